@@ -61,10 +61,11 @@ WHOLE ?= spaces
 clones: .venv/installed-dev  ## demo and test on clones in difficult places; all tests in one of them, a few in the others
 	$(BIN)/python tests/clones.py $(addprefix --whole=,$(WHOLE))
 
-check: .venv/installed-dev  ## ruff and strict types
+check: .venv/installed-dev  ## ruff and strict types; lists phrases to avoid, without judging them
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python docs/phrases.py
 
 .venv/installed-docs: $(BIN)/python pyproject.toml
 	$(INSTALL) --editable '.[docs]'
@@ -75,6 +76,7 @@ docs: .venv/installed-docs  ## the documentation site, in build/site
 	@echo "open build/site/index.html"
 
 pages: .venv/installed-dev .venv/english  ## run the code and commands of the pages, and rewrite what they print
+	$(BIN)/python docs/write_reference.py
 	$(BIN)/python docs/run_pages.py --write
 
 rules: .venv/installed-dev  ## compile the rules of tokeniser and sentence splitter again, after a change of them
@@ -91,7 +93,7 @@ faults: .venv/installed-dev  ## kills, signals, full disks, forged and damaged f
 	$(BIN)/python -m benchmarks.faults --minutes $(MINUTES) --seed $(SEED)
 
 # The sanitised library needs the sanitiser's run-time before Python's own; Python itself leaks, so leaks are not asked for.
-FUSED_TESTS = tests/models/scoring/test_fused.py
+FUSED_TESTS = tests/models/networks/test_fused.py
 SANITISED = PYTHONPATH=build/sanitised/lib POSTIL_KERNELS=compiled ASAN_OPTIONS=detect_leaks=0 \
 	LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so) $$($${CC:-cc} -print-file-name=libubsan.so)"
 

@@ -69,7 +69,7 @@ def test_the_model_is_small_whole_and_from_nowhere():
     archive.check(MODEL)
     english = postil.load(MODEL)
     assert english.tasks == ["names", "upos", "xpos"]
-    assert english["names"].labelling.classes == ("LOC", "MISC", "ORG", "PER")
+    assert english["names"].model.codec.classes == ("LOC", "MISC", "ORG", "PER")
     assert english.vectors is None and english.clusters is None  # no paths of the machine that trained it
     assert b"/tmp" not in MODEL.read_bytes()[: archive.MOST_HEADER_BYTES]
 
@@ -222,5 +222,5 @@ def test_the_recipe_runs_from_end_to_end_and_repeats_to_the_bit(tmp_path, monkey
     assert made("one") == first
     model = postil.load(tmp_path / "one" / "english.postil")
     assert model.tasks == ["names", "upos", "xpos"]
-    assert 5 < len(model.fitted_parts().network.vectors) <= 10  # not all that the teacher had
-    assert "unlabelled" in model.fitted_parts().about["data"]["tasks"]["names"]
+    assert 5 < len(model.model.network.vectors) <= 10  # not all that the teacher had
+    assert "unlabelled" in model.model.about["data"]["tasks"]["names"]

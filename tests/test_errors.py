@@ -21,7 +21,7 @@ from postil.errors import (
         (("threads", "at least 1", 0), "threads must be at least 1 (got 0)"),
         (("threads", "at least 1"), "threads must be at least 1"),
         (("size of a batch", "must be at least 1", 0), "size of a batch must be at least 1 (got 0)"),
-        (("--nbest", "needs --output jsonl", "conll"), "--nbest needs --output jsonl (got conll)"),
+        (("--nbest", "needs --to jsonl", "conll"), "--nbest needs --to jsonl (got conll)"),
         (("wrong number of columns", 2, 3), "wrong number of columns: expected 2, got 3"),
         (("no sentences", "at least one"), "no sentences: expected at least one"),
         (("the loss is not finite", None, "nan"), "the loss is not finite (nan)"),

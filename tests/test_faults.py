@@ -10,7 +10,7 @@ import pytest
 
 from oracles import faults, forgeries, strangers
 from postil import reading
-from postil.serving.labeller import Labeller
+from postil.tagging.labeller import Labeller
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 
@@ -174,7 +174,7 @@ def test_a_left_over_file_is_noticed(lab):
 
 def test_a_wrong_exit_code_is_noticed(lab):
     with lab.room() as room:
-        running = faults.Running(lab, ["presets"], room)
+        running = faults.Running(lab, ["info", "--presets"], room)
         assert running.finish() == 0
         with pytest.raises(faults.Violation, match="SIGINT: exit 0"):
             faults.ended_by(running, signal.SIGINT, is_complete=False)

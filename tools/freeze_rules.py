@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from typing import get_args
 
 from postil.kernels.characters import frozen
-from postil.kernels.programs import ARRAYS, FILE
-from postil.text.splitting.sentence_rules import LineBreaks, SentenceRules, sentence_patterns
-from postil.text.splitting.token_rules import Rules, token_patterns
+from postil.kernels.plain_segmentation import ARRAYS, FILE
+from postil.text.splitting.rules import LineBreaks, Rules, SentenceRules, sentence_patterns, token_patterns
 from tools.patterns import compiled
 
 

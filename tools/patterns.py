@@ -20,7 +20,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.kernels.characters import BLOCK, LAST, Characters, Flag
-from postil.kernels.programs import Program
+from postil.kernels.plain_segmentation import Program
 
 
 class Unsupported(Exception):

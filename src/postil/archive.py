@@ -36,7 +36,7 @@ BLOCK = 1 << 16
 _BEFORE_CHECKSUM = MAGIC + b'%d","checksum":"' % VERSION
 _CHECKSUM_DIGITS = 8
 _ALIGNMENT = 64  # of the data in the file
-# What a model file needs is far below these; a forged one shall not cost time or memory before it is refused.
+# Real model files stay far below these limits; a forged one must not cost time or memory before it is rejected.
 MOST_HEADER_BYTES = 4 << 20
 _MOST_ARRAYS = 10_000
 _MOST_DIMENSIONS = 8
@@ -62,7 +62,7 @@ _CODES = {np.dtype(dtype): code for code, dtype in _DTYPES.items()}
 
 
 def save(path: str | os.PathLike[str], arrays: Mapping[str, Array], metadata: Mapping[str, Any]) -> None:
-    """Write the file beside its place and rename it: at any moment there is the old file or the new one.
+    """Write the file under another name and rename it: at any moment there is the old file or the new one.
 
     ``metadata`` is what JSON can hold (NaN and infinity not among it).
     """
@@ -144,13 +144,13 @@ def _checksums(content: memoryview) -> list[int]:
 
 
 def check(path: str | os.PathLike[str]) -> None:
-    """Compare all checksums, those of tables too: a ModelFileError where something is not what was saved."""
+    """Compare all checksums, those of tables too: a ModelFileError if something is not what was saved."""
     load(path)
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins as the files of this module do. What follows may still be cut or damaged."""
-    if not os.path.isfile(path):  # noqa: PTH113  # a text that is too long for a name is no file
+    """Whether a file begins as the files of this module do. The rest may still be cut or damaged."""
+    if not os.path.isfile(path):  # noqa: PTH113  # a text that is too long for a name is not a file
         return False
     with open_regular(path) as file:
         return file.read(8 + len(MAGIC))[8:] == MAGIC
@@ -180,7 +180,7 @@ def load(
 def from_bytes(
     content: bytes | mmap.mmap, where: object = "model file", by_rows: Callable[[str], bool] | None = None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What ``to_bytes`` was given; the arrays are read-only views into ``content``."""
+    """Invert ``to_bytes``: return arrays and metadata; the arrays are read-only views into ``content``."""
     try:
         header, start = _parsed_header(content)
         metadata, checksums = _content(header.pop("__metadata__"))
@@ -308,7 +308,7 @@ def _check_version(content: bytes | mmap.mmap) -> None:
 
 
 def _content(strings: object) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What was saved beside the arrays, and the arrays' checksums."""
+    """The metadata saved with the arrays, and the checksums of the arrays."""
     text = strings.get("content") if isinstance(strings, dict) else None
     if not isinstance(text, str):
         raise ModelFileError("the model file is damaged in its header", expected="one text, 'content'")
@@ -330,7 +330,7 @@ def _json_object(text: str | bytes, part: str) -> dict[str, Any]:
 
 
 def _place(name: str, entry: object) -> _Place:
-    """What the header says about one array, checked in itself."""
+    """Parse and check the header's entry for one array."""
     damaged = ModelFileError(
         f"the model file is damaged in its header at array {name[:80]!r}",
         expected="dtype, shape and data_offsets that agree",

@@ -4,7 +4,7 @@ Shape letters, the same everywhere: ``B`` sentences, ``N`` tokens in a batch, ``
 ``V`` vocabulary, ``D`` features in, ``H`` features out, ``K`` window size.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, overload
 
@@ -60,7 +60,7 @@ class Ragged:
     @overload
     def __getitem__(self, index: slice) -> "Ragged": ...
     def __getitem__(self, index: int | slice) -> "Array | Ragged":
-        """The rows (T, …) of one sentence, or some of the sentences as a ragged batch of their own."""
+        """The rows (T, …) of one sentence, or some of the sentences as another ragged batch."""
         if isinstance(index, slice):
             sentences = [self[i] for i in range(*index.indices(len(self)))]
             data = np.concatenate([self.data[:0], *sentences])  # without sentences: the same type and width
@@ -161,6 +161,14 @@ def sum_of_squares(array: Array) -> float:
     if 1e-30 < total < np.inf or array.dtype == np.float64:
         return total
     return float(np.square(flat, dtype=np.float64).sum())  # squares that are too large or too small for float32
+
+
+def arrays_under(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """The arrays whose names start with the prefix, under the rest of their names.
+
+    Lets several objects share one file.
+    """
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def _is_numeric(value: Any) -> bool:

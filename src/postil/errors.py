@@ -14,12 +14,14 @@
     └── GradientError           a gradient check failed
 
     SchemeWarning               (a warning) labels break their labelling scheme
+    RepairWarning               (a warning) small mistakes in annotated data were put right
     LowerCaseWarning            (a warning) the words of feature dicts are all in lower case
     LongSentenceWarning         (a warning) a model sees a very long sentence in pieces
     SlowKernelsWarning          (a warning) the compiled kernels are missing: everything works, but slower
+    SlowTrainingWarning         (a warning) a setting turns the fused step of training off
     SlowRulesWarning            (a warning) a user's rules for tokens need the general path
     UnspacedTextWarning         (a warning) a model of words gets text without spaces, such as Chinese
-    TrainingInterruptedWarning  (a warning) Ctrl-C ended a training early; its best epoch is kept
+    TrainingInterruptedWarning  (a warning) Ctrl-C ended a training run early; its best epoch is kept
     ForgettingWarning           (a warning) a warm start has no data for some tasks, whose answers change
     CheckpointWarning           (a warning) a checkpoint or a log cannot be written; the training goes on
     WorkerWarning               (a warning) a worker process has not answered for long
@@ -75,7 +77,7 @@ def format_message(what: str, expected: object = None, got: object = None, where
         no expectation  WHERE: the loss is not finite (nan)
 
     An ``expected`` that begins with "must" or "needs" is the predicate of any ``what``: ``("size of a batch", "must be
-    at least 1", 0)``, ``("--nbest", "needs --output jsonl")``.
+    at least 1", 0)``, ``("--nbest", "needs --to jsonl")``.
     """
     line = _sentence(what, expected, got)
     return printable(" ".join((line if where is None else f"{where}: {line}").split("\n")))
@@ -184,8 +186,12 @@ class SchemeWarning(UserWarning):
     """Some labels break their scheme: they are read by conlleval's rules, or all as labels without spans."""
 
 
+class RepairWarning(UserWarning):
+    """Small mistakes in annotated data were put right: duplicate spans, white space at their edges, decimals."""
+
+
 class LowerCaseWarning(UserWarning):
-    """The words of feature dicts are all in lower case, so nothing can be learnt from capitals."""
+    """The words of feature dicts are all in lower case, so nothing can be learned from capitals."""
 
 
 class LongSentenceWarning(UserWarning):
@@ -194,6 +200,10 @@ class LongSentenceWarning(UserWarning):
 
 class SlowKernelsWarning(UserWarning):
     """The compiled kernels are missing or do not fit: NumPy does their work, with the same results."""
+
+
+class SlowTrainingWarning(UserWarning):
+    """A setting turns the fused training step of a preset off: the result is right, but it takes longer."""
 
 
 class SlowRulesWarning(UserWarning):

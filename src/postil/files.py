@@ -1,6 +1,6 @@
 """Writing files: the one place for models, checkpoints, converted text, reports and logs.
 
-A file is written beside its place and renamed: at any moment there is the old file or the new one. A process that is
+A file is written under another name and renamed: at any moment there is the old file or the new one. A process that is
 killed while it writes leaves ``.NAME.*.partial``, which nothing reads and the next run that writes NAME removes. Errors
 name the file that was asked for.
 """
@@ -64,9 +64,9 @@ def append_line(path: str | os.PathLike[str], line: str, *, sync: bool = False) 
 
 @contextlib.contextmanager
 def held_alone(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Keep other processes out while the block runs: BlockingIOError where one of them is inside.
+    """Keep other processes out while the block runs: BlockingIOError if one of them is inside.
 
-    What is locked is ``.NAME.lock`` beside the file, which may be replaced meanwhile. A process that is killed leaves
+    The lock is on ``.NAME.lock`` next to the file, which may be replaced meanwhile. A process that is killed leaves
     that file behind, but not the lock.
     """
     target = Path(os.path.realpath(path))
@@ -102,7 +102,7 @@ def _is_at(file: BinaryIO, path: Path) -> bool:
 
 
 def remove_abandoned(path: str | os.PathLike[str]) -> None:
-    """Remove what killed processes left beside a file; what a living one is writing is locked."""
+    """Remove the temporary files that killed processes left next to a file; those of living ones are locked."""
     target = Path(os.path.realpath(path))
     for found in target.parent.iterdir():
         if not is_temporary(found, target):
@@ -147,7 +147,7 @@ def naming(asked: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _partial_file(target: Path, asked: Path) -> Iterator[tuple[Path, BinaryIO]]:
-    """A new file beside the target, locked while it is written and gone afterwards, unless it was renamed."""
+    """A new file next to the target, locked while it is written and gone afterwards, unless it was renamed."""
     while True:
         path = target.with_name(f".{target.name}.{os.urandom(4).hex()}.partial")
         with _opened(path, "xb", asked) as stream:
@@ -161,7 +161,7 @@ def _partial_file(target: Path, asked: Path) -> Iterator[tuple[Path, BinaryIO]]:
 
 
 def _lock(file: BinaryIO, *, by_hand: bool = False) -> bool:
-    """Lock a file until it is closed; False where another process holds it.
+    """Lock a file until it is closed; False if another process holds it.
 
     Windows removes no file that is open, so partial files need no lock there; others are locked ``by_hand``.
     """

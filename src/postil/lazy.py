@@ -3,7 +3,7 @@
 import importlib
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, final
 
@@ -35,6 +35,26 @@ def function(module: str, name: str) -> Callable[..., Any]:
 
     call.__name__ = call.__qualname__ = name
     return call
+
+
+@final
+class Table(Mapping[str, Any]):
+    """Name -> an object of a module that is imported when a value is asked for: names are checked without it."""
+
+    def __init__(self, module: str, names: Mapping[str, str]) -> None:
+        self._module, self._names = module, names
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(importlib.import_module(self._module), self._names[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 @final

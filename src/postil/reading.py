@@ -1,6 +1,6 @@
 """Reading files that may come from strangers: regular files, within stated sizes, and strict JSON.
 
-Model files and checkpoints have a reader of their own (``archive.py``), which opens them here. Text to tag and labelled
+Model files and checkpoints have their own reader (``archive.py``), which opens them here. Text to tag and labelled
 data may also come from pipes (``text/lines.py``).
 
 The limits are far above what real files need. Somebody whose files need more sets the environment variable
@@ -168,7 +168,7 @@ def _check_size(size: int, most: int, what: str, path: object) -> None:
 
 @final
 class _Counted(io.RawIOBase):
-    """What a gzip file unpacks to, up to a limit."""
+    """The unpacked content of a gzip file, up to a limit."""
 
     def __init__(self, unpacked: Any, most: int, what: str, path: object) -> None:
         self._unpacked, self._most, self._what, self._path = unpacked, most, what, path
@@ -206,7 +206,7 @@ class DoubleKey(ValueError):
 
 
 def parsed_json(text: str | bytes, *, finite: bool = True) -> Any:
-    """The JSON value of a text. ValueError if it is no JSON, nested too deeply, or has a key twice.
+    """The JSON value of a text. ValueError if it is not JSON, nested too deeply, or has a key twice.
 
     With ``finite``, numbers that are not finite are a ValueError too.
     """

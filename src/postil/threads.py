@@ -1,12 +1,16 @@
 """BLAS is held to one thread: results then repeat to the last bit, and our own threads do not fight with it."""
 
+import contextlib
 import ctypes
-import importlib
 import os
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cache, partial
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, final
+
+import numpy as np
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -15,34 +19,85 @@ _lock = Lock()
 _inside = 0  # how many blocks are open, in all threads
 _restore: Callable[[], object] | None = None
 MOST_TRAINING_THREADS = 4
-_WIDE, _NARROW = ("scipy_{}64_", "{}64_"), ("scipy_{}", "{}")
-"""How builds of OpenBLAS name a function: those whose sizes have 64 bits, and the others."""
+
+# ------------------------------------------------------------------------------------------------ the BLAS of NumPy
+
+_WIDE, _NARROW = ("scipy_{}64_", "{}64_", "{}_64"), ("scipy_{}", "{}")
+"""How libraries name a function whose sizes are integers of 64 bits, and one of either width."""
+_BESIDE_NUMPY = ("../numpy.libs/*blas*", ".dylibs/*blas*")  # where wheels keep their BLAS
+_WITHOUT_LOADING: int = getattr(os, "RTLD_NOLOAD", 0) | getattr(os, "RTLD_LAZY", 0)
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Blas:
+    """The library with which NumPy multiplies matrices, as far as it was found."""
+
+    name: str
+    """Such as "OpenBLAS 0.3.31"; if no library was found, the one that NumPy says it was built with."""
+    source: str
+    """How it was found; or why it was not, or has no product that C can call."""
+    library: ctypes.CDLL | None = None
+    product: tuple[int, bool] | None = None
+    """The address of ``cblas_sgemm``, and whether its sizes are integers of 64 bits."""
+
+    def function(self, name: str) -> tuple[Any, bool]:
+        """A function under any of its names, and whether the name says 64 bits; None if the library lacks it."""
+        for pattern in (*_WIDE, *_NARROW):
+            function = getattr(self.library, pattern.format(name), None)
+            if function is not None:
+                return function, pattern in _WIDE
+        return None, False
 
 
 @cache
-def _library() -> ctypes.CDLL | None:
-    """NumPy's module of matrix products: symbols are also found in the libraries that it is linked with."""
-    module = importlib.import_module("numpy._core._multiarray_umath")
-    try:
-        return ctypes.CDLL(str(module.__file__))
-    except OSError:
-        return None
+def blas() -> Blas:
+    """Find the BLAS that NumPy has loaded: next to NumPy, as in its wheels, else by the list of threadpoolctl.
+
+    Its product of float32 matrices serves kernels that multiply in C: the fused training step and the engine.
+    """
+    for path in [path for pattern in _BESIDE_NUMPY for path in sorted(Path(np.__file__).parent.glob(pattern))]:
+        with contextlib.suppress(OSError):  # not loaded: NumPy uses another one
+            return _described(ctypes.CDLL(os.fspath(path), _WITHOUT_LOADING), "OpenBLAS", "", "beside NumPy")
+    libraries = [library for library in _controller().info() if library["user_api"] == "blas"]
+    # SciPy may have brought its own library, which comes last.
+    for library in sorted(libraries, key=lambda library: "scipy" in library["filepath"]):
+        with contextlib.suppress(OSError):
+            loaded = ctypes.CDLL(library["filepath"])
+            return _described(loaded, library["internal_api"], library["version"] or "", "by threadpoolctl")
+    configuration: Any = np.show_config("dicts")  # type: ignore[no-untyped-call,unused-ignore]
+    name = configuration.get("Build Dependencies", {}).get("blas", {}).get("name", "unknown")
+    return Blas(name=name, source="no library was found beside NumPy or by threadpoolctl")
 
 
-def _function(name: str) -> tuple[Any, bool]:
-    """A function of OpenBLAS, and whether its sizes have 64 bits; None where NumPy uses another library."""
-    library = _library()
-    for pattern in (*_WIDE, *_NARROW):
-        function = getattr(library, pattern.format(name), None)
-        if function is not None:
-            return function, pattern in _WIDE
-    return None, False
+def _described(library: ctypes.CDLL, name: str, version: str, source: str) -> Blas:
+    found = Blas(name=f"{name} {version}".strip(), source=f"found {source}", library=library)
+    config, _ = found.function("openblas_get_config")
+    words: list[str] = []
+    if config is not None:  # "OpenBLAS 0.3.31 USE64BITINT DYNAMIC_ARCH …"
+        config.restype = ctypes.c_char_p
+        words = config().decode("ascii", "replace").split()
+        found = replace(found, name=" ".join(words[:2]))
+    function, is_wide = found.function("cblas_sgemm")
+    if function is None:
+        return replace(found, source=f"found {source}, without cblas_sgemm")
+    size_in_blis = getattr(library, "bli_info_get_blas_int_size", None)
+    is_wide = is_wide or "USE64BITINT" in words or (size_in_blis is not None and size_in_blis() == 64)
+    return replace(found, product=(ctypes.cast(function, ctypes.c_void_p).value or 0, is_wide))
+
+
+def blas_product() -> tuple[int, bool] | None:
+    """See ``Blas.product``; None if there is no such function."""
+    return blas().product
+
+
+# ------------------------------------------------------------------------------------------------ one thread
 
 
 @cache
 def _setter() -> tuple[Callable[[], int], Callable[[int], object]] | None:
-    """Functions that return and set the number of threads; None where OpenBLAS has none."""
-    (get, _), (set_, _) = _function("openblas_get_num_threads"), _function("openblas_set_num_threads")
+    """Functions that return and set the number of threads; None if the library is not OpenBLAS."""
+    (get, _), (set_, _) = blas().function("openblas_get_num_threads"), blas().function("openblas_set_num_threads")
     return None if get is None or set_ is None else (get, set_)
 
 
@@ -50,24 +105,21 @@ def _setter() -> tuple[Callable[[], int], Callable[[int], object]] | None:
 def _controller() -> Any:
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()  # looking for the libraries takes milliseconds: once
+    return ThreadpoolController()  # importing it and looking for the libraries takes 10 ms: only if it is needed
 
 
 def _limit() -> Callable[[], object]:
-    """Hold BLAS to one thread. Returns what undoes it."""
+    """Hold BLAS to one thread. Returns a function that gives the threads back."""
     functions = _setter()
     if functions is None:
         limits: Callable[[], object] = _controller().limit(limits=1, user_api="blas").restore_original_limits
         return limits
     get, set_ = functions
     before = get()
-    if before != 1:
-        set_(1)
-    return partial(set_, before) if before != 1 else _nothing
-
-
-def _nothing() -> None:
-    """BLAS had one thread before."""
+    if before == 1:
+        return lambda: None
+    set_(1)
+    return partial(set_, before)
 
 
 @final
@@ -93,16 +145,7 @@ class one_blas_thread:
                 _restore()
 
 
-@cache
-def blas_product() -> tuple[int, bool] | None:
-    """Where the float32 product of the BLAS that NumPy uses stands in memory, for kernels that multiply in C.
-
-    With it, whether its sizes are integers of 64 bits. None where it is not known: another library, another name.
-    """
-    if _setter() is None:
-        return None
-    function, is_wide = _function("cblas_sgemm")
-    return None if function is None else (ctypes.cast(function, ctypes.c_void_p).value or 0, is_wide)
+# ------------------------------------------------------------------------------------------------ threads of Python
 
 
 def training_threads() -> int:

@@ -86,7 +86,7 @@ def test_answers_survive_kills_and_can_be_trained_on(started, pool, tmp_path, ca
     assert code == 0
     assert "line 17: an unfinished line is dropped; its record will be asked again" in told
     assert f"{answers}: 16 answered, 0 skipped, 16 spans" in told
-    assert main(["train", str(answers), "--epochs", "1", "-o", str(tmp_path / "m.postil")]) == 0
+    assert main(["train", str(answers), "--set", "epochs=1", "-o", str(tmp_path / "m.postil")]) == 0
     assert "16 sentences" in capfd.readouterr().err
 
 
@@ -159,7 +159,7 @@ def test_a_review_is_walked_and_applied(started, tmp_path, capfd):
         (["POOL", "-o", "FOLDER"], "file of answers must be a file (got a folder)"),
         (["POOL", "-o", "FOLDER/no/a.jsonl"], "must be in an existing folder"),
         (["POOL", "-o", "OUT", "--every", "-1"], "every must be at least 0 (got -1)"),
-        (["POOL", "-o", "OUT", "--window", "0"], "window must be at least 1 (got 0)"),
+        (["POOL", "-o", "OUT", "--buffer", "0"], "buffer must be at least 1 (got 0)"),
         (["POOL", "-o", "OUT", "--sure", "1.5"], "sure must be above 0 and at most 1 (got 1.5)"),
         (["POOL", "-o", "OUT", "--labels", "PER,a b"], "a class must be a name without spaces"),
         (["POOL", "-o", "OUT", "--model", "no.postil"], "no such model file ('no.postil')"),

@@ -63,4 +63,4 @@ def test_a_mistake_is_one_line(names_model, tmp_path, monkeypatch, capsys, argum
 
 def test_a_number_of_threads_that_cannot_be(capsys):
     assert main(["bench", "--threads", "0"]) == 1
-    assert tuple(capsys.readouterr()) == ("", "postil: threads must be at least 1 (got 0)\n")
+    assert tuple(capsys.readouterr()) == ("", "postil: --threads must be at least 1 (got 0)\n")

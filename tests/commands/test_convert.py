@@ -57,15 +57,15 @@ def test_annotations_to_columns_with_all_counts(capsys: pytest.CaptureFixture[st
 
 
 def test_spans_that_do_not_fit_are_all_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    records = [{"text": "See Paris", "spans": [[4, 7, "LOC"]]}, {"text": "in Oslo now", "spans": [[3, 8, "LOC"]]}]
+    records = [{"text": "See Paris", "spans": [[4, 7, "LOC"]]}, {"text": "in Oslo now", "spans": [[3, 6, "LOC"]]}]
     Path("a.jsonl").write_text("\n".join(map(json.dumps, records)))
     assert refused(capsys, "a.jsonl", "b.conll") == (
         "a.jsonl, line 1: LOC 4:7 'Par' does not fit the tokens 'Paris': refused\n"
         "    See Paris\n"
         "        ^^^\n"
-        "a.jsonl, line 2: LOC 3:8 'Oslo ' does not fit the tokens 'Oslo': refused\n"
+        "a.jsonl, line 2: LOC 3:6 'Osl' does not fit the tokens 'Oslo': refused\n"
         "    in Oslo now\n"
-        "       ^^^^^\n"
+        "       ^^^\n"
         "postil: a.jsonl: 2 spans do not fit: expected spans on "
         "token boundaries that do not overlap (or --misaligned snap, "
         "--overlaps longest), got LOC 4:7 'Par' does not fit the tokens 'Paris' on line 1 and others"
@@ -267,5 +267,5 @@ def test_a_tool_replaces_its_own_file_only() -> None:
     Path("a.txt").write_text(BIO)
     for _ in range(2):
         assert convert("a.txt", "b.jsonl", "--to", "doccano") == 0
-        assert convert("a.txt", "b.xml", "--to", "stanford", "--force") == 0
+        assert convert("a.txt", "b.xml", "--to", "stanford", "--overwrite") == 0
     assert convert("a.txt", "b.jsonl", "--to", "webanno") == 1

@@ -47,3 +47,32 @@ def test_a_single_document_is_held_out_sentence_by_sentence(data, capsys):
     (data / "one.txt").write_text(f"-DOCSTART-\tO\n\n{(data / 'all.txt').read_text(encoding='utf8')}", encoding="utf8")
     assert main(["crossval", "one.txt", "--folds", "2", *QUICKLY]) == 0
     assert "sentences were drawn one by one" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_learning_curve_as_table_page_and_json(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "all.txt").write_text(corpora.as_conll(*corpora.named_entities(60)), encoding="utf8")
+    words = [
+        "crossval",
+        "all.txt",
+        "--curve",
+        "--sizes",
+        "3",
+        "--repeats",
+        "1",
+        "--set",
+        "hidden=8",
+        "--set",
+        "epochs=2",
+    ]
+    assert main([*words, "--report", "curve.html"]) == 0
+    printed = capsys.readouterr().out
+    assert "sentences" in printed and "expected" in printed
+    page = (tmp_path / "curve.html").read_text(encoding="utf8")
+    assert "Learning curve" in page and "<svg" in page
+    assert main([*words, "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["points"]) == 3
+    assert main([*words[:3], "--sizes", "2"]) == 1
+    assert "sizes must be at least 3" in capsys.readouterr().err
+    assert main(["crossval", "all.txt", "--sizes", "4"]) == 1
+    assert "--sizes cannot be used here: it is for --curve" in capsys.readouterr().err

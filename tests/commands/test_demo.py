@@ -6,9 +6,9 @@ import pytest
 import postil
 from oracles.installed import install_model, uninstall_models
 from oracles.pages import read_page
+from postil.commands import console as display
 from postil.commands import demo
 from postil.commands.main import main
-from postil.commands.terminal import display
 
 
 @pytest.fixture(scope="module")

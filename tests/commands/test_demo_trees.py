@@ -9,7 +9,7 @@ from rich.console import Console
 import postil
 from oracles.pages import read_page
 from postil.commands import demo_trees
-from postil.models.answers.node_labels import NodeLabel
+from postil.models.decoding.tree_labels import NodeLabel
 from postil.samples.corpora import made_up_trees
 from postil.text import parse_tree, read_trees
 

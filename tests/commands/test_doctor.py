@@ -72,7 +72,7 @@ def test_mistakes_are_one_line(data, capsys, words, told):
 
 def test_an_output_never_replaces_the_review(data, capsys):
     (data / "r.jsonl").write_text('{"text": "a", "spans": []}\n', encoding="utf8")
-    assert main(["doctor", "--apply", "r.jsonl", "train.txt", "-o", "r.jsonl", "--force"]) == 1
+    assert main(["doctor", "--apply", "r.jsonl", "train.txt", "-o", "r.jsonl", "--overwrite"]) == 1
     assert "must not be one of the inputs" in capsys.readouterr().err
 
 

@@ -9,7 +9,7 @@ import postil
 from oracles.corpora import as_conll, named_entities, parts_of_speech
 from oracles.pages import read_page
 from postil.commands.main import main
-from postil.models.answers.reliability import reliability
+from postil.models.decoding.calibration import reliability
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,7 @@ def test_a_report_shows_reliability_before_and_after_calibration(tmp_path, capsy
     tagger.save(tmp_path / "m")
     (tmp_path / "d.txt").write_text(as_conll(*dev))
     assert main(["evaluate", str(tmp_path / "m"), str(tmp_path / "d.txt"), "--report", str(tmp_path / "r.html")]) == 0
-    calibration = reliability(tagger.fitted_parts(), *dev)
+    calibration = reliability(tagger.model, *dev)
     page = (tmp_path / "r.html").read_text(encoding="utf8")
     for name, found in (("before", calibration.before), ("after", calibration.after)):
         assert f"{name} calibration: {100 * found.expected_error:.2f} %" in page

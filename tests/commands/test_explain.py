@@ -89,10 +89,10 @@ def test_words_that_were_asked_for(model, capsys):
 
 
 def test_tokens_and_standard_input(model, capsys, monkeypatch):
-    (one,) = as_json(capsys, model, "Anna lives in New York", "--input", "tokens", "--entity", "New York")
+    (one,) = as_json(capsys, model, "Anna lives in New York", "--from", "tokens", "--entity", "New York")
     assert one["tokens"] == "Anna lives in New York".split()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"Anna\nleft\nOslo\n")))
-    found = as_json(capsys, model, "--input", "conll", "--label-column", "none")
+    found = as_json(capsys, model, "--from", "conll", "--label-column", "none")
     assert [one["text"] for one in found] == ["Anna", "Oslo"]
 
 
@@ -101,7 +101,7 @@ def test_extra_columns(capsys, tmp_path, monkeypatch):
     X = [[(word, "N" if word[0].isupper() else "X") for word in tokens] for tokens in X]
     model = saved(tmp_path, postil.Tagger(**SETTINGS), X, y)
     assert "--feature-columns with 1 of them" in complaint(capsys, model, TEXT)
-    options = ("--input", "conll", "--feature-columns", "1", "--label-column", "none")
+    options = ("--from", "conll", "--feature-columns", "1", "--label-column", "none")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"Anna\tN\nleft\tX\nOslo\tN\n")))
     assert "column 1" in as_json(capsys, model, *options)[0]["features"]
 
@@ -148,13 +148,12 @@ def test_mistakes(model, capsys, tmp_path):
         capsys, model, TEXT, "--span", "0:1", "--label", "X"
     )
     assert "--entity must be whole words of 'Anna lives" in complaint(capsys, model, TEXT, "--entity", "York City")
-    assert "the sentence is empty: expected words" in complaint(capsys, model, "  ")
-    assert "this is the name of a file: expected a sentence" in complaint(capsys, model, model)
+    assert "the text is empty: expected words" in complaint(capsys, model, "  ")
     assert explained(capsys, model, "Anna lives in York . " * 20)  # too long for a file's name
     assert "--label must be one of LOC, PER (got 'X')" in complaint(capsys, model, TEXT, "--label", "X")
     (tmp_path / "my models").mkdir()  # a path may contain spaces, as a sentence does
     assert "no such model" in complaint(capsys, str(tmp_path / "my models" / "none"), TEXT)
-    for wrong in (("--span", "two"), ("--span", "1:2", "--entity", "Anna"), ("--input", "pdf")):
+    for wrong in (("--span", "two"), ("--span", "1:2", "--entity", "Anna"), ("--from", "pdf")):
         with pytest.raises(SystemExit, match="2"):
             main(["explain", model, TEXT, *wrong])
     assert "must be START:END in tokens from 0, such as 2:3 (got 'two')" in capsys.readouterr().err
@@ -176,5 +175,5 @@ def test_the_report_replaces_nothing_else(model, capsys, tmp_path):
     assert "must not be one of the inputs" in complaint(capsys, model, TEXT, "--report", model)
     other = tmp_path / "data.txt"
     other.write_text("x O\n", encoding="utf8")
-    assert "--force" in complaint(capsys, model, TEXT, "--report", str(other))
+    assert "--overwrite" in complaint(capsys, model, TEXT, "--report", str(other))
     assert other.read_text(encoding="utf8") == "x O\n"

@@ -60,16 +60,16 @@ def test_a_class_more_and_the_table(folder, capsys):
     assert "new.txt: annotates LOC" in captured.err and "new: LOC" in captured.err
     assert (folder / "ner.postil").read_bytes() == before
     extended = postil.load("ner2.postil")
-    assert extended.labelling.classes == ("PER", "LOC")
-    assert extended.fitted_parts().about["extension"]["gate"]["passed"] is True
-    assert main(["card", "ner2.postil"]) == 0
+    assert extended.model.codec.classes == ("PER", "LOC")
+    assert extended.model.about["extension"]["gate"]["passed"] is True
+    assert main(["info", "ner2.postil"]) == 0
 
 
 def test_old_data_and_raw_text(folder, capsys):
     words = ["extend", "ner.postil", "new.txt", "--old", "old.txt", "--unlabelled", "raw.txt", "--dev", "dev.txt"]
     assert main([*words, "--tolerance", "3", "--unlabelled-tokens", "100", "-o", "ner2.postil"]) == 0
     assert "new: LOC" in capsys.readouterr().err
-    about = postil.load("ner2.postil").fitted_parts().about["extension"]
+    about = postil.load("ner2.postil").model.about["extension"]
     assert about["old"]["sentences"] == 60 and 100 <= about["unlabelled"]["tokens"] < 120
 
 
@@ -165,7 +165,7 @@ def test_other_kinds_of_models(folder, capsys):
     assert main(["extend", "both.postil", "new.txt", "-o", "ner2.postil"]) == 1
     assert "expected --task with one of names, words" in capsys.readouterr().err
     assert main(["extend", "both.postil", "new.txt", "--task", "names", "-o", "ner2.postil"]) == 0
-    assert postil.load("ner2.postil").labelling.classes == ("PER", "LOC")
+    assert postil.load("ner2.postil").model.codec.classes == ("PER", "LOC")
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGTERM") or sys.platform == "win32", reason="signals of POSIX")

@@ -8,8 +8,9 @@ from importlib.metadata import version
 import pytest
 
 import postil
-from postil.commands import check as check_command
+from postil.commands import gradcheck as check_command
 from postil.commands.main import COMMANDS, main
+from postil.commands.parser import command_module, command_parser
 from postil.errors import DataError
 from postil.gradcheck import Disagreement, Entry, Report
 
@@ -28,11 +29,32 @@ def test_every_command_explains_itself(name, capsys):
     assert f"usage: postil {name}" in capsys.readouterr().out
 
 
+LONG = [name for name in COMMANDS if getattr(command_module(name), "SHOWN", None)]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_lists_few_options_and_help_all_every_one(name, capsys):
+    printed = {}
+    for option in ["--help", "--help-all"] if name in LONG else ["--help"]:
+        with pytest.raises(SystemExit) as stopped:
+            main([name, option])
+        assert stopped.value.code == 0
+        printed[option] = {
+            line.split()[0].rstrip(",") for line in capsys.readouterr().out.splitlines() if line.startswith("  -")
+        }
+    assert len(printed["--help"]) <= 15
+    options = {action.option_strings[0] for action in command_parser(name)._actions if action.option_strings}
+    assert printed["--help-all" if name in LONG else "--help"] == options
+    with pytest.raises(SystemExit):
+        command_parser(name).error("unrecognized arguments: --hlep")
+    assert "did you mean --help?" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_fits_a_terminal_except_for_its_examples(name, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit):
-        main([name, "--help"])
+        main([name, "--help-all" if name in LONG else "--help"])
     help = capsys.readouterr().out
     assert all(len(line) <= 80 or line.startswith("  ") for line in help.splitlines())
     assert not [line for line in help.splitlines() if len(line) > 80 and "postil" not in line and "curl" not in line]
@@ -43,15 +65,15 @@ def test_help_tells_the_formats_and_the_defaults_of_its_command(capsys, monkeypa
     helps = {}
     for name in ("tag", "annotate"):
         with pytest.raises(SystemExit):
-            main([name, "--help"])
+            main([name, "--help-all"])
         helps[name] = capsys.readouterr().out
-    assert "[--input FORMAT]" in helps["tag"] and "format of the input: conll, conllu, jsonl" in helps["tag"]
+    assert "[OPTIONS]" in helps["tag"] and "format of the input: conll, conllu, jsonl" in helps["tag"]
     assert helps["tag"].count("or drop them (default: error)") == 1
     assert helps["annotate"].count("or drop them (default: snap)") == 1
 
 
 def test_a_wrong_command_line_exits_with_two(capsys):
-    for words in (["no-such-command"], ["--no-such-option"], ["check", "--no-such-option"]):
+    for words in (["no-such-command"], ["--no-such-option"], ["gradcheck", "--no-such-option"]):
         with pytest.raises(SystemExit) as stopped:
             main(words)
         assert stopped.value.code == 2
@@ -67,7 +89,7 @@ def test_a_wrong_command_line_is_told_in_one_line(capsys):
     for words, line in (
         (["trian", "x"], "postil: error: unknown command 'trian'; did you mean train?"),
         (["demo", "here"], "postil demo: error: unexpected argument here"),
-        (["check", "--jsn"], "postil check: error: unknown option --jsn; did you mean --json?"),
+        (["gradcheck", "--jsn"], "postil gradcheck: error: unknown option --jsn; did you mean --json?"),
         (["bench", "--threads", "x"], "postil bench: error: argument --threads: invalid int value: 'x'"),
         (["export", "m", "--to", "wbe", "-o", "x"], _invalid("export", "--to", "wbe", "c web", "web")),
     ):
@@ -79,10 +101,12 @@ def test_a_wrong_command_line_is_told_in_one_line(capsys):
 
 
 def test_the_version(capsys):
-    with pytest.raises(SystemExit) as stopped:
-        main(["--version"])
-    assert stopped.value.code == 0
-    assert version("postil") in capsys.readouterr().out
+    assert main(["--version"]) == 0
+    out = capsys.readouterr().out
+    assert version("postil") in out and out.count("\n") == 1
+    assert main(["--version", "--verbose"]) == 0
+    out = capsys.readouterr().out
+    assert all(name in out for name in ("Python", "NumPy", "BLAS", "kernels"))
 
 
 @pytest.mark.parametrize(
@@ -98,7 +122,7 @@ def test_a_mistake_is_one_line(error, line, code, capsys, monkeypatch):
         raise error
 
     monkeypatch.setattr(check_command, "run", fail)
-    assert main(["check"]) == code
+    assert main(["gradcheck"]) == code
     printed = capsys.readouterr()
     assert printed.err.startswith(line) and printed.err.count("\n") == 1 and not printed.out
 
@@ -112,13 +136,13 @@ def some_rows(monkeypatch):
 
 
 def test_check_runs_the_whole_list():
-    from postil.gradients.checks import gradient_checks
+    from postil.models.gradients import gradient_checks
 
     assert check_command.gradient_checks is gradient_checks and len(gradient_checks()) >= 49
 
 
 def test_check_prints_one_json_object_and_nothing_else(some_rows, capfd):
-    assert main(["check", "--json"]) == 0
+    assert main(["gradcheck", "--json"]) == 0
     printed = capfd.readouterr()
     document = json.loads(printed.out)
     assert printed.err == "" and document["passed"] is True
@@ -128,7 +152,7 @@ def test_check_prints_one_json_object_and_nothing_else(some_rows, capfd):
 
 
 def test_check_prints_a_table(some_rows, capsys):
-    assert main(["check"]) == 0
+    assert main(["gradcheck"]) == 0
     printed = capsys.readouterr().out
     assert some_rows[0].name in printed and f"{len(some_rows)} checks, 0 failures" in printed
 
@@ -140,9 +164,9 @@ def test_a_failing_check_exits_with_one_and_names_the_place(capsys, monkeypatch)
     rows = check_command.gradient_checks()[:1]
     monkeypatch.setattr(type(rows[0]), "run", lambda self: report)
     monkeypatch.setattr(check_command, "gradient_checks", lambda: rows)
-    assert main(["check", "--json"]) == 1
+    assert main(["gradcheck", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["passed"] is False
-    assert main(["check"]) == 1
+    assert main(["gradcheck"]) == 1
     assert "gradient of W (4,) is wrong at index [3]: analytic 1, numeric 2" in capsys.readouterr().err
 
 
@@ -200,7 +224,7 @@ def test_a_locale_without_letters_stops_no_command(names_model, environment, tmp
     ("words", "named"),
     [
         (["pretrain", "raw.txt", "--min-count", "1", "-o", "v.txt"], "FOLDER"),
-        (["pretrain", "raw.txt", "--min-count", "1", "--clusters", "3", "-o", "v.txt"], "FOLDER"),
+        (["pretrain", "raw.txt", "--min-count", "1", "--brown", "3", "-o", "v.txt"], "FOLDER"),
         (["export", "MODEL", "--to", "c", "-o", "made"], "made"),
         (["export", "MODEL", "--to", "web", "-o", "made"], "made"),
         (["convert", "gold.txt", "made", "--to", "brat"], "made"),
@@ -234,12 +258,12 @@ def test_the_version_warns_of_slow_kernels_in_one_line(tmp_path):
     ("words", "message"),
     [
         (
-            ["tag", "DETECTOR", "--text", "x", "--gazetteer-constraint", "PER=a"],
-            "--gazetteer-constraint cannot be used",
+            ["tag", "DETECTOR", "--text", "x", "--require-names", "PER=a"],
+            "--require-names cannot be used",
         ),
-        (["tag", "DETECTOR", "--text", "x", "--all-above", "0.5", "--output", "jsonl"], "--all-above cannot be used"),
-        (["tag", "MODEL", "--text", "x", "--all-above", "2", "--output", "jsonl"], "--all-above must be above 0"),
-        (["tag", "MODEL", "--text", "x", "--keep-gold", "--output", "jsonl"], "--keep-gold needs output conll"),
+        (["tag", "DETECTOR", "--text", "x", "--all-above", "0.5", "--to", "jsonl"], "--all-above cannot be used"),
+        (["tag", "MODEL", "--text", "x", "--all-above", "2", "--to", "jsonl"], "--all-above must be above 0"),
+        (["tag", "MODEL", "--text", "x", "--keep-gold", "--to", "jsonl"], "--keep-gold needs --to conll"),
         (["pretrain", "raw.txt", "-o", "v.txt"], "(see --min-count)"),
     ],
 )

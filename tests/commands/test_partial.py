@@ -51,8 +51,8 @@ def test_unknown_tokens_are_told_learnt_around_and_left_out(folder, capsys):
     assert "?" not in postil.load("m").classes_
     assert main(["evaluate", "m", "gaps.txt"]) == 0
     assert f"not scored: {unknown} tokens whose gold label is unknown" in capsys.readouterr().out
-    assert main(["score", "gaps.txt", "dev.txt"]) == 1
-    assert main(["score", "gaps.txt", "gaps.txt", "--json"]) == 0
+    assert main(["evaluate", "dev.txt", "gaps.txt"]) == 1
+    assert main(["evaluate", "gaps.txt", "gaps.txt", "--json"]) == 0
     capsys.readouterr()
 
 
@@ -93,5 +93,5 @@ def test_a_long_line_is_tagged_whole(folder, capsys):
     assert main(["train", "persons.txt", *SMALL, "-o", "m"]) == 0
     (folder / "long.txt").write_text("Anna lives in Oslo and " * 4000 + "\n")
     capsys.readouterr()
-    assert main(["tag", "m", "long.txt", "--input", "tokens"]) == 0
+    assert main(["tag", "m", "long.txt", "--from", "tokens"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 20_001

@@ -1,5 +1,6 @@
 """``postil pretrain``: files of text in, vectors or clusters out; interruptions; nothing is overwritten."""
 
+import json
 import re
 import signal
 
@@ -7,8 +8,8 @@ import numpy as np
 import pytest
 
 import postil
+from postil.commands.fitting import stop_on_request
 from postil.commands.main import main
-from postil.commands.training.stopping import stop_on_request
 from postil.features import load_vectors
 from postil.features.lexicon_files import load_clusters
 from postil.pretraining import training as module
@@ -44,13 +45,14 @@ def test_vectors_for_training(text, method, capsys):
     labelled.write_text("Anna B-PER\nvisited O\nOslo B-LOC\n\n" * 20)
     model = str(text.parent / "m.postil")
     assert (
-        main(["train", str(labelled), "--vectors", str(text.parent / "x.vectors"), "--epochs", "1", "-o", model]) == 0
+        main(["train", str(labelled), "--vectors", str(text.parent / "x.vectors"), "--set", "epochs=1", "-o", model])
+        == 0
     )
 
 
 def test_clusters(text, capsys):
     place = text.parent / "x.paths"
-    assert main(["pretrain", str(text), "--clusters", "5", "-o", str(place)]) == 0
+    assert main(["pretrain", str(text), "--brown", "5", "-o", str(place)]) == 0
     assert "words in 5 clusters" in capsys.readouterr().out
     rows = [line.split("\t") for line in place.read_text().splitlines()]
     assert {row[0] for row in rows} and all(re.fullmatch("[01]+", row[0]) for row in rows)
@@ -60,17 +62,17 @@ def test_clusters(text, capsys):
 
 def test_both_in_one_file_for_training(text, capsys):
     place = str(text.parent / "x.pretrained")
-    assert main(options(text, "x.pretrained", "--with-clusters", "5")) == 0
+    assert main(options(text, "x.pretrained", "--with-brown", "5")) == 0
     assert sorted(path.name for path in text.parent.iterdir()) == ["raw.txt", "x.pretrained"]
     assert load_vectors(place).matrix.shape == (13, 6) and load_clusters(place).of(["Oslo"]).all()
     labelled = text.parent / "train.txt"
     labelled.write_text("Anna B-PER\nvisited O\nOslo B-LOC\n\n" * 20)
     model = str(text.parent / "m.postil")
-    assert main(["train", str(labelled), "--pretrained", place, "--epochs", "1", "-o", model]) == 0
-    assert postil.load(model).fitted_parts().features.words.lexicons.keys() == {"clusters"}
+    assert main(["train", str(labelled), "--pretrained", place, "--set", "epochs=1", "-o", model]) == 0
+    assert postil.load(model).model.features.words.lexicons.keys() == {"clusters"}
     capsys.readouterr()
     for wrong, message in (
-        (["--pretrained", str(text)], "must be a file that `postil pretrain --with-clusters` or `--encoder` wrote"),
+        (["--pretrained", str(text)], "must be a file that `postil pretrain --with-brown` or `--encoder` wrote"),
         (["--pretrained", model], "must be a file of `postil pretrain`; to go on from a model, use a warm start"),
         (["--pretrained", place, "--clusters", place], "must not be given with a pretrained file"),
     ):
@@ -122,8 +124,8 @@ def test_a_second_request_stops_at_once(capsys):
     [
         (["-o", "{raw}"], "file of vectors must not be one of the inputs"),
         (["-o", "{other}"], "must not replace a file that is not a file of word vectors"),
-        (["-o", "{new}", "--clusters", "5", "--epochs", "3"], "--epochs must not be given with --clusters"),
-        (["-o", "{new}", "--clusters", "5", "--resume"], "--resume must not be given with --clusters"),
+        (["-o", "{new}", "--brown", "5", "--epochs", "3"], "--epochs must not be given with --brown"),
+        (["-o", "{new}", "--brown", "5", "--resume"], "--resume must not be given with --brown"),
         (["-o", "{new}", "--min-count", "99999"], "the text must have at least 2 words"),
         (["-o", "{new}", "--resume"], "no such model file"),
         (["-o", "{new}", "--hidden", "5"], "hidden must be a multiple of 16 (got 5)"),
@@ -147,6 +149,33 @@ def test_a_labelled_file_is_read_as_text_with_a_warning(tmp_path, text, capsys):
 
 
 def test_vectors_and_clusters_may_replace_their_like(text):
-    for name, more in (("x.vectors", []), ("x.paths", ["--clusters", "4"])):
+    for name, more in (("x.vectors", []), ("x.paths", ["--brown", "4"])):
         words = ["pretrain", str(text), "-o", str(text.parent / name), *more]
         assert main(words) == main(words) == 0
+
+
+@pytest.fixture
+def vectors(tmp_path):
+    path = tmp_path / "x.vectors"
+    path.write_text("north 0 2\nnortheast 3 3\neast 5 0\nsouth 0 -1\n")
+    return str(path)
+
+
+def test_a_table_of_neighbours_per_word(vectors, capsys):
+    assert main(["pretrain", vectors, "--neighbours", "north", "--neighbours", "East", "--count", "2"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines() if line.strip()]
+    assert lines == [
+        *[["north"], ["word", "cosine"], ["northeast", "0.71"], ["east", "0.00"]],
+        *[["East"], ["word", "cosine"], ["northeast", "0.71"], ["north", "0.00"]],
+    ]
+
+
+def test_neighbours_as_json(vectors, capsys):
+    assert main(["pretrain", vectors, "--neighbours", "north", "--count", "1", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found == {"north": [{"word": "northeast", "cosine": pytest.approx(0.7071, abs=1e-4)}]}
+
+
+def test_neighbours_of_an_unknown_word(vectors, capsys):
+    assert main(["pretrain", vectors, "--neighbours", "norht"]) == 1
+    assert capsys.readouterr().err == "postil: no vector for 'norht'; words spelt alike: north\n"

@@ -18,7 +18,7 @@ def settings(*words):
 
 
 def test_the_defaults_are_those_of_the_settings(monkeypatch):
-    from postil.server.settings import ServerSettings
+    from postil.server import ServerSettings
 
     monkeypatch.delenv(serve.VARIABLE, raising=False)
     assert settings() == ServerSettings()

@@ -55,10 +55,10 @@ def test_pools_in_every_format(model, folder, capsys, kind, monkeypatch):
     conll = "".join("".join(f"{token}{labels[0]}\n" for token in tokens) + "\n" for tokens in POOL) if labels else ""
     text = texts.get(kind, conll)
     (folder / "pool").write_text(text)
-    words = [model, "pool", "--input", kind.split()[-1]]
+    words = [model, "pool", "--from", kind.split()[-1]]
     if kind == "stdin":
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-        words = [model, "--input", "tokens"]
+        words = [model, "--from", "tokens"]
     found = suggested([*words, "-n", "500"], capsys)
     assert found["pool"] == len(POOL)
     tokens = [tuple(token["text"] for token in record["tokens"]) for record in found["suggestions"]]

@@ -19,7 +19,7 @@ from oracles.examples import examples
 from oracles.installed import uninstall_models
 from postil import archive
 from postil.commands.main import main
-from postil.serving import labelled
+from postil.tagging import general_path
 from postil.text import plain, read
 
 X, Y = named_entities(40, seed=1)
@@ -44,17 +44,17 @@ def tagged(capsys, *arguments):
 
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_the_order_is_kept_over_files_blocks_and_threads(model, corpus, capsys, monkeypatch, threads):
-    monkeypatch.setattr(labelled, "BLOCK_TOKENS", 10)
+    monkeypatch.setattr(general_path, "BLOCK_TOKENS", 10)
     expected = as_conll(X, postil.load(model).predict(X))
     assert tagged(capsys, model, corpus, corpus, "--threads", threads) == expected * 2
 
 
 def test_standard_input_and_every_format(model, corpus, capsys, monkeypatch, tmp_path):
-    for words, kind in ((["--input", "tokens"], "Anna left Oslo\n\n\nBoris slept\n"), ([], "Anna left Oslo")):
+    for words, kind in ((["--from", "tokens"], "Anna left Oslo\n\n\nBoris slept\n"), ([], "Anna left Oslo")):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(kind.encode())))
         assert tagged(capsys, model, *words).startswith("Anna\tB-PER\nleft\tO\nOslo\tB-LOC\n\n")
     (tmp_path / "a.jsonl").write_text(json.dumps({"text": "Anna left New York.", "id": 7}) + "\n")
-    row = json.loads(tagged(capsys, model, str(tmp_path / "a.jsonl"), "--output", "jsonl", "--probabilities"))
+    row = json.loads(tagged(capsys, model, str(tmp_path / "a.jsonl"), "--to", "jsonl", "--probabilities"))
     assert row["id"] == 7
     assert [(s["text"], s["label"]) for s in row["spans"]] == [("Anna", "PER"), ("New York", "LOC")]
     assert all(0 < s["probability"] <= 1 for s in row["spans"])
@@ -62,7 +62,7 @@ def test_standard_input_and_every_format(model, corpus, capsys, monkeypatch, tmp
     assert tagged(capsys, model, str(tmp_path / "a.conllu")) == "Anna\tB-PER\nleft\tO\n\n"
     (tmp_path / "bare.txt").write_text("Anna\nleft\n")
     assert (
-        tagged(capsys, model, str(tmp_path / "bare.txt"), "--input", "conll", "--label-column", "none")
+        tagged(capsys, model, str(tmp_path / "bare.txt"), "--from", "conll", "--label-column", "none")
         == "Anna\tB-PER\nleft\tO\n\n"
     )
 
@@ -73,7 +73,7 @@ def test_probabilities_and_nbest(model, capsys):
     for line, marginal in zip(lines[:3], marginals, strict=True):
         _, probability, label = line.split("\t")
         assert float(probability) == pytest.approx(marginal[label], abs=1e-4)
-    row = json.loads(tagged(capsys, model, "--text", "Anna left Oslo", "--output", "jsonl", "--nbest", "3"))
+    row = json.loads(tagged(capsys, model, "--text", "Anna left Oslo", "--to", "jsonl", "--nbest", "3"))
     assert [path["probability"] for path in row["nbest"][0]] == pytest.approx(
         [p for _, p in postil.load(model).nbest(["Anna", "left", "Oslo"], 3)], abs=1e-5
     )
@@ -81,7 +81,7 @@ def test_probabilities_and_nbest(model, capsys):
 
 def test_a_reader_that_goes_away_is_no_error(model, tmp_path):
     (tmp_path / "long.txt").write_text("Anna left Oslo .\n" * 20_000)
-    command = [sys.executable, "-m", "postil", "tag", model, str(tmp_path / "long.txt"), "--input", "tokens"]
+    command = [sys.executable, "-m", "postil", "tag", model, str(tmp_path / "long.txt"), "--from", "tokens"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"Anna\tB-PER\n"
         process.stdout.close()
@@ -111,11 +111,10 @@ def test_an_empty_text_is_told(model, capsys):
 
 MISTAKES = [
     (["missing", "dev"], "no such model"),
-    ([".", "dev"], "model must be a model file (got a folder)"),
-    (["text", "dev"], "not a Postil model file"),
+    (["text.postil", "dev"], "not a Postil model file"),
     (["cut", "dev"], "the model file is cut"),
     (["newer", "dev"], "written by a newer Postil"),
-    (["model", "missing"], "missing: No such file"),
+    (["model", "missing.txt"], "missing.txt: No such file"),
     (["model", "latin1"], "latin1, line 1: invalid UTF-8"),
     (["columns", "dev"], "expected --feature-columns with 1 of them, got 0"),
 ]
@@ -132,7 +131,7 @@ def test_a_mistake_is_one_clear_line(model, tmp_path, monkeypatch, capsys, comma
     (tmp_path / "model").write_bytes(content)
     (tmp_path / "cut").write_bytes(content[:-100])
     (tmp_path / "newer").write_bytes(content.replace(b'"postil":"2"', b'"postil":"9"'))
-    (tmp_path / "text").write_text("Anna\tO\n")
+    (tmp_path / "text.postil").write_text("Anna\tO\n")
     (tmp_path / "dev").write_text("Anna\tO\n")
     (tmp_path / "latin1").write_bytes("Köln\tO\n".encode("latin-1"))
     if arguments[0] == "columns":
@@ -146,9 +145,9 @@ def test_a_mistake_is_one_clear_line(model, tmp_path, monkeypatch, capsys, comma
 
 def test_options_that_do_not_go_together(model, capsys):
     for words, message in (
-        (["--nbest", "2"], "nbest needs output jsonl (got conll)"),
-        (["--nbest", "0", "--output", "jsonl"], "nbest must be at least 1 (got 0)"),
-        (["--threads", "0"], "threads must be at least 1 (got 0)"),
+        (["--nbest", "2"], "--nbest needs --to jsonl (got conll)"),
+        (["--nbest", "0", "--to", "jsonl"], "--nbest must be at least 1 (got 0)"),
+        (["--threads", "0"], "--threads must be at least 1 (got 0)"),
     ):
         assert main(["tag", model, "--text", "x", *words]) == 1
         assert capsys.readouterr().err == f"postil: {message}\n"
@@ -158,12 +157,12 @@ def test_options_that_do_not_go_together(model, capsys):
 @pytest.mark.parametrize("block", [1, 20_000])
 @pytest.mark.parametrize("extra", [[], ["--probabilities", "--nbest", "2", "--all-above", "0.5"]])
 def test_every_record_has_a_line_in_its_place(model, tmp_path, capsys, monkeypatch, threads, block, extra):
-    monkeypatch.setattr(labelled, "BLOCK_TOKENS", block)
+    monkeypatch.setattr(general_path, "BLOCK_TOKENS", block)
     texts = ["", "Anna left Oslo.", "   ", "Boris slept. Anna left.", "\u200b", ""]
     records = [{"text": text, "id": number} for number, text in enumerate(texts)]
     records += [{"tokens": [], "id": 6}, {"text": "Anna left.", "answer": "reject", "id": 7}, {"text": "", "id": 8}]
     (tmp_path / "r.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
-    rows = tagged(capsys, model, str(tmp_path / "r.jsonl"), "--output", "jsonl", "--threads", threads, *extra)
+    rows = tagged(capsys, model, str(tmp_path / "r.jsonl"), "--to", "jsonl", "--threads", threads, *extra)
     answers = [json.loads(row) for row in rows.splitlines()]
     assert [answer["id"] for answer in answers] == list(range(9))
     assert [answer["text"] for answer in answers[:6]] == texts
@@ -177,13 +176,13 @@ def test_every_record_has_a_line_in_its_place(model, tmp_path, capsys, monkeypat
 def test_a_file_of_nothing_but_empty_records(model, tmp_path, capsys):
     (tmp_path / "r.jsonl").write_text('{"text": ""}\n{"text": " "}\n')
     expected = '{"text": "", "spans": []}\n{"text": " ", "spans": []}\n'
-    assert tagged(capsys, model, str(tmp_path / "r.jsonl"), "--output", "jsonl") == expected
+    assert tagged(capsys, model, str(tmp_path / "r.jsonl"), "--to", "jsonl") == expected
     assert tagged(capsys, model, str(tmp_path / "r.jsonl")) == ""
 
 
 def test_labels_of_words_come_with_their_places(speech_model, tmp_path, capsys):
     text = "Time flies.  Fruit flies too."
-    words = [str(speech_model), "--text", text, "--output", "jsonl"]
+    words = [str(speech_model), "--text", text, "--to", "jsonl"]
     row, likely = (json.loads(tagged(capsys, *words, *more)) for more in ([], ["--probabilities"]))
     assert [token["label"] for token in row["tokens"]] == row["labels"] and len(row["tokens"]) == 7
     assert [text[token["start"] : token["end"]] for token in row["tokens"]] == [t["text"] for t in row["tokens"]]
@@ -200,7 +199,7 @@ def test_tokens_that_a_record_lists_are_kept(speech_model, tmp_path, capsys):
     listed = {"tokens": ["Time", "flies"]}
     places = {"text": "Time  flies", "tokens": [{"start": 0, "end": 4, "ws": True}, {"start": 6, "end": 11}]}
     (tmp_path / "r.jsonl").write_text(json.dumps(listed) + "\n" + json.dumps(places) + "\n")
-    out = tagged(capsys, str(speech_model), str(tmp_path / "r.jsonl"), "--output", "jsonl", "--probabilities")
+    out = tagged(capsys, str(speech_model), str(tmp_path / "r.jsonl"), "--to", "jsonl", "--probabilities")
     one, two = map(json.loads, out.splitlines())
     assert one["tokens"] == ["Time", "flies"] and len(one["labels"]) == len(one["probabilities"]) == 2
     assert [(t["start"], t["end"], t.get("ws")) for t in two["tokens"]] == [(0, 4, True), (6, 11, None)]
@@ -227,8 +226,8 @@ def test_gold_and_predicted_labels_side_by_side(model, corpus, capsys, threads):
 def test_gold_labels_that_are_not_there(model, tmp_path, capsys):
     assert main(["tag", model, "--text", "Anna left.", "--keep-gold"]) == 1
     assert "--keep-gold needs labels in the input (got none)" in capsys.readouterr().err
-    assert main(["tag", model, "--text", "Anna left.", "--keep-gold", "--output", "jsonl"]) == 1
-    assert "--keep-gold needs output conll (got jsonl)" in capsys.readouterr().err
+    assert main(["tag", model, "--text", "Anna left.", "--keep-gold", "--to", "jsonl"]) == 1
+    assert "--keep-gold needs --to conll (got jsonl)" in capsys.readouterr().err
 
 
 CONLLU = """\
@@ -255,7 +254,7 @@ def test_conllu_with_one_column_filled_in(model, speech_model, tmp_path, capsys)
     for column, extra in ((3, []), (4, ["--label-column", "xpos"])):
         rows = [
             line.split("\t")
-            for line in tagged(capsys, str(speech_model), str(path), "--output", "conllu", *extra).split("\n")
+            for line in tagged(capsys, str(speech_model), str(path), "--to", "conllu", *extra).split("\n")
         ]
         given = [line.split("\t") for line in CONLLU.split("\n")]
         words = [number for number, row in enumerate(given) if row[0].isdecimal()]
@@ -264,17 +263,17 @@ def test_conllu_with_one_column_filled_in(model, speech_model, tmp_path, capsys)
         for number in words:
             given[number][column] = rows[number][column]
         assert rows == given
-    out = tagged(capsys, model, str(path), "--output", "conllu")
+    out = tagged(capsys, model, str(path), "--to", "conllu")
     assert "1\tAnna\tanna\tX\tNNP\tCase=Nom\t0\troot\t0:root\tSpaceAfter=No|Id=7|NER=B-PER\n" in out
-    assert main(["tag", model, str(path), "--output", "conllu", "--probabilities"]) == 1
-    assert "probabilities needs output conll or jsonl" in capsys.readouterr().err
+    assert main(["tag", model, str(path), "--to", "conllu", "--probabilities"]) == 1
+    assert "probabilities needs --to conll or jsonl" in capsys.readouterr().err
 
 
 def test_a_line_of_too_many_tokens_on_both_paths(model, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(plain, "MOST_TOKENS", 3)
     (tmp_path / "a.txt").write_text("Anna left Oslo\nAnna left for Oslo\n")
     for extra in ([], ["--probabilities"]):
-        assert main(["tag", model, str(tmp_path / "a.txt"), "--input", "tokens", *extra]) == 1
+        assert main(["tag", model, str(tmp_path / "a.txt"), "--from", "tokens", *extra]) == 1
         assert "a.txt, line 2: a line of too many tokens" in capsys.readouterr().err
 
 
@@ -284,9 +283,9 @@ def test_every_record_before_a_mistake_is_written(model, capsys, tmp_path, threa
     path = tmp_path / "a.jsonl"
     good = "".join(json.dumps({"text": f"Anna left Oslo. Boris slept {i}."}) + "\n" for i in range(3))
     path.write_text(good)
-    expected = tagged(capsys, model, str(path), "--output", output, "--threads", threads)
+    expected = tagged(capsys, model, str(path), "--to", output, "--threads", threads)
     path.write_text(good + '{"text": \n' + good)
-    assert main(["tag", model, str(path), "--output", output, "--threads", threads]) == 1
+    assert main(["tag", model, str(path), "--to", output, "--threads", threads]) == 1
     out, err = capsys.readouterr()
     assert out == expected and "line 4: not valid JSON" in err
 
@@ -318,12 +317,12 @@ def test_a_model_of_another_unicode_is_warned_of_in_one_line(model, corpus, caps
     ],
 )
 def test_the_name_of_the_output_decides_its_format(model, corpus, tmp_path, capsysbinary, name, format):
-    assert main(["tag", model, corpus, "--output", format]) == 0
+    assert main(["tag", model, corpus, "--to", format]) == 0
     expected = capsysbinary.readouterr().out
     assert main(["tag", model, corpus, "-o", str(tmp_path / name)]) == 0
     content = (tmp_path / name).read_bytes()
     assert (gzip.decompress(content) if name.endswith(".gz") else content) == expected
-    assert main(["tag", model, corpus, "--output", "conll", "-o", str(tmp_path / "explicit.jsonl")]) == 0
+    assert main(["tag", model, corpus, "--to", "conll", "-o", str(tmp_path / "explicit.jsonl")]) == 0
     assert (tmp_path / "explicit.jsonl").read_bytes() == tagged_columns(model, corpus, capsysbinary)
 
 
@@ -336,9 +335,7 @@ def tagged_columns(model, corpus, capsysbinary):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["corpus", "-o", "a.html"], "-o must end in .conll, .conllu, .jsonl, .trees or .parquet"),
-        (["corpus", "-o", "a.csv"], "-o must end in .conll, .conllu, .jsonl, .trees or .parquet"),
-        (["corpus", "-o", "a.spacy"], "-o must end in .conll, .conllu, .jsonl, .trees or .parquet"),
+        (["corpus", "-o", "a.spacy"], "-o must end in .conll, .conllu, .jsonl, .csv, .trees, .parquet or .html"),
         (["corpus", "-o", "a.parquet"], "Parquet output needs tables"),
         (["corpus", "--column", "text", "-o", "a.parquet"], "--column needs tables"),
         (["--text", "Anna", "--column", "text"], "--column needs tables"),
@@ -346,10 +343,10 @@ def tagged_columns(model, corpus, capsysbinary):
         (["table.csv", "--column", "text"], "a table of texts needs -o FOLDER or -o FILE.parquet"),
         (["corpus", "--parts", "labels"], "--parts needs tables"),
         (["corpus", "--workers", "2"], "--workers needs --engine ray"),
-        (["corpus", "--offsets", "utf16"], "offsets needs output jsonl"),
-        (["corpus", "--offsets", "utf16", "-o", "a.conllu"], "offsets needs output jsonl"),
-        (["corpus", "--keep-gold", "-o", "a.jsonl"], "--keep-gold needs output conll (got jsonl)"),
-        (["corpus", "--all-above", "0.5"], "--all-above needs output jsonl (got conll)"),
+        (["corpus", "--offsets", "utf16"], "--offsets needs --to jsonl"),
+        (["corpus", "--offsets", "utf16", "-o", "a.conllu"], "--offsets needs --to jsonl"),
+        (["corpus", "--keep-gold", "-o", "a.jsonl"], "--keep-gold needs --to conll (got jsonl)"),
+        (["corpus", "--all-above", "0.5"], "--all-above needs --to jsonl (got conll)"),
     ],
 )
 def test_what_cannot_be_written_is_told(model, corpus, tmp_path, monkeypatch, capsys, words, message):
@@ -363,9 +360,7 @@ def test_what_cannot_be_written_is_told(model, corpus, tmp_path, monkeypatch, ca
 
 def test_a_csv_file_is_read_as_texts_or_as_words(model, tmp_path, capsys):
     (tmp_path / "texts.csv").write_text('id,text\n7,"Anna, left Oslo."\n8,\n')
-    rows = [
-        json.loads(row) for row in tagged(capsys, model, str(tmp_path / "texts.csv"), "--output", "jsonl").splitlines()
-    ]
+    rows = [json.loads(row) for row in tagged(capsys, model, str(tmp_path / "texts.csv"), "--to", "jsonl").splitlines()]
     assert [(row["id"], row["text"]) for row in rows] == [("7", "Anna, left Oslo."), ("8", "")]
     assert [(span["start"], span["end"]) for span in rows[0]["spans"]] == [(0, 4), (11, 15)]
     (tmp_path / "words.csv").write_text("Sentence #,Word,Tag\n1,Anna,O\n1,left,O\n")
@@ -403,7 +398,7 @@ def test_offsets_count_what_is_asked_for(names_model, speech_model, tmp_path_fac
     folder = tmp_path_factory.mktemp("offsets")
     lines = [json.dumps({"text": text}) for text in texts] if input == "jsonl" else texts
     (folder / "a").write_text("\n".join(lines) + "\n", encoding="utf8")
-    words = ["tag", str(names_model if kind == "names" else speech_model), str(folder / "a"), "--input", input, *extra]
+    words = ["tag", str(names_model if kind == "names" else speech_model), str(folder / "a"), "--from", input, *extra]
     assert main([*words, "-o", str(folder / "characters.jsonl")]) == 0
     assert main([*words, "--offsets", units, "-o", str(folder / "units.jsonl")]) == 0
     rows, counted = (
@@ -425,8 +420,84 @@ def test_offsets_of_layers_and_probable_spans(model, tmp_path, capsys):
     text = "😀 Anna left Oslo."
     for words in ([str(two)], [model, "--all-above", "0.01"]):
         row, other = (
-            json.loads(tagged(capsys, *words, "--text", text, "--output", "jsonl", "--offsets", units))
+            json.loads(tagged(capsys, *words, "--text", text, "--to", "jsonl", "--offsets", units))
             for units in ("characters", "utf16")
         )
         assert len(places(row)) > 8
         assert places(other) == [LENGTHS["utf16"](text[:place]) for place in places(row)]
+
+
+# ------------------------------------------------------------------------------------------------ folders and pages
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "in" / "deep").mkdir(parents=True)
+    (tmp_path / "in" / "a.txt").write_text("Anna left Oslo.\nBoris slept.\n")
+    (tmp_path / "in" / "deep" / "b.txt").write_text("Anna slept.\n")
+    (tmp_path / "in" / ".hidden").write_text("not text")
+    return tmp_path / "in"
+
+
+def test_a_folder_into_one_file_with_the_source_of_each_line(model, folder, tmp_path, capsys):
+    assert main(["tag", model, str(folder), "-o", str(tmp_path / "all.jsonl")]) == 0
+    rows = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]
+    a, b = str(folder / "a.txt"), str(folder / "deep" / "b.txt")
+    assert [(row["source"], row["text"]) for row in rows] == [
+        (a, "Anna left Oslo."),
+        (a, "Boris slept."),
+        (b, "Anna slept."),
+    ]
+    alone = [json.loads(line) for line in tagged(capsys, model, a, "--to", "jsonl").splitlines()]
+    assert all("source" not in row for row in alone)
+    assert [row | {"source": a} for row in alone] == rows[:2]
+    assert main(["tag", model, a, b, "-o", str(tmp_path / "files.jsonl")]) == 0
+    assert (tmp_path / "files.jsonl").read_text() == (tmp_path / "all.jsonl").read_text()
+
+
+def test_a_folder_into_a_folder(model, folder, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert main(["tag", model, str(folder), "-o", str(out)]) == 0
+    assert sorted(path.relative_to(out).as_posix() for path in out.rglob("*.*")) == ["a.jsonl", "deep/b.jsonl"]
+    assert json.loads((out / "deep" / "b.jsonl").read_text())["source"] == str(folder / "deep" / "b.txt")
+    assert main(["tag", model, str(folder), "-o", f"{tmp_path / 'columns'}/", "--to", "conll"]) == 0
+    assert (tmp_path / "columns" / "a.conll").read_text() == tagged(capsys, model, str(folder / "a.txt"))
+    (folder / "a.md").write_text("Anna.")
+    assert main(["tag", model, str(folder), "-o", str(out)]) == 1
+    assert "must have different names up to the ending" in capsys.readouterr().err
+
+
+def test_a_record_keeps_its_own_source(model, tmp_path, capsys):
+    (tmp_path / "a.jsonl").write_text('{"text": "Anna left.", "source": "mine"}\n{"text": "Boris slept."}\n')
+    (tmp_path / "b.txt").write_text("Anna slept.\n")
+    out = tagged(capsys, model, str(tmp_path / "a.jsonl"), str(tmp_path / "b.txt"), "--to", "jsonl")
+    names = [json.loads(line)["source"] for line in out.splitlines()]
+    assert names == ["mine", str(tmp_path / "a.jsonl"), str(tmp_path / "b.txt")]
+
+
+def test_an_empty_folder(model, tmp_path, capsys):
+    assert main(["tag", model, str(tmp_path)]) == 1
+    assert "no files in the folder" in capsys.readouterr().err
+
+
+def test_a_page(model, corpus, tmp_path, capsys):
+    assert main(["tag", model, "--text", "Anna left Oslo.", "-o", str(tmp_path / "a.html")]) == 0
+    page = (tmp_path / "a.html").read_text()
+    assert page.startswith("<!DOCTYPE html>") and "Oslo" in page and "LOC" in page
+    assert main(["tag", model, corpus, "-o", str(tmp_path / "b.html")]) == 0
+    assert main(["tag", model, corpus, "--nbest", "2", "-o", str(tmp_path / "b.html")]) == 1
+
+
+def test_a_table_of_words(model, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(general_path, "BLOCK_TOKENS", 10)
+    (tmp_path / "a.txt").write_text("Anna left Oslo.\n" * 20)
+    (tmp_path / "b.txt").write_text("Boris slept.\n")
+    assert main(["tag", model, str(tmp_path / "a.txt"), str(tmp_path / "b.txt"), "-o", str(tmp_path / "out.csv")]) == 0
+    rows = list(read(str(tmp_path / "out.csv")))
+    assert len(rows) == 21 and rows[0].labels == ["B-PER", "O", "B-LOC", "O"]
+    assert (tmp_path / "out.csv").read_text().count("Word") <= 1
+
+
+def test_one_word_that_is_not_a_file(model, capsys):
+    assert main(["tag", model, "Washington"]) == 1
+    assert capsys.readouterr().err == "postil: no such file: Washington (to use it as a text: --text Washington)\n"

@@ -32,16 +32,16 @@ def read(path):
 
 def test_tables_become_folders_and_files(news, names_model, capsys):
     assert tag(names_model, news / "news.parquet", "-o", news / "out") == 0
-    assert capsys.readouterr().err == f"{news / 'out'}: 2 rows in 2 files\n"
+    assert capsys.readouterr().err == f"postil: {news / 'out'}: 2 rows in 2 files\n"
     assert tag(names_model, news / "news.parquet", "-o", news / "out") == 0
-    assert capsys.readouterr().err == f"{news / 'out'}: 0 rows in 0 files, 2 were there\n"
-    words = ["--input", "csv", "--output", "parquet", "--parts", "labels,sentences", "--threads", 2]
+    assert capsys.readouterr().err == f"postil: {news / 'out'}: 0 rows in 0 files, 2 already complete\n"
+    words = ["--from", "csv", "--to", "parquet", "--parts", "labels,sentences", "--threads", 2]
     assert tag(names_model, news / "news.csv", *words, "-o", news / "one.parquet") == 0
     table = read(news / "one.parquet")
     assert table.column_names == ["id", "text", "labels", "sentences"] and table["labels"][1].as_py() == []
     entities = read(news / "out").sort_by("id")["entities"][0].as_py()
     assert [(e["start"], e["end"], e["label"]) for e in entities] == [(0, 4, "PER"), (14, 18, "LOC")]
-    assert tag(names_model, news / "news.csv", "--output", "parquet", "--threshold", "PER=1", "-o", news / "c") == 0
+    assert tag(names_model, news / "news.csv", "--to", "parquet", "--threshold", "PER=1", "-o", news / "c") == 0
     labels = {e["label"] for row in read(news / "c")["entities"].to_pylist() for e in row}
     assert "PER" not in labels
     job = json.loads((news / "c" / "_job.json").read_text())["job"]
@@ -52,16 +52,16 @@ def test_mistakes_are_one_line(news, names_model, capsys):
     parquet = news / "news.parquet"
     mistakes = [
         ([parquet], "a table of texts needs -o FOLDER or -o FILE.parquet"),
-        ([parquet, "--output", "jsonl", "-o", news / "x"], "must be written as Parquet: -o FOLDER or -o FILE.parquet"),
+        ([parquet, "--to", "jsonl", "-o", news / "x"], "must be written as Parquet: -o FOLDER or -o FILE.parquet"),
         ([parquet, "-o", news / "x.jsonl"], "must be written as Parquet: -o FOLDER or -o FILE.parquet (got jsonl)"),
         (
-            ["--output", "parquet", "--input", "jsonl", "-o", news / "x"],
-            "Parquet output needs tables: files that end in .parquet, .csv or .tsv, or --input parquet or csv",
+            ["--to", "parquet", "--from", "jsonl", "-o", news / "x"],
+            "Parquet output needs tables: files that end in .parquet, .csv or .tsv, or --from parquet or csv",
         ),
-        (["--input", "csv", "-o", news / "x"], "--input csv needs files"),
+        (["--from", "csv", "-o", news / "x"], "--from csv needs files"),
         ([parquet, "--nbest", 2, "-o", news / "x"], "--nbest cannot be used here: it does not apply to tables"),
         ([parquet, "--parts", "words", "-o", news / "x"], "parts must be some of entities, tokens"),
-        ([parquet, "--encoding", "latin-1", "-o", news / "x"], "--encoding needs --input csv (got parquet)"),
+        ([parquet, "--encoding", "latin-1", "-o", news / "x"], "--encoding needs --from csv (got parquet)"),
         ([parquet, "--column", "id", "--parts", "id", "-o", news / "x"], "parts must be some of"),
         ([parquet, "-o", news / "news.parquet"], "output must not be one of the inputs"),
         ([parquet, "--threads", 0, "-o", news / "x"], "threads must be at least 1"),
@@ -79,7 +79,7 @@ def test_other_outputs_are_written_to_files_too(news, names_model, capsysbinary)
     assert capsysbinary.readouterr().out == b""
     assert tag(names_model, "--text", "Anna lives in Oslo.") == 0
     assert target.read_bytes() == capsysbinary.readouterr().out
-    assert tag(names_model, "--text", "Anna", "--output", "jsonl", "-o", target) == 1
+    assert tag(names_model, "--text", "Anna", "--to", "jsonl", "-o", target) == 1
     assert b"must not replace a file that is not JSON Lines" in capsysbinary.readouterr().err
 
 

@@ -8,7 +8,7 @@ import postil
 from oracles.corpora import as_conll, named_entities, parts_of_speech
 from postil import Constraints
 from postil.commands.main import main
-from postil.serving import labelled
+from postil.tagging import general_path
 
 TEXT = "Anna left Paris. Boris slept in Lima."
 
@@ -21,7 +21,7 @@ def model(tmp_path_factory):
 
 
 def tagged(capsys, *arguments):
-    assert main(["tag", *arguments, "--output", "jsonl"]) == 0
+    assert main(["tag", *arguments, "--to", "jsonl"]) == 0
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
@@ -60,7 +60,7 @@ def test_all_probable_spans(model, capsys, tmp_path):
     assert set(places(row)) < set(found)
     assert all(TEXT[s["start"] : s["end"]] == s["text"] for s in row["spans_above"])
     (tmp_path / "t.txt").write_text("Anna left New York\n")
-    (row,) = tagged(capsys, model, str(tmp_path / "t.txt"), "--input", "tokens", "--all-above", "0.2")
+    (row,) = tagged(capsys, model, str(tmp_path / "t.txt"), "--from", "tokens", "--all-above", "0.2")
     assert all(row["text"][s["start"] : s["end"]] == s["text"] for s in row["spans_above"])
 
 
@@ -71,7 +71,7 @@ def test_the_probability_of_whole_labellings(model, capsys):
 
 
 def test_constraints_on_the_command_line(model, capsys):
-    forced = ["--text", TEXT, "--force", "17:22=LOC", "--forbid", "10:15", "--allow", "32:36=O,PER"]
+    forced = ["--text", TEXT, "--require", "17:22=LOC", "--forbid", "10:15", "--allow", "32:36=O,PER"]
     (row,) = tagged(capsys, model, *forced, "--probabilities", "--nbest", "2", "--all-above", "0.5")
     assert (17, 22, "LOC") in places(row)
     assert (10, 15) not in [place[:2] for place in places(row)]
@@ -103,13 +103,13 @@ def test_constraints_in_json_lines(model, capsys, tmp_path):
         ({"forced": []}, "constraints must be an object with force, forbid, allow"),
     ):
         path.write_text(json.dumps({"text": "Anna."}) + "\n" + json.dumps({"text": TEXT, "constraints": line}) + "\n")
-        error = refused(capsys, model, str(path), "--output", "jsonl")
+        error = refused(capsys, model, str(path), "--to", "jsonl")
         assert f"{path}, line 2: " in error
         assert message in error
 
 
 def test_sentences_of_one_text_keep_their_order_over_blocks_and_threads(model, capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr(labelled, "BLOCK_TOKENS", 3)
+    monkeypatch.setattr(general_path, "BLOCK_TOKENS", 3)
     (tmp_path / "t.txt").write_text(f"{TEXT} {TEXT} {TEXT}\n" * 5)
     (expected,) = tagged(capsys, model, "--text", f"{TEXT} {TEXT} {TEXT}", "--nbest", "1", "--all-above", "0.1")
     rows = tagged(capsys, model, str(tmp_path / "t.txt"), "--nbest", "1", "--all-above", "0.1", "--threads", "3")
@@ -118,7 +118,7 @@ def test_sentences_of_one_text_keep_their_order_over_blocks_and_threads(model, c
 
 def test_names_of_lists_are_entities(model, capsys, tmp_path):
     (tmp_path / "names.txt").write_text("slept in\nLima\n")
-    names = ["--gazetteer-constraint", f"PER={tmp_path / 'names.txt'}"]
+    names = ["--require-names", f"PER={tmp_path / 'names.txt'}"]
     (row,) = tagged(capsys, model, "--text", TEXT, *names)
     assert {(23, 31, "PER"), (32, 36, "PER")} <= set(places(row))
     (row,) = tagged(capsys, model, "--text", TEXT, *names, "--forbid", "32:36=PER")
@@ -131,17 +131,17 @@ def test_names_of_lists_are_entities(model, capsys, tmp_path):
         (["--threshold", "much"], "--threshold must be P or CLASS=P (got 'much')"),
         (["--threshold", "LOC=2"], "--threshold LOC=2: expected a number from 0 to 1, got 2.0"),
         (["--threshold", "CITY=0.5"], "threshold of an unknown class: expected one of LOC, PER, got 'CITY'"),
-        (["--all-above", "0.3"], "--all-above needs output jsonl (got conll)"),
-        (["--all-above", "3", "--output", "jsonl"], "--all-above must be above 0 and at most 1 (got 3.0)"),
-        (["--force", "LOC"], "--force must be START:END or START:END=CLASS (got 'LOC')"),
-        (["--force", "0:4="], "--force must be START:END or START:END=CLASS (got '0:4=')"),
+        (["--all-above", "0.3"], "--all-above needs --to jsonl (got conll)"),
+        (["--all-above", "3", "--to", "jsonl"], "--all-above must be above 0 and at most 1 (got 3.0)"),
+        (["--require", "LOC"], "--require must be START:END or START:END=CLASS (got 'LOC')"),
+        (["--require", "0:4="], "--require must be START:END or START:END=CLASS (got '0:4=')"),
         (["--allow", "0:4"], "--allow must be START:END=LABEL,… (got '0:4')"),
-        (["--force", "0:3=LOC"], "--text: a constraint that does not fit the tokens"),
-        (["--force", "0:4=CITY"], "--text: unknown class: expected one of LOC, PER, got 'CITY'"),
-        (["--force", "0:4=LOC", "--forbid", "0:4"], "--text: constraints that contradict each other"),
-        (["--gazetteer-constraint", "LOC"], "--gazetteer-constraint must be CLASS=FILE (got 'LOC')"),
-        (["--gazetteer-constraint", "X=a.txt"], "class of a gazetteer constraint must be one of"),
-        (["--gazetteer-constraint", "LOC=missing.txt"], "missing.txt: cannot read the gazetteer"),
+        (["--require", "0:3=LOC"], "--text: a constraint that does not fit the tokens"),
+        (["--require", "0:4=CITY"], "--text: unknown class: expected one of LOC, PER, got 'CITY'"),
+        (["--require", "0:4=LOC", "--forbid", "0:4"], "--text: constraints that contradict each other"),
+        (["--require-names", "LOC"], "--require-names must be CLASS=FILE (got 'LOC')"),
+        (["--require-names", "X=a.txt"], "class of a gazetteer constraint must be one of"),
+        (["--require-names", "LOC=missing.txt"], "missing.txt: cannot read the gazetteer"),
     ],
 )
 def test_mistakes_are_told(model, capsys, words, message):
@@ -150,20 +150,20 @@ def test_mistakes_are_told(model, capsys, words, message):
 
 def test_places_need_a_text(model, capsys, tmp_path):
     (tmp_path / "t.txt").write_text(TEXT)
-    assert "--force needs --text with a single line" in refused(
-        capsys, model, str(tmp_path / "t.txt"), "--force", "0:4"
+    assert "--require needs --text with a single line" in refused(
+        capsys, model, str(tmp_path / "t.txt"), "--require", "0:4"
     )
-    assert "got several lines" in refused(capsys, model, "--text", "Anna\nLima", "--force", "0:4")
+    assert "got several lines" in refused(capsys, model, "--text", "Anna\nLima", "--require", "0:4")
 
 
 def test_other_models_have_none_of_this(capsys, tmp_path):
     detector, speech = str(tmp_path / "d.postil"), str(tmp_path / "s.postil")
     postil.Detector(label="LOC", hidden=8, epochs=1).fit(*named_entities(20)).save(detector)
     postil.Tagger(hidden=8, epochs=1).fit(*parts_of_speech(20)).save(speech)
-    error = refused(capsys, detector, "--text", TEXT, "--all-above", "0.3", "--output", "jsonl")
+    error = refused(capsys, detector, "--text", TEXT, "--all-above", "0.3", "--to", "jsonl")
     assert "--all-above cannot be used here: a margin model decides about each token alone" in error
     assert "--all-above needs a model of spans" in refused(
-        capsys, speech, "--text", TEXT, "--all-above", "0.3", "--output", "jsonl"
+        capsys, speech, "--text", TEXT, "--all-above", "0.3", "--to", "jsonl"
     )
     assert "threshold needs a model of spans" in refused(capsys, speech, "--text", TEXT, "--threshold", "0.3")
 
@@ -188,5 +188,5 @@ def test_evaluate_shows_reliability_before_and_after(model, capsys, tmp_path):
 def test_python_and_the_command_line_agree(model, capsys):
     own = Constraints(force=[(0, 4, "LOC")])
     document = postil.load(model).tag("Anna left Paris.", constraints=own)
-    (row,) = tagged(capsys, model, "--text", "Anna left Paris.", "--force", "0:4=LOC")
+    (row,) = tagged(capsys, model, "--text", "Anna left Paris.", "--require", "0:4=LOC")
     assert places(row) == [(e.start, e.end, e.label) for e in document.entities]

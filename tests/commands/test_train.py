@@ -49,7 +49,7 @@ def test_train_shows_on_stderr_answers_on_stdout_and_leaves_one_file(folder, cap
     assert files(folder) == ["dev.txt", "log", "m", "train.txt"]
     rows = [json.loads(line) for line in (folder / "log").read_text().splitlines()]
     assert [row["epoch"] for row in rows] == [1, 2, 3]
-    assert postil.load("m").parts.about["scores"]["dev"]["f1"] == postil.load("m").parts.about["scores"]["test"]["f1"]
+    assert postil.load("m").model.about["scores"]["dev"]["f1"] == postil.load("m").model.about["scores"]["test"]["f1"]
 
 
 def test_the_summary_says_where_calibration_has_moved_the_dev_score(folder, capsys, monkeypatch):
@@ -63,7 +63,7 @@ def test_the_summary_says_where_calibration_has_moved_the_dev_score(folder, caps
     )
     assert main(["train", "train.txt", "--dev", "dev.txt", *SMALL, "-o", "m"]) == 0
     out = capsys.readouterr().out.splitlines()
-    best = postil.load("m").parts.about["training"]
+    best = postil.load("m").model.about["training"]
     assert out[0].startswith("dev   F1 0.00")
     assert out[1].startswith(
         f"(epoch {best['best_epoch']} scored {100 * best['dev_score']:.2f} on dev: epochs are scored"
@@ -86,13 +86,13 @@ MISTAKES = [
     (["ragged.txt"], 1, "ragged.txt, line 2: wrong number of columns"),
     (["train.txt", "-o", "nowhere/m"], 1, "nowhere/m: model file must be in an existing folder"),
     (["train.txt", "-o", "."], 1, "model file must be a file (got a folder)"),
-    (["train.txt", "--log", "nowhere/log"], 1, "nowhere/log: log must be in an existing folder"),
+    (["train.txt", "--log", "nowhere/log"], 1, "nowhere/log: --log must be in an existing folder"),
     (["train.txt", "--set", "hiden=3"], 1, "unknown setting 'hiden'; did you mean hidden?"),
     (["train.txt", "--set", "epoch=3"], 1, "unknown setting 'epoch'; did you mean epochs?"),
     (["train.txt", "--set", "zzz=3"], 1, "unknown setting 'zzz': expected one of "),
     (["train.txt", "--set", "epochs"], 1, "setting must be NAME=VALUE (got 'epochs')"),
-    (["train.txt", "--epochs", "0"], 1, "epochs must be at least 1 (got 0)"),
-    (["train.txt", "--epochs", "many"], 2, "argument --epochs: invalid int value: 'many'"),
+    (["train.txt", "--set", "epochs=0"], 1, "epochs must be at least 1 (got 0)"),
+    (["train.txt", "--minutes", "many"], 2, "argument --minutes: invalid float value: 'many'"),
     (["train.txt", "--set", "hidden=many"], 1, "setting hidden: expected a whole number, got 'many'"),
     (["train.txt", "--set", "window=4"], 1, "window must be an odd number"),
     (["train.txt", "--set", "rate=1e30"], 1, "the training has diverged"),
@@ -136,8 +136,8 @@ def test_other_encodings_schemes_and_line_ends(folder, capsys):
     text = as_conll(X, y).replace("Lima", "Köln").replace("\n", "\r\n")
     (folder / "other.txt").write_bytes(text.encode("latin-1"))
     assert main(["train", "other.txt", *SMALL, "--encoding", "latin-1", "-o", "m"]) == 0
-    assert postil.load("m").labelling.scheme == "iob1"
-    assert "Köln".lower() in postil.load("m").parts.features.words.vocabularies["word"]
+    assert postil.load("m").model.codec.scheme == "iob1"
+    assert "Köln".lower() in postil.load("m").model.features.words.vocabularies["word"]
 
 
 def test_what_is_probably_not_meant_is_told(folder, capsys):
@@ -157,7 +157,7 @@ def test_a_warm_start_takes_preset_and_settings_of_the_model(folder, capsys):
     assert main(["train", "more.txt", "--warm-start", "old", "-o", "new"]) == 0
     old, new = postil.load("old"), postil.load("new")
     assert (new.preset, new.config.hidden) == ("window-sll", 12)
-    assert new.labelling.classes == (*old.labelling.classes, "DOG")
+    assert new.model.codec.classes == (*old.model.codec.classes, "DOG")
     assert main(["train", "more.txt", "--warm-start", "old", "--preset", "accurate", "-o", "newer"]) == 1
     assert "the architectures differ" in capsys.readouterr().err
 
@@ -251,7 +251,7 @@ def test_files_of_different_schemes(folder, capsys):
         assert main(["train", f"{first}.txt", f"{second}.txt", "--dev", "dev.txt", *SMALL, "-o", "m"]) == 0
         err = capsys.readouterr().err
         assert "violate" not in err and "they are converted to" in err
-        assert set(postil.load("m").labelling.classes) == {"LOC", "PER"}
+        assert set(postil.load("m").model.codec.classes) == {"LOC", "PER"}
 
 
 LIMITED = """
@@ -315,7 +315,7 @@ def test_data_without_any_label_but_o_make_a_tagger_and_no_encoder(folder, capsy
     assert main(["train", "train.txt", "--pretrained", "m", *SMALL, "-o", "n"]) == 1
     assert "pretrained must be a file of `postil pretrain`" in capsys.readouterr().err
     assert main(["train", "train.txt", "--warm-start", "m", *SMALL, "-o", "n"]) == 0
-    assert set(postil.load("n").labelling.classes) == {"LOC", "PER"}
+    assert set(postil.load("n").model.codec.classes) == {"LOC", "PER"}
 
 
 def test_classes_with_nearly_the_same_name_are_pointed_out(folder, capsys):

@@ -36,7 +36,7 @@ def recall(path):
 
 def test_the_model_is_changed_in_place_and_back(model, dev, capsys):
     before = recall(model)
-    assert main(["tune", model, dev, "--precision", "0.97", "--json"]) == 0
+    assert main(["tune", model, dev, "--precision", "0.97", "--json", "--in-place"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["model"] == model
     assert recall(model) == pytest.approx(found["recall"])
@@ -45,7 +45,7 @@ def test_the_model_is_changed_in_place_and_back(model, dev, capsys):
     assert found["before"]["recall"] == pytest.approx(before)
     assert {"bias", "threshold", "precision", "recall", "f1"} <= set(found["curve"][0])
     assert len(found["curve"]) > 20
-    assert main(["tune", model, "--reset"]) == 0
+    assert main(["tune", model, "--reset", "--in-place"]) == 0
     assert "removed bias +0.000, thresholds LOC 0." in capsys.readouterr().err
     assert recall(model) == pytest.approx(before)
 
@@ -81,7 +81,7 @@ def test_another_file_and_none(model, dev, capsys, tmp_path):
 )
 def test_mistakes_are_told(model, dev, capsys, words, message, tmp_path):
     content = (tmp_path / "m.postil").read_bytes()
-    assert main(["tune", model, dev, *words]) == 1
+    assert main(["tune", model, dev, *words, "--in-place"]) == 1
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
@@ -89,33 +89,33 @@ def test_mistakes_are_told(model, dev, capsys, words, message, tmp_path):
 
 
 def test_other_models_and_data_are_refused(model, dev, capsys, tmp_path):
-    assert main(["tune", model, "--recall", "0.5"]) == 1
+    assert main(["tune", model, "--recall", "0.5", "--in-place"]) == 1
     assert "nothing to tune on: expected a labelled file as DATA" in capsys.readouterr().err
     (tmp_path / "pos.conll").write_text(as_conll(*parts_of_speech(20)))
-    assert main(["tune", model, str(tmp_path / "pos.conll"), "--recall", "0.5"]) == 1
+    assert main(["tune", model, str(tmp_path / "pos.conll"), "--recall", "0.5", "--in-place"]) == 1
     assert "these labels have no scheme" in capsys.readouterr().err
     postil.Detector(label="LOC", hidden=8, epochs=1).fit(*named_entities(20)).save(tmp_path / "d.postil")
-    assert main(["tune", str(tmp_path / "d.postil"), dev, "--recall", "0.5"]) == 1
+    assert main(["tune", str(tmp_path / "d.postil"), dev, "--recall", "0.5", "--in-place"]) == 1
     assert "only a tagger can be tuned (this is a detector)" in capsys.readouterr().err
     postil.Tagger(hidden=8, epochs=1).fit(*parts_of_speech(20)).save(tmp_path / "s.postil")
-    assert main(["tune", str(tmp_path / "s.postil"), str(tmp_path / "pos.conll"), "--recall", "0.5"]) == 1
+    assert main(["tune", str(tmp_path / "s.postil"), str(tmp_path / "pos.conll"), "--recall", "0.5", "--in-place"]) == 1
     assert "nothing to tune: expected a model of spans, or with a label O" in capsys.readouterr().err
 
 
 def test_the_curve_is_shown_where_no_setting_is_enough(model, dev, capsys):
-    assert main(["tune", model, dev, "--recall", "1"]) == 1
+    assert main(["tune", model, dev, "--recall", "1", "--in-place"]) == 1
     out, err = capsys.readouterr()
     assert out.startswith("target recall 100, with a margin of 1 standard error: not reached")
     assert "Settings" in out and "● best" in out and "●" in out.split("● best")[0]
     assert err.count("\n") == 1 and "no setting reaches this recall" in err
-    assert main(["tune", model, dev, "--recall", "1", "--json"]) == 1
+    assert main(["tune", model, dev, "--recall", "1", "--json", "--in-place"]) == 1
     assert capsys.readouterr().out == ""
 
 
 def test_a_target_that_is_met_is_told_and_changes_nothing(model, dev, capsys, tmp_path):
     content = (tmp_path / "m.postil").read_bytes()
     for words in (["--recall", "0.5"], ["--precision", "0.5"]):
-        assert main(["tune", model, dev, *words]) == 0
+        assert main(["tune", model, dev, *words, "--in-place"]) == 0
         out = capsys.readouterr().out
         assert "the target is already met, nothing changes: bias +0.000: precision" in out
         assert f"{model} is unchanged" in out.replace("\n", "")

@@ -64,7 +64,7 @@ def test_make_check_passes_and_the_example_runs(folder, names_model):
 @needs_compiler
 @pytest.mark.extra("rustc")
 def test_the_rust_program_of_the_documentation(folder, names_model):
-    page = (Path(__file__).parents[2] / "docs" / "use" / "exporting.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "exporting.md").read_text(encoding="utf-8")
     (folder / "tag.rs").write_text(page.split("```rust\n")[1].split("```")[0], encoding="utf-8")
     make(folder, "shared")
     command = ["rustc", "-D", "warnings", "-L", ".", "-C", "link-arg=-Wl,-rpath,.", "tag.rs"]

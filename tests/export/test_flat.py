@@ -10,8 +10,8 @@ from oracles import corpora
 from oracles.c_runtime import Runtime, RuntimeFailure, needs_compiler
 from postil.errors import ConfigurationError
 from postil.export.flat import exported
-from postil.models.answers.posteriors import Posteriors
 from postil.models.config import PRESETS
+from postil.models.decoding.posteriors import Posteriors
 from postil.models.engine import word_sections
 
 SMALL = {"hidden": 16, "epochs": 3, "rate": 0.02}
@@ -22,10 +22,10 @@ TEXT = (
 
 def answers(tagger, X):
     """Labels and their probabilities of each sentence, and the entities by sentence, place and class."""
-    found = Posteriors(tagger.fitted_parts()).answers(X, label_probabilities=True)
+    found = Posteriors(tagger.model).answers(X, label_probabilities=True)
     entities = [[] for _ in X]
     for (row, start, end, kind), p in zip(found.spans.tolist(), found.span_probabilities.tolist(), strict=True):
-        entities[row].append((start, end, found.labelling.classes[kind], p))
+        entities[row].append((start, end, found.codec.classes[kind], p))
     return found.texts(), found.by_sentence(), found.probabilities, entities
 
 
@@ -115,7 +115,7 @@ def test_schemes(scheme):
     X = X + [["Anna", "Paris", "Rome", "Berlin"]] * 3
     y = [convert(labels, "bio", scheme) for labels in [*y, *[["B-PER", "B-LOC", "B-LOC", "B-LOC"]] * 3]]
     tagger = postil.Tagger(**SMALL).fit(X, y)
-    assert tagger.labelling.scheme == scheme
+    assert tagger.model.codec.scheme == scheme
     runtime = Runtime(exported(tagger))
     check_tokens(tagger, runtime, X[-10:])
     runtime.close()
@@ -124,7 +124,7 @@ def test_schemes(scheme):
 @needs_compiler
 def test_calibration_bias_and_thresholds(names_model):
     tagger = postil.load(names_model)
-    tagger.parts.decoding = postil.Decoding(temperature=1.7, shift=0.4, bias=0.8, thresholds={"PER": 0.9})
+    tagger.model.decoding = postil.Decoding(temperature=1.7, shift=0.4, bias=0.8, thresholds={"PER": 0.9})
     runtime = Runtime(exported(tagger))
     check_tokens(tagger, runtime, corpora.named_entities(30)[0])
     runtime.close()
@@ -133,7 +133,7 @@ def test_calibration_bias_and_thresholds(names_model):
 @needs_compiler
 def test_scores_far_apart_take_the_general_path(names_model):
     tagger = postil.load(names_model)
-    tagger.parts.decoding = postil.Decoding(temperature=0.002)
+    tagger.model.decoding = postil.Decoding(temperature=0.002)
     runtime = Runtime(exported(tagger))
     check_tokens(tagger, runtime, corpora.named_entities(30)[0])
     runtime.close()
@@ -176,7 +176,7 @@ def test_clusters_of_vectors_share_their_words(tmp_path):
     settings = {"vectors": str(tmp_path / "vectors.txt"), "preset": "accurate", **SMALL}
     tagger = postil.Tagger(vector_clusters=(2, 3), **settings).fit(X, y)
     plain = postil.Tagger(vector_clusters=(), **settings).fit(X, y)
-    assert len(tagger.fitted_parts().features.words.columns) == len(plain.fitted_parts().features.words.columns) + 2
+    assert len(tagger.model.features.words.columns) == len(plain.model.features.words.columns) + 2
     counts = [flat_vocabularies(one) for one in (tagger, plain)]
     assert counts[0] == counts[1], "the words of the vectors stand there once"
     runtime = Runtime(exported(tagger))
@@ -185,7 +185,7 @@ def test_clusters_of_vectors_share_their_words(tmp_path):
 
 
 def flat_vocabularies(tagger):
-    return int(word_sections(tagger.fitted_parts().features.words)["vocabularies"][0])
+    return int(word_sections(tagger.model.features.words)["vocabularies"][0])
 
 
 @needs_compiler

@@ -10,8 +10,7 @@ import pytest
 import postil
 from oracles.c_runtime import Runtime, RuntimeFailure, needs_compiler
 from postil.errors import ConfigurationError, ModelFileError
-from postil.export.flat import exported
-from postil.export.flat_file import ALIGNMENT, read, strings, written
+from postil.export.flat import ALIGNMENT, exported, read, strings, written
 
 ARRAYS = {
     "one": np.arange(5, dtype=np.int64),

@@ -8,8 +8,8 @@ import shutil
 import pytest
 
 from postil.commands.main import main
-from postil.export.licences import licences, notice
-from postil.models.installed import installed_path
+from postil.export.flat import licences, notice
+from postil.models.storage import installed_path
 
 CARD = {"title": "Names", "licence": "CC BY-SA 4.0, attributions in ATTRIBUTIONS.md", "tables": [], "weaknesses": []}
 SOURCES = {"title": "Sources", "columns": ["source", "licence"], "rows": [["A corpus", "CC BY 4.0"]]}

@@ -8,10 +8,9 @@ from oracles.c_runtime import Runtime, RuntimeFailure, needs_compiler
 from postil.errors import ConfigurationError
 from postil.export.c import export_c
 from postil.export.flat import exported
-from postil.network.tree_compositions import COMPOSITIONS
+from postil.network import COMPOSITIONS
 from postil.samples.corpora import made_up_trees
-from postil.text.trees.bracketing import bracketed
-from postil.text.trees.treebank import parse_tree
+from postil.text.trees.treebank import bracketed, parse_tree
 
 TREES = made_up_trees(40, np.random.default_rng(0))
 ODD = [
@@ -33,7 +32,7 @@ def fitted(composition, **settings):
 @pytest.mark.parametrize("composition", COMPOSITIONS)
 def test_compositions_answer_as_in_python(composition, binarise):
     classifier = fitted(composition, binarise=binarise, word_dim=6 if composition != "sum" else 8)
-    labels = classifier.fitted_parts().labelling.labels
+    labels = classifier.model.codec.labels
     trees = [*TREES[:20], *map(parse_tree, ODD)]
     texts = [*map(bracketed, TREES[:20]), *ODD]
     growing, fixed = Runtime(exported(classifier)), Runtime(exported(classifier), max_bytes=max(map(len, texts)) + 9)

@@ -1,11 +1,11 @@
-"""A file of `postil pretrain --with-clusters`, for the tests of what reads it."""
+"""A file of `postil pretrain --with-brown`, for the tests of what reads it."""
 
 import numpy as np
 import pytest
 
 from postil.features import Vocabulary, WordVectors
 from postil.features.lexicon import Lexicon
-from postil.features.pretrained import save_pretrained
+from postil.features.vector_files import save_pretrained
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from oracles.features import flattened
 from postil.crfsuite import ItemSequence
 from postil.errors import DataError
-from postil.features import attributes
-from postil.features.attributes import AttributeTable
+from postil.features import named as attributes
+from postil.features.named import AttributeTable
 
 ITEMS = [
     {"word": "Rome", "title": True, "len": 4, "share": 0.5},

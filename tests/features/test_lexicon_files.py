@@ -100,12 +100,12 @@ def test_a_tagger_keeps_its_clusters_in_its_file(tmp_path):
     clusters = written(tmp_path, "".join(f"{i % 8:03b}{i % 2:b}\t{word}\n" for i, word in enumerate(words)))
     tagger = postil.Tagger(hidden=8, epochs=2, clusters=clusters).fit(X, y)
     plain = postil.Tagger(hidden=8, epochs=2).fit(X, y)
-    assert tagger.fitted_parts().network.form_dim == plain.fitted_parts().network.form_dim + 12
+    assert tagger.model.network.form_dim == plain.model.network.form_dim + 12
     tagger.save(tmp_path / "m.postil")
     clusters.unlink()  # the file is not needed any more
     loaded = postil.load(tmp_path / "m.postil")
     assert loaded.predict(X) == tagger.predict(X)
-    changed = loaded.fitted_parts().features.words.lexicons["clusters"].codes.copy()
+    changed = loaded.model.features.words.lexicons["clusters"].codes.copy()
     assert changed.any()
     again = postil.Tagger(hidden=8, epochs=1).fit(X, y, warm_start=loaded)
-    assert again.fitted_parts().features.words.lexicons["clusters"].columns == ["cluster 4"]
+    assert again.model.features.words.lexicons["clusters"].columns == ["cluster 4"]

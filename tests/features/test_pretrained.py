@@ -40,5 +40,5 @@ def test_a_stranger_s_file_is_checked(pretrained_file, name, array):
 
 def test_another_kind_of_file(pretrained_file):
     archive.save(pretrained_file, {}, {"kind": "tagger"})
-    with pytest.raises(ModelFileError, match="not a file of `postil pretrain --with-clusters`"):
+    with pytest.raises(ModelFileError, match="not a file of `postil pretrain --with-brown`"):
         load_vectors(pretrained_file)

@@ -5,8 +5,8 @@ import pytest
 
 from postil import Tagger, load
 from postil.errors import ConfigurationError
-from postil.features.pretrained import holds_model
-from postil.features.sources import with_pretrained
+from postil.features.lexicon_files import with_pretrained
+from postil.features.vector_files import holds_model
 
 
 def test_a_tagger_takes_both_from_one_file(pretrained_file, tmp_path):
@@ -15,8 +15,8 @@ def test_a_tagger_takes_both_from_one_file(pretrained_file, tmp_path):
     one = Tagger(pretrained=pretrained_file, **settings).fit(X, y)
     two = Tagger(vectors=[pretrained_file], clusters=pretrained_file, **settings).fit(X, y)
     for tagger in (one, two):
-        assert tagger.fitted_parts().features.words.lexicons.keys() == {"clusters"}
-    ours, theirs = (t.fitted_parts().network.parameters() for t in (one, two))
+        assert tagger.model.features.words.lexicons.keys() == {"clusters"}
+    ours, theirs = (t.model.network.parameters() for t in (one, two))
     assert all(np.array_equal(ours[name].value, theirs[name].value) for name in theirs)
     one.save(tmp_path / "m.postil")
     pretrained_file.unlink()  # a model holds what it has learnt from
@@ -29,7 +29,7 @@ def test_a_pretrained_file_excludes_clusters_and_other_files(pretrained_file, tm
     with pytest.raises(ConfigurationError, match="clusters must not be given with a pretrained file"):
         Tagger(pretrained=pretrained_file, clusters=pretrained_file).fit(X, y)
     with pytest.raises(
-        ConfigurationError, match="must be a file that `postil pretrain --with-clusters` or `--encoder` wrote"
+        ConfigurationError, match="must be a file that `postil pretrain --with-brown` or `--encoder` wrote"
     ):
         Tagger(pretrained=tmp_path / "text").fit(X, y)
     with pytest.raises(ConfigurationError, match="no such pretrained file"):

@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.features.spelling import LONGEST, Alphabet
 from postil.features.vocabulary import Vocabulary
-from postil.kernels.plain_words import word_cells
+from postil.features.words import LONGEST, Alphabet
+from postil.kernels.plain_text import word_cells
 
 CHARACTERS = Vocabulary.build(["", "e", "A", "n", "ß", "日", "😀", "a", "\ud800"])
 

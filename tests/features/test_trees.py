@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.errors import DataError
-from postil.features.trees import Forest
+from postil.network.tree import Forest
 from postil.text.trees.tree import Tree, balanced, right_branching
 
 words = st.sampled_from(["a", "b", "c"])

@@ -12,10 +12,10 @@ import postil
 from oracles import corpora
 from postil import archive
 from postil.errors import ConfigurationError, ModelFileError
-from postil.features.vector_clusters import cluster_centres, directions, nearest_centres, vector_clusters
+from postil.features.lexicon_files import cluster_centres, directions, nearest_centres, vector_clusters
 from postil.features.vectors import WordVectors
 from postil.features.vocabulary import Vocabulary
-from postil.models.scoring.ensemble_network import members_of
+from postil.models.networks.network import members_of
 
 SMALL = {"hidden": 8, "word_dim": 4, "epochs": 2}
 
@@ -110,7 +110,7 @@ def vectors(data, tmp_path):
 
 
 def lexicon_of(tagger):
-    return tagger.fitted_parts().features.words.lexicons["vector clusters"]
+    return tagger.model.features.words.lexicons["vector clusters"]
 
 
 @pytest.mark.parametrize("preset", ["fast", "accurate"])
@@ -119,7 +119,7 @@ def test_a_tagger_keeps_its_clusters_and_stores_their_words_once(data, vectors, 
     settings = {**SMALL, "preset": preset, "vectors": str(vectors)}
     tagger = postil.Tagger(**settings, vector_clusters=(2, 4)).fit(X, y)
     plain = postil.Tagger(**settings, vector_clusters=()).fit(X, y)
-    width = [members_of(one.fitted_parts().network)[0].form_dim for one in (tagger, plain)]
+    width = [members_of(one.model.network)[0].form_dim for one in (tagger, plain)]
     assert width[0] == width[1] + 2 * 12
     assert lexicon_of(tagger).columns == ["vector cluster 2", "vector cluster 4"]
     tagger.save(tmp_path / "m.postil")
@@ -129,7 +129,7 @@ def test_a_tagger_keeps_its_clusters_and_stores_their_words_once(data, vectors, 
     vectors.unlink()  # the file is not needed any more
     unseen = [*X, ["Zebra", "ANNA", "1984"]]
     for other in (postil.load(tmp_path / "m.postil"), pickle.loads(pickle.dumps(tagger))):
-        assert lexicon_of(other).words is other.fitted_parts().features.words.vocabularies["vector"]
+        assert lexicon_of(other).words is other.model.features.words.vocabularies["vector"]
         assert other.predict(unseen) == tagger.predict(unseen)
 
 
@@ -137,7 +137,7 @@ def test_a_tagger_keeps_its_clusters_and_stores_their_words_once(data, vectors, 
 def test_the_engine_scores_as_the_graph_does(data, vectors, preset):
     X, y = data
     settings = {**SMALL, "preset": preset, "vectors": str(vectors), "vector_clusters": (2, 4)}
-    parts = postil.Tagger(**settings).fit(X, y).fitted_parts()
+    parts = postil.Tagger(**settings).fit(X, y).model
     unseen = [*X, ["Zebra", "ANNA", "1984"], []]
     scores, _ = parts.engine().scores(unseen, [parts.task])
     expected = parts.network.unary(parts.features.inputs(unseen))
@@ -147,7 +147,7 @@ def test_the_engine_scores_as_the_graph_does(data, vectors, preset):
 def test_both_ways_of_looking_words_up_agree(data, vectors):
     """By the id of the vector, and in a lexicon that has words of its own."""
     X, y = data
-    words = postil.Tagger(**SMALL, vectors=str(vectors), vector_clusters=(4,)).fit(X, y).fitted_parts().features.words
+    words = postil.Tagger(**SMALL, vectors=str(vectors), vector_clusters=(4,)).fit(X, y).model.features.words
     forms = ["Anna", "oslo", "Zebra", "x" * 300, "1984", "", "the", "THE"]
     place = [column.name for column in words.columns].index("vector cluster 4")
     np.testing.assert_array_equal(words.rows(forms)[:, place], words.lexicons["vector clusters"].of(forms)[:, 0])
@@ -162,8 +162,8 @@ def test_a_warm_start_keeps_the_clusters_of_the_model(data, vectors):
     np.testing.assert_array_equal(lexicon_of(again).codes, lexicon_of(first).codes)
     without = postil.Tagger(**SMALL, vectors=str(vectors), vector_clusters=()).fit(X, y)
     begun = postil.Tagger(**SMALL, vectors=str(vectors), vector_clusters=(2,)).fit(X, y, warm_start=without)
-    assert not begun.fitted_parts().features.words.lexicons
-    assert begun.fitted_parts().config.vector_clusters == ()
+    assert not begun.model.features.words.lexicons
+    assert begun.model.config.vector_clusters == ()
 
 
 def test_a_file_that_lacks_the_words_of_a_lexicon_is_refused(data, vectors, tmp_path):

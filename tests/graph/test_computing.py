@@ -3,7 +3,7 @@ import pytest
 
 from postil.errors import DtypeError, NumericalError, ShapeError
 from postil.graph import Input
-from postil.graph.computing import computed, product, values_of
+from postil.graph.operations import computed, product, values_of
 
 
 def test_operands_of_one_float_type():

@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 
-from postil.graph.kinks import listening, note_branches, recorded_branches, same_branches
+from postil.graph.node import listening, note_branches, recorded_branches, same_branches
 
 
 def test_notes_are_heard_inside_the_block_only():

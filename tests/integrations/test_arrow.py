@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 import postil
 from oracles.corpora import named_entities, parts_of_speech
 from postil.errors import ConfigurationError, DataError, UnspacedTextWarning
-from postil.integrations import arrow, column_answers
+from postil.integrations import arrow
+from postil.integrations import arrow as column_answers
 from postil.models.engine import Engine
 from postil.text.offsets import utf8_offsets, utf16_offsets
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from postil.errors import ConfigurationError, DataError
-from postil.integrations import parquet_parts, part_folders
-from postil.integrations.parquet_parts import Job, _cuts, input_files, located, missing_parts, write_part
+from postil.integrations import column_files as part_folders
+from postil.integrations import ray as parquet_parts
+from postil.integrations.ray import Job, _cuts, input_files, located, missing_parts, write_part
 
 pytestmark = pytest.mark.extra("pyarrow")
 JOB = Job(model="abc", column="text", parts=("entities",), offsets="characters", threshold=None, part_rows=4)

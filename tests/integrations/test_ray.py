@@ -268,7 +268,7 @@ def test_the_command_writes_parts(ray, data, names_model, tmp_path, capsys, monk
     for wrong, message in (
         (["--nbest", "2"], "--nbest cannot be used here"),
         (["--workers", "0"], "--workers must be at least 1 (got 0)"),
-        (["--input", "csv"], "--engine ray needs Parquet files (got csv)"),
+        (["--from", "csv"], "--engine ray needs Parquet files (got csv)"),
         (["--address", "127.0.0.1:9"], "--address must be that of a running Ray cluster"),
     ):
         monkeypatch.setattr(ray, "is_initialized", lambda: False)
@@ -299,7 +299,7 @@ def test_a_search_runs_on_ray(ray):
 
 def test_the_page_shows_what_its_code_prints(ray, tmp_path, monkeypatch, capsys):
     """Not by docs/run_pages.py, which runs without extras."""
-    page = (Path(__file__).parent.parent.parent / "docs" / "use" / "ray.md").read_text("utf-8")
+    page = (Path(__file__).parent.parent.parent / "docs" / "how-to" / "ray.md").read_text("utf-8")
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"^```py\n(.*?)^```\n```text\n(.*?)^```$", page, re.M | re.S)
     assert len(blocks) == page.count("```py\n") == 3

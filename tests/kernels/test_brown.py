@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.errors import IndexRangeError
-from postil.kernels import plain_brown as plain
+from postil.kernels import plain_pretraining as plain
 
-compiled = pytest.importorskip("postil.kernels.compiled_brown", reason="the kernels were not compiled here")
+compiled = pytest.importorskip("postil.kernels.compiled_pretraining", reason="the kernels were not compiled here")
 BOTH = pytest.mark.parametrize("module", [plain, compiled], ids=["plain", "compiled"])
 
 

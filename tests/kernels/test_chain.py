@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from postil.arrays import offsets_from_lengths
 from postil.errors import DtypeError, ShapeError
-from postil.kernels import plain
+from postil.kernels import plain_chain as plain
 
-compiled = pytest.importorskip("postil.kernels.compiled", reason="the kernels were not compiled here")
+compiled = pytest.importorskip("postil.kernels.compiled_chain", reason="the kernels were not compiled here")
 
 BOTH = [plain, compiled]
 seeds = st.integers(0, 2**32 - 1)

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.characters import VERSION, other_unicode, same_version
-from postil.errors import DataError, IndexRangeError
-from postil.kernels import plain_characters as plain
-from postil.kernels.characters import CATEGORIES, FILE, LAST, Characters, Flag, frozen, observed
+from postil.errors import IndexRangeError
+from postil.kernels import plain_text as plain
+from postil.kernels.characters import CATEGORIES, FILE, LAST, Characters, Flag, frozen, lower_by_tables, observed
 
 PROPERTIES = {
     Flag.ALPHA: str.isalpha,
@@ -26,7 +26,7 @@ PROPERTIES = {
 
 
 def compiled():
-    return pytest.importorskip("postil.kernels.compiled_characters", reason="the kernels were not compiled here")
+    return pytest.importorskip("postil.kernels.compiled_text", reason="the kernels were not compiled here")
 
 
 @pytest.fixture(params=["plain", "compiled"])
@@ -116,7 +116,7 @@ def test_disputed_characters_get_stand_ins():
 def test_lower_case_by_the_tables():
     sample = "".join(map(chr, range(LAST + 1)))[:: 17 if sys.flags.dev_mode else 5]
     for piece in (sample[first : first + 999] for first in range(0, len(sample), 999)):
-        assert plain.lower_by_tables(piece, frozen()) == piece.lower()
+        assert lower_by_tables(piece, frozen()) == piece.lower()
 
 
 # ------------------------------------------------------------------------------------------------ kernels
@@ -128,30 +128,13 @@ WORDS = st.lists(st.sampled_from([*"ΣΣΣσςAa1.'’­İıß\u0301ǅȺ", " ", 
 
 @given(WORDS)
 def test_lower_case_is_that_of_python(word):
-    if unicodedata.unidata_version != VERSION:
-        return
-    content = word.encode("utf-8", "surrogatepass")
-    expected = word.lower().encode("utf-8", "surrogatepass")
-    assert (
-        plain.lower_case(content, frozen())
-        == expected
-        == plain.lower_by_tables(word, frozen()).encode("utf-8", "surrogatepass")
-    )
-    assert compiled().lower_case(content, frozen()) == expected
+    if unicodedata.unidata_version == VERSION:
+        assert lower_by_tables(word, frozen()) == word.lower()
 
 
-def test_lower_case_of_another_unicode(module):
+def test_lower_case_of_another_unicode():
     tables = other_unicode(GREEK_CAPITAL_LETTER_BETA="-")  # without case
-    assert module.lower_case("ΑΒΑΣ".encode(), tables).decode() == "αΒας"
-    assert module.lower_case("ΒΣ".encode(), tables).decode() == "Βσ"
-    assert module.lower_case("ΑΒΣ".encode(), tables).decode() == "αΒσ"
-
-
-def test_lower_case_of_what_is_no_text(module):
-    with pytest.raises(DataError, match="invalid UTF-8 at byte 4"):
-        module.lower_case("AΣ'".encode() + b"\xff", frozen())  # the sigma looks ahead
-    with pytest.raises(DataError, match="invalid UTF-8 at byte 1"):
-        module.lower_case(b"a\xff", frozen())
+    assert [lower_by_tables(word, tables) for word in ("ΑΒΑΣ", "ΒΣ", "ΑΒΣ")] == ["αΒας", "Βσ", "αΒσ"]
 
 
 @given(st.text(max_size=40), st.data())

@@ -5,7 +5,7 @@ import pytest
 
 from postil import kernels
 from postil.errors import ConfigurationError, DtypeError, PostilError, ShapeError
-from postil.kernels import AdamMemory, AdamSettings, AdamUpdate, TaggerBatch, TaggerShape, Totals
+from postil.kernels import AdamMemory, AdamSettings, AdamUpdate, TableShape, TaggerBatch, TaggerShape, Totals
 from postil.kernels.checking import ACTIVATIONS, check_activation, checked_chain, contiguous, floats, label_scores
 
 
@@ -91,7 +91,7 @@ def test_steps_of_adam_refuse_states_of_other_lengths(name):
     memory = adam_memory(**{name: WRONG_MEMORY[name]})
     g = np.zeros_like(memory.value)
     with pytest.raises(ShapeError):
-        kernels.adam_kernel(0.9, 0.999, 1e-8).enter([AdamUpdate(memory, None, None, g, 0.1, None)], 5.0)
+        kernels.adam_kernel(0.9, 0.999, 1e-8).enter([AdamUpdate(memory, None, None, g, 0.1)], 5.0)
     with pytest.raises((ShapeError, ValueError)):
         kernels.adam_step(memory, ..., g, AdamSettings(0.1, 0.9, 0.999, 1e-8, 1.0))
 
@@ -101,7 +101,7 @@ def test_steps_of_adam_refuse_states_of_other_lengths(name):
 def test_steps_of_adam_refuse_totals_of_other_lengths(name):
     memory, wrong, g = adam_memory(), totals(**{name: WRONG_TOTALS[name]}), floats32(V, D)
     with pytest.raises(ShapeError):
-        kernels.adam_kernel(0.9, 0.999, 1e-8).enter([AdamUpdate(memory, None, None, g, 0.1, wrong)], 5.0)
+        kernels.adam_kernel(0.9, 0.999, 1e-8).enter([AdamUpdate(memory, wrong, None, g, 0.1)], 5.0)
     with pytest.raises(ShapeError):
         kernels.adam_step(memory, ..., g, AdamSettings(0.1, 0.9, 0.999, 1e-8, 1.0), wrong)
 
@@ -119,14 +119,14 @@ def test_totals_that_fitted_one_parameter_do_not_fit_a_longer_one():
 @compiled
 @pytest.mark.parametrize("rows", [None, np.array([0, 1])])
 def test_steps_of_adam_refuse_gradients_of_other_lengths(rows):
-    update = AdamUpdate(adam_memory(), rows, None, floats32(V - 1 if rows is None else 1, D), 0.1, None)
+    update = AdamUpdate(adam_memory(), None, rows, floats32(V - 1 if rows is None else 1, D), 0.1)
     with pytest.raises(ShapeError, match="gradient of a parameter"):
         kernels.adam_kernel(0.9, 0.999, 1e-8).enter([update], 5.0)
 
 
 L, H = 3, 2
 SHAPE = {"K": 1, "D": D, "H": H, "L": L, "depth": 1, "is_normed": True, "activation": "hardtanh"}
-SHAPE |= {"widths": (D,), "features": (1,), "vector_dim": 0, "input_dropped": 0, "hidden_dropped": 0}
+SHAPE |= {"tables": (TableShape(V, D, 1),), "vector_dim": 0, "input_dropped": 0, "hidden_dropped": 0}
 WEIGHTS = [(D,), (H, D), (H,), (H,), (H,), (H,), (H, H), (H,), (H,), (H,), (L, H), (L,), (L, L), (L,), (L,)]
 FORBIDDEN = [np.zeros((L, L), bool), np.zeros(L, bool), np.zeros(L, bool)]
 
@@ -138,8 +138,8 @@ def batch(**others):
 
 
 def entered(batch, weights=None, tables=None, forbidden=FORBIDDEN):
-    kernel = kernels.tagger_kernel(TaggerShape(**SHAPE), (1, False))  # nothing is computed here
-    return kernel.enter(batch, tables or [floats32(V, D)], weights or [floats32(*one) for one in WEIGHTS], forbidden)
+    kernel = kernels.tagger_kernel(TaggerShape(**SHAPE), forbidden, (1, False))  # nothing is computed here
+    return kernel.enter(batch, [*(tables or [floats32(V, D)]), *(weights or [floats32(*one) for one in WEIGHTS])])
 
 
 @compiled

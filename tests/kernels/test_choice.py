@@ -28,8 +28,12 @@ def run(code, **environment):
 
 def test_plain_is_numpy():
     assert run(SHOW, POSTIL_KERNELS="plain").stdout == "plain (NumPy)\n"
+    assert (
+        "plain (NumPy): POSTIL_KERNELS=plain, "
+        in run("from postil import kernels; print(kernels.in_use())", POSTIL_KERNELS="plain").stdout
+    )
     code = "from postil import kernels; print(kernels.viterbi.__module__)"
-    assert run(code, POSTIL_KERNELS="plain").stdout == "postil.kernels.plain\n"
+    assert run(code, POSTIL_KERNELS="plain").stdout == "postil.kernels.plain_chain\n"
 
 
 @pytest.mark.skipif(not COMPILED, reason="the kernels were not compiled here")

@@ -12,7 +12,7 @@ from oracles import columns as plain
 from postil.errors import IndexRangeError, ShapeError
 from postil.kernels import Columns, Words
 
-compiled = pytest.importorskip("postil.kernels.compiled_columns", reason="the kernels were not compiled here")
+compiled = pytest.importorskip("postil.kernels.compiled_text", reason="the kernels were not compiled here")
 
 BOTH = pytest.mark.parametrize("module", [plain, compiled], ids=["plain", "compiled"])
 LINES = [
@@ -159,7 +159,7 @@ def test_the_key_decides_where_words_stand():
 
 
 def test_every_process_has_a_key_of_its_own():
-    code = "from postil.kernels.plain_columns import process_key as k; print(k(), k() is k())"
+    code = "from postil.kernels.plain_text import process_key as k; print(k(), k() is k())"
     printed = {subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout for _ in range(2)}
     assert len(printed) == 2 and all(line.endswith(b" True\n") for line in printed)
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.characters import other_unicode, same_version
-from postil.kernels import orthography
-from postil.kernels.orthography import Orthography, frozen_orthography, shapes_of_categories
+from postil.kernels import characters as orthography
+from postil.kernels.characters import Orthography, frozen_orthography, shapes_of_categories
 
 WORDS = st.lists(st.sampled_from([*"ΣΣσςAa1.'’­İıßǅȺ٣½€東", "\u0301", "\ud800", "😀"]) | st.characters(), max_size=12)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.arrays import offsets_from_lengths
-from postil.kernels.packing import GROUP_ENTRIES, SCRATCH_ENTRIES, Packing, Scratch, Sentences, sentence_groups
+from postil.kernels.plain_chain import GROUP_ENTRIES, SCRATCH_ENTRIES, Packing, Scratch, Sentences, sentence_groups
 
 lengths = st.lists(st.integers(0, 6), max_size=6).map(np.array)
 

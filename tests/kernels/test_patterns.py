@@ -108,7 +108,7 @@ TEXTS = st.text(st.sampled_from("aaabbbccAB kK-_1٣ſßıİσςΣΩµμ\n.\u0301
 @settings(deadline=None, max_examples=40)
 @given(text=TEXTS)
 def test_matches_are_those_of_re(expression, text):
-    compiled = pytest.importorskip("postil.kernels.compiled_tokens", reason="the kernels were not compiled here")
+    compiled = pytest.importorskip("postil.kernels.compiled_segmentation", reason="the kernels were not compiled here")
     found = _patterns(expression)
     text = " ".join(text.split())
     content = text.encode()
@@ -120,7 +120,7 @@ def test_matches_are_those_of_re(expression, text):
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_all_short_texts(expression):
     """Every text of up to five characters out of four, each a chunk."""
-    compiled = pytest.importorskip("postil.kernels.compiled_tokens", reason="the kernels were not compiled here")
+    compiled = pytest.importorskip("postil.kernels.compiled_segmentation", reason="the kernels were not compiled here")
     found = _patterns(expression)
     chunks = ["".join(letters) for size in range(1, 6) for letters in product("abcB", repeat=size)]
     content = " ".join(chunks).encode()

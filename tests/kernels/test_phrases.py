@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from postil.arrays import offsets_from_lengths
 from postil.errors import DtypeError, IndexRangeError, ShapeError
-from postil.features.trees import Forest
-from postil.kernels import plain_phrases as plain
 from postil.kernels import plain_trees
+from postil.kernels import plain_trees as plain
+from postil.network.tree import Forest
 
-compiled = pytest.importorskip("postil.kernels.compiled_phrases", reason="the kernels were not compiled here")
+compiled = pytest.importorskip("postil.kernels.compiled_trees", reason="the kernels were not compiled here")
 
 seeds = st.integers(0, 2**32 - 1)
 kinds = st.sampled_from([np.float32, np.float64])

@@ -7,10 +7,9 @@ import pytest
 from postil import kernels
 from postil.errors import SlowRulesWarning
 from postil.kernels.characters import frozen
-from postil.kernels.programs import FILE, program_of
+from postil.kernels.plain_segmentation import FILE, program_of
 from postil.text import Segmenter
-from postil.text.splitting.sentence_rules import SentenceRules
-from postil.text.splitting.token_rules import Rules
+from postil.text.splitting.rules import Rules, SentenceRules
 from tools import freeze_rules, patterns
 
 FIELDS = ("code", "sets", "index", "pages")

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.errors import DtypeError, IndexRangeError, ShapeError
-from postil.kernels import plain_quadratic as plain
+from postil.kernels import plain_trees as plain
 
-compiled = pytest.importorskip("postil.kernels.compiled_quadratic", reason="the kernels were not compiled here")
+compiled = pytest.importorskip("postil.kernels.compiled_trees", reason="the kernels were not compiled here")
 
 seeds = st.integers(0, 2**32 - 1)
 kinds = st.sampled_from([np.float32, np.float64])

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.errors import IndexRangeError, ShapeError
-from postil.kernels import plain_ranking as plain
+from postil.kernels import plain_pretraining as plain
 
-compiled = pytest.importorskip("postil.kernels.compiled_ranking", reason="the kernels were not compiled here")
+compiled = pytest.importorskip("postil.kernels.compiled_pretraining", reason="the kernels were not compiled here")
 BOTH = pytest.mark.parametrize("module", [plain, compiled], ids=["plain", "compiled"])
 RATES = plain.RankingRates(0.05, 0.3, 1.0)
 
@@ -81,9 +81,9 @@ def test_a_group_is_one_step_down_the_gradient(module):
 @BOTH
 def test_wrong_arguments(module):
     table, layers, text = drawn(0)
-    with pytest.raises(IndexRangeError, match="ranking: an index points outside its table"):
+    with pytest.raises(IndexRangeError, match="ranking_shard: an index points outside its table"):
         module.ranking_shard(table, layers, text._replace(corrupt=text.corrupt + 2), RATES)
-    with pytest.raises(IndexRangeError, match="ranking: an index points outside its table"):
+    with pytest.raises(IndexRangeError, match="ranking_shard: an index points outside its table"):
         module.ranking_shard(table, layers, text._replace(V=len(table)), RATES)
     with pytest.raises(ShapeError, match="S odd"):
         module.ranking_shard(table, layers._replace(W=layers.W[:4]), text, RATES)

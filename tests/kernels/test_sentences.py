@@ -12,13 +12,12 @@ from oracles.programs import with_program
 from oracles.texts import HOSTILE, SENTENCE_PIECES, SPACES, TEXTS
 from postil.errors import IndexRangeError, ShapeError
 from postil.kernels import ChunkCache, SentencePatterns, TokenPatterns
-from postil.kernels import plain_sentences as plain
+from postil.kernels import plain_segmentation as plain
 from postil.kernels.characters import Characters, frozen
-from postil.kernels.plain_tokens import tokenise_text
-from postil.text.splitting.sentence_rules import SentenceRules, sentence_patterns
-from postil.text.splitting.token_rules import Rules, token_patterns
+from postil.kernels.plain_segmentation import tokenise_text
+from postil.text.splitting.rules import Rules, SentenceRules, sentence_patterns, token_patterns
 
-compiled = pytest.importorskip("postil.kernels.compiled_sentences", reason="the kernels were not compiled here")
+compiled = pytest.importorskip("postil.kernels.compiled_segmentation", reason="the kernels were not compiled here")
 
 BOTH = pytest.mark.parametrize("module", [plain, compiled], ids=["plain", "compiled"])
 RULES = {
@@ -158,9 +157,9 @@ def test_both_twins_follow_the_tables_and_not_the_running_python(pieces):
     text = "".join(pieces).encode()
     documents = np.array([[0, len(text)]])
     expected = tokenise_text(text, documents, OTHER_TOKENS, ChunkCache(OTHER_TOKENS))
-    from postil.kernels import compiled_tokens
+    from postil.kernels import compiled_segmentation
 
-    found = compiled_tokens.tokenise_text(text, documents, OTHER_TOKENS, ChunkCache(OTHER_TOKENS))
+    found = compiled_segmentation.tokenise_text(text, documents, OTHER_TOKENS, ChunkCache(OTHER_TOKENS))
     assert np.array_equal(expected.cells, found.cells)
     answers = [module.split_sentences(text, documents, *expected, OTHER_RULES) for module in (plain, compiled)]
     assert np.array_equal(*answers)

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.errors import IndexRangeError, ShapeError
-from postil.kernels import plain_skipgram as plain
+from postil.kernels import plain_pretraining as plain
 
-compiled = pytest.importorskip("postil.kernels.compiled_skipgram", reason="the kernels were not compiled here")
+compiled = pytest.importorskip("postil.kernels.compiled_pretraining", reason="the kernels were not compiled here")
 BOTH = pytest.mark.parametrize("module", [plain, compiled], ids=["plain", "compiled"])
 
 
@@ -83,11 +83,11 @@ def test_a_room_is_used_again():
 @BOTH
 def test_wrong_arguments(module):
     inputs, outputs, text = drawn(0)
-    with pytest.raises(IndexRangeError, match="skip-gram: an index points outside its table"):
+    with pytest.raises(IndexRangeError, match="skipgram_shard: an index points outside its table"):
         module.skipgram_shard(inputs, outputs, text._replace(ids=text.ids + 30), 0.05)
-    with pytest.raises(IndexRangeError, match="skip-gram: an index points outside its table"):
+    with pytest.raises(IndexRangeError, match="skipgram_shard: an index points outside its table"):
         module.skipgram_shard(inputs, outputs, text._replace(negatives=text.negatives - 30), 0.05)
-    with pytest.raises(IndexRangeError, match="skip-gram"):
+    with pytest.raises(IndexRangeError, match="skipgram_shard"):
         module.skipgram_shard(inputs, outputs, text._replace(reach=text.reach + 40), 0.05)
     with pytest.raises(IndexRangeError, match="negatives must be 1 to 63"):
         module.skipgram_shard(inputs, outputs, text._replace(negatives=np.zeros((80, 64), np.int32)), 0.05)

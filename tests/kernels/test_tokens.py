@@ -13,10 +13,10 @@ from oracles.programs import with_program
 from oracles.texts import FRAGMENTS, HOSTILE, MADE, TEXTS
 from postil.errors import DataError, IndexRangeError, ShapeError, SlowRulesWarning
 from postil.kernels import ChunkCache, TokenPatterns
-from postil.kernels import plain_tokens as plain
-from postil.text.splitting.token_rules import Rules, token_alternatives, token_patterns
+from postil.kernels import plain_segmentation as plain
+from postil.text.splitting.rules import Rules, token_alternatives, token_patterns
 
-compiled = pytest.importorskip("postil.kernels.compiled_tokens", reason="the kernels were not compiled here")
+compiled = pytest.importorskip("postil.kernels.compiled_segmentation", reason="the kernels were not compiled here")
 
 BOTH = pytest.mark.parametrize("module", [plain, compiled], ids=["plain", "compiled"])
 RULES = {

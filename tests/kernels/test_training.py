@@ -1,17 +1,17 @@
 """Fused steps: Adam for all parameters at once, by any number of threads.
 
-Gradients of taggers: tests/models/scoring/test_fused.py.
+Gradients of taggers: tests/models/networks/test_fused.py.
 """
 
 import numpy as np
 import pytest
 
 from postil import kernels
+from postil.errors import IndexRangeError, NumericalError
 from postil.graph import Parameter, RowGradient
 from postil.kernels import plain_training
-from postil.training import OPTIMISERS, Averaged
-from postil.training.clipping import clipping_factor
-from postil.training.optimisers import one_step
+from postil.optimisation import OPTIMISERS, Averaged
+from postil.optimisation.optimisers import clipping_factor
 
 compiled = pytest.mark.skipif(not kernels.IN_USE.startswith("compiled"), reason="needs the compiled kernels")
 
@@ -38,7 +38,7 @@ def trained(threads, clip=1e9):
         for i in range(4):
             g = gradients(named, i)
             if threads:
-                assert averaged.fused_step(g, 0.01, clip=clip, run=one_step(crew))
+                averaged.step(g, 0.01, clip=clip, crew=crew)
             else:
                 averaged.step(g, 0.01, scale=clipping_factor(g, clip)[0])
     return {n: p.value for n, p in named.items()}, {n: averaged.mean(n) for n in named}, averaged.state()
@@ -73,7 +73,8 @@ def test_nothing_changes_where_the_norm_is_not_finite():
     with kernels.new_crew(2) as crew:
         g = gradients(named, 0)
         g[named["b"]][3] = np.nan
-        assert not optimiser.fused_step(g, 0.01, clip=1.0, run=one_step(crew))
+        with pytest.raises(NumericalError):
+            optimiser.step(g, 0.01, clip=1.0, crew=crew)
     assert all((before[name] == p.value).all() for name, p in named.items())
 
 
@@ -81,19 +82,27 @@ def test_nothing_changes_where_the_norm_is_not_finite():
 def test_wide_floats_take_the_general_path():
     named = {"W": Parameter(np.zeros((2, 2)), "W")}
     with kernels.new_crew(1) as crew:
-        assert not OPTIMISERS["adam"](named).fused_step(
-            {named["W"]: np.ones((2, 2))}, 0.1, clip=1.0, run=one_step(crew)
-        )
+        OPTIMISERS["adam"](named).step({named["W"]: np.ones((2, 2))}, 0.1, clip=1.0, crew=crew)
+    np.testing.assert_allclose(named["W"].value, -0.1, rtol=1e-6)
+
+
+@compiled
+def test_rows_outside_a_table_are_refused():
+    named = parameters()
+    g = {named["table"]: RowGradient(np.array([3, 900]), np.ones((2, 12), np.float32), (900, 12))}
+    with kernels.new_crew(2) as crew, pytest.raises(IndexRangeError):
+        OPTIMISERS["adam"](named).step(g, 0.01, clip=1.0, crew=crew)
 
 
 def test_without_compiled_kernels_there_are_none():
     shape = plain_training.TaggerShape(
-        K=3, D=4, H=5, L=2, depth=0, is_normed=False, activation="relu", widths=(4,), features=(1,), vector_dim=0,
+        K=3, D=4, H=5, L=2, depth=0, is_normed=False, activation="relu", tables=(), vector_dim=0,
         input_dropped=0, hidden_dropped=0,
     )  # fmt: skip
-    assert plain_training.tagger_kernel(shape, (0, True)) is None
+    assert plain_training.tagger_kernel(shape, [], (0, True)) is None
     assert plain_training.adam_kernel(0.9, 0.999, 1e-8) is None
     with plain_training.new_crew(2) as crew, pytest.raises(NotImplementedError):
-        crew.post([])
-    with pytest.raises(NotImplementedError):
-        crew.join()
+        crew.begin([])
+    for call in (crew.finish, lambda: crew.step(None)):
+        with pytest.raises(NotImplementedError):
+            call()

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from postil import kernels
 from postil.arrays import offsets_from_lengths
 from postil.errors import ConfigurationError, IndexRangeError, ShapeError
-from postil.kernels import plain_windows as plain
+from postil.kernels import plain_layers as plain
 
-compiled = pytest.importorskip("postil.kernels.compiled_windows", reason="the kernels were not compiled here")
+compiled = pytest.importorskip("postil.kernels.compiled_layers", reason="the kernels were not compiled here")
 
 BOTH = [plain, compiled]
 seeds = st.integers(0, 2**32 - 1)
@@ -67,56 +67,6 @@ def test_sums_over_windows_are_what_they_say(module, seed, size, H):
     assert np.allclose(fresh, np.clip(slow_sums(rows, ids, offsets, size, 0 * before), -1, 1), atol=1e-5)
 
 
-@given(seeds, widths, widths)
-def test_products_are_the_same_up_to_rounding_and_do_not_depend_on_their_neighbours(seed, D, M):
-    rng = np.random.default_rng(seed)
-    X, W, bias = floats(rng, int(rng.integers(0, 40)), D), floats(rng, D, M), floats(rng, M)
-    out = np.empty((len(X), M), np.float32)
-    for module in BOTH:
-        whole = module.multiply_rows(X, W, bias, out.copy())
-        assert np.allclose(whole, X.astype(float) @ W + bias, atol=1e-3)
-        for i in rng.integers(0, len(X), 3) if len(X) else ():
-            one = module.multiply_rows(X[i : i + 1], W, bias, np.empty((1, M), np.float32))
-            assert np.array_equal(one[0], whole[i])
-
-
-@given(seeds, windows, widths)
-def test_normalised_windows_are_the_same_up_to_rounding(seed, size, D):
-    rng = np.random.default_rng(seed)
-    offsets = ragged(rng)
-    X, gain, bias, padding = floats(rng, offsets[-1], D) * 3 + 1, floats(rng, D), floats(rng, D), floats(rng, D)
-    ours, theirs = (
-        module.normalise_windows(
-            X, gain, bias, padding, offsets, size, 1e-5, np.full((len(X), size * D), np.nan, np.float32)
-        )
-        for module in BOTH
-    )
-    assert np.allclose(ours, theirs, atol=1e-4)
-
-
-def test_a_window_of_one_is_normalised_in_place():
-    X = floats(np.random.default_rng(0), 5, 33)
-    expected = (X - X.mean(1, keepdims=True)) / np.sqrt(X.var(1, keepdims=True) + 1e-5)
-    for module in BOTH:
-        place = X.copy()
-        module.normalise_windows(
-            place, np.ones(33, np.float32), np.zeros(33), np.zeros(33), np.array([0, 5]), 1, 1e-5, place
-        )
-        assert np.allclose(place, expected, atol=1e-5)
-
-
-@given(seeds, widths, activations, st.booleans())
-def test_biases_are_the_same_to_the_last_bit(seed, H, activation, add):
-    rng = np.random.default_rng(seed)
-    Y, bias, before = floats(rng, 5, H), floats(rng, H), floats(rng, 5, H)
-    ours, theirs = before.copy(), before.copy()
-    compiled.add_bias(Y.copy(), bias, activation, ours, add=add)
-    plain.add_bias(Y.copy(), bias, activation, theirs, add=add)
-    assert np.array_equal(ours, theirs)
-    place = Y.copy()
-    assert np.array_equal(compiled.add_bias(place, bias, activation, place, add=False), ours) or add
-
-
 @pytest.mark.parametrize("module", BOTH)
 def test_no_number_is_passed_on_and_none_is_made(module):
     Y = np.array([[np.nan, np.inf, -np.inf, 2.0]], np.float32)
@@ -125,7 +75,7 @@ def test_no_number_is_passed_on_and_none_is_made(module):
         ("hardtanh", [np.nan, 1, -1, 1]),
         ("identity", [np.nan, np.inf, -np.inf, 2]),
     ):
-        found = module.add_bias(Y.copy(), np.zeros(4), activation, np.empty_like(Y), add=False)
+        found = module.sum_windows(Y, np.array([0]), np.array([0, 1]), 1, activation, np.empty_like(Y), add=False)
         assert np.array_equal(found[0], expected, equal_nan=True)
 
 
@@ -139,16 +89,12 @@ def test_wrong_arguments_are_refused(module):
         module.sum_windows(rows, ids * 0 - 1, offsets, 3, "relu", out, add=False)
     with pytest.raises(ShapeError, match="offsets"):
         module.sum_windows(rows, ids, offsets + 1, 3, "relu", out, add=False)
-    with pytest.raises(ShapeError, match="rows of words"):
+    with pytest.raises(ShapeError, match="rows of sum_windows"):
         module.sum_windows(rows[:, 1:], ids, offsets, 3, "relu", out, add=False)
-    with pytest.raises(ShapeError, match="array for the result"):
+    with pytest.raises(ShapeError, match="out of sum_windows"):
         module.sum_windows(rows, ids, offsets, 3, "relu", out[:, ::2], add=False)
     with pytest.raises(ConfigurationError, match="identity or relu or hardtanh"):
         module.sum_windows(rows, ids, offsets, 3, "tanh", out, add=False)
-    with pytest.raises(ShapeError, match="a separate array"):
-        module.add_bias(out, out[0], "relu", out, add=True)
-    with pytest.raises(ShapeError, match="rows to multiply"):
-        module.multiply_rows(out, np.zeros((3, 2)), np.zeros(2), np.empty((len(out), 2), np.float32))
 
 
 def test_threads_get_what_one_gets():

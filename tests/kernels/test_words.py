@@ -12,11 +12,10 @@ from oracles.characters import other_unicode
 from postil.errors import DataError, IndexRangeError, ShapeError
 from postil.features import Vocabulary
 from postil.kernels import WordColumn, WordRules
-from postil.kernels import plain_words as plain
-from postil.kernels.characters import frozen
-from postil.kernels.orthography import frozen_orthography
+from postil.kernels import plain_text as plain
+from postil.kernels.characters import frozen, frozen_orthography
 
-compiled = pytest.importorskip("postil.kernels.compiled_words", reason="the kernels were not compiled here")
+compiled = pytest.importorskip("postil.kernels.compiled_text", reason="the kernels were not compiled here")
 
 BOTH = pytest.mark.parametrize("module", [plain, compiled], ids=["plain", "compiled"])
 KNOWN = [
@@ -164,10 +163,10 @@ def test_a_table_that_changed_in_its_file(damage):
 
 def test_rules_that_are_gone_leave_nothing_behind():
     gc.collect()
-    before = len(compiled._known)
+    before = len(compiled._known_rules)
     given = rules(*COLUMNS)
     both(["a"], given)
-    assert len(compiled._known) == before + 1
+    assert len(compiled._known_rules) == before + 1
     del given
     gc.collect()
-    assert len(compiled._known) == before
+    assert len(compiled._known_rules) == before

@@ -1,4 +1,4 @@
-"""Scores of labelled files. Texts of tables and JSON are tested with ``postil score``."""
+"""Scores of labelled files. Texts of tables and JSON are tested with ``postil evaluate``."""
 
 import numpy as np
 import pytest

@@ -9,9 +9,16 @@ import postil
 from oracles.corpora import named_entities
 from postil.errors import ConfigurationError
 from postil.features.words import LEARNT_DIMS, WordFeatureConfig
-from postil.models.config import PRESETS, TaggerConfig, adapted, configured, parsed_setting, patience_in_epochs
-from postil.models.tree_config import configured_tree
-from postil.training import OPTIMISERS, SCHEDULES
+from postil.models.config import (
+    PRESETS,
+    TaggerConfig,
+    adapted,
+    configured,
+    configured_tree,
+    parsed_setting,
+    patience_in_epochs,
+)
+from postil.optimisation import OPTIMISERS, SCHEDULES
 
 TRAIN = named_entities(40)
 SMALL = {"hidden": 8, "word_dim": 8, "epochs": 2, "batch_sentences": 8}
@@ -48,9 +55,8 @@ def rates(**settings):
     seen = []
     fitting = tagger.fitting(*TRAIN)
     optimiser = fitting.training.optimiser
-    step, fused_step = optimiser.step, optimiser.fused_step
+    step = optimiser.step
     optimiser.step = lambda gradients, rate, **rest: (seen.append(rate), step(gradients, rate, **rest))
-    optimiser.fused_step = lambda gradients, rate, **rest: fused_step(gradients, rate, **rest) and not seen.append(rate)
     list(fitting)
     return np.array(seen)
 
@@ -157,6 +163,6 @@ def test_patience_is_patient_in_steps(sentences, epochs):
 def test_patience_of_a_training():
     X, y = named_entities(10)
     fitting = postil.Tagger(hidden=4, word_dim=4, patience=1).fitting(X, y, dev=(X, y))
-    assert fitting.training.plan.patience == 18 and fitting.parts.config.patience == 1
+    assert fitting.training.plan.patience == 18 and fitting.model.config.patience == 1
     assert postil.Tagger(hidden=4).fitting(X, y, dev=(X, y)).training.plan.patience is None
     assert postil.Detector(label="PER", hidden=4, patience=2).fitting(X, y, dev=(X, y)).training.plan.patience == 2

@@ -8,8 +8,8 @@ import postil
 from oracles.corpora import made_up_sentences
 from postil import archive
 from postil.errors import ConfigurationError, DataError, ModelFileError
-from postil.gradients.fitted import examine_parts
 from postil.models.fitting.sentences import batches_with_label
+from postil.models.laboratory import examine_parts
 from postil.text import Sentence
 
 SMALL = {"hidden": 20, "epochs": 6, "word_dim": 16, "batch_sentences": 10}
@@ -62,8 +62,8 @@ def test_one_sentence_at_a_time_scores_as_many_do(fitted):
 
 def test_the_threshold_has_the_best_f1_on_dev(fitted):
     def f1(threshold):
-        parts = replace(fitted.parts, labelling=replace(fitted.parts.labelling, threshold=threshold))
-        return fitted._with_parts(parts).evaluate(*DEV).counts.f1
+        parts = replace(fitted.model, codec=replace(fitted.model.codec, threshold=threshold))
+        return fitted._with_model(parts).evaluate(*DEV).counts.f1
 
     best = f1(fitted.threshold)
     assert all(f1(score - 1e-6) <= best for score in np.concatenate(fitted.decision(DEV[0])))
@@ -72,7 +72,7 @@ def test_the_threshold_has_the_best_f1_on_dev(fitted):
 def test_without_dev_the_threshold_comes_from_the_training_data():
     detector = postil.Detector(label="PER", **SMALL).fit(*TRAIN)
     assert detector.evaluate(*TRAIN).counts.f1 > 0.9
-    assert detector.parts.about["training"]["best_epoch"] == SMALL["epochs"]
+    assert detector.model.about["training"]["best_epoch"] == SMALL["epochs"]
 
 
 @pytest.mark.parametrize("preset", ["average-softmax", "linear-crf", "sentence-wll", "accurate"])
@@ -94,7 +94,7 @@ def test_any_preset_gives_features_and_encoder(preset):
 def test_the_scheme_of_the_labels_does_not_matter(fitted):
     bio = postil.Detector(label="LOC", seed=3, **SMALL).fit(*data(150, 0, "bio"), dev=data(60, 1, "bio"))
     assert same(fitted, bio) and bio.threshold == fitted.threshold
-    assert fitted.fitted_parts().labelling.scheme == "none" and bio.fitted_parts().labelling.scheme == "bio"
+    assert fitted.model.codec.scheme == "none" and bio.model.codec.scheme == "bio"
 
 
 def test_a_sum_over_pairs_learns_too():
@@ -118,7 +118,7 @@ def test_an_interrupted_training_goes_on_with_the_same_bits(fitted, tmp_path):
     rest = fitted.fitting(*TRAIN, DEV, checkpoint=checkpoint, resume=True)
     for _ in rest:
         pass
-    resumed = fitted._with_parts(rest.parts)
+    resumed = fitted._with_model(rest.model)
     assert same(resumed, fitted) and resumed.threshold == fitted.threshold
     with pytest.raises(ConfigurationError, match="the checkpoint belongs to another training"):
         postil.Detector(label="PER", seed=3, **SMALL).fitting(*TRAIN, DEV, checkpoint=checkpoint, resume=True)
@@ -137,7 +137,7 @@ def test_a_warm_start_goes_on_from_what_a_detector_knows(fitted):
 
 
 def test_the_gradient_of_a_fitted_detector(fitted):
-    report = examine_parts(fitted.parts, np.random.default_rng(1))
+    report = examine_parts(fitted.model, np.random.default_rng(1))
     assert report.passed and report.checked > 100
 
 
@@ -208,7 +208,7 @@ def test_saved_loaded_and_pickled_models_answer_alike(fitted, tmp_path):
         assert same(fitted, other)
         assert other.threshold == fitted.threshold and other.get_params() == fitted.get_params()
     unfitted = pickle.loads(pickle.dumps(postil.Detector(label="LOC")))
-    assert unfitted.parts is None and unfitted.label == "LOC"
+    assert unfitted._model is None and unfitted.label == "LOC"
 
 
 def test_a_file_says_which_kind_of_model_it_holds(fitted, tmp_path):
@@ -238,8 +238,8 @@ def test_raw_text_gets_entities_in_characters(fitted):
 
 
 def test_entities_have_the_lowest_score_of_their_tokens(fitted):
-    parts = replace(fitted.parts, labelling=replace(fitted.parts.labelling, threshold=-1e9))
-    (found,) = fitted._with_parts(parts).annotate_with_scores([Sentence(["near", "Oslo"])])
+    parts = replace(fitted.model, codec=replace(fitted.model.codec, threshold=-1e9))
+    (found,) = fitted._with_model(parts).annotate_with_scores([Sentence(["near", "Oslo"])])
     assert [(e.text, e.start, e.end) for e in found.entities] == [("near Oslo", 0, 2)]
     assert found.entity_scores == [found.token_scores.min()]
 

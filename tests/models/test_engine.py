@@ -11,13 +11,12 @@ import postil
 from oracles.corpora import named_entities
 from postil import kernels
 from postil.errors import ConfigurationError, NumericalError
-from postil.kernels.plain_words import word_cells
+from postil.kernels.plain_text import word_cells
 from postil.models import PRESETS
 from postil.models import engine as engine_module
 from postil.models.engine import Engine, cells_of
-from postil.models.parts import MAIN
-from postil.objectives.crf import Posterior
-from postil.objectives.crf_decoding import viterbi
+from postil.models.model import MAIN
+from postil.objectives.crf import Posterior, viterbi
 from postil.text.splitting.segmenter import Segmenter
 
 COMPILED = not kernels.IN_USE.startswith("plain")
@@ -69,12 +68,12 @@ def fitted(files, preset, kind, **settings):
 
 
 def plain_lattice(tagger, X):
-    network, inputs = tagger.parts.network, tagger.parts.features.inputs(X)
+    network, inputs = tagger.model.network, tagger.model.features.inputs(X)
     return network.lattice_over(network.unary(inputs), inputs.offsets)
 
 
 def scores_of(tagger, X):
-    scores, offsets = tagger.parts.engine().scores(X, [MAIN])
+    scores, offsets = tagger.model.engine().scores(X, [MAIN])
     return scores[MAIN], offsets
 
 
@@ -91,10 +90,10 @@ def test_scores_labels_and_probabilities_are_those_of_the_plain_path(files, pres
     assert np.array_equal(offsets, expected.offsets)
     assert np.allclose(scores, expected.unary, rtol=1e-4, atol=1e-4)
     labels = viterbi(expected)
-    sure = tagger.labelling.probabilities_of(labels, Posterior.of(expected).marginals())
+    sure = tagger.model.codec.probabilities_of(labels, Posterior.of(expected).marginals())
     found, probabilities = tagger.predict_with_probabilities(X)
     cut = list(pairwise(offsets))
-    assert found == tagger.predict(X) == [tagger.labelling.texts(labels[a:b]) for a, b in cut]
+    assert found == tagger.predict(X) == [tagger.model.codec.texts(labels[a:b]) for a, b in cut]
     assert np.allclose(np.concatenate(probabilities), sure, atol=1e-4)
 
 
@@ -103,7 +102,7 @@ def test_scores_labels_and_probabilities_are_those_of_the_plain_path(files, pres
 @pytest.mark.parametrize("preset", TAGGERS)
 def test_what_is_left_to_the_flow_graph(files, preset, kind):
     tagger, _ = fitted(files, preset, kind)
-    engine, runs = tagger.parts.engine(), not preset.startswith("sentence")
+    engine, runs = tagger.model.engine(), not preset.startswith("sentence")
     assert (engine._compiled is not None) == runs
     assert engine.takes_cells == (runs and kind in ("plain", "vectors")), "else words must be strings"
 
@@ -124,25 +123,25 @@ def test_what_is_left_to_the_flow_graph(files, preset, kind):
 def test_other_architectures(files, settings):
     tagger, X = fitted(files, "fast", "plain", **settings)
     same_scores(tagger, X)
-    assert tagger.parts.engine().takes_cells == (COMPILED and settings != {"encoder": "average", "offsets": 3})
+    assert tagger.model.engine().takes_cells == (COMPILED and settings != {"encoder": "average", "offsets": 3})
 
 
 def test_an_ensemble_and_the_heads_of_several_tasks(files):
     tagger, X = fitted(files, "fast", "vectors", ensemble=2)
     same_scores(tagger, X)
     model = postil.MultiTaskTagger(**SMALL).fit({"a": X_TRAIN, "b": X_TRAIN}, {"a": Y_TRAIN, "b": Y_TRAIN})
-    scores, _ = model.parts.engine().scores(X, ["b", "a"])
-    expected = model.parts.network.unary(model.parts.features.inputs(X))
+    scores, _ = model.model.engine().scores(X, ["b", "a"])
+    expected = model.model.network.unary(model.model.features.inputs(X))
     assert list(scores) == ["b", "a"]
     assert all(np.allclose(scores[task], expected[task], rtol=1e-4, atol=1e-4) for task in scores)
-    assert model["b"].parts.engine() is model.parts.engine()
+    assert model["b"].model.engine() is model.model.engine()
     assert model["b"].predict(X) == model.predict(X)["b"]
 
 
 def test_a_detector_goes_the_same_way():
     detector = postil.Detector(label="LOC", **SMALL).fit(X_TRAIN, Y_TRAIN)
-    inputs = detector.parts.features.inputs(SENTENCES)
-    expected = detector.parts.network.token_scores(inputs)
+    inputs = detector.model.features.inputs(SENTENCES)
+    expected = detector.model.network.token_scores(inputs)
     assert np.allclose(np.concatenate(detector.decision(SENTENCES)), expected, atol=1e-4)
 
 
@@ -159,28 +158,28 @@ def test_extra_columns_of_no_use_are_passed_over(files):
 
 def test_a_frozen_model_is_prepared_once_and_cannot_be_written_to(files):
     tagger, X = fitted(files, "fast", "vectors")
-    before = tagger.parts.engine()
+    before = tagger.model.engine()
     tagger.predict(X)
-    assert tagger.parts.engine() is before
-    for parameter in tagger.parts.network.parameters().values():
+    assert tagger.model.engine() is before
+    for parameter in tagger.model.network.parameters().values():
         assert not parameter.value.flags.writeable
     with pytest.raises(ValueError, match="read-only"):
-        tagger.parts.network.vectors[0] = 0
+        tagger.model.network.vectors[0] = 0
 
 
 def test_other_parameters_are_seen_at_once(tmp_path):
     tagger = postil.Tagger(preset="fast", **SMALL).fit(X_TRAIN, Y_TRAIN)
     tagger.predict(SENTENCES)
     rng = np.random.default_rng(3)
-    for parameter in tagger.parts.network.parameters().values():  # as averaging and loading do: another array
+    for parameter in tagger.model.network.parameters().values():  # as averaging and loading do: another array
         parameter.value = rng.normal(size=parameter.shape).astype(np.float32)
     same_scores(tagger, SENTENCES, 1e-3)
-    for parameter in tagger.parts.network.parameters().values():  # as an optimiser does: the same array
+    for parameter in tagger.model.network.parameters().values():  # as an optimiser does: the same array
         parameter.value *= np.float32(0.5)
     same_scores(tagger, SENTENCES, 1e-3)
     tagger.save(tmp_path / "model.postil")
     loaded = postil.load(tmp_path / "model.postil")
-    assert loaded.parts.engine() is loaded.parts.engine()
+    assert loaded.model.engine() is loaded.model.engine()
     assert loaded.predict(SENTENCES) == tagger.predict(SENTENCES)
 
 
@@ -198,7 +197,7 @@ def test_scores_during_training_are_those_of_the_present_parameters(monkeypatch)
 
 
 def history(tagger):
-    return tagger.parts.about["training"]["history"]
+    return tagger.model.about["training"]["history"]
 
 
 # ------------------------------------------------------------------------------------------------ any order
@@ -214,7 +213,7 @@ def test_scores_have_the_same_bits_whatever_was_asked_before(files, preset, char
     tagger, X = fitted(files, preset, "vectors", character_dim=character_dim)
     X = [tokens for tokens in X if "\ud83d" not in tokens]
     X += [[f"word{i}", "in", f"other{i}"] for i in range(200)]
-    parts = tagger.parts
+    parts = tagger.model
     at_once, offsets = Engine(parts.features, {MAIN: parts.network}).scores(X, [MAIN])
     monkeypatch.setattr(compiled_engine, "CACHED_BYTES", 0)
     one_by_one = Engine(parts.features, {MAIN: parts.network})
@@ -235,7 +234,7 @@ def test_long_sentences_are_scored_in_pieces(files):
 
 def test_what_was_not_trained_is_said():
     tagger = postil.Tagger(preset="fast", **SMALL).fit(X_TRAIN, Y_TRAIN)
-    tagger.parts.network.outputs[0].b.value = np.full_like(tagger.parts.network.outputs[0].b.value, np.nan)
+    tagger.model.network.outputs[0].b.value = np.full_like(tagger.model.network.outputs[0].b.value, np.nan)
     with pytest.raises(NumericalError, match="finite"):
         tagger.predict(SENTENCES)
 
@@ -245,7 +244,7 @@ def test_sections_that_do_not_belong_together(files):
     from postil.kernels.compiled_engine import CompiledEngine
 
     tagger, _ = fitted(files, "fast", "plain")
-    sections = engine_module.engine_sections(tagger.parts.features, {MAIN: tagger.parts.network})
+    sections = engine_module.engine_sections(tagger.model.features, {MAIN: tagger.model.network})
     del sections["member0/first/b"]
     with pytest.raises(ConfigurationError, match="engine"):
         CompiledEngine(sections, [1], None)
@@ -266,8 +265,8 @@ def test_threads_get_what_one_gets(files, kind):
     tagger, X = fitted(files, "fast", kind)
     expected = tagger.predict_with_probabilities(X)
     fresh = postil.Tagger(**tagger.get_params())
-    fresh.parts = tagger.parts
-    fresh.parts._engine = None
+    fresh._model = tagger.model
+    fresh.model._engine = None
     with ThreadPoolExecutor(6) as pool:
         for labels, probabilities in pool.map(lambda _: fresh.predict_with_probabilities(X), range(12)):
             assert labels == expected[0]
@@ -281,6 +280,6 @@ def test_words_as_the_segmenter_cuts_them(files):
     segments = Segmenter().cells(text, lines=True)
     forms = [text[first:end].decode() for first, end in segments.cells.tolist()]
     sentences = [forms[first:end] for first, end in pairwise(segments.offsets.tolist())]
-    scores = tagger.parts.engine().scores_of_cells(text, segments.cells, segments.offsets, [MAIN])
-    again, offsets = Engine(tagger.parts.features, {MAIN: tagger.parts.network}).scores(sentences, [MAIN])
+    scores = tagger.model.engine().scores_of_cells(text, segments.cells, segments.offsets, [MAIN])
+    again, offsets = Engine(tagger.model.features, {MAIN: tagger.model.network}).scores(sentences, [MAIN])
     assert np.array_equal(scores[MAIN], again[MAIN]) and np.array_equal(segments.offsets, offsets)

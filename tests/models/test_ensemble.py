@@ -6,8 +6,8 @@ import pytest
 import postil
 from oracles import corpora
 from postil.errors import ConfigurationError
-from postil.gradients.fitted import examine_parts
-from postil.models.scoring.ensemble_network import EnsembleNetwork
+from postil.models.laboratory import examine_parts
+from postil.models.networks.network import EnsembleNetwork
 
 SETTINGS = {"hidden": 12, "epochs": 3, "rate": 0.02}
 
@@ -46,7 +46,7 @@ def test_scores_and_transitions_are_the_mean_of_the_members(members):
 def test_the_engine_scores_as_the_graph_does(preset):
     X, y = corpora.named_entities(20)
     tagger = postil.Tagger(preset=preset, ensemble=2, hidden=8, epochs=1).fit(X, y)
-    parts = tagger.fitted_parts()
+    parts = tagger.model
     inputs = parts.features.inputs(X[:5])
     graph = parts.network.scores(inputs).value
     scores, _ = parts.engine().scores(X[:5], [parts.task])
@@ -58,7 +58,7 @@ def test_an_ensemble_knows_extra_columns_and_text(trained):
     X, y = corpora.named_entities(20)
     columns = [[(form, form[0]) for form in tokens] for tokens in X]
     tagger = postil.Tagger(preset="accurate", ensemble=3, hidden=8, epochs=1).fit(columns, y)
-    parts = tagger.fitted_parts()
+    parts = tagger.model
     graph = parts.network.scores(parts.features.inputs(columns[:5])).value
     scores, _ = parts.engine().scores(columns[:5], [parts.task])
     assert np.allclose(graph, scores[parts.task], atol=1e-5)
@@ -69,7 +69,7 @@ def test_an_ensemble_knows_extra_columns_and_text(trained):
 
 def test_a_trained_ensemble_is_a_tagger_like_any_other(trained, tmp_path):
     X, y = corpora.named_entities(60)
-    assert isinstance(trained.fitted_parts().network, EnsembleNetwork)
+    assert isinstance(trained.model.network, EnsembleNetwork)
     assert trained.score(X[40:], y[40:]) > 0.5
     trained.save(tmp_path / "e.postil")
     loaded = postil.load(tmp_path / "e.postil")
@@ -82,9 +82,9 @@ def test_a_trained_ensemble_is_a_tagger_like_any_other(trained, tmp_path):
 
 def test_members_differ_and_learn_as_they_would_alone(trained):
     """Their losses are summed, so each has its own gradient and none of the others'."""
-    one, other = trained.fitted_parts().network.members
+    one, other = trained.model.network.members
     assert not np.allclose(one.outputs[0].W.value, other.outputs[0].W.value)
-    assert examine_parts(trained.fitted_parts(), np.random.default_rng(0)).passed
+    assert examine_parts(trained.model, np.random.default_rng(0)).passed
 
 
 def test_explanations_of_an_ensemble_add_up(trained):
@@ -98,13 +98,13 @@ def test_explanations_of_an_ensemble_add_up(trained):
 def test_training_goes_on_from_an_ensemble(trained):
     X, y = corpora.named_entities(20)
     again = postil.Tagger(ensemble=2, **{**SETTINGS, "epochs": 1}).fit(X, y, warm_start=trained)
-    assert len(again.fitted_parts().network.members) == 2
+    assert len(again.model.network.members) == 2
     with pytest.raises(ConfigurationError, match="ensemble"):
         postil.Tagger(**SETTINGS).fit(X, y, warm_start=trained)
 
 
 def test_an_ensemble_of_ensembles_has_all_their_members(trained):
-    assert len(postil.Ensemble([trained, trained]).fitted_parts().network.members) == 4
+    assert len(postil.Ensemble([trained, trained]).model.network.members) == 4
 
 
 def test_what_does_not_belong_together_is_one_error(members):

@@ -10,9 +10,9 @@ from sklearn.model_selection import GridSearchCV
 import postil
 from postil import Detector, Tagger
 from postil.errors import ConfigurationError, DataError, LowerCaseWarning
-from postil.gradients.fitted import examine_parts
-from postil.models.answers.constraints import Constraints
-from postil.models.ensemble import Ensemble
+from postil.models.decoding.constraints import Constraints
+from postil.models.laboratory import examine_parts
+from postil.models.tagger import Ensemble
 
 RNG = np.random.default_rng(3)
 WORDS = [f"w{i}" for i in range(30)]
@@ -80,7 +80,7 @@ def test_the_order_of_a_batch_changes_nothing(fitted):
 
 
 def test_scores_are_those_of_the_flow_graph(fitted):
-    parts = fitted.fitted_parts()
+    parts = fitted.model
     tokens = [postil.features.named.FeatureToken.of(item["word"], item) for item in X_TEST[0]]
     scores, _ = parts.engine().scores([tokens], [parts.task])
     general = parts.network.unary(parts.features.inputs([tokens]))
@@ -89,7 +89,7 @@ def test_scores_are_those_of_the_flow_graph(fitted):
 
 def test_the_gradients_of_a_fitted_model():
     alive = Tagger(**SMALL | {"rate": 0.01}).fit(X, Y)  # at a rate of 0.1 all its hidden units die
-    assert not examine_parts(alive.fitted_parts(), np.random.default_rng(0)).failures
+    assert not examine_parts(alive.model, np.random.default_rng(0)).failures
 
 
 def test_explanations_name_the_features(fitted):
@@ -109,8 +109,8 @@ def test_the_contribution_of_a_feature_is_exact():
     tagger = Tagger(**SMALL, objective="softmax").fit(items, [["A"], ["B"]] * 20)
     explanation = tagger.explain(items[0], 0, 1, "A")
     part = explanation.features["feature f"]
-    table, names = tagger.fitted_parts().network.named.value, list(tagger.fitted_parts().features.named.names)
-    a, b = (tagger.labelling.labels.index(label) for label in "AB")
+    table, names = tagger.model.network.named.value, list(tagger.model.features.named.names)
+    a, b = (tagger.model.codec.labels.index(label) for label in "AB")
     weights = table[names.index("f:x")]
     assert part.gradient == pytest.approx(part.left_out, rel=1e-4)
     assert part.gradient == pytest.approx((weights[a] - weights[b]) / tagger.decoding.temperature, rel=1e-4)
@@ -120,8 +120,8 @@ def test_training_goes_on_with_new_features_and_labels(fitted):
     new_X = [[{"word": "w1", "kind": "c"}, {"word": "w2", "kind": "a"}]] * 20
     new_Y = [["B-ORG", "B-PER"]] * 20
     more = Tagger(**{**SMALL, "epochs": 4}).fit([*X, *new_X], [*Y, *new_Y], warm_start=fitted)
-    names = list(more.fitted_parts().features.named.names)
-    assert names[: len(fitted.fitted_parts().features.named)] == list(fitted.fitted_parts().features.named.names)
+    names = list(more.model.features.named.names)
+    assert names[: len(fitted.model.features.named)] == list(fitted.model.features.named.names)
     assert more.predict(new_X[:1]) == new_Y[:1] and more.score(X_TEST, Y_TEST) > 0.95
     with pytest.raises(ConfigurationError, match="word_key"):
         Tagger(**{**SMALL, "word_key": None}).fit([["a"]], [["O"]], warm_start=fitted)
@@ -129,8 +129,8 @@ def test_training_goes_on_with_new_features_and_labels(fitted):
 
 def test_the_same_seed_gives_the_same_bits_on_any_number_of_threads(fitted):
     again = Tagger(**SMALL, threads=2).fit(X, Y, dev=(X_TEST, Y_TEST))
-    for name, parameter in fitted.fitted_parts().network.parameters().items():
-        np.testing.assert_array_equal(parameter.value, again.fitted_parts().network.parameters()[name].value)
+    for name, parameter in fitted.model.network.parameters().items():
+        np.testing.assert_array_equal(parameter.value, again.model.network.parameters()[name].value)
 
 
 def test_scikit_learn_clones_and_searches():

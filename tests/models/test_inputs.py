@@ -10,8 +10,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_s
 
 from postil import Detector, Tagger, TreeClassifier, errors
 from postil.errors import ConfigurationError, DataError, NotFittedError, PostilError
-from postil.models.answers.constraints import Constraints
-from postil.models.answers.predictions import Predictions
+from postil.models.decoding.constraints import Constraints
+from postil.models.decoding.predictions import Predictions
 from postil.models.inputs import (
     checked_dev,
     checked_for_scores,
@@ -25,7 +25,7 @@ from postil.models.inputs import (
     in_order,
 )
 from postil.text import Sentence, Tree
-from postil.text.labels.partial_label import PartialLabel
+from postil.text.labels.schemes import PartialLabel
 
 X = [["Anna", "met", "Bob"], ["in", "Rome"], ["Paris", "is", "big", "."], ["a", "b"], ["Bob", "ran"]] * 4
 Y = [["B-PER", "O", "B-PER"], ["O", "B-LOC"], ["B-LOC", "O", "O", "O"], ["O", "O"], ["B-PER", "O"]] * 4
@@ -117,9 +117,9 @@ def test_every_form_means_its_order(form, tagger, detector):
 def test_training_on_every_form_is_the_same_training(form, tagger):
     make = FORMS[form]
     fitted = Tagger(epochs=3).fit(make(X), make(Y), dev=(make(X[:5]), make(Y[:5])))
-    assert fitted.parts.about == tagger.parts.about
-    for name, parameter in fitted.parts.network.parameters().items():
-        assert np.array_equal(parameter.value, tagger.parts.network.parameters()[name].value)
+    assert fitted.model.about == tagger.model.about
+    for name, parameter in fitted.model.network.parameters().items():
+        assert np.array_equal(parameter.value, tagger.model.network.parameters()[name].value)
 
 
 @pytest.mark.parametrize("form", [name for name in FORMS if not name.startswith("nested")])

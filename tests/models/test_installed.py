@@ -8,8 +8,8 @@ import pytest
 import postil
 from oracles.installed import install_model, uninstall_models
 from postil.errors import ConfigurationError, ModelFileError
-from postil.models import installed
-from postil.models.installed import installed_models, installed_path, located
+from postil.models import storage as installed
+from postil.models.storage import installed_models, installed_path, located
 
 SENTENCE = ["Anna", "left", "Oslo"]
 

@@ -10,10 +10,11 @@ import postil
 from oracles import corpora
 from postil import archive
 from postil.errors import ConfigurationError, DataError, ForgettingWarning, ModelFileError
-from postil.gradients.fitted import examine_parts
 from postil.models import storage
 from postil.models.fitting.sentences import batch_shares, batches_by_task, joint_score
-from postil.models.scoring.network import Example
+from postil.models.laboratory import examine_parts
+from postil.models.networks.network import Example
+from postil.optimisation.loop import GraphStep
 
 SETTINGS = {"hidden": 16, "epochs": 4, "rate": 0.02}
 PRESETS = ["fast", "accurate", "sentence-sll", "linear-crf", "neural-crf", "average-softmax"]
@@ -41,7 +42,7 @@ def model():
 
 
 def values(tagger):
-    return {name: parameter.value for name, parameter in tagger.fitted_parts().network.parameters().items()}
+    return {name: parameter.value for name, parameter in tagger.model.network.parameters().items()}
 
 
 # ------------------------------------------------------------------------------------------------ answers
@@ -86,7 +87,7 @@ def test_each_task_answers_as_its_own_tagger_does(preset):
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_engine_scores_as_the_graph_does(preset):
-    parts = fitted(preset=preset, epochs=1).fitted_parts()
+    parts = fitted(preset=preset, epochs=1).model
     X, _ = corpora.named_entities(30, seed=9)
     scores, offsets = parts.engine().scores(X, list(parts.heads))
     inputs = parts.features.inputs(X)
@@ -98,7 +99,7 @@ def test_the_engine_scores_as_the_graph_does(preset):
 
 
 def test_all_heads_share_one_engine(model):
-    assert model["names"].fitted_parts().engine() is model["words"].fitted_parts().engine()
+    assert model["names"].model.engine() is model["words"].model.engine()
 
 
 def test_tasks_can_be_left_out(model):
@@ -159,7 +160,7 @@ def test_the_same_bits_for_any_number_of_threads(preset):
 
 def test_the_fused_step_learns_as_the_general_path_does(monkeypatch):
     fused = fitted(epochs=1)
-    monkeypatch.setattr("postil.models.fitting.fitting.fused_training", lambda network: None)
+    monkeypatch.setattr("postil.models.fitting.fitting.training_step", GraphStep)
     general = fitted(epochs=1)
     for name, value in values(fused).items():
         np.testing.assert_allclose(value, values(general)[name], atol=1e-3, err_msg=name)
@@ -205,7 +206,7 @@ def test_batches_are_divided_by_the_square_root_of_the_sizes():
 def test_a_batch_changes_its_own_head_and_what_is_shared():
     X, y = two_corpora()
     fitting = postil.MultiTaskTagger(**SETTINGS).fitting(X, y, partial=False)
-    network = fitting.parts.network
+    network = fitting.model.network
     parameters = network.parameters()
     batch = fitting.training_sets["names"].batch(np.arange(4))
     from postil.graph import gradients
@@ -218,7 +219,7 @@ def test_a_batch_changes_its_own_head_and_what_is_shared():
 
 
 def test_gradients_of_the_loss_of_all_tasks(model):
-    report = examine_parts(model.fitted_parts(), np.random.default_rng(3))
+    report = examine_parts(model.model, np.random.default_rng(3))
     assert report.passed, report.table()
     names = {entry.name for entry in report.entries}
     assert {"heads.names.output0.W", "heads.words.crf.transitions", "encoder.layers.1.W"} <= names
@@ -229,7 +230,7 @@ def test_classes_that_a_corpus_does_not_annotate_are_unknown_there():
     persons = [["O" if label.endswith("LOC") else label for label in labels] for labels in y[:30]]
     annotates = {"names": [("PER",)] * 30 + [None] * 30}
     tagger = postil.MultiTaskTagger(**SETTINGS).fit({"names": X}, {"names": [*persons, *y[30:]]}, annotates=annotates)
-    assert tagger.fitted_parts().about["data"]["tasks"]["names"]["partial"]["several"] > 0
+    assert tagger.model.about["data"]["tasks"]["names"]["partial"]["several"] > 0
     assert tagger.score({"names": X}, {"names": y})["names"] > 0.9
 
 
@@ -316,7 +317,7 @@ def test_one_task_learns_from_teachers_and_the_other_does_not():
     dev = held_out()
     assert taught["names"].score(*dev["names"]) > alone["names"].score(*dev["names"]) + 0.1
     assert taught["words"].score(*dev["words"]) > 0.8
-    tasks = taught.fitted_parts().about["data"]["tasks"]
+    tasks = taught.model.about["data"]["tasks"]
     assert tasks["names"]["unlabelled"]["sentences"] == 80 and "unlabelled" not in tasks["words"]
 
 
@@ -430,10 +431,10 @@ def test_forged_heads_are_refused(model, change, message):
 
 
 def test_examples_carry_their_task(model):
-    parts = model.fitted_parts()
+    parts = model.model
     X, y = held_out()["names"]
-    labelling = parts.heads["names"].labelling
-    example = Example(inputs=parts.features.inputs(X), gold=np.concatenate(labelling.numbers(y)), task="names")
+    codec = parts.heads["names"].codec
+    example = Example(inputs=parts.features.inputs(X), gold=np.concatenate(codec.numbers(y)), task="names")
     rng = np.random.default_rng(0)
     assert parts.network.weight(example) == len(X)
     assert parts.network.loss(example, rng=rng).value > 0

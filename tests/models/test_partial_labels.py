@@ -8,8 +8,8 @@ from oracles.corpora import named_entities, parts_of_speech
 from oracles.partial import compatible_labellings, valid_labellings
 from postil.errors import DataError
 from postil.metrics import evaluate
-from postil.models.answers.labelling import Labelling
-from postil.models.answers.posteriors import Posteriors
+from postil.models.decoding.codec import LabelCodec
+from postil.models.decoding.posteriors import Posteriors
 from postil.objectives import loss_and_gradient, path_scores
 from postil.text import PartialLabel, with_marks
 
@@ -47,8 +47,8 @@ def test_sentences_of_which_nothing_is_known_change_nothing(preset):
     settings = {**SMALL, "epochs": 2, **QUIET}
     more = [*X, ["Never", "seen"]], [*y, ["?", "?"]]
     one, other = (postil.Tagger(preset=preset, **settings).fit(*data) for data in ((X, y), more))
-    for name, parameter in one.parts.network.parameters().items():
-        assert (parameter.value == other.parts.network.parameters()[name].value).all()
+    for name, parameter in one.model.network.parameters().items():
+        assert (parameter.value == other.model.network.parameters()[name].value).all()
 
 
 def test_sets_of_one_label_are_that_label():
@@ -57,19 +57,19 @@ def test_sets_of_one_label_are_that_label():
     doubled = [[f"{label}|{label}" for label in labels] for labels in y]
     for preset in PRESETS:
         one, other = (postil.Tagger(preset=preset, **settings).fit(X, labels) for labels in (y, doubled))
-        for name, parameter in one.parts.network.parameters().items():
-            assert parameter.value == pytest.approx(other.parts.network.parameters()[name].value, abs=2e-4)
+        for name, parameter in one.model.network.parameters().items():
+            assert parameter.value == pytest.approx(other.model.network.parameters()[name].value, abs=2e-4)
 
 
 def test_the_loss_of_a_crf_sums_over_all_labellings_that_agree():
     labels = [PartialLabel("?"), "I-PER", PartialLabel("LOC|O")]
     tagger = postil.Tagger(**{**SMALL, "epochs": 1}).fit(X, y)
-    labelling = tagger.labelling
-    (allowed,) = labelling.numbers([labels])
-    _, lattice = next(Posteriors(tagger.fitted_parts()).network_lattices([["a", "b", "c"]]))
+    codec = tagger.model.codec
+    (allowed,) = codec.numbers([labels])
+    _, lattice = next(Posteriors(tagger.model).network_lattices([["a", "b", "c"]]))
     (loss,), _ = loss_and_gradient(lattice, allowed)
-    agreeing = compatible_labellings(labelling.labels, "iobes", "bio", labels, [True, False, True])
-    everything = valid_labellings(labelling.labels, "iobes", 3)
+    agreeing = compatible_labellings(codec.labels, "iobes", "bio", labels, [True, False, True])
+    everything = valid_labellings(codec.labels, "iobes", 3)
 
     def total(paths):
         return np.logaddexp.reduce([path_scores(lattice, np.array(path))[0] for path in paths])
@@ -92,12 +92,12 @@ def test_nothing_known_is_an_error():
     with pytest.raises(DataError, match=r"every token is unknown: expected some labels, got nothing but '\?'"):
         postil.Tagger().fit([["a", "b"]], [["?", "?"]])
     with pytest.raises(DataError, match="every token is unknown"):
-        Labelling.of([[PartialLabel("?")]])
+        LabelCodec.of([[PartialLabel("?")]])
 
 
 def test_the_model_says_how_much_was_unknown():
     fitting = postil.Tagger(**SMALL).fitting([*X, ["Anna", "left", "Oslo"]], [*y, ["?", "O", "PER|LOC"]])
-    assert fitting.parts.about["data"]["partial"] == {"unknown": 1, "several": 1}
+    assert fitting.model.about["data"]["partial"] == {"unknown": 1, "several": 1}
 
 
 def test_going_on_with_a_corpus_of_another_class_keeps_the_first_ones_possible():
@@ -146,8 +146,8 @@ def test_what_is_wrong_in_any_case_is_counted():
 
 
 def test_classes_that_are_not_annotated_are_left_out():
-    labelling = Labelling("bio", ("LOC", "PER"))
-    gold = labelling.widened([["B-PER", "O", "O", "O"]], ["PER"])
+    codec = LabelCodec("bio", ("LOC", "PER"))
+    gold = codec.widened([["B-PER", "O", "O", "O"]], ["PER"])
     found = evaluate(gold, [["B-PER", "B-LOC", "O", "B-PER"]], scheme="bio")
     assert (found.spans.overall.correct, found.spans.overall.predicted) == (1, 2)
     assert found.left_out == (3, 0, 1)

@@ -10,9 +10,8 @@ import pytest
 
 import postil
 from postil.errors import ConfigurationError
-from postil.models.config import TaggerConfig
+from postil.models.config import TaggerConfig, TreeConfig
 from postil.models.settings import check_fields, check_known, parsed, rules, setting, spelt, type_text
-from postil.models.tree_config import TreeConfig
 
 
 @dataclass(frozen=True, kw_only=True)

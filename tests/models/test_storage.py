@@ -27,7 +27,7 @@ def test_loading_and_predicting_import_no_training_loop(model):
 import sys, postil
 tagger = postil.load({str(model)!r})
 tagger.predict([["Anna", "left"]]), tagger.tag("Anna left Oslo."), tagger.nbest(["Anna"], 2), tagger.marginals(["a"])
-print([name for name in sys.modules if name.startswith(("postil.training.loop", "postil.models.fitting", "safe"))])
+print([name for name in sys.modules if name.startswith(("postil.optimisation.loop", "postil.models.fitting", "safe"))])
 print([name for name in sys.modules if name.split(".")[0] in ("rich", "sklearn", "argparse")])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -63,7 +63,7 @@ def test_parts_that_are_missing_or_wrong_are_named(model):
 
 
 def test_the_arrays_stay_in_the_file(model):
-    values = [parameter.value for parameter in postil.load(model).parts.network.parameters().values()]
+    values = [parameter.value for parameter in postil.load(model).model.network.parameters().values()]
     assert not any(value.flags.writeable or value.flags.owndata for value in values)
 
 
@@ -125,7 +125,7 @@ def test_a_damaged_row_of_vectors_is_never_answered_from(tmp_path):
 
 def test_what_cannot_be_opened_is_not_saved(model, tmp_path):
     tagger = postil.load(model)
-    parameter = tagger.parts.network.parameters()["output0.b"]
+    parameter = tagger.model.network.parameters()["output0.b"]
     parameter.value = np.full_like(parameter.value, np.inf)
     with pytest.raises(NumericalError, match=r"output0.b: the model cannot be saved: expected finite parameters"):
         tagger.save(tmp_path / "new.postil")
@@ -166,7 +166,7 @@ def with_unicode(model, **version):
 def test_the_version_of_unicode_is_stored(model):
     assert archive.load(model)[1]["unicode"] == frozen().version_name == "14.0.0"
     trees = postil.TreeClassifier(epochs=1).fit(made_up_trees(20, np.random.default_rng(0)))
-    assert postil.load(trees.save(model) or model).parts.features.unicode == frozen().version_name
+    assert postil.load(trees.save(model) or model).model.features.unicode == frozen().version_name
 
 
 def test_another_version_of_unicode_is_warned_of_and_stays_with_the_model(model):
@@ -184,7 +184,7 @@ def test_a_model_without_a_version_of_unicode_stays_without(model):
     with_unicode(model)
     tagger = postil.load(model)
     tagger.save(model)
-    assert "unicode" not in archive.load(model)[1] and tagger.parts.features.unicode is None
+    assert "unicode" not in archive.load(model)[1] and tagger.model.features.unicode is None
 
 
 @pytest.mark.parametrize("version", [14, "14", None, "14.0.0\n"])

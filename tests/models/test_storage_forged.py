@@ -92,8 +92,8 @@ def test_half_precision_is_widened():
     )
     full = storage.load(FOLDER / "tagger-everything-2.postil")
     X = [[("Anna", "up", "4"), ("left", "low", "4")]]
-    assert narrow.parts.network.vectors.dtype == "float16"
-    assert all(p.value.dtype == "float32" for p in narrow.parts.network.parameters().values())
+    assert narrow.model.network.vectors.dtype == "float16"
+    assert all(p.value.dtype == "float32" for p in narrow.model.network.parameters().values())
     (p,), (q,), (r,) = (model.predict_with_probabilities(X)[1] for model in (narrow, wide, full))
     assert (p == q).all() and abs(p - r).max() < 5e-3
 

@@ -118,7 +118,7 @@ def test_answers_are_valid_by_construction(preset):
 
 def test_without_constraints_anything_may_follow_anything():
     tagger = fitted("window-wll", epochs=1, constrained=False)
-    labels = len(tagger.labelling.labels)
+    labels = len(tagger.model.codec.labels)
     assert len(tagger.nbest(SHORT, k=labels**3 + 1)) == labels**3
 
 
@@ -126,7 +126,7 @@ def test_without_constraints_anything_may_follow_anything():
 def test_labels_are_answered_in_the_scheme_of_the_data(scheme):
     tagger = postil.Tagger(**SMALL).fit(*named_entities(60, scheme=scheme))
     X, y = named_entities(40, seed=1, scheme=scheme)
-    assert tagger.labelling.scheme == scheme
+    assert tagger.model.codec.scheme == scheme
     assert evaluate(y, tagger.predict(X)).main_score > 0.8
     found = {label for labels in tagger.predict(X) for label in labels}
     assert found <= set(tagger.classes_)
@@ -138,7 +138,7 @@ def test_labels_are_answered_in_the_scheme_of_the_data(scheme):
 def test_labels_without_a_scheme_and_bare_letters():
     X, y = parts_of_speech(60)
     tagger = postil.Tagger(**SMALL).fit(X, y)
-    assert tagger.labelling.scheme == "none"
+    assert tagger.model.codec.scheme == "none"
     assert tagger.classes_ == ["NAME", "VERB", "X|Y"]
     assert tagger.score(*parts_of_speech(40, seed=1)) > 0.9
     assert tagger.tag("Anna left Oslo.").entities == []
@@ -212,7 +212,7 @@ def test_scikit_learn_clones_searches_and_cross_validates():
 
     tagger = postil.Tagger(preset="window-sll", **{**SMALL, "epochs": 2})
     copy = clone(tagger.fit(*TRAIN))
-    assert copy.parts is None
+    assert copy._model is None
     assert copy.get_params() == tagger.get_params()
     assert copy.set_params(hidden=20, seed=3).get_params() == {**tagger.get_params(), "hidden": 20, "seed": 3}
     X, y = TRAIN

@@ -11,13 +11,13 @@ import postil
 from oracles.negation import sentiment_trees
 from oracles.pages import read_page
 from postil.errors import ConfigurationError, DataError
-from postil.gradients.fitted import examine_parts
-from postil.markup.effects import signed
+from postil.html.highlight import signed
 from postil.models import storage
 from postil.models.explaining.tree_explanation import without_phrase
+from postil.models.laboratory import examine_parts
 from postil.network import COMPOSITIONS
+from postil.optimisation.loop import Epoch
 from postil.text.trees.tree import Tree, balanced
-from postil.training.loop import Epoch
 
 WITHOUT_NOISE = {"input_dropout": 0.0, "hidden_dropout": 0.0}  # a network this small has nothing to spare
 SMALL = {**WITHOUT_NOISE, "hidden": 12, "word_dim": 10, "epochs": 8, "rate": 0.02, "batch_trees": 8}
@@ -43,7 +43,7 @@ def test_every_composition_learns_to_negate(composition):
 
 def values_before_and_after_a_step(**settings):
     fitting = postil.TreeClassifier(**{**SMALL, **settings}).fitting(TRAIN)
-    parameters = fitting.parts.network.parameters()
+    parameters = fitting.model.network.parameters()
     before = {name: parameter.value.copy() for name, parameter in parameters.items()}
     next(fitting)
     return before, {name: parameter.value for name, parameter in parameters.items()}
@@ -167,7 +167,7 @@ def test_words_that_only_the_vectors_know(tmp_path, learn):
     assert classifier.predict([["great"], ["poor"]]) == ["1", "0"]
     classifier.save(tmp_path / "m.postil")
     assert postil.load(tmp_path / "m.postil").predict([["great"], ["poor"]]) == ["1", "0"]
-    assert ("words.table" in classifier.fitted_parts().network.parameters()) == learn
+    assert ("words.table" in classifier.model.network.parameters()) == learn
 
 
 # ------------------------------------------------------------------------------------------------ training
@@ -206,20 +206,20 @@ def test_with_dev_the_best_epoch_is_kept():
     events = list(classifier.fitting(TRAIN, dev=TEST))
     scores = [event.score for event in events if isinstance(event, Epoch)]
     assert classifier.score(TEST) == pytest.approx(max(scores))
-    about = classifier.fitted_parts().about
+    about = classifier.model.about
     assert about["training"]["dev_score"] == max(scores) and about["composition"] == "tree-lstm"
     assert about["data"]["sentences"] == len(TRAIN)
 
 
 def test_a_time_budget_ends_the_training():
     classifier = postil.TreeClassifier(**{**SMALL, "epochs": 100_000}, minutes=0.005).fit(TRAIN)
-    assert classifier.fitted_parts().about["training"]["epochs"] < 1_000
+    assert classifier.model.about["training"]["epochs"] < 1_000
 
 
 @pytest.mark.parametrize("composition", COMPOSITIONS)
 def test_the_gradient_check_of_a_fitted_model(composition):
     settings = {"hidden": 4, "word_dim": 3, "epochs": 1}
-    report = examine_parts(fitted(composition, **settings).fitted_parts(), np.random.default_rng(0))
+    report = examine_parts(fitted(composition, **settings).model, np.random.default_rng(0))
     assert report.passed, report.failures
     assert report.checked > 50
 
@@ -253,7 +253,7 @@ def test_scikit_learn_clones_searches_and_cross_validates():
 
     classifier = postil.TreeClassifier(composition="sum", **{**SMALL, "epochs": 2}, class_weights={"1": 2})
     copy = clone(classifier.fit(TRAIN))
-    assert copy.parts is None and copy.get_params() == classifier.get_params()
+    assert copy._model is None and copy.get_params() == classifier.get_params()
     tokens, y = [Tree.of(tree) for tree in TRAIN], roots(TRAIN)
     assert len(cross_val_score(copy, tokens, y, cv=2)) == 2
     search = GridSearchCV(copy, {"hidden": [4, 12], "composition": ["sum", "tree-lstm"]}, cv=2, error_score="raise")
@@ -314,8 +314,8 @@ def test_gradient_times_input_is_the_slope_of_making_a_word_longer(composition):
     classifier = fitted(composition)
     tree = Tree.of(("1", ("1", ("0", "not"), ("1", "bad")), ("1", "film")))
     found = classifier.explain(tree, label="1")
-    table = classifier.fitted_parts().network.table.table
-    words = classifier.fitted_parts().features.words.vocabularies["word"]
+    table = classifier.model.network.table.table
+    words = classifier.model.features.words.vocabularies["word"]
     for word in found.words:
         row, own = words.id(word.word), table.value
         logs = []

@@ -3,8 +3,8 @@
 import pytest
 
 from postil.errors import ConfigurationError
-from postil.models.tree_config import DEFAULTS, adapted_tree, configured_tree, explicit_weights
-from postil.network.tree_compositions import COMPOSITIONS
+from postil.models.config import DEFAULTS, adapted_tree, configured_tree, explicit_weights
+from postil.network import COMPOSITIONS
 
 
 def test_every_composition_has_defaults_that_can_be():

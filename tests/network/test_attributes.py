@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from postil.errors import ShapeError
 from postil.graph import Input, gradients
 from postil.kernels import Attributes
-from postil.network.attributes import sums_of_rows, weighted_rows
+from postil.network.lookup import sums_of_rows, weighted_rows
 
 A, D = 5, 3
 tokens = st.lists(st.lists(st.tuples(st.integers(0, A - 1), st.floats(-2, 2, width=32)), max_size=4), max_size=6)

@@ -16,7 +16,7 @@ from postil.network import (
     fan_in_variance,
     xavier,
 )
-from postil.network.initialisers import placeholder
+from postil.network.layer import placeholder
 
 SHAPE = (400, 100)
 

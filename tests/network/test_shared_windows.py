@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from postil.errors import ShapeError
 from postil.graph import Input, gradients, take_rows
 from postil.network import convolution
-from postil.network.shared_windows import shared_windows
+from postil.network.window import shared_windows
 
 
 @given(st.integers(0, 10_000), st.sampled_from([1, 3, 5, 7]), st.sampled_from([np.float32, np.float64]))

@@ -9,9 +9,9 @@ from oracles.examples import examples
 from oracles.recursion import vectors
 from postil import graph
 from postil.errors import ConfigurationError, ShapeError
-from postil.features.trees import Forest
 from postil.graph import Parameter
 from postil.network import ACTIVATIONS, COMPOSITIONS, AffineComposition, SumComposition, new_composition
+from postil.network.tree import Forest
 from postil.text.trees.tree import Tree, balanced, right_branching
 
 WORDS = "abcdef"

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from postil.features.trees import Forest
 from postil.graph import Input
-from postil.network.tree_compositions import COMPOSITIONS, new_composition
+from postil.network import COMPOSITIONS
+from postil.network.tree import Forest, new_composition
 from postil.text.trees.tree import Tree
 
 

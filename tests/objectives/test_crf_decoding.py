@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from oracles.paths import SCORES, enumerate_all, in_sentence, random_lattice
 from postil.errors import ConfigurationError
-from postil.kernels import packing
+from postil.kernels import plain_chain as packing
 from postil.objectives import ChainScores, Lattice, Posterior, k_best, path_scores, viterbi
 
 KINDS = [(scores, masked) for scores in SCORES for masked in (False, True)]

@@ -11,8 +11,7 @@ from oracles.examples import examples
 from oracles.paths import enumerate_paths
 from postil.errors import ConfigurationError, ShapeError
 from postil.objectives import ChainScores, Lattice, Posterior, forced_spans, span_probabilities, viterbi
-from postil.objectives.crf_forbidden import SpanOfKind, entities_of, without_spans
-from postil.objectives.crf_spans import EntityLabels
+from postil.objectives.spans import EntityLabels, SpanOfKind, entities_of, without_spans
 from postil.text import spans_from_labels, transition_mask
 
 SCHEMES = {

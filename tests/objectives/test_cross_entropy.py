@@ -4,7 +4,7 @@ import pytest
 from postil.errors import DataError, DtypeError, IndexRangeError, NumericalError, ShapeError
 from postil.graph import Input, gradients
 from postil.objectives import log_softmax, softmax, softmax_cross_entropy
-from postil.objectives.cross_entropy import cross_entropy_and_gradient, several_cross_entropy_and_gradient
+from postil.objectives.losses import cross_entropy_and_gradient, several_cross_entropy_and_gradient
 
 S = np.random.default_rng(0).normal(size=(5, 3))
 GOLD = np.array([0, 2, 1, 1, 0])

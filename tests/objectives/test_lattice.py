@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.errors import DtypeError, NumericalError, ShapeError
-from postil.kernels.packing import Packing, Scratch
+from postil.kernels.plain_chain import Packing, Scratch
 from postil.objectives import ChainScores, Lattice
-from postil.objectives.lattice import checked_scores
+from postil.objectives.crf import checked_scores
 
 CHAIN = ChainScores.under_mask(3)
 

@@ -32,7 +32,7 @@ from oracles.mutations import mutate
 from postil import archive
 from postil.errors import PostilError
 from postil.models import storage
-from postil.serving import Labeller, TaggingOptions
+from postil.tagging import Labeller, TaggingOptions
 from postil.text import read
 from postil.text.output import write_text
 
@@ -43,7 +43,7 @@ SLACK = 6.0
 COMMAND = """
 import json, os, resource, sys
 from postil.commands.main import main
-from postil.serving import bulk, workers
+from postil.tagging import bulk, workers
 given = json.loads(os.environ["POSTIL_FAULTS"])
 bulk.PASSAGE, bulk.ALONE, workers.LOST_AFTER = 3000, 1, 4.0
 if given["limit"]:
@@ -350,7 +350,7 @@ def _undisturbed(lab: Laboratory, words: list[str], target: str) -> bytes:
 
 
 def _full_output(lab: Laboratory, rng: random.Random) -> Counter[str]:
-    words = ["tag", str(lab.model), "long.txt", "--input", "tokens", "--threads", str(rng.randint(1, 2))]
+    words = ["tag", str(lab.model), "long.txt", "--from", "tokens", "--threads", str(rng.randint(1, 2))]
     with lab.room() as room:
         running = Running(lab, words, room, to=Path("/dev/full"))
         code = running.finish()
@@ -548,7 +548,7 @@ def mutated_inputs(lab: Laboratory, rng: random.Random) -> Counter[str]:
 
 # ------------------------------------------------------------------------------------------------ workers, signals
 
-TAG = ("tag", "long.txt", "--input", "tokens", "--probabilities")
+TAG = ("tag", "long.txt", "--from", "tokens", "--probabilities")
 
 
 def _tag_words(lab: Laboratory, threads: int) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from postil.features.attributes import attribute
+from postil.features.named import attribute
 
 Dicts = list[list[dict[str, Any]]]
 LABELS = ("O", "B-PER", "I-PER", "B-LOC")

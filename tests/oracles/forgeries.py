@@ -372,13 +372,13 @@ def use(model: object) -> None:
     """Ask a model for everything that it can answer, and show where it comes from."""
     answers(model)
     repr(model)
-    heading = Heading(model="m", data="d", parameters=1, date="", about=model.parts.about)
+    heading = Heading(model="m", data="d", parameters=1, date="", about=model.model.about)
     sections.learning(heading)
     sections.header(heading, "F1", 50.0, None, {})
     if isinstance(model, postil.TreeClassifier):
         model.explain(TREES[0])
         return
-    columns = model.fitted_parts().features.columns
+    columns = model.model.features.columns
     sentence = ["Anna", "flew", "to", "Berlin", "."]
     tokens = with_columns([sentence])[0] if len(columns) == 2 else sentence
     if isinstance(model, postil.MultiTaskTagger):

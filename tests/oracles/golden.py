@@ -102,7 +102,7 @@ def answers(model):
                 [list(node.probabilities.values()) for node in tree] for tree in model.predict_nodes(TREES)
             ],
         }
-    questions = with_columns(QUESTIONS) if model.fitted_parts().features.columns else QUESTIONS
+    questions = with_columns(QUESTIONS) if model.model.features.columns else QUESTIONS
     if isinstance(model, postil.Detector):
         return {"labels": model.predict(questions), "scores": [scores.tolist() for scores in model.decision(questions)]}
     labels, probabilities = model.predict_with_probabilities(questions)

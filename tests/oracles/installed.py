@@ -6,7 +6,7 @@ from shutil import copy
 
 import pytest
 
-from postil.models import installed
+from postil.models import storage as installed
 
 ENTRY = "[console_scripts]\nx = x:y\n\n[postil.models]\n{name} = {module}:MODEL\n\n[other]\nz = z:z\n"
 

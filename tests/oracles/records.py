@@ -9,8 +9,8 @@ import numpy as np
 from oracles.columns import checked_shares
 from postil.arrays import Array
 from postil.errors import IndexRangeError
-from postil.kernels.plain_characters import character_offsets
 from postil.kernels.plain_records import ESCAPED, Records
+from postil.kernels.plain_text import character_offsets
 
 
 def write_records(records: Records) -> bytes:
@@ -45,6 +45,8 @@ def _lines(r: Records) -> Iterator[str]:
         places = (r.cells[low:high] - first).tolist()
         counted = _counted(text, r.cells[low:high] - first, r.units)
         fields: dict[str, Any] = {"text": text.decode()}
+        if r.lists_tokens:
+            fields["tokens"] = list(_tokens(r, text, places, counted, low))
         if r.labels is None:
             fields["spans"] = list(_spans(r, text, places, counted, low, high))
         else:
@@ -54,7 +56,7 @@ def _lines(r: Records) -> Iterator[str]:
         if high > low and r.whole is not None:
             which = slice(*np.searchsorted(r.sentences, [low, high]))
             line += f', "labelling_probabilities": {[round(p, 6) for p in r.whole[which].tolist()]}'
-        if high > low and r.labels is not None:
+        if high > low and r.labels is not None and not r.lists_tokens:
             tokens = list(_tokens(r, text, places, counted, low))
             line += f', "tokens": {json.dumps(tokens, ensure_ascii=False).translate(ESCAPED)}'
         yield line + "}\n"
@@ -86,8 +88,8 @@ def _spans(
 def _tokens(
     r: Records, text: bytes, places: list[list[int]], counted: list[list[int]], low: int
 ) -> Iterator[dict[str, Any]]:
-    assert r.labels is not None, "asked for"
     for number, ((first, last), (start, end)) in enumerate(zip(places, counted, strict=True)):
         place = {"text": text[first:last].decode(), "start": start, "end": end, "id": number}
         figure = {} if r.figures is None else {"probability": round(float(r.figures[low + number]), 6)}
-        yield {**place, "label": r.names[r.labels[low + number]], **figure}
+        label = {} if r.labels is None else {"label": r.names[r.labels[low + number]]}
+        yield {**place, **label, **figure}

@@ -32,7 +32,7 @@ from postil.commands.main import main
 from postil.server import running
 running.HEAD_SECONDS, running.KEEP_ALIVE_SECONDS = {HEAD_SECONDS}, {KEEP_ALIVE_SECONDS}
 running.DRAIN_SECONDS = {DRAIN_SECONDS}
-sys.exit(main(["serve", *sys.argv[1:], "--port", "0", "--seconds", "{SECONDS}"]))
+sys.exit(main(["serve", *sys.argv[1:], "--port", "0", "--timeout", "{SECONDS}"]))
 """
 POST = b"POST /api/tag HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
 GET = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n"

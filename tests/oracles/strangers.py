@@ -25,8 +25,8 @@ import postil
 from oracles import forgeries
 from oracles.golden import FEW, TINY, corpus
 from oracles.mutations import mutate
-from postil.commands.options.reading import _label_names
-from postil.curation.journal import Answer, Journal
+from postil.annotation import Answer, Journal
+from postil.commands.reading import _label_names
 from postil.errors import PostilError, is_printable
 from postil.features.gazetteer import Gazetteer
 from postil.features.lexicon_files import load_clusters

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.kernels.plain_skipgram import RowChanges
+from postil.kernels.plain_pretraining import RowChanges
 from postil.pretraining.method import ShardResult, merge, merging_scales, padded_table
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import postil
+from postil.drawing import architecture_of
 from postil.models.config import PRESETS
-from postil.reports.architecture import architecture_of
 
 GOLDEN = sorted((Path(__file__).parents[1] / "golden").glob("*.postil"))
 X = [["Anna", "lives", "in", "Oslo"], ["Bob", "likes", "old", "Lima"]] * 3
@@ -14,7 +14,7 @@ Y = [["B-PER", "O", "O", "B-LOC"]] * 6
 
 
 def _parameters(model):
-    return sum(parameter.value.size for parameter in model.fitted_parts().network.parameters().values())
+    return sum(parameter.value.size for parameter in model.model.network.parameters().values())
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)

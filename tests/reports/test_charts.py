@@ -3,7 +3,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from postil.markup.svg import Plot, round_numbers
+from postil.html.svg import Plot, round_numbers
 from postil.metrics import calibrate
 from postil.reports.charts import Curve, Grid, curve_chart, heat_map, line_chart, reliability_chart, short
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.pages import read_page
-from postil.markup import element
+from postil.html import element
 from postil.reports.examples import Example, Shown, browser, fair_part, spread
 
 

@@ -1,8 +1,8 @@
 """The page of explanations."""
 
 from oracles.pages import read_page
-from postil.markup import element
-from postil.reports.explanations import LONGEST_TITLE, explanation_page
+from postil.html import element
+from postil.reports.data import LONGEST_TITLE, explanation_page
 
 
 def test_a_section_for_each_explanation():

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from oracles.pages import read_page
-from postil.markup import element
+from postil.html import element
 from postil.reports import Section, page
 from postil.reports.examples import Example, Shown, browser
 

@@ -7,8 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 import postil
-from postil.reports.architecture import Architecture, Band, Stage, architecture_of
-from postil.reports.network_drawing import drawn_architecture, drawn_network, width_of
+from postil.drawing import Architecture, Band, Stage, architecture_of, drawn_architecture, drawn_network, width_of
 
 GOLDEN = sorted((Path(__file__).parents[1] / "golden").glob("*.postil"))
 SVG = "{http://www.w3.org/2000/svg}"

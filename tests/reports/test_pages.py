@@ -1,11 +1,11 @@
 """One file with everything in it, whatever the texts in it are."""
 
 from oracles.pages import read_page
-from postil.markup import element
-from postil.markup.fragments import columns, figure, folded, note
+from postil.html import element
+from postil.html.fragments import columns, figure, folded, note
 from postil.metrics.drawn_tables import drawn_table
 from postil.metrics.tables import Table
-from postil.reports.pages import Section, page
+from postil.reports.sections import Section, page
 
 WRITTEN = page("a <b>", element("h1", "x & y"), [Section("one", "First & last", element("p", "body"))])
 

@@ -5,7 +5,7 @@ import pytest
 import postil
 from oracles.pages import read_page
 from postil.metrics import Evaluation
-from postil.models.answers.reliability import reliability
+from postil.models.decoding.calibration import reliability
 from postil.reports.answers import Heading
 from postil.reports.training import Run, duration, training_page
 
@@ -19,7 +19,7 @@ HISTORY = [
 
 def _page(model, y, **others):
     scores = {"dev": model.evaluate(X, y)}
-    calibration = {"dev": reliability(model.fitted_parts(), X, y)} if isinstance(model, postil.Tagger) else {}
+    calibration = {"dev": reliability(model.model, X, y)} if isinstance(model, postil.Tagger) else {}
     run = Run(history=HISTORY, seconds=2.5, scores=scores, reliability=calibration, **others)
     return training_page(Heading.of(model, model_name="ner.postil", data_name="train.txt", date="today"), model, run)
 

@@ -9,7 +9,7 @@ import pytest
 
 from oracles import corpora
 from oracles.visitors import BROWSERS, SIZES, Visitor, broken_rules, until
-from postil.curation.journal import Journal
+from postil.annotation import Journal
 from postil.text import Span
 
 pytestmark = [pytest.mark.extra("playwright"), pytest.mark.extra(*BROWSERS)]

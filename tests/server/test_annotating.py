@@ -7,9 +7,7 @@ import pytest
 
 import postil
 from oracles import corpora
-from postil.curation.annotation import Annotation
-from postil.curation.journal import Journal
-from postil.curation.pool import Pool, key_of
+from postil.annotation import Annotation, Journal, Pool, key_of
 from postil.errors import ConfigurationError
 from postil.text import Sentence, read, spans_from_labels
 
@@ -189,7 +187,7 @@ def test_a_full_disk_is_told_and_the_record_is_asked_again(connected, journal, m
 
     client = connected([["a"]])
     with monkeypatch.context() as context:
-        context.setattr("postil.curation.journal.append_line", full)
+        context.setattr("postil.annotation.journal.append_line", full)
         error = post(client, "answer", {"key": key_of(["a"])}, 500)["error"]
     assert error["message"] == "not saved: No space left on device"
     assert client.get("/api/annotation").json()["record"]["words"] == ["a"]

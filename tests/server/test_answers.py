@@ -3,22 +3,28 @@
 import pytest
 
 from postil.errors import DataError
-from postil.server.answers import check_tokens, documents_of, unfit
-from postil.server.failures import Refusal
+from postil.server.answers import check_tokens, documents_of
+from postil.server.api import DocumentAsked, Tag
+from postil.server.requests import Refusal, unfit
 
 
 def test_tokens_are_counted_only_where_characters_do_not_settle_it():
-    assert check_tokens([{"text": "ab cd"}, {"tokens": ["x", "y"]}], 10) == 7, "characters, as they are few"
-    assert check_tokens([{"text": "abcde fghij"}], 10) == 2
+    assert check_tokens([DocumentAsked(text="ab cd"), DocumentAsked(tokens=["x", "y"])], 10) == 7, (
+        "characters, as they are few"
+    )
+    assert check_tokens([DocumentAsked(text="abcde fghij")], 10) == 2
     with pytest.raises(Refusal, match="11 tokens; at most 10"):
-        check_tokens([{"text": "a " * 11}], 10)
+        check_tokens([DocumentAsked(text="a " * 11)], 10)
     with pytest.raises(Refusal):
-        check_tokens([{"tokens": ["a"] * 6}, {"tokens": ["a"] * 6}], 10)
+        check_tokens([DocumentAsked(tokens=["a"] * 6), DocumentAsked(tokens=["a"] * 6)], 10)
 
 
 def test_documents_of_a_request():
-    assert documents_of({"text": "a", "model": "m", "options": {}}) == [{"text": "a"}]
-    assert documents_of({"documents": [{"text": "a"}, {"tokens": []}]}) == [{"text": "a"}, {"tokens": []}]
+    assert documents_of(Tag(text="a", model="m")) == [DocumentAsked(text="a")]
+    assert documents_of(Tag(documents=[DocumentAsked(text="a"), DocumentAsked(tokens=[])])) == [
+        DocumentAsked(text="a"),
+        DocumentAsked(tokens=[]),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from postil.commands.main import main
-from postil.server.failures import CODES
+from postil.server.requests import CODES
 
 pytestmark = pytest.mark.extra("starlette")
 TEXT = "Anna lives in Oslo. Museums of Lima are old."
@@ -46,7 +46,7 @@ def test_answers_are_those_of_the_command_line(client, capfd, names_model, speec
     if model == "speech":
         options = {name: value for name, value in options.items() if name in ("probabilities", "nbest")}
         words = words[:3] if "nbest" in options else words[:1]
-    expected = lines_of_command(capfd, "tag", path, "--text", TEXT, "--output", "jsonl", *words)
+    expected = lines_of_command(capfd, "tag", path, "--text", TEXT, "--to", "jsonl", *words)
     assert [document(client, model=model, text=TEXT, options=options)] == expected
 
 
@@ -60,21 +60,21 @@ def test_tokens_and_constraints_are_those_of_the_command_line(client, capfd, nam
     ]
     path = tmp_path / "records.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    expected = lines_of_command(capfd, "tag", names_model, path, "--output", "jsonl", "--probabilities")
+    expected = lines_of_command(capfd, "tag", names_model, path, "--to", "jsonl", "--probabilities")
     answer = post(client, "tag", {"model": "names", "documents": records})
     assert answer.json()["documents"] == expected
 
 
 def test_detectors_and_trees_and_explanations_too(client, capfd, place_model, tree_model, names_model):
-    expected = lines_of_command(capfd, "tag", place_model, "--text", TEXT, "--output", "jsonl", "--scores")
+    expected = lines_of_command(capfd, "tag", place_model, "--text", TEXT, "--to", "jsonl", "--scores")
     assert [document(client, model="places", text=TEXT)] == expected
-    words = ("--output", "jsonl", "--probabilities")
+    words = ("--to", "jsonl", "--probabilities")
     expected = lines_of_command(capfd, "tag", tree_model, "--text", "not a bad film", *words)
     assert post(client, "tree", {"text": "not a bad film"}).json()["trees"] == expected
     assert main(["explain", str(names_model), TEXT, "--json"]) == 0
     expected = json.loads(capfd.readouterr().out)["explanations"]
     assert post(client, "explain", {"text": TEXT}).json()["explanations"] == expected
-    assert main(["explain", str(tree_model), "(x (x not) (x bad))", "--input", "trees", "--json"]) == 0
+    assert main(["explain", str(tree_model), "(x (x not) (x bad))", "--from", "trees", "--json"]) == 0
     expected = json.loads(capfd.readouterr().out)["explanations"]
     assert post(client, "explain", {"brackets": "(x (x not) (x bad))"}).json()["explanations"] == expected
 
@@ -87,7 +87,7 @@ def test_a_model_of_several_tasks_answers_in_layers(capfd):
 
     path = Path(__file__).parents[1] / "golden" / "multi-task-tagger-2.postil"
     with TestClient(create_app(Registry.of_files([path])), base_url="http://127.0.0.1") as client:
-        expected = lines_of_command(capfd, "tag", path, "--text", TEXT, "--output", "jsonl", "--probabilities")
+        expected = lines_of_command(capfd, "tag", path, "--text", TEXT, "--to", "jsonl", "--probabilities")
         assert [document(client, model=path.stem, text=TEXT)] == expected
         models = client.get("/api/models").json()["models"]
         assert models[-1]["tasks"] == [one["name"].partition(":")[2] for one in models[:-1]]
@@ -129,9 +129,9 @@ def test_tokens_sentences_and_marginals_can_be_added(client, names_model):
     [
         ("tag", b"{", "json", "must be JSON"),
         ("tag", b'{"text": "\xff"}', "json", "UTF-8"),
-        ("tag", b'{"text": "\\ud800"}', "json", "surrogate"),
-        ("tag", b'{"text": NaN}', "json", "NaN"),
-        ("tag", b'{"text": "a", "options": {"nbest": ' + b"9" * 5000 + b"}}", "json", "must be JSON"),
+        ("tag", b'{"text": "\\ud800"}', "json", "must be JSON"),
+        ("tag", b'{"text": NaN}', "json", "invalid character"),
+        ("tag", b'{"text": "a", "options": {"nbest": ' + b"9" * 5000 + b"}}", "schema", "out of range"),
         ("tag", b"[" * 100_000, "json", "nested"),
         ("tag", b"{}", "schema", "must have text or tokens or documents"),
         ("tag", b'{"text": "a", "model": "no"}', "model", "no model has the name 'no'"),
@@ -154,10 +154,11 @@ def test_what_cannot_be_answered_is_refused_clearly(client, path, body, code, me
 
 def test_a_mistake_of_one_request_is_not_that_of_its_neighbours(client, registry):
     from postil.server.answers import tag_alike
+    from postil.server.api import Constrained, ConstraintsAsked, DocumentAsked, TagOptions
 
     served = registry.find("names", ("tagger",), "tag")
-    wrong = [{"text": "Anna", "constraints": {"force": [{"start": 0, "end": 99}]}}]
-    answers = tag_alike(served, {}, [[{"text": "Lima"}], wrong, [{"text": "Oslo"}]])
+    wrong = [DocumentAsked(text="Anna", constraints=ConstraintsAsked(force=[Constrained(start=0, end=99)]))]
+    answers = tag_alike(served, TagOptions(), [[DocumentAsked(text="Lima")], wrong, [DocumentAsked(text="Oslo")]])
     assert [type(answer).__name__ for answer in answers] == ["bytes", "Refusal", "bytes"]
     assert json.loads(answers[2])["documents"][0]["text"] == "Oslo"
 
@@ -203,12 +204,14 @@ def test_what_costs_too_much_is_refused_before_it_is_begun(client, monkeypatch, 
 
 
 def test_costs_of_lattices_and_of_options_in_one_batch(registry, client, monkeypatch):
-    from postil.server import answers, lattice
+    from postil.server import answers, machinery
+    from postil.server.api import DocumentAsked, TagOptions
 
-    monkeypatch.setattr(lattice, "MOST_STEPS", 100)
+    monkeypatch.setattr(machinery, "MOST_STEPS", 100)
     assert post(client, "lattice", {"text": "Anna. Bo. Oslo."}).json()["error"]["code"] == "cost"
     served = registry.find("names", ("tagger",), "tag")
-    both = answers.tag_alike(served, {"all_above": 0.5}, [[{"tokens": ["a"] * 9_000}], [{"text": "Oslo"}]])
+    documents = [[DocumentAsked(tokens=["a"] * 9_000)], [DocumentAsked(text="Oslo")]]
+    both = answers.tag_alike(served, TagOptions(all_above=0.5), documents)
     assert both[0].code == "cost" and json.loads(both[1])["documents"][0]["text"] == "Oslo"
 
 

@@ -8,7 +8,7 @@ import pytest
 import postil
 from oracles import corpora
 from postil.errors import ConfigurationError
-from postil.server.background import BackgroundTraining
+from postil.server.jobs import BackgroundTraining
 
 
 @pytest.fixture

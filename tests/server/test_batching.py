@@ -7,7 +7,7 @@ import pytest
 
 from oracles import loops
 from postil.server.batching import MOST_AT_ONCE, Worker
-from postil.server.failures import Refusal
+from postil.server.requests import Refusal
 
 
 def run(story, work, **limits):

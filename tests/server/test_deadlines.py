@@ -5,10 +5,9 @@ import asyncio
 import pytest
 
 from oracles import loops
-from postil.server import deadlines
-from postil.server.batching import Worker
-from postil.server.deadlines import Deadlines
-from postil.server.failures import ClientLeft, Refusal
+from postil.server import batching as deadlines
+from postil.server.batching import Deadlines, Worker
+from postil.server.requests import ClientLeft, Refusal
 
 pytestmark = pytest.mark.extra("starlette")
 

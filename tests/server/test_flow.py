@@ -2,6 +2,7 @@
 
 import json
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -9,11 +10,16 @@ import postil
 from oracles.loops import finished
 from postil import graph
 from postil.errors import PostilError
-from postil.server.failures import Refusal
-from postil.server.flow import flow_graph, nodes_as_json
+from postil.server import api, machinery
+from postil.server.machinery import nodes_as_json
 from postil.server.registry import Registry
+from postil.server.requests import Refusal
 
 TOKENS = ["Anna", "lives", "in", "Oslo"]
+
+
+def flow_graph(registry, asked):
+    return machinery.flow_graph(registry, msgspec.convert(asked, api.GraphAsked))
 
 
 def test_the_loss_is_minus_the_log_probability_of_the_gold_labels(registry, names_model):

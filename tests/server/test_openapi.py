@@ -20,8 +20,8 @@ positive_data_acceptance.expected-statuses = [200, 404, 413, 422]
 @pytest.mark.extra("starlette")
 @pytest.mark.parametrize("training", [False, True])
 def test_every_path_is_described_and_every_description_has_a_path(registry, training, tmp_path):
+    from postil.server.api import description
     from postil.server.app import _Server
-    from postil.server.openapi import description
 
     settings = ServerSettings(training=tmp_path, run_token="x" * 16) if training else ServerSettings()
     served = {route.path for route in _Server(registry, settings, False).app._app.routes}

@@ -172,7 +172,8 @@ def test_a_model_of_several_tasks_is_shown_in_layers(browser, start):
     labels = tagger.predict([["Anna", "lives", "in", "Oslo", "."]])
     for column, task in enumerate(tagger.tasks, 2):
         shown = page.locator(f"#layers td:nth-child({column})").all_inner_texts()
-        expected = [label.partition("-")[2] if tagger[task].labelling.has_spans else label for label in labels[task][0]]
+        has_spans = tagger[task].model.codec.has_spans
+        expected = [label.partition("-")[2] if has_spans else label for label in labels[task][0]]
         assert shown == expected
     visitor.context.close()
     assert visitor.problems == []
@@ -699,8 +700,7 @@ def test_the_window_score_and_its_margin_by_hand(tours):
 
 
 def test_three_words_are_those_of_the_library(tours):
-    from postil.objectives.crf import loss_and_gradient
-    from postil.objectives.lattice import ChainScores, Lattice
+    from postil.objectives.crf import ChainScores, Lattice, loss_and_gradient
 
     nodes = tours["chain"]
     names = ["u “Anna”", "u “visits”", "u “Oslo”"]

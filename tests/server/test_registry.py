@@ -9,8 +9,8 @@ import postil
 from oracles import corpora
 from oracles.sharing import interrupted_at_every_line
 from postil.errors import ConfigurationError, ModelFileError
-from postil.server.failures import Refusal
 from postil.server.registry import Registry
+from postil.server.requests import Refusal
 
 
 def test_names_come_from_files_and_stay_apart(names_model, tmp_path):
@@ -76,14 +76,15 @@ def test_a_model_that_is_added_while_another_is_opened_again_is_served(names_mod
 
 def test_labellers_are_kept_for_equal_options_and_not_for_ever(registry):
     from postil.server.answers import tagging_options
+    from postil.server.api import TagOptions
 
     served = registry.find("names", ("tagger",), "tag")
-    first = served.labeller("a", lambda: tagging_options(served, {}))
-    assert served.labeller("a", lambda: tagging_options(served, {})) is first
+    first = served.labeller("a", lambda: tagging_options(served, TagOptions()))
+    assert served.labeller("a", lambda: tagging_options(served, TagOptions())) is first
     for number in range(100):
-        options = tagging_options(served, {"threshold": number / 100})
+        options = tagging_options(served, TagOptions(threshold=number / 100))
         served.labeller(number, lambda options=options: options)
-    assert served.labeller("a", lambda: tagging_options(served, {})) is not first
+    assert served.labeller("a", lambda: tagging_options(served, TagOptions())) is not first
     assert len(served._labellers) <= 64
 
 

@@ -88,7 +88,7 @@ def test_a_silent_connection_is_closed_after_a_while(registry, monkeypatch):
 
 
 def test_a_slow_body_gets_a_clear_answer(start, names_model):
-    _, address = start(names_model, "--seconds", "0.5")
+    _, address = start(names_model, "--timeout", "0.5")
     with connected(address) as connection:
         connection.sendall(HEAD % 99 + b"{")
         answer = connection.makefile("rb").read()

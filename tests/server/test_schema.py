@@ -1,16 +1,22 @@
-"""The checker of requests: what it accepts and refuses, beside the reference implementation of JSON Schema."""
+"""Requests: what is accepted, and messages that say where and why. Answers are compared with what is described."""
+
+import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.server import requests
-from postil.server.schema import SchemaError, check
+from postil.server import api
+from postil.server.requests import Refusal
 
-NAMED = {"tag": requests.TAG, "explain": requests.EXPLAIN, "tree": requests.TREE, "lattice": requests.LATTICE}
+KINDS = {"/api/tag": api.Tag, "/api/explain": api.Explain, "/api/tree": api.TreeAsked, "/api/lattice": api.LatticeAsked}
 
 values = st.recursive(
-    st.none() | st.booleans() | st.integers(-2, 60) | st.floats(allow_nan=False) | st.text(max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 60)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=3),
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.dictionaries(
@@ -26,39 +32,46 @@ values = st.recursive(
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ([], "the request must be an object"),
-        ({}, "the request must have text or tokens or documents"),
-        ({"text": 3}, "the request: text must be a string"),
-        ({"tokens": [""]}, "the request: tokens, item 0 must have at least 1 characters"),
-        ({"tokens": "a"}, "the request: tokens must be a list"),
-        ({"text": "a", "options": {"nbest": 0}}, "the request: options: nbest must be at least 1"),
-        ({"text": "a", "options": {"threshold": 1.5}}, "the request: options: threshold must be at most 1"),
-        ({"text": "a", "options": {"all_above": 0}}, "the request: options: all_above must be above 0"),
-        ({"text": "a", "options": {"tokens": 1}}, "the request: options: tokens must be true or false"),
-        ({"documents": []}, "the request: documents must have at least 1 items"),
+        ([], "the request: expected `object`, got `array`"),
+        ({}, "the request: must have text or tokens or documents"),
+        ({"text": "a", "tokens": ["a"]}, "the request: must have text or tokens or documents"),
+        ({"documents": [{"text": "a"}], "constraints": {}}, "the request: must have text or tokens or documents"),
+        ({"documents": [{"text": "a"}, {}]}, "documents[1]: must have text or tokens"),
+        ({"text": 3}, "text: expected `str`, got `int`"),
+        ({"text": None}, "text: expected `str`, got `null`"),
+        ({"tokens": [""]}, "tokens[0]: expected `str` of length >= 1"),
+        ({"tokens": "a"}, "tokens: expected `array`, got `str`"),
+        ({"text": "a", "options": {"nbest": 0}}, "options.nbest: expected `int` >= 1"),
+        ({"text": "a", "options": {"threshold": 1.5}}, "options.threshold: expected `float` <= 1.0"),
+        ({"text": "a", "options": {"all_above": 0}}, "options.all_above: expected `float` > 0.0"),
+        ({"text": "a", "options": {"tokens": 1}}, "options.tokens: expected `bool`, got `int`"),
+        ({"documents": []}, "documents: expected `array` of length >= 1"),
+        ({"text": "a", "txt": "b"}, "the request: object contains unknown field `txt`"),
     ],
 )
 def test_messages_say_where_and_why(value, message):
-    with pytest.raises(SchemaError) as caught:
-        check(value, requests.TAG)
-    assert str(caught.value) == message
+    with pytest.raises(Refusal) as caught:
+        api.decoded(json.dumps(value).encode(), api.Tag)
+    assert caught.value.message == message and caught.value.code == "schema"
 
 
-def test_an_unknown_shape_is_refused_with_the_known_ones():
-    with pytest.raises(SchemaError, match="shape must be one of balanced, right"):
-        check({"text": "a", "shape": "star"}, requests.TREE)
+def test_an_unknown_shape_is_refused():
+    with pytest.raises(Refusal, match="shape: invalid enum value 'star'"):
+        api.decoded(b'{"text": "a", "shape": "star"}', api.TreeAsked)
 
 
 @pytest.mark.extra("schemathesis")
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("path", KINDS)
 @given(value=values)
-def test_agrees_with_the_reference_implementation(name, value):
+def test_agrees_with_the_reference_implementation_of_the_description(path, value):
     import jsonschema
 
-    valid = jsonschema.Draft202012Validator(NAMED[name]).is_valid(value)
+    described = api.description()
+    schema = described["paths"][path]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    validator = jsonschema.Draft202012Validator({**schema, "components": described["components"]})
     try:
-        check(value, NAMED[name])
-    except SchemaError:
-        assert not valid
+        api.decoded(json.dumps(value).encode(), KINDS[path])
+    except Refusal:
+        assert not validator.is_valid(value)
     else:
-        assert valid
+        assert validator.is_valid(value)

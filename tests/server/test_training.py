@@ -114,7 +114,7 @@ def test_pipes_and_large_files_are_refused(client, folder, monkeypatch):
     os.mkfifo(folder / "pipe")
     assert "pipe" not in client.get("/api/training/files", headers=HEADERS).json()["files"]
     assert start(client, train="pipe").status_code == 422
-    monkeypatch.setattr("postil.server.training.MOST_BYTES", 10)
+    monkeypatch.setattr("postil.server.jobs.MOST_BYTES", 10)
     assert "too large" in start(client, train="train.txt").json()["error"]["message"]
 
 

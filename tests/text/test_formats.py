@@ -12,7 +12,7 @@ from postil.errors import ConfigurationError, DataError
 from postil.text import lines, output
 from postil.text.document import Sentence
 from postil.text.formats import FORMATS, format_of_path, read, write
-from postil.text.labels import relabelling
+from postil.text.labels import partial as relabelling
 
 TOOLS = "doccano, prodigy, label-studio, label-studio-min, brat, webanno, muc, stanford, datasets, parquet, csv"
 SENTENCES = [Sentence(["Oslo", "is"], ["B-LOC", "O"]), Sentence(["far"], ["O"])]

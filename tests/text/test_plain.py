@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from oracles.examples import examples
 from postil.errors import DataError
-from postil.text import plain, split_sentences, tokenise
+from postil.text import Segmenter, plain, split_sentences, tokenise
 from postil.text.formats import read
 
 
@@ -63,13 +63,13 @@ def test_a_long_line_in_pieces_is_cut_as_a_whole(parts, piece):
         (tokens.tokens[first:last], tokens.starts[first:last], tokens.ends[first:last])
         for first, last in split_sentences(tokens)
     ]
-    assert list(plain.sentences_of_line(line, piece)) == whole
+    assert list(plain.sentences_of_line(line, piece=piece)) == whole
 
 
 def test_only_a_piece_of_a_long_line_is_held(monkeypatch):
-    longest = []
-    monkeypatch.setattr(plain, "tokenise", lambda text: longest.append(len(text)) or tokenise(text))
-    assert len(list(plain.sentences_of_line("Anna left Oslo. " * 5000, 1000))) == 5000
+    longest, cut = [], Segmenter.tokenise
+    monkeypatch.setattr(Segmenter, "tokenise", lambda self, text: longest.append(len(text)) or cut(self, text))
+    assert len(list(plain.sentences_of_line("Anna left Oslo. " * 5000, piece=1000))) == 5000
     assert max(longest) < 1100 and sum(longest) < 1.1 * 16 * 5000
 
 

@@ -97,6 +97,7 @@ def test_jsonl_labels(sentences: list[Sentence]) -> None:
     assert content(through(sentences, "jsonl", {}, scheme="none")) == content(sentences)
 
 
+@pytest.mark.filterwarnings("ignore::postil.errors.RepairWarning")
 @FEW
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60), st.data())
 def test_jsonl_of_raw_text(text: str, data: st.DataObject) -> None:

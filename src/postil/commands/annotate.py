@@ -6,22 +6,21 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from postil.commands.options.curating import add_data_arguments, add_tagger_arguments, load_labelled, tagger_of
-from postil.commands.options.models import open_model, tagger_of_names
-from postil.commands.options.reading import CHARACTERS, format_argument, reading_options, warn_of_unspaced
-from postil.commands.options.writing import check_output
+from postil.commands.labelled import add_data_arguments, add_tagger_arguments, load_labelled, tagger_of
+from postil.commands.models import open_model, tagger_of_names
+from postil.commands.notices import note, warn
+from postil.commands.output import check_output
+from postil.commands.reading import reading_options, warn_of_unspaced
 from postil.commands.serve import VARIABLE, check_extra, listen, token_of
-from postil.commands.terminal.notices import note, warn
 from postil.errors import ConfigurationError
 from postil.models.config import parsed_setting
-from postil.models.sentences import takes_characters
 from postil.models.tagger import Tagger
+from postil.text import Segmenter
 from postil.text.formats import Reading, read
 from postil.text.labels.schemes import convert, recognise
 
 if TYPE_CHECKING:
-    from postil.curation.annotation import Annotation, Labelled
-    from postil.curation.journal import Journal
+    from postil.annotation import Annotation, Journal, Labelled
 
 DESCRIPTION = """\
 Label text with the keyboard, on a page served on this machine. A model proposes spans, and the page asks only about
@@ -39,6 +38,7 @@ POOL may be plain text, JSON Lines, CoNLL columns or any other format that Posti
 Labels in it are shown as proposals. The page is reachable from this machine only, with the token in the printed
 address.
 """
+SHOWN = "-o --model --labels --review --train --every --sure --port --preset --set --seed --threads --from".split()
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,14 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="do not ask about spans that are at least this probable (default: 0.9)",
     )
     parser.add_argument(
-        "--window", type=int, default=50_000, metavar="N", help="records to choose from at a time (default: 50000)"
+        "--buffer", type=int, default=50_000, metavar="N", help="records to choose from at a time (default: 50000)"
     )
     parser.add_argument("--port", type=int, default=8000, help="port to listen on; 0: any free one (default: 8000)")
-    parser.add_argument(
-        "--input",
-        choices=["text", "tokens", "conll", "conllu", "jsonl", CHARACTERS],
-        help="format of POOL (default: detected); characters: raw text in which every character is a token",
-    )
     add_tagger_arguments(parser, "on the answers; with --model, its preset and settings are the default", "cores")
     add_data_arguments(parser)
     parser.set_defaults(misaligned="snap", overlaps="longest", usage_error=parser.error)
@@ -81,9 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.usage_error("POOL and --review exclude each other" if arguments.pool else "POOL is needed")
     check_extra()
     _check(arguments)
-    from postil.curation.journal import Journal
-    from postil.server.annotating import create_annotator
-    from postil.server.settings import ServerSettings
+    from postil.annotation import Journal
+    from postil.server import ServerSettings, create_annotator
 
     token = token_of(None) or secrets.token_urlsafe(24)
     settings = ServerSettings(port=arguments.port, token=token)
@@ -103,26 +97,26 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    for name, lowest in (("every", 0), ("window", 1)):
+    for name, lowest in (("every", 0), ("buffer", 1)):
         if getattr(arguments, name) < lowest:
             raise ConfigurationError(name, expected=f"must be at least {lowest}", got=getattr(arguments, name))
     if not 0 < arguments.sure <= 1:
         raise ConfigurationError("sure", expected="must be above 0 and at most 1", got=arguments.sure)
     if arguments.review is not None:
-        for name in ("model", "train", "input"):
+        for name, option in (("model", "--model"), ("train", "--train"), ("source_format", "--from")):
             if getattr(arguments, name):
-                raise ConfigurationError(f"--{name}", expected="must not be used with --review")
+                raise ConfigurationError(option, expected="must not be used with --review")
     inputs = [arguments.pool, arguments.review, arguments.model, *arguments.train]
     # Nothing is replaced: whether the file holds answers is seen when it is opened.
-    check_output(arguments.output, "file of answers", "jsonl", inputs=inputs, force=True)
+    check_output(arguments.output, "file of answers", "jsonl", inputs=inputs, overwrite=True)
 
 
 def _reading(arguments: argparse.Namespace, tagger: Tagger | None) -> Reading:
     """The sentences of the pool, of words or of characters."""
-    by_characters = arguments.input == CHARACTERS or (tagger is not None and takes_characters(tagger.fitted_parts()))
-    options = {**reading_options(arguments, by_characters), "features": ()}
-    reading = read(arguments.pool or arguments.review, format_argument(arguments), **options)
-    if not by_characters:
+    segmenter = Segmenter() if tagger is None else tagger.model.segmenter
+    options = {**reading_options(arguments, segmenter), "features": ()}
+    reading = read(arguments.pool or arguments.review, **options)
+    if not options["segmenter"].characters:
         warn_of_unspaced(reading)
     return reading
 
@@ -130,15 +124,14 @@ def _reading(arguments: argparse.Namespace, tagger: Tagger | None) -> Reading:
 def _annotation(
     arguments: argparse.Namespace, reading: Reading, tagger: Tagger | None, journal: "Journal"
 ) -> "Annotation":
-    from postil.curation.annotation import Annotation, checked_class
-    from postil.curation.pool import REVIEWED, Pool, key_of
+    from postil.annotation import REVIEWED, Annotation, Pool, checked_class, key_of
 
     labelled = _labelled(arguments)
     is_learning = arguments.every and not arguments.review
     return Annotation(
         Pool(
             reading,
-            window=arguments.window,
+            window=arguments.buffer,
             name=Path(reading.name).name,
             identity=REVIEWED if arguments.review is not None else None,
         ),
@@ -160,14 +153,14 @@ def _given_tagger(arguments: argparse.Namespace) -> Tagger | None:
     tagger = tagger_of_names(model)
     if tagger is None:
         raise ConfigurationError("--model", expected="must be a tagger of spans", got=f"a {model.KIND}")
-    parts = tagger.fitted_parts()
+    parts = tagger.model
     if parts.features.columns or parts.config.word_key is not None:
         raise ConfigurationError("--model", expected="must need words alone", got="a model with extra features")
     return tagger
 
 
 def _estimator(arguments: argparse.Namespace, known: Tagger | None) -> Tagger:
-    """What is trained on the answers."""
+    """The estimator to train on the answers."""
     if known is None:
         return tagger_of(arguments).set_params(threads=arguments.threads)
     settings = known.settings | dict(parsed_setting(text) for text in arguments.settings)

@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from postil import kernels
-from postil.commands.options.models import open_model
-from postil.commands.terminal.display import make_console, show_table
+from postil.commands.console import make_console, show_table
+from postil.commands.models import open_model
 from postil.errors import ConfigurationError, DataError
 from postil.metrics.tables import Table
 from postil.models.tagger import Tagger
 from postil.models.tree_classifier import TreeClassifier
+from postil.optimisation.loop import Epoch
 from postil.samples.corpora import made_up_sentences, made_up_trees
-from postil.serving import TaggingOptions, label
+from postil.tagging import TaggingOptions, label
 from postil.text import read
-from postil.training.loop import Epoch
 
 DESCRIPTION = """\
 Measure training and tagging on generated sentences, in less than a minute. With a MODEL and a FILE, measure how fast
@@ -38,7 +38,7 @@ MOST_BYTES = 8_000_000
 
 
 class Measured(NamedTuple):
-    """What was done, and units per second of CPU time (of wall time in training with several threads)."""
+    """One measurement in units per second of CPU time (of wall time for training with several threads)."""
 
     what: str
     unit: str
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.model is None:
         rows = list(_generated(arguments.threads, arguments.seed))
     else:
-        rows = list(_labelling(arguments.model, arguments.file))
+        rows = list(_codec(arguments.model, arguments.file))
     machine = {
         "postil": version("postil"),
         "kernels": kernels.IN_USE,
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps({"machine": machine, "rows": [row._asdict() for row in rows]}, indent=2))
         return 0
     table = Table(
-        title="Speed on generated sentences" if arguments.model is None else f"Labelling {arguments.file}",
+        title="Speed on generated sentences" if arguments.model is None else f"LabelCodec {arguments.file}",
         columns=("what", "speed"),
         rows=[(row.what, f"{row.per_second:,.0f} {row.unit}/s") for row in rows],
         note=" · ".join(f"{name} {value}" for name, value in machine.items()),
@@ -102,7 +102,7 @@ def _epoch(estimator: Tagger | TreeClassifier, threads: int, *data: Any) -> floa
     return marks[1] - marks[0]
 
 
-def _labelling(name: str, path: Path | None) -> Iterator[Measured]:
+def _codec(name: str, path: Path | None) -> Iterator[Measured]:
     """From the bytes of a file, its first megabytes, to the bytes of the labelled one, on one core."""
     if path is None:
         raise ConfigurationError("postil bench MODEL needs a FILE to label")

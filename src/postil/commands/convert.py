@@ -5,13 +5,13 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from postil.commands.options.reading import add_format_argument, add_reading_arguments, reading_options
-from postil.commands.options.writing import DOCS, add_force_argument, check_output, output_format
-from postil.commands.terminal.notices import show_problems
+from postil.commands.notices import show_problems
+from postil.commands.output import DOCS, add_overwrite_argument, check_output, output_format
+from postil.commands.reading import add_format_argument, add_reading_arguments, reading_options
 from postil.errors import ConfigurationError, printable
 from postil.text.document import Sentence
 from postil.text.formats import FORMATS, Reading, format_of_path, read, write, write_annotated
-from postil.text.labels.relabelling import peek_scheme, relabel
+from postil.text.labels.partial import peek_scheme, relabel
 from postil.text.labels.schemes import SCHEMES
 from postil.text.options import ReadOptions
 
@@ -33,6 +33,10 @@ error. If the input has a mistake, nothing is written.
   postil convert train.conll notes --to brat                for an annotation tool (see --to)
   gzip -cd big.conll.gz | postil convert - - --to jsonl     from a pipe into a pipe
 """
+SHOWN = (
+    "--from --to --scheme --from-scheme --label-column --to-label-column --misaligned --overlaps "
+    "--no-split --strict --encoding --overwrite"
+).split()
 
 AnyReading: TypeAlias = "Reading | DocReading"
 _DELIMITERS = {"tab": "\t", "space": " "}
@@ -42,9 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options: reading first, then labels and writing."""
     parser.add_argument("input", metavar="IN", help="file to read, plain or gzip; - for standard input")
     parser.add_argument("output", metavar="OUT", help="file to write, gzip if it ends in .gz; - for standard output")
-    add_force_argument(parser)
-    reading = add_reading_arguments(parser, features=None, kept="all others in CoNLL, none in CoNLL-U")
-    add_format_argument(reading, "IN", [*FORMATS, DOCS], option="--from", dest="source")
+    add_overwrite_argument(parser)
+    kept = "all others in CoNLL, none in CoNLL-U"
+    reading = add_reading_arguments(parser, None, kept, what="IN", formats=[*FORMATS, DOCS])
     reading.add_argument(
         "--comment",
         type=_or_none,
@@ -74,7 +78,7 @@ def _add_writing_arguments(parser: argparse.ArgumentParser) -> None:
         "--to-feature-columns", type=_names, default=(), metavar="C,C", help="CoNLL-U: columns for the extra columns"
     )
     writing.add_argument(
-        "--strict", action="store_true", help="refuse labels that violate their scheme, and empty tokens"
+        "--strict", action="store_true", help="reject labels that violate their scheme, and empty tokens"
     )
 
 
@@ -86,14 +90,14 @@ def run(arguments: argparse.Namespace) -> int:
     if target is None or (target != DOCS and target not in FORMATS):
         target = format_of_path(arguments.output)  # an error that lists the endings
     row = FORMATS.get(target)  # None: docs of spaCy
-    if arguments.output != "-" and (row is None or row.save_texts is None):  # a folder must be empty
+    if arguments.output != "-" and (row is None or not (row.opens and row.texts)):  # a folder must be empty
         inputs = [arguments.input] if arguments.input != "-" else []
         check_output(
             arguments.output,
             "output",
             target if row is None else row.like or target,
             inputs=inputs,
-            force=arguments.force,
+            overwrite=arguments.overwrite,
         )
     with _open(arguments) as reading:
         try:
@@ -130,15 +134,15 @@ def _write(
 
 
 def _open(arguments: argparse.Namespace) -> AnyReading:
-    if arguments.source == DOCS or (arguments.source is None and arguments.input.endswith(f".{DOCS}")):
+    if arguments.source_format == DOCS or (arguments.source_format is None and arguments.input.endswith(f".{DOCS}")):
         from postil.integrations.spacy_files import DocReading
 
         return DocReading(arguments.input)
-    return read(arguments.input, arguments.source, **_settings(arguments))
+    return read(arguments.input, **_settings(arguments))
 
 
 def _options(arguments: argparse.Namespace) -> ReadOptions:
-    return ReadOptions(**_settings(arguments))
+    return ReadOptions(**{name: value for name, value in _settings(arguments).items() if name != "format"})
 
 
 def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -162,7 +166,7 @@ def _keeps_texts(reading: Reading, arguments: argparse.Namespace, target: str) -
     source = FORMATS[reading.format]
     wants_tokens = arguments.scheme or arguments.strict or arguments.from_scheme
     wants_tokens = wants_tokens or (arguments.misaligned, arguments.overlaps) != ("error", "error")
-    if wants_tokens or source.texts is None or not _has_spans(target) or target == DOCS:
+    if wants_tokens or not source.texts or not _has_spans(target) or target == DOCS:
         return False
     return not (reading.format == target == "jsonl") and not reading.has_labels_per_token()
 

@@ -10,14 +10,14 @@ from rich.console import Console
 from rich.text import Text
 
 from postil.commands import demo_trees, train
+from postil.commands.console import STYLES, coloured, command, make_console, quote
+from postil.commands.explain import AGAINST, BAR, FOR
 from postil.commands.kinds import tagging
-from postil.commands.options.labelled import load
-from postil.commands.options.writing import add_force_argument, check_output
-from postil.commands.terminal.display import command, make_console, quote
-from postil.commands.terminal.explanation import AGAINST, BAR, FOR
-from postil.commands.terminal.tagged import STYLES, coloured
+from postil.commands.labelled import load
+from postil.commands.output import add_overwrite_argument, check_output
+from postil.commands.parser import command_parser
 from postil.errors import ConfigurationError
-from postil.models.installed import ENGLISH, installed_path
+from postil.models.storage import ENGLISH, installed_path
 from postil.models.storage import load as load_model
 from postil.models.tagger import Tagger
 from postil.samples.corpora import LabelledSentence, made_up_sentences
@@ -48,11 +48,11 @@ MEANINGS = {"PER": "a person", "LOC": "a place", "ORG": "an organisation"}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, default=Path("demo-output"), help="folder (default: demo-output)")
     parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
-    add_force_argument(parser)
+    add_overwrite_argument(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if not arguments.force:
+    if not arguments.overwrite:
         _check_folder(arguments.output)
     return show(arguments.output, arguments.seed)
 
@@ -67,7 +67,7 @@ def _check_folder(folder: Path) -> None:
     if there and "names.postil" not in there:
         raise ConfigurationError(
             "output",
-            expected="must be a folder without files of the same names: --force replaces them",
+            expected="must be a folder without files of the same names: --overwrite replaces them",
             got=", ".join(there),
             where=folder,
         )
@@ -119,7 +119,7 @@ def _say(console: Console, text: Text | str) -> None:
 
 
 def _show_english(console: Console) -> None:
-    """What the installed English model makes of sentences that nobody trained it on; nothing where there is none."""
+    """Tag sentences with the installed English model; show nothing if it is not installed."""
     path = installed_path(ENGLISH)
     if path is None:
         return
@@ -128,7 +128,7 @@ def _show_english(console: Console) -> None:
     _say(console, Text(f'$ {command()} tag "{ENGLISH_TEXTS[0]}"', style="bold"))
     for text in ENGLISH_TEXTS:
         _say(console, coloured(text, model.tag(text).entities))
-    _say(console, f"The package postil-english: {command()} card says what it is made of and how good it is.\n")
+    _say(console, f"The package postil-english; {command()} info shows its data, scores and known weaknesses.\n")
 
 
 def write_corpus(folder: Path, seed: int, sizes: Mapping[str, int] = SIZES) -> list[LabelledSentence]:
@@ -157,9 +157,7 @@ def _learn(console: Console, folder: Path, seed: int) -> int:
     files = [str(folder / "train.txt"), "--dev", str(folder / "dev.txt"), "--test", str(folder / "test.txt")]
     words = [*files, "-o", str(folder / "names.postil")]
     _say(console, Text(f"$ {command()} train {shlex.join(words)}", style="bold"))
-    parser = argparse.ArgumentParser()
-    train.add_arguments(parser)
-    code = train.run(parser.parse_args([*words, "--seed", str(seed)]))
+    code = train.run(command_parser("train").parse_args([*words, "--seed", str(seed)]))
     _say(
         console,
         "F1 combines precision and recall of whole names: 100 means that all of them and nothing else was found.\n",
@@ -184,7 +182,7 @@ def _show_alternatives(console: Console, tagger: Tagger) -> None:
 
 
 def _show_reasons(console: Console, tagger: Tagger, folder: Path) -> None:
-    """What the entity's log-odds lose without each word."""
+    """Show how much the entity's log-odds drop without each word."""
     tokens = tokenise(EXAMPLE).tokens
     place = tokens.index("Paris")
     explanation = tagger.explain(tokens, place, place + 1)

@@ -1,6 +1,5 @@
 """The part of ``postil demo`` that is about trees: opinions that a bag of words cannot learn."""
 
-import argparse
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,9 +11,10 @@ from rich.text import Text
 from rich.tree import Tree as Branches
 
 from postil.commands import train
+from postil.commands.console import command, quote
 from postil.commands.kinds import tree_classifying
-from postil.commands.terminal.display import command, quote
-from postil.models.answers.node_labels import NodeLabel
+from postil.commands.parser import command_parser
+from postil.models.decoding.tree_labels import NodeLabel
 from postil.models.storage import load as load_model
 from postil.models.tree_classifier import TreeClassifier
 from postil.objectives import softmax
@@ -35,7 +35,7 @@ STYLES = {GOOD: "#101418 on #9fdc9f", BAD: "#101418 on #f2a3a3"}
 
 
 def show(console: Console, folder: Path, seed: int, sizes: Mapping[str, int] = SIZES) -> int:
-    """Learn, show what was learnt, write a report; everything is left in the folder."""
+    """Train, show the results, write a report; everything is left in the folder."""
     parts = _write_treebank(folder, seed, sizes)
     _say(console, "A sentence is a tree of phrases, each with a label. A negation reverses a phrase:")
     console.print(Padding(branches(_turned_around(parts["train"])), (0, 0, 0, 3)))
@@ -74,9 +74,7 @@ def _learn(console: Console, folder: Path, seed: int) -> int:
     files = [str(_path(folder, "train")), "--dev", str(_path(folder, "dev"))]
     words = [*files, "-o", str(folder / "opinions.postil")]
     _say(console, Text(f"$ {command()} train {' '.join(map(quote, words))}", style="bold"))
-    parser = argparse.ArgumentParser()
-    train.add_arguments(parser)
-    return train.run(parser.parse_args([*words, "--seed", str(seed)]))
+    return train.run(command_parser("train").parse_args([*words, "--seed", str(seed)]))
 
 
 def _show_scores(console: Console, classifier: TreeClassifier, parts: dict[str, list[Tree]]) -> None:
@@ -115,9 +113,9 @@ def _show_report(console: Console, classifier: TreeClassifier, folder: Path) -> 
 
 
 def branches(tree: Tree, nodes: Sequence[NodeLabel] | None = None) -> Branches:
-    """A small tree for the terminal, the root on top; with the labels of ``nodes`` in the place of its own.
+    """A small tree for the terminal, the root on top; with the labels of ``nodes`` instead of its labels.
 
-    What is inside a phrase without an opinion is left out.
+    The inside of a phrase without an opinion is left out.
     """
     spans, tokens = tree.spans, tree.tokens
     drawn: list[Branches] = []

@@ -4,14 +4,17 @@ import argparse
 import json
 from pathlib import Path
 
-from postil.commands.options.curating import add_data_arguments, add_tagger_arguments, joined, load_labelled, tagger_of
-from postil.commands.options.reading import reading_options
-from postil.commands.options.writing import add_force_argument, check_output
-from postil.commands.terminal.notices import note
-from postil.commands.terminal.rounds import training_progress
-from postil.curation.corrections import apply, review
-from postil.curation.diagnosis import Diagnosis, diagnosed
-from postil.errors import ConfigurationError
+from rich.console import Console
+from rich.text import Text
+
+from postil.commands.console import make_console, show_table, training_progress
+from postil.commands.labelled import add_data_arguments, add_tagger_arguments, joined_split, load_labelled, tagger_of
+from postil.commands.notices import note
+from postil.commands.output import add_overwrite_argument, check_output
+from postil.commands.reading import reading_options
+from postil.errors import ConfigurationError, printable
+from postil.quality import CHECKS, Diagnosis, apply, diagnosed, review
+from postil.quality.diagnosis import SHOWN as MOST_LISTED
 from postil.text import Sentence
 from postil.text.formats import read, write
 from postil.text.labels.schemes import recognise
@@ -31,12 +34,13 @@ estimate how much more data would help. The data files are not changed.
 
 A review of several files is applied to the same files; -o then has the sentences of all of them.
 """
+SHOWN = "--dev --test --quick --report --review --apply -o --overwrite --json --preset --seed --threads --from".split()
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", metavar="DATA", nargs="+", help="labelled files to train on")
-    parser.add_argument("--dev", metavar="FILE", help="labelled file for development")
-    parser.add_argument("--test", metavar="FILE", help="labelled file for testing")
+    parser.add_argument("--dev", metavar="FILE", help="held-out file for development")
+    parser.add_argument("--test", metavar="FILE", help="held-out file for testing")
     parser.add_argument("--quick", action="store_true", help="train no models, only check the data")
     parser.add_argument("--folds", type=int, default=5, metavar="N", help="parts to hold out in turn (default: 5)")
     parser.add_argument(
@@ -47,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--review", metavar="FILE", type=Path, help="write suspected errors as JSON Lines")
     parser.add_argument("--apply", metavar="FILE", help="apply the accepted corrections of a review to DATA")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="--apply: the corrected file to write")
-    add_force_argument(parser)
+    add_overwrite_argument(parser)
     add_tagger_arguments(parser, "to find wrong labels")
     add_data_arguments(parser)
 
@@ -56,12 +60,12 @@ def run(arguments: argparse.Namespace) -> int:
     inputs = [*arguments.data, arguments.dev, arguments.test, arguments.apply]
     for path, what, kind in ((arguments.report, "report", "report"), (arguments.review, "review", "jsonl")):
         if path is not None:
-            check_output(path, what, kind, inputs=inputs, force=arguments.force)
+            check_output(path, what, kind, inputs=inputs, overwrite=arguments.overwrite)
     if arguments.apply is not None or arguments.output is not None:
         return _apply(arguments, inputs)
     diagnosis = _diagnosis(arguments)
     if arguments.report is not None:
-        from postil.reports.diagnosis import diagnosis_page
+        from postil.reports.data import diagnosis_page
 
         write_text(arguments.report, [diagnosis_page(diagnosis)])
     if arguments.review is not None:
@@ -69,7 +73,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(diagnosis.to_dict(), indent=2, ensure_ascii=False))
         return 0
-    from postil.commands.terminal.diagnosis import show
 
     show(diagnosis)
     if arguments.report is not None:
@@ -93,9 +96,11 @@ def _diagnosis(arguments: argparse.Namespace) -> Diagnosis:
     if arguments.quick and arguments.review is not None:
         raise ConfigurationError("--review", expected="must not be given with --quick: models find the errors")
     tagger = tagger_of(arguments)
-    splits = [joined(load_labelled(arguments.data, arguments), ", ".join(arguments.data))]
+    splits = [joined_split(load_labelled(arguments.data, arguments), ", ".join(arguments.data))]
     splits += [
-        joined(load_labelled([path], arguments), path) for name in ("dev", "test") if (path := getattr(arguments, name))
+        joined_split(load_labelled([path], arguments), path)
+        for name in ("dev", "test")
+        if (path := getattr(arguments, name))
     ]
     with training_progress() as progress:
         return diagnosed(
@@ -122,7 +127,7 @@ def _apply(arguments: argparse.Namespace, inputs: list[str]) -> int:
         formats.add(reading.format)
     if len(formats) > 1:
         raise ConfigurationError("--apply", expected="needs files of one format", got=" and ".join(sorted(formats)))
-    check_output(arguments.output, "output", reading.format, inputs=inputs, force=arguments.force)
+    check_output(arguments.output, "output", reading.format, inputs=inputs, overwrite=arguments.overwrite)
     with read(arguments.apply, split=False) as reviewed:
         scheme = recognise([sentence.labels or [] for sentence in sentences])
         applied = apply(reviewed, sentences, scheme, arguments.apply)
@@ -130,3 +135,52 @@ def _apply(arguments: argparse.Namespace, inputs: list[str]) -> int:
     changed = f"{applied.changed:,} sentences changed, {applied.unchanged:,} confirmed"
     note(f"{arguments.output}: {changed}, {applied.left:,} not answered")
     return 0
+
+
+# ------------------------------------------------------------------------------------------------ on a terminal
+
+
+def show(diagnosis: Diagnosis) -> None:
+    """Sizes, findings by kind, suspected errors, the forecast."""
+    console = make_console()
+    show_table(console, diagnosis.table())
+    for kind, number in diagnosis.counts.items():
+        _show_findings(console, diagnosis, kind, number)
+    if not diagnosis.findings:
+        console.print(Text("\nNothing odd was found by looking at the data.", style="green"))
+    if diagnosis.suspicions:
+        _show_suspicions(console, diagnosis)
+    if diagnosis.curve is not None:
+        console.print(Text("\nMore data", style="bold cyan"))
+        console.print(Text(str(diagnosis.curve)))
+    if diagnosis.left_out:
+        console.print(Text(f"\n{diagnosis.left_out}", style="dim"))
+
+
+def _show_findings(console: Console, diagnosis: Diagnosis, kind: str, number: int) -> None:
+    check = CHECKS[kind]
+    console.print()
+    console.print(
+        Text.assemble((f"{check.title}: {number:,}", "bold cyan"), (f"   {check.advice}", "dim")), soft_wrap=True
+    )
+    for finding in [finding for finding in diagnosis.findings if finding.kind == kind][:MOST_LISTED]:
+        _line(console, f"{finding.where}: {finding.what}", finding.excerpt)
+    if number > MOST_LISTED:
+        console.print(Text(f"  … and {number - MOST_LISTED:,} more: --report or --json has all of them", style="dim"))
+
+
+def _show_suspicions(console: Console, diagnosis: Diagnosis) -> None:
+    number = len(diagnosis.suspicions)
+    console.print()
+    title = f"labels that are probably wrong: {number:,}"
+    console.print(Text.assemble((title, "bold cyan"), ("   the most suspicious first", "dim")))
+    for one in diagnosis.suspicions[:MOST_LISTED]:
+        _line(console, f"{diagnosis.where(one)}: {diagnosis.described(one)}", diagnosis.excerpt(one))
+    if number > MOST_LISTED:
+        console.print(Text(f"  … and {number - MOST_LISTED:,} more: --review writes them to a file", style="dim"))
+
+
+def _line(console: Console, line: str, excerpt: str) -> None:
+    console.print(Text(f"  {printable(line)}"), soft_wrap=True)
+    if excerpt:
+        console.print(Text(f"      {printable(excerpt)}", style="dim"), soft_wrap=True)

@@ -5,16 +5,16 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from postil.commands.options.models import open_model
+from postil.commands.models import open_model
 from postil.errors import ConfigurationError, printable
-from postil.models.installed import located
+from postil.models.storage import located
 from postil.reading import MOST_LIST_BYTES, read_text
 
 DESCRIPTION = """\
 Write a trained model in a form that runs without Python.
 
   postil export ner.postil --to c -o ner_c          a folder of C99: header, source, model, example, conformance test
-  postil export ner.postil --to web -o ner.html     one page that tags in the browser, without a server
+  postil export ner.postil -o ner.html              one page that tags in the browser, without a server
   postil export ner.postil --to web -o ner          an ES module with the layout of npm
 
 The exported model returns the same results as Python: `make check` in the folder of C code compares labels and
@@ -24,16 +24,21 @@ probabilities on some texts. Features that an export does not support are an err
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="model file or name")
-    parser.add_argument("--to", required=True, choices=list(TARGETS), help="what to write")
+    parser.add_argument("--to", choices=list(TARGETS), help="what to write (default: web if PATH ends in .html)")
     parser.add_argument("-o", "--output", required=True, metavar="PATH", help="folder or file to write")
     parser.add_argument("--half", action="store_true", help="c, web: half precision for the tables of words")
-    parser.add_argument("--array", action="store_true", help="c: the model as a C array, too")
+    parser.add_argument("--array", action="store_true", help="c: also write the model as a C array")
+    parser.set_defaults(usage_error=parser.error)
     parser.add_argument(
         "--conformance", metavar="FILE", help="c: texts for the conformance test, one a line (default: samples)"
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.to is None:
+        if not arguments.output.endswith((".html", ".htm")):
+            arguments.usage_error("the following arguments are required: --to")
+        arguments.to = "web"
     _check_options(arguments)
     for line in TARGETS[arguments.to](arguments):
         print(printable(line))
@@ -47,7 +52,7 @@ def _check_options(arguments: argparse.Namespace) -> None:
 
 
 def _module(name: str) -> Any:
-    """The module that writes a format; one clear line where this installation has none."""
+    """The module that writes a format; one clear line if this installation has none."""
     try:
         return importlib.import_module(f"postil.export.{name}")
     except ModuleNotFoundError as missing:
@@ -88,6 +93,6 @@ def _size(size: int) -> str:
 
 
 TARGETS: dict[str, Callable[[argparse.Namespace], list[str]]] = {"c": _to_c, "web": _to_web}
-"""What is written -> the function that writes it and returns what to say about it."""
+"""Target -> the function that writes it and returns the messages to print."""
 _OPTIONS = {"half": ("c", "web"), "array": ("c",), "conformance": ("c",)}
 """Options that only some targets have."""

@@ -6,22 +6,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from postil.commands.options.labelled import load, resolve_partial_labels, warn_of_broken_labels, widen
-from postil.commands.options.models import inputs_of, open_model
-from postil.commands.options.reading import add_partial_argument, add_reading_arguments, reading_options
-from postil.commands.options.writing import add_force_argument, check_output
-from postil.commands.terminal.notices import note, warn
-from postil.commands.training.files import annotated_by_option, examples
-from postil.commands.training.teaching import raw_sentences
-from postil.curation.extension import Extending, Extension
-from postil.curation.gate import TOLERANCE
+from postil.commands.labelled import (
+    annotated_by_option,
+    examples,
+    load,
+    resolve_partial_labels,
+    warn_of_broken_labels,
+    widen,
+)
+from postil.commands.models import inputs_of, open_model
+from postil.commands.notices import note, warn
+from postil.commands.output import add_overwrite_argument, check_output
+from postil.commands.reading import add_partial_argument, add_reading_arguments, reading_options
+from postil.commands.teaching import raw_sentences
 from postil.errors import ConfigurationError, DataError
+from postil.models import FORGETTING_TOLERANCE, Extending, Extension
 from postil.models.config import parsed_setting
-from postil.models.installed import located
 from postil.models.multi_task_tagger import MultiTaskTagger
-from postil.models.sentences import takes_characters
+from postil.models.storage import located
 from postil.models.tagger import Tagger
-from postil.serving.options import check_columns
+from postil.tagging.options import check_columns
 from postil.text.labelled import LabelledFile
 from postil.text.labels.partial import annotated_classes, classes_of
 from postil.text.labels.schemes import recognise
@@ -38,10 +42,13 @@ than --tolerance points, nothing is written and the exit code is 3.
   postil extend ner.postil products.txt --unlabelled raw.txt --dev dev.txt -o ner2.postil
       without these data: the old model labels raw text of the same kind
   postil extend ner.postil tweets.txt --annotates PER,LOC --dev dev.txt --tolerance 0.5 -o ner2.postil
-  postil extend english products.txt --task names -o names.postil      one task of a model with several
+  postil extend english products.txt --task names -o names.postil      one task of a multi-task model
 """
+SHOWN = (
+    "-o --dev --old --unlabelled --annotates --tolerance --task --set --seed --threads --json --overwrite --from"
+).split()
 NOT_PASSED = 3
-"""The exit code where a known class fell."""
+"""The exit code if the score of a known class fell."""
 MOST_RAW_TOKENS = 100_000
 
 
@@ -74,11 +81,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tolerance",
         type=float,
-        default=TOLERANCE,
+        default=FORGETTING_TOLERANCE,
         metavar="N",
-        help=f"points of F1 by which a known class may fall (default: {TOLERANCE:g})",
+        help=f"points of F1 by which a known class may fall (default: {FORGETTING_TOLERANCE:g})",
     )
-    parser.add_argument("--task", metavar="NAME", help="models of several tasks: extend this one, as a separate model")
+    parser.add_argument("--task", metavar="NAME", help="multi-task models: extend this task, as a separate model")
     parser.add_argument(
         "--set",
         dest="settings",
@@ -95,7 +102,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="number of cores to use; does not change the result (default: all, at most 4)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    add_force_argument(parser)
+    add_overwrite_argument(parser)
     reading = add_reading_arguments(parser)
     add_partial_argument(reading)
     reading.add_argument(
@@ -111,7 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.unlabelled_tokens < 1:
         raise ConfigurationError("--unlabelled-tokens", expected="must be at least 1", got=arguments.unlabelled_tokens)
     inputs = [located(arguments.model), *arguments.new, *arguments.old, *arguments.unlabelled, arguments.dev]
-    check_output(arguments.output, "model file", "model", inputs=inputs, force=arguments.force)
+    check_output(arguments.output, "model file", "model", inputs=inputs, overwrite=arguments.overwrite)
     tagger = _tagger(arguments)
     extending = _extending(tagger, arguments)
     if arguments.dev is None:
@@ -120,7 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
     extension = extending.result()
     if extension.passed:
         if extension.scores is not None:
-            extension.tagger.fitted_parts().about["scores"] = {"dev": extension.scores.to_dict()}
+            extension.tagger.model.about["scores"] = {"dev": extension.scores.to_dict()}
         extension.tagger.save(arguments.output)
     _show(extension, arguments)
     return 0 if extension.passed else NOT_PASSED
@@ -130,8 +137,8 @@ def _tagger(arguments: argparse.Namespace) -> Tagger:
     model: Any = open_model(arguments.model)
     if isinstance(model, MultiTaskTagger):
         if arguments.task is None:
-            expected = f"--task with one of {', '.join(model.tasks)}: it becomes a model of its own"
-            raise ConfigurationError("a model of several tasks", expected=expected, where=arguments.model)
+            expected = f"--task with one of {', '.join(model.tasks)}: it becomes a separate model"
+            raise ConfigurationError("a multi-task model", expected=expected, where=arguments.model)
         model = model[arguments.task]
     elif arguments.task is not None:
         raise ConfigurationError("--task cannot be used here: the model has one task")
@@ -142,9 +149,9 @@ def _tagger(arguments: argparse.Namespace) -> Tagger:
 
 
 def _extending(tagger: Tagger, arguments: argparse.Namespace) -> Extending:
-    parts = tagger.fitted_parts()
+    parts = tagger.model
     settings = dict(parsed_setting(text) for text in arguments.settings)
-    options = reading_options(arguments, takes_characters(parts))
+    options = reading_options(arguments, parts.segmenter)
     new, old, dev = (
         [load(path, **options) for path in paths]
         for paths in (arguments.new, arguments.old, [arguments.dev] if arguments.dev is not None else [])
@@ -152,11 +159,11 @@ def _extending(tagger: Tagger, arguments: argparse.Namespace) -> Extending:
     for files in (new, old, dev):
         _check(files, tagger, arguments)
     for file in (*old, *dev):
-        widen(file, tagger.labelling)
+        widen(file, tagger.model.codec)
     annotates = _annotates(new, tagger, arguments)
     raw = None
     if arguments.unlabelled:
-        if parts.features.columns or parts.config.word_key is not None or takes_characters(parts):
+        if parts.features.columns or parts.config.word_key is not None or parts.segmenter.characters:
             raise ConfigurationError("--unlabelled cannot be used here: the model needs more than words of raw text")
         raw = raw_sentences(arguments)
     return Extending(
@@ -178,7 +185,7 @@ def _check(files: Sequence[LabelledFile], tagger: Tagger, arguments: argparse.Na
     for file in files:
         if not any(file.tokens):
             raise DataError("no sentences", expected="at least one token with its label", where=file.path)
-    resolve_partial_labels(files, arguments.partial, known=tagger.labelling.answers)
+    resolve_partial_labels(files, arguments.partial, known=tagger.model.codec.answers)
     for file in files:
         warn_of_broken_labels(file, recognise(file.labels))
 
@@ -188,7 +195,7 @@ def _annotates(
 ) -> list[tuple[str, ...] | None] | None:
     """The classes that each new sentence annotates: by its comment, by the option, else those of its file."""
     named = annotated_by_option(arguments.annotates, arguments.new)
-    if not tagger.labelling.has_spans:
+    if not tagger.model.codec.has_spans:
         if arguments.annotates:
             raise ConfigurationError("--annotates cannot be used here: the labels of the model are no spans")
         return None
@@ -204,7 +211,7 @@ def _annotates(
 
 
 def _train(extending: Extending, *, quiet: bool) -> None:
-    from postil.commands.terminal.training import Display
+    from postil.commands.fitting import Display
 
     if quiet:
         for _ in extending.fitting:
@@ -217,7 +224,7 @@ def _train(extending: Extending, *, quiet: bool) -> None:
 
 
 def _show(extension: Extension, arguments: argparse.Namespace) -> None:
-    from postil.commands.terminal.display import make_console, show_table
+    from postil.commands.console import make_console, show_table
 
     gate, written = extension.gate, str(arguments.output) if extension.passed else None
     if arguments.json:

@@ -7,75 +7,32 @@ passed (``extend``), 130 interrupted, 143 terminated.
 import argparse
 import codecs
 import errno
-import importlib
 import io
 import os
 import re
 import signal
 import sys
-import textwrap
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, NoReturn, Protocol, cast
+from typing import NoReturn
 
-from postil.commands.terminal.notices import warn
+from postil.commands.notices import warn
+from postil.commands.parser import COMMANDS, GROUPS, Parser, command_module, command_parser
 from postil.errors import (
     CheckpointWarning,
     ForgettingWarning,
     LongSentenceWarning,
     PostilError,
+    RepairWarning,
     SchemeWarning,
     SlowKernelsWarning,
     UnspacedTextWarning,
     WorkerWarning,
+    format_message,
     similar,
 )
-
-
-class Command(Protocol):
-    """What a command's module offers."""
-
-    DESCRIPTION: str
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
-    def run(self, arguments: argparse.Namespace) -> int: ...
-
-
-class Entry(NamedTuple):
-    module: str
-    help: str
-
-
-# Modules are imported only when their command is called: `postil --help` stays instant.
-COMMANDS: dict[str, Entry] = {
-    "train": Entry("postil.commands.train", "train a tagger, a detector or a tree classifier"),
-    "pretrain": Entry("postil.commands.pretrain", "learn word vectors, word clusters or encoders from raw text"),
-    "neighbours": Entry("postil.commands.neighbours", "list the words with the most similar vectors"),
-    "evaluate": Entry("postil.commands.evaluate", "score a model on labelled data"),
-    "tag": Entry("postil.commands.tag", "label text"),
-    "tune": Entry("postil.commands.tune", "trade precision for recall in a trained model"),
-    "explain": Entry("postil.commands.explain", "show which words and features led to a prediction"),
-    "serve": Entry("postil.commands.serve", "serve models through an HTTP API, with a page to try them"),
-    "annotate": Entry("postil.commands.annotate", "label text on a local page while a model learns from the answers"),
-    "doctor": Entry("postil.commands.doctor", "find errors and inconsistencies in labelled data"),
-    "extend": Entry("postil.commands.extend", "teach a tagger new classes without forgetting the old ones"),
-    "suggest": Entry("postil.commands.suggest", "suggest which sentences to label next"),
-    "crossval": Entry("postil.commands.crossval", "cross-validate: score a model without a held-out file"),
-    "curve": Entry("postil.commands.curve", "draw a learning curve and estimate what more data would bring"),
-    "compare": Entry("postil.commands.compare", "compare two taggers on labelled data"),
-    "convert": Entry("postil.commands.convert", "convert a labelled file to another format or labelling scheme"),
-    "export": Entry("postil.commands.export", "write a model for C or for web pages"),
-    "card": Entry("postil.commands.card", "show the model card: data, licence, scores and weaknesses"),
-    "draw": Entry("postil.commands.draw", "draw the network of a model as a picture"),
-    "presets": Entry("postil.commands.presets", "list the presets with their purposes and settings"),
-    "check": Entry("postil.commands.check", "compare every gradient with central differences"),
-    "score": Entry("postil.commands.score", "score predicted labels against gold labels"),
-    "bench": Entry("postil.commands.bench", "measure the speed of training and tagging on this machine"),
-    "demo": Entry("postil.commands.demo", "a tour: generate sentences, train, tag, explain, write a report"),
-    "completion": Entry("postil.commands.completion", "print a completion script for bash, zsh or fish"),
-}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -152,7 +109,7 @@ def _ended_by_sigterm() -> Iterator[None]:
 
 @contextmanager
 def _signals_held() -> Iterator[None]:
-    """Signals come afterwards: interrupted while it parses, argparse fails with an error of its own."""
+    """Signals come afterwards: interrupted while it parses, argparse fails with another error."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -178,44 +135,37 @@ def _dispatch(words: list[str]) -> int:
         if words[0] not in COMMANDS:
             if not words[0].startswith("-"):
                 top.error(f"unknown command {words[0]!r}{similar(words[0], COMMANDS)}")
-            top.parse_args(words)  # handles --help and --version; anything else exits with 2
-        command = cast(Command, importlib.import_module(COMMANDS[words[0]].module))
-        parser = _Parser(
-            prog=f"postil {words[0]}",
-            description=command.DESCRIPTION,
-            formatter_class=_Formatter,
-        )
-        command.add_arguments(parser)
+            options = top.parse_args(words)
+            if options.version:
+                print(_versions(verbose=options.verbose))
+                return 0
+            top.error("COMMAND is missing")
+        parser = command_parser(words[0])
         # Options may come anywhere: `postil tag MODEL --probabilities FILE`, which parse_args does not accept.
         with _signals_held():
-            arguments = _parsed(parser, words[1:])
+            arguments = parser.parse_intermixed_args(words[1:])
         try:
-            return command.run(arguments)
+            return command_module(words[0]).run(arguments)
         except PostilError as error:
-            return _complain(_with_options(str(error), parser))
+            return _complain(_as_typed(error, parser))
 
 
-def _with_options(message: str, parser: argparse.ArgumentParser) -> str:
-    """The message with options as they are typed: the library calls --keep-gold keep_gold."""
+def _as_typed(error: PostilError, parser: argparse.ArgumentParser) -> str:
+    """The message with options as they are typed: the library calls --keep-gold keep_gold, and --to output."""
     options = {action.dest: action.option_strings[-1] for action in parser._actions if action.option_strings}
-    return _PYTHON_NAME.sub(lambda found: options.get(found[0], found[0]), message)
+    message = str(error)
+    if error.what in options:
+        message = format_message(options[error.what], error.expected, error.got, error.where)
+    if "--to" in options.values():
+        message = message.replace(" needs output ", " needs --to ")
+    return _PYTHON_NAME.sub(lambda match: options.get(match[0], match[0]), message)
 
 
 _PYTHON_NAME = re.compile(r"(?<![\w/.'\"=-])[a-z]+(?:_[a-z]+)+(?![\w/.'\"=-])")
 """Not part of a path or of something quoted."""
 
 
-def _parsed(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
-    """Positional words and options in any order.
-
-    The parser would format its usage first, which only --help prints, and which takes longer than to parse.
-    """
-    if not any(word.startswith("-") and "h" in word for word in words):
-        parser.usage = argparse.SUPPRESS
-    return parser.parse_intermixed_args(words)
-
-
-_SHOWN = (CheckpointWarning, ForgettingWarning, SlowKernelsWarning, WorkerWarning)
+_SHOWN = (CheckpointWarning, ForgettingWarning, RepairWarning, SlowKernelsWarning, WorkerWarning)
 
 
 def _shown(otherwise: Callable[..., None]) -> Callable[..., None]:
@@ -230,63 +180,42 @@ def _shown(otherwise: Callable[..., None]) -> Callable[..., None]:
     return show
 
 
-class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Fills the paragraphs of a description to the width of the terminal and leaves indented lines, examples, alone."""
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        return "\n\n".join(
-            textwrap.indent(paragraph if "\n  " in f"\n{paragraph}" else self._filled(paragraph, width), indent)
-            for paragraph in text.strip("\n").split("\n\n")
-        )
-
-    def _filled(self, text: str, width: int) -> str:
-        return "\n".join(self._split_lines(text, min(width, _WIDEST)))
-
-    def _split_lines(self, text: str, width: int) -> list[str]:
-        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)  # label-studio-min, --dry-run
-
-
-_WIDEST = 118
-"""Longer lines of text are hard to read, however wide the terminal is."""
-
-
-class _Parser(argparse.ArgumentParser):
-    """Reports errors in one line: the full usage would hide what is wrong."""
-
-    def error(self, message: str) -> NoReturn:
-        wrong = message.removeprefix("unrecognized arguments: ")
-        if wrong != message:
-            kind = "unknown option" if wrong.startswith("-") else "unexpected argument"
-            message = f"{kind} {wrong}{similar(wrong.split('=')[0], self._option_string_actions)}"
-        elif value := re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)$", message):
-            message += similar(value[1], re.findall(r"[\w-]+", value[2]))
-        self.exit(2, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
-
-
-class _Version(argparse.Action):
-    """Looks the version up only when needed: that is the slowest part of ``postil --help``."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        import postil
-        from postil.kernels import IN_USE
-
-        print(f"postil {postil.__version__}, kernels: {IN_USE}")
-        parser.exit()
-
-
 def _top_parser() -> argparse.ArgumentParser:
     width = max(map(len, COMMANDS))
-    listing = "\n".join(f"  {name:<{width}}  {entry.help}" for name, entry in COMMANDS.items())
-    parser = _Parser(
-        prog="postil",
-        usage="postil COMMAND [OPTIONS]",
-        description="Label words and phrases: train and run neural taggers on an ordinary CPU.",
-        epilog=f"commands:\n{listing}\n\n`postil COMMAND --help` explains one command.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    listing = "\n\n".join(
+        "\n".join([f"{title}:", *(f"  {name:<{width}}  {text}" for name, text in group.items())])
+        for title, group in GROUPS.items()
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    parser = Parser("postil", "Label words and phrases: train and run neural taggers on an ordinary CPU.")
+    parser.usage = "postil COMMAND [OPTIONS]"
+    parser.epilog = f"{listing}\n\n`postil COMMAND --help` explains one command."
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    parser.add_argument("--verbose", action="store_true", help="--version: with the kernels and the BLAS in use")
     parser.add_argument("command", nargs="?", choices=list(COMMANDS), metavar="COMMAND", help=argparse.SUPPRESS)
     return parser
+
+
+def _versions(*, verbose: bool) -> str:
+    """One line, or with ``verbose`` everything that the speed depends on."""
+    import postil
+    from postil.kernels import IN_USE, in_use
+
+    first = f"postil {postil.__version__}, kernels: {IN_USE}"
+    if not verbose:
+        return first
+    import platform
+
+    import numpy as np
+
+    found = in_use()
+    rows = {
+        "Python": f"{platform.python_version()} on {platform.platform()}",
+        "NumPy": np.__version__,
+        "kernels": f"{found.kernels}: {found.reason}" if found.reason else found.kernels,
+        "BLAS": f"{found.blas} ({found.blas_source})",
+        "training": "fused step" if found.fused else "general step: C cannot call the matrix product of this BLAS",
+    }
+    return "\n".join([first, *(f"  {name:<8} {value}" for name, value in rows.items())])
 
 
 def _complain(message: str, code: int = 1) -> int:

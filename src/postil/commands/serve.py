@@ -10,11 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from postil.commands.options.models import take_model
-from postil.commands.terminal.notices import note
+from postil.commands.models import take_model
+from postil.commands.notices import note
 from postil.errors import ConfigurationError, UnspacedTextWarning
 from postil.integrations.extras import needed
-from postil.models.installed import located, misspelt
+from postil.models.storage import located, misspelt
 
 DESCRIPTION = """\
 Serve models through an HTTP API, with a web page to tag text, explain results and look inside a model. Needs the extra
@@ -31,7 +31,7 @@ serve.
 
 By default, the server can be reached from this machine only. With another --host it needs a token of at least 16
 characters, which requests send as "Authorization: Bearer TOKEN". On Ctrl-C or SIGTERM it completes the current requests
-and stops. docs/use/serving.md documents the API; /api/openapi.json is its OpenAPI description.
+and stops. docs/how-to/serving.md documents the API; /api/openapi.json is its OpenAPI description.
 """
 VARIABLE = "POSTIL_TOKEN"
 
@@ -74,13 +74,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     limits.add_argument(
         "--max-tokens", type=int, default=20_000, metavar="N", help="tokens of a request (default: 20000)"
     )
-    limits.add_argument("--seconds", type=float, default=10.0, metavar="S", help="time for a request (default: 10)")
+    limits.add_argument("--timeout", type=float, default=10.0, metavar="S", help="seconds for a request (default: 10)")
     limits.add_argument("--queue", type=int, default=64, metavar="N", help="requests that may wait (default: 64)")
 
 
 def run(arguments: argparse.Namespace) -> int:
     check_extra()
-    from postil.server.app import create_app
+    from postil.server import create_app
 
     settings = server_settings(arguments)
     registry = _registry(arguments.models)
@@ -98,14 +98,14 @@ def _announced(names: str, address: str, run_token: str | None) -> str:
 
 
 def check_extra() -> None:
-    """Raise an error with one clear line where the packages of the server are missing."""
+    """Raise an error with one clear line if the packages of the server are missing."""
     for name in ("uvicorn", "starlette", "httptools", "prometheus_client"):
         needed(name, "serve")
 
 
 def listen(app: Any, settings: Any, told: Callable[[str], str]) -> None:
     """Run an application until Ctrl-C or SIGTERM. ``told`` makes the lines that are printed when it can be reached."""
-    from postil.server.running import bound, run
+    from postil.server import bound, run
 
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="postil: %(message)s")
     logging.getLogger("postil.server").setLevel(logging.INFO)
@@ -114,7 +114,7 @@ def listen(app: Any, settings: Any, told: Callable[[str], str]) -> None:
     shown = f"[{host}]" if ":" in host else host
     try:
         run(app, listening, lambda: _note_lines(told(f"http://{shown}:{port}")))
-    except KeyboardInterrupt:  # SIGTERM, too: uvicorn has finished what was under way
+    except KeyboardInterrupt:  # also SIGTERM: uvicorn has finished what was under way
         note("stopped")
     finally:
         listening.close()
@@ -127,7 +127,7 @@ def _note_lines(text: str) -> None:
 
 def server_settings(arguments: argparse.Namespace) -> Any:
     """The settings that the command line asks for."""
-    from postil.server.settings import ServerSettings
+    from postil.server import ServerSettings
 
     return ServerSettings(
         host=arguments.host,
@@ -137,7 +137,7 @@ def server_settings(arguments: argparse.Namespace) -> Any:
         origins=tuple(arguments.allow_origin),
         max_body=arguments.max_body,
         max_tokens=arguments.max_tokens,
-        seconds=arguments.seconds,
+        seconds=arguments.timeout,
         queue=arguments.queue,
         training=arguments.allow_training,
         run_token=None if arguments.allow_training is None else secrets.token_urlsafe(24),
@@ -152,7 +152,7 @@ def token_of(path: Path | None) -> str | None:
 
 
 def _registry(models: list[str]) -> Any:
-    from postil.server.registry import Registry
+    from postil.server import Registry
 
     paths = [located(name) for name in models] or [Path(take_model([])[0])]
     for path, name in zip(paths, models, strict=False):

@@ -3,30 +3,26 @@
 import argparse
 import json
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from postil.commands.options.labelled import load
-from postil.commands.options.models import open_model, tagger_of_names, take_model
-from postil.commands.options.reading import (
-    add_format_argument,
-    add_reading_arguments,
-    format_argument,
-    reading_options,
-    warn_of_unspaced,
-)
-from postil.commands.options.writing import add_force_argument, check_output
-from postil.commands.terminal.tag_progress import progress_line
-from postil.curation.preannotation import Suggestion
-from postil.curation.suggestion import DIVERSITY, WAYS, suggest
-from postil.errors import ConfigurationError
-from postil.models.sentences import takes_characters
+from rich.text import Text
+
+from postil.commands.console import make_console
+from postil.commands.labelled import load
+from postil.commands.models import open_model, tagger_of_names, take_model
+from postil.commands.notices import progress_line
+from postil.commands.output import add_overwrite_argument, check_output
+from postil.commands.reading import add_reading_arguments, reading_options, warn_of_unspaced
+from postil.errors import ConfigurationError, printable
 from postil.models.tagger import Tagger
-from postil.serving.options import check_columns, chosen
-from postil.text import Sentence
+from postil.quality import DIVERSITY, WAYS, Suggestion, suggest
+from postil.tagging.options import check_columns, chosen
+from postil.text import Segmenter, Sentence
 from postil.text.formats import read
 from postil.text.output import write_text
+from postil.text.report import counted
 
 DESCRIPTION = """\
 Suggest which sentences of a pool to label next: those that the model is least sure of per token and that differ from
@@ -43,6 +39,7 @@ sure, and "unsure", the passages to look at, with the possible labellings of eac
 "accept" and train on the file; or label it with `postil annotate`; or use `postil convert` to write it for another
 annotation tool.
 """
+SHOWN = "-n -o --labelled --by --per --density --diversity --sure --task --seed --json --from --overwrite".split()
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,23 +74,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="file of sentences that are already labelled and not suggested (repeatable)",
     )
-    parser.add_argument("--task", metavar="NAME", help="models of several tasks: the one to suggest for")
-    parser.add_argument("--seed", type=int, default=0, help="seed of --by random (default: 0)")
+    parser.add_argument("--task", metavar="NAME", help="multi-task models: suggest for this task")
+    parser.add_argument("--seed", type=int, default=0, help="random seed of --by random (default: 0)")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write the suggestions as JSON Lines")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    add_format_argument(parser, "the pool")
-    add_force_argument(parser)
-    add_reading_arguments(parser)
+    add_overwrite_argument(parser)
+    add_reading_arguments(parser, what="the pool")
 
 
 def run(arguments: argparse.Namespace) -> int:
     model, files = take_model(arguments.words)
     if arguments.output is not None:
         inputs = [model, *files, *arguments.labelled]
-        check_output(arguments.output, "output", "jsonl", inputs=inputs, force=arguments.force)
+        check_output(arguments.output, "output", "jsonl", inputs=inputs, overwrite=arguments.overwrite)
     tagger = _tagger(model, arguments.task)
     check_columns(tagger, arguments.feature_columns or ())
-    pool = _Pool(files or ["-"], arguments, takes_characters(tagger.fitted_parts()))
+    pool = _Pool(files or ["-"], arguments, tagger.model.segmenter)
     with progress_line(to_file=True) as progress:
         suggestions = suggest(
             tagger,
@@ -115,7 +111,6 @@ def run(arguments: argparse.Namespace) -> int:
         found = {"pool": pool.sentences, "by": arguments.by, "suggestions": records}
         print(json.dumps(found, indent=2, ensure_ascii=False))
         return 0
-    from postil.commands.terminal.suggestions import show
 
     show(suggestions, [pool.where(one) for one in suggestions], pool.sentences, arguments.output)
     return 0
@@ -132,24 +127,24 @@ def _tagger(name: str, task: str | None) -> Tagger:
 
 
 def _labelled(arguments: argparse.Namespace) -> list[list[str]]:
-    files = [load(path, **reading_options(arguments)) for path in arguments.labelled]
+    files = [load(path, **{**reading_options(arguments), "format": None}) for path in arguments.labelled]
     return [sentence.tokens for file in files for sentence in file.sentences]
 
 
 class _Pool:
     """The sentences of some files, one after the other, and where each of them stands."""
 
-    def __init__(self, files: list[str], arguments: argparse.Namespace, by_characters: bool) -> None:
-        self._files, self._arguments, self._by_characters = files, arguments, by_characters
+    def __init__(self, files: list[str], arguments: argparse.Namespace, segmenter: Segmenter) -> None:
+        self._files, self._arguments, self._segmenter = files, arguments, segmenter
         self._firsts: list[int] = []
         self._names: list[str] = []
         self.sentences = 0
 
     def __iter__(self) -> Iterator[Sentence]:
-        options = reading_options(self._arguments, self._by_characters)
+        options = reading_options(self._arguments, self._segmenter)
         for file in self._files:
-            with read(file, format_argument(self._arguments), **options) as reading:
-                if not options["characters"]:
+            with read(file, **options) as reading:
+                if not options["segmenter"].characters:
                     warn_of_unspaced(reading)
                 self._firsts.append(self.sentences)
                 self._names.append(reading.name)
@@ -161,3 +156,53 @@ class _Pool:
         name = self._names[bisect_right(self._firsts, suggestion.index) - 1]
         line = suggestion.sentence.line
         return f"{name}, line {line}" if line else name
+
+
+# ------------------------------------------------------------------------------------------------ on a terminal
+
+
+LISTED = 10
+
+
+def show(suggestions: Sequence[Suggestion], places: Sequence[str], sentences: int, output: Path | None) -> None:
+    """The first suggestions, with what is unsure in colour, and how much there is to look at."""
+    console = make_console()
+    if not suggestions:
+        console.print(Text(f"Nothing to suggest: {counted(sentences, 'sentence')} in the pool."))
+        return
+    console.print(Text.assemble(("What to label next", "bold cyan"), ("   the most useful first", "dim")))
+    for one, place in zip(suggestions[:LISTED], places, strict=False):
+        console.print(Text.assemble((f"  {one.score:.3f}  ", "bold"), (printable(place), "dim")), soft_wrap=True)
+        console.print(_sentence(one), soft_wrap=True)
+    if len(suggestions) > LISTED:
+        more = "all are in the file" if output is not None else "-o writes all of them to a file"
+        console.print(Text(f"  … and {len(suggestions) - LISTED:,} more: {more}", style="dim"))
+    tokens = sum(len(one.tokens) for one in suggestions)
+    unsure = sum(doubt.end - doubt.start for one in suggestions for doubt in one.doubts)
+    doubts = sum(len(one.doubts) for one in suggestions)
+    console.print(
+        Text(
+            f"\n{len(suggestions):,} of {counted(sentences, 'sentence')}, {counted(tokens, 'token')}; to look at: "
+            f"{counted(doubts, 'passage')}, {counted(unsure, 'token')} ({100 * unsure / tokens:.0f} %)"
+        )
+    )
+    if output is not None:
+        console.print(Text(f"The suggestions are in {output}."), soft_wrap=True)
+
+
+def _sentence(one: Suggestion) -> Text:
+    """The tokens; those in doubt in brackets with what they most probably are."""
+    starts = {doubt.start: doubt for doubt in one.doubts}
+    text, t = Text("      "), 0
+    while t < len(one.tokens):
+        doubt = starts.get(t)
+        if doubt is None:
+            text.append(printable(one.tokens[t]) + " ", style="dim")
+            t += 1
+            continue
+        best = doubt.options[0]
+        words = " ".join(map(printable, one.tokens[doubt.start : doubt.end]))
+        text.append(f"[{words}]", style="bold yellow")
+        text.append(f" {printable(best.label)} {100 * best.probability:.0f} % ", style="yellow")
+        t = doubt.end
+    return text

@@ -2,62 +2,58 @@
 
 import argparse
 import io
+import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast, final
 
-from postil.commands.options.models import open_model, tagger_of_names, take_model, text_among, warn_of_long_sentences
-from postil.commands.options.reading import (
-    add_format_argument,
-    add_reading_arguments,
-    format_argument,
-    warn_of_unspaced,
-)
-from postil.commands.options.writing import check_output, output_format
-from postil.commands.tag_columns import PARQUET, add_column_arguments, asks_for_columns, tag_columns
-from postil.commands.tag_options import add_answer_arguments, tag_reading_options, tagging_options
-from postil.commands.tag_ray import add_ray_arguments, refuse_ray_arguments, run_on_ray
-from postil.commands.terminal.tag_progress import progress_line
+from postil.commands.models import open_model, tagger_of_names, take_inputs, take_model, warn_of_long_sentences
+from postil.commands.notices import progress_line
+from postil.commands.output import add_overwrite_argument, check_output, output_format
+from postil.commands.reading import CHARACTERS, add_reading_arguments, reading_options, warn_of_unspaced
+from postil.commands.tag_tables import PARQUET, add_ray_arguments, add_table_arguments, are_tables, tag_tables
 from postil.errors import ConfigurationError, DataError
 from postil.files import replaced
+from postil.models.decoding.constraints import Constraints
+from postil.models.decoding.distribution import check_probability
 from postil.models.estimator import Estimator
-from postil.models.sentences import takes_characters
-from postil.serving import TaggingOptions, label
-from postil.serving.options import TAGGER_OPTIONS
+from postil.tagging import TaggingOptions, label
+from postil.tagging.options import TAGGER_OPTIONS
 from postil.text.formats import Reading, format_of, read
-from postil.text.output import packed
+from postil.text.options import ReadOptions
+from postil.text.output import packed, write_text
+from postil.text.splitting.segmenter import ENGLISH, Segmenter
 from postil.text.trees.tree import SHAPES
 
 DESCRIPTION = """\
-Label text. Reads files or standard input and writes to standard output or -o FILE, in the format that the name of FILE
-asks for (out.jsonl, out.conllu, out.parquet …) unless --output does. Inputs may be larger than memory.
+Label text. Reads files, a folder or standard input; writes to standard output or -o PATH. The ending of PATH decides
+the format (.jsonl .conll .conllu .csv .parquet .html) unless --to does. Inputs may be larger than memory.
 
   postil tag "Angela Merkel met Tim Cook in Cupertino."   the installed English model (package postil-english)
   postil tag ner.postil --text "Museums in Paris are amazing."
   postil tag ner.postil article.txt -o answers.jsonl --probabilities
-  cat tokens.txt | postil tag ner.postil --input tokens > tagged.conll
-  postil tag ner.postil corpus.conll corpus2.conll > tagged.conll
+  postil tag ner.postil articles/ -o answers.jsonl      a folder; every line has its file as "source"
+  postil tag ner.postil articles/ -o answers/           one file for each file
+  cat tokens.txt | postil tag ner.postil --from tokens > tagged.conll
   postil tag ner.postil test.conll --keep-gold | conlleval -d '\\t'     gold and predicted labels side by side
-  postil tag pos.postil corpus.conllu --output conllu > tagged.conllu  fills one column, keeps all others
-  postil tag ner.postil records.jsonl --output jsonl --nbest 3
+  postil tag pos.postil corpus.conllu --to conllu > tagged.conllu      fills one column, keeps all others
+  postil tag ner.postil records.jsonl --to jsonl --nbest 3
   postil tag ner.postil article.txt --threshold 0.5 --threshold LOC=0.8
-  postil tag ner.postil article.txt --output jsonl --all-above 0.3
-  postil tag ner.postil --text "Museums in Paris are amazing." --force 11:16=LOC
+  postil tag ner.postil --text "Museums in Paris are amazing." --require 11:16=LOC
   postil tag ner.postil news.parquet --column text -o tagged/         a folder of Parquet files with the entities added
   postil tag sentiment.postil new.trees                 a tree classifier: trees in, labelled trees out
-  postil tag sentiment.postil --text "Not a bad film." --tree right --output jsonl
   postil tag ner.postil 'data/*.parquet' --column text --engine ray -o tagged    on all cores, or on a Ray cluster
 
 The first argument is the MODEL if it is the name of an installed model or a model file. Otherwise the installed English
-model is used, and the argument is an input: a file, or, if it contains a space, a text. On a terminal, the entities of
-plain text are shown in colour with their probabilities; --output conll prints the usual columns instead.
+model is used. Any other argument is a file, a folder, or, if it contains a space, a text. On a terminal, the entities
+of plain text are shown in colour with their probabilities; --to conll prints columns instead.
 
-Plain text is split into sentences and tokens. With --input tokens, each line is a sentence with spaces between tokens.
-With --input characters, every character of plain text is a token: for Chinese, Japanese, Thai and other text without
-spaces. A model that was trained on characters splits text into characters by itself.
+Plain text is split into sentences and tokens. With --from tokens, each line is a sentence with spaces between tokens.
+With --from characters, every character of plain text is a token: for Chinese, Japanese, Thai and other text without
+spaces. A model that was trained on characters splits text into characters automatically.
 
 CoNLL output has one token per line, with its label after a tab; --probabilities inserts a column with the probability
 of the label before it. JSON Lines output has one object per text, with spans: start, end, label. --probabilities adds
@@ -81,145 +77,408 @@ job; -o FILE.parquet writes a single file. Both need the extra arrow.
 A tree classifier labels every phrase. For a sentence without a tree, --tree sets the shape of the tree. JSON Lines
 output has one object per sentence with its label and probabilities; --probabilities adds those of all phrases.
 """
-
-
-_OUTPUTS = ["conll", "conllu", "jsonl", "trees", PARQUET]
+SHOWN = (
+    "--text -o --from --to --probabilities --nbest --threshold --require --forbid --column --task --threads --overwrite"
+).split()
+PAGE = "html"
+_FORMATS = ["conll", "conllu", "jsonl", "csv", "trees", PARQUET, PAGE]
+_SPAN, _LABELLED_SPAN = "START:END or START:END=CLASS", "START:END=LABEL,…"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "words",
-        metavar="[MODEL] [FILE… | TEXT]",
+        metavar="[MODEL] [TEXT | FILE… | FOLDER]",
         nargs="*",
-        help="model file or name (default: the installed English model); files or a text (default: standard input)",
+        help="model file or name (default: the installed English model); what to label (default: standard input)",
     )
-    parser.add_argument("--text", metavar="TEXT", help="label this text instead of files")
-    add_format_argument(parser, "the input")
+    parser.add_argument("--text", metavar="TEXT", help="label this text")
+    parser.add_argument("-o", "--output", metavar="PATH", help="file or folder to write (default: standard output)")
     parser.add_argument(
-        "--output",
-        choices=_OUTPUTS,
-        help="format of the output (default: from the name of -o; else conll; for trees: trees; for tables: parquet)",
+        "--to",
+        choices=_FORMATS,
+        metavar="FORMAT",
+        help=f"format of the output: {', '.join(_FORMATS)} (default: from the ending of -o; else conll)",
     )
-    parser.add_argument("-o", dest="target", metavar="FILE", help="write to this file (default: standard output)")
     parser.add_argument(
         "--keep-gold", action="store_true", help="conll: write the labels of the input before the predicted ones"
     )
     parser.add_argument("--tree", choices=list(SHAPES), help="tree classifiers: shape of the tree over a sentence")
     parser.add_argument("--probabilities", action="store_true", help="add the probability of each answer")
-    parser.add_argument("--scores", action="store_true", help="add the score of each token (models of one label)")
+    parser.add_argument("--scores", action="store_true", help="add the score of each token (detectors)")
     parser.add_argument(
         "--task",
         metavar="NAME",
         action="append",
         default=[],
-        help="models of several tasks: answer this one only (repeatable; default: all, each in a column or layer)",
+        help="multi-task models: answer only this task (repeatable; default: all, each in a column or layer)",
     )
     parser.add_argument("--nbest", type=int, metavar="K", help="jsonl: add the K best labellings of each sentence")
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="number of cores to use (default: 1)")
-    add_answer_arguments(parser)
-    add_column_arguments(parser)
-    add_reading_arguments(parser)
+    add_overwrite_argument(parser)
+    _add_answer_arguments(parser)
+    add_table_arguments(parser)
+    add_reading_arguments(parser, what="the input")
     add_ray_arguments(parser)
 
 
+def _add_answer_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("answers of taggers")
+    group.add_argument(
+        "--threshold",
+        action="append",
+        default=[],
+        metavar="[CLASS=]P",
+        help="drop entities whose probability is below P, for one class or for all (repeatable)",
+    )
+    group.add_argument(
+        "--all-above",
+        type=float,
+        metavar="P",
+        help="jsonl: add every span with a probability of at least P as spans_above, best labelling or not",
+    )
+    meanings = {
+        "require": ("START:END[=CLASS]", "these characters of the text are an entity (of this class)"),
+        "forbid": ("START:END[=CLASS]", "exactly these characters of the text are not an entity (of this class)"),
+        "allow": ("START:END=LABEL,…", "the words in these characters have one of these labels or classes"),
+    }
+    for name, (shape, meaning) in meanings.items():
+        group.add_argument(f"--{name}", action="append", default=[], metavar=shape, help=f"{meaning} (repeatable)")
+    group.add_argument(
+        "--require-names",
+        dest="gazetteer_constraint",
+        action="append",
+        default=[],
+        metavar="CLASS=FILE",
+        help="every name in FILE (one per line) is an entity of CLASS wherever it occurs (repeatable)",
+    )
+
+
 def run(arguments: argparse.Namespace) -> int:
-    arguments.model, arguments.files = take_model(arguments.words)
-    if arguments.text is not None and arguments.files:
-        raise ConfigurationError("--text and files cannot be combined")
-    text = text_among(arguments.files)
-    if text is not None:
-        arguments.text, arguments.files = text, []
-    arguments.output = arguments.output or _output_named(arguments.target)
-    if arguments.engine == "ray":
-        return run_on_ray(arguments)
-    refuse_ray_arguments(arguments)
-    if asks_for_columns(arguments):
-        return tag_columns(arguments)
+    arguments.model, inputs = take_model(arguments.words)
+    arguments.text, arguments.files = take_inputs(inputs, arguments.text)
+    folder = _folder(arguments.files)
+    if folder is not None:
+        arguments.files = _files_in(folder, arguments.output)
+    to_folder = _is_folder(arguments.output, folder)
+    arguments.to = arguments.to or ("jsonl" if to_folder and not _has_tables(arguments) else _named(arguments.output))
+    if arguments.engine == "ray" or are_tables(arguments):
+        return tag_tables(arguments, tagging_options)
+    for name in ("address", "workers", "ship_model"):
+        if getattr(arguments, name) not in (None, False):
+            raise ConfigurationError(f"--{name.replace('_', '-')}", expected="needs --engine ray")
     if arguments.parts is not None:
         raise ConfigurationError("--parts", expected="needs tables: Parquet or CSV files, and Parquet output")
     options = tagging_options(arguments)
     model = open_model(arguments.model)
-    by_characters = options.reading.characters or takes_characters(model.fitted_parts())
-    options = replace(options, reading=replace(options.reading, characters=by_characters))
-    to_file = arguments.target is not None
+    segmenter = reading_options(arguments, model.model.segmenter)["segmenter"]
+    options = replace(options, reading=replace(options.reading, segmenter=segmenter))
+    readings = _readings(arguments, segmenter)
+    if arguments.to == PAGE:
+        return _write_page(model, readings, arguments, options)
     if _is_to_be_read(arguments, options) and (names := tagger_of_names(model)) is not None:
-        return _show(names, _inputs(arguments, by_characters))
-    with (
-        _output(arguments, options.output or _usual_output(model)) as output,
-        progress_line(to_file=to_file) as progress,
-    ):
-        summary = label(
-            model,
-            _inputs(arguments, by_characters),
-            options,
-            output,
-            threads=arguments.threads,
-            path=arguments.model,
-            progress=progress,
-        )
-    warn_of_long_sentences(model, summary.long_sentences)
+        return _show(names, readings)
+    long_sentences: list[int] = []
+    with progress_line(to_file=arguments.output is not None) as progress:
+        for output, some in _outputs(arguments, readings, folder, to_folder, options.output or _usual_output(model)):
+            summary = label(
+                model, some, options, output, threads=arguments.threads, path=arguments.model, progress=progress
+            )
+            long_sentences += summary.long_sentences
+    warn_of_long_sentences(model, long_sentences)
     return 0
 
 
-def _output_named(target: str | None) -> str | None:
-    """The format that the name of -o asks for; None: the usual one."""
-    named = None if target is None or target.endswith(".txt") else output_format(target)
-    if named is None or named in _OUTPUTS:
+# ------------------------------------------------------------------------------------------------ what is read
+
+
+def _folder(files: Sequence[str]) -> Path | None:
+    """The folder that is to be labelled; None for files. A folder of brat is one source, which its reader opens."""
+    folders = [Path(name) for name in files if name != "-" and Path(name).is_dir()]
+    if not folders:
+        return None
+    if len(files) > 1:
+        raise ConfigurationError("inputs", expected="must be files or one folder", got=f"folder {folders[0]}")
+    from postil.text.annotations.brat import is_brat_folder
+
+    return None if is_brat_folder(folders[0]) else folders[0]
+
+
+def _files_in(folder: Path, output: str | None) -> list[str]:
+    """All files below a folder, hidden ones and those of the output left out."""
+    written = None if output is None else Path(output).resolve()
+    paths = [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        and (written is None or (path.resolve() != written and written not in path.resolve().parents))
+    ]
+    if not paths:
+        raise DataError("no files in the folder", expected="at least one file of text", where=folder)
+    return list(map(str, paths))
+
+
+def _has_tables(arguments: argparse.Namespace) -> bool:
+    return arguments.column is not None or bool(arguments.files and arguments.files[0].endswith(f".{PARQUET}"))
+
+
+def _readings(arguments: argparse.Namespace, segmenter: Segmenter) -> Iterator[Reading]:
+    options = _reading_options(arguments, segmenter)
+    sources: list[Any] = arguments.files or ["-"]
+    if arguments.text is not None:
+        if not arguments.text.strip():
+            raise DataError("--text is empty", expected="words", got=repr(arguments.text))
+        sources = [io.BytesIO(arguments.text.encode("utf8", "surrogateescape"))]
+        options["format"] = "text"
+    is_warned = options["segmenter"].characters
+    for source in sources:
+        with read(source, **options) as reading:
+            if not is_warned:
+                is_warned = warn_of_unspaced(reading)
+            yield reading
+
+
+def _reading_options(arguments: argparse.Namespace, segmenter: Segmenter = ENGLISH) -> dict[str, Any]:
+    """How inputs are read: every record of JSON Lines is answered."""
+    return {**reading_options(arguments, segmenter), "every_record": True}
+
+
+# ------------------------------------------------------------------------------------------------ what is asked for
+
+
+def tagging_options(arguments: argparse.Namespace) -> TaggingOptions:
+    """The options that the command line asks for."""
+    for_all, by_class = _thresholds(arguments.threshold)
+    files, reading = arguments.files, _reading_options(arguments)
+    del reading["format"]
+    same = ("probabilities", "scores", "keep_gold", "nbest", "all_above", "tree", "offsets")
+    return TaggingOptions(
+        output=arguments.to,
+        reading=ReadOptions(**reading),
+        threshold=for_all,
+        class_thresholds=by_class,
+        constraints=_constraints(arguments),
+        gazetteer_constraints=[_class_and_file(word) for word in arguments.gazetteer_constraint],
+        tasks=arguments.task,
+        source=files[0] if len(files) == 1 and files[0] != "-" else "",
+        **{name: getattr(arguments, name) for name in same},
+    )
+
+
+def _thresholds(words: list[str]) -> tuple[float | None, dict[str, float]]:
+    """``0.8`` for all classes, ``LOC=0.8`` for one; the one of a class takes precedence."""
+    for_all: float | None = None
+    by_class: dict[str, float] = {}
+    for word in words:
+        name, equals, number = word.rpartition("=")
+        try:
+            lowest = float(number)
+        except ValueError:
+            raise ConfigurationError("--threshold", expected="P or CLASS=P", got=repr(word)) from None
+        check_probability(lowest, f"--threshold {word}")
+        if equals:
+            by_class[name] = lowest
+        else:
+            for_all = lowest
+    return for_all, by_class
+
+
+def _constraints(arguments: argparse.Namespace) -> Constraints:
+    used = [name for name in ("require", "forbid", "allow") if getattr(arguments, name)]
+    if not used:
+        return Constraints()
+    if arguments.text is None or "\n" in arguments.text.strip("\n"):
+        expected = "needs --text with a single line (the records of a JSON Lines file carry their own constraints)"
+        got = "no --text" if not arguments.text else "several lines"
+        raise ConfigurationError(f"--{used[0]}", expected=expected, got=got)
+    return Constraints(
+        force=[_span("require", word, _SPAN) for word in arguments.require],
+        forbid=[_span("forbid", word, _SPAN) for word in arguments.forbid],
+        allow=[_allowed(word) for word in arguments.allow],
+        where="--text",
+    )
+
+
+def _allowed(word: str) -> tuple[int, int, list[str]]:
+    start, end, labels = _span("allow", word, _LABELLED_SPAN)
+    if not labels:
+        raise ConfigurationError("--allow", expected=_LABELLED_SPAN, got=repr(word))
+    return start, end, labels.split(",")
+
+
+def _span(option: str, word: str, expected: str) -> tuple[int, int, str | None]:
+    place, _, label = word.partition("=")
+    start, _, end = place.partition(":")
+    if not (start.isdecimal() and end.isdecimal()) or word.endswith("="):
+        raise ConfigurationError(f"--{option}", expected=expected, got=repr(word))
+    return int(start), int(end), label or None
+
+
+def _class_and_file(word: str) -> tuple[str, str]:
+    label, equals, path = word.partition("=")
+    if not equals or not path:
+        raise ConfigurationError("--require-names", expected="CLASS=FILE", got=repr(word))
+    return label, path
+
+
+# ------------------------------------------------------------------------------------------------ what is written
+
+
+def _named(output: str | None) -> str | None:
+    """The format that the ending of -o asks for; None: the usual one."""
+    named = None if output is None or output.endswith(".txt") else output_format(output)
+    named = PAGE if named == "report" else named
+    if named is None or named in _FORMATS:
         return named
-    expected = "must end in .conll, .conllu, .jsonl, .trees or .parquet (or --output names the format)"
-    raise ConfigurationError("-o", expected=expected, got=target)
+    endings = ".conll, .conllu, .jsonl, .csv, .trees, .parquet or .html"
+    raise ConfigurationError("-o", expected=f"must end in {endings} (or --to names the format)", got=output)
+
+
+def _is_folder(output: str | None, folder: Path | None) -> bool:
+    """Whether -o means a folder of answers, one file for each file of the ``folder``."""
+    if output is None or folder is None:
+        return False
+    return output.endswith("/") or Path(output).is_dir() or not Path(output).suffix
+
+
+def _usual_output(model: Estimator) -> str:
+    return "trees" if model.KIND == "tree-classifier" else "conll"
+
+
+def _outputs(
+    arguments: argparse.Namespace, readings: Iterator[Reading], folder: Path | None, to_folder: bool, format: str
+) -> Iterator[tuple[BinaryIO, Iterable[Reading]]]:
+    """Each file to write, and what goes into it. JSON Lines of several files name the file of each line."""
+    if to_folder:
+        assert folder is not None
+        targets = _targets(folder, arguments, format)
+        for reading, target in zip(readings, targets, strict=True):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with _opened(str(target), format, arguments) as stream:
+                is_sourced = format == "jsonl"
+                yield cast(BinaryIO, _Sourced(stream, reading.name)) if is_sourced else stream, [reading]
+        return
+    with _opened(arguments.output, format, arguments) as stream:
+        if format == "csv":
+            yield cast(BinaryIO, _OneHeader(stream)), readings
+        elif format == "jsonl" and (folder is not None or len(arguments.files) > 1):
+            for reading in readings:
+                yield cast(BinaryIO, _Sourced(stream, reading.name)), [reading]
+        else:
+            yield stream, readings
+
+
+def _targets(folder: Path, arguments: argparse.Namespace, format: str) -> list[Path]:
+    """The path of each answer: that of its input, in another folder, with the ending of its format."""
+    targets = [
+        Path(arguments.output, Path(name).relative_to(folder)).with_suffix(f".{format}") for name in arguments.files
+    ]
+    seen: dict[Path, str] = {}
+    for name, target in zip(arguments.files, targets, strict=True):
+        if target in seen:
+            expected = f"must have different names up to the ending (or -o answers.{format} for a single file)"
+            raise ConfigurationError("files of a folder", expected=expected, got=f"{seen[target]} and {name}")
+        seen[target] = name
+    return targets
+
+
+@contextmanager
+def _opened(target: str | None, format: str, arguments: argparse.Namespace) -> Iterator[BinaryIO]:
+    """Standard output, or a file that appears when everything is written."""
+    if target is None:
+        yield sys.stdout.buffer
+        return
+    inputs = [arguments.model, *arguments.files]
+    check_output(target, "output", format, inputs=inputs, overwrite=arguments.overwrite)
+    with replaced(target) as file, packed(file, target) as stream:
+        yield stream
+
+
+@final
+class _Sourced:
+    """A stream of JSON Lines that adds the name of the file they come from, unless a record has a source already."""
+
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        self._stream = stream
+        self._field = b', "source": ' + json.dumps(name, ensure_ascii=False).encode("utf8", "backslashreplace")
+
+    def write(self, content: bytes) -> int:
+        if b'"source"' in content:
+            lines = [line if b'"source"' in line else self._with_source(line) for line in content.splitlines(True)]
+            return self._stream.write(b"".join(lines))
+        return self._stream.write(self._with_source(content))
+
+    def _with_source(self, content: bytes) -> bytes:
+        return content.replace(b"}\n", self._field + b"}\n")
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+
+@final
+class _OneHeader:
+    """A stream of CSV whose parts all begin with the header, which it writes once."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream, self._header = stream, b""
+
+    def write(self, content: bytes) -> int:
+        if not self._header:
+            self._header = content.partition(b"\n")[0] + b"\n"
+        elif content.startswith(self._header):
+            content = content[len(self._header) :]
+        return self._stream.write(content)
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+
+def _write_page(model: Any, readings: Iterable[Reading], arguments: argparse.Namespace, options: TaggingOptions) -> int:
+    """The texts with their entities marked, as one HTML page."""
+    allowed = ("threshold", "class_thresholds", "constraints")
+    options.refuse(*(name for name in TAGGER_OPTIONS if name not in allowed), why="a page shows entities only")
+    if arguments.output is not None:
+        inputs = [arguments.model, *arguments.files]
+        check_output(arguments.output, "output", "report", inputs=inputs, overwrite=arguments.overwrite)
+    if not hasattr(model, "tag"):
+        raise ConfigurationError("--to html", expected="needs a tagger or a detector", got=f"a {model.KIND}")
+    from postil.commands.console import texts_of
+
+    text = "\n\n".join(text.strip("\n") for reading in readings for text in texts_of(reading))
+    decoding: dict[str, Any] = {}
+    if options.constraints:
+        decoding["constraints"] = options.constraints
+    if options.threshold is not None or options.class_thresholds:
+        from postil.tagging.options import threshold_of
+
+        decoding["threshold"] = threshold_of(model.model.codec, options)
+    names = "the text" if arguments.text is not None else ", ".join(arguments.files[:3]) or "standard input"
+    write_text(arguments.output or "-", [model.tag(text, **decoding).to_html(title=names)])
+    return 0
+
+
+# ------------------------------------------------------------------------------------------------ on a terminal
 
 
 def _is_to_be_read(arguments: argparse.Namespace, options: TaggingOptions) -> bool:
     """Whether labels of plain text go to a terminal, and no option asks for another form."""
     asked = options.sets("output", "probabilities", "scores", "keep_gold", *TAGGER_OPTIONS)
-    is_plain = arguments.text is not None or arguments.input == "text" or _looks_plain(arguments)
-    return sys.stdout.isatty() and arguments.target is None and not asked and is_plain
+    is_plain = arguments.text is not None or arguments.source_format == "text" or _looks_plain(arguments)
+    return sys.stdout.isatty() and arguments.output is None and not asked and is_plain
 
 
 def _looks_plain(arguments: argparse.Namespace) -> bool:
     """Whether all files hold plain text. Standard input can be read only once: it is not looked at."""
-    if arguments.input is not None or not arguments.files or "-" in arguments.files:
+    if arguments.source_format not in (None, CHARACTERS) or not arguments.files or "-" in arguments.files:
         return False
     return all(Path(name).is_file() and format_of(name, arguments.encoding) == "text" for name in arguments.files)
 
 
-def _show(tagger: Any, inputs: Iterable[Reading]) -> int:
-    from postil.commands.terminal.display import make_console
-    from postil.commands.terminal.tagged import show_tagged
+def _show(tagger: Any, readings: Iterable[Reading]) -> int:
+    from postil.commands.console import make_console, show_tagged
 
     console = make_console()
-    for reading in inputs:
+    for reading in readings:
         show_tagged(console, tagger, reading)
     return 0
-
-
-def _usual_output(model: Estimator[Any, Any]) -> str:
-    return "trees" if model.KIND == "tree-classifier" else "conll"
-
-
-@contextmanager
-def _output(arguments: argparse.Namespace, format: str) -> Iterator[BinaryIO]:
-    """Standard output, or the file of -o, which appears when all is written."""
-    if arguments.target is None:
-        yield sys.stdout.buffer
-        return
-    check_output(arguments.target, "output", format, inputs=[arguments.model, *arguments.files])
-    with replaced(arguments.target) as file, packed(file, arguments.target) as stream:
-        yield stream
-
-
-def _inputs(arguments: argparse.Namespace, by_characters: bool) -> Iterator[Reading]:
-    options = tag_reading_options(arguments, by_characters)
-    if arguments.text is not None:
-        if not arguments.text.strip():
-            raise DataError("--text is empty", expected="words", got=repr(arguments.text))
-        sources: list[Any] = [io.BytesIO(arguments.text.encode("utf8", "surrogateescape"))]
-    else:
-        sources = arguments.files or ["-"]
-    is_warned = options["characters"]
-    for source in sources:
-        with read(source, format_argument(arguments) if arguments.text is None else "text", **options) as reading:
-            if not is_warned:
-                is_warned = warn_of_unspaced(reading)
-            yield reading

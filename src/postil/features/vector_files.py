@@ -6,13 +6,14 @@ Each reader returns the words as bytes and a float32 matrix (V, D), in the order
 import io
 import os
 import sys
-from collections.abc import Iterator
-from typing import Any, BinaryIO, final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, BinaryIO, TypeVar, final
 
 import numpy as np
 
-from postil.arrays import Array
-from postil.errors import DataError
+from postil import archive
+from postil.arrays import Array, arrays_under
+from postil.errors import DataError, ModelFileError
 from postil.reading import (
     MOST_DIMENSIONS,
     MOST_LINE_BYTES,
@@ -92,7 +93,7 @@ def _is_text_row(line: bytes, D: int) -> bool:
     return True
 
 
-# ------------------------------------------------------------------------------------------------------------- text
+# ----------------------------------------------------------------------------------------------------------------- text
 
 
 def _read_text(file: Any, V: int | None, D: int, path: Any) -> Rows:
@@ -173,7 +174,7 @@ def _is_number(field: bytes) -> bool:
         return False
 
 
-# ----------------------------------------------------------------------------------------------------------- binary
+# --------------------------------------------------------------------------------------------------------------- binary
 
 
 def _read_binary(data: bytes, V: int, D: int, path: Any) -> Rows:
@@ -221,3 +222,34 @@ def _at(path: Any, number: int) -> str:
 def _quoted(text: bytes) -> str:
     shown = text.decode("utf-8", "replace").strip()
     return repr(shown if len(shown) <= 40 else shown[:40] + "…")
+
+
+# ------------------------ Results of pretraining in one file: word vectors and word clusters, each as its own arrays
+
+
+PARTS = ("vectors", "clusters")
+_KIND = "pretrained"
+_T = TypeVar("_T")
+
+
+def save_pretrained(path: str | os.PathLike[str], **parts: Mapping[str, Array]) -> None:
+    """Write the file that ``postil train --pretrained`` takes under another name, then rename it."""
+    arrays = {f"{part}/{name}": array for part in PARTS for name, array in parts[part].items()}
+    archive.save(path, arrays, {"kind": _KIND})
+
+
+def holds_model(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a model, with vectors and clusters inside, rather than vectors and clusters alone."""
+    _, metadata = archive.load(path)
+    return metadata.get("kind") != _KIND
+
+
+def load_part(path: str | os.PathLike[str], part: str, made: Callable[[Mapping[str, Array]], _T]) -> _T:
+    """Load the arrays of a part and pass them to ``made``, which checks them; return its result."""
+    arrays, metadata = archive.load(path)
+    if metadata.get("kind") != _KIND:
+        raise ModelFileError("not a file of `postil pretrain --with-brown`", where=path)
+    try:
+        return made(arrays_under(f"{part}/", arrays))
+    except ModelFileError as error:
+        raise ModelFileError(str(error), where=path) from None

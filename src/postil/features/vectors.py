@@ -1,4 +1,4 @@
-"""Word vectors learnt elsewhere: loading them, and finding the vector of a form."""
+"""Word vectors learned elsewhere: loading them, and finding the vector of a form."""
 
 import importlib
 import os
@@ -10,11 +10,11 @@ import numpy as np
 
 from postil import kernels
 from postil.archive import is_model_file
-from postil.arrays import Array, describe
+from postil.arrays import Array, arrays_under, describe
 from postil.errors import ConfigurationError, DataError, ModelFileError
-from postil.features.vocabulary import Vocabulary, arrays_under
+from postil.features.vocabulary import Vocabulary
 from postil.kernels import WordColumn, WordRules
-from postil.kernels.plain_words import word_cells
+from postil.kernels.plain_text import word_cells
 
 VectorSources: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """A file or the name of installed vectors, or several of them."""
@@ -66,8 +66,7 @@ def load_vectors(source: str | os.PathLike[str]) -> WordVectors:
     if isinstance(source, str) and source in NAMED_VECTORS:
         return NAMED_VECTORS[source]()
     # here, because tagging needs no reader of vector files
-    from postil.features.pretrained import load_part
-    from postil.features.vector_files import read_file
+    from postil.features.vector_files import load_part, read_file
 
     if is_model_file(source):
         return load_part(source, "vectors", WordVectors.from_arrays)

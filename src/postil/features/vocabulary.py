@@ -21,7 +21,7 @@ import numpy as np
 
 from postil.arrays import Array, describe
 from postil.errors import ConfigurationError, IndexRangeError, ModelFileError
-from postil.kernels.plain_words import SURROGATES, StringTable, keyed_hash
+from postil.kernels.plain_text import SURROGATES, StringTable, keyed_hash
 
 _MOST_BYTES = np.iinfo(np.int32).max
 _DTYPES: "dict[str, np.dtype[Any]]" = {
@@ -104,16 +104,8 @@ class Vocabulary:
         return f"Vocabulary of {len(self):,} strings"
 
 
-def arrays_under(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """The arrays whose names start with the prefix, under the rest of their names.
-
-    Lets several objects share one file.
-    """
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-
-
 def _hash_table(encoded: list[bytes]) -> dict[str, Array]:
-    """``slots`` of a vocabulary, and its ``key`` where it needs one: no long runs of slots that are taken."""
+    """``slots`` of a vocabulary, and its ``key`` if it needs one: no long runs of slots that are taken."""
     smallest = 1 << (2 * len(encoded)).bit_length()  # less than half full: a search looks at two slots on average
     hashes = [crc32(string) for string in encoded]
     for size in (smallest, 2 * smallest, 4 * smallest):
@@ -129,7 +121,7 @@ def _hash_table(encoded: list[bytes]) -> dict[str, Array]:
 
 
 def _filled_slots(hashes: list[int], size: int) -> Array | None:
-    """The ids at their places; None where a search would be long. Then the filling ends early: it is short, too."""
+    """The ids at their places; None if a search would be long. Then the filling ends early, so it is also short."""
     mask = size - 1
     slots = [-1] * size
     for index, number in enumerate(hashes):

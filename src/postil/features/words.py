@@ -17,16 +17,14 @@ from typing import Any, NamedTuple, cast, final
 import numpy as np
 
 from postil import kernels
-from postil.arrays import Array, describe, offsets_from_lengths
+from postil.arrays import Array, arrays_under, describe, offsets_from_lengths
 from postil.errors import ConfigurationError, ModelFileError
 from postil.features.lexicon import Lexicon
-from postil.features.orthography import CAPS_CLASSES, normalise
-from postil.features.spelling import LONGEST, Alphabet
 from postil.features.vectors import WordVectors, digit_mark
-from postil.features.vocabulary import Vocabulary, arrays_under
+from postil.features.vocabulary import Vocabulary
 from postil.kernels import WordColumn, WordRules
-from postil.kernels.orthography import frozen_orthography
-from postil.kernels.plain_words import feature_values, word_cells
+from postil.kernels.characters import frozen_orthography
+from postil.kernels.plain_text import SURROGATES, feature_values, word_cells
 
 UNKNOWN = ""  # the string of id 0 in every vocabulary of features: no word is empty
 _CACHED_WORDS = 200_000
@@ -85,7 +83,7 @@ LEARNT_DIMS = tuple(
     for field in fields(WordFeatureConfig)
     if field.name.endswith("_dim") and field.name not in (*LEXICONS.values(), "vector_dim")
 )
-"""The settings that switch a learnt feature of words on."""
+"""The settings that switch a learned feature of words on."""
 
 
 class Column(NamedTuple):
@@ -328,3 +326,96 @@ def _checked_lengths(value: object, name: str) -> tuple[int, ...]:
     if len(set(value)) != len(value):
         raise ConfigurationError(name, expected="different lengths", got=list(value))
     return tuple(value)
+
+
+# --------------------------------------------- The shape of a word: functions of the word alone, for text in any script
+
+
+# The meaning of each value of `caps_class`; the value is the place in this list.
+CAPS_CLASSES = (
+    "no letters",  # 1984  ,  :-)
+    "lower",  # house  e-mail  3rd
+    "Title",  # House  O'neil  B2b
+    "UPPER",  # NATO  U.S.  F-16A
+    "single capital",  # A  J.  X-1
+    "MiXed",  # McDonald  PhD: begins with a capital and has both kinds later on
+    "mIXed",  # iPhone  mRNA: begins with a small letter and has a capital later on
+    "letters without case",  # 東京  القاهرة
+)
+
+
+def fold_digits(word: str, mark: str = "0") -> str:
+    """Replace every decimal digit, of any script, by ``mark``."""
+    return frozen_orthography().fold_digits(word, mark)
+
+
+def normalise(word: str) -> str:
+    """Lower case, with every digit replaced by 0: ``May-1984`` -> ``may-0000``."""
+    return frozen_orthography().normalise(word)
+
+
+def caps_class(word: str) -> int:
+    """How the word is capitalised, as an index into ``CAPS_CLASSES``. Only letters with case count."""
+    return frozen_orthography().caps_class(word)
+
+
+def shape(word: str) -> str:
+    """The word with each character replaced by its class and runs shortened to three: ``Boeing-747s`` -> ``Xxxx-dddx``.
+
+    X capital, x small letter, l letter without case, d digit, n other number, m mark (accent of its own), s symbol that
+    is not ASCII, z anything else; punctuation and ASCII symbols stand for themselves.
+    """
+    return frozen_orthography().shape(word)
+
+
+# --------------------------------------------- The characters of words as ids: what a convolution over characters takes
+#
+# Characters are those of the form as it stands, with its capitals and digits. All words of a block are looked up at
+# once, by their code points, so a new word does not become an object of Python.
+
+
+LONGEST = 24
+"""Characters of a word that are looked at: of a longer word the first and the last 12."""
+_HEAD = LONGEST // 2
+
+
+@final
+class Alphabet:
+    """Characters and their ids in a vocabulary, whose id 0 is any other character."""
+
+    def __init__(self, characters: Vocabulary) -> None:
+        codes = np.array([ord(character) if len(character) == 1 else -1 for character in characters], np.int64)
+        self.ids = np.argsort(codes, kind="stable")  # of the code points, which rise
+        self.codes = codes[self.ids]
+
+    def ids_of_cells(self, text: bytes, cells: Array) -> Array:
+        """(U, LONGEST) int32: 1 + the id of each character of the words in cells (U, 2) of a text in UTF-8.
+
+        After the last character of a word there are zeros.
+        """
+        codes, first, length = _characters(text, cells)
+        place = np.arange(LONGEST)
+        shown = np.minimum(length, LONGEST)[:, None]
+        is_tail = (length[:, None] > LONGEST) & (place >= _HEAD)
+        places = first[:, None] + place + np.where(is_tail, (length - LONGEST)[:, None], 0)
+        is_there = place < shown
+        ids = np.zeros((len(cells), LONGEST), np.int32)
+        ids[is_there] = 1 + self._ids(codes[places[is_there]])
+        return ids
+
+    def _ids(self, codes: Array) -> Array:
+        """(N,) the ids of code points, 0 for those that have none."""
+        found = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
+        return np.where(self.codes[found] == codes, self.ids[found], 0)
+
+
+def _characters(text: bytes, cells: Array) -> tuple[Array, Array, Array]:
+    """The code points of the part of a text that holds all cells (U, 2), where each cell begins, and its length."""
+    start, end = int(cells[:, 0].min(initial=len(text))), int(cells[:, 1].max(initial=0))
+    part = text[start:end]
+    cells = cells - start
+    codes = np.frombuffer(str(part, "utf-8", SURROGATES).encode("utf-32-le", SURROGATES), np.uint32).astype(np.int64)
+    if len(codes) != len(part):  # bytes to characters
+        is_first = (np.frombuffer(part, np.uint8) & 0xC0) != 0x80
+        cells = np.concatenate([[0], np.cumsum(is_first)])[cells]
+    return codes, cells[:, 0], cells[:, 1] - cells[:, 0]

@@ -3,7 +3,20 @@
 import typing
 
 from postil import lazy
-from postil.graph.node import Gradients, Input, Node, Parameter, Pullback, Result, ancestors
+from postil.graph.node import (
+    Gradient,
+    Gradients,
+    Input,
+    Node,
+    Parameter,
+    Parameterised,
+    Pullback,
+    Result,
+    RowGradient,
+    ancestors,
+    dense,
+    sum_of_two,
+)
 from postil.graph.operations import (
     add,
     concatenate,
@@ -28,9 +41,7 @@ from postil.graph.operations import (
     tanh,
     transpose,
 )
-from postil.graph.parameters import Parameterised
 from postil.graph.reverse import gradients, jacobian
-from postil.graph.rows import Gradient, RowGradient, dense, sum_of_two
 
 if typing.TYPE_CHECKING:
     from postil.graph.drawing import draw

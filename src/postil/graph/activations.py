@@ -8,7 +8,7 @@
 | softsign   | z / (1 + abs z)      | 1 / (1 + abs z)²  (the printed sgn(z) is wrong)    |
 | relu       | max(0, z)            | 1 for z > 0, else 0                               |
 | leaky-relu | z or 0.01 z          | 1 for z > 0, else 0.01                            |
-| prelu      | z or a z, a learnt   | 1 for z > 0, else a; ∂f/∂a = z for z <= 0          |
+| prelu      | z or a z, a learned  | 1 for z > 0, else a; ∂f/∂a = z for z <= 0          |
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from postil.arrays import Array
-from postil.graph.kinks import listening, note_branches
+from postil.graph.node import listening, note_branches
 
 Activated: TypeAlias = tuple[Array, Callable[[Array], Array]]
 

@@ -13,8 +13,7 @@ from html import escape
 import numpy as np
 
 from postil.errors import ConfigurationError
-from postil.graph.node import Gradients, Input, Node, Parameter, Result, ancestors
-from postil.graph.rows import RowGradient
+from postil.graph.node import Gradients, Input, Node, Parameter, Result, RowGradient, ancestors
 
 LARGEST = 2_000
 
@@ -116,7 +115,7 @@ _STYLES = {
 }
 
 
-# Characters with a meaning of their own in Mermaid or in the HTML it makes, as Mermaid's entities.
+# Characters with a special meaning in Mermaid or in the HTML it makes, as Mermaid's entities.
 _ENTITIES = str.maketrans({character: f"#{ord(character)};" for character in '"#&;<>`[](){}\\'})
 
 

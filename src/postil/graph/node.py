@@ -10,16 +10,77 @@ the order of creation is a topological order. The reverse pass (``reverse.py``) 
 the nodes: the same parameters can serve several graphs in several threads at once.
 """
 
+import math
 from abc import ABC
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Any, TypeAlias, final
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, final
 
 import numpy as np
 
+from postil import kernels
 from postil.arrays import Array, checked_floats, checked_offsets, describe
 from postil.errors import DtypeError
-from postil.graph.rows import Gradient
+
+# ------------------------------------------------------------------------------------------------ gradients
+# A gradient is dense, or sparse: that of a lookup table has only the rows that occur, added up per row (A2).
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class RowGradient:
+    """A gradient of shape ``shape`` (V, …) that is zero except in ``rows`` (R,), which are sorted and distinct."""
+
+    rows: Array
+    values: Array
+    shape: tuple[int, ...]
+
+    @classmethod
+    def from_occurrences(cls, ids: Array, dY: Array, shape: tuple[int, ...]) -> "RowGradient":
+        """Sum ``dY`` (N, …) by row; ``ids`` (N,) are the rows, in any order."""
+        rows, sums = kernels.sums_of_occurrences(ids, dY.reshape(len(ids), math.prod(shape[1:])))
+        return cls(rows, sums.reshape(len(rows), *shape[1:]), shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.values.dtype
+
+    @classmethod
+    def total(cls, parts: Sequence["RowGradient"]) -> "RowGradient":
+        """The sum of one or more gradients of the same table."""
+        if len(parts) == 1:
+            return parts[0]
+        rows, values = (np.concatenate(arrays) for arrays in zip(*((p.rows, p.values) for p in parts), strict=True))
+        return cls.from_occurrences(rows, values, parts[0].shape)
+
+    def dense(self) -> Array:
+        """The same gradient as a dense array (V, …)."""
+        array = np.zeros(self.shape, self.values.dtype)
+        array[self.rows] = self.values
+        return array
+
+
+Gradient: TypeAlias = Array | RowGradient
+
+
+def dense(gradient: Gradient) -> Array:
+    """A gradient as an array of its parameter's shape."""
+    return gradient.dense() if isinstance(gradient, RowGradient) else gradient
+
+
+def sum_of_two(a: Gradient, b: Gradient) -> Gradient:
+    """A new gradient, sparse only where both are sparse."""
+    if isinstance(a, RowGradient) and isinstance(b, RowGradient):
+        return RowGradient.total([a, b])
+    total: Array = dense(a) + dense(b)
+    return total
+
+
+# ------------------------------------------------------------------------------------------------ nodes
+
 
 Gradients: TypeAlias = Mapping["Node", Gradient]
 # A pullback takes the gradient of the node's value and returns one gradient per parent; None stands for zero.
@@ -74,7 +135,7 @@ class Node(ABC):
     def _no_array(self, what: str) -> DtypeError:
         return DtypeError(what, expected="an operation of postil.graph, or the array node.value", got=repr(self))
 
-    if TYPE_CHECKING:  # operations.py puts these on the class, each beside its rule
+    if TYPE_CHECKING:  # operations.py puts these on the class, each next to its rule
         Operand: TypeAlias = "Node | Array | float"
 
         def __add__(self, other: Operand) -> "Result": ...
@@ -180,3 +241,81 @@ def check_node(value: Any, what: str) -> None:
     """An error if ``value`` is not a node. An array will not do: no gradient could come back to it."""
     if not isinstance(value, Node):
         raise DtypeError(what, expected="a node, such as Input(array)", got=describe(value))
+
+
+# ------------------------------------------------------------------------------------------------ parameters
+# An owner declares its parameters, and the parts that have parameters, as plain attributes. Nobody lists them a second
+# time, so none can be left out of a model file, an optimiser or a gradient check. The path of a parameter is that of
+# the attributes that lead to it, ``encoder.layers.1.W``: the name under which a model file stores it.
+
+
+class Parameterised:
+    """Something with parameters: a parameter, an owner of parameters, or a list, tuple or dict of these, by attribute.
+
+    ``PATHS`` names the attributes whose path differs from their name; ``{}`` stands for the number of a list's item.
+    """
+
+    PATHS: ClassVar[Mapping[str, str]] = {}
+
+    def parameters(self) -> dict[str, Parameter]:
+        """Every parameter once, by the first path that leads to it, in the order in which they were declared."""
+        path_of: dict[Parameter, str] = {}
+        for path, parameter in _walk(self, ""):
+            path_of.setdefault(parameter, path)
+        return {path: parameter for parameter, path in path_of.items()}
+
+
+_WITHOUT_PARAMETERS = frozenset([int, float, str, bool, type(None), np.ndarray])
+
+
+def _walk(value: Any, path: str) -> Iterator[tuple[str, Parameter]]:
+    if type(value) in _WITHOUT_PARAMETERS:  # most attributes: the other questions would take longer
+        return
+    if type(value) is Parameter:
+        yield path, value
+    elif isinstance(value, Parameterised):
+        for name, attribute in vars(value).items():
+            yield from _walk(attribute, f"{path}.{value.PATHS.get(name, name)}".lstrip("."))
+    elif isinstance(value, list | tuple):
+        for i, item in enumerate(value):
+            yield from _walk(item, path.format(i) if "{}" in path else f"{path}.{i}")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _walk(item, f"{path}.{key}")
+
+
+# ------------------------------------------------------------------------------------------------ branches at kinks
+# Central differences are meaningless when the interval crosses a kink (hardtanh, ReLU, max, hinge). Every piecewise
+# function notes the branch that each of its elements took, so that a gradient check can leave out crossings. While
+# nobody listens, a note costs next to nothing.
+
+
+_listener: ContextVar[list[Array] | None] = ContextVar("listener", default=None)
+
+
+def note_branches(branches: Array) -> None:
+    """Called by a piecewise function with an array that tells, per element, on which piece it is."""
+    notes = _listener.get()
+    if notes is not None:
+        notes.append(np.array(branches))
+
+
+def listening() -> bool:
+    """Whether a note would be heard: for functions whose branches cost something to find out."""
+    return _listener.get() is not None
+
+
+@contextmanager
+def recorded_branches() -> Iterator[list[Array]]:
+    """The notes of everything computed inside the ``with`` block, in order."""
+    notes: list[Array] = []
+    token = _listener.set(notes)
+    try:
+        yield notes
+    finally:
+        _listener.reset(token)
+
+
+def same_branches(a: list[Array], b: list[Array]) -> bool:
+    """Whether two runs of the same function took the same branches everywhere."""
+    return len(a) == len(b) and all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))

@@ -1,4 +1,4 @@
-"""Array operations on nodes, each beside the rule that carries its gradient back (E5, E8).
+"""Array operations on nodes, each next to the rule that carries its gradient back (E5, E8).
 
 ``u.T @ tanh(W @ x + b)`` works as it is written, with NumPy's ``tanh`` as well. Operands may be nodes, arrays of the
 same float type, and Python numbers; float32 and float64 never mix silently. Only nodes become parents.
@@ -10,18 +10,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from postil.arrays import Array, checked_indices, describe
-from postil.errors import IndexRangeError, ShapeError
+from postil.arrays import FLOATS, Array, checked_finite, checked_indices, describe
+from postil.errors import DtypeError, IndexRangeError, NumericalError, ShapeError
 from postil.graph import activations
-from postil.graph.computing import Operand, computed, product, values_of
-from postil.graph.kinks import note_branches
-from postil.graph.node import NUMPY_FUNCTIONS, Node, Result, check_node
-from postil.graph.rows import Gradient, RowGradient
+from postil.graph.node import NUMPY_FUNCTIONS, Gradient, Node, Result, RowGradient, check_node, note_branches
 
+Operand: TypeAlias = Node | Array | float
 Axis: TypeAlias = int | tuple[int, ...] | None
 Rule: TypeAlias = Callable[[Array], Gradient]
 
-# Paths that the operands and not an argument choose: each is a row of the gradient list (gradients/requirements.py).
+# Paths that the operands and not an argument choose: each is a row of the gradient list (gradcheck/requirements.py).
 MODES = {
     "matmul": ("vectors", "stacks"),
     "power": ("constant exponent",),
@@ -255,7 +253,54 @@ def take_rows(table: Node, ids: Array) -> Result:
     return _result("take rows", W[ids], (table, pullback))
 
 
-# ------------------------------------------------------------------------------------------------ machinery
+# ------------------------------------------------------------------------------------------------ operands and errors
+# Operands have one float type, and NumPy's errors become those of Postil.
+
+
+def values_of(name: str, *operands: Operand) -> list[Any]:
+    """The operands' arrays, all of one float type. Python numbers stay numbers: they take the arrays' type."""
+    values = [operand.value if isinstance(operand, Node) else operand for operand in operands]
+    dtypes = {np.asarray(v).dtype for v in values if not isinstance(v, int | float) or isinstance(v, np.generic)}
+    if len(dtypes) > 1 or not dtypes <= set(FLOATS):
+        raise DtypeError(
+            f"operands of {name}",
+            expected="all float32 or all float64",
+            got=", ".join(describe(v) for v in values),
+        )
+    return values
+
+
+def computed(name: str, function: Callable[..., Any], *arrays: Any) -> Any:
+    """``function(*arrays)``, with NumPy's errors about domains and shapes as Postil's."""
+    try:
+        with np.errstate(all="raise", under="ignore"):
+            return _outcome(name, function, *arrays)
+    except FloatingPointError as error:
+        raise NumericalError(
+            f"result of {name}", expected="must be finite", got=str(error), where=_described(arrays)
+        ) from None
+
+
+def _outcome(name: str, function: Callable[..., Any], *arrays: Any) -> Any:
+    """``function(*arrays)``, with NumPy's errors about shapes as Postil's."""
+    try:
+        return function(*arrays)
+    except (ValueError, TypeError, np.exceptions.AxisError) as error:
+        raise ShapeError(f"{name}: {error}", got=_described(arrays)) from None
+
+
+def product(A: Array, B: Array) -> Array:
+    """A @ B. Its numbers tell whether it is finite: some BLAS builds raise floating-point flags for valid products."""
+    with np.errstate(all="ignore"):
+        Y = np.asarray(_outcome("matmul", np.matmul, A, B))
+    return checked_finite(Y, where="matmul")
+
+
+def _described(arrays: Sequence[Any]) -> str:
+    return ", ".join(describe(array) for array in arrays)
+
+
+# ------------------------------------------------------------------------------------------------ rules and methods
 
 
 def _array(x: Node, operation: str) -> Array:

@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike
 
 from postil.arrays import Array, checked_finite, checked_floats, describe
 from postil.errors import DtypeError, ShapeError
-from postil.graph.node import Node, Result, ancestors, check_node
-from postil.graph.rows import Gradient, RowGradient, dense, sum_of_two
+from postil.graph.node import Gradient, Node, Result, RowGradient, ancestors, check_node, dense, sum_of_two
 
 
 def gradients(

@@ -1,38 +1,250 @@
 """Files of columns, larger than memory: Parquet and CSV in, Parquet with the answers added out.
 
-A job writes a folder of parts, one for each row group of Parquet or block of CSV. A part is written beside its place
-and renamed, and a job that was interrupted continues with the parts that are missing or damaged (``part_folders``).
-``_job.json`` says what the job was.
+A job writes a folder of parts, one for each row group of Parquet or block of CSV. A part is written under another name
+and renamed. An interrupted job continues with the parts that are missing or damaged: a part is done if the folder
+``_parts`` has a receipt for it and it still has the size and SHA-256 of the receipt. ``_job.json`` describes the job.
+Readers of such folders skip names that begin with ``_`` or ``.``.
 """
 
 import hashlib
 import json
 import os
+import posixpath
+import secrets
 import zlib
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 from postil.errors import ConfigurationError, DataError
 from postil.files import replaced
-from postil.integrations.arrow import tag_table
-from postil.integrations.column_answers import Threshold
-from postil.integrations.column_sources import CSVSource, ParquetSource, checked_schema
+from postil.integrations.arrow import is_text, known_column, tag_table
 from postil.integrations.extras import needed
-from postil.integrations.part_folders import (
-    Hashed,
-    as_stored,
-    check_same_job,
-    gathered,
-    give_receipt,
-    is_done,
-    remove_unfinished,
-)
+from postil.models.decoding.posteriors import Threshold
 from postil.reading import MOST_JSON_BYTES, open_regular, parsed_json, read_bytes
-from postil.serving.bulk import check_threads, in_order
+from postil.tagging.bulk import check_threads, in_order
 from postil.threads import one_blas_thread
+
+# ------------------------------------------------------------------------------------------------ folders of parts
+
+_RECEIPTS = "_parts"
+_MOST_RECEIPT = 1 << 16  # bytes
+_UNFINISHED = ".partial"
+ROWS_WRITTEN, BYTES_WRITTEN = 1 << 16, 1 << 26
+"""A row group is written when it has this many rows or bytes."""
+
+
+def as_stored(job: Any) -> dict[str, Any]:
+    """A job, a dataclass, as the folder's file of it is read again."""
+    stored: dict[str, Any] = json.loads(json.dumps(asdict(job)))
+    return stored
+
+
+def check_same_job(known: Mapping[str, Any], asked: Mapping[str, Any], folder: object) -> None:
+    """Refuse to add the parts of one job to those of another, naming the first setting in which they differ."""
+    for name, value in asked.items():
+        if known.get(name) != value:
+            what = "the folder holds parts of another job"
+            expected = f"a new folder, or {name} {known.get(name)!r}"
+            raise ConfigurationError(what, expected=expected, got=repr(value), where=folder)
+
+
+@final
+class Hashed:
+    """A stream that is written to, and the size and the SHA-256 of what was written."""
+
+    closed = False
+
+    def __init__(self, stream: Any) -> None:
+        self._stream, self._sha256, self.size = stream, hashlib.sha256(), 0
+
+    def write(self, content: Any) -> int:
+        given = memoryview(content)
+        self._stream.write(given)
+        self._sha256.update(given)
+        self.size += given.nbytes
+        return given.nbytes
+
+    def tell(self) -> int:
+        return self.size
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def close(self) -> None:
+        """The one who opened the stream closes it."""
+
+    def receipt(self) -> dict[str, Any]:
+        return {"bytes": self.size, "sha256": self._sha256.hexdigest()}
+
+
+def write_beside(out: Any, path: str, fill: Callable[[Hashed], object], *, receipted: bool = False) -> None:
+    """Write under another name and rename: the file is complete or absent. A part gets a receipt before."""
+    folder, name = posixpath.split(path)
+    unfinished = f"{folder}/.{name}.{secrets.token_hex(4)}{_UNFINISHED}"
+    with out.open_output_stream(unfinished) as stream:
+        fill(hashed := Hashed(stream))
+    if receipted:
+        give_receipt(out, path, hashed)
+    out.move(unfinished, path)
+
+
+def give_receipt(out: Any, part: str, written: Hashed) -> None:
+    """Note what a part will hold, on an Arrow file system: just before it gets its name."""
+    path, receipt = _receipt_of(part), written.receipt()
+    out.create_dir(posixpath.dirname(path), recursive=True)
+    write_beside(out, path, lambda stream: stream.write(json.dumps(receipt).encode()))
+
+
+def is_done(out: Any, part: str) -> bool:
+    """Whether a part is there as its receipt says."""
+    try:
+        with out.open_input_stream(_receipt_of(part)) as stream:
+            receipt = parsed_json(bytes(stream.read(_MOST_RECEIPT)))
+        info, sha256 = out.get_file_info(part), hashlib.sha256()
+        if not isinstance(receipt, dict) or not info.is_file or info.size != receipt.get("bytes"):
+            return False
+        with out.open_input_stream(part) as stream:
+            while piece := stream.read(1 << 20):
+                sha256.update(piece)
+        return sha256.hexdigest() == receipt.get("sha256")
+    except (OSError, ValueError):  # Arrow's errors are of these kinds
+        return False
+
+
+def remove_unfinished(out: Any, folder: str) -> None:
+    """Remove what killed processes left, once the folder is complete."""
+    fs = needed("pyarrow.fs", "arrow")
+    for place, beginning in ((folder, ".part-"), (f"{folder}/{_RECEIPTS}", ".")):
+        for info in out.get_file_info(fs.FileSelector(place, allow_not_found=True)):
+            if posixpath.basename(info.path).startswith(beginning) and info.path.endswith(_UNFINISHED):
+                out.delete_file(info.path)
+
+
+def _receipt_of(part: str) -> str:
+    folder, name = posixpath.split(part)
+    return f"{folder}/{_RECEIPTS}/{name}.json"
+
+
+def check_text_column(schema: Any, column: str, where: object) -> None:
+    """Refuse a file that lacks the column, or has no texts in it."""
+    try:
+        kind = schema.field(known_column(column, schema.names)).type
+    except DataError as error:
+        raise DataError(error.what, expected=error.expected, got=error.got, where=where) from None
+    if not is_text(kind):
+        raise DataError(f"the column {column!r}", expected="strings", got=str(kind), where=where)
+
+
+def gathered(tables: Iterable[Any], extra: str) -> Iterator[Any]:
+    """Small tables or record batches put together to tables of the size of a row group."""
+    pa = needed("pyarrow", extra)
+    held: list[Any] = []
+    for table in tables:
+        held.append(table if isinstance(table, pa.Table) else pa.Table.from_batches([table]))
+        if sum(one.num_rows for one in held) >= ROWS_WRITTEN or sum(one.nbytes for one in held) >= BYTES_WRITTEN:
+            yield pa.concat_tables(held)
+            held = []
+    if held:
+        yield pa.concat_tables(held)
+
+
+# ------------------------------------------------------------------------------------------------ sources
+
+ROWS = 1 << 12
+"""Rows of a batch."""
+CSV_BLOCK = 1 << 24
+"""Bytes of a part of CSV. A line must be shorter."""
+
+Batches: TypeAlias = Callable[[], Iterator[tuple[str, Any]]]
+"""The record batches of a part, each with the name of the file."""
+
+
+@final
+class ParquetSource:
+    """A Parquet file."""
+
+    def __init__(self, path: str, encoding: str | None = None) -> None:
+        parquet = needed("pyarrow.parquet", "arrow")
+        if encoding is not None:
+            raise ConfigurationError("--encoding", expected="needs --from csv", got="parquet")
+        self.path = path
+        with _told(path, "Parquet"):
+            self._file = parquet.ParquetFile(path)
+            self.schema = self._file.schema_arrow
+
+    def parts(self) -> Iterator[tuple[int, Batches]]:
+        """The number of each row group and its batches. A file without row groups is one part without batches."""
+        for number in range(max(1, self._file.num_row_groups)):
+            yield number, partial(self._batches, number)
+
+    def _batches(self, number: int) -> Iterator[tuple[str, Any]]:
+        groups = [number] if number < self._file.num_row_groups else []
+        with _told(self.path, "Parquet"):
+            for batch in self._file.iter_batches(ROWS, row_groups=groups, use_threads=False):
+                yield self.path, batch
+
+
+@final
+class CSVSource:
+    """A CSV file with a line of names; tabs separate the cells of a file whose name ends in .tsv.
+
+    All columns are text, so that nothing is lost: a number keeps its zeros, an empty cell is an empty text.
+    """
+
+    def __init__(self, path: str, encoding: str | None = None) -> None:
+        self.path, self._encoding = path, encoding or "utf8"
+        pa = needed("pyarrow", "arrow")
+        with _told(path, "CSV"), self._reader([]) as reader:
+            names = reader.schema.names
+        self.schema = pa.schema([(name, pa.string()) for name in names])
+
+    def parts(self) -> Iterator[tuple[int, Batches]]:
+        """The number of each block and its batches."""
+        number = -1
+        with _told(self.path, "CSV"), self._reader(self.schema.names) as reader:
+            for number, block in enumerate(reader):
+                yield number, partial(self._batches, block)
+        if number < 0:
+            yield 0, lambda: iter(())
+
+    def _batches(self, block: Any) -> Iterator[tuple[str, Any]]:
+        for first in range(0, block.num_rows, ROWS):
+            yield self.path, block.slice(first, ROWS)
+
+    def _reader(self, names: list[str]) -> Any:
+        pa, csv = needed("pyarrow", "arrow"), needed("pyarrow.csv", "arrow")
+        delimiter = "\t" if self.path.endswith(".tsv") else ","
+        return csv.open_csv(
+            self.path,
+            csv.ReadOptions(block_size=CSV_BLOCK, encoding=self._encoding, use_threads=False),
+            csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False),
+        )
+
+
+def checked_schema(source: ParquetSource | CSVSource, column: str) -> Any:
+    """The schema of a file that has this column, and in it texts."""
+    check_text_column(source.schema, column, source.path)
+    return source.schema
+
+
+@contextmanager
+def _told(path: str, title: str) -> Iterator[None]:
+    """The errors of pyarrow in one line that names the file."""
+    open_regular(path).close()  # the system's own words if there is no such file, or if it is a pipe
+    try:
+        yield
+    except (ValueError, OSError, NotImplementedError, LookupError) as error:  # pyarrow's errors are of these kinds
+        if isinstance(error, DataError | ConfigurationError):
+            raise
+        raise DataError(f"cannot read the {title} file", got=str(error).partition("\n")[0], where=path) from None
+
+
+# ------------------------------------------------------------------------------------------------ jobs
 
 JOB = "_job.json"
 
@@ -43,11 +255,11 @@ Progress = Callable[[int], None]
 @final
 @dataclass(frozen=True, kw_only=True)
 class ColumnJob:
-    """What is asked about the texts of files. Two jobs that are equal write the same."""
+    """The settings for tagging the texts of files. Equal jobs write the same output."""
 
     column: str = "text"
     tasks: tuple[str, ...] = ()
-    """Of a model of several: those that are answered. One is answered as by a model that has no other; none: all."""
+    """Of a multi-task model: those that are answered. One is answered as by a model that has no other; none: all."""
     parts: tuple[str, ...] = ("entities",)
     """None: of each task the usual one."""
     offsets: str = "characters"
@@ -78,7 +290,7 @@ class ColumnJob:
 @final
 @dataclass(slots=True)
 class Written:
-    """What a job has done."""
+    """The result of a job."""
 
     rows: int = 0
     parts: list[str] = field(default_factory=list)
@@ -91,9 +303,6 @@ class Written:
 def hash_of(path: str | os.PathLike[str]) -> str:
     with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-# ------------------------------------------------------------------------------------------------ jobs
 
 
 def write_folder(

@@ -4,10 +4,14 @@ The model travels as the path and SHA-256 of its file, or once through Ray's obj
 """
 
 import hashlib
+import json
 import os
+import posixpath
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, final
 
@@ -15,19 +19,212 @@ import numpy as np
 
 from postil.errors import ConfigurationError, DataError, ModelFileError, PostilError
 from postil.files import replaced
-from postil.integrations import parquet_parts
-from postil.integrations.arrow import asked_tasks, model_of, tag_table
-from postil.integrations.column_answers import Threshold, asked_parts, checked_units
-from postil.integrations.column_files import hash_of
+from postil.integrations.arrow import asked_parts, asked_tasks, checked_units, model_of, tag_table
+from postil.integrations.column_files import (
+    as_stored,
+    check_same_job,
+    check_text_column,
+    gathered,
+    hash_of,
+    is_done,
+    remove_unfinished,
+    write_beside,
+)
 from postil.integrations.extras import needed
-from postil.integrations.parquet_parts import Job, Part
-from postil.integrations.part_folders import remove_unfinished
+from postil.models.decoding.posteriors import Threshold
 from postil.models.storage import load, to_bytes
+from postil.reading import MOST_JSON_BYTES, limit, parsed_json
 from postil.threads import one_blas_thread
 
 __all__ = ["TaggedFiles", "tag_dataset", "tag_files"]
 
 _BATCH_ROWS = 1024
+
+# ------------------------------------------------------------------------------------------------ parts of a job
+
+JOB_FILE = "_postil.json"  # readers of folders skip names that begin with "_" or "."
+_WAITING = 16  # footers that are fetched at the same time: on object stores each costs a round trip
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """The settings that all parts of a folder have in common."""
+
+    model: str
+    """SHA-256 of the model file."""
+    column: str
+    parts: tuple[str, ...]
+    """The answers that are added, each as a column. None: of each task the usual one."""
+    offsets: str
+    threshold: Threshold
+    part_rows: int
+    """A part takes further row groups until it has this many rows."""
+    tasks: tuple[str, ...] = ()
+    """Of a multi-task model: those that are answered, each in a column. None: all."""
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """Row groups ``first:end`` of a file, and the file that they are tagged into."""
+
+    source: str
+    first: int
+    end: int
+    target: str
+
+
+def located(path: str) -> tuple[Any, str]:
+    """The Arrow file system of a path or address, and the path in it."""
+    fs = needed("pyarrow.fs", "ray")
+    if "://" not in path:
+        return fs.LocalFileSystem(), str(Path(path).absolute())
+    try:
+        system, inside = fs.FileSystem.from_uri(path)
+    except (ValueError, OSError) as error:
+        raise ConfigurationError("address of a file", expected="one that Arrow reads", got=f"{path}: {error}") from None
+    return system, inside
+
+
+def input_files(paths: Sequence[str]) -> tuple[Any, list[str]]:
+    """The Parquet files that paths, folders and patterns stand for, and the one file system that holds them all."""
+    if not paths:
+        raise ConfigurationError("files", expected="at least one Parquet file, folder or pattern", got="none")
+    found: dict[str, None] = {}
+    systems = [located(path) for path in paths]
+    for path, (system, inside) in zip(paths, systems, strict=True):
+        if not system.equals(systems[0][0]):
+            raise ConfigurationError("files", expected="all on one file system", got=f"{paths[0]} and {path}")
+        matching = list(_matching(system, inside))
+        if not matching:
+            raise DataError("no such Parquet file", got=repr(path))
+        found |= dict.fromkeys(matching)
+    return systems[0][0], list(found)
+
+
+def _matching(system: Any, path: str) -> Iterator[str]:
+    fs = needed("pyarrow.fs", "ray")
+    pieces = path.split("/")
+    plain = next((i for i, piece in enumerate(pieces) if set("*?[") & set(piece)), len(pieces))
+    top = "/".join(pieces[:plain]) or "/"
+    kind = system.get_file_info(top).type
+    if kind == fs.FileType.File and plain == len(pieces):
+        yield path
+    elif kind == fs.FileType.Directory:
+        for info in sorted(system.get_file_info(fs.FileSelector(top, recursive=True)), key=lambda info: str(info.path)):
+            below = info.path.split("/")
+            if info.type != fs.FileType.File or any(piece.startswith(("_", ".")) for piece in below[plain:]):
+                continue
+            whole_folder = plain == len(pieces) and info.path.endswith(".parquet")
+            if whole_folder or (len(below) == len(pieces) and all(map(fnmatchcase, below, pieces))):
+                yield info.path
+
+
+def missing_parts(job: Job, system: Any, files: Sequence[str], out: Any, folder: str) -> tuple[list[Part], int]:
+    """The parts that the folder lacks, and the number of all parts; the folder is made and marked as this job's."""
+    with ThreadPoolExecutor(_WAITING) as pool:
+        groups = dict(zip(files, pool.map(lambda path: _row_groups(system, path, job), files), strict=True))
+    out.create_dir(folder, recursive=True)
+    known = _claimed(job, groups, out, folder)
+    parts = [
+        Part(source=path, first=first, end=end, target=f"{folder}/part-{known.index(path):05}-{first:05}.parquet")
+        for path in files
+        for first, end in _cuts(groups[path], job.part_rows)
+    ]
+    with ThreadPoolExecutor(_WAITING) as pool:
+        done = list(pool.map(lambda part: is_done(out, part.target), parts))
+    return [part for part, is_there in zip(parts, done, strict=True) if not is_there], len(parts)
+
+
+def _row_groups(system: Any, path: str, job: Job) -> list[int]:
+    """The number of rows of each row group, once the columns are known to be right."""
+    pa, parquet = needed("pyarrow", "ray"), needed("pyarrow.parquet", "ray")
+    try:
+        with system.open_input_file(path) as stream:
+            file = parquet.ParquetFile(stream)
+            schema, metadata = file.schema_arrow, file.metadata
+            rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+    except (pa.ArrowException, OSError) as error:
+        raise DataError("not a Parquet file that can be read", got=str(error), where=path) from None
+    check_text_column(schema, job.column, path)
+    return rows
+
+
+def _cuts(rows: Sequence[int], least: int) -> Iterator[tuple[int, int]]:
+    """Runs ``first:end`` of row groups with at least this many rows; the last may have fewer."""
+    first, held = 0, 0
+    for i, number in enumerate(rows):
+        held += number
+        if held >= least:
+            yield first, i + 1
+            first, held = i + 1, 0
+    if held:
+        yield first, len(rows)
+
+
+def _claimed(job: Job, groups: dict[str, list[int]], out: Any, folder: str) -> list[str]:
+    """Every input file of the folder so far, in the order of their numbers; files may join, but not change."""
+    path = f"{folder}/{JOB_FILE}"
+    told: dict[str, Any] = {**as_stored(job), "files": {}}
+    if out.get_file_info(path).is_file:
+        told = _told(out, path)
+        check_same_job(told, as_stored(job), folder)
+        changed = [name for name in groups if told["files"].get(name, groups[name]) != groups[name]]
+        if changed:
+            raise DataError("the file has changed since the folder was begun", where=changed[0])
+    elif any(True for _ in _parquet_names(out, folder)):
+        raise ConfigurationError("folder", expected="an empty one, or one that a job like this began", got=folder)
+    if not set(groups) <= set(told["files"]):
+        told["files"] = {**told["files"], **groups}
+        write_beside(out, path, lambda stream: stream.write(json.dumps(told).encode()))
+    return list(told["files"])
+
+
+def _told(out: Any, path: str) -> dict[str, Any]:
+    """The description of the job of a folder, checked."""
+    with out.open_input_stream(path) as stream:
+        content = bytes(stream.read(limit(MOST_JSON_BYTES)))
+    try:
+        told = parsed_json(content)
+        files = told["files"]
+        if all(isinstance(rows, list) and all(type(n) is int and n >= 0 for n in rows) for rows in files.values()):
+            return dict(told)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        pass
+    raise DataError("not the description of a job", expected="what postil tag wrote", where=path)
+
+
+def _parquet_names(out: Any, folder: str) -> Iterator[str]:
+    fs = needed("pyarrow.fs", "ray")
+    found = (posixpath.basename(info.path) for info in out.get_file_info(fs.FileSelector(folder)))
+    return (name for name in found if name.endswith(".parquet"))
+
+
+def write_part(part: Part, system: Any, out: Any, tagged: Callable[[Any], Any]) -> int:
+    """Read the row groups of a part, write them as ``tagged`` returns each table, and return the number of rows."""
+    pa, parquet = needed("pyarrow", "ray"), needed("pyarrow.parquet", "ray")
+    rows = 0
+
+    def fill(stream: Any) -> None:
+        nonlocal rows
+        with system.open_input_file(part.source) as source:
+            writer = None
+            groups = list(range(part.first, part.end))
+            batches = parquet.ParquetFile(source).iter_batches(_BATCH_ROWS, row_groups=groups)
+            for table in gathered((tagged(pa.Table.from_batches([batch])) for batch in batches), "ray"):
+                writer = writer or parquet.ParquetWriter(stream, table.schema)
+                writer.write_table(table)
+                rows += table.num_rows
+            if writer is not None:
+                writer.close()
+
+    write_beside(out, part.target, fill, receipted=True)
+    return rows
+
+
+# ------------------------------------------------------------------------------------------------ jobs
+
 _PART_ROWS = 1 << 16
 _MOST_BLOCKS = 4096  # Ray keeps a record of each
 
@@ -35,7 +232,7 @@ _MOST_BLOCKS = 4096  # Ray keeps a record of each
 @final
 @dataclass(frozen=True)
 class TaggedFiles:
-    """What a call of `tag_files` did."""
+    """The result of a call of `tag_files`."""
 
     rows: int
     """Rows tagged by this call."""
@@ -58,22 +255,33 @@ def tag_dataset(
     batch_size: int = _BATCH_ROWS,
     ship: bool = False,
 ) -> Any:
-    """The Ray dataset with a column of entities: ``list<struct<start, end, label, probability>>``.
+    """Return the Ray dataset with a column of entities: ``list<struct<start, end, label, probability>>``.
 
     They are those of `postil.arrow.tag`. A null text has null for its entities, an empty one an empty list.
 
-    Args:
-        ds: a ``ray.data.Dataset``.
-        model: path of a model file that every machine can read, or a fitted estimator.
-        column: the column of texts.
-        tasks: models of several tasks: those to answer, each in a column of its name; by default all.
-        parts: the answers to add, each as a column: entities, tokens, labels, sentences; see `postil.arrow.tag`.
-        offsets: what offsets count: characters, utf16 or bytes.
-        threshold: drop entities whose probability is lower, for all classes or by class.
-        workers: the number of worker processes, or the least and the most; by default 1 to all cores but one, which
-            reads and writes.
-        batch_size: rows that are tagged at once.
-        ship: send the content of the model file through Ray's object store, for machines that cannot read the path.
+    Parameters
+    ----------
+    ds
+        A ``ray.data.Dataset``.
+    model
+        Path of a model file that every machine can read, or a fitted estimator.
+    column
+        The column of texts.
+    tasks
+        Multi-task models: those to answer, each in a column of its name; by default all.
+    parts
+        The answers to add, each as a column: entities, tokens, labels, sentences; see `postil.arrow.tag`.
+    offsets
+        The unit of offsets: characters, utf16 or bytes.
+    threshold
+        Drop entities whose probability is lower, for all classes or by class.
+    workers
+        The number of worker processes, or the least and the most; by default 1 to all cores but one, which
+        reads and writes.
+    batch_size
+        Rows that are tagged at once.
+    ship
+        Send the content of the model file through Ray's object store, for machines that cannot read the path.
     """
     ray = _started_ray()
     travelling, job = _job(ray, model, ship, column, tasks, parts, offsets, threshold)
@@ -108,29 +316,42 @@ def tag_files(
     If a call is interrupted, the same call again writes only the parts that are missing. Files may be added then;
     another model or other options are an error. Sorted by name, the parts are in the order of the input.
 
-    Args:
-        paths: files, folders or patterns such as ``data/*.parquet``; addresses as Arrow reads them (``s3://…``).
-        model: path of a model file that every machine can read, or a fitted estimator.
-        folder: where the parts go: a path that every machine can write, or an address.
-        column: the column of texts.
-        tasks: models of several tasks: those to answer, each in a column of its name; by default all.
-        parts: the answers to add, each as a column: entities, tokens, labels, sentences; see `postil.arrow.tag`.
-        offsets: what offsets count: characters, utf16 or bytes.
-        threshold: drop entities whose probability is lower, for all classes or by class.
-        workers: the number of worker processes, or the least and the most; by default 1 to all cores.
-        part_rows: a part takes further row groups of its file until it has this many rows.
-        ship: send the content of the model file through Ray's object store, for machines that cannot read the path.
-        progress: called after each part with the number of parts that exist and of all parts.
+    Parameters
+    ----------
+    paths
+        Files, folders or patterns such as ``data/*.parquet``; addresses as Arrow reads them (``s3://…``).
+    model
+        Path of a model file that every machine can read, or a fitted estimator.
+    folder
+        Where the parts go: a path that every machine can write, or an address.
+    column
+        The column of texts.
+    tasks
+        Multi-task models: those to answer, each in a column of its name; by default all.
+    parts
+        The answers to add, each as a column: entities, tokens, labels, sentences; see `postil.arrow.tag`.
+    offsets
+        The unit of offsets: characters, utf16 or bytes.
+    threshold
+        Drop entities whose probability is lower, for all classes or by class.
+    workers
+        The number of worker processes, or the least and the most; by default 1 to all cores.
+    part_rows
+        A part takes further row groups of its file until it has this many rows.
+    ship
+        Send the content of the model file through Ray's object store, for machines that cannot read the path.
+    progress
+        Called after each part with the number of parts that exist and of all parts.
     """
     if part_rows < 1:
         raise ConfigurationError("part_rows", expected="at least 1", got=part_rows)
     ray = _started_ray()
     listed = [paths] if isinstance(paths, str | os.PathLike) else paths
-    system, files = parquet_parts.input_files([os.fspath(path) for path in listed])
-    out, inside = parquet_parts.located(os.fspath(folder))
+    system, files = input_files([os.fspath(path) for path in listed])
+    out, inside = located(os.fspath(folder))
     inside = inside.rstrip("/")
     travelling, job = _job(ray, model, ship, column, tasks, parts, offsets, threshold, part_rows)
-    missing, number = parquet_parts.missing_parts(job, system, files, out, inside)
+    missing, number = missing_parts(job, system, files, out, inside)
     rows = _tag_parts(ray, missing, (travelling, job, system, out), workers, number, progress)
     remove_unfinished(out, inside)
     return TaggedFiles(rows, len(missing), number - len(missing))
@@ -209,7 +430,7 @@ class _TagParts:
     def _answer(self, part: Part) -> dict[str, Any]:
         pa = needed("pyarrow", "ray")
         try:
-            return {"rows": parquet_parts.write_part(part, self._system, self._out, self._tagged), "error": ""}
+            return {"rows": write_part(part, self._system, self._out, self._tagged), "error": ""}
         except PostilError as error:
             return {"rows": 0, "error": f"{part.source}: {error}"}
         except (pa.ArrowException, OSError) as error:
@@ -227,7 +448,7 @@ class _TravellingModel:
     sha256: str
     path: str | None
     content: Any = None
-    """Reference to the bytes in Ray's object store, where there is no path."""
+    """Reference to the bytes in Ray's object store, if there is no path."""
 
     def opened(self) -> Any:
         """The model, memory-mapped: workers on one machine share its pages."""
@@ -261,7 +482,7 @@ def _job(
     threshold: Threshold,
     part_rows: int = _PART_ROWS,
 ) -> tuple[_TravellingModel, Job]:
-    """The model and the questions. The model is opened here, too, so that mistakes are told before any work."""
+    """The model and the questions. The model is also opened here, so that mistakes are reported before any work."""
     is_path = isinstance(model, str | os.PathLike)
     if is_path and not Path(model).is_file():
         raise ConfigurationError("no such model file", got=repr(os.fspath(model)))

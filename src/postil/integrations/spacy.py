@@ -3,7 +3,7 @@
     nlp = spacy.blank("en")
     nlp.add_pipe("postil", config={"model": "ner.postil"})
 
-spaCy finds the factory ``postil`` by itself, through the entry point of the installed package; ``import
+spaCy finds the factory ``postil`` automatically, through the entry point of the installed package; ``import
 postil.integrations.spacy`` registers it too. White-space tokens, which other tokenisers do not have, are left out
 before the model sees a sentence, and answers are mapped back.
 """
@@ -17,12 +17,12 @@ from typing import Any, NamedTuple, final
 from postil.errors import ConfigurationError
 from postil.integrations.extras import needed
 from postil.models import load
-from postil.models.answers.decoding import check_probability
+from postil.models.decoding.distribution import check_probability
 from postil.models.detector import Detector
 from postil.models.multi_task_tagger import MultiTaskTagger
 from postil.models.storage import from_bytes, to_bytes
 from postil.models.tagger import Tagger
-from postil.text import Entity, Sentence, Tokens, split_sentences
+from postil.text import Entity, Segmenter, Sentence, Tokens
 
 __all__ = ["PostilComponent"]
 
@@ -53,7 +53,7 @@ class PostilComponent:
     ``doc.sents`` where an earlier component has set them, otherwise Postil's own. Earlier entities that overlap ours
     are replaced with ``overwrite``, else they win.
 
-    Of a model of several tasks, the first with spans sets the entities, and each further one ``doc.spans[task]``.
+    Of a multi-task model, the first with spans sets the entities, and each further one ``doc.spans[task]``.
     Universal tags are ``token.pos_``, other labels of words ``token.tag_``. ``tasks`` names the tasks that are written
     to the doc, in this order; None: all of them. ``model="english"`` is the English model.
     """
@@ -112,7 +112,7 @@ class PostilComponent:
         yield from self._annotated(batch)
 
     def _annotated(self, docs: list[Any]) -> list[Any]:
-        parts = [part for doc in docs for part in _parts(doc)]
+        parts = [part for doc in docs for part in _parts(doc, self.tagger.model.segmenter)]
         heads = self._heads()
         of_words = [task for task, tagger in heads.items() if _labels_words(tagger)]
         of_spans = [task for task in heads if task not in of_words]
@@ -192,7 +192,7 @@ class PostilComponent:
 
 
 def _labels_words(tagger: Any) -> bool:
-    return isinstance(tagger, Tagger) and not tagger.labelling.has_spans
+    return isinstance(tagger, Tagger) and not tagger.model.codec.has_spans
 
 
 # ------------------------------------------------------------------------------------------------ sentences and spans
@@ -203,15 +203,15 @@ def is_space(token: Any) -> bool:
     return not token.text.strip()
 
 
-def _parts(doc: Any) -> Iterator[_Part]:
+def _parts(doc: Any, segmenter: Segmenter) -> Iterator[_Part]:
     """The sentences of a doc without its white-space tokens."""
     places = [token.i for token in doc if not is_space(token)]
     words = [doc[i].text for i in places]
-    for first, end in _ranges(doc, places, words):
+    for first, end in _ranges(doc, places, words, segmenter):
         yield _Part(doc, places[first:end], Sentence(words[first:end]))
 
 
-def _ranges(doc: Any, places: list[int], words: list[str]) -> list[tuple[int, int]]:
+def _ranges(doc: Any, places: list[int], words: list[str], segmenter: Segmenter) -> list[tuple[int, int]]:
     """Sentences as ranges of the words."""
     if not places:
         return []
@@ -220,7 +220,7 @@ def _ranges(doc: Any, places: list[int], words: list[str]) -> list[tuple[int, in
         return list(zip(firsts, [*firsts[1:], len(places)], strict=True))
     starts = [doc[i].idx for i in places]
     ends = [start + len(word) for start, word in zip(starts, words, strict=True)]
-    return split_sentences(Tokens(doc.text, words, starts, ends))
+    return segmenter.split(Tokens(doc.text, words, starts, ends))
 
 
 def _starts(doc: Any, before: int, i: int) -> bool:

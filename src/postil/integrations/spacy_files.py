@@ -14,7 +14,7 @@ from postil.files import replaced
 from postil.integrations.extras import needed
 from postil.integrations.spacy import is_space
 from postil.text import Sentence, spans_from_labels
-from postil.text.annotations.records import Record
+from postil.text.annotations.annotated import Record
 from postil.text.document import OUTSIDE
 from postil.text.report import Report
 
@@ -63,7 +63,7 @@ class DocReading:
                 )
 
     def _count(self, doc: Any) -> None:
-        """What of a doc is not passed on."""
+        """Count the content of a doc that is not passed on."""
         report = self.report
         report.notes["docs"] += 1
         report.dropped.update({f"docs with {what}": 1 for name, what in _LOST.items() if doc.has_annotation(name)})

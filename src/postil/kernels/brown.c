@@ -1,4 +1,4 @@
-/* Brown clusters: plain_brown.py says what is computed, by the definition. Here the losses of all pairs of clusters are
+/* Brown clusters: plain_pretraining.py says what is computed, by the definition. Here the losses of all pairs of clusters are
    kept and only what changes is computed again.
 
    With h(n) = n log n, the mutual information of neighbouring clusters is, up to constants and a factor,
@@ -196,6 +196,8 @@ static void step(clusters *c, int64_t *cluster, int64_t *member, int64_t *last, 
     last[a] = last[b];
 }
 
+/* Steps `from` to `to` of V + N - 1. Kept between calls: `state` (2 V + 5 (N + 1),), `losses` (N + 1, N + 1) and `tables` (2, N + 1,
+   N + 1). merged (V - 1, 2) */
 int brown_merges(int64_t V, int64_t N, const int64_t *starts, const int32_t *following, const int64_t *counts,
                  const int64_t *back_starts, const int32_t *preceding, const int64_t *back_counts, int64_t from,
                  int64_t to, int64_t *state, double *losses, int64_t *tables, int64_t *merged) {

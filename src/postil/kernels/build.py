@@ -1,7 +1,7 @@
 """How the C of this folder becomes libraries: called by setup.py and packaging/, never imported by the package.
 
 The libraries are optional: a missing compiler or a failing build leaves an installation that uses NumPy. They use
-nothing of Python: what describes them to cffi is written beside them, as a module without compiled parts.
+nothing of Python: what describes them to cffi is written next to them, as a module without compiled parts.
 """
 
 import os
@@ -23,7 +23,7 @@ DECLARATIONS = "_declarations"
 # Bits: the compiler may not fuse a product and a sum, nor reorder sums, or results would differ between machines.
 # sqrt sets no errno, which changes no result and lets its loops become vector instructions.
 FLAGS = "-std=c99 -O3 -g0 -ffp-contract=off -fno-math-errno -fvisibility=hidden -Wno-psabi".split()
-# What the compiler may use; a processor without it gets the library before.
+# Instructions that the compiler may use; a processor without it gets the library before.
 LEVELS = {"baseline": [], "v3": ["-march=x86-64-v3"], "v4": ["-march=x86-64-v4"]}
 NEEDED = {"v3": "avx2", "v4": "avx512vl"}  # in the processor's description
 SUFFIXES = {"win32": ".dll", "darwin": ".dylib"}  # by sys.platform
@@ -33,9 +33,20 @@ SANITISE = bool(os.environ.get("POSTIL_SANITISE"))
 
 
 def declarations() -> str:
-    """The prototypes of kernels.h without the lines of the preprocessor."""
+    """The types and prototypes of kernels.h, without the lines of the preprocessor, and the prototypes of the table."""
     lines = (HERE / "kernels.h").read_text(encoding="utf-8").splitlines()
-    return "\n".join(line for line in lines if not line.startswith("#"))
+    return "\n".join([*(line for line in lines if not line.startswith("#")), _table()["prototypes"]()])
+
+
+def _table() -> dict[str, Any]:
+    return runpy.run_path(os.fspath(HERE / "table.py"))
+
+
+def write_prototypes() -> None:
+    """Write what kernels.h includes."""
+    path, text = HERE / "prototypes.h", f"/* Written by the build from table.py. */\n\n{_table()['prototypes']()}"
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
 
 
 def interface() -> int:
@@ -52,11 +63,13 @@ def write_declarations(folder: Path) -> Path:
     ffi.emit_python_code(os.fspath(path))
     with path.open("a", encoding="utf-8") as module:
         module.write(f"INTERFACE = {interface()}\n")
-        module.write(runpy.run_path(os.fspath(HERE / "table.py"))["source"]())
+        module.write(_table()["source"]())
     return path
 
 
 def sources() -> list[str]:
+    """The files to compile."""
+    write_prototypes()
     return [path.as_posix() for path in sorted(HERE.glob("*.c"))]
 
 

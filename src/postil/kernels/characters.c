@@ -1,4 +1,4 @@
-/* Characters: lower case as Python's str.lower has it, and offsets that count characters. */
+/* Characters: which sigmas are final ones, and offsets that count characters. */
 
 #include "characters.h"
 
@@ -26,24 +26,6 @@ int is_final_sigma(const character_tables *known, const uint8_t *word, int64_t a
         flags = 0;
     }
     return !(flags & IS_CASED);
-}
-
-/* found: the bytes written to `out`. */
-int lower_case(const character_tables *known, const uint8_t *word, int64_t size, uint8_t *out, int64_t room,
-               int64_t *found) {
-    int64_t written = 0, at = 0;
-    uint32_t code;
-    while (at < size) {
-        const int bytes = decode(word + at, word + size, &code);
-        if (bytes == 0) return NOT_UTF8;
-        if (room - written < 8) return NO_ROOM;
-        const int final = code == CAPITAL_SIGMA && is_final_sigma(known, word, at, size);
-        written += encode(final ? FINAL_SIGMA : lower_of(known, code), out + written);
-        if (code == DOTTED_I) written += encode(DOT_ABOVE, out + written);
-        at += bytes;
-    }
-    *found = written;
-    return DONE;
 }
 
 /* Offsets in bytes, none smaller than the one before, as offsets in characters. */

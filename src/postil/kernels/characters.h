@@ -73,7 +73,7 @@ INLINED const int32_t *record_of(const character_tables *known, uint32_t code) {
 
 INLINED int32_t flags_of(const character_tables *known, uint32_t code) { return record_of(known, code)[0]; }
 
-/* Lower case, of a special character the first one of it: see lower_case. */
+/* Lower case, of a special character the first one of it. */
 INLINED uint32_t lower_of(const character_tables *known, uint32_t code) {
     return (uint32_t)((int32_t)code + record_of(known, code)[1]);
 }

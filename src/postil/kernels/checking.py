@@ -34,12 +34,16 @@ def contiguous(array: Any, dtype: Any, shape: tuple[int, ...], where: str, *, ch
     An array that C changes cannot be a copy: it must be ready, and writable.
     """
     ready = np.asarray(array, dtype, order="C")
-    if ready.shape != shape:
-        raise ShapeError("wrong shape", expected=shape, got=np.shape(array), where=where)
+    check_shape(ready, shape, where)
     if changed and (ready is not array or not ready.flags.writeable):
         expected = f"a writable C-contiguous array {shape} of {np.dtype(dtype)}"
         raise ShapeError("an array that is changed", expected=expected, got=describe(np.asarray(array)), where=where)
     return ready
+
+
+def check_shape(array: Any, shape: tuple[int, ...], where: str) -> None:
+    if np.shape(array) != shape:
+        raise ShapeError("wrong shape", expected=shape, got=np.shape(array), where=where)
 
 
 def floats(array: Any, dimensions: int, where: str) -> Array:

@@ -3,22 +3,23 @@
 import importlib
 import os
 import warnings
-from types import ModuleType
+from typing import NamedTuple
 
 from postil.errors import ConfigurationError, SlowKernelsWarning
-from postil.kernels import plain
+from postil.threads import blas
 
 CHOICES = ("auto", "plain", "compiled")
 
 
-def _chosen_module() -> ModuleType:
+def _chosen() -> tuple[str, str]:
+    """The instruction set of the compiled kernels, "" for those of NumPy; and why it is the latter."""
     choice = os.environ.get("POSTIL_KERNELS", "auto") or "auto"
     if choice not in CHOICES:
         raise ConfigurationError("POSTIL_KERNELS", expected=" or ".join(CHOICES), got=repr(choice))
     if choice == "plain":
-        return plain
+        return "", "POSTIL_KERNELS=plain"
     try:
-        return importlib.import_module("postil.kernels.compiled")
+        return importlib.import_module("postil.kernels.library").instruction_set(), ""
     except ImportError as error:  # not built, or its run-time part (cffi) is missing
         if choice == "auto":
             warnings.warn(
@@ -27,21 +28,40 @@ def _chosen_module() -> ModuleType:
                 SlowKernelsWarning,
                 stacklevel=2,
             )
-            return plain
+            return "", str(error)
         what, expected = "the compiled kernels cannot be used", "an installation with a C compiler"
         raise ConfigurationError(what, expected=expected, got=str(error), where="POSTIL_KERNELS") from None
 
 
-def _description() -> str:
-    if _MODULE is plain:
-        return "plain (NumPy)"
-    return f"compiled ({_MODULE.instruction_set()})"
+_INSTRUCTIONS, _REASON = _chosen()
+PREFIX = "compiled" if _INSTRUCTIONS else "plain"
+"""Of the modules that kernels are taken from: ``plain_x``, or its twin ``compiled_x``."""
+IN_USE = f"compiled ({_INSTRUCTIONS})" if _INSTRUCTIONS else "plain (NumPy)"
 
 
-def twin(module: str) -> str:
-    """The module that a kernel is taken from: ``plain_x``, or its twin ``compiled_x`` if those are in use."""
-    return module if _MODULE is plain else module.replace("plain", "compiled")
+class KernelsInUse(NamedTuple):
+    """The parts that decide how fast this installation is."""
+
+    kernels: str
+    """``compiled`` with the instruction set, or ``plain (NumPy)``."""
+    reason: str
+    """Why the kernels are not the compiled ones; empty if they are."""
+    blas: str
+    """The library that multiplies matrices for NumPy, with its version if known."""
+    blas_source: str
+    """How the library was found, or why it was not."""
+    fused: bool
+    """Whether C can call the product of that library, which the fused training step needs."""
+
+    def __str__(self) -> str:
+        """Such as: compiled (AVX2), OpenBLAS 0.3.31 (found beside NumPy), fused training step"""
+        kernels = f"{self.kernels}: {self.reason}" if self.reason else self.kernels
+        fused = "fused training step" if self.fused else "no fused training step"
+        return f"{kernels}, {self.blas} ({self.blas_source}), {fused}"
 
 
-_MODULE = _chosen_module()
-IN_USE = _description()
+def in_use() -> KernelsInUse:
+    """The kernels and the BLAS that this process uses, and the reason where a faster one is missing."""
+    library = blas()
+    can_fuse = bool(_INSTRUCTIONS) and library.product is not None
+    return KernelsInUse(IN_USE, _REASON, library.name, library.source, can_fuse)

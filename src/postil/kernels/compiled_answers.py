@@ -8,20 +8,22 @@ import numpy as np
 from postil.arrays import Array
 from postil.kernels import plain_answers
 from postil.kernels.checking import contiguous, label_scores
-from postil.kernels.compiled import (
+from postil.kernels.compiled_chain import on_chain
+from postil.kernels.library import (
     BYTES,
     DOUBLES,
     INT64,
     INTEGERS,
     MOST_LABELS,
+    ffi,
     finish,
-    on_chain,
+    lib,
     pointer,
     ready_offsets,
 )
-from postil.kernels.library import ffi, lib
 from postil.kernels.plain_answers import Answers, Question
 
+_COUNT = ffi.typeof("int64_t[1]")
 _known: WeakKeyDictionary[Question, Any] = WeakKeyDictionary()
 """Of each question the number of labels, the arguments, and the arrays that they point to."""
 
@@ -37,16 +39,16 @@ def chain_answers(
         return plain_answers.chain_answers(unary, offsets, transitions, start, end, q)
     path, whole, exact = np.empty(N, INT64), np.empty(B), np.empty(B, np.bool_)
     of_labels = np.empty(N) if q.alike is not None else None
-    spans, probabilities, found = np.empty((N, 4), INT64), np.empty(N), np.zeros(1, INT64)
+    spans, probabilities, found = np.empty((N, 4), INT64), np.empty(N), ffi.new(_COUNT)
     code = lib.chain_answers(
         *on_chain(unary, offsets, transitions, start, end),
         *_asked(q, L),
         *(pointer(path, INTEGERS), pointer(whole, DOUBLES)),
         ffi.NULL if of_labels is None else pointer(of_labels, DOUBLES),
-        *(pointer(spans, INTEGERS), pointer(probabilities, DOUBLES), pointer(found, INTEGERS), pointer(exact, BYTES)),
+        *(pointer(spans, INTEGERS), pointer(probabilities, DOUBLES), found, pointer(exact, BYTES)),
     )
     finish(code, "answers", offsets, N)
-    M = int(found[0])
+    M = found[0]
     return Answers(path, whole, of_labels, spans[:M].copy(), probabilities[:M].copy(), exact)
 
 

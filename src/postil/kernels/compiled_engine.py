@@ -19,7 +19,7 @@ _FLOATS = ffi.typeof("float[]")
 
 @final
 class CompiledEngine:
-    """A network that no longer changes. Any number of threads may use it; each call has a workspace of its own."""
+    """A network that no longer changes. Any number of threads may use it; each call has its own workspace."""
 
     def __init__(self, sections: Mapping[str, Array], widths: Sequence[int], product: tuple[int, bool] | None) -> None:
         """``widths``: the number of labels of each head; ``product``: see ``threads.blas_product``."""
@@ -55,7 +55,7 @@ class CompiledEngine:
         """The scores (N, L) of some heads, for words in cells (N, 2) of a text in UTF-8 and sentences (B + 1,).
 
         ``extra``: rows that are added to the first layer, as wide as those of words, and which of them, (N,).
-        None where the words are no UTF-8 or the scores no numbers: the flow graph says what is wrong.
+        None if the words are not UTF-8 or the scores not finite: the flow graph says what is wrong.
         """
         N, B = len(cells), len(offsets) - 1
         scores = [np.empty((N, self._widths[head]), np.float32) for head in heads]

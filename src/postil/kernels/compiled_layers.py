@@ -1,4 +1,4 @@
-"""The kernels of layers.c under the names and arguments of ``plain_layers.py``; float32 and float64."""
+"""The kernels of layers.c and windows.c under the names and arguments of ``plain_layers.py``."""
 
 from typing import Any, cast
 
@@ -6,9 +6,8 @@ import numpy as np
 
 from postil.arrays import FLOATS, Array
 from postil.kernels import plain_layers
-from postil.kernels.checking import ACTIVATIONS, check_activation, contiguous
-from postil.kernels.compiled import BYTES, DOUBLES, INT64, INTEGERS, call, finish, is_ready, pointer, reals
-from postil.kernels.library import ffi, lib
+from postil.kernels.checking import contiguous
+from postil.kernels.library import BYTES, DOUBLES, INT64, INTEGERS, call, ffi, finish, is_ready, lib, pointer, reals
 from postil.kernels.plain_layers import AdamMemory, AdamSettings, Noise, Part, Totals
 
 DOUBLE = np.dtype(np.float64)
@@ -16,6 +15,7 @@ DOUBLE = np.dtype(np.float64)
 
 windows, windows_back = call.windows, call.windows_back
 normalise_rows, normalise_rows_back = call.normalise_rows, call.normalise_rows_back
+sums_of_occurrences = call.sums_of_occurrences
 
 
 def first_maxima(X: Array, offsets: Array) -> tuple[Array, Array]:
@@ -26,10 +26,25 @@ def first_maxima(X: Array, offsets: Array) -> tuple[Array, Array]:
 
 def activate(Z: Array, bias: Array | None, activation: str, noise: Noise, out: Array) -> Array:
     """See ``plain_layers.activate``."""
-    check_activation(activation)
     if not _in_place(Z.dtype, Z.shape, out):
         return plain_layers.activate(Z, bias, activation, noise, out)
-    return cast(Array, call.activate(Z, bias, ACTIVATIONS.index(activation), *noise, out))
+    return cast(Array, call.activate(Z, bias, activation, *noise, out))
+
+
+def sum_windows(rows: Array, ids: Array, offsets: Array, size: int, activation: str, out: Array, *, add: bool) -> Array:
+    """See ``plain_layers.sum_windows``, which does it for float64."""
+    if out.dtype == np.float64:
+        return plain_layers.sum_windows(rows, ids, offsets, size, activation, out, add=add)
+    call.sum_windows(rows, size, ids, offsets, activation, add, out)
+    return out
+
+
+def spread_windows(dY: Array, ids: Array, offsets: Array, size: int, out: Array) -> Array:
+    """See ``plain_layers.spread_windows``, which does it for float64."""
+    if out.dtype == np.float64:
+        return plain_layers.spread_windows(dY, ids, offsets, size, out)
+    call.spread_windows(dY, size, ids, offsets, out)
+    return out
 
 
 def sum_of_squares(array: Array) -> float:
@@ -37,12 +52,6 @@ def sum_of_squares(array: Array) -> float:
     if array.dtype not in FLOATS or not array.flags.c_contiguous:
         return plain_layers.sum_of_squares(array)
     return float(lib.sum_of_squares(pointer(array, BYTES), array.itemsize == 4, array.size))
-
-
-def sums_of_occurrences(ids: Array, values: Array) -> tuple[Array, Array]:
-    """See ``plain_layers.sums_of_occurrences``."""
-    rows, sums, (found,) = call.sums_of_occurrences(ids, values)
-    return rows[:found], sums[:found]
 
 
 def _in_place(dtype: Any, shape: tuple[int, ...], *arrays: Array) -> bool:
@@ -64,15 +73,15 @@ def _gradient(value: Array, part: Any, g: Array) -> list[Any]:
 
 
 def adam_step(memory: AdamMemory, part: Part, g: Array, settings: AdamSettings, totals: Totals | None = None) -> None:
-    """See ``plain_layers.adam_step``. What it finds out about the arrays it keeps: they stay the same."""
+    """See ``plain_layers.adam_step``. It keeps the pointers of the arrays, which stay the same."""
     value = memory.value
     memory.prepared = memory.prepared or _prepared(memory)
     if memory.prepared is None or not value.flags.writeable:
         plain_layers.adam_step(memory, part, g, settings, totals)
         return
-    gradient = _gradient(value, part, g)
-    code = lib.adam_step(*memory.prepared, *gradient, *settings, *_totals(value, totals))
-    finish(code, "rows of a gradient")
+    # Not through ``call``: passing 18 arguments on takes as long as the step of a small table.
+    code = lib.adam_step(*memory.prepared, *_gradient(value, part, g), *settings, *_totals(value, totals))
+    finish(code, "adam_step")
 
 
 def _prepared(memory: AdamMemory) -> tuple[Any, ...] | None:
@@ -96,28 +105,24 @@ def _totals(value: Array, totals: Totals | None) -> tuple[Any, Any, int]:
     return *totals.prepared, totals.steps
 
 
-def _can_settle(total: Array, settled: Array, value: Array) -> bool:
-    has_counts = is_ready(settled, INT64) and settled.shape == value.shape[:1] and settled.flags.writeable
-    return has_counts and _in_place(DOUBLE, value.shape, total)
-
-
 def adagrad_step(value: Array, square: Array, part: Part, g: Array, rate: float, epsilon: float) -> None:
     """See ``plain_layers.adagrad_step``."""
     if not _in_place(value.dtype, value.shape, value, square):
         plain_layers.adagrad_step(value, square, part, g, rate, epsilon)
         return
-    gradient = _gradient(value, part, g)
     start = pointer(value, BYTES), value.itemsize == 4, pointer(square, BYTES)
-    finish(lib.adagrad_step(*start, *gradient, rate, epsilon), "rows of a gradient")
+    call.adagrad_step(*start, *_gradient(value, part, g), rate, epsilon)
 
 
 def settle_rows(total: Array, settled: Array, value: Array, part: Part, steps: int) -> None:
     """See ``plain_layers.settle_rows``."""
-    if not _can_settle(total, settled, value) or not is_ready(value, value.dtype) or value.dtype not in FLOATS:
+    has_counts = is_ready(settled, INT64) and settled.shape == value.shape[:1] and settled.flags.writeable
+    has_values = value.dtype in FLOATS and is_ready(value, value.dtype)
+    if not (has_counts and has_values and _in_place(DOUBLE, value.shape, total)):
         plain_layers.settle_rows(total, settled, value, part, steps)
         return
     V = len(value) if value.ndim else 1
     rows = None if part is ... else contiguous(part, np.int64, np.shape(part)[:1], where="rows to settle")
     some = (ffi.NULL, V) if rows is None else (pointer(rows, INTEGERS), len(rows))
     memory = pointer(total, DOUBLES), pointer(settled, INTEGERS), pointer(value, BYTES), value.itemsize == 4
-    finish(lib.settle_rows(*memory, *some, V, value.size // V if V else 0, steps), "rows to settle")
+    call.settle_rows(*memory, *some, V, value.size // V if V else 0, steps)

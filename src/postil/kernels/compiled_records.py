@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from postil.arrays import Array
-from postil.kernels.compiled import BYTES, DOUBLES, INTEGERS, finish, pointer
-from postil.kernels.library import ffi, lib
+from postil.kernels.library import BYTES, DOUBLES, INTEGERS, ffi, finish, lib, pointer
 from postil.kernels.plain_records import UNITS, Records, json_string
 
 _ROOM = 1 << 12  # bytes at least that are allocated at once
@@ -34,7 +33,7 @@ def write_records(records: Records) -> bytes:
     fields, field_ends = _joined(r.fields) if r.fields is not None else (b"", np.zeros(len(r.documents) + 1, np.int64))
     arguments += [ffi.from_buffer(BYTES, names), len(names), pointer(name_ends, INTEGERS), len(r.names)]
     arguments += [ffi.from_buffer(BYTES, fields), len(fields), pointer(field_ends, INTEGERS)]
-    arguments.append(UNITS.index(r.units))
+    arguments += [UNITS.index(r.units), r.lists_tokens]
     room = _first_room(r) + len(fields)
     blocks: list[bytes] = []
     while True:
@@ -58,7 +57,7 @@ def _first_room(r: Records) -> int:
     """About what is needed for texts with few escapes."""
     assert r.spans is not None, "checked"
     texts = int((r.documents[:, 1] - r.documents[:, 0]).sum())
-    of_tokens = 120 * len(r.cells) if r.labels is not None else 0
+    of_tokens = 120 * len(r.cells) if r.labels is not None or r.lists_tokens else 0
     return 5 * texts // 4 + 100 * len(r.documents) + 160 * len(r.spans) + 12 * len(r.sentences) + of_tokens + _ROOM
 
 

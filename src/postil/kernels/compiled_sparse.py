@@ -1,23 +1,13 @@
 """The kernels of sparse.c under the names and arguments of ``plain_sparse.py``."""
 
-from typing import cast
-
 import numpy as np
 
 from postil.arrays import Array
 from postil.errors import IndexRangeError
-from postil.kernels.compiled import call
+from postil.kernels.library import call
 from postil.kernels.plain_sparse import Attributes, AttributeTokens, PairWeights
 
-
-def attribute_scores(attributes: Attributes, pairs: PairWeights, weights: Array, L: int) -> Array:
-    """See ``plain_sparse.attribute_scores``."""
-    return cast(Array, call.attribute_scores(*attributes, *pairs, weights, L))
-
-
-def attribute_sums(attributes: Attributes, table: Array, L: int) -> Array:
-    """See ``plain_sparse.attribute_sums``."""
-    return cast(Array, call.attribute_sums(*attributes, table, L))
+attribute_scores, attribute_sums = call.attribute_scores, call.attribute_sums
 
 
 def attribute_counts(
@@ -26,7 +16,7 @@ def attribute_counts(
     """See ``plain_sparse.attribute_counts``."""
     if not 0 <= first <= end < len(pairs.firsts):
         raise IndexRangeError("an index points outside its table", where="attributes")
-    call.attribute_counts(*occurrences, first, end, *pairs, marginals, L, out)
+    call.attribute_counts(occurrences, first, end, pairs, marginals, L, out)
 
 
 def attribute_tokens(attributes: Attributes, A: int) -> AttributeTokens:
@@ -34,13 +24,13 @@ def attribute_tokens(attributes: Attributes, A: int) -> AttributeTokens:
     M = len(attributes.ids)
     starts, tokens = np.empty(A + 1, np.int64), np.empty(M, np.int32)
     values = None if attributes.values is None else np.empty(M)
-    call.attribute_tokens(*attributes, A, starts, tokens, values)
+    call.attribute_tokens(attributes, A, starts, tokens, values)
     known = int(starts[-1])
     return AttributeTokens(starts, tokens[:known], None if values is None else values[:known])
 
 
 def observed_features(occurrences: AttributeTokens, labels: Array, L: int) -> tuple[PairWeights, Array]:
     """See ``plain_sparse.observed_features``."""
-    firsts, targets, totals, _, _ = call.observed_features(*occurrences, labels, L)
+    firsts, targets, totals, _, _ = call.observed_features(occurrences, labels, L)
     K = int(firsts[-1])
     return PairWeights(firsts, targets[:K].copy()), totals[:K].copy()

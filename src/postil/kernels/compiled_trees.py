@@ -1,15 +1,25 @@
-"""The kernels of trees.c under the names and arguments of ``plain_trees.py``; float32 and float64."""
+"""The kernels of trees.c, phrases.c and quadratic.c under the names and arguments of ``plain_trees.py``.
 
-from typing import Any
+The quadratic forms of a single row go to NumPy: that is one pass over U, which BLAS does faster, as rows stand side by
+side here.
+"""
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from postil.arrays import Array
 from postil.errors import IndexRangeError
-from postil.kernels.checking import contiguous, floats
-from postil.kernels.compiled import BYTES, INTEGERS, call, finish, pointer, reals
-from postil.kernels.library import ffi, lib
-from postil.kernels.plain_trees import Level, TreeCells
+from postil.kernels import plain_trees
+from postil.kernels.checking import check_shape, floats
+from postil.kernels.library import call, lib
+from postil.kernels.plain_trees import CELLS, SUMS
+
+leaf_cells_up, cells_up = call.leaf_cells_up, call.cells_up
+cells_down, leaf_cells_down = call.cells_down, call.leaf_cells_down
+bilinear_forms, chosen_products = call.bilinear_forms, call.chosen_products
+quadratic_weights, sums_of_pairs = call.quadratic_weights, call.sums_of_pairs
+_HOW = {"sums": lib.OF_SUMS, "pairs": lib.OF_PAIRS, "cells": lib.OF_CELLS}
 
 
 def binary_shape(widths: Array, offsets: Array) -> tuple[Array, Array]:
@@ -21,76 +31,34 @@ def binary_shape(widths: Array, offsets: Array) -> tuple[Array, Array]:
     return back, heights
 
 
-class _Batch:
-    """TreeCells with their places in trees, checked, as the arguments that every kernel of cells begins with.
-
-    What Python hands to C is kept here: it must live as long as the pointers to it.
-    """
-
-    def __init__(self, cells: TreeCells, parents: Array, children: Array | None = None) -> None:
-        (n, _, H), P = cells.words.shape, len(cells.phrases)
-        self.kind = floats(cells.c, 2, "memory of cells").dtype
-        self.n, self.P, self.H, self.single = n, P, H, self.kind.itemsize == 4
-        self.sizes = n, P, H
-        self._memory = [
-            reals(array, self.kind, shape, f"cells: {name}", changed=True)
-            for name, array, shape in zip(TreeCells._fields, cells, TreeCells.shapes(n, P, H), strict=True)
-        ]
-        self.cells = ffi.new("void *[]", self._memory)
-        self.parents = pointer(contiguous(parents, np.int64, (n + P,), "parents"), INTEGERS)
-        self.children = (
-            None if children is None else pointer(contiguous(children, np.int64, (P, 2), "children"), INTEGERS)
-        )
-
-    def reals(self, array: Array, shape: tuple[int, ...], where: str, *, changed: bool = False) -> Any:
-        return reals(array, self.kind, shape, where, changed=changed)
+def composed_phrases(
+    how: str,
+    states: Array,
+    forms: Array,
+    children: Array,
+    levels: Sequence[tuple[int, int]],
+    W: Array,
+    bias: Array | None = None,
+) -> Array:
+    """See ``plain_trees.composed_phrases``."""
+    n, P, kind = len(forms), len(children), floats(states, 2, "states of words").dtype
+    H = W.shape[1] if how == SUMS else W.shape[1] // 2
+    maps, width = (5 * H, 2 * H) if how == CELLS else (H, H)
+    check_shape(states, (len(states), width), "states of words")
+    check_shape(W, (maps, H if how == SUMS else 2 * H), "weights")
+    cuts = np.array([0, *(end for _, end in levels)], np.int64)
+    if [first for first, _ in levels] != cuts[:-1].tolist():
+        raise IndexRangeError("an index points outside its table", where="children and levels")
+    X, memory = np.empty((n + P, H), kind), np.empty((n + P if how == CELLS else 0, H), kind)
+    call.composed_phrases(_HOW[how], states, forms, children, cuts, H, W, bias, X, memory)
+    return X
 
 
-def leaf_cells_up(cells: TreeCells, bias: Array, parents: Array) -> None:
-    """See ``plain_trees.leaf_cells_up``."""
-    batch = _Batch(cells, parents)
-    given = batch.reals(bias, (3 * batch.H,), "bias"), batch.parents
-    finish(lib.leaf_cells_up(batch.cells, batch.single, *given, *batch.sizes), "parents")
+def quadratic_forms(C: Array, U: Array, W: Array, b: Array, out: Array) -> None:
+    """See ``plain_trees.quadratic_forms``."""
+    (plain_trees if len(C) == 1 else call).quadratic_forms(C, U, W, b, out)
 
 
-def cells_up(cells: TreeCells, bias: Array, children: Array, parents: Array) -> Level:
-    """See ``plain_trees.cells_up``."""
-    batch = _Batch(cells, parents, children)
-    places = batch.children, batch.parents
-    given = batch.cells, batch.single, batch.reals(bias, (5 * batch.H,), "bias"), *places, *batch.sizes
-
-    def level(first: int, end: int, batch: _Batch = batch) -> None:
-        finish(lib.cells_up(*given, first, end), "children and parents")
-
-    return level
-
-
-def cells_down(
-    cells: TreeCells, children: Array, parents: Array, dH: Array, sent_h: Array, sent_c: Array, out: Array
-) -> Level:
-    """See ``plain_trees.cells_down``."""
-    batch = _Batch(cells, parents, children)
-    n, P, H = batch.sizes
-    arrays = (
-        batch.reals(dH, (n + P, H), "gradient"),
-        batch.reals(sent_h, (2 * P + 1, H), "sent vectors", changed=True),  # between the levels, by the caller
-        batch.reals(sent_c, (2 * P + 1, H), "sent memory", changed=True),
-        batch.reals(out, (P, 5, H), "gradient of gates", changed=True),
-    )
-    given = batch.cells, batch.single, batch.children, batch.parents, *arrays, *batch.sizes
-
-    def level(first: int, end: int, batch: _Batch = batch) -> None:
-        finish(lib.cells_down(*given, first, end), "children and parents")
-
-    return level
-
-
-def leaf_cells_down(cells: TreeCells, parents: Array, dH: Array, sent_h: Array, sent_c: Array) -> Array:
-    """See ``plain_trees.leaf_cells_down``."""
-    batch = _Batch(cells, parents)
-    n, P, H = batch.sizes
-    dZ = np.empty((n, 3, H), batch.kind)
-    sent = [batch.reals(rows, (2 * P + 1, H), "sent vectors and memory") for rows in (sent_h, sent_c)]
-    given = batch.parents, batch.reals(dH, (n + P, H), "gradient"), *sent, pointer(dZ, BYTES)
-    finish(lib.leaf_cells_down(batch.cells, batch.single, *given, *batch.sizes), "parents")
-    return dZ
+def quadratic_forms_back(dZ: Array, C: Array, U: Array, W: Array, out: Array) -> None:
+    """See ``plain_trees.quadratic_forms_back``."""
+    (plain_trees if len(C) == 1 else call).quadratic_forms_back(dZ, C, U, W, out)

@@ -17,7 +17,7 @@
 #include "kernels.h"
 #include "portable.h"
 
-/* The same as in forward_backward.py, where they are explained. */
+/* The same as in plain_chain.py, where they are explained. */
 #define RESCALED_EVERY 4
 #define WIDEST 200.0
 #define SMALLEST 1e-120

@@ -1,7 +1,9 @@
-/* Every compiled kernel, and nothing else: the build reads this file twice, as C and as the list of what Python may call.
+/* Types of the kernels, and those kernels that table.py does not describe. The build reads this file twice: as C, and to
+   tell cffi what Python may call. It makes prototypes.h, included below, from the table.
 
    Rules: plain C99, no Python API, no global state. Arrays are C-contiguous and never overlap. Integers are int64_t.
-   A kernel that can fail gives 0 when all went well, or one of the codes below. The shapes are those of plain.py. */
+   A kernel that can fail gives 0 when all went well, or one of the codes below. `single` says whether the arrays behind
+   void * are float or double. */
 
 #ifndef POSTIL_KERNELS_H
 #define POSTIL_KERNELS_H
@@ -20,22 +22,6 @@ int64_t interface(void);
 const char *instruction_set(void);
 int instruction_level(void);
 
-/* chain.c */
-int viterbi(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t labels,
-            const double *transitions, const double *start, const double *end, int64_t *path, double *scores);
-int ranked_paths(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
-                 int64_t labels, const double *transitions, const double *start, const double *end, int64_t k,
-                 int64_t *paths, double *scores);
-
-/* forward_backward.c */
-int chain_moments(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
-                  int64_t labels, const double *transitions, const double *start, const double *end,
-                  double *log_partition, double *marginals, double *counts, uint8_t *exact);
-int chain_messages(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
-                   int64_t labels, const double *transitions, const double *start, const double *end, double *factors,
-                   double *steps, double *prefix, double *scale, double *following, double *arriving, double *weight,
-                   double *log_partition, uint8_t *exact);
-
 /* answers.c: `classes` (L,) is the class of an entity's labels, negative elsewhere (NULL: labels without spans), `begins`
    (L,) says with which labels an entity begins, `after` (classes, L) which may follow it (NULL: all). What may be NULL
    besides: `bonus` (L,), `lowest` (classes,), `alike` (L, L), and `whole` (sentences,) where nothing but the path is
@@ -46,41 +32,16 @@ int chain_answers(const void *unary, int single, const int64_t *offsets, int64_t
                   const uint8_t *after, const double *lowest, const double *alike, int64_t *path, double *whole,
                   double *label_probabilities, int64_t *spans, double *probabilities, int64_t *found, uint8_t *exact);
 
-/* windows.c */
+/* windows.c: for the engine */
 enum { IDENTITY, RELU, HARDTANH };
-int sum_windows(const float *rows, int64_t count, int64_t size, int64_t H, const int64_t *ids, const int64_t *offsets,
-                int64_t tokens, int64_t sentences, int activation, int add, float *out);
-int spread_windows(const float *dY, int64_t size, int64_t H, const int64_t *ids, const int64_t *offsets, int64_t tokens,
-                   int64_t sentences, int64_t count, float *out);
 int multiply_rows(const float *X, const float *W, const float *bias, int64_t U, int64_t D, int64_t M, float *out);
 int normalise_windows(const float *X, const float *gain, const float *bias, const float *padding,
                       const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t D, int64_t size,
                       float epsilon, float *out);
 int add_bias(const float *Y, const float *bias, int64_t N, int64_t H, int activation, int add, float *out);
 
-/* layers.c: `single` says whether the arrays behind void * are float or double. Without rows (NULL): the whole table. */
-int windows(const void *X, int single, const void *padding, const int64_t *offsets, int64_t tokens, int64_t sentences,
-            int64_t columns, int64_t size, void *Y);
-int first_maxima(const void *X, int single, const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t columns,
-                 void *Y, int64_t *winners);
-int windows_back(const void *dY, int single, const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t columns,
-                 int64_t size, void *dX, void *dpadding);
-int normalise_rows(const void *X, int single, const void *gain, const void *bias, double epsilon, int64_t rows,
-                   int64_t columns, void *Y, void *Z, void *deviation);
-int normalise_rows_back(const void *dY, int single, const void *Z, const void *deviation, const void *gain,
-                        int64_t rows, int64_t columns, void *dX, void *dgain, void *dbias);
-int activate(const void *Z, int single, const void *bias, int activation, uint64_t key, uint32_t dropped, int64_t rows,
-             int64_t columns, void *out, void *slopes);
+/* layers.c */
 double sum_of_squares(const void *x, int single, int64_t n);
-int sums_of_occurrences(const int64_t *ids, int64_t occurrences, const void *values, int single, int64_t columns,
-                        int64_t *rows, void *sums, int64_t *found);
-int adam_step(void *value, int single, void *mean, void *square, int64_t *touches, const int64_t *rows, const void *g,
-              int64_t count, int64_t table, int64_t columns, double rate, double beta1, double beta2, double epsilon,
-              double scale, double *total, int64_t *settled, int64_t steps);
-int adagrad_step(void *value, int single, void *square, const int64_t *rows, const void *g, int64_t count,
-                 int64_t table, int64_t columns, double rate, double epsilon);
-int settle_rows(double *total, int64_t *settled, const void *value, int single, const int64_t *rows, int64_t count,
-                int64_t table, int64_t columns, int64_t steps);
 
 /* training.c: one step of training, for any number of threads. Each of them works on the same step, whose team begins as
    zeros. A step is a row of phases, a phase a number of units of work that depends on the data alone; a worker takes the
@@ -163,13 +124,12 @@ typedef struct {
     double loss;
 } tagger_step;
 
-/* One parameter and what Adam and the averages keep of it; without rows (NULL) all `count` rows change. With `found` only
-   so many of `count` rows do, a number that the same step computes. */
+/* One parameter and what Adam and the averages keep of it; without rows (NULL) all `count` rows change. */
 typedef struct {
     float *value, *mean, *square;
     int64_t *touches, *settled;
     double *total; /* NULL: no averages */
-    const int64_t *rows, *found;
+    const int64_t *rows;
     const float *g;
     int64_t count, table, columns;
     double rate;
@@ -183,18 +143,17 @@ typedef struct {
 } adam_steps_of;
 int64_t adam_units(const adam_update *updates, int64_t count);
 
-/* Gradients of some taggers, then Adam, unless NULL or something failed. */
+/* What threads share out: the gradients of some taggers, or a step of Adam. */
 typedef struct {
     team workers;
     tagger_step **taggers;
     int64_t count;
-    adam_steps_of *adam;
-    int32_t is_joined;
+    adam_steps_of *adam; /* NULL: none */
 } training_step;
 
-/* Threads that help: each calls `help` and stays there until `stopped`. `post_step` has them begin with the gradients, while the
-   caller prepares the next batch; with `join_step` the caller takes part, says what Adam has to do, and gets the code of it
-   all. Whoever waits looks often at first, then less and less often. */
+/* Threads that help: each calls `help` and stays there until `stopped`. With `post_step` they begin, while the caller does
+   something else; with `join_step` the caller takes part, and gets the code of it all. Whoever waits looks often at first,
+   then less and less often. */
 typedef struct {
     int64_t posted, finished;
     int32_t helpers, stopped;
@@ -202,52 +161,11 @@ typedef struct {
 } crew;
 void help(crew *helpers);
 void stop(crew *helpers);
-void post_step(crew *helpers, tagger_step **taggers, int64_t count);
-int join_step(crew *helpers, adam_steps_of *adam);
+void post_step(crew *helpers, tagger_step **taggers, int64_t count, adam_steps_of *adam);
+int join_step(crew *helpers);
 
-/* trees.c: `single` as above */
-int binary_shape(const uint8_t *widths, const int64_t *offsets, int64_t trees, int64_t nodes, int64_t *back,
-                 int32_t *heights);
-int leaf_cells_up(void *const *cells, int single, const void *bias, const int64_t *parents, int64_t n, int64_t P,
-                  int64_t H);
-int cells_up(void *const *cells, int single, const void *bias, const int64_t *children, const int64_t *parents,
-             int64_t n, int64_t P, int64_t H, int64_t first, int64_t end);
-int cells_down(void *const *cells, int single, const int64_t *children, const int64_t *parents, const void *dH,
-               const void *sent_h, void *sent_c, void *dZ, int64_t n, int64_t P, int64_t H, int64_t first, int64_t end);
-int leaf_cells_down(void *const *cells, int single, const int64_t *parents, const void *dH, const void *sent_h,
-                    const void *sent_c, void *dZ, int64_t n, int64_t P, int64_t H);
-
-/* phrases.c: `single` as above */
+/* phrases.c */
 enum { OF_SUMS, OF_PAIRS, OF_CELLS };
-int composed_phrases(int how, int single, const void *states, int64_t U, const int64_t *forms, const int64_t *children,
-                     const int64_t *cuts, int64_t levels, int64_t n, int64_t P, int64_t H, const void *W,
-                     const void *bias, void *X, void *memory);
-
-/* quadratic.c: `single` as above */
-int quadratic_forms(const void *C, int single, const void *U, const void *W, const void *b, int64_t N, int64_t K,
-                    int64_t D, void *Z);
-int quadratic_forms_back(const void *dZ, int single, const void *C, const void *U, const void *W, int64_t N, int64_t K,
-                         int64_t D, void *dC);
-int bilinear_forms(const void *L, int single, const void *R, const void *U, int64_t N, int64_t K, int64_t D, void *Z);
-int chosen_products(const void *X, int single, const void *M, int64_t m, const int64_t *which, int64_t N, int64_t K,
-                    int64_t D, void *Z);
-int quadratic_weights(const void *dZ, int single, const void *C, int64_t N, int64_t K, int64_t D, void *dV);
-int sums_of_pairs(const void *V, int single, int64_t K, int64_t D, void *U);
-
-/* sparse.c: `values` may be NULL: every value is 1 */
-int attribute_scores(const int32_t *ids, const double *values, const int64_t *offsets, int64_t N, int64_t M,
-                     const int64_t *firsts, const int32_t *targets, const double *weights, int64_t A, int64_t K,
-                     int64_t L, double *out);
-int attribute_counts(const int64_t *starts, const int32_t *tokens, const double *values, int64_t M, int64_t first,
-                     int64_t end, const int64_t *firsts, const int32_t *targets, int64_t K, const double *marginals,
-                     int64_t N, int64_t P, int64_t L, double *out);
-int attribute_sums(const int32_t *ids, const double *values, const int64_t *offsets, int64_t N, int64_t M,
-                   const double *table, int64_t A, int64_t P, int64_t L, double *out);
-int attribute_tokens(const int32_t *ids, const double *values, const int64_t *offsets, int64_t N, int64_t M, int64_t A,
-                     int64_t *starts, int32_t *tokens, double *sorted);
-int observed_features(const int64_t *starts, const int32_t *tokens, const double *values, int64_t M,
-                      const int64_t *labels, int64_t N, int64_t A, int64_t L, int64_t *firsts, int32_t *targets,
-                      double *totals, double *row, uint8_t *seen);
 
 /* engine.c: from words to scores. A model is made of sections, arrays with names (see models/engine.py), which must stay
    where they are until it is closed; any number of threads may share it. A workspace belongs to one thread at a time.
@@ -269,18 +187,6 @@ int engine_score(engine_workspace *w, const uint8_t *text, int64_t size, const i
                  const int64_t *offsets, int64_t B, const float *extra_rows, int64_t extra_count,
                  const int64_t *extra_ids, float *const *scores);
 
-/* columns.c */
-int token_cells(const uint8_t *text, int64_t size, int tabs, int64_t width, int64_t token, int64_t label, int64_t lines,
-                int64_t *cells, int64_t *offsets, int64_t *heads, int64_t *found);
-int line_cells(const uint8_t *text, int64_t size, int64_t room, int64_t *cells, int64_t *offsets, int64_t *found);
-int number_words(const uint8_t *text, int64_t size, const int64_t *cells, int64_t N, const uint64_t *key,
-                 uint64_t *slots, int64_t slot_count, uint8_t *pool, int64_t pool_size, int64_t *ends, int64_t most,
-                 int64_t *known, int64_t *numbers);
-int write_rows(const uint8_t *text, int64_t size, const int64_t *cells, int64_t N, const int64_t *offsets,
-               int64_t sentences, const int64_t *labels, const double *figures, const uint8_t *names,
-               int64_t names_size, const int64_t *ends, int64_t label_count, uint8_t *out, int64_t room,
-               int64_t *places);
-
 /* records.c: D texts with N tokens in B sentences. Either spans (M, 3) of first token, end and class, or labels (N,) of
    tokens (else NULL). Probabilities that are not asked for are NULL. `names` are JSON strings of classes or labels,
    `fields` what is written of each record's other fields, with a comma before it, `units` what offsets count: 0
@@ -290,18 +196,15 @@ int write_records(const uint8_t *text, int64_t size, const int64_t *documents, c
                   const double *figures, const int64_t *spans, const double *probabilities, int64_t M,
                   const double *whole, const uint8_t *names, int64_t names_size, const int64_t *name_ends,
                   int64_t name_count, const uint8_t *fields, int64_t fields_size, const int64_t *field_ends,
-                  int64_t units, uint8_t *out, int64_t room, int64_t *state);
+                  int64_t units, int lists_tokens, uint8_t *out, int64_t room, int64_t *state);
 
 /* characters.c: what characters.py knows, see there; `spaces` (256,) of a byte: 1 it is whitespace, 2 it may begin some */
 typedef struct {
     const int32_t *records;
     const uint8_t *index, *pages, *spaces;
 } character_tables;
-int lower_case(const character_tables *known, const uint8_t *word, int64_t size, uint8_t *out, int64_t room,
-               int64_t *found);
-int character_offsets(const uint8_t *text, int64_t size, const int64_t *offsets, int64_t n, int64_t *out);
 
-/* words.c: `kind` is a place in KINDS of plain_words.py; a hash table is that of a Vocabulary, without a key. `crc` (256,)
+/* words.c: `kind` is a place in KINDS of plain_text.py; a hash table is that of a Vocabulary, without a key. `crc` (256,)
    is the table of CRC-32, `shapes` (32,) the letter of each category in a shape, `mark` what digits become in words of
    vectors, negative: nothing. */
 typedef struct {
@@ -319,8 +222,6 @@ typedef struct {
     const word_column *columns;
     int64_t count, mark;
 } word_rules;
-int word_features(const uint8_t *text, int64_t size, const int64_t *cells, int64_t U, const word_rules *rules,
-                  const character_tables *known, int32_t *ids);
 
 /* tokens.c: a program is what tools/patterns.py writes, see there. Entries are places in its code. */
 typedef struct {
@@ -349,30 +250,10 @@ int split_sentences(const uint8_t *text, int64_t size, const int64_t *documents,
                     const int64_t *cells, int64_t N, const sentence_rules *rules, const character_tables *known,
                     int64_t *offsets, int64_t *found);
 
-/* skipgram.c: tables (V, P), P a multiple of 8; `slots` (2, V) of -1, and so again afterwards. Rows that were touched, what
-   was added to them, how many pairs touched them; `found` (3,): rows of inputs, of outputs, pairs that `loss` is of */
-enum { MOST_REACH = 32, MOST_OUTPUTS = 64, LOSS_EVERY = 16 };
-int skipgram_shard(const float *inputs, const float *outputs, int64_t V, int64_t P, const int32_t *ids,
-                   const int64_t *offsets, int64_t N, int64_t B, const uint8_t *reach, const int32_t *negatives,
-                   int64_t K, double rate, int32_t *slots, int64_t *input_rows, float *input_changes,
-                   int32_t *input_touches, int64_t *output_rows, float *output_changes, int32_t *output_touches,
-                   int64_t *found, double *loss);
-int merge_rows(float *table, int64_t V, int64_t P, const int64_t *rows, int64_t n, const float *changes,
-               const float *scales);
+/* skipgram.c, ranking.c */
+enum { MOST_REACH = 32, MOST_OUTPUTS = 64, LOSS_EVERY = 16, RANKING_GROUP = 16 };
 
-/* ranking.c: a table (R, P) of V words and others that are no centres, the last one outside of sentences; W (S, P, H), b
-   (H,) and u (H,) are changed. `found` (2,): rows that were touched, windows */
-enum { RANKING_GROUP = 16 };
-int ranking_shard(const float *table, int64_t V, int64_t R, int64_t P, float *W, float *b, float *u, int64_t S,
-                  int64_t H, const int32_t *ids, const int64_t *offsets, int64_t N, int64_t B, const int32_t *corrupt,
-                  double rate, double ratio, double margin, int32_t *slots, int64_t *rows, float *changes,
-                  int32_t *touches, int64_t *found, double *loss);
-
-/* brown.c: steps `from` to `to` of V + N - 1; what is kept between calls: `state` (2 V + 5 (N + 1),), `losses` (N + 1, N + 1)
-   and `tables` (2, N + 1, N + 1). merged (V - 1, 2) */
-int brown_merges(int64_t V, int64_t N, const int64_t *starts, const int32_t *following, const int64_t *counts,
-                 const int64_t *back_starts, const int32_t *preceding, const int64_t *back_counts, int64_t from,
-                 int64_t to, int64_t *state, double *losses, int64_t *tables, int64_t *merged);
+#include "prototypes.h"
 
 #if defined(__ELF__) || defined(__APPLE__)
 #pragma GCC visibility pop

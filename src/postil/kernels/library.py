@@ -1,35 +1,45 @@
-"""The compiled kernels: ``lib`` is the C library, ``ffi`` knows the types and functions that are declared in kernels.h.
+"""The compiled kernels: ``lib`` is the C library, ``ffi`` describes its types and functions, ``call`` are its wrappers.
 
 A plain library, opened through cffi, serves every version of Python, free-threaded ones included. For x86-64 there is
 one library per instruction set; the best one that is installed and that this processor can run is opened. The
 environment variable POSTIL_INSTRUCTIONS asks for a lesser one: ``baseline``, ``v3`` (AVX2) or ``v4`` (AVX-512).
-Importing this module fails where nothing was compiled.
+
+A wrapper checks its arguments, hands over pointers and raises the error of the code that comes back. It costs a few
+microseconds: arrays that are laid out as C expects them are recognised quickly, others go through ``checking.py``.
+During the call other Python threads run: cffi releases the interpreter's lock.
+Importing this module fails if nothing was compiled.
 """
 
 import os
 import zlib
-from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-from postil.errors import ConfigurationError
+import numpy as np
+
+from postil.arrays import Array, checked_offsets
+from postil.errors import ConfigurationError, IndexRangeError, ShapeError
+from postil.kernels.checking import ACTIVATIONS, check_activation, contiguous, floats, label_scores
 
 NOT_COMPILED = "they were not compiled when Postil was installed"
 
 try:
-    from postil.kernels._declarations import INTERFACE, ffi
-    from postil.kernels._declarations import wrappers as _wrappers
+    from postil.kernels._declarations import INTERFACE, wrappers
+    from postil.kernels._declarations import ffi as ffi
 except ModuleNotFoundError as error:
     raise ImportError(NOT_COMPILED if "_declarations" in str(error) else str(error)) from None
 
 LEVELS = ("baseline", "v3", "v4")
-"""What libraries are compiled for; the place of each is its number in ``instruction_level`` of runtime.c."""
+"""Instruction levels of the libraries; the index of each is its number in ``instruction_level`` of runtime.c."""
+# Objects of C may be freed by the library after everything else of this module is gone, when the process ends.
+_FOR_GOOD = ffi.RTLD_NOW | getattr(ffi, "RTLD_NODELETE", 0)
 
 
 def _opened(path: Path) -> Any:
     """The library, if it is the one that is declared: calling another would be undefined."""
     try:
-        library = ffi.dlopen(os.fspath(path))
+        library = ffi.dlopen(os.fspath(path), _FOR_GOOD)
         checksum = library.interface()
     except (OSError, AttributeError) as error:
         raise ImportError(str(error)) from None
@@ -56,6 +66,123 @@ def _best() -> Any:
 
 
 lib = _best()
-wrappers: Callable[..., dict[str, Callable[..., Any]]] = _wrappers
 
-__all__ = ["LEVELS", "ffi", "lib", "wrappers"]
+# ------------------------------------------------------------------------------------------------ wrappers
+
+INT64 = np.dtype(np.int64)
+_from_buffer = ffi.from_buffer
+BYTES, DOUBLES, INTEGERS = (ffi.typeof(kind) for kind in ("uint8_t[]", "double[]", "int64_t[]"))
+_LARGEST = np.finfo(np.float64).max
+# With more labels than this, matrix products over all sentences at once are faster than one sentence after the other.
+MOST_LABELS = 100
+
+
+def instruction_set() -> str:
+    """The instruction set that the loaded library was compiled for."""
+    return str(ffi.string(lib.instruction_set()).decode())
+
+
+def is_ready(array: Any, dtype: np.dtype[Any]) -> bool:
+    return type(array) is np.ndarray and array.dtype is dtype and array.flags.c_contiguous
+
+
+def pointer(array: Array, kind: Any) -> Any:
+    """The memory of a C-contiguous array as a C array, which keeps it alive."""
+    return _from_buffer(kind, array)
+
+
+def reals(array: Any, dtype: Any, shape: tuple[int, ...], where: str, *, changed: bool = False) -> Any:
+    """The memory of an array of real numbers, checked; one that C changes is not copied."""
+    return _from_buffer(BYTES, contiguous(array, dtype, shape, where, changed=changed))
+
+
+def bytes_of(text: Any) -> Any:
+    """A text as an argument. cffi takes bytes as they are; other buffers, such as mapped files, need a pointer."""
+    return text if type(text) is bytes else _from_buffer(BYTES, text)
+
+
+def finish(code: int, where: str, offsets: Array | None = None, rows: int = 0) -> None:
+    """Raise the error that a kernel's code stands for. C sees that offsets are wrong, Python says what is wrong."""
+    if not code:  # almost always
+        return
+    if code == lib.NOT_FINITE:
+        np.multiply(_LARGEST, 2)  # raises the flag again where np.errstate hears it, as the twin would have done
+    if code == lib.WRONG_OFFSETS:
+        if offsets is not None:
+            checked_offsets(offsets, rows)
+        raise ShapeError("sizes that do not fit", where=where)
+    if code == lib.WRONG_INDEX:
+        raise IndexRangeError("an index points outside its table", where=where)
+    if code == lib.NO_MEMORY:
+        raise MemoryError(f"{where}: no memory for what is computed on the way")
+
+
+_MOST_STEPS = 16
+_known_steps: dict[tuple[int, int, int, int], tuple[tuple[Any, Any, Any], tuple[Array, Array, Array]]] = {}
+"""Scores of steps that were passed lately: pointers to them, and the arrays. A model passes the same ones every time.
+They are kept, so that no other array can have their ids."""
+
+
+def steps(transitions: Array, start: Array, end: Array, L: int) -> tuple[Any, Any, Any]:
+    """Pointers to the scores of steps, float64 (L, L), (L,) and (L,)."""
+    known = _known_steps.get((id(transitions), id(start), id(end), L))
+    if known is not None:
+        return known[0]
+    arrays = (
+        contiguous(transitions, np.float64, (L, L), where="transitions"),
+        contiguous(start, np.float64, (L,), where="start"),
+        contiguous(end, np.float64, (L,), where="end"),
+    )
+    pointers = pointer(arrays[0], DOUBLES), pointer(arrays[1], DOUBLES), pointer(arrays[2], DOUBLES)
+    if arrays[0] is transitions and arrays[1] is start and arrays[2] is end:  # a copy would not show later changes
+        if len(_known_steps) >= _MOST_STEPS:
+            _known_steps.clear()
+        _known_steps[id(transitions), id(start), id(end), L] = pointers, arrays
+    return pointers
+
+
+def ready_offsets(offsets: Any, rows: int) -> Array:
+    if is_ready(offsets, INT64) and offsets.ndim == 1 and len(offsets):
+        ready: Array = offsets
+        return ready
+    return np.ascontiguousarray(checked_offsets(offsets, rows))
+
+
+def _shape_of(array: Any, dimensions: int, where: str) -> tuple[int, ...]:
+    shape: tuple[int, ...] = np.shape(array)
+    if len(shape) != dimensions:
+        raise ShapeError("wrong shape", expected=f"{dimensions} dimensions", got=shape, where=where)
+    return shape
+
+
+def _wrong(array: Array, expected: tuple[int, ...], where: str) -> None:
+    raise ShapeError("wrong shape", expected=expected, got=array.shape, where=where)
+
+
+_C = ("float[]", "double[]", "int32_t[]", "int64_t[]", "uint64_t[]", "uint8_t[]")
+_TYPES = {name: np.dtype(name) for name in ("float32", "float64", "int32", "int64", "uint64", "uint8", "bool")}
+
+
+def _activation(name: str) -> int:
+    check_activation(name)
+    return ACTIVATIONS.index(name)
+
+
+call = SimpleNamespace(
+    **wrappers(  # type: ignore[no-untyped-call,unused-ignore]
+        lib,
+        _from_buffer,
+        np.empty,
+        {"NULL": ffi.NULL, **_TYPES, **{name: ffi.typeof(name) for name in _C}},
+        _shape_of,
+        floats,
+        label_scores,
+        contiguous,
+        ready_offsets,
+        steps,
+        _activation,
+        finish,
+        _wrong,
+    )
+)
+"""The wrappers that the build has made of table.py, by name."""

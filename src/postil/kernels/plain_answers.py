@@ -13,15 +13,14 @@ from typing import NamedTuple, final
 import numpy as np
 
 from postil.arrays import Array
-from postil.kernels import plain
-from postil.kernels.forward_backward import ChainMessages
-from postil.kernels.packing import Sentences
+from postil.kernels import plain_chain as plain
+from postil.kernels.plain_chain import ChainMessages, Sentences
 
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Question:
-    """How to read answers from the scores of L labels. What is None is not asked for."""
+    """How to read answers from the scores of L labels. None: not requested, or no restriction."""
 
     temperature: float = 1.0
     shift: float = 0.0
@@ -42,14 +41,14 @@ class Question:
 
 
 class Answers(NamedTuple):
-    """What is answered about B sentences of N tokens with M entities."""
+    """The answers for B sentences of N tokens with M entities."""
 
     path: Array  # (N,) label numbers
     whole: Array  # (B,) the probability of each sentence's labelling
     label_probabilities: Array | None  # (N,) the probability of each token's label
     spans: Array  # (M, 4) sentence, start, end and class, in the order of the text
     probabilities: Array  # (M,)
-    is_exact: Array  # (B,) False where something may have been lost to underflow: the sentence's numbers mean nothing
+    is_exact: Array  # (B,) False if something may have been lost to underflow: the sentence's numbers mean nothing
 
 
 def chain_answers(

@@ -1,4 +1,4 @@
-"""NumPy twins of layers.c: windows, layer normalisation, sums of sparse rows, steps of optimisers on them.
+"""Layers and optimisers in NumPy: the twins of layers.c and windows.c.
 
 What is called ``value``, ``mean``, ``square`` or ``touches`` is changed in place; everything else is left as it is.
 """
@@ -11,8 +11,9 @@ from typing import Any, NamedTuple, TypeAlias, final
 import numpy as np
 
 from postil import arrays
-from postil.arrays import Array
-from postil.kernels.checking import check_activation
+from postil.arrays import Array, checked_offsets
+from postil.errors import IndexRangeError
+from postil.kernels.checking import check_activation, contiguous, floats
 
 Part: TypeAlias = EllipsisType | Array
 
@@ -111,7 +112,7 @@ class Noise(NamedTuple):
 
     @property
     def scale(self) -> float:
-        """What the others are multiplied by, so that means stay."""
+        """The factor for the elements that are kept, which preserves the mean."""
         return float(2**32 / (2**32 - self.dropped))
 
 
@@ -178,7 +179,7 @@ def sums_of_occurrences(ids: Array, values: Array) -> tuple[Array, Array]:
 def sums_of_runs(values: Array, starts: Array, few: int = 16) -> Array:
     """The sum of every run of rows: run i begins at row starts[i] and ends where the next begins.  (N, …) -> (R, …).
 
-    The same as ``np.add.reduceat``, several times faster where most runs are short, as the words of a batch are: the
+    The same as ``np.add.reduceat``, several times faster if most runs are short, as the words of a batch are: the
     second rows of all runs are added at once, then the third, until only a few long runs are left.
     """
     lengths = np.diff(starts, append=len(values))
@@ -207,14 +208,14 @@ class AdamSettings(NamedTuple):
 @final
 @dataclass(slots=True, eq=False)
 class Totals:
-    """What the averages of one parameter add up: see ``settle_rows``. It is changed in place."""
+    """The running sums of one parameter, from which averages are computed: see ``settle_rows``. Changed in place."""
 
     total: Array
     settled: Array
     steps: int
     """How often the parameter has stood for a step so far."""
     prepared: Any = None
-    """What the compiled kernel keeps of it from step to step."""
+    """State that the compiled kernel keeps between steps."""
 
 
 @final
@@ -227,7 +228,7 @@ class AdamMemory:
     square: Array
     touches: Array
     prepared: Any = None
-    """What the compiled kernel keeps of it from step to step."""
+    """State that the compiled kernel keeps between steps."""
 
     def arrays(self) -> tuple[Array, Array, Array, Array]:
         return self.value, self.mean, self.square, self.touches
@@ -267,3 +268,60 @@ def settle_rows(total: Array, settled: Array, value: Array, part: Part, steps: i
     still = steps - settled[part]
     total[part] += still.reshape(still.shape + (1,) * (value.ndim - still.ndim)) * value[part]
     settled[part] = steps
+
+
+# ------------------------------------------------------------------------------------------------ sums over windows
+
+
+def sum_windows(rows: Array, ids: Array, offsets: Array, size: int, activation: str, out: Array, *, add: bool) -> Array:
+    """out_t = f(Σ_k rows[ids_t+k, k]) over ``size`` positions k around each token t; row 0 is beyond the sentence.
+
+    rows (V, size·H), ids (N,) in 1 … V - 1, offsets (B + 1,), out (N, H); float32, which is compiled, or float64. With
+    ``add`` the values in ``out`` belong to the sum. Terms are added from the first position to the last.
+    """
+    check_activation(activation)
+    N, H = floats(out, 2, "out of sum_windows").shape
+    contiguous(out, out.dtype, (N, H), "out of sum_windows", changed=True)
+    rows = contiguous(rows, out.dtype, (len(rows), size * H), "rows of sum_windows")
+    around = _ids_around(contiguous(ids, np.int64, (N,), "ids of sum_windows"), offsets, size, len(rows))
+    for k in range(size):
+        terms = rows[around[k], k * H : (k + 1) * H]
+        if k == 0 and not add:
+            out[:] = terms
+        else:
+            out += terms
+    if activation == "relu":
+        np.maximum(out, 0, out=out)
+    elif activation == "hardtanh":
+        np.clip(out, -1, 1, out=out)
+    return out
+
+
+def spread_windows(dY: Array, ids: Array, offsets: Array, size: int, out: Array) -> Array:
+    """The gradient of the rows of ``sum_windows``, out (V, size·H), from dY (N, H).
+
+    A row gets the gradients of all windows in which it stands, from the first token to the last.
+    """
+    dY = floats(dY, 2, "dY of spread_windows")
+    N, H = dY.shape
+    contiguous(out, out.dtype, (len(out), size * H), "out of spread_windows", changed=True)
+    around = _ids_around(contiguous(ids, np.int64, (N,), "ids of spread_windows"), offsets, size, len(out))
+    out[:] = 0
+    if N == 0:
+        return out
+    for k in range(size):
+        order = np.argsort(around[k], kind="stable")
+        starts = np.flatnonzero(np.concatenate(([True], np.diff(around[k][order]) != 0)))
+        out[around[k][order[starts]], k * H : (k + 1) * H] = np.add.reduceat(dY[order], starts, axis=0)
+    return out
+
+
+def _ids_around(ids: Array, offsets: Array, size: int, V: int) -> Array:
+    """(size, N): the ids at each position of every window, 0 beyond the sentence."""
+    if len(ids) and not 0 <= ids.min() <= ids.max() < V:
+        raise IndexRangeError("an index points outside its table", where="ids of windows")
+    places, rows = padded_places(checked_offsets(offsets, len(ids)), size)
+    padded = np.zeros(rows, np.int64)
+    padded[places] = ids
+    around: Array = padded[places + np.array(shifts(size))[:, None]]
+    return around

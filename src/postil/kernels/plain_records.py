@@ -10,13 +10,13 @@ import numpy as np
 from postil.arrays import Array, checked_offsets
 from postil.errors import IndexRangeError
 from postil.kernels.checking import contiguous
-from postil.kernels.plain_columns import checked_cells
-from postil.kernels.plain_tokens import checked_documents
+from postil.kernels.plain_segmentation import checked_documents
+from postil.kernels.plain_text import checked_cells
 
 ESCAPED = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
 """Legal in JSON, but some programs cut lines at them."""
 UNITS = ("characters", "utf16", "bytes")
-"""What offsets can count."""
+"""Units in which offsets can count."""
 
 
 @final
@@ -30,7 +30,7 @@ class Records:
     cells: Array  # (N, 2) the first byte of each token and the one after its last, in their order
     sentences: Array  # (B + 1,) among the tokens; none is empty, none runs from one text into another
     names: Sequence[str]
-    """What spans or tokens are labelled with."""
+    """The labels of spans or tokens."""
     spans: Array | None = None
     """(M, 3) first token, end, and place in ``names``, in the order of the text; none overlap. None: labels."""
     probabilities: Array | None = None  # (M,) of spans
@@ -38,9 +38,11 @@ class Records:
     figures: Array | None = None  # (N,) probabilities of labels
     whole: Array | None = None  # (B,) probabilities of whole labellings
     fields: Sequence[bytes] | None = None
-    """What is written of the other fields of each text, in JSON, with a comma and a space before it."""
+    """The other fields of each text as they are written: JSON with a leading comma and space."""
     units: str = "characters"
-    """What offsets count, one of ``UNITS``."""
+    """The unit of offsets, one of ``UNITS``."""
+    lists_tokens: bool = False
+    """Whether tokens come right after the text, as of sentences that are given as tokens."""
 
     def checked(self) -> "Records":
         """Arrays as C expects them."""
@@ -64,6 +66,7 @@ class Records:
             labels=None if self.labels is None else contiguous(self.labels, np.int64, (N,), where="labels"),
             fields=self.fields,
             units=self.units,
+            lists_tokens=self.lists_tokens,
             **{
                 name: None if array is None else contiguous(array, np.float64, (sizes[name],), where=name)
                 for name, array in given.items()

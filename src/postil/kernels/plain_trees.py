@@ -1,13 +1,13 @@
-"""Kernels of trees in NumPy: shapes of trees, and the cells of a Tree-LSTM, one level at a time.
+"""Kernels of trees in NumPy: their shapes, the cells of a Tree-LSTM, quadratic forms, phrases for prediction.
 
-Letters: M nodes, n of them leaves, P phrases, H the width. Rows are sorted by level, words first, as in a Schedule:
+Letters: M nodes, n of them leaves, P phrases, H the width. Rows are sorted by level, words first, as in a TreeSchedule:
 ``children`` (P, 2) are rows, ``parents`` (M,) are 2 i + side, 2 P at roots.
 
 A kernel that works level by level takes all arrays at once and returns a function of a level, the phrases
 ``first:end``: the arrays are checked once, and a level costs little more than its arithmetic.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
@@ -132,3 +132,133 @@ def leaf_cells_down(cells: TreeCells, parents: Array, dH: Array, sent_h: Array, 
     dh = dH[:n] + sent_h[parents[:n]]
     dc = dh * o * (1 - tanh_c * tanh_c) + sent_c[parents[:n]]
     return np.stack([dh * tanh_c * (o * (1 - o)), dc * u * (i * (1 - i)), dc * i * (1 - u * u)], axis=1)
+
+
+# ------------------------------------------------------------------------------------------------ quadratic forms
+
+# The products of the tensor composition, of many rows:  z_d = Σ_{j ≤ k} c_j U_d[j, k] c_k + W_d c + b_d
+#
+# Letters: N rows c (K,), D units. The matrix of unit d stands at ``[:, d, :]`` of an array (K, D, K). U is symmetric,
+# and compiled kernels read only one half of it.
+
+
+def sums_of_pairs(V: Array) -> Array:
+    """U (K, D, K), by which c_j c_k is multiplied in cᵀ V_d c: V[j, d, k] + V[k, d, j], or V[j, d, j] where j = k."""
+    U = V + V.transpose(2, 1, 0)
+    _diagonal(U)[...] *= U.dtype.type(0.5)
+    return U
+
+
+def _diagonal(U: Array) -> Array:
+    """A view (D, K) of U[j, d, j]."""
+    return np.asarray(np.einsum("jdj->dj", U))
+
+
+def _times(C: Array, U: Array) -> Array:
+    """U_d c for every row and unit, (N, D, K)."""
+    K, D, _ = U.shape
+    return (C @ U.reshape(K, D * K)).reshape(len(C), D, K)
+
+
+def quadratic_forms(C: Array, U: Array, W: Array, b: Array, out: Array) -> None:
+    """Z (N, D) into ``out``.  C (N, K), U (K, D, K) as of ``sums_of_pairs``, W (D, K), b (D,)."""
+    np.matmul(_times(C, U), C[:, :, None], out=out[:, :, None])
+    out += (C * C) @ _diagonal(U).T  # now every pair has come twice
+    out *= out.dtype.type(0.5)
+    out += C @ W.T
+    out += b
+
+
+def bilinear_forms(L: Array, R: Array, U: Array, out: Array) -> None:
+    """Add Σ_jk l_j U[j, d, k] r_k to ``out`` (N, D).  L (N, K), R (N, K), U (K, D, K), symmetric or not."""
+    K, D, _ = U.shape
+    out += np.matmul((L @ U.reshape(K, D * K)).reshape(len(L), D, K), R[:, :, None])[:, :, 0]
+
+
+def chosen_products(X: Array, M: Array, which: Array, out: Array) -> None:
+    """Add x M[which] of each row to ``out`` (N, D).  X (N, K), M (m, K, D), which (N,)."""
+    if len(which) and (which.min() < 0 or which.max() >= len(M)):
+        raise IndexRangeError("an index points outside its table", where="matrices of rows")
+    for i in np.unique(which):
+        rows = np.flatnonzero(which == i)
+        out[rows] += X[rows] @ M[i]
+
+
+def quadratic_forms_back(dZ: Array, C: Array, U: Array, W: Array, out: Array) -> None:
+    """dC (N, K) into ``out``: ∂z_d/∂c = U_d c + diagonal of U_d ⊙ c + W_d."""
+    np.matmul(dZ[:, None, :], _times(C, U), out=out[:, None, :])
+    out += (dZ @ _diagonal(U)) * C
+    out += dZ @ W
+
+
+def quadratic_weights(dZ: Array, C: Array) -> Array:
+    """dV (K, D, K), symmetric: Σ_n c_j dz_d c_k."""
+    weighted = (C[:, :, None] * dZ[:, None, :]).reshape(len(C), C.shape[1] * dZ.shape[1])
+    return (weighted.T @ C).reshape(C.shape[1], dZ.shape[1], C.shape[1])
+
+
+# ------------------------------------------------------------------------------------------------ phrases
+
+# For prediction: all levels of a batch of trees, nothing kept. U is the number of distinct words.
+
+
+SUMS, PAIRS, CELLS = HOW = "sums", "pairs", "cells"
+
+
+def composed_phrases(
+    how: str,
+    states: Array,
+    forms: Array,
+    children: Array,
+    levels: Sequence[tuple[int, int]],
+    W: Array,
+    bias: Array | None = None,
+) -> Array:
+    """X (M, H): the vectors of words, then of phrases. ``forms`` (n,) are rows of ``states``.
+
+    | how    | a phrase                                                  | W         | states (U, ·)      |
+    |--------|-----------------------------------------------------------|-----------|--------------------|
+    | sums   | tanh(W (x_1 + x_2)), no bias                              | (H, H)    | vectors, H         |
+    | pairs  | tanh(W [x_1; x_2] + bias)                                 | (H, 2 H)  | vectors, H         |
+    | cells  | o tanh(c), c = f_1 c_1 + f_2 c_2 + i u; maps o f_1 f_2 i u | (5 H, 2 H) | vectors, memory, 2 H |
+
+    ``children`` (P, 2) are rows; ``levels`` cut the phrases, children stand on levels beneath.
+    """
+    check_levels(children, levels, len(forms))
+    if len(forms) and (forms.min() < 0 or forms.max() >= len(states)):
+        raise IndexRangeError("an index points outside its table", where="forms of words")
+    n, H = len(forms), W.shape[1] if how == SUMS else W.shape[1] // 2
+    rows = np.empty((n + len(children), states.shape[1]), states.dtype)
+    rows[:n] = states[forms]
+    across = np.ascontiguousarray(W.T)  # BLAS takes much longer over few rows when a matrix is only seen as transposed
+    for first, end in levels:
+        pair = rows[children[first:end]]
+        rows[n + first : n + end] = _composed(how, pair, across, bias)
+    return np.ascontiguousarray(rows[:, :H])
+
+
+def _composed(how: str, pair: Array, across: Array, bias: Array | None) -> Array:
+    """The states (N, S) of the phrases over pairs (N, 2, S) of parts."""
+    if how == SUMS:
+        return np.asarray(np.tanh((pair[:, 0] + pair[:, 1]) @ across))
+    N, H = len(pair), len(across) // 2
+    maps = pair[:, :, :H].reshape(N, 2 * H) @ across + bias
+    if how == PAIRS:
+        return np.asarray(np.tanh(maps))
+    half = maps.dtype.type(0.5)
+    gates = np.tanh(maps[:, : 4 * H] * half).reshape(N, 4, H) * half + half  # σ(z) = (1 + tanh(z / 2)) / 2
+    o, f, i = gates[:, 0], gates[:, 1:3], gates[:, 3]
+    c = (f * pair[:, :, H:]).sum(axis=1) + i * np.tanh(maps[:, 4 * H :])
+    return np.hstack([o * np.tanh(c), c])
+
+
+def check_levels(children: Array, levels: Sequence[tuple[int, int]], n: int) -> None:
+    """Levels cover all phrases in their order, and children stand on levels beneath."""
+    reached = 0
+    for first, end in levels:
+        below = children[first:end]
+        if first != reached or end < first or (below.size and (below.min() < 0 or below.max() >= n + first)):
+            break
+        reached = end
+    if reached != len(children) or (levels and levels[-1][1] != reached):
+        raise IndexRangeError("an index points outside its table", where="children and levels")

@@ -1,4 +1,4 @@
-/* True windows against corrupt ones on one shard of text (E4): plain_ranking.py says what is computed.
+/* True windows against corrupt ones on one shard of text (E4): plain_pretraining.py says what is computed.
 
    Windows are worked on in groups, so that the weights are read once for several windows. A corrupt window differs in its
    centre alone: what the other words add to the hidden layer is computed once for both. */
@@ -192,6 +192,8 @@ static void run_sentences(const words *w, group *G, float rate, float ratio, flo
     if (G->count) run_group(G, rate, ratio, margin, loss);
 }
 
+/* A table (R, P) of V words and others that are no centres, the last one outside of sentences; W (S, P, H), b (H,) and u
+   (H,) are changed. `found` (2,): rows that were touched, windows. */
 int ranking_shard(const float *table, int64_t V, int64_t R, int64_t P, float *W, float *b, float *u, int64_t S,
                   int64_t H, const int32_t *ids, const int64_t *offsets, int64_t N, int64_t B, const int32_t *corrupt,
                   double rate, double ratio, double margin, int32_t *slots, int64_t *rows, float *changes,

@@ -178,8 +178,10 @@ INLINED void put_tokens(sink *to, const answers *a, counter c, int64_t first, in
         put_place(to, a, &c, t, t + 1);
         PUT(to, ", \"id\": ");
         put_number(to, t - first);
-        PUT(to, ", \"label\": ");
-        put_word(to, a->names, a->labels[t]);
+        if (a->labels != NULL) {
+            PUT(to, ", \"label\": ");
+            put_word(to, a->names, a->labels[t]);
+        }
         if (a->figures != NULL) {
             PUT(to, ", \"probability\": ");
             put_share(to, a->figures[t]);
@@ -228,7 +230,7 @@ int write_records(const uint8_t *text, int64_t size, const int64_t *documents, c
                          const double *figures, const int64_t *spans, const double *probabilities, int64_t M,
                          const double *whole, const uint8_t *names, int64_t names_size, const int64_t *name_ends,
                          int64_t name_count, const uint8_t *fields, int64_t fields_size, const int64_t *field_ends,
-                         int64_t units, uint8_t *out, int64_t room, int64_t *state) {
+                         int64_t units, int lists_tokens, uint8_t *out, int64_t room, int64_t *state) {
     const answers a = {text, cells, labels, figures, spans, probabilities, whole, {names, name_ends}};
     const word_list of_user = {fields, field_ends};
     int64_t b = state[1], m = state[2];
@@ -249,11 +251,12 @@ int write_records(const uint8_t *text, int64_t size, const int64_t *documents, c
         PUT(&to, "{\"text\": \"");
         put_string(&to, text, documents[2 * d], documents[2 * d + 1]);
         PUT(&to, "\"");
+        if (lists_tokens) put_tokens(&to, &a, c, first, end);
         if (labels == NULL) put_spans(&to, &a, c, last_m, m);
         else put_labels(&to, &a, first, end);
         put_word(&to, of_user, d);
         if (end > first && whole != NULL) put_whole(&to, &a, last_b, b);
-        if (end > first && labels != NULL) put_tokens(&to, &a, c, first, end);
+        if (end > first && labels != NULL && !lists_tokens) put_tokens(&to, &a, c, first, end);
         PUT(&to, "}\n");
         if (to.full) return NO_ROOM;
         state[0] = d + 1, state[1] = b, state[2] = m, state[3] = to.at;

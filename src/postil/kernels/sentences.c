@@ -1,10 +1,10 @@
-/* Tokens to sentences: the rules of plain_text.py, over bytes. */
+/* Tokens to sentences: the rules of plain_segmentation.py, over bytes. */
 
 #include <string.h>
 
 #include "matcher.h"
 
-/* Kinds of words, as in plain_text.py. */
+/* Kinds of words, as in plain_segmentation.py. */
 enum { IS_FINAL = 1, CLOSES = 2, CLOSES_IF_GLUED = 4, OPENS = 8, GOES_ON = 16, NEVER_FINAL = 32, STARTS = 64 };
 
 enum { SHORT = 64, AFTER = 16, COMMON = 3, LIST_DIGITS = 3 };

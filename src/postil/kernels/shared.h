@@ -9,7 +9,7 @@
 #include "kernels.h"
 #include "portable.h"
 
-/* As in plain_words.py and orthography.py. */
+/* As in plain_text.py and characters.py. */
 enum { WORD, SHAPE, PREFIX, SUFFIX, CAPS, VECTOR };
 enum { NO_LETTERS, LOWER, TITLE, UPPER, SINGLE, MIXED_UPPER, MIXED_LOWER, WITHOUT_CASE };
 

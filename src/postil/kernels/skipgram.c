@@ -1,4 +1,4 @@
-/* Skip-gram with negative samples on one shard of text: plain_skipgram.py says what is computed.
+/* Skip-gram with negative samples on one shard of text: plain_pretraining.py says what is computed.
 
    All pairs of a window are worked on at once. The M words around a centre share the negatives that were drawn for it:
    scores (M, Q), their slopes, and both updates are small matrix products whose sums stay in registers. */
@@ -160,6 +160,8 @@ static double run_windows(const shard *s, window *w, int64_t *pairs) {
     return w->loss;
 }
 
+/* Tables (V, P), P a multiple of 8; `slots` (2, V) of -1, and so again afterwards. Rows that were touched, what was added to
+   them, how many pairs touched them; `found` (3,): rows of inputs, of outputs, pairs that `loss` is of. */
 int skipgram_shard(const float *inputs, const float *outputs, int64_t V, int64_t P, const int32_t *ids,
                    const int64_t *offsets, int64_t N, int64_t B, const uint8_t *reach, const int32_t *negatives,
                    int64_t K, double rate, int32_t *slots, int64_t *input_rows, float *input_changes,

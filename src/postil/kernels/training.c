@@ -26,7 +26,7 @@
 enum { NO_TRANS = 111, TRANS = 112 };
 /* BLAS rearranges its operands in each call: larger units do so less often, smaller ones share the work better. */
 enum { ROWS_AT_ONCE = 160, COLUMNS_AT_ONCE = 320, WORDS_AT_ONCE = 64, NUMBERS_AT_ONCE = 16384 };
-static const double LARGEST_SCORE = 1e30; /* as in objectives/lattice.py */
+static const double LARGEST_SCORE = 1e30; /* as in objectives/crf.py */
 
 /* ------------------------------------------------------------------------------------------------ a team of workers */
 
@@ -564,22 +564,13 @@ static void work_in(const training_step *t, int phase, int64_t unit) {
 
 /* ------------------------------------------------------------------------------------------------ Adam */
 
-/* Rows that change: where a table's gradient is computed in the same step, only that knows. */
-INLINED int64_t rows_of(const adam_update *u) { return u->found != NULL ? *u->found : u->count; }
-
-static int64_t units_of(const adam_update *u, int64_t rows) {
-    return rows == 0 || u->columns == 0 ? 0 : parts_of(rows * u->columns, NUMBERS_AT_ONCE);
+static int64_t units_of(const adam_update *u) {
+    return u->count == 0 || u->columns == 0 ? 0 : parts_of(u->count * u->columns, NUMBERS_AT_ONCE);
 }
 
 int64_t adam_units(const adam_update *updates, int64_t count) {
     int64_t units = 0;
-    for (int64_t i = 0; i < count; i++) units += units_of(updates + i, updates[i].count);
-    return units;
-}
-
-static int64_t units_to_step(const adam_steps_of *s) {
-    int64_t units = 0;
-    for (int64_t i = 0; i < s->count; i++) units += units_of(s->updates + i, rows_of(s->updates + i));
+    for (int64_t i = 0; i < count; i++) units += units_of(updates + i);
     return units;
 }
 
@@ -587,8 +578,8 @@ static int64_t units_to_step(const adam_steps_of *s) {
 static const adam_update *part_of(const adam_steps_of *s, int64_t unit, int64_t *first, int64_t *rows) {
     const adam_update *u = s->updates;
     int64_t units;
-    for (; unit >= (units = units_of(u, rows_of(u))); u++) unit -= units;
-    *first = cut(rows_of(u), unit, units), *rows = cut(rows_of(u), unit + 1, units) - *first;
+    for (; unit >= (units = units_of(u)); u++) unit -= units;
+    *first = cut(u->count, unit, units), *rows = cut(u->count, unit + 1, units) - *first;
     return u;
 }
 
@@ -611,7 +602,7 @@ static int step_rows(adam_steps_of *s, int64_t unit, double scale) {
 
 /* Clip the gradients together and change all parameters. Where their norm is not finite nothing changes. */
 static int adam_steps(adam_steps_of *s, team *workers) {
-    const int64_t units = units_to_step(s);
+    const int64_t units = adam_units(s->updates, s->count);
     double total = 0.0;
     IN_PHASE(workers, GRADIENT_PHASES, units, square(s, unit));
     for (int64_t i = 0; i < units; i++) total += s->squares[i];
@@ -623,34 +614,29 @@ static int adam_steps(adam_steps_of *s, team *workers) {
 
 /* ------------------------------------------------------------------------------------------------ a crew */
 
-/* Gradients, and Adam once the caller has joined and said which: until then it may not know. */
-static int learn(const crew *c, training_step *t) {
+static int learn(training_step *t) {
     team *workers = &t->workers;
-    double loss = 0.0;
     for (int phase = 0; phase < GRADIENT_PHASES; phase++) {
         const int64_t units = units_of_all(t, phase);
         IN_PHASE(workers, phase, units, work_in(t, phase, unit));
     }
-    for (int turns = 0; !__atomic_load_n(&t->is_joined, __ATOMIC_ACQUIRE); pause_briefly(&turns))
-        if (__atomic_load_n(&c->stopped, __ATOMIC_ACQUIRE)) return NOT_PLAIN; /* the caller will not come */
     if (has_failed(workers) || t->adam == NULL) return __atomic_load_n(&workers->code, __ATOMIC_ACQUIRE);
-    for (int64_t i = 0; i < t->count; i++) loss += t->taggers[i]->loss;
-    return isfinite(loss) ? adam_steps(t->adam, workers) : NOT_FINITE;
+    return adam_steps(t->adam, workers);
 }
 
 void help(crew *c) {
     for (int64_t seen = 0;; seen++) {
         for (int turns = 0; __atomic_load_n(&c->posted, __ATOMIC_ACQUIRE) == seen; pause_briefly(&turns))
             if (__atomic_load_n(&c->stopped, __ATOMIC_ACQUIRE)) return;
-        learn(c, &c->step);
+        learn(&c->step);
         __atomic_fetch_add(&c->finished, 1, __ATOMIC_ACQ_REL);
     }
 }
 
 void stop(crew *c) { __atomic_store_n(&c->stopped, 1, __ATOMIC_RELEASE); }
 
-void post_step(crew *c, tagger_step **taggers, int64_t count) {
-    c->step = (training_step){.taggers = taggers, .count = count};
+void post_step(crew *c, tagger_step **taggers, int64_t count, adam_steps_of *adam) {
+    c->step = (training_step){.taggers = taggers, .count = count, .adam = adam};
     for (int64_t i = 0; i < count; i++) {
         tagger_step *s = taggers[i];
         s->workers = &c->step.workers, s->parts_done = 0;
@@ -660,11 +646,8 @@ void post_step(crew *c, tagger_step **taggers, int64_t count) {
     __atomic_fetch_add(&c->posted, 1, __ATOMIC_ACQ_REL);
 }
 
-int join_step(crew *c, adam_steps_of *adam) {
-    training_step *t = &c->step;
-    t->adam = adam;
-    __atomic_store_n(&t->is_joined, 1, __ATOMIC_RELEASE);
-    const int code = learn(c, t);
+int join_step(crew *c) {
+    const int code = learn(&c->step);
     const int64_t all = __atomic_load_n(&c->posted, __ATOMIC_ACQUIRE) * c->helpers;
     for (int turns = 0; __atomic_load_n(&c->finished, __ATOMIC_ACQUIRE) < all;) pause_briefly(&turns);
     return code;

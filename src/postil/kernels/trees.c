@@ -41,15 +41,19 @@ INLINED int all_below(const int64_t *numbers, int64_t count, int64_t end) {
     return inside;
 }
 
-int leaf_cells_up(void *const *cells, int single, const void *bias, const int64_t *parents, int64_t n, int64_t P,
-                         int64_t H) {
+/* The arrays of TreeCells (plain_trees.py), and a call of the function for their type. */
+#define CELLS void *words, void *phrases, void *c, void *tanh_c, void *h, void *parts, int single
+#define RUN(name, ...)                                                          \
+    clear_flags();                                                              \
+    if (single)                                                                 \
+        name##_single((Cells_single){words, phrases, c, tanh_c, h, parts}, __VA_ARGS__); \
+    else                                                                        \
+        name##_double((Cells_double){words, phrases, c, tanh_c, h, parts}, __VA_ARGS__); \
+    return done()
+
+int leaf_cells_up(CELLS, const void *bias, const int64_t *parents, int64_t n, int64_t P, int64_t H) {
     if (!all_below(parents, n, 2 * P + 1)) return WRONG_INDEX;
-    clear_flags();
-    if (single)
-        leaf_cells_up_single(cells_single(cells), bias, parents, n, H);
-    else
-        leaf_cells_up_double(cells_double(cells), bias, parents, n, H);
-    return done();
+    RUN(leaf_cells_up, bias, parents, n, H);
 }
 
 /* Children stand on levels beneath, parents on levels above: so no step reads what is still to be computed. */
@@ -60,36 +64,20 @@ INLINED int is_level(const int64_t *children, const int64_t *parents, int64_t n,
     return above;
 }
 
-int cells_up(void *const *cells, int single, const void *bias, const int64_t *children, const int64_t *parents,
-                    int64_t n, int64_t P, int64_t H, int64_t first, int64_t end) {
+int cells_up(CELLS, const void *bias, const int64_t *children, const int64_t *parents, int64_t n, int64_t P, int64_t H,
+             int64_t first, int64_t end) {
     if (!is_level(children, parents, n, P, first, end)) return WRONG_INDEX;
-    clear_flags();
-    if (single)
-        cells_up_single(cells_single(cells), bias, children, parents, n, first, end, H);
-    else
-        cells_up_double(cells_double(cells), bias, children, parents, n, first, end, H);
-    return done();
+    RUN(cells_up, bias, children, parents, n, first, end, H);
 }
 
-int cells_down(void *const *cells, int single, const int64_t *children, const int64_t *parents, const void *dH,
-                      const void *sent_h, void *sent_c, void *dZ, int64_t n, int64_t P, int64_t H, int64_t first,
-                      int64_t end) {
+int cells_down(CELLS, const int64_t *children, const int64_t *parents, const void *dH, void *sent_h, void *sent_c,
+               void *dZ, int64_t n, int64_t P, int64_t H, int64_t first, int64_t end) {
     if (!is_level(children, parents, n, P, first, end)) return WRONG_INDEX;
-    clear_flags();
-    if (single)
-        cells_down_single(cells_single(cells), children, parents, dH, n, first, end, H, sent_h, sent_c, dZ);
-    else
-        cells_down_double(cells_double(cells), children, parents, dH, n, first, end, H, sent_h, sent_c, dZ);
-    return done();
+    RUN(cells_down, children, parents, dH, n, first, end, H, sent_h, sent_c, dZ);
 }
 
-int leaf_cells_down(void *const *cells, int single, const int64_t *parents, const void *dH, const void *sent_h,
-                           const void *sent_c, void *dZ, int64_t n, int64_t P, int64_t H) {
+int leaf_cells_down(CELLS, const int64_t *parents, const void *dH, const void *sent_h, const void *sent_c, int64_t n,
+                    int64_t P, int64_t H, void *dZ) {
     if (!all_below(parents, n, 2 * P + 1)) return WRONG_INDEX;
-    clear_flags();
-    if (single)
-        leaf_cells_down_single(cells_single(cells), parents, dH, n, H, sent_h, sent_c, dZ);
-    else
-        leaf_cells_down_double(cells_double(cells), parents, dH, n, H, sent_h, sent_c, dZ);
-    return done();
+    RUN(leaf_cells_down, parents, dH, n, H, sent_h, sent_c, dZ);
 }

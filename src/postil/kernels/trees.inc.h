@@ -10,10 +10,6 @@ typedef struct {
     REAL *parts;       /* (2 P + 1, H) h of the children of each phrase; the last row is there for roots to write to */
 } OF(Cells);
 
-INLINED OF(Cells) OF(cells)(void *const *arrays) {
-    return (OF(Cells)){arrays[0], arrays[1], arrays[2], arrays[3], arrays[4], arrays[5]};
-}
-
 /* z + bias of all maps to gates and u. */
 INLINED void OF(open)(REAL *maps, const REAL *bias, int64_t gates, int64_t H) {
     OF(squash)(maps, bias, gates * H, (REAL)0.5, maps);

@@ -120,17 +120,18 @@ int spread_windows(const float *dY, int64_t size, int64_t H, const int64_t *ids,
 #define FLOATS 4
 #define ABREAST 2
 #endif
+#define PANEL 8192 /* floats */
 typedef float floats __attribute__((vector_size(4 * FLOATS), aligned(4), __may_alias__));
 
 /* `count` rows at `across` vectors of columns: both are constants of the caller, so the sums stay in registers while d
-   runs. */
-INLINED void product_block(const float *X, const float *W, const float *bias, int64_t D, int64_t M, int count, int across,
-                           float *out) {
+   runs. Rows of W are `stride` apart. */
+INLINED void product_block(const float *X, const float *W, int64_t stride, const float *bias, int64_t D, int64_t M,
+                           int count, int across, float *out) {
     floats sums[8][ABREAST];
     for (int r = 0; r < count; r++)
         for (int v = 0; v < across; v++) sums[r][v] = (floats){0};
     for (int64_t d = 0; d < D; d++) {
-        const floats *row = (const floats *)(W + d * M);
+        const floats *row = (const floats *)(W + d * stride);
         for (int r = 0; r < count; r++) {
             const float x = X[r * D + d]; /* in every lane */
             for (int v = 0; v < across; v++) sums[r][v] += x * row[v];
@@ -150,16 +151,21 @@ INLINED void product_column(const float *X, const float *W, const float *bias, i
 
 /* Every element is summed over d from the first to the last: its bits do not depend on the rows and columns beside it. */
 int multiply_rows(const float *X, const float *W, const float *bias, int64_t U, int64_t D, int64_t M, float *out) {
+    float panel[PANEL]; /* columns of W side by side: in a wide W they lie so far apart that they push each other out */
     int64_t m = 0;
     for (; m + ABREAST * FLOATS <= M; m += ABREAST * FLOATS) {
+        const int packs = U > 4 && M > 4 * ABREAST * FLOATS && D * ABREAST * FLOATS <= PANEL;
+        const float *columns = packs ? panel : W + m;
+        const int64_t stride = packs ? ABREAST * FLOATS : M;
         int64_t u = 0;
-        for (; u + 4 <= U; u += 4) product_block(X + u * D, W + m, bias + m, D, M, 4, ABREAST, out + u * M + m);
-        for (; u < U; u++) product_block(X + u * D, W + m, bias + m, D, M, 1, ABREAST, out + u * M + m);
+        for (int64_t d = 0; packs && d < D; d++) memcpy(panel + d * stride, W + d * M + m, ABREAST * FLOATS * sizeof *panel);
+        for (; u + 4 <= U; u += 4) product_block(X + u * D, columns, stride, bias + m, D, M, 4, ABREAST, out + u * M + m);
+        for (; u < U; u++) product_block(X + u * D, columns, stride, bias + m, D, M, 1, ABREAST, out + u * M + m);
     }
     for (; m + FLOATS <= M; m += FLOATS) {
         int64_t u = 0;
-        for (; u + 8 <= U; u += 8) product_block(X + u * D, W + m, bias + m, D, M, 8, 1, out + u * M + m);
-        for (; u < U; u++) product_block(X + u * D, W + m, bias + m, D, M, 1, 1, out + u * M + m);
+        for (; u + 8 <= U; u += 8) product_block(X + u * D, W + m, M, bias + m, D, M, 8, 1, out + u * M + m);
+        for (; u < U; u++) product_block(X + u * D, W + m, M, bias + m, D, M, 1, 1, out + u * M + m);
     }
     for (; m < M; m++) product_column(X, W + m, bias + m, U, D, M, out + m);
     return DONE;

@@ -16,7 +16,7 @@ from postil.errors import ConfigurationError, DataError
 from postil.metrics.counts import ratio
 
 ROUNDING = 1e-9
-"""By so much a sum of probabilities may miss 0 or 1."""
+"""Tolerance by which a sum of probabilities may miss 0 or 1."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

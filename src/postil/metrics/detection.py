@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from postil.errors import DataError, printable
-from postil.markup.fragments import fragment
+from postil.html.fragments import fragment
 from postil.metrics import tables
 from postil.metrics.counts import Counts, ratio
 from postil.metrics.drawn_tables import drawn_table, headline
@@ -61,7 +61,7 @@ class DetectionScores:
         return f"{self.summary()}\n{printable(self._size())}\n\n{tables.text(self._table())}"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """HTML for notebooks."""
         main, _, more = self.summary().partition("  ")
         drawn = drawn_table(self._table(), bars=("precision", "recall", "F1"))
         return fragment(headline(main, more, self._size()), drawn)

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection
 
-from postil.markup import Markup, element, joined
-from postil.markup.fragments import note
+from postil.html import Markup, element, joined
+from postil.html.fragments import note
 from postil.metrics.tables import Cell, Table, format_cell, is_words
 
 

@@ -1,4 +1,4 @@
-"""All scores of a set of predictions at once: what `postil score` and `postil evaluate` report."""
+"""All scores of a set of predictions at once: what `postil evaluate` reports."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postil.errors import DataError
-from postil.markup.fragments import columns, folded, fragment, titled
+from postil.html.fragments import columns, folded, fragment, titled
 from postil.metrics import significance, tables
 from postil.metrics.counts import check_same_shape
 from postil.metrics.drawn_tables import drawn_table, headline
@@ -20,7 +20,7 @@ from postil.text.labels.partial import classes_of, count_marks, is_partial
 
 
 class LeftOut(NamedTuple):
-    """What was not counted because the gold standard leaves it open: its unknown tokens, and entities on either side
+    """Counts left out because the gold standard leaves them open: its unknown tokens, and entities on either side
     that some of its possible labellings have and others have not."""
 
     tokens: int = 0
@@ -60,7 +60,7 @@ class Evaluation:
         return "\n\n".join([f"{self.summary()}\n{self._size()}", *shown])
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """HTML for notebooks."""
         labels, *others = self._tables()
         main, _, more = self.summary().partition("  ")
         bars = ("precision", "recall", "F1", "percent")
@@ -122,7 +122,7 @@ class Compared(NamedTuple):
 def prepare(gold: Labels, predicted: Labels, scheme: str = "", predicted_scheme: str = "") -> Compared:
     """Recognise the schemes (unless given) and read the spans of both sides.
 
-    Where the schemes differ the predicted labels are respelt in that of the gold standard. Gold labels may be marks
+    If the schemes differ the predicted labels are respelt in that of the gold standard. Gold labels may be marks
     (`postil.text.with_marks`): of the spans, only those are kept that are certainly right or certainly wrong.
     """
     check_same_shape(gold, predicted)

@@ -5,7 +5,7 @@ from collections import Counter
 from postil.metrics.spans import Outcome, Spans, SpanScores, align
 
 LONG = 5
-"""Spans of so many tokens and more stand together."""
+"""Spans of this many tokens and more are counted together."""
 
 
 def spans_by_length(gold: Spans, predicted: Spans) -> dict[str, SpanScores]:

@@ -5,8 +5,7 @@ from typing import Any
 
 from postil.metrics.evaluation import Compared
 from postil.metrics.spans import align
-from postil.text.labels.partial_label import PartialLabel
-from postil.text.labels.schemes import Span
+from postil.text.labels.schemes import PartialLabel, Span
 
 LABEL = "type"
 """The kind of a token's wrong label, as of a span at its right place."""
@@ -15,7 +14,7 @@ LABEL = "type"
 def mistakes_as_json(compared: Compared, tokens: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
     """One object per mistake: its kind (`spans.KINDS`), the sentence and its tokens, gold and predicted span.
 
-    Spans are in tokens; null where there is none. Labels without a scheme are spans of one token.
+    Spans are in tokens; null if there is none. Labels without a scheme are spans of one token.
     """
     found = _wrong_tokens(compared) if compared.scheme == "none" else _wrong_spans(compared)
     return [

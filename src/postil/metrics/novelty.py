@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from postil.metrics.spans import Outcome, Spans, SpanScores, align
 from postil.metrics.tokens import TokenScores
-from postil.text.labels.partial_label import PartialLabel
-from postil.text.labels.schemes import Span
+from postil.text.labels.schemes import PartialLabel, Span
 
 SPAN_NOVELTIES = ("seen entity", "new entity", "unseen word")
 WORD_NOVELTIES = ("seen word", "unseen word")

@@ -33,7 +33,7 @@ Spans = Sequence[Sequence[Span]]
 
 
 class Outcome(NamedTuple):
-    """Classes of a paired gold and predicted span; None where there is no partner."""
+    """Classes of a paired gold and predicted span; None if there is no partner."""
 
     gold: str | None
     predicted: str | None
@@ -49,7 +49,7 @@ class Outcome(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """A gold and a predicted span of one sentence that belong together; None where there is no partner."""
+    """A gold and a predicted span of one sentence that belong together; None if there is no partner."""
 
     gold: Span | None
     predicted: Span | None

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from postil.metrics.counts import Counts, check_same_shape
 from postil.text.labels.partial import is_partial
-from postil.text.labels.partial_label import PartialLabel
+from postil.text.labels.schemes import PartialLabel
 
 
 @dataclass(frozen=True, slots=True)

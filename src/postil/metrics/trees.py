@@ -1,6 +1,6 @@
 """Predicted labels of trees against gold labels: at the root, at all nodes, as good or bad, by length of the phrase.
 
-Only nodes that have a gold label count. Where labels are degrees from "0" (very bad) to "4" (very good), the *binary*
+Only nodes that have a gold label count. If labels are degrees from "0" (very bad) to "4" (very good), the *binary*
 accuracy leaves out what is neutral in the gold standard ("2") and asks for the side only: the prediction is good if
 the model gives more probability to {3, 4} than to {0, 1}. So a model that finds "2" the likeliest still takes a side,
 as one that was trained on two classes would have to. With equal mass on both sides it has taken none, and is wrong.
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postil.errors import DataError
-from postil.markup.fragments import columns, folded, fragment, titled
+from postil.html.fragments import columns, folded, fragment, titled
 from postil.metrics.calibration import Calibration, calibrate
 from postil.metrics.drawn_tables import drawn_table, headline
 from postil.metrics.tables import MOST_SHOWN, WIDEST_MATRIX, Cell, Table, label_table, mistakes_table
@@ -92,7 +92,7 @@ class TreeScores:
         return "\n\n".join([f"{self.summary()}\n{self._size()}", *shown])
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """HTML for notebooks."""
         main, _, more = self.summary().partition("  ")
         bars = ("precision", "recall", "F1", "accuracy")
         drawn = [titled(table.title, drawn_table(table, bars=bars)) for table in self._tables() if table.rows]

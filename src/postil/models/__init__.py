@@ -8,38 +8,36 @@ import typing
 from postil import lazy
 
 if typing.TYPE_CHECKING:
-    from postil.models.answers.constraints import Constraints
-    from postil.models.answers.decoding import Decoding
-    from postil.models.answers.node_labels import NodeLabel
-    from postil.models.config import PRESETS, TaggerConfig
+    from postil.models.config import PRESETS, TaggerConfig, TreeConfig
+    from postil.models.decoding.constraints import Constraints
+    from postil.models.decoding.distribution import Decoding
+    from postil.models.decoding.tree_labels import NodeLabel
     from postil.models.detector import Detector
-    from postil.models.ensemble import Ensemble
     from postil.models.explaining.explanation import Explanation
     from postil.models.explaining.tree_explanation import TreeExplanation
+    from postil.models.extension import FORGETTING_TOLERANCE, Extending, Extension, extend
     from postil.models.multi_task_tagger import MultiTaskTagger
     from postil.models.settings import UNSET
     from postil.models.storage import load
-    from postil.models.tagger import Tagger
+    from postil.models.tagger import Ensemble, Tagger
     from postil.models.tree_classifier import TreeClassifier
-    from postil.models.tree_config import TreeConfig
 else:
     __getattr__, __dir__ = lazy.exports(
         __name__,
         {
-            ".answers.constraints": ["Constraints"],
-            ".answers.decoding": ["Decoding"],
-            ".answers.node_labels": ["NodeLabel"],
-            ".config": ["PRESETS", "TaggerConfig"],
+            ".decoding.constraints": ["Constraints"],
+            ".decoding.distribution": ["Decoding"],
+            ".decoding.tree_labels": ["NodeLabel"],
+            ".config": ["PRESETS", "TaggerConfig", "TreeConfig"],
             ".detector": ["Detector"],
-            ".ensemble": ["Ensemble"],
             ".explaining.explanation": ["Explanation"],
             ".explaining.tree_explanation": ["TreeExplanation"],
+            ".extension": ["FORGETTING_TOLERANCE", "Extending", "Extension", "extend"],
             ".multi_task_tagger": ["MultiTaskTagger"],
             ".settings": ["UNSET"],
             ".storage": ["load"],
-            ".tagger": ["Tagger"],
+            ".tagger": ["Ensemble", "Tagger"],
             ".tree_classifier": ["TreeClassifier"],
-            ".tree_config": ["TreeConfig"],
         },
     )
 
@@ -49,6 +47,10 @@ __all__ = [
     "Detector",
     "Ensemble",
     "TreeClassifier",
+    "FORGETTING_TOLERANCE",
+    "Extending",
+    "Extension",
+    "extend",
     "NodeLabel",
     "TreeExplanation",
     "Explanation",

@@ -1,21 +1,22 @@
-"""What a tagger or a detector is made of: features x encoder x objective x optimiser, in one frozen table of settings.
+"""The settings of taggers and detectors: features x encoder x objective x optimiser, in one frozen table.
 
 Every field can be set from Python (``Tagger(hidden=200)``) and from the command line (``--set hidden=200``). A field
 that ``adapts`` and is None depends on the size of the training data. A preset is a row of PRESETS: the fields in which
 it differs.
 """
 
+import json
 import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, get_args
 
 from postil.errors import ConfigurationError
+from postil.features.lexicon_files import check_numbers_of_clusters
 from postil.features.named import MOST_BUCKETS
-from postil.features.vector_clusters import check_numbers_of_clusters
 from postil.features.words import LEARNT_DIMS
-from postil.models.scoring.encoders import ENCODERS
+from postil.models.networks.encoders import ENCODERS
 from postil.models.settings import (
     WIDEST,
     CommonParameters,
@@ -26,13 +27,15 @@ from postil.models.settings import (
     rule,
     setting,
 )
-from postil.network import ACTIVATIONS, INITIALISERS
-from postil.objectives.margin import NORMALISATIONS
-from postil.training.names import OPTIMISER_NAMES, SCHEDULE_NAMES
+from postil.network import ACTIVATIONS, COMPOSITIONS, INITIALISERS
+from postil.objectives.losses import NORMALISATIONS
+from postil.optimisation import OPTIMISERS, SCHEDULES
+from postil.reading import parsed_json
+from postil.text.trees.tree import SHAPES, Direction
 
 FULL_EPOCH = 90  # steps: batches grow with the data as long as an epoch has this number of them
 FEW_SENTENCES = 720  # fewer than these are not enough for full epochs with batches of 8
-FEWEST_STEPS = 600  # of a training on few sentences
+FEWEST_STEPS = 600  # of a training run on few sentences
 OBJECTIVES = ("softmax", "crf", "margin")  # the last one is for detectors, the others for taggers
 
 
@@ -98,7 +101,7 @@ class TaggerConfig:
     hidden: int = setting(300, "Width of the hidden layers.", low=1, high=WIDEST)
     layers: int = setting(1, "Number of hidden layers (encoders window and convolutions).", low=1, high=100)
     activation: str = setting("hardtanh", "Non-linearity of the hidden layers.", choices=ACTIVATIONS)
-    initialiser: str = setting("xavier", "Distribution of the initial weights.", choices=INITIALISERS)
+    initialiser: str = setting("xavier", "LabelPosterior of the initial weights.", choices=INITIALISERS)
     ensemble: int = setting(
         1, "Networks that are trained side by side and whose scores are averaged (taggers only).", low=1, high=100
     )
@@ -147,7 +150,7 @@ class TaggerConfig:
     )
     l2: float = setting(0.0, "Weight of the L2 penalty on the parameters.", low=0)
     # Learning
-    optimiser: str = setting("adam", "How parameters follow their gradients.", choices=OPTIMISER_NAMES)
+    optimiser: str = setting("adam", "How parameters follow their gradients.", choices=OPTIMISERS)
     rate: float | None = setting(
         None,
         "Learning rate at its height. None: 0.005 with adam, 0.02 with adagrad, otherwise 0.05.",
@@ -162,7 +165,7 @@ class TaggerConfig:
     schedule: str = setting(
         "linear",
         "How the rate changes: linear (up, then down), constant, or inverse-decay (B8).",
-        choices=SCHEDULE_NAMES,
+        choices=SCHEDULES,
     )
     warm_up: float = setting(0.05, "Schedule linear: share of the training in which the rate rises.", low=0, high=1)
     final_share: float = setting(0.05, "Schedule linear: what is left of the rate at the end.", low=0, high=1)
@@ -207,7 +210,7 @@ class TaggerConfig:
             raise ConfigurationError("features of words", expected="a dimension above 0", got="all switched off")
 
 
-_PRESET = "The kind of model: a row of ``postil.models.PRESETS``, listed by ``postil presets``."
+_PRESET = "The kind of model: a row of ``postil.models.PRESETS``, listed by ``postil info --presets``."
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -226,7 +229,7 @@ class TaggerParameters(CommonParameters, TaggerConfig):
         kind="sequence of str or path",
     )
     pretrained: str | os.PathLike[str] | None = setting(
-        None, "Vectors and clusters together: a file of ``postil pretrain --with-clusters``.", kind="str, path or None"
+        None, "Vectors and clusters together: a file of ``postil pretrain --with-brown``.", kind="str, path or None"
     )
 
 
@@ -322,8 +325,8 @@ def adapted(
     """The config with its open fields resolved for this amount of training data.
 
     With few sentences and 10 epochs a network does not learn anything, so there are more epochs. With a hidden layer,
-    smaller batches and more noise keep it from learning the sentences by heart (docs/start/results.md has figures). A
-    detector, which draws other pairs in every epoch, a training that is ``continued`` from a fitted model, and one with
+    smaller batches and more noise keep it from learning the sentences by heart (docs/benchmarks/results.md). A
+    detector, which draws other pairs in every epoch, a run that is ``continued`` from a fitted model, and one with
     a given number of epochs are as with more data. ``known_words``: words and encoder come from a model, which learns
     more from few sentences with larger batches, and with noise in the words but not in its encoder.
     """
@@ -337,7 +340,7 @@ def adapted(
         "hidden_dropout": 0.5 if tokens < 50_000 and not known_words else 0.3,
         "batch_sentences": batch,
         "epochs": max(10, math.ceil(FEWEST_STEPS / math.ceil(sentences / batch))) if few else 10,
-        # A second core pays for what it costs to cut a batch only where the batch and its network are large.
+        # A second core outweighs the cost of cutting a batch only if the batch and its network are large.
         "shards": 2 if ENCODERS[config.encoder].second_shard_pays and batch >= 32 else 1,
         "rate": {"adam": 0.005, "adagrad": 0.02}.get(config.optimiser, 0.05),
     }
@@ -355,3 +358,137 @@ def patience_in_epochs(config: TaggerConfig, sentences: int) -> int | None:
 def parsed_setting(text: str) -> tuple[str, Any]:
     """``name=value`` of the command line, with the value in the field's own type."""
     return parsed(text, TaggerConfig)
+
+
+# --------------------------------- What a tree classifier is made of: all its settings, and the row of each composition
+
+
+LOSSES = ("all", "root")
+UNWEIGHTED, BALANCED = "none", "balanced"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeConfig:
+    """All settings of a tree classifier."""
+
+    composition: str = setting(
+        "tree-lstm", "How the vectors of two phrases become that of the phrase they form.", choices=COMPOSITIONS
+    )
+    # Trees
+    binarise: str = setting(
+        "left", "From which side the children of a node with more than two are joined.", choices=get_args(Direction)
+    )
+    tree: str = setting("balanced", "The shape of the tree that plain tokens get.", choices=SHAPES)
+    # Words
+    word_dim: int = setting(50, "Width of learnt word vectors; pre-trained ones bring their own.", low=1, high=WIDEST)
+    min_count: int = setting(1, "Words seen less often in training are unknown words.", low=1)
+    vector_scale: float = setting(0.3, "Pre-trained vectors are brought to this root mean square.", positive=True)
+    learn_vectors: bool = setting(True, "Whether pre-trained vectors are changed by learning.")
+    # Network
+    hidden: int = setting(50, "Width of the vectors of phrases.", low=1, high=WIDEST)
+    activation: str = setting(
+        "tanh", "Non-linearity of all compositions but the Tree-LSTM, whose activations are fixed.", choices=ACTIVATIONS
+    )
+    initialiser: str = setting("xavier", "LabelPosterior of the initial weights.", choices=INITIALISERS)
+    # Noise
+    input_dropout: float = setting(
+        0.0, "Share of the word vectors' entries that are set to 0 in training.", low=0, high=0.999
+    )
+    hidden_dropout: float = setting(
+        0.0,
+        "Share of the entries of the nodes' vectors that are set to 0 in training, before labels are chosen.",
+        low=0,
+        high=0.999,
+    )
+    word_dropout: float = setting(
+        0.1, "Words are replaced by the unknown word with probability word_dropout / (word_dropout + count).", low=0
+    )
+    # Objective
+    loss: str = setting("all", "Whether the labels of all nodes are learnt, or only those of roots.", choices=LOSSES)
+    class_weights: str | Mapping[str, float] = setting(
+        UNWEIGHTED,
+        "none; balanced: classes weigh the same in total; or JSON {label: weight} (a mapping in Python), else 1.",
+        kind="str or mapping of str to float",
+    )
+    l2: float = setting(0.0, "Weight of the L2 penalty on the parameters.", low=0)
+    # Learning
+    optimiser: str = setting("adam", "How parameters follow their gradients.", choices=OPTIMISERS)
+    rate: float = setting(0.002, "Learning rate at its height.", positive=True)
+    word_rate: float = setting(
+        1.0, "Word vectors learn at this multiple of the rate: most words are rare and have few steps.", positive=True
+    )
+    schedule: str = setting(
+        "linear", "How the rate changes: linear (up, then down), constant, or inverse-decay (B8).", choices=SCHEDULES
+    )
+    warm_up: float = setting(0.05, "Schedule linear: share of the training in which the rate rises.", low=0, high=1)
+    final_share: float = setting(0.05, "Schedule linear: what is left of the rate at the end.", low=0, high=1)
+    tau: float = setting(
+        0.2,
+        "Schedule inverse-decay: share of the training with the full rate; after it the rate falls like 1/t.",
+        low=0,
+        high=1,
+        positive=True,
+    )
+    epochs: int = setting(10, "Passes over the training data.", low=1)
+    patience: int | None = setting(
+        None, "Stop after this number of epochs without a better score on dev. None: never.", low=1
+    )
+    batch_trees: int | None = setting(
+        None, "Trees in a step of training. None: 8 to 32, more for more data.", low=1, adapts=True
+    )
+    shards: int = setting(
+        1, "Parts into which a batch is cut for the cores; results depend on it, not on the number of threads.", low=1
+    )
+    clip: float = setting(5.0, "Gradients whose norm is larger are scaled down to it.", positive=True)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.class_weights, Mapping):  # a model file stores the text
+            object.__setattr__(self, "class_weights", json.dumps(self.class_weights, ensure_ascii=False))
+        check_fields(self)
+        if self.class_weights not in (UNWEIGHTED, BALANCED):
+            explicit_weights(self)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class TreeParameters(CommonParameters, TreeConfig):
+    """The parameters of a TreeClassifier."""
+
+
+# Chosen by single runs on the development part of a sentiment treebank with 50-d vectors. Products of units overshoot
+# at the rates of the others: at 0.003 the tensor composition got only a third of the roots right.
+_PLAIN = {"word_rate": 6.0, "hidden_dropout": 0.2, "vector_scale": 0.15, "epochs": 6}
+_NOISY = {"word_rate": 6.0, "input_dropout": 0.2}
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "sum": {**_PLAIN, "rate": 0.005},
+    "concatenation": {**_NOISY, "rate": 0.004, "hidden_dropout": 0.3, "epochs": 8},
+    "tensor": {**_PLAIN, "hidden": 30, "word_dim": 30, "rate": 0.0005, "word_rate": 12.0},
+    "tree-lstm": {**_NOISY, "hidden": 100, "rate": 0.005, "hidden_dropout": 0.5, "epochs": 6},
+}
+
+
+def configured_tree(composition: str, settings: Mapping[str, Any]) -> TreeConfig:
+    """The composition's row with the user's settings on top."""
+    one_of("composition", composition, COMPOSITIONS)
+    check_known(TreeConfig, settings)
+    return TreeConfig(**{"composition": composition, **DEFAULTS[composition], **settings})
+
+
+def adapted_tree(config: TreeConfig, trees: int) -> TreeConfig:
+    """The config with its open field resolved for this number of training trees."""
+    return config if config.batch_trees is not None else replace(config, batch_trees=max(8, min(32, trees // 90)))
+
+
+def explicit_weights(config: TreeConfig) -> dict[str, float]:
+    """The weights that ``class_weights`` names one by one."""
+    complaint = ConfigurationError(
+        "class_weights",
+        expected='none, balanced or {"label": weight, …} with weights of 0 or more',
+        got=config.class_weights,
+    )
+    try:
+        weights = parsed_json(str(config.class_weights))
+    except ValueError:
+        raise complaint from None
+    if not isinstance(weights, dict) or not all(type(w) in (int, float) and 0 <= w < 1e9 for w in weights.values()):
+        raise complaint
+    return {label: float(weight) for label, weight in weights.items()}

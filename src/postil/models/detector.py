@@ -10,15 +10,14 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import InputFeatures, Token
 from postil.metrics.detection import DetectionScores, average_precision, best_threshold, score_detection
-from postil.models.answers.predictions import Predictions
-from postil.models.answers.target import UNDECIDED, Target
 from postil.models.config import PRESETS, DetectorParameters, TaggerConfig, configured
+from postil.models.decoding.codec import UNDECIDED, Target
+from postil.models.decoding.predictions import Predictions
 from postil.models.explaining.explanation import Explanation, explain_detection
 from postil.models.inputs import checked_documents, checked_for_scores, checked_sentence, listed_sentences
-from postil.models.parts import Parts
-from postil.models.scoring.blocks import scored
-from postil.models.scoring.detector_network import DetectorNetwork
-from postil.models.scoring.network import feature_sizes
+from postil.models.model import FittedModel
+from postil.models.networks.blocks import scored
+from postil.models.networks.network import DetectorNetwork, feature_sizes
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import entity, tokens_of
 from postil.models.settings import takes
@@ -28,7 +27,7 @@ _FIXED = {"objective": "margin", "ensemble": 1}  # whatever the preset says
 
 
 class Detections(NamedTuple):
-    """What was found in one sentence: entities, the lowest score among the tokens of each, and that of every token."""
+    """Detections in one sentence: entities, the lowest token score of each, and the score of every token."""
 
     entities: list[Entity]
     entity_scores: list[float]
@@ -36,7 +35,7 @@ class Detections(NamedTuple):
 
 
 @final
-class Detector(SentenceEstimator[Target, DetectorNetwork]):
+class Detector(SentenceEstimator):
     """Detects the words of one class, by a score that ranks them. Follows scikit-learn's estimator rules.
 
     X is a list of sentences, each a list of tokens (a token is its form, or a tuple of the form and extra columns). y
@@ -48,11 +47,11 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
     classes_ : list of str
         The labels that may occur in answers: O and the label.
     history_ : list of dict
-        Epoch, mean loss and score on dev (None without dev) of every epoch of the training.
+        Epoch, mean loss and score on dev (None without dev) of every epoch.
     config : TaggerConfig
         All settings, with what was adapted to the training data.
     threshold : float
-        What scores above it is detected: chosen for the best F1 on dev, without dev on the training data.
+        Tokens that score above it are detected: chosen for the best F1 on dev, without dev on the training data.
 
     Examples
     --------
@@ -106,42 +105,44 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
         if not any((labels == 1).any() for labels in Target(self.label, recognise(y)).numbers(y)):
             raise DataError("no token of dev has the label to detect", expected=repr(self.label), got="other labels")
 
-    def _check_warm_start(self, known: Parts[Target, DetectorNetwork]) -> None:
-        if known.labelling.label != self.label:
-            got = known.labelling.label
+    def _check_warm_start(self, known: FittedModel) -> None:
+        if known.codec.label != self.label:
+            got = known.codec.label
             raise ConfigurationError("label of the warm start", expected=repr(self.label), got=repr(got))
 
     def _calibrate_after_fit(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]], *, held_out: bool) -> None:
         """Choose the threshold."""
-        parts = self.fitted_parts()
+        model = self.model
         truth, scores = self._truth_and_scores(X, y)
-        parts.labelling = replace(parts.labelling, threshold=best_threshold(truth, scores).value)
+        model.codec = replace(model.codec, threshold=best_threshold(truth, scores).value)
 
     @property
     def threshold(self) -> float:
-        """What scores above it is detected: chosen for the best F1 on dev, without dev on the training data."""
-        return self.fitted_parts().labelling.threshold
+        """Tokens with higher scores are detected; chosen for the best F1 on dev, without dev on the training data."""
+        threshold: float = self.model.codec.threshold
+        return threshold
 
     @property
     def classes_(self) -> list[str]:
         """The labels that may occur in answers."""
-        return self.fitted_parts().labelling.answers
+        labels: list[str] = self.model.codec.answers
+        return labels
 
     # -------------------------------------------------------------------------------------------- answers
 
     def decision(self, X: Sequence[Sequence[Token]]) -> list[Array]:
         """One score per token, an array (T,) for each sentence. Higher is likelier; scores are not probabilities."""
-        parts, X = self.fitted_parts(), listed_sentences(X, word_key=self._word_key)
+        model, X = self.model, listed_sentences(X, word_key=self._word_key)
         answers: list[Array] = [np.zeros(0)] * len(X)
-        for which, scores, offsets in scored(parts.engine(), X, [parts.task]):
-            of_tokens = scores[parts.task][:, 0].astype(np.float64)  # so that comparing with a threshold is exact
+        for which, scores, offsets in scored(model.engine(), X, [model.task]):
+            of_tokens = scores[model.task][:, 0].astype(np.float64)  # so that comparing with a threshold is exact
             for i, first, end in zip(which, offsets[:-1], offsets[1:], strict=True):
                 answers[i] = of_tokens[first:end]
         return answers
 
     def predict(self, X: Sequence[Sequence[Token]]) -> list[list[str]]:
-        """The label itself where the score is above the threshold, else O."""
-        target = self.fitted_parts().labelling
+        """The label itself if the score is above the threshold, else O."""
+        target = self.model.codec
         return Predictions(target.detected(scores) for scores in self.decision(X))
 
     def score(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> float:
@@ -156,20 +157,20 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
         return score_detection(truth, scores, threshold, label=self.label, sentences=len(X))
 
     def explain(self, tokens: Sequence[Token], start: int, end: int, label: str | None = None) -> Explanation:
-        """What each word and each feature contributed to the lowest score of these tokens, above the threshold."""
-        parts, tokens = self.fitted_parts(), checked_sentence(tokens, self._word_key)
-        return explain_detection(parts, tokens, self.decision([tokens])[0], (start, end), label)
+        """Explain how each word and feature contributed to the lowest score of these tokens, above the threshold."""
+        model, tokens = self.model, checked_sentence(tokens, self._word_key)
+        return explain_detection(model, tokens, self.decision([tokens])[0], (start, end), label)
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[list[Entity]]:
         """Put labels on the sentences, in place, and return the entities of each: adjacent detected tokens are one.
 
-        Offsets of entities count characters where the sentence has a text, else tokens. Their probability is None.
+        Offsets of entities count characters if the sentence has a text, else tokens. Their probability is None.
         """
         return [detections.entities for detections in self.annotate_with_scores(sentences)]
 
     def annotate_with_scores(self, sentences: Sequence[Sentence]) -> list[Detections]:
         """``annotate``, returning the scores of entities and tokens too."""
-        target, sentences = self.fitted_parts().labelling, checked_documents(sentences)
+        target, sentences = self.model.codec, checked_documents(sentences)
         answers = []
         for sentence, scores in zip(sentences, self.decision([tokens_of(s) for s in sentences]), strict=True):
             spans = target.spans(scores)
@@ -180,7 +181,7 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
 
     def _truth_and_scores(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> tuple[Array, Array]:
         """(N,) and (N,) over all tokens of which it is known whether they have the label."""
-        target = self.fitted_parts().labelling
+        target = self.model.codec
         X, y = checked_for_scores(X, y, self._word_key)
         truth = np.concatenate(target.numbers(with_marks(y, X, known=[target.label])))
         known = truth != UNDECIDED

@@ -10,10 +10,9 @@ H numbers once, and a token costs K additions of such rows (``kernels/windows.c`
 
 Features of tokens in their sentences, such as extra columns and gazetteers, are computed in Python and added as rows of
 their own. The flow graph is the reference. It scores what the engine does not know: the sentence approach, float64, and
-everything where nothing was compiled.
+everything if nothing was compiled.
 """
 
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
@@ -29,19 +28,16 @@ from postil.features.vectors import digit_mark
 from postil.features.vocabulary import Vocabulary
 from postil.features.words import WordFeatures
 from postil.kernels import ACTIVATIONS as FUSED
-from postil.kernels.characters import frozen
-from postil.kernels.orthography import shapes_of_categories
-from postil.kernels.plain_words import KINDS, SURROGATES, word_cells
+from postil.kernels.characters import frozen, shapes_of_categories
+from postil.kernels.plain_text import KINDS, SURROGATES, word_cells
 from postil.models.config import TaggerConfig
-from postil.models.scoring.ensemble_network import EnsembleNetwork, mean_scores, members_of
-from postil.models.scoring.network import ScoringNetwork
-from postil.models.scoring.pieces import reach
-from postil.models.scoring.tagger_network import TaggerNetwork
+from postil.models.networks.network import EnsembleNetwork, ScoringNetwork, TaggerNetwork, mean_scores, members_of
+from postil.models.networks.pieces import reach
 from postil.network import Activation, Chain, Dropout, LayerNorm, Linear, Residual, Window, WindowAverage
-from postil.network.attributes import sums_of_rows
-from postil.network.characters import CharacterConvolution
+from postil.network.activations import EPSILON
 from postil.network.layer import Run
-from postil.network.normalisation import EPSILON
+from postil.network.lookup import sums_of_rows
+from postil.network.pooling import CharacterConvolution
 from postil.threads import blas_product, one_blas_thread
 
 Sections = dict[str, Array]
@@ -60,7 +56,7 @@ def integers(*values: Any) -> Array:
     return np.array(values, np.int64)
 
 
-# ------------------------------------------------------------------------------------------------ the engine
+# ----------------------------------------------------------------------------------------------------------- the engine
 
 
 @final
@@ -94,7 +90,7 @@ class Engine:
         return bool(self.features.columns) or self.features.gazetteer is not None or self.features.named is not None
 
     def _opened(self) -> Any:
-        """None where the flow graph has to do the work."""
+        """None if the flow graph has to do the work."""
         if kernels.IN_USE.startswith("plain"):
             return None
         from postil.kernels.compiled_engine import CompiledEngine  # nothing of it is there without a compiler
@@ -114,9 +110,10 @@ class Engine:
             return False
         if any(self.heads.get(task) is not network for task, network in heads.items()):
             return False
-        return all(map(operator.is_, self._present_values(), self._values)) and not any(
-            value.flags.writeable for value in self._values
-        )
+        for now, before in zip(self._present_values(), self._values, strict=True):
+            if now is not before or now.flags.writeable:
+                return False
+        return True
 
     def _present_values(self) -> list[Array]:
         """Every array that scores depend on."""
@@ -141,7 +138,7 @@ class Engine:
         return found, offsets
 
     def _extra_rows(self, sentences: Sequence[Sequence[Token]], N: int) -> tuple[Array, Array]:
-        """What features of tokens in their sentences add to the first layer: a row for each combination of values."""
+        """The contribution of token features to the first layer: a row for each combination of values."""
         extra = self.features.extra(sentences, [forms_of(tokens) for tokens in sentences], N)
         distinct, ids = _distinct_rows(extra)
         K, H = self._splits[0].first.b.shape
@@ -207,7 +204,7 @@ def _distinct_rows(ids: Array) -> tuple[Array, Array]:
     return ids[first], places
 
 
-# ------------------------------------------------------------------------------------------------ the first layer
+# ------------------------------------------------------------------------------------------------------ the first layer
 
 
 @final
@@ -248,7 +245,7 @@ class Split:
 
     first: WindowMap
     layers: Sequence[Any]  # on the sums of the first map
-    outputs: Sequence[Linear]  # of the layers; none where the sums are the scores themselves
+    outputs: Sequence[Linear]  # of the layers; none if the sums are the scores themselves
     is_mean: bool = False  # the sums are divided by the number of words in the window
 
 
@@ -267,7 +264,7 @@ def split_network(network: ScoringNetwork) -> Split:
     raise refused("a network that does not begin with a window of words")
 
 
-# ------------------------------------------------------------------------------------------------ sections
+# ------------------------------------------------------------------------------------------------------------- sections
 
 
 def _first_member(network: ScoringNetwork | EnsembleNetwork) -> Any:
@@ -380,7 +377,7 @@ def _fused(layers: Sequence[Any]) -> tuple[int, list[Any]]:
 
 
 def _form_tables(member: Any) -> list[Array]:
-    """The table (V, D) of each learnt feature of words."""
+    """The table (V, D) of each learned feature of words."""
     tables = member.form_tables
     if tables is None:
         return []
@@ -406,7 +403,7 @@ def _member_sections(member: Any, first: WindowMap, layers: list[Any]) -> Sectio
 
 
 def _filter_sections(layer: CharacterConvolution) -> Sections:
-    """What each character adds to the filters at each position; row 0 is that of places beyond the word."""
+    """The contribution of each character to the filters at each position; row 0 is for places beyond the word."""
     W, D, size = layer.linear.W.value, layer.table.value.shape[1], layer.window.size
     by_position = W.reshape(len(W), size, D).transpose(1, 0, 2).reshape(size * len(W), D)
     vectors = np.concatenate([layer.window.padding.value[None], layer.table.value])

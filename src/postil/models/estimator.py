@@ -1,23 +1,25 @@
-"""What every estimator shares: scikit-learn's rules, the fitted parts, the model file."""
+"""The base of every estimator: scikit-learn's conventions, the fitted model, the model file."""
 
 import os
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeAlias
 
 from postil.errors import ConfigurationError, not_fitted
+from postil.features.inputs import Token
 from postil.features.vectors import VectorSources
 from postil.models import storage
-from postil.models.parts import LearntLabels, Parts, TrainedNetwork
+from postil.models.config import TaggerConfig
+from postil.models.model import FittedModel
 from postil.models.settings import Declared
+from postil.text.labels.partial import Annotates
+from postil.text.splitting.segmenter import Segmenter
 
-Labels = TypeVar("Labels", bound=LearntLabels)
-Network = TypeVar("Network", bound=TrainedNetwork)
 
-
-class Estimator(Declared, Generic[Labels, Network]):
+class Estimator(Declared):
     """An estimator."""
 
     KIND: ClassVar[str]
@@ -26,9 +28,10 @@ class Estimator(Declared, Generic[Labels, Network]):
     """Whether models of this kind have a head for each of several tasks."""
     _LABELS: ClassVar[Any]
     """The class of its labels; its ``from_json`` reads what their ``as_json`` has written into a model file."""
-    _parts: Parts[Labels, Network] | None = None
+    _model: FittedModel | None = None
     # Every kind of estimator has these parameters.
     vectors: VectorSources | None
+    segmenter: Segmenter | None
     seed: int
     threads: int
     minutes: float | None
@@ -39,7 +42,7 @@ class Estimator(Declared, Generic[Labels, Network]):
 
     @staticmethod
     @abstractmethod
-    def _network(config: Any, features: Any, labels: Labels, vectors: Any, rng: Any) -> Network:
+    def _network(config: Any, features: Any, labels: Any, vectors: Any, rng: Any) -> Any:
         """The network for these features and labels; without ``rng`` all its parameters are zeros."""
 
     # -------------------------------------------------------------------------------------------- estimator rules
@@ -54,7 +57,7 @@ class Estimator(Declared, Generic[Labels, Network]):
         return Tags(estimator_type=None, target_tags=TargetTags(required=True), input_tags=InputTags(two_d_array=False))
 
     def __sklearn_is_fitted__(self) -> bool:
-        return self.parts is not None
+        return self._model is not None
 
     def check(self) -> None:
         """Refuse impossible parameters. ``fit`` does this too; a command does it before it reads its files."""
@@ -63,39 +66,33 @@ class Estimator(Declared, Generic[Labels, Network]):
             value = getattr(self, name)
             if not isinstance(value, Integral) or value < smallest:
                 raise ConfigurationError(name, expected=f"a whole number, at least {smallest}", got=repr(value))
+        if self.segmenter is not None:
+            storage.check_segmentation(self.segmenter)
         if self.minutes is not None and not self.minutes > 0:
             raise ConfigurationError("minutes", expected="a positive number", got=self.minutes)
 
     @property
     def config(self) -> Any:
-        """The settings of the fitted model; before ``fit``, those that a training would begin with."""
-        return self.parts.config if self.parts is not None else self._configured(self.settings)
+        """The settings of the fitted model; before ``fit``, those that a training run would begin with."""
+        return self._model.config if self._model is not None else self._configured(self.settings)
 
     @property
     def history_(self) -> list[dict[str, Any]]:
-        """Epoch, mean loss and score on dev (None without dev) of every epoch of the training."""
-        history: list[dict[str, Any]] = self.fitted_parts().about["training"]["history"]
+        """Epoch, mean loss and score on dev (None without dev) of every epoch."""
+        history: list[dict[str, Any]] = self.model.about["training"]["history"]
         return history
 
     @property
-    def parts(self) -> Parts[Labels, Network] | None:
-        """What was learnt; None before ``fit``."""
-        return self._parts
-
-    @parts.setter
-    def parts(self, parts: Parts[Labels, Network] | None) -> None:
-        self._parts = parts
-
-    def fitted_parts(self) -> Parts[Labels, Network]:
-        """What was learnt; an error if nothing was."""
-        if self.parts is None:
+    def model(self) -> FittedModel:
+        """The fitted model: settings, features, network, labels, decoding; an error before ``fit``."""
+        if self._model is None:
             raise not_fitted(f"this {self.KIND} is not fitted yet: call fit(X, y) first, or load a model file")
-        return self.parts
+        return self._model
 
-    def _with_parts(self, parts: Parts[Labels, Network]) -> Self:
-        """An estimator with the same parameters that answers with these parts."""
+    def _with_model(self, model: FittedModel) -> Self:
+        """An estimator with the same parameters that answers with this model."""
         other = type(self)(**self.get_params())
-        other.parts = parts
+        other._model = model
         return other
 
     # -------------------------------------------------------------------------------------------- model file
@@ -106,9 +103,69 @@ class Estimator(Declared, Generic[Labels, Network]):
 
     def __getstate__(self) -> dict[str, Any]:
         state = {"parameters": self._given()}
-        return state | ({"model": storage.to_bytes(self)} if self.parts is not None else {})
+        return state | ({"model": storage.to_bytes(self)} if self._model is not None else {})
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         type(self).__init__(self, **state["parameters"])
         if "model" in state:
-            self.parts = storage.from_bytes(state["model"]).parts
+            self._model = storage.from_bytes(state["model"]).model
+
+
+# ------------------------------------------------------------------------- The arguments of a training run on sentences
+
+
+Corpora: TypeAlias = Mapping[str, Sequence[Sequence[Token]]] | Sequence[Sequence[Token]]
+"""Sentences; for several tasks those of each task, or the same for all."""
+Data: TypeAlias = tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]]]
+
+
+@dataclass(frozen=True)
+class FitData:
+    """The arguments of ``fit``: see there."""
+
+    X: Corpora
+    y: Sequence[Sequence[str]] | Mapping[str, Sequence[Sequence[str]]]
+    dev: Data | Mapping[str, Data] | None = None
+    _: KW_ONLY
+    warm_start: Estimator | None = None
+    freeze_encoder: bool = False
+    partial: bool | None = None
+    annotates: Annotates | Mapping[str, Annotates] = None
+    unlabelled: Corpora | None = None
+    teachers: Sequence[Any] | Mapping[str, Sequence[Any]] = ()
+    checkpoint: Path | None = None
+    resume: bool = False
+    verbose: bool = False
+
+
+class Trainee(Estimator):
+    """An estimator that learns from sentences; its ``settings`` are fields of TaggerConfig on top of a preset.
+
+    This is what a training run needs of it; ``fit`` is in ``sentence_estimator``.
+    """
+
+    _CONFIG: ClassVar[type] = TaggerConfig
+    _ROW: ClassVar[str] = "preset"
+    clusters: str | os.PathLike[str] | None
+    gazetteers: Sequence[str | os.PathLike[str]]
+    pretrained: str | os.PathLike[str] | None
+    preset: str
+
+    @abstractmethod
+    def _labels_of(self, y: Sequence[Sequence[str]]) -> Any:
+        """The labels to learn, from the training labels of a task."""
+
+    def _check_dev(self, y: Sequence[Sequence[str]]) -> None:
+        """Refuse held-out labels by which a model of this kind cannot be judged."""
+
+    def _check_warm_start(self, known: FittedModel) -> None:
+        """Refuse to go on from a model that has learned something else."""
+
+    @abstractmethod
+    def _head(self, model: FittedModel) -> Any:
+        """The estimator of one task, which answers with these parts."""
+
+    def check(self) -> None:
+        super().check()
+        if isinstance(self.gazetteers, str | os.PathLike):
+            raise ConfigurationError("gazetteers", expected="a list of files", got=repr(self.gazetteers))

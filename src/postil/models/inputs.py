@@ -1,8 +1,8 @@
-"""What users pass to an estimator, checked once at the door: sentences, labels and trees, in their order, as lists.
+"""Input checks: sentences, labels and trees that users pass to an estimator, in their order, as lists.
 
 Lists, tuples, NumPy arrays, pandas Series, iterators and generators all mean their order: of a Series the positions
-count, not the labels of its index. What is a plain list already stays the same object. Items are looked at one by one
-only where the set of their types has a surprise, and the tokens of a prediction only where it failed: looking at every
+count, not the labels of its index. A plain list stays the same object. Items are looked at one by one
+only if the set of their types has a surprise, and the tokens of a prediction only if that failed: looking at every
 token first would slow tagging down by 3 %.
 """
 
@@ -15,7 +15,7 @@ from postil.errors import DataError
 from postil.features.inputs import Token
 from postil.features.named import FeatureToken
 from postil.text import Sentence
-from postil.text.labels.partial_label import PartialLabel
+from postil.text.labels.schemes import PartialLabel
 from postil.text.lines import shortened
 from postil.text.trees.tree import Tree
 
@@ -62,11 +62,11 @@ def described(value: object) -> str:
     return "bytes" if isinstance(value, bytes) else f"a {type(value).__name__}"
 
 
-# ------------------------------------------------------------------------------------------------ sentences
+# ------------------------------------------------------------------------------------------------------------ sentences
 
 
 def listed_sentences(X: Any, name: str = "X", *, word_key: str | None = None) -> Sentences:
-    """Sentences as lists. What stands in the lists, ``check_tokens`` tells where scoring fails.
+    """Sentences as lists. Their content is checked by ``check_tokens`` if scoring fails.
 
     With ``word_key`` their tokens are feature dicts with the word under that key.
     """
@@ -165,7 +165,7 @@ def checked_documents(sentences: Any) -> list[Sentence]:
     return in_order(sentences, "sentences to annotate", "a list of postil.text.Sentence objects")
 
 
-# ------------------------------------------------------------------------------------------------ labels
+# --------------------------------------------------------------------------------------------------------------- labels
 
 
 def checked_labelled(
@@ -191,7 +191,7 @@ def checked_labelled(
 
 
 def checked_for_scores(X: Any, y: Any, word_key: str | None = None) -> tuple[Sentences, LabelLists]:
-    """Labelled sentences, at least one: of none there is no score."""
+    """Labelled sentences, at least one: an empty list has no score."""
     X, y = checked_labelled(X, y, word_key=word_key)
     if not X:
         raise DataError("nothing to score", expected="at least one sentence", got="none")
@@ -199,7 +199,7 @@ def checked_for_scores(X: Any, y: Any, word_key: str | None = None) -> tuple[Sen
 
 
 def checked_dev(dev: Any, word_key: str | None = None) -> tuple[Sentences, LabelLists] | None:
-    """Held-out sentences with their labels; None where there are none."""
+    """Held-out sentences with their labels; None if there are none."""
     if dev is None:
         return None
     if not isinstance(dev, tuple | list) or len(dev) != 2:
@@ -226,7 +226,7 @@ def _label(label: Any, where: str) -> str:
     raise DataError("a label", expected="must be a string", got=described(label), where=where)
 
 
-# ------------------------------------------------------------------------------------------------ trees
+# ---------------------------------------------------------------------------------------------------------------- trees
 
 
 def checked_trees(trees: Any, name: str = "trees") -> list[Any]:

@@ -8,23 +8,20 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import ConfigurationError
 from postil.features.inputs import InputFeatures, Token
-from postil.models.answers.decoding import Decoding
-from postil.models.answers.labelling import Labelling
-from postil.models.answers.posteriors import Posteriors, answers_of
-from postil.models.answers.predictions import Predictions
-from postil.models.answers.tagged import Answer, AnsweredSentences, tagged_documents
-from postil.models.answers.task_labels import TaskLabels, known_tasks
 from postil.models.config import PRESETS, TaggerConfig, TaggerParameters
+from postil.models.decoding.codec import LabelCodec, TaskLabels, known_tasks
+from postil.models.decoding.distribution import Decoding
+from postil.models.decoding.posteriors import Posteriors, answers_of
+from postil.models.decoding.predictions import Predictions
+from postil.models.decoding.tagged import Answer, AnsweredSentences, tagged_documents
+from postil.models.estimator import Corpora
 from postil.models.inputs import checked_documents, listed_sentences
-from postil.models.parts import Parts
-from postil.models.scoring.network import feature_sizes
-from postil.models.scoring.tagger_network import TaggerNetwork
-from postil.models.scoring.task_network import TaskNetwork
+from postil.models.model import FittedModel
+from postil.models.networks.network import TaggerNetwork, TaskNetwork, feature_sizes
 from postil.models.sentence_estimator import WordEstimator
-from postil.models.sentences import listed_texts, sentences_of, takes_characters, tokens_of, warn_of_unspaced
+from postil.models.sentences import listed_texts, sentences_of, tokens_of, warn_of_unspaced
 from postil.models.settings import UNSET, takes
 from postil.models.tagger import Tagger
-from postil.models.trainee import Corpora
 from postil.text import Document, Entity, Sentence
 from postil.text.later import LaterItems
 from postil.text.output import is_utf8
@@ -35,11 +32,11 @@ if TYPE_CHECKING:
 
 
 @final
-class MultiTaskTagger(WordEstimator[TaskLabels, TaskNetwork]):
+class MultiTaskTagger(WordEstimator):
     """Labels words for several tasks at once: names and parts of speech, say. Takes the parameters of a Tagger.
 
     X and y are dicts from the name of a task to its data, as a Tagger takes them; the corpora of the tasks may be
-    disjoint. Answers are dicts by task, too. ``tagger["names"]`` is an ordinary Tagger of one task, which shares its
+    disjoint. Answers are also dicts by task. ``tagger["names"]`` is an ordinary Tagger of one task, which shares its
     words and encoder with the others.
 
     Attributes
@@ -49,7 +46,7 @@ class MultiTaskTagger(WordEstimator[TaskLabels, TaskNetwork]):
     classes_ : dict of list of str
         The labels that may occur in the answers of each task.
     history_ : list of dict
-        Epoch, mean loss and mean score on dev (None without dev) of every epoch of the training.
+        Epoch, mean loss and mean score on dev (None without dev) of every epoch.
     config : TaggerConfig
         All settings, with what was adapted to the training data.
 
@@ -73,7 +70,7 @@ class MultiTaskTagger(WordEstimator[TaskLabels, TaskNetwork]):
 
     KIND: ClassVar[str] = "multi-task-tagger"
     _HAS_TASKS: ClassVar[bool] = True
-    _LABELS: ClassVar[Any] = Labelling
+    _LABELS: ClassVar[Any] = LabelCodec
 
     # -------------------------------------------------------------------------------------------- its kind of model
 
@@ -108,28 +105,28 @@ class MultiTaskTagger(WordEstimator[TaskLabels, TaskNetwork]):
         vectors: Array | None,
         rng: "np.random.Generator | None",
     ) -> TaskNetwork:
-        masks = {task: labelling.mask for task, labelling in labels.labellings.items()}
+        masks = {task: codec.mask for task, codec in labels.codecs.items()}
         mask = next(iter(masks.values()))
         first = TaggerNetwork(config, **feature_sizes(config, features), vectors=vectors, mask=mask, rng=rng)
         return TaskNetwork.of(first, masks, rng)
 
-    def _labels_of(self, y: Sequence[Sequence[str]]) -> Labelling:
-        return Labelling.of(y)
+    def _labels_of(self, y: Sequence[Sequence[str]]) -> LabelCodec:
+        return LabelCodec.of(y)
 
-    def _head(self, parts: Parts[Any, Any]) -> Tagger:
-        return self._of_one_task()._with_parts(parts)
+    def _head(self, model: FittedModel) -> Tagger:
+        return self._of_one_task()._with_model(model)
 
     # -------------------------------------------------------------------------------------------- the fitted model
 
     @property
     def tasks(self) -> list[str]:
         """The names of the tasks."""
-        return list(self.fitted_parts().heads)
+        return list(self.model.heads)
 
     def __getitem__(self, task: str) -> Tagger:
-        """The Tagger of one task. What is calibrated, tuned or replaced there holds for this model, too."""
+        """The Tagger of one task. Calibrating or tuning it, or replacing its parts, also changes this model."""
         (known,) = known_tasks([task], self.tasks)
-        return self._head(self.fitted_parts().heads[known])
+        return self._head(self.model.heads[known])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.tasks)
@@ -145,11 +142,11 @@ class MultiTaskTagger(WordEstimator[TaskLabels, TaskNetwork]):
     @property
     def decoding(self) -> dict[str, Decoding]:
         """How the answers of each task are read from its scores; replace that of ``tagger[task]``."""
-        return {task: head.decoding for task, head in self.fitted_parts().heads.items()}
+        return {task: head.decoding for task, head in self.model.heads.items()}
 
     def _posteriors(self, tasks: Iterable[str] | None) -> dict[str, Posteriors]:
-        """What the answers of some tasks are read from."""
-        heads = self.fitted_parts().heads
+        """The posteriors of some tasks."""
+        heads = self.model.heads
         return {task: Posteriors(heads[task]) for task in known_tasks(tasks, self.tasks)}
 
     # -------------------------------------------------------------------------------------------- answers
@@ -168,7 +165,7 @@ class MultiTaskTagger(WordEstimator[TaskLabels, TaskNetwork]):
     def predict_with_probabilities(
         self, X: Sequence[Sequence[Token]], *, tasks: Iterable[str] | None = None
     ) -> dict[str, tuple[list[list[str]], list[Array]]]:
-        """What ``predict`` answers, and the probability of each token's label there, (T,) per sentence, by task."""
+        """Predict, and return the probability of each token's predicted label, (T,) per sentence, by task."""
         answers = answers_of(self._posteriors(tasks), listed_sentences(X), label_probabilities=True)
         return {task: (Predictions(of_task.texts()), of_task.by_sentence()) for task, of_task in answers.items()}
 
@@ -210,7 +207,7 @@ class MultiTaskTagger(WordEstimator[TaskLabels, TaskNetwork]):
         return self[task].explain(tokens, start, end, label)
 
     def tag(self, text: str, *, tasks: Iterable[str] | None = None) -> Document:
-        """Tokens and sentences of a raw text, and what each task answers: ``layers[task]`` is a Document, too.
+        """Tokens and sentences of a raw text, and the answers of each task: ``layers[task]`` is also a Document.
 
         ``entities``, and the labels of ``sentences``, are those of the first task with spans.
         """
@@ -218,14 +215,14 @@ class MultiTaskTagger(WordEstimator[TaskLabels, TaskNetwork]):
         return document
 
     def tag_many(self, texts: Iterable[str], *, tasks: Iterable[str] | None = None) -> list[Document]:
-        """``tag`` for each of many texts: fastest where there are many, or long ones."""
+        """``tag`` for each of many texts: fastest if there are many, or long ones."""
         texts, posteriors = listed_texts(texts), self._posteriors(tasks)
         main = self.main_task(list(posteriors))
-        if not posteriors[main].takes_cells or takes_characters(self.fitted_parts()):
+        if not posteriors[main].takes_cells or self.model.segmenter.characters:
             return [self._tag_sentences(text, posteriors, main) for text in texts]
         for text in texts:
             warn_of_unspaced(text)
-        documents = tagged_documents(filter(is_utf8, texts), posteriors, main, list(posteriors))
+        documents = tagged_documents(filter(is_utf8, texts), posteriors, self.model.segmenter, main, list(posteriors))
         return [next(documents) if is_utf8(text) else self._tag_sentences(text, posteriors, main) for text in texts]
 
     def main_task(self, tasks: Sequence[str] | None = None) -> str:
@@ -233,12 +230,12 @@ class MultiTaskTagger(WordEstimator[TaskLabels, TaskNetwork]):
         tasks = self.tasks if tasks is None else tasks
         if not tasks:
             raise ConfigurationError("tasks", expected="at least one of " + ", ".join(self.tasks), got="none")
-        heads = self.fitted_parts().heads
-        return next((task for task in tasks if heads[task].labelling.has_spans), tasks[0])
+        heads = self.model.heads
+        return next((task for task in tasks if heads[task].codec.has_spans), tasks[0])
 
     def _tag_sentences(self, text: str, posteriors: Mapping[str, Posteriors], main: str) -> Document:
         """The general path: extra columns, half characters, no compiler."""
-        sentences = sentences_of(text, takes_characters(self.fitted_parts()))
+        sentences = sentences_of(text, self.model.segmenter)
         answered = self._answered(sentences, posteriors)
         layers = {task: _layer(text, sentences, of_task) for task, of_task in answered.items()}
         return Document(text, layers[main].sentences, layers[main].entities, layers)
@@ -269,7 +266,7 @@ class MultiTaskTagger(WordEstimator[TaskLabels, TaskNetwork]):
 
 
 def _layer(text: str, sentences: list[Sentence], answered: AnsweredSentences) -> Document:
-    """What one task answers about the sentences of a text."""
+    """The answers of one task for the sentences of a text, as a document."""
     of_task = [
         Sentence(sentence.tokens, text=text, starts=sentence.starts, ends=sentence.ends) for sentence in sentences
     ]

@@ -1,24 +1,21 @@
-"""What the estimators of words share: learning from sentences, and for one task the tagging of raw text."""
+"""The base of estimators of words: training on sentences, and for a single task the tagging of raw text."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 from postil.features.inputs import Token
-from postil.models.parts import LearntLabels, Parts, TrainedNetwork
-from postil.models.sentences import listed_texts, sentences_of, takes_characters
+from postil.models.model import FittedModel
+from postil.models.sentences import listed_texts, sentences_of
 from postil.models.settings import takes
-from postil.models.trainee import FitData, Trainee
 from postil.text import Document, Entity, Sentence
 
 if TYPE_CHECKING:
     from postil.models.fitting.sentences import SentenceFitting
-
-Labels = TypeVar("Labels", bound=LearntLabels)
-Network = TypeVar("Network", bound=TrainedNetwork)
+from postil.models.estimator import FitData, Trainee
 
 
-class WordEstimator(Trainee[Labels, Network]):
+class WordEstimator(Trainee):
     """An estimator that is fitted to sentences, for one task or several."""
 
     @takes(FitData)
@@ -33,7 +30,7 @@ class WordEstimator(Trainee[Labels, Network]):
         With ``warm_start``, a fitted model of the same kind and architecture (or this one itself), training continues
         from that model: its words and labels stay known, and those that are new in X and y start fresh. From a model of
         several tasks (``postil.load("english")``) a tagger takes words and encoder, and the head of the task that knows
-        a class of y; if none does, all labels start fresh. A model of several tasks keeps the tasks of the model that
+        a class of y; if none does, all labels start fresh. A multi-task model keeps the tasks of the model that
         it starts from (that of a Tagger is called ``main``); with ``freeze_encoder``, only heads learn, and the answers
         of tasks that y does not have stay the same.
 
@@ -43,7 +40,7 @@ class WordEstimator(Trainee[Labels, Network]):
         annotated, an O may be one of its labels.
 
         ``unlabelled`` is raw text as sentences of tokens. The ``teachers``, fitted taggers with the same labels, label
-        it, and their averaged posterior is learnt together with the labels of y. For several tasks, ``teachers`` is a
+        it, and their averaged posterior is learned together with the labels of y. For several tasks, ``teachers`` is a
         dict by task, ``unlabelled`` may be one, and a task of a fitted model, ``model[task]``, can be a teacher.
 
         With ``checkpoint`` the state of the training is written to that file after every epoch; with ``resume`` it goes
@@ -52,7 +49,7 @@ class WordEstimator(Trainee[Labels, Network]):
         With ``verbose``, the progress is shown in the terminal or the notebook. Programs can read it from the logger
         "postil". Ctrl-C after the first epoch ends the training early, with a warning: the best epoch so far is kept.
         """
-        from postil.models.fitting.running import run  # training code is loaded only to train
+        from postil.models.fitting.display import run  # training code is loaded only to train
 
         data = FitData(*arguments, **options)
         run(self._fitting(data), verbose=data.verbose)
@@ -72,11 +69,11 @@ class WordEstimator(Trainee[Labels, Network]):
         return SentenceFitting(self, data)
 
 
-class SentenceEstimator(WordEstimator[Labels, Network]):
+class SentenceEstimator(WordEstimator):
     """A model of one task."""
 
-    def _head(self, parts: Parts[Any, Any]) -> Self:
-        return self._with_parts(parts)
+    def _head(self, model: FittedModel) -> Self:
+        return self._with_model(model)
 
     # -------------------------------------------------------------------------------------------- what kinds differ in
 
@@ -88,27 +85,27 @@ class SentenceEstimator(WordEstimator[Labels, Network]):
     def annotate(self, sentences: Sequence[Sentence]) -> Sequence[Sequence[Entity]]:
         """Put labels on the sentences, in place, and return the entities of each.
 
-        Offsets of entities count characters where the sentence has a text, else tokens.
+        Offsets of entities count characters if the sentence has a text, else tokens.
         """
 
     @abstractmethod
     def _calibrate_after_fit(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]], *, held_out: bool) -> None:
-        """Choose what is not learnt by gradients, once the parameters are final.
+        """Choose what is not learned by gradients, once the parameters are final.
 
-        The data are held out, or those of the training where nothing was.
+        The data are held out, or those of the training if nothing was.
         """
 
     @property
     def _word_key(self) -> str | None:
-        """The key of the word in the feature dicts that the fitted model takes; None where it takes words."""
-        key: str | None = self.fitted_parts().config.word_key
+        """The key of the word in the feature dicts that the fitted model takes; None if it takes words."""
+        key: str | None = self.model.config.word_key
         return key
 
     # -------------------------------------------------------------------------------------------- answers
 
     def tag(self, text: str) -> Document:
         """Tokens, sentences, labels and entities of a raw text; offsets count its characters."""
-        sentences = sentences_of(text, takes_characters(self.fitted_parts()))
+        sentences = sentences_of(text, self.model.segmenter)
         return Document(text, sentences, [entity for entities in self.annotate(sentences) for entity in entities])
 
     def tag_many(self, texts: Iterable[str]) -> list[Document]:

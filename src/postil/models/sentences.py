@@ -2,22 +2,12 @@
 
 import warnings
 from collections.abc import Iterable
-from typing import Any
 
 from postil.errors import DataError, UnspacedTextWarning
 from postil.features.inputs import Token
 from postil.models.inputs import described
-from postil.models.parts import Parts
-from postil.text import Entity, Sentence, split_sentences, tokenise
-from postil.text.splitting.characters import character_sentences, characters, is_unspaced
-
-INPUT, CHARACTERS = "input", "characters"
-"""Entry of ``Parts.about``, and its value in models whose tokens are characters."""
-
-
-def takes_characters(parts: Parts[Any, Any]) -> bool:
-    """Whether the tokens of a model are the characters of a text, not its words."""
-    return parts.about.get(INPUT) == CHARACTERS
+from postil.text import Entity, Sentence
+from postil.text.splitting.segmenter import ENGLISH, Segmenter, is_unspaced
 
 
 def checked_text(text: str, where: str | None = None) -> str:
@@ -38,23 +28,18 @@ def listed_texts(texts: Iterable[str]) -> list[str]:
 
 
 def warn_of_unspaced(text: str, stacklevel: int = 4) -> None:
-    """Warn where the tokeniser of words does not find the words of a text."""
+    """Warn if the tokeniser of words does not find the words of a text."""
     if is_unspaced(text):
         what = "text without spaces: a whole run of it is one token; train on single characters to label what is inside"
         warnings.warn(what, UnspacedTextWarning, stacklevel=stacklevel)
 
 
-def sentences_of(text: str, by_characters: bool = False) -> list[Sentence]:
-    """A raw text cut into sentences of tokens: words, or characters."""
-    if not by_characters:
-        warn_of_unspaced(checked_text(text))
-    tokens = characters(checked_text(text)) if by_characters else tokenise(text)
-    return [
-        Sentence(
-            tokens=tokens.tokens[first:end], text=text, starts=tokens.starts[first:end], ends=tokens.ends[first:end]
-        )
-        for first, end in (character_sentences(tokens) if by_characters else split_sentences(tokens))
-    ]
+def sentences_of(text: str, segmenter: Segmenter = ENGLISH) -> list[Sentence]:
+    """A raw text cut into sentences of tokens."""
+    checked_text(text)
+    if not segmenter.characters:
+        warn_of_unspaced(text)
+    return segmenter.sentences(text)
 
 
 def tokens_of(sentence: Sentence) -> list[Token]:
@@ -69,7 +54,7 @@ def tokens_of(sentence: Sentence) -> list[Token]:
 
 
 def entity(sentence: Sentence, label: str, start: int, end: int, probability: float | None = None) -> Entity:
-    """The tokens ``start:end`` as an entity; its offsets count characters where the sentence has a text."""
+    """The tokens ``start:end`` as an entity; its offsets count characters if the sentence has a text."""
     if sentence.text is None or sentence.starts is None or sentence.ends is None:
         words = " ".join(sentence.tokens[start:end])
         return Entity(text=words, label=label, start=start, end=end, probability=probability)

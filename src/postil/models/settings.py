@@ -1,7 +1,7 @@
 """Settings, declared once: a config is a frozen dataclass whose fields are made by ``setting``.
 
 A field carries its default, its description and the values it may have. Everything else is derived from it: checks, the
-form of a setting on the command line (``--set``, ``postil presets``), and, for an estimator whose ``__init__`` is
+form of a setting on the command line (``--set``, ``info --presets``), and, for an estimator whose ``__init__`` is
 decorated with ``takes``, the signature, ``get_params`` and the section Parameters of its docstring.
 """
 
@@ -20,6 +20,7 @@ import numpy as np
 
 from postil.errors import ConfigurationError, similar
 from postil.features.vectors import VectorSources
+from postil.text.splitting.segmenter import Segmenter
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -71,7 +72,7 @@ def setting(default: Any, text: str, **values: Any) -> Any:
 
 @cache
 def rules(config: type) -> Mapping[str, Rule]:
-    """What was declared about each field of a config, by name."""
+    """The declared rule of each field of a config, by name."""
     return {one.name: one.metadata["rule"] for one in fields(config)}
 
 
@@ -80,7 +81,7 @@ def _hints(config: type) -> Mapping[str, Any]:
     return get_type_hints(config)
 
 
-# ------------------------------------------------------------------------------------------------ checks
+# --------------------------------------------------------------------------------------------------------------- checks
 
 
 def check_fields(config: Any) -> None:
@@ -211,18 +212,25 @@ def spelt(config: type, name: str, value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value).lower()
 
 
-# ------------------------------------------------------------------------------------------------ estimators
+# ----------------------------------------------------------------------------------------------------------- estimators
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CommonParameters:
-    """The parameters that every estimator has beside its settings."""
+    """The parameters that every estimator has in addition to its settings."""
 
     vectors: VectorSources | None = setting(
         None,
         "Pre-trained word vectors: a GloVe, word2vec or fastText file, or glove-50d. Those of several files stand side"
         " by side. None: all vectors are learnt.",
         kind="str, path, sequence of these, or None",
+    )
+    segmenter: Segmenter | None = setting(
+        None,
+        "How raw text is cut into tokens and sentences; stored with the model. None: as the model that the training"
+        " starts from; characters if the training data are single characters of a script without spaces; otherwise the"
+        " default rules.",
+        kind="postil.text.Segmenter or None",
     )
     seed: int = setting(0, "Seed of all randomness. The same seed and data produce the same bits.")
     threads: int = setting(1, "Number of cores to train with. Does not change the result.")
@@ -315,7 +323,7 @@ class Declared:
 
 
 def _signature(declared: type, settings: Collection[str], row: str) -> inspect.Signature:
-    """Without the types: ``help`` shows it, and nobody can read fifty of them. They stand in the docstring."""
+    """Without the types: ``help`` shows it, and nobody can read fifty of them. They are in the docstring."""
     parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)]
     for one in sorted(
         fields(declared), key=lambda one: (one.default is not MISSING, one.name != row, one.name in settings)

@@ -8,8 +8,9 @@ thing is: vocabularies, gazetteers and labels have ``from_arrays`` or ``from_jso
 import importlib
 import os
 import re
+import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from postil import archive
-from postil.arrays import Array, describe
+from postil.archive import is_model_file
+from postil.arrays import Array, arrays_under, describe
 from postil.errors import (
     ConfigurationError,
     ModelFileError,
@@ -25,17 +27,16 @@ from postil.errors import (
     PostilError,
     UnicodeVersionWarning,
     format_message,
+    similar,
 )
 from postil.features.inputs import InputFeatures
-from postil.features.vocabulary import arrays_under
 from postil.features.words import WordFeatureConfig
 from postil.kernels.characters import frozen
-from postil.models.answers.decoding import Decoding, lowest_probabilities
-from postil.models.answers.labelling import Labelling
-from postil.models.installed import hint, located
-from postil.models.parts import MAIN, LearntLabels, Parts, Stored, TrainedNetwork, heads_of
+from postil.models.decoding.codec import LabelCodec
+from postil.models.decoding.distribution import Decoding, lowest_probabilities
+from postil.models.model import BY_CHARACTERS, INPUT, MAIN, FittedModel, Stored, heads_of, new_model
 from postil.models.settings import UNSET
-from postil.models.task_parts import new_parts
+from postil.text.splitting.segmenter import Segmenter
 
 # Kind of model, as the file names it -> the module and the class of its estimator; imported when a file asks for it.
 KINDS = {
@@ -53,10 +54,12 @@ _MEMBER = re.compile(r"member\d+\.")  # of an ensemble
 _TABLE = "features/words/vector/table"
 _KEYS = {"kind", "config", "features", "heads", "estimator", "about", "needs"}
 _TASKS = "tasks"  # the names of the heads in their order: JSON objects have none
-_OPTIONAL_KEYS = {"unicode", _TASKS}
-# How a training ran, not what it learnt: the same data and seed give the same file.
-_NOT_STORED = ("threads", "minutes")
+_SEGMENTATION, _PATTERNS = "segmentation", "extra_patterns"
+_OPTIONAL_KEYS = {"unicode", _TASKS, _SEGMENTATION}
+# How a training run ran, not what it learned: the same data and seed give the same file.
+_NOT_STORED = ("threads", "minutes", "segmenter")  # the segmenter has a key of its own
 _LONGEST_MESSAGE = 400  # characters
+_MOST_OF_RULES, _LONGEST_OF_RULES = 40_000, 40  # characters in the lists of a segmenter, and in one word of them
 
 
 def save(estimator: Stored, path: Path) -> None:
@@ -96,41 +99,44 @@ def estimator_class(kind: object, where: object) -> type[Stored]:
     return found
 
 
-# ---------------------------------------------------------------------------------------------------------- writing
+# -------------------------------------------------------------------------------------------------------------- writing
 
 
 def _content(estimator: Stored) -> tuple[dict[str, Array], dict[str, Any]]:
-    parts = estimator.fitted_parts()
-    for name, parameter in parts.network.parameters().items():
+    model = estimator.model
+    for name, parameter in model.network.parameters().items():
         if not _is_finite(parameter.value):
             raise NumericalError("the model cannot be saved", expected="finite parameters", got="others", where=name)
     given = {name: value for name, value in estimator.get_params().items() if value is not UNSET}
     stored = {name: value for name, value in given.items() if name not in _NOT_STORED}
     metadata = {
         "kind": estimator.KIND,
-        "config": asdict(parts.config),
-        "features": {"columns": len(parts.features.columns)},
+        "config": asdict(model.config),
+        "features": {"columns": len(model.features.columns)},
         "heads": {
-            name: {"labels": head.labelling.as_json(), "decoding": head.decoding.as_json()}
-            for name, head in heads_of(parts).items()
+            name: {"labels": head.codec.as_json(), "decoding": head.decoding.as_json()}
+            for name, head in heads_of(model).items()
         },
         "estimator": _plain(stored),
-        "about": parts.about,
+        "about": model.about,
         "needs": [],
     }
-    if parts.features.unicode is not None:
-        metadata["unicode"] = parts.features.unicode
-    if parts.heads:
-        metadata[_TASKS] = list(parts.heads)
-    return _arrays(parts), metadata
+    if model.features.unicode is not None:
+        metadata["unicode"] = model.features.unicode
+    if model.heads:
+        metadata[_TASKS] = list(model.heads)
+    if model.segmentation is not None:
+        check_segmentation(model.segmenter)
+        metadata[_SEGMENTATION] = model.segmenter.to_dict()
+    return _arrays(model), metadata
 
 
-def _arrays(parts: Parts[Any, Any]) -> dict[str, Any]:
+def _arrays(model: FittedModel) -> dict[str, Any]:
     """Everything that a model file holds as an array, by its name there."""
-    arrays = {_parameter_name(name): parameter.value for name, parameter in parts.network.parameters().items()}
-    arrays |= {f"features/{name}": array for name, array in parts.features.arrays().items()}
-    if parts.network.vectors is not None:
-        arrays[_TABLE] = parts.network.vectors
+    arrays = {_parameter_name(name): parameter.value for name, parameter in model.network.parameters().items()}
+    arrays |= {f"features/{name}": array for name, array in model.features.arrays().items()}
+    if model.network.vectors is not None:
+        arrays[_TABLE] = model.network.vectors
     return arrays
 
 
@@ -155,7 +161,7 @@ def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {name: plain(value) for name, value in parameters.items()}
 
 
-# ---------------------------------------------------------------------------------------------------------- reading
+# -------------------------------------------------------------------------------------------------------------- reading
 
 
 def _estimator(arrays: Mapping[str, Any], metadata: Mapping[str, Any], where: object) -> Any:
@@ -163,15 +169,18 @@ def _estimator(arrays: Mapping[str, Any], metadata: Mapping[str, Any], where: ob
     kind = estimator_class(metadata.get("kind"), where)
     try:
         _check_keys(metadata)
-        parts = _parts(kind, arrays, metadata)
-        estimator = kind(**_with_tuples(_mapping(metadata, "estimator")))
-        _check_parameters(estimator, parts.labelling)
+        model = _model(kind, arrays, metadata)
+        parameters = _with_tuples(_mapping(metadata, "estimator"))
+        if "segmenter" in parameters:
+            raise ModelFileError("parameters of the estimator", expected=f"no segmenter: it is in {_SEGMENTATION}")
+        estimator = kind(**parameters, segmenter=model.segmentation)
+        _check_parameters(estimator, model.codec)
     except PostilError as error:
         raise _refused(format_message(error.what, error.expected, error.got), where) from None
     except (TypeError, LookupError, ValueError, ArithmeticError, RecursionError, MemoryError) as error:
         raise _refused(f"it lacks a part or has a wrong one: {error}", where) from None
-    estimator.parts = parts
-    _warn_of_other_unicode(parts.features.unicode, where)
+    estimator._model = model
+    _warn_of_other_unicode(model.features.unicode, where)
     return estimator
 
 
@@ -191,7 +200,7 @@ def _refused(message: str, where: object) -> ModelFileError:
     return ModelFileError(f"not a valid model: {message[:_LONGEST_MESSAGE]}", where=where)
 
 
-def _parts(kind: type[Stored], arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> Parts[Any, Any]:
+def _model(kind: type[Stored], arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> FittedModel:
     config = kind._CONFIG(**_known(kind._CONFIG, _mapping(metadata, "config")))
     heads = _heads(kind, metadata)
     labels = {name: kind._LABELS.from_json(_mapping(head, "labels")) for name, head in heads.items()}
@@ -201,12 +210,12 @@ def _parts(kind: type[Stored], arrays: Mapping[str, Any], metadata: Mapping[str,
     features = _features(config, arrays, _mapping(metadata, "features"), vectors, metadata.get("unicode"))
     for name, of_head in labels.items():
         _check_output(arrays, name, len(of_head.labels))
-    parts = new_parts(kind, config, labels, features, vectors, None, decodings, about)
-    _fill(parts.network, arrays)
-    unknown = sorted(set(arrays) - set(_arrays(parts)))
+    model = new_model(kind, config, labels, features, vectors, None, decodings, about, _segmentation(metadata, about))
+    _fill(model.network, arrays)
+    unknown = sorted(set(arrays) - set(_arrays(model)))
     if unknown:
         raise ModelFileError("unknown arrays", expected="those of this kind of model", got=", ".join(unknown)[:200])
-    return parts
+    return model
 
 
 def _check_keys(metadata: Mapping[str, Any]) -> None:
@@ -237,7 +246,7 @@ def _heads(kind: type[Stored], metadata: Mapping[str, Any]) -> dict[str, Mapping
     if kind._HAS_TASKS:
         if not isinstance(tasks, list):
             raise ModelFileError(_TASKS, expected="a list of names", got=repr(tasks)[:80])
-        from postil.models.answers.task_labels import checked_tasks
+        from postil.models.decoding.codec import checked_tasks
 
         names = checked_tasks(tasks)
     elif tasks is None:
@@ -252,13 +261,45 @@ def _heads(kind: type[Stored], metadata: Mapping[str, Any]) -> dict[str, Mapping
 
 def _decoding(values: Mapping[str, Any], labels: Any) -> Decoding:
     decoding = Decoding(**_known(Decoding, values))
-    if isinstance(labels, Labelling):
+    if isinstance(labels, LabelCodec):
         lowest_probabilities(decoding.thresholds, labels)
     return decoding
 
 
+def _segmentation(metadata: Mapping[str, Any], about: Mapping[str, Any]) -> Segmenter | None:
+    """The rules that the file names; None: the default rules, or characters if ``about`` says so."""
+    if _SEGMENTATION not in metadata:
+        return None
+    settings = _mapping(metadata, _SEGMENTATION)
+    if _PATTERNS in settings:  # before any of them is compiled
+        raise ModelFileError(_SEGMENTATION, expected="rules without regular expressions", got=_PATTERNS)
+    segmenter = Segmenter.from_dict(settings)
+    check_segmentation(segmenter)
+    if segmenter.characters != (about.get(INPUT) == BY_CHARACTERS):
+        expected = "characters, if and only if the input of the model is characters"
+        raise ModelFileError(_SEGMENTATION, expected=expected, got=str(segmenter)[:80])
+    return segmenter
+
+
+def check_segmentation(segmenter: object) -> None:
+    """Raise if a model file cannot hold these rules: it has no regular expressions, and lists of moderate length.
+
+    An expression from a stranger could take forever; long lists would be slow to compile and to search.
+    """
+    if not isinstance(segmenter, Segmenter):
+        raise ConfigurationError("segmenter", expected="a postil.text.Segmenter or None", got=repr(segmenter)[:80])
+    if segmenter.rules.extra_patterns:
+        expected = f"rules without {_PATTERNS}: a model file has no regular expressions"
+        raise ConfigurationError("segmenter of a model", expected=expected, got=repr(segmenter.rules.extra_patterns))
+    words = [word for value in segmenter.to_dict().values() if isinstance(value, list) for word in value]
+    size = sum(len(word) * (word.count("|") + 1) for word in words)  # a fused word is repeated for each of its parts
+    if size > _MOST_OF_RULES or max(map(len, words), default=0) > _LONGEST_OF_RULES:
+        expected = f"words of at most {_LONGEST_OF_RULES} characters, {_MOST_OF_RULES:,} characters together"
+        raise ConfigurationError("lists of words of a segmenter", expected=expected, got=f"{len(words)} words")
+
+
 def _checked_vectors(table: Any) -> Any:
-    """The fixed vectors: a table in single or half precision; None where there is none."""
+    """The fixed vectors: a table in single or half precision; None if there is none."""
     if table is None:
         return None
     if table.ndim != 2 or not table.shape[1] or table.dtype not in (np.dtype(np.float32), np.dtype(np.float16)):
@@ -291,7 +332,7 @@ def _check_output(arrays: Mapping[str, Any], head: str, L: int) -> None:
         raise ModelFileError("wrong number of labels", expected=f"{L} rows of the output", got=sorted(sizes)[:8])
 
 
-def _fill(network: TrainedNetwork, arrays: Mapping[str, Any]) -> None:
+def _fill(network: Any, arrays: Mapping[str, Any]) -> None:
     """Give every parameter its values; those in half precision are widened."""
     parameters = network.parameters()
     for name, parameter in parameters.items():
@@ -373,8 +414,8 @@ _PARAMETERS: dict[str, Any] = {
 }
 
 
-def _check_parameters(estimator: Stored, labels: LearntLabels) -> None:
-    """What the estimator was made with is what one can be made with again."""
+def _check_parameters(estimator: Stored, labels: Any) -> None:
+    """Check that an estimator could be built again with the stored parameters."""
     parameters = estimator.get_params()
     for name, kind in _PARAMETERS.items():
         if name in parameters:
@@ -399,3 +440,101 @@ def _known(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:
 def _with_tuples(values: Mapping[str, Any]) -> dict[str, Any]:
     """JSON has no tuples: lists become tuples again."""
     return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+
+
+# -------------------------------------------------------------------------------- Models that are installed as packages
+#
+#     [project.entry-points."postil.models"]
+#     english = "postil_english:MODEL"
+#
+# The name is what users say, the object is the path of the model file. ``importlib.metadata`` finds entry points too,
+# but takes longer to import than a model takes to load. So the folders of ``sys.path`` are looked through here, and
+# it is asked only about what they do not have (packages in zip files, finders of other tools).
+
+
+GROUP = "postil.models"
+ENGLISH = "english"
+"""The model that commands use if none is named."""
+_ENDINGS = (".dist-info", ".egg-info")
+
+
+def installed_models() -> dict[str, str]:
+    """Name of each installed model -> ``module:object`` that is the path of its file. The first on the path counts."""
+    found: dict[str, str] = {}
+    for text in _entry_point_files():
+        for name, target in _of_group(text):
+            found.setdefault(name, target)
+    return found
+
+
+def installed_path(name: str) -> Path | None:
+    """The file of an installed model; None if none of that name is installed."""
+    target = installed_models().get(name) or _found_by_importlib(name)
+    return None if target is None else _path(name, target)
+
+
+def located(model: str | os.PathLike[str]) -> Path:
+    """The path of a model: a model file, or else the file of the installed model of that name."""
+    if isinstance(model, str) and is_name(model) and not is_model_file(model):
+        return installed_path(model) or Path(model)
+    return Path(model)
+
+
+def misspelt(text: str) -> str:
+    """The text in quotes, and the name of an installed model that was perhaps meant, for messages."""
+    return repr(text) + hint(text)
+
+
+def hint(text: str) -> str:
+    """``; did you mean NAME?`` if the name of an installed model is close to the text, otherwise nothing."""
+    return similar(text, installed_models()) if is_name(text) else ""
+
+
+def is_name(text: str) -> bool:
+    """Whether a text could be the name of an installed model: no path, no sentence."""
+    return re.fullmatch(r"[\w-]+", text) is not None
+
+
+def _entry_point_files() -> Iterator[str]:
+    for folder in dict.fromkeys(sys.path):
+        try:
+            names = sorted(os.listdir(folder or "."))  # noqa: PTH208
+        except OSError:  # zip files, folders that are not there
+            continue
+        for name in names:
+            if name.endswith(_ENDINGS):
+                try:
+                    yield Path(folder, name, "entry_points.txt").read_text("utf-8")
+                except (OSError, UnicodeDecodeError):
+                    continue
+
+
+def _of_group(text: str) -> Iterator[tuple[str, str]]:
+    """Names and targets of one section of an ini file."""
+    if f"[{GROUP}]" not in text:
+        return
+    section = ""
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("["):
+            section = line.strip("[]")
+        elif section == GROUP and not line.startswith("#"):
+            name, equals, target = line.partition("=")
+            if equals:
+                yield name.strip(), target.strip()
+
+
+def _found_by_importlib(name: str) -> str | None:
+    from importlib.metadata import entry_points
+
+    return next((point.value for point in entry_points(group=GROUP, name=name)), None)
+
+
+def _path(name: str, target: str) -> Path:
+    module, _, attribute = target.partition(":")
+    try:
+        path = Path(getattr(importlib.import_module(module), attribute))
+    except (ImportError, AttributeError, TypeError) as error:
+        raise ConfigurationError(f"the installed model {name!r} is broken", got=error, where=target) from None
+    if not path.is_file():
+        raise ConfigurationError(f"the installed model {name!r} is broken", expected="a model file", where=path)
+    return path

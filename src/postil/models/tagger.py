@@ -11,13 +11,13 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import InputFeatures, Token
-from postil.models.answers.constraints import Constraints
-from postil.models.answers.decoding import Decoding, check_probability, lowest_probabilities
-from postil.models.answers.labelling import Labelling
-from postil.models.answers.posteriors import Posteriors
-from postil.models.answers.predictions import Predictions
-from postil.models.answers.tagged import Answer, AnsweredSentences, tagged_documents
 from postil.models.config import PRESETS, TaggerConfig, TaggerParameters, configured
+from postil.models.decoding.codec import LabelCodec
+from postil.models.decoding.constraints import Constraints
+from postil.models.decoding.distribution import Decoding, check_probability, lowest_probabilities
+from postil.models.decoding.posteriors import Posteriors
+from postil.models.decoding.predictions import Predictions
+from postil.models.decoding.tagged import Answer, AnsweredSentences, tagged_documents
 from postil.models.inputs import (
     checked_documents,
     checked_for_scores,
@@ -25,16 +25,13 @@ from postil.models.inputs import (
     checked_sentence,
     listed_sentences,
 )
-from postil.models.scoring.ensemble_network import EnsembleNetwork
-from postil.models.scoring.network import feature_sizes
-from postil.models.scoring.tagger_network import TaggerNetwork
+from postil.models.networks.network import EnsembleNetwork, TaggerNetwork, feature_sizes
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import (
     checked_text,
     entity,
     listed_texts,
     sentences_of,
-    takes_characters,
     tokens_of,
     warn_of_unspaced,
 )
@@ -45,13 +42,18 @@ from postil.text.output import is_utf8
 
 if TYPE_CHECKING:
     from postil.metrics import Evaluation
-    from postil.models.answers.tuning import Tuned
+    from postil.models.decoding.tuning import Tuned
     from postil.models.explaining.explanation import Explanation
     from postil.models.fitting.masked_words import EncoderFitting
+from copy import copy
+from dataclasses import replace
+
+from postil.models.model import FittedModel
+from postil.models.networks.network import members_of
 
 
 @final
-class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
+class Tagger(SentenceEstimator):
     """Labels words: names, parts of speech, chunks. Follows scikit-learn's estimator rules.
 
     X is a list of sentences, each a list of tokens (a token is its form, or a tuple of the form and extra columns). y
@@ -62,7 +64,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
     classes_ : list of str
         The labels that may occur in answers.
     history_ : list of dict
-        Epoch, mean loss and score on dev (None without dev) of every epoch of the training.
+        Epoch, mean loss and score on dev (None without dev) of every epoch.
     config : TaggerConfig
         All settings, with what was adapted to the training data.
     labelling : Labelling
@@ -91,7 +93,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
     # -------------------------------------------------------------------------------------------- its kind of model
 
     KIND: ClassVar[str] = "tagger"
-    _LABELS: ClassVar[Any] = Labelling
+    _LABELS: ClassVar[Any] = LabelCodec
 
     @classmethod
     def _rows(cls) -> dict[str, TaggerConfig]:
@@ -104,14 +106,14 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
             raise ConfigurationError("objective of a tagger", expected="softmax or crf", got="margin: see Detector")
         return config
 
-    def _labels_of(self, y: Sequence[Sequence[str]]) -> Labelling:
-        return Labelling.of(y)
+    def _labels_of(self, y: Sequence[Sequence[str]]) -> LabelCodec:
+        return LabelCodec.of(y)
 
     @staticmethod
     def _network(
         config: TaggerConfig,
         features: InputFeatures,
-        labels: Labelling,
+        labels: LabelCodec,
         vectors: Array | None,
         rng: "np.random.Generator | None",
     ) -> TaggerNetwork | EnsembleNetwork:
@@ -126,7 +128,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         if not held_out:
             return
         self.calibrate(X, y)
-        if self.labelling.has_spans:
+        if self.model.codec.has_spans:
             with suppress(DataError):  # no entities in the held-out data: the bias stays
                 self.tune(X, y, f1=True)
 
@@ -139,7 +141,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         from it (``Tagger(…).fit(X, y, warm_start=…)``), with the same preset, vectors and clusters. Members of an
         ensemble learn on as many ``threads``.
         """
-        from postil.models.fitting.running import run  # training code is loaded only to train
+        from postil.models.fitting.display import run  # training code is loaded only to train
 
         run(self.pretraining(sentences), verbose=verbose)
         return self
@@ -155,30 +157,26 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
     # -------------------------------------------------------------------------------------------- the fitted model
 
     @property
-    def labelling(self) -> Labelling:
-        """The scheme and the classes of the fitted model."""
-        return self.fitted_parts().labelling
-
-    @property
     def classes_(self) -> list[str]:
         """The labels that may occur in answers."""
-        return self.labelling.data_labels()
+        labels: list[str] = self.model.codec.data_labels()
+        return labels
 
     @property
     def decoding(self) -> Decoding:
         """How answers are read from the scores: temperature, shift, bias, thresholds. May be replaced."""
-        return self.fitted_parts().decoding
+        return self.model.decoding
 
     @decoding.setter
     def decoding(self, decoding: Decoding) -> None:
-        parts = self.fitted_parts()
-        lowest_probabilities(decoding.thresholds, parts.labelling)
-        parts.decoding = decoding
+        model = self.model
+        lowest_probabilities(decoding.thresholds, model.codec)
+        model.decoding = decoding
 
     @property
     def _posteriors(self) -> Posteriors:
-        """What answers are read from."""
-        return Posteriors(self.fitted_parts())
+        """The posteriors from which answers are read."""
+        return Posteriors(self.model)
 
     # -------------------------------------------------------------------------------------------- answers
 
@@ -204,7 +202,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         constraints: Sequence[Constraints | None] | None = None,
         threshold: float | Mapping[str, float] | None = None,
     ) -> tuple[list[list[str]], list[Array]]:
-        """What ``predict`` answers, and the probability of each token's label there, (T,) per sentence."""
+        """Predict, and return the probability of each token's predicted label, (T,) per sentence."""
         X = listed_sentences(X, word_key=self._word_key)
         answers = self._posteriors.answers(X, constraints, threshold, label_probabilities=True)
         return Predictions(answers.texts()), answers.by_sentence()
@@ -214,35 +212,36 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         return self.evaluate(X, y).main_score
 
     def evaluate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> "Evaluation":
-        """All scores of ``predict``. What unknown labels (``?``, ``PER|ORG``) leave undetermined is not counted."""
+        """All scores of ``predict``. Tokens left open by unknown labels (``?``, ``PER|ORG``) are not counted."""
         from postil.metrics import evaluate  # what only held-out data need is loaded with them
 
-        labelling = self.labelling
+        codec = self.model.codec
         X, y = checked_for_scores(X, y, self._word_key)
-        gold = with_marks(y, X, known=labelling.data_labels())
-        return evaluate(gold, self.predict(X), scheme=labelling.scheme)
+        gold = with_marks(y, X, known=codec.data_labels())
+        return evaluate(gold, self.predict(X), scheme=codec.scheme)
 
     def marginals(self, tokens: Sequence[Token], constraints: Constraints | None = None) -> list[dict[str, float]]:
         """The probability of every label at every token, over all label sequences."""
         posterior = self._posteriors.of_one(checked_sentence(tokens, self._word_key), constraints)
-        marked = posterior.marked_beginnings() if self.labelling.scheme == "iob1" else None
-        return self.labelling.marginals(posterior.marginals(), marked)
+        marked = posterior.marked_beginnings() if self.model.codec.scheme == "iob1" else None
+        labelled: list[dict[str, float]] = self.model.codec.marginals(posterior.marginals(), marked)
+        return labelled
 
     def nbest(
         self, tokens: Sequence[Token], k: int = 5, constraints: Constraints | None = None
     ) -> list[tuple[list[str], float]]:
         """The k most probable label sequences with their probabilities, best first; fewer if there are fewer."""
         posteriors, tokens = self._posteriors, checked_sentence(tokens, self._word_key)
-        at_most = len(self.labelling.labels) ** min(len(tokens), 64)  # Python's whole numbers do not overflow
+        at_most = len(self.model.codec.labels) ** min(len(tokens), 64)  # Python's whole numbers do not overflow
         (paths,) = posteriors.of_one(tokens, constraints).ranked(min(k, at_most))
-        return [(self.labelling.texts(labels), probability) for labels, probability in paths]
+        return [(self.model.codec.texts(labels), probability) for labels, probability in paths]
 
     def probability(
         self, tokens: Sequence[Token], labels: Sequence[str], constraints: Constraints | None = None
     ) -> float:
         """The probability of a whole label sequence."""
         posteriors, tokens = self._posteriors, checked_sentence(tokens, self._word_key)
-        (numbers,) = posteriors.labelling.numbers([checked_label_sequence(labels, tokens)])
+        (numbers,) = posteriors.codec.numbers([checked_label_sequence(labels, tokens)])
         return float(posteriors.of_one(tokens, constraints).probabilities_of(numbers)[0])
 
     def explain(self, tokens: Sequence[Token], start: int, end: int, label: str | None = None) -> "Explanation":
@@ -255,7 +254,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
 
         posteriors, tokens = self._posteriors, checked_sentence(tokens, self._word_key)
         _, lattice = next(posteriors.lattices([tokens]))
-        return explain_entity(self.fitted_parts(), tokens, lattice, (start, end), label)
+        return explain_entity(self.model, tokens, lattice, (start, end), label)
 
     def spans_above(
         self, tokens: Sequence[Token], lowest: float, constraints: Constraints | None = None
@@ -277,7 +276,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         constraints: Sequence[Constraints | None] | None = None,
         X: Sequence[Sequence[Token]] | None = None,
     ) -> list[list[Entity]]:
-        """``spans_above`` of many sentences. Offsets count characters where a sentence has a text, else tokens."""
+        """``spans_above`` of many sentences. Offsets count characters if a sentence has a text, else tokens."""
         check_probability(lowest, "lowest probability")
         if not lowest > 0:
             raise ConfigurationError("lowest probability", expected="above 0", got=lowest)
@@ -306,24 +305,24 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         return self._tag_sentences(text, constraints, threshold)
 
     def tag_many(self, texts: Iterable[str], *, threshold: float | Mapping[str, float] | None = None) -> list[Document]:
-        """``tag`` for each of many texts: fastest where there are many, or long ones.
+        """``tag`` for each of many texts: fastest if there are many, or long ones.
 
         Sentences and entities of a document are made when they are first looked at.
         """
         texts, posteriors = listed_texts(texts), self._posteriors
-        if not posteriors.takes_cells or takes_characters(self.fitted_parts()):
+        if not posteriors.takes_cells or self.model.segmenter.characters:
             return [self._tag_sentences(text, None, threshold) for text in texts]
         for text in texts:
             warn_of_unspaced(text)
-        task = self.fitted_parts().task
-        documents = tagged_documents(filter(is_utf8, texts), {task: posteriors}, task, threshold=threshold)
+        task, segmenter = self.model.task, self.model.segmenter
+        documents = tagged_documents(filter(is_utf8, texts), {task: posteriors}, segmenter, task, threshold=threshold)
         return [next(documents) if is_utf8(text) else self._tag_sentences(text, None, threshold) for text in texts]
 
     def _tag_sentences(
         self, text: str, constraints: Constraints | None, threshold: float | Mapping[str, float] | None
     ) -> Document:
         """The general path: extra columns, constraints, half characters, no compiler."""
-        sentences = sentences_of(text, takes_characters(self.fitted_parts()))
+        sentences = sentences_of(text, self.model.segmenter)
         by_sentence = [constraints.in_tokens(sentence) for sentence in sentences] if constraints else None
         entities = self.annotate(sentences, constraints=by_sentence, threshold=threshold)
         return Document(text, sentences, [entity for of_sentence in entities for entity in of_sentence])
@@ -337,7 +336,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
     ) -> Sequence[Sequence[Entity]]:
         """Put labels on the sentences, in place, and return the entities of each with their probabilities.
 
-        Offsets of entities count characters where the sentence has a text, else tokens; those of constraints tokens.
+        Offsets of entities count characters if the sentence has a text, else tokens; those of constraints tokens.
         """
         sentences = checked_documents(sentences)
         answered = self._answered(sentences, constraints, threshold)
@@ -372,16 +371,16 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
     def calibrate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Decoding:
         """Fit temperature and shift to held-out data, so that the probabilities are calibrated.
 
-        ``fit`` does this by itself where it has ``dev``. Sentences with labels that the model does not know are left
+        ``fit`` does this if it has ``dev``. Sentences with labels that the model does not know are left
         out.
         """
-        from postil.models.answers.calibration import Labelled, calibrated
+        from postil.models.decoding.calibration import Labelled, calibrated
 
-        parts = self.fitted_parts()
-        parts.decoding = calibrated(
-            parts.decoding, Labelled.of(self._posteriors, *checked_for_scores(X, y, self._word_key))
+        model = self.model
+        model.decoding = calibrated(
+            model.decoding, Labelled.of(self._posteriors, *checked_for_scores(X, y, self._word_key))
         )
-        return parts.decoding
+        return model.decoding
 
     def tune(
         self,
@@ -398,12 +397,11 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         If the tagger reaches the figure already, nothing changes and ``is_met`` of the result is True. Otherwise this
         sets the decoding bias, which finds more entities, or one threshold for all classes, which drops the least
         probable ones. X and y should be held out from training; the figure must be reached on them with a margin of
-        ``margin`` standard errors. With ``f1``, which ``fit`` does by itself where it has ``dev``, the smallest bias is
+        ``margin`` standard errors. With ``f1``, which ``fit`` does if it has ``dev``, the smallest bias is
         chosen whose F1 is at most this margin below the best. Returns the chosen setting, with the expected precision
         and recall, and the curve.
         """
-        from postil.models.answers.dial import Dial
-        from postil.models.answers.tuning import best_f1, checked_wish, tuned
+        from postil.models.decoding.tuning import Dial, best_f1, checked_wish, tuned
 
         figure, wanted = checked_wish(recall, precision, margin, f1=f1)
         dial = Dial.of(self._posteriors, *checked_for_scores(X, y, self._word_key))
@@ -415,3 +413,56 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         if not result.is_met:
             self.decoding = dial.decoding(result.chosen.setting, self.decoding)
         return result
+
+
+# ---------------------------------------------------------------------------------------- Several fitted taggers as one
+
+
+def Ensemble(taggers: Sequence[Tagger]) -> Tagger:
+    """One tagger from several that were trained with the same settings on the same data, with different seeds.
+
+    Their scores are averaged before forward-backward, so the result is a tagger like any other: it has exact
+    probabilities and one file. It costs as much to tag with as all its members together. Calibrate it on held-out data
+    (``calibrate``): the temperatures of the members are not those of their mean.
+
+    ``Tagger(ensemble=3).fit(X, y)`` and ``postil train --set ensemble=3`` train the members side by side.
+    """
+    if len(taggers) < 2:
+        raise ConfigurationError("members of an ensemble", expected="at least 2 fitted taggers", got=len(taggers))
+    models = [tagger.model for tagger in taggers]
+    for other in models[1:]:
+        _check_alike(models[0], other)
+    members = [copy(member) for one in models for member in members_of(one.network)]
+    config = replace(models[0].config, ensemble=len(members))
+    for member in members:  # copies that share the parameters: the taggers stay as they are
+        member.config, member.vectors = config, members[0].vectors
+    ensemble = Tagger(**{**taggers[0].get_params(), "ensemble": len(members)})
+    ensemble._model = FittedModel(
+        config=config,
+        codec=models[0].codec,
+        features=models[0].features,
+        network=EnsembleNetwork(members),
+        about={**models[0].about, "seeds": [one.about.get("seed") for one in models]},
+        segmentation=models[0].segmentation,
+    )
+    return ensemble
+
+
+def _check_alike(first: FittedModel, other: FittedModel) -> None:
+    if replace(first.config, ensemble=1) != replace(other.config, ensemble=1):
+        raise ConfigurationError("members of an ensemble", expected="the same settings", got="different ones")
+    if first.codec.as_json() != other.codec.as_json():
+        raise ConfigurationError("members of an ensemble", expected="the same labels", got="different ones")
+    if first.segmenter != other.segmenter:
+        expected, got = f"the segmentation {first.segmenter}", str(other.segmenter)
+        raise ConfigurationError("members of an ensemble", expected=expected, got=got)
+    ours, theirs = first.features.arrays(), other.features.arrays()
+    same = ours.keys() == theirs.keys() and all(np.array_equal(ours[name], theirs[name]) for name in ours)
+    vectors = [model.network.vectors for model in (first, other)]
+    same_vectors = (vectors[0] is None) == (vectors[1] is None) and (
+        vectors[0] is None or np.array_equal(vectors[0], vectors[1])
+    )
+    if not same or not same_vectors:
+        raise ConfigurationError(
+            "members of an ensemble", expected="the same words and features", got="different training data"
+        )

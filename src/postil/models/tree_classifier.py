@@ -9,16 +9,15 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import DataError
 from postil.features.inputs import InputFeatures
-from postil.features.trees import Forest, Schedule
 from postil.metrics import TreeScores, score_trees
-from postil.models.answers.node_labels import NodeLabel, NodeLabels, TreeAnswers
-from postil.models.answers.tree_labels import TreeLabels
+from postil.models.config import DEFAULTS, TreeConfig, TreeParameters, configured_tree
+from postil.models.decoding.tree_labels import NodeLabel, NodeLabels, TreeAnswers, TreeLabels
 from postil.models.estimator import Estimator
 from postil.models.explaining.tree_explanation import TreeExplanation, explained
 from postil.models.inputs import checked_root_labels, checked_trees
-from postil.models.scoring.tree_network import TreeInputs, TreeNetwork
+from postil.models.networks.tree_network import TreeInputs, TreeNetwork
 from postil.models.settings import takes
-from postil.models.tree_config import DEFAULTS, TreeConfig, TreeParameters, configured_tree
+from postil.network.tree import Forest, TreeSchedule
 from postil.objectives import softmax
 from postil.text.trees.tree import Tree, widths_of_nodes
 from postil.threads import one_blas_thread
@@ -32,7 +31,7 @@ Dev: TypeAlias = list[TreeLike] | tuple[Sequence[TreeLike], Sequence[str] | None
 
 
 @final
-class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
+class TreeClassifier(Estimator):
     """Labels sentences and all their phrases, by a recursive network over their trees.
 
     A tree is a Tree, nested tuples ``("3", ("2", "good"), ("2", "film"))``, an nltk.Tree or a list of tokens, which
@@ -44,7 +43,7 @@ class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
     classes_ : list of str
         The labels that a sentence can get.
     history_ : list of dict
-        Epoch, mean loss and score on dev (None without dev) of every epoch of the training.
+        Epoch, mean loss and score on dev (None without dev) of every epoch.
     config : TreeConfig
         All settings, with what was adapted to the training data.
 
@@ -92,7 +91,7 @@ class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
     @property
     def classes_(self) -> list[str]:
         """The labels that a sentence can get."""
-        return list(self.fitted_parts().labelling.at_roots)
+        return list(self.model.codec.at_roots)
 
     # -------------------------------------------------------------------------------------------- learning
 
@@ -111,7 +110,7 @@ class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
         With ``verbose``, the progress is shown in the terminal or the notebook. Programs can read it from the logger
         "postil". Ctrl-C after the first epoch ends the training early, with a warning: the best epoch so far is kept.
         """
-        from postil.models.fitting.running import run  # training code is loaded only to train
+        from postil.models.fitting.display import run  # training code is loaded only to train
 
         run(self.fitting(trees, y, dev), verbose=verbose)
         return self
@@ -146,12 +145,12 @@ class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
 
     def predict(self, trees: Sequence[TreeLike]) -> list[str]:
         """The label of every tree."""
-        labels = self.fitted_parts().labelling.labels
+        labels = self.model.codec.labels
         return [labels[i] for i in self._root_scores(trees).argmax(axis=1).tolist()]
 
     def predict_proba(self, trees: Sequence[TreeLike]) -> Array:
         """(B, C) probabilities of the labels of every tree, in the order of ``classes_``."""
-        labels = self.fitted_parts().labelling
+        labels = self.model.codec
         columns = [labels.labels.index(label) for label in labels.at_roots]
         return softmax(self._root_scores(trees)[:, columns])
 
@@ -160,7 +159,7 @@ class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
 
         Nodes are those of the binary tree (``classifier.trees(trees)``). The lists are drawn in notebooks.
         """
-        labels = self.fitted_parts().labelling.labels
+        labels = self.model.codec.labels
         binary = self.trees(trees)
         return TreeAnswers(
             NodeLabels(
@@ -175,12 +174,12 @@ class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
 
     def node_probabilities(self, trees: Sequence[TreeLike]) -> list[Array]:
         """(nodes, L) per tree; at roots the labels that no root had in training have the probability 0."""
-        parts, trees = self.fitted_parts(), checked_trees(trees)
+        model, trees = self.model, checked_trees(trees)
         inputs = self._inputs(trees)
-        P = np.zeros((len(inputs.forms), len(parts.labelling.labels)), parts.network.dtype)
+        P = np.zeros((len(inputs.forms), len(model.codec.labels)), model.network.dtype)
         for _, plan, X in self._blocks(inputs):
-            scores = parts.network.scores(X)
-            scores[np.ix_(plan.roots, parts.labelling.not_at_roots)] = -np.inf
+            scores = model.network.scores(X)
+            scores[np.ix_(plan.roots, model.codec.not_at_roots)] = -np.inf
             P[plan.nodes] = softmax(scores)
         return np.split(P, inputs.forest.offsets[1:-1]) if len(inputs.forest) else []
 
@@ -195,9 +194,9 @@ class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
     def evaluate(self, trees: Sequence[TreeLike], y: Sequence[str] | None = None) -> TreeScores:
         """All scores, at the roots and at all nodes of the binary trees that the model sees.
 
-        Where the model has learnt the labels of roots only, other labels of inner nodes are not counted.
+        If the model has learned the labels of roots only, other labels of inner nodes are not counted.
         """
-        binary, labels = self.trees(trees, y), set(self.fitted_parts().labelling.labels)
+        binary, labels = self.trees(trees, y), set(self.model.codec.labels)
         if self.config.loss == "root":
             binary = [
                 tree.with_labels([*(label if label in labels else None for label in tree.labels[:-1]), tree.root_label])
@@ -208,20 +207,20 @@ class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
     def explain(self, tree: TreeLike, label: str | None = None) -> TreeExplanation:
         """Which words and phrases contributed to a label of the root, by default the predicted one."""
         (binary,) = self.trees([tree])
-        return explained(self.fitted_parts(), self.predict_proba, binary, label)
+        return explained(self.model, self.predict_proba, binary, label)
 
     def _root_scores(self, trees: Sequence[TreeLike]) -> Array:
         """(B, L); labels that no root had in training are impossible."""
-        parts, trees = self.fitted_parts(), checked_trees(trees)
-        scores = np.zeros((len(trees), len(parts.labelling.labels)), parts.network.dtype)
+        model, trees = self.model, checked_trees(trees)
+        scores = np.zeros((len(trees), len(model.codec.labels)), model.network.dtype)
         for which, plan, X in self._blocks(self._inputs(trees)):
-            scores[which] = parts.network.scores(X[plan.roots])
-        scores[:, parts.labelling.not_at_roots] = -np.inf
+            scores[which] = model.network.scores(X[plan.roots])
+        scores[:, model.codec.not_at_roots] = -np.inf
         return scores
 
     def _inputs(self, trees: Sequence[TreeLike]) -> TreeInputs:
         """The arrays of trees in any form."""
-        words = self.fitted_parts().features.words
+        words = self.model.features.words
         if all(type(tree) is Tree for tree in trees):
             try:
                 return TreeInputs.of(trees, words)
@@ -229,9 +228,9 @@ class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
                 pass
         return TreeInputs.of(self.trees(trees), words)
 
-    def _blocks(self, inputs: TreeInputs) -> Iterator[tuple[Array, Schedule, Array]]:
+    def _blocks(self, inputs: TreeInputs) -> Iterator[tuple[Array, TreeSchedule, Array]]:
         """Trees of similar height: their places, their rows, and the vectors (M, H) of their nodes."""
-        network = self.fitted_parts().network
+        network = self.model.network
         with one_blas_thread():
             composed = network.composer(inputs)
             for which in _cut(inputs.forest, network.composition.nodes_per_block):

@@ -7,7 +7,6 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ConfigurationError, ShapeError
-from postil.network.finish import finish_of
 from postil.network.layer import (
     Layer,
     LayerPullback,
@@ -17,9 +16,9 @@ from postil.network.layer import (
     checked_forward,
     checked_layer,
 )
-from postil.network.linear import Linear
+from postil.network.linear import Linear, finish_of
 
-# Paths that the data choose: each is a row of the gradient list (gradients/requirements.py).
+# Paths that the data choose: each is a row of the gradient list (gradcheck/requirements.py).
 MODES = {"Chain": ("layer used twice",)}
 
 
@@ -95,7 +94,7 @@ class Concatenation(Layer):
         return self.layers[0].offsets_after(offsets)
 
     def _check_side_by_side(self, outputs: Sequence[Array], run: Run) -> None:
-        """Rows of words and rows of sentences do not fit side by side, even where there are as many of both."""
+        """Rows of words and rows of sentences do not fit side by side, even if there are as many of both."""
         pooled = [layer.offsets_after(run.offsets) is None for layer in self.layers]
         if len(set(pooled)) > 1 or len({len(Y) for Y in outputs}) > 1 or any(Y.ndim != 2 for Y in outputs):
             got = ", ".join(f"{layer.name} {Y.shape}" for layer, Y in zip(self.layers, outputs, strict=True))

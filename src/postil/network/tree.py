@@ -2,40 +2,139 @@
 
 All trees of a batch are computed at once, level (height) by level: one matrix product each. The reverse
 pass goes down the same levels. Each node has one parent, so a node *fetches* what its parent has sent to it, and
-nothing needs to be added up. What belongs to the parameters is a single product over all nodes at the end.
+nothing needs to be added up. The gradient of the parameters is a single product over all nodes at the end.
 
 | composition   | x_p                                              | sees the order |
 |---------------|--------------------------------------------------|----------------|
 | sum           | f(W (x_1 + x_2))                              D1 | no             |
 | concatenation | f(W [x_1; x_2] + b)                              | yes            |
 | tensor        | f([x_1; x_2]ᵀ V [x_1; x_2] + W [x_1; x_2] + b)   | yes            |
-| tree-lstm     | gates and a memory, see ``tree_lstm.py``         | yes            |
+| tree-lstm     | gates and a memory, see below                    | yes            |
 
 Letters: M nodes, n of them leaves, P = M - n phrases, D the width of all vectors.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, ClassVar, TypeAlias, final
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from typing import Any, ClassVar, Protocol, TypeAlias, final
 
 import numpy as np
 
 from postil import kernels
-from postil.arrays import Array
-from postil.errors import ConfigurationError, ShapeError
-from postil.features.trees import Schedule
+from postil.arrays import Array, offsets_from_lengths
+from postil.errors import ConfigurationError, DataError, ShapeError
 from postil.graph import Node, Parameterised, Result
-from postil.kernels.plain_phrases import PAIRS, SUMS
+from postil.kernels import TreeCells
+from postil.kernels.plain_trees import CELLS, PAIRS, SUMS
 from postil.network.activations import ACTIVATIONS
-from postil.network.initialisers import Initialiser, new_parameter, placeholder, xavier, zeros
+from postil.network.layer import Initialiser, constant, new_parameter, placeholder, xavier, zeros
+
+# ------------------------------------------------------------------------------------------------ trees as arrays
+# A level holds the nodes of one height, of all trees of the batch: their children are on the levels before, so a whole
+# level is computed at once. The rows of a batch are sorted by level, so that a level is a slice of one array.
+#
+#     (3 (2 not) (3 (3 very) (2 bad)))        row     0    1     2      3    4
+#                                             height  0    0     0      1    2
+#                                             node    not  very  bad    (very bad)    (not (very bad))
+#                                             children                  1 2           0 3
+
+
+class Shaped(Protocol):
+    """A tree by the places of the children of each node; nodes are in post-order."""
+
+    @property
+    def children(self) -> Sequence[Sequence[int]]: ...
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TreeSchedule:
+    """A batch of B trees with M nodes, n of them leaves, in rows sorted by height; P = M - n phrases follow."""
+
+    nodes: Array  # (M,) which node of the forest each row is
+    leaves: int  # n
+    levels: list[tuple[int, int]]  # inner nodes first:end of each height from 1, counted without the leaves
+    children: Array  # (P, 2) rows of the left and the right child
+    parents: Array  # (M,) 2 i + side for the children of inner node i, side 0 is left; 2 P at roots
+    roots: Array  # (B,) rows
+
+    @property
+    def inner(self) -> int:
+        return len(self.children)
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Forest:
+    """B binary trees with N nodes, those of each tree in post-order and one tree after the other."""
+
+    back: Array  # (N, 2) how many places before its parent each child stands; 0 at leaves
+    heights: Array  # (N,)
+    offsets: Array  # (B + 1,)
+
+    @classmethod
+    def of(cls, trees: Sequence[Shaped]) -> "Forest":
+        """Flatten trees once for all batches. They are binary and have at least one word."""
+        offsets = offsets_from_lengths([len(tree.children) for tree in trees])
+        nodes = chain.from_iterable([tree.children for tree in trees])
+        widths = np.fromiter(map(len, nodes), np.int64, int(offsets[-1]))
+        if not np.isin(widths, (0, 2)).all():
+            expected = "two children at every inner node, as of Tree.binarised()"
+            raise DataError("trees of a network", expected=expected, got=int(widths.max()))
+        back, heights = kernels.binary_shape(widths.astype(np.uint8), offsets)
+        # Small numbers are sorted by digits, which is several times as fast.
+        small = heights.astype(np.int16) if heights.max(initial=0) <= np.iinfo(np.int16).max else heights
+        return cls(back=back, heights=small, offsets=offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def tree_heights(self) -> Array:
+        """(B,) heights of the roots."""
+        return np.asarray(self.heights[self.offsets[1:] - 1])
+
+    @property
+    def sizes(self) -> Array:
+        """(B,) nodes of each tree."""
+        return np.asarray(self.offsets[1:] - self.offsets[:-1])
+
+    def schedule(self, which: Array) -> TreeSchedule:
+        """The rows of some of the trees, sorted by height; within a height in the order given."""
+        starts, sizes = self.offsets[which], self.sizes[which]
+        ends = np.cumsum(sizes)
+        count = np.arange(int(ends[-1]))
+        nodes = count + np.repeat(starts - (ends - sizes), sizes)
+        heights = self.heights.take(nodes)
+        order = heights.argsort(kind="stable")
+        row_of = np.empty_like(count)
+        row_of[order] = count
+        per_height = np.bincount(heights)
+        leaves = int(per_height[0])
+        nodes = nodes.take(order)
+        children = row_of.take(order[leaves:, None] - self.back.take(nodes[leaves:], axis=0))
+        parents = np.full(len(count), children.size)
+        parents[children.ravel()] = np.arange(children.size)
+        cuts = (np.cumsum(per_height) - leaves).tolist()
+        return TreeSchedule(
+            nodes=nodes,
+            leaves=leaves,
+            levels=list(pairwise(cuts)),
+            children=children,
+            parents=parents,
+            roots=row_of[ends - 1],
+        )
+
+
+# -------------------------------------------------------------------------------------------- compositions, up and down
+
 
 # dX (M, H) -> gradients of the leaves' vectors and of the parameters, in their order.
 Downward: TypeAlias = Callable[[Array], tuple[Array, ...]]
 # Which word each leaf (n,) is, and the schedule of its trees -> X (M, H), without a pullback.
-Composer: TypeAlias = Callable[[Array, Schedule], Array]
-
-
-# ------------------------------------------------------------------------------------------------ kernels
+Composer: TypeAlias = Callable[[Array, TreeSchedule], Array]
 
 
 def activate(name: str, Z: Array, out: Array) -> None:
@@ -56,7 +155,7 @@ def transposed(W: Array) -> Array:
     return np.ascontiguousarray(W.T)
 
 
-def upward_rows(leaves: Array, plan: Schedule) -> Array:
+def upward_rows(leaves: Array, plan: TreeSchedule) -> Array:
     """(M, D) with the leaves' vectors in front; the levels are to be filled in."""
     X = np.empty((plan.leaves + plan.inner, leaves.shape[1]), leaves.dtype)
     X[: plan.leaves] = leaves
@@ -64,7 +163,7 @@ def upward_rows(leaves: Array, plan: Schedule) -> Array:
 
 
 def descended(
-    dX: Array, plan: Schedule, F: Array, parents: Array, sent: Array, send: Callable[[int, int, Array], None]
+    dX: Array, plan: TreeSchedule, F: Array, parents: Array, sent: Array, send: Callable[[int, int, Array], None]
 ) -> Array:
     """dZ (P, D) of x = f(Z), from the roots down: f' times what the loss and the parent send to each node (D3).
 
@@ -81,7 +180,7 @@ def descended(
     return dZ
 
 
-def sum_composition(leaves: Array, plan: Schedule, W: Array, *, activation: str) -> tuple[Array, Downward]:
+def sum_composition(leaves: Array, plan: TreeSchedule, W: Array, *, activation: str) -> tuple[Array, Downward]:
     """x_p = f(W (x_1 + x_2)), D1.  leaves (n, D), W (D, D) -> X (M, D)."""
     n, P, D = plan.leaves, plan.inner, leaves.shape[1]
     X = upward_rows(leaves, plan)
@@ -107,7 +206,7 @@ def sum_composition(leaves: Array, plan: Schedule, W: Array, *, activation: str)
 
 
 def affine_composition(
-    leaves: Array, plan: Schedule, W: Array, b_: Array, *, activation: str
+    leaves: Array, plan: TreeSchedule, W: Array, b_: Array, *, activation: str
 ) -> tuple[Array, Downward]:
     """x_p = f(W [x_1; x_2] + b).  leaves (n, D), W (D, 2 D), b (D,) -> X (M, D)."""
     n, P, D = plan.leaves, plan.inner, leaves.shape[1]
@@ -134,9 +233,9 @@ def affine_composition(
 
 
 def tensor_composition(
-    leaves: Array, plan: Schedule, V: Array, W: Array, b_: Array, *, activation: str
+    leaves: Array, plan: TreeSchedule, V: Array, W: Array, b_: Array, *, activation: str
 ) -> tuple[Array, Downward]:
-    """x_p = f(cᵀ V c + W c + b) with c = [x_1; x_2]: unit d has the matrix V[:, d, :] of its own.
+    """x_p = f(cᵀ V c + W c + b) with c = [x_1; x_2]: unit d has its own matrix V[:, d, :].
 
     leaves (n, D), V (2 D, D, 2 D), W (D, 2 D), b (D,) -> X (M, D). The product c_j c_k has the factor V[j, d, k] +
     V[k, d, j]: half as many sums as there are entries are all that the passes need.
@@ -179,7 +278,7 @@ class TensorComposer:
     matrix by which the vector of the other part is multiplied, instead of the tensor.
     """
 
-    OFTEN = 8  # uses of a word on one side that are worth a matrix
+    OFTEN = 8  # uses of a word on one side from which a matrix is faster
 
     def __init__(self, words: Array, uses: Array, V: Array, W: Array, b: Array, *, activation: str) -> None:
         """``words`` (U, D), ``uses`` (2, U)."""
@@ -216,7 +315,7 @@ class TensorComposer:
             found.append((self.words[frequent] @ tensor).reshape(len(frequent), D, D))
         return np.concatenate(found), numbers
 
-    def __call__(self, forms: Array, plan: Schedule) -> Array:
+    def __call__(self, forms: Array, plan: TreeSchedule) -> Array:
         n, P, D = plan.leaves, plan.inner, self.words.shape[1]
         X, alone = np.empty((n + P, D), self.words.dtype), np.empty((n + P, D), self.words.dtype)
         X[:n] = self.words[forms]
@@ -250,7 +349,7 @@ class TensorComposer:
         Z[rows] += part
 
 
-# ------------------------------------------------------------------------------------------------ compositions
+# ----------------------------------------------------------------------------------------- compositions with parameters
 
 
 class Composition(Parameterised, ABC):
@@ -266,7 +365,7 @@ class Composition(Parameterised, ABC):
     nodes_per_block: ClassVar[int] = 4096
 
     @abstractmethod
-    def upward(self, leaves: Array, plan: Schedule) -> tuple[Array, Downward]:
+    def upward(self, leaves: Array, plan: TreeSchedule) -> tuple[Array, Downward]:
         """X (M, H), and the pullback, which propagates dX to the leaves and the parameters."""
 
     def composer(self, words: Array, uses: Callable[[], Array]) -> Composer:
@@ -281,7 +380,7 @@ class Composition(Parameterised, ABC):
     def name(self) -> str:
         return type(self).__name__
 
-    def __call__(self, leaves: Node, plan: Schedule) -> Result:
+    def __call__(self, leaves: Node, plan: TreeSchedule) -> Result:
         """The whole recursion as one node (M, H). ``leaves`` (n, D) are the vectors of the leaves, row by row."""
         if leaves.shape != (plan.leaves, self.leaf_dim):
             raise ShapeError(
@@ -317,7 +416,7 @@ class SumComposition(_SameWidth):
         super().__init__(D, activation=activation)
         self.W = new_parameter("W", (D, D), initialise, rng, dtype, fan_in=D)
 
-    def upward(self, leaves: Array, plan: Schedule) -> tuple[Array, Downward]:
+    def upward(self, leaves: Array, plan: TreeSchedule) -> tuple[Array, Downward]:
         return sum_composition(leaves, plan, self.W.value, activation=self.activation)
 
     def composer(self, words: Array, uses: Callable[[], Array]) -> Composer:
@@ -341,7 +440,7 @@ class AffineComposition(_SameWidth):
         self.W = new_parameter("W", (D, 2 * D), initialise, rng, dtype, fan_in=2 * D)
         self.b = new_parameter("b", (D,), zeros, rng, dtype, decays=False)
 
-    def upward(self, leaves: Array, plan: Schedule) -> tuple[Array, Downward]:
+    def upward(self, leaves: Array, plan: TreeSchedule) -> tuple[Array, Downward]:
         return affine_composition(leaves, plan, self.W.value, self.b.value, activation=self.activation)
 
     def composer(self, words: Array, uses: Callable[[], Array]) -> Composer:
@@ -370,7 +469,7 @@ class TensorComposition(_SameWidth):
         self.W = new_parameter("W", (D, 2 * D), initialise, rng, dtype, fan_in=2 * D)
         self.b = new_parameter("b", (D,), zeros, rng, dtype, decays=False)
 
-    def upward(self, leaves: Array, plan: Schedule) -> tuple[Array, Downward]:
+    def upward(self, leaves: Array, plan: TreeSchedule) -> tuple[Array, Downward]:
         V, W, b = self.V.value, self.W.value, self.b.value
         return tensor_composition(leaves, plan, V, W, b, activation=self.activation)
 
@@ -382,3 +481,112 @@ class TensorComposition(_SameWidth):
 def _small(initialise: Initialiser) -> Initialiser:
     """Products of two units are many: each of them begins with a share of what a single unit would begin with."""
     return initialise if initialise is placeholder else lambda rng, shape: initialise(rng, shape) / shape[-1]
+
+
+# ------------------------------------------------------------------------------------------------ the binary Tree-LSTM
+
+
+# The binary Tree-LSTM: a phrase has a vector h and a memory c, and gates decide what of its parts' memory it keeps.
+#
+#     o, f_1, f_2, i = σ(U_· [h_1; h_2] + b_·)      u = tanh(U_u [h_1; h_2] + b_u)
+#     c = i ⊙ u + f_1 ⊙ c_1 + f_2 ⊙ c_2             h = o ⊙ tanh(c)
+#
+# Each child has its own forget gate. A word has no parts: o, i and u come from its vector by maps of their own,
+# and c = i ⊙ u. The five (three) maps are one matrix, in the order o, f_1, f_2, i, u: then the four gates stand side by
+# side, and so do the four that the memory depends on.
+
+
+WORDS_AT_ONCE = 512  # words whose cells stay in the cache
+
+
+def phrases_up(cells: TreeCells, plan: TreeSchedule, U: Array, d: Array) -> None:
+    """Level by level, from the words' c and the vectors h that they have brought to their parents' parts."""
+    P, H = plan.inner, U.shape[1] // 2
+    parts, A = cells.parts[: 2 * P].reshape(P, 2 * H), cells.phrases.reshape(P, 5 * H)
+    across = transposed(U)
+    open_gates = kernels.cells_up(cells, d, plan.children, plan.parents)
+    for first, end in plan.levels:
+        np.matmul(parts[first:end], across, out=A[first:end])  # 3
+        open_gates(first, end)  # 4: and each h is brought to its parent's parts
+
+
+def tree_lstm(leaves: Array, plan: TreeSchedule, W: Array, b: Array, U: Array, d: Array) -> tuple[Array, Downward]:
+    """h (M, H) of all nodes.  leaves (n, D), W (3 H, D) and b (3 H,) of words, U (5 H, 2 H) and d (5 H,) of phrases."""
+    n, P, H = plan.leaves, plan.inner, U.shape[1] // 2
+    cells = TreeCells.empty(n, P, H, leaves.dtype)
+    np.matmul(leaves, W.T, out=cells.words.reshape(n, 3 * H))  # 1
+    kernels.leaf_cells_up(cells, b, plan.parents)  # 2
+    phrases_up(cells, plan, U, d)
+
+    def downward(dH: Array) -> tuple[Array, ...]:
+        dZ = np.empty((P, 5, H), leaves.dtype)
+        dA = dZ.reshape(P, 5 * H)
+        sent_h, sent_c = (np.empty((2 * P + 1, H), leaves.dtype) for _ in range(2))
+        sent_h[-1] = sent_c[-1] = 0  # to roots
+        to_parts = sent_h[: 2 * P].reshape(P, 2 * H)
+        close_gates = kernels.cells_down(cells, plan.children, plan.parents, dH, sent_h, sent_c, out=dZ)
+        for first, end in reversed(plan.levels):
+            close_gates(first, end)  # undoes 4
+            np.matmul(dA[first:end], U, out=to_parts[first:end])  # undoes 3
+        of_words = kernels.leaf_cells_down(cells, plan.parents, dH, sent_h, sent_c).reshape(n, 3 * H)  # undoes 2
+        parts = cells.parts[: 2 * P].reshape(P, 2 * H)
+        of_phrases = dA.T @ parts, dA.sum(axis=0)
+        return of_words @ W, of_words.T @ leaves, of_words.sum(axis=0), *of_phrases  # undoes 1
+
+    return cells.h, downward
+
+
+@final
+class TreeLSTM(Composition):
+    """The binary Tree-LSTM. Forget gates start open: their biases start at 1."""
+
+    def __init__(
+        self,
+        D: int,
+        H: int,
+        *,
+        rng: np.random.Generator,
+        initialise: Initialiser = xavier,
+        dtype: Any = np.float32,
+    ) -> None:
+        self.leaf_dim, self.hidden = D, H
+        self.W = new_parameter("W", (3 * H, D), initialise, rng, dtype, fan_in=D)
+        self.b = new_parameter("b", (3 * H,), zeros, rng, dtype, decays=False)
+        self.U = new_parameter("U", (5 * H, 2 * H), initialise, rng, dtype, fan_in=2 * H)
+        self.d = new_parameter("d", (5 * H,), constant(0.0), rng, dtype, decays=False)
+        self.d.value[H : 3 * H] = 1
+
+    def upward(self, leaves: Array, plan: TreeSchedule) -> tuple[Array, Downward]:
+        return tree_lstm(leaves, plan, self.W.value, self.b.value, self.U.value, self.d.value)
+
+    def composer(self, words: Array, uses: Callable[[], Array]) -> Composer:
+        H = self.hidden
+        states = np.empty((len(words), 2 * H), words.dtype)
+        for first in range(0, len(words), WORDS_AT_ONCE):
+            some = words[first : first + WORDS_AT_ONCE]
+            cells = TreeCells.empty(len(some), 0, H, words.dtype)
+            np.matmul(some, self.W.value.T, out=cells.words.reshape(len(some), -1))
+            kernels.leaf_cells_up(cells, self.b.value, np.zeros(len(some), np.int64))
+            states[first : first + len(some), :H], states[first : first + len(some), H:] = cells.h, cells.c
+        return phrases_of(CELLS, states, self.U.value, self.d.value)
+
+
+# ------------------------------------------------------------------------------------------------ by name
+
+
+def new_composition(
+    name: str,
+    D: int,
+    H: int,
+    *,
+    rng: np.random.Generator,
+    activation: str = "tanh",
+    initialise: Initialiser = xavier,
+    dtype: Any = np.float32,
+) -> Composition:
+    """Create a composition with vectors of width H. Only a Tree-LSTM accepts word vectors of another width D."""
+    if name == "tree-lstm":
+        return TreeLSTM(D, H, rng=rng, initialise=initialise, dtype=dtype)
+    kinds: dict[str, Any] = {"sum": SumComposition, "concatenation": AffineComposition, "tensor": TensorComposition}
+    composition: Composition = kinds[name](H, rng=rng, activation=activation, initialise=initialise, dtype=dtype)
+    return composition

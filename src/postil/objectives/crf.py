@@ -1,27 +1,202 @@
 """The linear-chain conditional random field (A8, A9, C2-C6), exact, on ragged batches.
 
-From top to bottom: score of a path, messages, partition and marginals, loss with gradient. Then go on with
-``crf_decoding.py`` (Viterbi, k best), ``crf_spans.py`` (spans), ``crf_forbidden.py`` (spans that must not be) and
-``crf_objective.py`` (parameters and nodes). All of them read the lattice of ``lattice.py``, in which every path y has a
-score s(y) and so a probability
+A path y through a sentence of T tokens scores, and so has the probability,
 
+    s(y) = start[y_1] + Σ_t unary[t, y_t] + Σ_t transitions[y_t, y_t+1] + end[y_T]
     p(y) = exp(s(y)) / Z,    Z = Σ_y exp(s(y))
+
+From top to bottom: the lattice of all paths, score of a path, messages, partition and marginals, loss with gradient,
+decoding (Viterbi, k best), and the objective with its parameters. ``spans.py`` goes on with entities, spans that must
+not be entities and log-odds, ``long_chains.py`` with very long sentences.
 
 Shapes: B sentences, N tokens in the batch, L labels, P pairs of neighbouring tokens.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 
 from postil import kernels
-from postil.arrays import Array, checked_indices
-from postil.errors import ConfigurationError, DataError, ShapeError
-from postil.kernels.forward_backward import LOGARITHMIC, SCALED, Algebra, ChainMessages, chain_messages
-from postil.objectives.lattice import Lattice
+from postil.arrays import (
+    Array,
+    Ragged,
+    checked_finite,
+    checked_floats,
+    checked_indices,
+    checked_offsets,
+    describe,
+    offsets_from_lengths,
+)
+from postil.errors import ConfigurationError, DataError, DtypeError, NumericalError, ShapeError
+from postil.graph import Node, Parameter, Parameterised, Result
+from postil.graph.node import check_node
+from postil.kernels.plain_chain import (
+    LOGARITHMIC,
+    SCALED,
+    Algebra,
+    ChainMessages,
+    Sentences,
+    messages_in,
+    sentence_groups,
+)
+
+# ------------------------------------------------------------------------------------------------ the lattice
+# What is impossible scores -inf, which is probability 0 exactly. Masks, allowed sets and constraints all become -inf
+# here, so no recursion ever asks what is allowed. Callers hand over finite scores and boolean masks.
+
+
+# Sums over 100,000 tokens of such scores stay far from the end of float64; a larger one is a mistake upstream.
+LARGEST_SCORE = 1e30
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ChainScores:
+    """The scores of a path apart from its tokens: float64, -inf where a step is impossible."""
+
+    transitions: Array  # (L, L) from label i (row) to label j (column)
+    start: Array  # (L,)
+    end: Array  # (L,)
+
+    @classmethod
+    def under_mask(
+        cls,
+        labels: int,
+        *,
+        transitions: Any = None,
+        start: Any = None,
+        end: Any = None,
+        allowed_transitions: Any = None,
+        allowed_start: Any = None,
+        allowed_end: Any = None,
+    ) -> Self:
+        """Scores, -inf outside the boolean masks. Missing scores are 0; a missing mask allows everything.
+
+        A mask without scores is the chain of a softmax model: tokens are independent apart from the mask.
+        """
+        return cls(
+            transitions=_masked("transitions", transitions, allowed_transitions, (labels, labels)),
+            start=_masked("start", start, allowed_start, (labels,)),
+            end=_masked("end", end, allowed_end, (labels,)),
+        )
+
+    @property
+    def labels(self) -> int:
+        return len(self.start)
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Lattice:
+    """A ragged batch of sentences on one chain: sentence b owns the tokens ``offsets[b]:offsets[b + 1]``."""
+
+    unary: Array  # (N, L) float64, -inf where a token may not have a label
+    offsets: Array  # (B + 1,)
+    chain: ChainScores
+
+    @classmethod
+    def over(cls, unary: Any, offsets: Any, chain: ChainScores, *, allowed: Any = None, bias: Any = None) -> Self:
+        """Validate a batch and build its lattice.
+
+        unary (N, L) finite scores, float32 or float64; offsets (B + 1,); allowed (N, L) boolean: the labels that each
+        token may have; bias (L,) is added to the scores of every token, to trade precision for recall.
+        """
+        scores = checked_scores(unary, (None, chain.labels), where="unary scores")
+        if bias is not None:
+            scores = scores + checked_scores(bias, (chain.labels,), where="label bias")
+        lattice = cls(unary=scores, offsets=checked_offsets(offsets, rows=len(scores)), chain=chain)
+        return lattice if allowed is None else lattice.restricted(allowed)
+
+    def restricted(self, allowed: Any) -> Self:
+        """Only the paths on which every token has an allowed label.  allowed (N, L) boolean."""
+        mask = checked_mask(allowed, self.unary.shape, where="allowed labels")
+        return replace(self, unary=np.where(mask, self.unary, -np.inf))
+
+    def selected(self, sentences: Array) -> tuple[Self, Array]:
+        """The lattice of some sentences, in the order given, and the rows (n,) of this lattice that it took."""
+        offsets, tokens = selected_rows(self.offsets, sentences)
+        return replace(self, unary=self.unary[tokens], offsets=offsets), tokens
+
+    @cached_property
+    def sentences(self) -> Sentences:
+        return Sentences(self.offsets)
+
+    @property
+    def lengths(self) -> Array:
+        """(B,) tokens in each sentence."""
+        return self.sentences.lengths
+
+    @property
+    def first_tokens(self) -> Array:
+        """The first token of every sentence that has one."""
+        return self.sentences.first
+
+    @property
+    def last_tokens(self) -> Array:
+        """The last token of every sentence that has one."""
+        return self.sentences.last
+
+    @cached_property
+    def pairs(self) -> Array:
+        """(P,) every token that is followed by another one of its sentence."""
+        followed = np.ones(len(self.unary), bool)
+        followed[self.last_tokens] = False
+        return np.flatnonzero(followed)
+
+    def groups(self) -> Iterator[tuple[Self, slice, slice]]:
+        """The batch in groups small enough for an (L, L) table per sentence, each with its sentences and its tokens."""
+        for sentences, tokens in sentence_groups(self.offsets, self.chain.labels):
+            offsets = self.offsets[sentences.start : sentences.stop + 1] - tokens.start
+            yield replace(self, unary=self.unary[tokens], offsets=offsets), sentences, tokens
+
+    def sentence_sums(self, values: Array) -> Array:
+        """(N,) -> (B,): the sum over each sentence; 0 for one without tokens."""
+        return self.sentences.sums(values)
+
+
+def selected_rows(offsets: Array, which: Array) -> tuple[Array, Array]:
+    """Some pieces of a ragged batch: their offsets as a separate batch, and the rows that they take."""
+    lengths = np.diff(offsets)[which]
+    selected = offsets_from_lengths(lengths)
+    return selected, np.arange(selected[-1]) + np.repeat(offsets[which] - selected[:-1], lengths)
+
+
+def checked_scores(scores: Any, shape: tuple[int | None, ...], where: str) -> Array:
+    """Finite scores of the given shape (None: any size) as float64."""
+    array = checked_floats(scores, where=where)
+    _check_shape(array, shape, where)
+    wide = array.astype(np.float64)
+    if not np.vdot(wide, wide) <= LARGEST_SCORE**2:  # one pass; false for NaN as well
+        checked_finite(wide, where=where)
+        largest = np.abs(wide).max()
+        if largest > LARGEST_SCORE:
+            limit = f"at most {LARGEST_SCORE:g}"
+            raise NumericalError("a score is too large", expected=limit, got=f"{largest:.3g}", where=where)
+    return wide
+
+
+def checked_mask(mask: Any, shape: tuple[int | None, ...], where: str) -> Array:
+    """A boolean array of the given shape."""
+    array = np.asarray(mask)
+    if array.dtype != np.bool_:
+        raise DtypeError("wrong element type", expected="bool", got=describe(array), where=where)
+    _check_shape(array, shape, where)
+    return array
+
+
+def _masked(what: str, scores: Any, allowed: Any, shape: tuple[int, ...]) -> Array:
+    table = np.zeros(shape) if scores is None else checked_scores(scores, shape, where=f"{what} scores")
+    return table if allowed is None else np.where(checked_mask(allowed, shape, where=f"allowed {what}"), table, -np.inf)
+
+
+def _check_shape(array: Array, shape: tuple[int | None, ...], where: str) -> None:
+    if array.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True)):
+        expected = str(shape).replace("None", "N")
+        raise ShapeError("wrong shape", expected=expected, got=array.shape, where=where)
+
 
 # ------------------------------------------------------------------------------------------------ score of a path
 
@@ -72,7 +247,7 @@ class Messages:
 def forward_backward(lattice: Lattice, algebra: Algebra) -> Messages:
     """Run both recursions over all sentences."""
     arguments = _arguments(lattice)
-    chain = kernels.chain_messages(*arguments) if algebra is SCALED else chain_messages(algebra, *arguments)
+    chain = kernels.chain_messages(*arguments) if algebra is SCALED else messages_in(algebra, *arguments)
     return Messages(algebra=algebra, lattice=lattice, chain=chain)
 
 
@@ -263,7 +438,7 @@ def cross_entropy_and_gradient(lattice: Lattice, teacher: Lattice) -> tuple[floa
 
 
 def expected_counts(lattice: Lattice) -> Moments:
-    """What the posterior of a lattice expects: labels of tokens, and transitions."""
+    """The expected counts of labels and transitions under the posterior of a lattice."""
     log_weight, marginals, counts, exact = kernels.chain_moments(*_arguments(lattice))
     if not exact.all():
         for part in _solved(lattice, ~exact, LOGARITHMIC):
@@ -303,3 +478,219 @@ def _forbidden_gold(lattice: Lattice, y: Array, sentence: int) -> DataError:
     return DataError(
         "gold labels on a forbidden path", expected="allowed steps", got=impossible, where=f"sentence {sentence}"
     )
+
+
+# ------------------------------------------------------------------------------------------------ the best labelling
+
+
+def viterbi(lattice: Lattice) -> Array:
+    """The best labelling of every sentence, (N,) (A9). Ties go to the lower label, starting from the last token.
+
+    δ_1(j) = start_j + u_1(j),   δ_t(j) = u_t(j) + max_i (δ_t-1(i) + A_ij):   the best beginning that ends in j.
+    No pointers are stored: on the way back, y_t = argmax_i (δ_t(i) + A_i,y_t+1) is computed for the best path only.
+    """
+    labels, scores = best_paths(lattice)
+    check_possible(scores)
+    return labels
+
+
+def best_paths(lattice: Lattice) -> tuple[Array, Array]:
+    """Viterbi's labels (N,) and scores (B,); the labels mean nothing if the score is -inf."""
+    chain = lattice.chain
+    return kernels.viterbi(lattice.unary, lattice.offsets, chain.transitions, chain.start, chain.end)
+
+
+# ------------------------------------------------------------------------------------------------ the k best labellings
+
+
+class RankedPath(NamedTuple):
+    """One labelling of a sentence."""
+
+    labels: Array  # (T,)
+    score: float
+    probability: float
+
+
+def k_best(lattice: Lattice, k: int) -> list[list[RankedPath]]:
+    """The k best labellings of every sentence, best first, with their exact probabilities; fewer if there are fewer.
+
+    δ_t(j, r) is the r-th best beginning that ends in j. It is one of δ_t-1(i, ·) extended by A_ij + u_t(j), and each
+    source i offers its own beginnings, best first. So the best offer is taken k times, and its source offers the next.
+    """
+    if not isinstance(k, int | np.integer) or k < 1:
+        raise ConfigurationError("number of labellings", expected="a whole number, 1 or more", got=k)
+    log_z = Posterior.of(lattice).log_partition
+    ranked: list[list[RankedPath]] = []
+    chain = lattice.chain
+    paths, scores = kernels.ranked_paths(lattice.unary, lattice.offsets, chain.transitions, chain.start, chain.end, k)
+    for b, log_total in enumerate(log_z):
+        possible = scores[b][scores[b] > -np.inf]
+        probabilities = np.exp(np.minimum(possible - log_total, 0))
+        columns = paths[lattice.offsets[b] : lattice.offsets[b + 1]].T  # (k, T)
+        rows = zip(columns, possible.tolist(), probabilities.tolist(), strict=False)
+        ranked.append([RankedPath(*row) for row in rows])
+    return ranked
+
+
+# ------------------------------------------------------------------------------------------------ the objective
+# Parameters, the loss as one node of the flow graph, and the lattice for everything else.
+
+
+NORMALISATIONS = ("sentences", "tokens", "sum")
+# Paths that the data choose: each is a row of the gradient list (gradcheck/requirements.py).
+MODES = {
+    "CRF": (
+        "allowed labels",
+        "a teacher's lattice",
+        "three score tables",
+        "scores far apart",
+        "long sentences",
+        "more labels than kernels take",
+    )
+}
+
+
+@final
+class CRF(Parameterised):
+    """Sentence-level log-likelihood (A8, C3): scores of labels for tokens, and learned transition scores.
+
+        crf = CRF(17, allowed_transitions=mask)
+        loss = crf.loss(scores, gold)                            a node: the mean over the sentences
+        labels = viterbi(crf.lattice(scores.value, offsets))     and so marginals, k best, spans
+
+    Masked steps are impossible, in training and in decoding; their parameters are never read and get gradient 0.
+    """
+
+    name = "CRF"
+
+    def __init__(
+        self,
+        labels: int,
+        *,
+        allowed_transitions: Any = None,  # (L, L) boolean, from row to column
+        allowed_start: Any = None,  # (L,)
+        allowed_end: Any = None,  # (L,)
+        normalise: str = "sentences",
+        dtype: Any = np.float32,
+    ) -> None:
+        if labels < 1:
+            raise ConfigurationError("number of labels", expected="1 or more", got=labels)
+        if normalise not in NORMALISATIONS:
+            raise ConfigurationError("normalise", expected=" or ".join(NORMALISATIONS), got=repr(normalise))
+        self.labels, self.normalise = labels, normalise
+        # Zeros: nothing distinguishes the transitions before learning, and nothing has to.
+        self.transitions = Parameter(np.zeros((labels, labels), dtype), "transitions")
+        self.start = Parameter(np.zeros(labels, dtype), "start")
+        self.end = Parameter(np.zeros(labels, dtype), "end")
+        self.masks = {
+            "allowed_transitions": allowed_transitions,
+            "allowed_start": allowed_start,
+            "allowed_end": allowed_end,
+        }
+        self.chain()  # an error if a mask does not fit
+
+    def chain(self) -> ChainScores:
+        """The current scores under the masks."""
+        return ChainScores.under_mask(
+            self.labels,
+            transitions=self.transitions.value,
+            start=self.start.value,
+            end=self.end.value,
+            **self.masks,
+        )
+
+    def lattice(self, scores: Any, offsets: Any, *, allowed: Any = None, bias: Any = None) -> Lattice:
+        """All paths of a batch under the current parameters.  scores (N, L), offsets (B + 1,)."""
+        return Lattice.over(scores, offsets, self.chain(), allowed=allowed, bias=bias)
+
+    def loss(self, scores: Node | Sequence[Node], gold: Any) -> Result:
+        """A node with the normalised loss.
+
+        scores: one node (N, L) that carries offsets, or three of them for the offsets of C2, see ``offset_scores``.
+        gold: labels (N,), or (N, L) boolean the labels that each token may have (partial annotation); or ragged ones;
+        or the lattice of a teacher, whose posterior is learned.
+        """
+        unary = scores if isinstance(scores, Node) else offset_scores(*_three(scores))
+        self._check_dtype(unary)
+        lattice = self.lattice(unary.value, _needed_offsets(unary))
+        total, gradient = _total_and_gradient(lattice, gold)
+        share = 1 / max(1, {"sentences": len(lattice.lengths), "tokens": len(lattice.unary), "sum": 1}[self.normalise])
+
+        def pullback(dY: Array) -> list[Array]:
+            return [(part * (float(dY) * share)).astype(unary.dtype) for part in gradient]
+
+        parents = (unary, self.transitions, self.start, self.end)
+        return Result(np.asarray(total * share, unary.dtype), parents, pullback, self.name, is_layer=True)
+
+    def _check_dtype(self, unary: Node) -> None:
+        if unary.dtype != self.transitions.dtype:
+            expected, got = f"{self.transitions.dtype}, as the transitions", unary.dtype
+            raise DtypeError("float types of scores and parameters differ", expected=expected, got=got, where=self.name)
+
+
+def _total_and_gradient(lattice: Lattice, gold: Any) -> tuple[float, LossGradient]:
+    if isinstance(gold, Lattice):
+        return cross_entropy_and_gradient(lattice, gold)
+    losses, gradient = loss_and_gradient(lattice, np.asarray(gold.data if isinstance(gold, Ragged) else gold))
+    return losses.sum(), gradient
+
+
+# ---------------------------------------------------------------------------------------------- scores at three offsets
+
+
+def offset_scores(centre: Node, previous: Node, following: Node) -> Result:
+    """Unary scores that also look one token to either side (C2), (N, L):
+
+    U_k = centre_k + 1[k > 1] previous_k-1 + 1[k < K] following_k+1
+
+    Each of the three comes from its own output layer, on one network or on three. The gradient at U_k is passed to each
+    term unchanged, and never across the edges of a sentence (C5).
+    """
+    nodes = (centre, previous, following)
+    for node in nodes:
+        check_node(node, "score table")
+    offsets = _needed_offsets(centre)
+    if centre.ndim != 2 or any((node.shape, node.dtype) != (centre.shape, centre.dtype) for node in nodes):
+        got = ", ".join(describe(node.value) for node in nodes)
+        raise ShapeError("three score tables", expected="one shape (N, L) and type", got=got, where="offset scores")
+    U = summed_offsets([node.value for node in nodes], offsets)
+
+    def pullback(dU: Array) -> list[Array]:
+        first, last = _edges(offsets)
+        return [dU, _moved(dU, -1, last), _moved(dU, 1, first)]
+
+    return Result(U, (centre, previous, following), pullback, "offset scores", offsets=offsets)
+
+
+def summed_offsets(tables: Sequence[Array], offsets: Array) -> Array:
+    """The sum of ``offset_scores`` on plain arrays: centre, previous and following, (N, L) each."""
+    centre, previous, following = tables
+    first, last = _edges(offsets)
+    summed: Array = centre + _moved(previous, 1, first) + _moved(following, -1, last)
+    return summed
+
+
+def _edges(offsets: Array) -> tuple[Array, Array]:
+    """The first and the last token of every sentence that has one."""
+    filled = np.diff(offsets) > 0
+    return offsets[:-1][filled], offsets[1:][filled] - 1
+
+
+def _three(scores: Sequence[Node]) -> Sequence[Node]:
+    if len(scores) != 3:
+        raise ShapeError("score tables", expected="one node, or three for the offsets 0, -1, +1", got=len(scores))
+    return scores
+
+
+def _moved(rows: Array, by: int, edges: Array) -> Array:
+    """Row k of the result is row k - by; zero at the edges, where that row is not in the sentence."""
+    moved = np.roll(rows, by, axis=0)
+    moved[edges] = 0
+    return moved
+
+
+def _needed_offsets(scores: Node) -> Array:
+    if scores.offsets is None:
+        expected = "a node that carries offsets"
+        raise ShapeError("the scores are not cut into sentences", expected=expected, got="none", where="CRF")
+    return scores.offsets

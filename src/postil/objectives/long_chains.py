@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 
 from postil.arrays import Array
-from postil.kernels.forward_backward import LOGARITHMIC, SCALED
-from postil.objectives.crf import Messages, Posterior, forward_backward, no_possible_path
-from postil.objectives.crf_spans import EntityLabels, span_probabilities
-from postil.objectives.lattice import ChainScores, Lattice
+from postil.kernels.plain_chain import LOGARITHMIC, SCALED
+from postil.objectives.crf import ChainScores, Lattice, Messages, Posterior, forward_backward, no_possible_path
+from postil.objectives.spans import EntityLabels, span_probabilities
 
 LONG = 8192  # tokens; shorter sentences are solved whole
 BLOCK = 1024  # tokens between two cuts
@@ -70,7 +69,7 @@ def entity_probabilities(lattice: Lattice, spans: Array, kinds: Array, entities:
 def cut(lattice: Lattice, uncuttable: Array | None = None) -> Lattice:
     """The same tokens with long sentences in blocks: the marginals are those of the whole.
 
-    ``uncuttable`` (N,) forbids a cut before some tokens. Returns the lattice itself where no sentence is long.
+    ``uncuttable`` (N,) forbids a cut before some tokens. Returns the lattice itself if no sentence is long.
     """
     if not (lattice.lengths > LONG).any():
         return lattice
@@ -113,7 +112,7 @@ def _cuts(first: int, end: int, uncuttable: Array | None) -> Array:
 
 
 def _messages(unary: Array, chain: ChainScores, cuts: Array) -> Array | None:
-    """(C, L) log Σ_i α_c-1(i) E_ij at every cut (rising), up to a constant each; None where nothing is possible."""
+    """(C, L) log Σ_i α_c-1(i) E_ij at every cut (rising), up to a constant each; None if nothing is possible."""
     messages = np.empty((len(cuts), chain.labels))
     for first, piece in _sweep(unary, chain):
         if not np.isfinite(piece.chain.log_partition[0]):
@@ -140,7 +139,7 @@ def _sweep(unary: Array, chain: ChainScores) -> Iterator[tuple[int, Messages]]:
 
 
 def _solved(lattice: Lattice) -> Messages:
-    """Scaled where that loses nothing, else in logarithms."""
+    """Scaled if that loses nothing, else in logarithms."""
     scaled = forward_backward(lattice, SCALED)
     return scaled if scaled.chain.is_exact.all() else forward_backward(lattice, LOGARITHMIC)
 

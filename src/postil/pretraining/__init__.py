@@ -1,4 +1,4 @@
-"""What raw text knows: word vectors and word clusters, learnt from files of any size."""
+"""Pretraining on raw text: word vectors and word clusters, from files of any size."""
 
 from postil.pretraining.clusters import WordClusters, brown_clusters, kmeans_clusters
 from postil.pretraining.config import CorpusConfig, PretrainingConfig

@@ -9,9 +9,9 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError
-from postil.features.vector_clusters import cluster_centres, directions, nearest_centres
+from postil.features.lexicon_files import cluster_centres, directions, nearest_centres
 from postil.features.vectors import WordVectors
-from postil.kernels.plain_brown import Bigrams
+from postil.kernels.plain_pretraining import Bigrams
 from postil.pretraining.corpus import Corpus
 from postil.text.output import write_text
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 from postil.errors import ConfigurationError
-from postil.kernels.plain_ranking import UNIT_LANES
-from postil.kernels.plain_skipgram import MOST_NEGATIVES, MOST_REACH
+from postil.kernels.plain_pretraining import MOST_NEGATIVES, MOST_REACH, UNIT_LANES
 
 METHODS = ("skipgram", "ranking")
 
@@ -14,7 +13,7 @@ METHODS = ("skipgram", "ranking")
 @final
 @dataclass(frozen=True, kw_only=True)
 class CorpusConfig:
-    """Which words are learnt."""
+    """Which words are learned."""
 
     min_count: int = 5
     """Words that occur less often are unknown."""
@@ -34,7 +33,7 @@ class CorpusConfig:
 @final
 @dataclass(frozen=True, kw_only=True)
 class PretrainingConfig:
-    """How vectors are learnt. A checkpoint stores it."""
+    """How vectors are learned. A checkpoint stores it."""
 
     method: str = "skipgram"
     """``skipgram``: words predict their neighbours; ``ranking``: true windows score higher than corrupt ones (E4)."""

@@ -15,12 +15,12 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import DataError
-from postil.features.orthography import fold_digits
+from postil.features.words import fold_digits
 from postil.files import naming
 from postil.pretraining.config import CorpusConfig
 from postil.pretraining.dictionary import GrowingDictionary
 from postil.text.lines import Lines
-from postil.text.splitting.segmenter import default_segmenter
+from postil.text.splitting.segmenter import ENGLISH
 
 Texts = Iterable[str | os.PathLike[str]] | str | os.PathLike[str]
 """Strings are texts; paths (``pathlib.Path``) are files of text, plain or gzip."""
@@ -105,7 +105,7 @@ def read_corpus(
 
 
 def form_of(config: CorpusConfig) -> Callable[[str], str]:
-    """What of a word is counted: by default its lower case with digits as 0, as taggers look vectors up."""
+    """The function that normalises a word for counting: by default lower case with digits as 0, as in vector lookup."""
     if config.cased:
         return fold_digits if config.fold_digits else str
     return (lambda word: fold_digits(word.lower())) if config.fold_digits else str.lower
@@ -113,7 +113,7 @@ def form_of(config: CorpusConfig) -> Callable[[str], str]:
 
 def _numbered(texts: Texts, dictionary: GrowingDictionary) -> Iterator[tuple[Array, Array]]:
     """The serials of the tokens of each block, and the offsets of its sentences."""
-    segmenter = default_segmenter()
+    segmenter = ENGLISH
     for text in _blocks(texts):
         content = text.encode("utf-8", "replace")
         segments = segmenter.cells(content, lines=True)

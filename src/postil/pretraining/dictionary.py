@@ -54,7 +54,7 @@ class GrowingDictionary:
     def entries(self, form: Callable[[str], str], min_count: int, most: int | None) -> Entries:
         """The ``most`` frequent forms that occur at least ``min_count`` times; ``form`` makes one of a word.
 
-        Forms of equal counts stand in the order in which they were first met.
+        Forms of equal counts are in the order in which they were first met.
         """
         forms = [form(self._table.word(i).decode("utf-8")) for i in range(self._known)]
         places = {word: place for place, word in enumerate(dict.fromkeys(forms))}
@@ -70,7 +70,7 @@ class GrowingDictionary:
         return Entries([names[place] for place in order.tolist()], counts[order], of_serials)
 
     def _make_room(self, words: int, size: int) -> None:
-        """Twice the room where a block might not fit: every token may be a new word."""
+        """Twice the room if a block might not fit: every token may be a new word."""
         if words < len(self._table.ends) and size <= len(self._table.pool):
             return
         self._rebuild(np.arange(self._known), 2 * words, 2 * size)

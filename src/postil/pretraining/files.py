@@ -1,4 +1,4 @@
-"""What pretraining writes: vectors as GloVe's text."""
+"""Output of pretraining: vectors in GloVe's text format."""
 
 import os
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _ROWS_AT_ONCE = 1000
 def save_vectors(path: str | os.PathLike[str], vectors: WordVectors) -> None:
     """Write a word and its numbers on each line, as GloVe does; the unknown word is left out. ``.gz``: compressed.
 
-    The file is written beside its place and renamed.
+    The file is written under another name and renamed.
     """
     if vectors.matrix.shape[1] < 2:
         raise ConfigurationError("dimensions of a file of vectors", expected="must be at least 2", got=1)

@@ -1,4 +1,4 @@
-"""What a method of pretraining offers, and how the shards of a block of text become one step.
+"""The interface of a pretraining method, and how the shards of a block of text become one step.
 
 All shards of a block start from the same parameters and run independently, on any number of threads. Their changes are
 added in the order of the shards, so the result does not depend on the threads.
@@ -12,13 +12,13 @@ import numpy as np
 
 from postil import kernels
 from postil.arrays import Array
-from postil.kernels.plain_skipgram import RowChanges, ShardRoom
+from postil.kernels.plain_pretraining import RowChanges, ShardRoom
 
 Parameters: TypeAlias = dict[str, Array]
 
 
 class ShardResult(NamedTuple):
-    """What a shard has changed: rows of tables, and whole arrays."""
+    """The changes made by a shard: rows of tables, and whole arrays."""
 
     rows: Mapping[str, RowChanges]
     arrays: Mapping[str, Array]

@@ -1,7 +1,7 @@
 """True windows against corrupt ones (E4, Collobert & Weston): words that fit into the same windows get similar vectors.
 
-What is computed on a shard of text is a kernel (``kernels/plain_ranking.py``); here stands what is drawn at random for
-it. The table has two rows more than the dictionary: an unknown word, and what stands outside of a sentence.
+A kernel (``kernels/plain_pretraining.py``) works on shards of text; what it needs at random is drawn here. The table
+has two rows more than the dictionary: an unknown word, and the padding outside of a sentence.
 """
 
 from typing import final
@@ -12,9 +12,8 @@ from postil import kernels
 from postil.arrays import Array
 from postil.errors import ShapeError
 from postil.graph import Node, Result
-from postil.graph.kinks import note_branches
-from postil.kernels.plain_ranking import RankingLayers, RankingRates, RankingText, ranking_losses
-from postil.kernels.plain_skipgram import LANES, ShardRoom
+from postil.graph.node import note_branches
+from postil.kernels.plain_pretraining import LANES, RankingLayers, RankingRates, RankingText, ShardRoom, ranking_losses
 from postil.pretraining.config import PretrainingConfig
 from postil.pretraining.corpus import SENTENCE_END, UNKNOWN_WORD, Corpus
 from postil.pretraining.method import Method, Parameters, ShardResult, padded_table
@@ -22,7 +21,7 @@ from postil.pretraining.sampling import WordSampler
 
 MARGIN = 1.0
 LAYER_RATIO = 0.1
-"""The rate of the layers beside that of the words: every window moves the layers, few move a word."""
+"""The rate of the layers relative to that of the words: every window moves the layers, few move a word."""
 _INITIAL_SIZE = 0.01  # standard deviation of the words' numbers
 
 

@@ -21,7 +21,7 @@ def neighbours(vectors: WordVectors, word: str, count: int = 10) -> list[Neighbo
     """The ``count`` words whose vectors have the largest cosine with that of ``word``, nearest first.
 
     The word is looked up as a tagger does it: as it stands, in lower case, with its digits folded. For an unknown word
-    the error names words that are spelt alike.
+    the error names words that are spelled alike.
     """
     if count < 1:
         raise ConfigurationError("count", expected="at least 1", got=count)

@@ -1,7 +1,7 @@
 """Skip-gram with negative samples: every word predicts the words around it, against random ones.
 
-The two tables are learnt; the vectors are the inputs. What is computed on a shard of text is a kernel
-(``kernels/plain_skipgram.py``); here stands what is drawn at random for it.
+The two tables are learned; the vectors are the inputs. What is computed on a shard of text is a kernel
+(``kernels/plain_pretraining.py``); here stands what is drawn at random for it.
 """
 
 from typing import final
@@ -12,7 +12,7 @@ from postil import kernels
 from postil.arrays import Array
 from postil.errors import ShapeError
 from postil.graph import Node, Result
-from postil.kernels.plain_skipgram import LANES, ShardRoom, SkipgramText, pair_losses
+from postil.kernels.plain_pretraining import LANES, ShardRoom, SkipgramText, pair_losses
 from postil.pretraining.config import PretrainingConfig
 from postil.pretraining.corpus import SENTENCE_END, Corpus
 from postil.pretraining.method import Method, Parameters, ShardResult, padded_table

@@ -14,13 +14,13 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError, ModelFileError, NumericalError, PostilError, similar
 from postil.features.vectors import WordVectors
 from postil.features.vocabulary import Vocabulary
-from postil.kernels.plain_skipgram import ShardRoom
+from postil.kernels.plain_pretraining import ShardRoom
+from postil.optimisation.optimisers import checked_state
 from postil.pretraining.config import CorpusConfig, PretrainingConfig
 from postil.pretraining.corpus import SENTENCE_END, Corpus, Texts, read_corpus
 from postil.pretraining.method import Method, Parameters, ShardResult, merge
 from postil.pretraining.ranking import Ranking
 from postil.pretraining.skipgram import Skipgram
-from postil.training.optimisers import checked_state
 
 SHARDS = 8
 """Parts of a block, always: a block can use at most this many cores."""
@@ -35,7 +35,7 @@ METHODS: dict[str, Callable[[PretrainingConfig, Corpus], Method]] = {"skipgram":
 
 
 class Step(NamedTuple):
-    """What a block of text has brought."""
+    """The result of training on one block of text."""
 
     epoch: int
     words: int
@@ -44,7 +44,7 @@ class Step(NamedTuple):
     """How much of the whole training is done, 0 to 1."""
     loss: float
     seconds: float
-    """Since the training began or was resumed."""
+    """Since training began or was resumed."""
 
 
 @final

@@ -1,4 +1,4 @@
-"""What a report on a tagger is made from: gold and predicted labels with probabilities."""
+"""The input of a report on a tagger: gold and predicted labels with probabilities."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import numpy as np
 
 from postil.metrics.evaluation import Compared, Evaluation, evaluate_compared
 from postil.metrics.spans import Pair, align
-from postil.models.answers.posteriors import Posteriors
+from postil.models.decoding.posteriors import Posteriors
 from postil.models.estimator import Estimator
 from postil.models.sentences import tokens_of
 from postil.models.tagger import Tagger
@@ -17,7 +17,7 @@ from postil.objectives import Posterior, span_probabilities
 from postil.text import Sentence, Span
 
 LOWEST = 0.01
-"""Spans that are less probable are looked at only where they are predicted: almost all spans are, and wrong."""
+"""Spans that are less probable are looked at only if they are predicted: almost all spans are, and wrong."""
 
 
 @final
@@ -32,8 +32,8 @@ class Heading:
     parameters: int
 
     @classmethod
-    def of(cls, model: Estimator[Any, Any], *, model_name: str, data_name: str, date: str = "") -> Self:
-        parts = model.fitted_parts()
+    def of(cls, model: Estimator, *, model_name: str, data_name: str, date: str = "") -> Self:
+        parts = model.model
         return cls(
             model=model_name,
             data=data_name,
@@ -129,7 +129,7 @@ def _sure_of_spans(tagger: Tagger, sentences: Sequence[Sentence], compared: Comp
 
 def _likely(tagger: Tagger, X: Sequence[Any]) -> list[list[tuple[Span, float]]]:
     spans: list[list[tuple[Span, float]]] = [[] for _ in X]
-    for posterior in Posteriors(tagger.fitted_parts()).of(X):
+    for posterior in Posteriors(tagger.model).of(X):
         for row, span, probability in posterior.spans_above(LOWEST):
             spans[posterior.which[row]].append((span, probability))
     return spans
@@ -141,19 +141,19 @@ def _sure_of_tokens(tagger: Tagger, X: Sequence[Any]) -> list[list[float]]:
 
 def probabilities_of(tagger: Tagger, X: Sequence[Any], places: Sequence[Place]) -> list[float | None]:
     """How probable the tagger holds any spans of sentences X, predicted or not; None for classes it does not know."""
-    labelling = tagger.labelling
-    number = {name: i for i, name in enumerate(labelling.classes)}
+    codec = tagger.model.codec
+    number = {name: i for i, name in enumerate(codec.classes)}
     asked: dict[int, list[int]] = {}
     for i, place in enumerate(places):
         if place.span.label in number:
             asked.setdefault(place.sentence, []).append(i)
     answers: list[float | None] = [None] * len(places)
     wanted = list(asked)
-    for which, lattice in Posteriors(tagger.fitted_parts()).lattices([X[sentence] for sentence in wanted]):
+    for which, lattice in Posteriors(tagger.model).lattices([X[sentence] for sentence in wanted]):
         rows = [(row, i) for row, local in enumerate(which) for i in asked[wanted[local]]]
         spans = np.array([(row, places[i].span.start, places[i].span.end) for row, i in rows])
         kinds = np.array([number[places[i].span.label] for _, i in rows])
-        probabilities = span_probabilities(Posterior.of(lattice), spans, kinds, labelling.entity_labels())
+        probabilities = span_probabilities(Posterior.of(lattice), spans, kinds, codec.entity_labels())
         for (_, i), probability in zip(rows, probabilities, strict=True):
             answers[i] = float(probability)
     return answers

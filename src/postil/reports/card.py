@@ -1,7 +1,7 @@
-"""Model cards: what a model is, as its file says, and where it comes from, as a JSON file beside it says.
+"""Model cards: what a model is, as its file says, and where it comes from, as a JSON file next to it says.
 
 A model file has neither dates nor timings, so that the same data and seed give the same bytes. What changes from run to
-run, and what people write about a model, stands in ``NAME.card.json`` next to ``NAME.postil``.
+run, and what people write about a model, is in ``NAME.card.json`` next to ``NAME.postil``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,9 @@ import numpy as np
 from postil import archive
 from postil.errors import DataError
 from postil.metrics.tables import Cell, Table, format_cell, is_words
+from postil.models.model import BY_CHARACTERS, INPUT
 from postil.reading import read_json
+from postil.text import Segmenter
 
 _TEXTS = ("title", "about", "version", "date", "licence", "command")
 _MOST_CLASSES = 60
@@ -99,11 +101,19 @@ def _facts(path: Path, arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -
         "parameters": sum(int(np.prod(a.shape)) for n, a in arrays.items() if n.startswith(("network/", "heads/"))),
         "training sentences": about.get("data", {}).get("sentences"),
         "training tokens": about.get("data", {}).get("tokens"),
+        "segmentation": _segmentation(metadata),
         "trained with": ", ".join(f"{part} {number}" for part, number in about.get("versions", {}).items()),
     }
     for name in metadata.get("tasks") or list(heads):
         facts["classes" if len(heads) == 1 else f"classes of {name}"] = _classes(heads[name]["labels"])
     return {name: value for name, value in facts.items() if value not in (None, "", 0)}
+
+
+def _segmentation(metadata: Mapping[str, Any]) -> str:
+    """How the model cuts raw text into tokens."""
+    if "segmentation" in metadata:
+        return str(Segmenter.from_dict(metadata["segmentation"]))
+    return BY_CHARACTERS if metadata["about"].get(INPUT) == BY_CHARACTERS else "default rules"
 
 
 def _classes(labels: Mapping[str, Any]) -> str:
@@ -117,7 +127,7 @@ def _rows(arrays: Mapping[str, Any], name: str) -> int | None:
 
 
 def _written(path: Path) -> dict[str, Any]:
-    """The content of a card file, checked; that of an empty one where there is none."""
+    """The content of a card file, checked; that of an empty one if there is none."""
     if not path.is_file():
         return {"tables": [], "weaknesses": []}
     content = read_json(path, "the model card")

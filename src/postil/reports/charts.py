@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from postil.markup import Markup, element, joined
-from postil.markup.svg import (
+from postil.html import Markup, element, joined
+from postil.html.svg import (
     Plot,
     Point,
     circle,
@@ -75,7 +75,7 @@ def curve_chart(name: str, curves: Sequence[Curve], *, x_name: str, y_name: str)
 
 
 def reliability_chart(name: str, tables: Mapping[str, Calibration]) -> Markup:
-    """What answers promised against what they kept, a line per table, and how many answers there are below."""
+    """Predicted probabilities against the share that is right, a line per table, with a histogram of answers below."""
     plot = Plot(width=460, height=430, bottom=112)
     parts = [
         plot.axes("probability", "share that is right", SHARES, SHARES),

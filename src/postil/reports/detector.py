@@ -7,16 +7,16 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from postil.markup import Markup, joined
-from postil.markup.fragments import note
-from postil.markup.highlight import Mark, colours_of, excerpt
+from postil.html import Markup, joined
+from postil.html.fragments import note
+from postil.html.highlight import Mark, excerpt, lasting_colours
 from postil.metrics import DetectionScores, PrecisionRecall, Table, precision_recall, score_detection
 from postil.metrics.drawn_tables import drawn_table
 from postil.models.detector import Detector
 from postil.models.sentences import tokens_of
 from postil.reports import examples, sections
 from postil.reports.answers import Heading, line_of
-from postil.reports.pages import Section, page
+from postil.reports.sections import Section, page
 from postil.reports.spans import key
 from postil.text import Sentence
 from postil.text.labels.schemes import Span
@@ -42,7 +42,7 @@ def detector_page(
 ) -> str:
     """The whole page, for sentences with labels."""
     labels = [sentence.labels or [] for sentence in sentences]
-    truth = [numbers.astype(bool) for numbers in detector.fitted_parts().labelling.numbers(labels)]
+    truth = [numbers.astype(bool) for numbers in detector.model.codec.numbers(labels)]
     scores = detector.decision([tokens_of(sentence) for sentence in sentences])
     every = np.concatenate(truth), np.concatenate(scores)
     results = score_detection(*every, detector.threshold, label=detector.label, sentences=len(sentences))
@@ -98,7 +98,7 @@ def _mistakes(
             groups[kind].append(WrongToken(sentence, int(token), float(given[token])))
     shown = examples.fair_part(groups)
     counts = {kind: examples.Shown(len(groups[kind]), len(shown[kind])) for kind in MISTAKES}
-    colours = colours_of([results.label])
+    colours = lasting_colours([results.label])
     listed = [_example(kind, one, tokens, results.label, place, colours) for kind in MISTAKES for one in shown[kind]]
     labels = Counter({results.label: sum(map(len, groups.values()))})
     legend = key("Numbers are the model’s scores.")

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-from postil.markup import Markup, element, joined
-from postil.markup.fragments import folded, note
+from postil.html import Markup, element, joined
+from postil.html.fragments import folded, note
 from postil.metrics import Table
 from postil.metrics.drawn_tables import drawn_table
 from postil.metrics.tables import show_class
@@ -85,7 +85,7 @@ def _left_out(shown: int, total: int, counts: Mapping[str, Shown]) -> Markup | N
 
 
 def _filters(counts: Mapping[str, Shown], labels: Counter[str], examples: Sequence[Example], figure: str) -> Markup:
-    """A form that works in the browser alone; hidden where there is no script to work it."""
+    """A form that works in the browser alone; hidden if there is no script to work it."""
     present = sorted((kind for kind in counts if counts[kind].all), key=lambda kind: -counts[kind].all)[:MOST_OPTIONS]
     kinds = [(f"{kind} ({counts[kind].all:,})", kind) for kind in present]
     names = [(f"{label} ({count:,})", label) for label, count in labels.most_common(MOST_OPTIONS)]

@@ -1,19 +1,50 @@
 """Sections that reports on all kinds of models share."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from importlib import resources
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from postil.markup import Markup, element, joined
-from postil.markup.fragments import columns, figure, folded, note
+from postil.html import Markup, element, joined
+from postil.html.fragments import columns, document, figure, folded, note
 from postil.metrics import Calibration, Counts, PrecisionRecall, Table
 from postil.metrics.drawn_tables import drawn_table
 from postil.metrics.significance import Interval
 from postil.metrics.tables import Cell, by_frequency, calibration_table, label_table
 from postil.reports import charts
 from postil.reports.answers import Heading
-from postil.reports.pages import Section
+
+# ------------------------------------------------------------------------------------------------ pages
+
+
+class Section(NamedTuple):
+    """A part of a page: its name in addresses, its heading, its content."""
+
+    name: str
+    title: str
+    body: Markup
+
+
+def page(title: str, header: Markup, sections: Sequence[Section]) -> str:
+    """Return the whole file: a header, links to the sections, the sections."""
+    links = [element("a", section.title, href=f"#{section.name}") for section in sections]
+    return document(
+        title,
+        _asset("page.css"),
+        element("header", header),
+        element("nav", *links, aria_label="Sections"),
+        element("main", *(element("section", element("h2", s.title), s.body, id=s.name) for s in sections)),
+        script=_asset("page.js"),
+    )
+
+
+def _asset(name: str) -> Markup:
+    return Markup("\n" + resources.files("postil.reports").joinpath(name).read_text(encoding="utf8"))
+
+
+# -------------------------------------------------------------------------------- sections that pages share
+
 
 MOST_LABELS = 200
 """Rows of a table of labels."""
@@ -25,7 +56,7 @@ MOST_CURVES = 12
 def header(
     heading: Heading, headline: str, percent: float, interval: Interval | None, others: Mapping[str, str]
 ) -> Markup:
-    """What was scored, the score in large figures with its interval, and further figures."""
+    """The header of a report: model and data, the score in large figures with its interval, and further figures."""
     titles = [
         element("h1", "Report on ", element("bdi", heading.model)),
         element("p", "scored on ", element("bdi", heading.data), f", {heading.date}", class_="subtitle"),
@@ -76,7 +107,7 @@ def learning(heading: Heading) -> Section:
         return Section("learning", "Learning curve", note("The model file has no history of its training."))
     rows: list[tuple[Cell, ...]] = [(e["epoch"], f"{e['loss']:.4f}", _percent(e.get("score"))) for e in history]
     names: tuple[str, ...] = ("epoch", "loss", "score")
-    if all("seconds" in epoch for epoch in history):  # of a training that has just ended; files have no times
+    if all("seconds" in epoch for epoch in history):  # of a training run that has just ended; files have no times
         names = (*names, "seconds")
         rows = [(*row, f"{epoch['seconds']:.1f}") for row, epoch in zip(rows, history, strict=True)]
     numbers = drawn_table(Table("", names, rows))
@@ -105,7 +136,7 @@ def _percent(share: float | None) -> float | None:
 
 
 def label_scores(by_label: Mapping[str, Counts], total: Counts | None, *, column: str) -> Section:
-    """Precision, recall and F1 of each label; the most frequent ones where there are very many."""
+    """Precision, recall and F1 of each label; the most frequent ones if there are very many."""
     ordered = {label: by_label[label] for label in by_frequency(by_label)}
     content = label_table(ordered, total, title="", column=column, most=MOST_LABELS)
     return Section("labels", "Scores per label", drawn_table(content, bars=("precision", "recall", "F1")))

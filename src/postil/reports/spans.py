@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, final
 from urllib.parse import urlencode
 
-from postil.markup import Markup, element, joined
-from postil.markup.fragments import folded, note
-from postil.markup.highlight import Mark, colours_of, excerpt, whole
+from postil.html import Markup, element, joined
+from postil.html.fragments import folded, note
+from postil.html.highlight import Mark, excerpt, lasting_colours, whole
 from postil.metrics import Calibration, PrecisionRecall, SpanScores, calibrate, precision_recall, spans_by_length
 from postil.metrics.drawn_tables import drawn_table
 from postil.metrics.significance import Interval
@@ -22,7 +22,7 @@ from postil.metrics.tables import (
 )
 from postil.reports import charts, examples, sections
 from postil.reports.answers import LOWEST, Answers, Heading, Place
-from postil.reports.pages import Section
+from postil.reports.sections import Section
 from postil.text.labels.schemes import Span
 
 ALL = "all labels"
@@ -72,7 +72,7 @@ def span_sections(
     """All of them, in the order of the page."""
     scores, judged = scores_of(answers), judged_spans(answers)
     counts = scores.by_label()
-    colours = colours_of(by_frequency(counts))
+    colours = lasting_colours(counts)
     wrong = wrong_pairs(answers)
     return [
         sections.learning(heading),
@@ -150,7 +150,7 @@ def _link(gold: str | None, predicted: str | None) -> str:
 
 
 def curves(scores: SpanScores, judged: Sequence[Judged], colours: Mapping[str, str]) -> Section:
-    """What all spans above a probability would give, of all labels and of the most frequent ones."""
+    """Precision-recall curves of all spans above a probability, for all labels and for the most frequent ones."""
     counts = scores.by_label()
     frequent = by_frequency(counts)[: sections.MOST_CURVES]
     curves = {ALL: _curve(judged, scores.overall.gold)}
@@ -172,7 +172,7 @@ def _curve(judged: Sequence[Judged], gold: int) -> PrecisionRecall:
 
 
 def lengths(answers: Answers, novelty: Mapping[str, SpanScores]) -> Section:
-    """Long and short spans, and where the training data are known, seen and new ones."""
+    """Long and short spans, and if the training data are known, seen and new ones."""
     parts = spans_by_length(answers.compared.gold_spans, answers.compared.predicted_spans)
     by_length = label_table({name: part.overall for name, part in parts.items()}, title="", column="length")
     bars = ("precision", "recall", "F1")
@@ -204,7 +204,7 @@ def mistakes(answers: Answers, wrong: Sequence[Mistake], colours: Mapping[str, s
 
 
 def key(figures: str = "Numbers are the model’s probabilities of these very spans.") -> Markup:
-    """What the marks mean."""
+    """A legend for the marks."""
     style = "--label:var(--label-other);--gold:var(--label-other);--predicted:var(--label-other)"
     entries = [("underlined", "t gold", "chip", "gold"), ("shaded", "t predicted", "chip filled", "predicted")]
     shown = []

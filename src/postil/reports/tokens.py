@@ -5,17 +5,26 @@ from collections.abc import Mapping
 from typing import NamedTuple, final
 from urllib.parse import urlencode
 
-from postil.markup import Markup, element, joined
-from postil.markup.fragments import note
-from postil.markup.highlight import Mark, colours_of, excerpt, whole
-from postil.metrics import Calibration, TokenScores, calibrate
+from postil.html import Markup, element, joined
+from postil.html.fragments import note
+from postil.html.highlight import Mark, excerpt, lasting_colours, whole
+from postil.metrics import Calibration, SpanScores, TokenScores, calibrate
 from postil.metrics.drawn_tables import drawn_table
 from postil.metrics.significance import Interval
-from postil.metrics.tables import by_frequency, mistakes_table, token_novelty_table
+from postil.metrics.tables import mistakes_table, token_novelty_table
 from postil.reports import charts, examples, sections
 from postil.reports.answers import Answers, Heading
-from postil.reports.pages import Section
-from postil.reports.spans import HARDEST, MOST_CELLS, MOST_MARKS, key
+from postil.reports.sections import Section, page
+from postil.reports.spans import (
+    HARDEST,
+    MOST_CELLS,
+    MOST_MARKS,
+    judged_spans,
+    key,
+    reliability_of,
+    span_header,
+    span_sections,
+)
 from postil.text.labels.schemes import Span
 
 
@@ -47,7 +56,7 @@ def token_sections(
     """All of them, in the order of the page."""
     scores = answers.evaluation.tokens
     counts = scores.by_label()
-    colours = colours_of(by_frequency(counts))
+    colours = lasting_colours(counts)
     wrong = wrong_tokens(answers)
     seen = [Section("novelty", "Seen and unseen words", drawn_table(token_novelty_table(novelty), bars=("accuracy",)))]
     return [
@@ -157,3 +166,28 @@ def hardest(answers: Answers, wrong: list[WrongToken], colours: Mapping[str, str
         items.append(element("li", facts, whole(answers.tokens[i], marks, colours)))
     above = note(f"The {len(ranked)} sentences with the most wrong labels, of {len(by_sentence):,} with any.")
     return Section("hardest", "Hardest sentences", joined([above, element("ol", *items, class_="sentences")]))
+
+
+# ------------------------------------------------------------------------------------------------ the page
+
+
+def tagger_page(
+    heading: Heading,
+    answers: Answers,
+    *,
+    interval: Interval | None = None,
+    before: Calibration | None = None,
+    span_novelty: Mapping[str, SpanScores] | None = None,
+    word_novelty: Mapping[str, TokenScores] | None = None,
+) -> str:
+    """The whole page.
+
+    ``interval`` of the main score; ``before``: the reliability without calibration, drawn with that of the answers;
+    ``span_novelty`` and ``word_novelty``: scores of what occurs in the training data and what does not.
+    """
+    title = f"{heading.model} on {heading.data}"
+    if answers.evaluation.spans is None:
+        header = token_header(heading, answers, interval, token_reliability(answers))
+        return page(title, header, token_sections(heading, answers, before, word_novelty or {}))
+    header = span_header(heading, answers, interval, reliability_of(judged_spans(answers)))
+    return page(title, header, span_sections(heading, answers, before, span_novelty or {}))

@@ -1,22 +1,21 @@
-"""The report on a training: how it went, what came out, what it was made with."""
+"""The report on a training run: how it went, what came out, what it was made with."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, final
 
-from postil.markup import Markup, element, joined
-from postil.markup.fragments import folded, note
+from postil.drawing import network_picture
+from postil.html import Markup, element, joined
+from postil.html.fragments import folded, note
 from postil.metrics import Calibration, Counts, DetectionScores, Evaluation, Table, TreeScores
 from postil.metrics.drawn_tables import drawn_table
 from postil.metrics.reliability import Reliability
 from postil.metrics.tables import Cell
-from postil.models.config import configured
+from postil.models.config import TreeConfig, configured
 from postil.models.estimator import Estimator
-from postil.models.tree_config import TreeConfig
 from postil.reports import sections
 from postil.reports.answers import Heading
-from postil.reports.network_drawing import network_picture
-from postil.reports.pages import Section, page
+from postil.reports.sections import Section, page
 
 Scores = Evaluation | DetectionScores | TreeScores
 
@@ -24,7 +23,7 @@ Scores = Evaluation | DetectionScores | TreeScores
 @final
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What is known about a training besides the model.
+    """Facts about a training run that the model does not contain.
 
     ``scores`` and ``reliability`` of held-out files by their names ("dev", "test", "dev, names"); ``history`` with the
     seconds of every epoch; ``gains``: what was added, and the score on dev with it, in percent.
@@ -37,7 +36,7 @@ class Run:
     gains: Sequence[tuple[str, float]] = ()
 
 
-def training_page(heading: Heading, model: Estimator[Any, Any], run: Run) -> str:
+def training_page(heading: Heading, model: Estimator, run: Run) -> str:
     """The whole page. ``heading.data`` names the training data."""
     heading = replace(heading, about={**heading.about, "training": _training(heading, run)})
     parts = [sections.learning(heading)]
@@ -74,7 +73,7 @@ def _header(heading: Heading, run: Run) -> Markup:
 
 
 def _headline(scores: Scores) -> tuple[str, str]:
-    """What the main score is called, and the score."""
+    """The name of the main score, and its value."""
     if isinstance(scores, DetectionScores):
         return "average precision", f"{100 * scores.average_precision:.2f}"
     if isinstance(scores, TreeScores):
@@ -135,9 +134,9 @@ def _gains(gains: Sequence[tuple[str, float]]) -> Section:
     return Section("gains", "What helped", joined([meaning, drawn]))
 
 
-def _settings(model: Estimator[Any, Any]) -> Section:
+def _settings(model: Estimator) -> Section:
     """The settings that differ from the preset or were resolved for the data; the others on demand."""
-    given = asdict(model.fitted_parts().config)
+    given = asdict(model.model.config)
     preset = model.get_params().get("preset")
     usual = asdict(TreeConfig() if preset is None else configured(preset, {}))
     what = "default" if preset is None else f"preset {preset}"
@@ -159,7 +158,7 @@ def _shown(value: Any) -> str:
 
 
 def _data(heading: Heading) -> Section:
-    """What was learnt from, and by which versions."""
+    """The training data and the software versions."""
     data, versions = heading.about.get("data", {}), heading.about.get("versions", {})
     rows = [(name, f"{value:,}" if isinstance(value, int) else str(value)) for name, value in data.items()]
     rows += [(f"version of {part}", str(number)) for part, number in versions.items()]

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import NamedTuple, final
 
-from postil.markup import Markup, element, joined
-from postil.markup.fragments import figure, note
+from postil.html import Markup, element, joined
+from postil.html.fragments import figure, note
 from postil.metrics import Interval, TreeScores
 from postil.metrics.drawn_tables import drawn_table
 from postil.metrics.trees import label_confusion_table, length_table
 from postil.reports import sections
 from postil.reports.answers import Heading
-from postil.reports.pages import Section, page
+from postil.reports.sections import Section, page
 from postil.text import Tree
 from postil.text.trees.tree_drawing import LONGEST_DRAWN, colours_of_trees, drawn_tree
 
@@ -57,7 +57,7 @@ def _header(heading: Heading, scores: TreeScores, interval: Interval) -> Markup:
 
 
 def _trees(answers: Sequence[Drawn]) -> Section:
-    """The mistakes at the root of which the model was surest; right trees where there are not enough of them."""
+    """The mistakes at the root of which the model was surest; right trees if there are not enough of them."""
     short = [one for one in answers if len(one.tree.tokens) <= LONGEST_DRAWN]
     chosen = sorted(short, key=lambda one: (not one.is_wrong, -one.probability))[:MOST_DRAWN]
     colours = colours_of_trees([one.tree for one in chosen])

@@ -34,7 +34,7 @@ _MAKERS = """Acorn Nimbus Delphi Orbit Falcon Harbour Summit Pioneer Meridian Be
 
 # Sentences; words in capitals are symbols of the grammar below.
 #
-# What stands beside a name tells what it is.
+# The words next to a name tell what it is.
 _PLAIN = """\
 THINGS in LOC are QUALITY .
 THINGS in LOC are QUALITY .

@@ -7,25 +7,29 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from postil.errors import PostilError, format_message
-from postil.models.answers.constraints import Constraints
-from postil.models.explaining.contributions import feature_groups, words_in_reach
+import msgspec
+from msgspec import UNSET
+
+from postil.errors import PostilError
+from postil.models.decoding.constraints import Constraints
+from postil.models.explaining.explanation import feature_groups, words_in_reach
+from postil.models.explaining.places import Place, place_of_span, places_of_entities
 from postil.models.sentences import sentences_of, tokens_of
 from postil.models.tagger import Tagger
+from postil.server.api import DocumentAsked, Explain, Tag, TagOptions, TextAsked, TreeAsked
 from postil.server.batching import Steps
-from postil.server.failures import Refusal, refused
-from postil.server.registry import PLAIN, SEVERAL_TASKS, Registry, Served
-from postil.serving import Labelled, Labeller, TaggingOptions
-from postil.serving.places import Place, place_of_span, places_of_entities
-from postil.serving.tree_answers import tree_over
+from postil.server.registry import SEVERAL_TASKS, Registry, Served
+from postil.server.requests import Refusal, refused, unfit
+from postil.tagging import Labelled, Labeller, TaggingOptions
+from postil.tagging.tree_answers import tree_over
 from postil.text import Sentence, tokenise
-from postil.text.bulk.passages import Passage
 from postil.text.options import ReadOptions
+from postil.text.passages import Passage
 from postil.text.trees.treebank import parse_tree
 
 SENTENCE_KINDS = ("tagger", "detector")
 TAGGED_KINDS = (*SENTENCE_KINDS, SEVERAL_TASKS)
-# What one request may cost; each is about two seconds of one core. docs/use/serving.md lists them.
+# What one request may cost; each is about two seconds of one core. docs/how-to/serving.md lists them.
 MOST_PASSES = 100_000
 """Tokens through the network for explanations: every word and feature is left out in turn, for every entity."""
 MOST_TREE_NODES = 1_000_000
@@ -34,39 +38,42 @@ MOST_SPANS = 1_000_000
 """Spans looked at for ``all_above``: the squares of the lengths of all sentences, for every class."""
 MOST_MARGINALS = 500_000
 """Tokens times labels, for ``marginals``."""
-_ADDED = ("tokens", "marginals")
 _LEAF = re.compile(r"[^()\s]\s*\)")
 
 
-def documents_of(request: dict[str, Any]) -> list[dict[str, Any]]:
+def documents_of(request: Tag) -> list[DocumentAsked]:
     """The texts and lists of tokens of a request to /api/tag, each with its constraints."""
-    if "documents" in request:
-        documents: list[dict[str, Any]] = request["documents"]
-        return documents
-    return [{name: request[name] for name in ("text", "tokens", "constraints") if name in request}]
+    if request.documents is not UNSET:
+        return request.documents
+    return [DocumentAsked(text=request.text, tokens=request.tokens, constraints=request.constraints)]
 
 
-def check_constraints(served: Served, documents: Sequence[dict[str, Any]]) -> None:
-    """Refuse constraints on a model of several tasks: they are labels of one."""
-    if served.kind == SEVERAL_TASKS and any("constraints" in document for document in documents):
+def check_constraints(served: Served, documents: Sequence[DocumentAsked]) -> None:
+    """Refuse constraints on a multi-task model: they are labels of one task."""
+    if served.kind == SEVERAL_TASKS and any(document.constraints is not UNSET for document in documents):
         raise refused("unfit", "constraints need one task: NAME:TASK instead of NAME")
 
 
-def check_tokens(documents: Sequence[dict[str, Any]], most: int) -> int:
+def check_tokens(asked: Sequence[DocumentAsked | TextAsked], limit: int) -> int:
     """Refuse too many tokens; return their number, or a larger one that is cheaper to know."""
-    # A token has at least one character: most requests need not be cut to be counted.
-    number = sum(len(one[name]) for one in documents for name in ("text", "tokens", "brackets") if name in one)
-    if number > most:
-        number = sum(map(_number_of_tokens, documents))
-    if number > most:
-        raise refused("tokens", f"the request has {number:,} tokens; at most {most:,} are answered at once")
+    contents = [
+        (name, content)
+        for one in asked
+        for name in ("text", "tokens", "brackets")
+        if (content := getattr(one, name, UNSET)) is not UNSET
+    ]
+    # A token has at least one character: most requests need not be tokenised to be counted.
+    number = sum(len(content) for _, content in contents)
+    if number > limit:
+        count = {"text": lambda text: len(tokenise(text).tokens), "tokens": len, "brackets": _number_of_leaves}
+        number = sum(count[name](content) for name, content in contents)
+    if number > limit:
+        raise refused("tokens", f"the request has {number:,} tokens; at most {limit:,} are answered at once")
     return number
 
 
-def _number_of_tokens(document: dict[str, Any]) -> int:
-    if "brackets" in document:
-        return len(_LEAF.findall(document["brackets"]))
-    return len(document["tokens"] if "tokens" in document else tokenise(document["text"]).tokens)
+def _number_of_leaves(brackets: str) -> int:
+    return len(_LEAF.findall(brackets))
 
 
 def check_cost(cost: int, most: int, what: str, unit: str) -> None:
@@ -76,58 +83,42 @@ def check_cost(cost: int, most: int, what: str, unit: str) -> None:
         raise refused("cost", f"{what} needs {cost:,} {unit}; {limit}: send fewer or shorter sentences")
 
 
-def unfit(error: PostilError) -> Refusal:
-    """What the library refuses. The lines of our own passages are the documents of the request."""
-    where = str(error.where or "")
-    line = where.removeprefix("request, ").removeprefix("line ")
-    place = f"document {int(line) - 1}" if line.isdecimal() else None
-    return refused("unfit", format_message(error.what, error.expected, error.got, place))
-
-
 # ------------------------------------------------------------------------------------------------ /api/tag
 
 
-def key_of(options: dict[str, Any]) -> str:
-    """Equal for equal options."""
-    return json.dumps(options, sort_keys=True) if options else PLAIN
-
-
-def tagging_options(served: Served, options: dict[str, Any]) -> TaggingOptions:
+def tagging_options(served: Served, options: TagOptions) -> TaggingOptions:
     """The options of a request in the library's words."""
-    named = {name: options[name] for name in ("nbest", "threshold", "all_above") if name in options}
-    if "nbest" in named:
-        named["nbest"] = int(named["nbest"])
-    of_kind: dict[str, Any] = {"scores": True}
-    if served.kind != "detector":
-        of_kind = {"probabilities": options.get("probabilities", True)}
-    refusal = _REFUSALS.get(served.kind)
-    if refusal is not None:
-        _refuse_options(options, *refusal)
-    reading = ReadOptions(features=(), every_record=True, characters=served.by_characters)
-    thresholds = options.get("thresholds", {})
-    return TaggingOptions(output="jsonl", reading=reading, class_thresholds=thresholds, **named, **of_kind)
+    fields = msgspec.structs.asdict(options)
+    named = {name: fields[name] for name in ("nbest", "threshold", "all_above") if fields[name] is not UNSET}
+    is_detector = served.kind == "detector"
+    unanswered, needed = _UNANSWERED.get(served.kind, ((), ""))
+    for name in unanswered:
+        if fields[name] is not UNSET:
+            raise refused("unfit", f"options: {name} needs {needed}")
+    return TaggingOptions(
+        output="jsonl",
+        reading=ReadOptions(features=(), every_record=True, segmenter=served.model.model.segmenter),
+        scores=is_detector,
+        probabilities=not is_detector and options.probabilities is not False,
+        class_thresholds=options.thresholds or {},
+        **named,
+    )
 
 
 _OF_TAGGERS = ("nbest", "threshold", "thresholds", "all_above", "marginals")
 # Kind -> the options that it does not answer, and why.
-_REFUSALS = {
-    "detector": ((*_OF_TAGGERS, "probabilities"), "a tagger, which knows probabilities; a detector has scores"),
+_UNANSWERED = {
+    "detector": ((*_OF_TAGGERS, "probabilities"), "a tagger, which has probabilities; a detector has scores"),
     SEVERAL_TASKS: (_OF_TAGGERS, "one task: NAME:TASK instead of NAME"),
 }
 
 
-def _refuse_options(options: dict[str, Any], names: Sequence[str], needed: str) -> None:
-    for name in names:
-        if name in options:
-            raise refused("unfit", f"options: {name} needs {needed}")
-
-
 def tag_alike(
-    served: Served, options: dict[str, Any], requests: Sequence[Sequence[dict[str, Any]]]
+    served: Served, options: TagOptions, requests: Sequence[Sequence[DocumentAsked]]
 ) -> list[bytes | Exception]:
     """Answers to requests with the same model and options, labelled as one passage of JSON Lines."""
     try:
-        labeller = served.labeller(key_of(options), partial(tagging_options, served, options))
+        labeller = served.labeller(msgspec.json.encode(options), partial(tagging_options, served, options))
     except PostilError as error:
         return [unfit(error)] * len(requests)
     except Refusal as refusal:
@@ -141,17 +132,17 @@ def tag_alike(
     return [_answer(served, options, *pair) for pair in zip(requests, lines, strict=True)]
 
 
-def _cost_of(served: Served, options: dict[str, Any], documents: Sequence[dict[str, Any]]) -> Refusal | None:
-    """Why options cost too much; None where they do not."""
-    if not ("all_above" in options or options.get("marginals")):
+def _cost_of(served: Served, options: TagOptions, documents: Sequence[DocumentAsked]) -> Refusal | None:
+    """Why options cost too much; None if they do not."""
+    if options.all_above is UNSET and not options.marginals:
         return None
     about = served.about()
     lengths = [len(sentence) for document in documents for sentence in sentences_in(served, document)]
     try:
-        if "all_above" in options:
+        if options.all_above is not UNSET:
             spans = sum(length * length for length in lengths) * len(about.get("classes") or [""])
             check_cost(spans, MOST_SPANS, "options: all_above", "spans")
-        if options.get("marginals"):
+        if options.marginals:
             numbers = sum(lengths) * len(about.get("labels") or [""])
             check_cost(numbers, MOST_MARGINALS, "options: marginals", "probabilities")
     except Refusal as refusal:
@@ -159,8 +150,8 @@ def _cost_of(served: Served, options: dict[str, Any], documents: Sequence[dict[s
     return None
 
 
-def _joined(labeller: Labeller, requests: Sequence[Sequence[dict[str, Any]]]) -> list[list[bytes] | Exception]:
-    """The answers' lines of each request; one by one where a mistake in one of them ends the passage."""
+def _joined(labeller: Labeller, requests: Sequence[Sequence[DocumentAsked]]) -> list[list[bytes] | Exception]:
+    """The answers' lines of each request; one by one if a mistake in one of them ends the passage."""
     every = _lines(labeller, [document for documents in requests for document in documents])
     if isinstance(every, Exception):
         return [_lines(labeller, documents) for documents in requests]
@@ -168,7 +159,7 @@ def _joined(labeller: Labeller, requests: Sequence[Sequence[dict[str, Any]]]) ->
     return [[next(lines) for _ in documents] for documents in requests]
 
 
-def _lines(labeller: Labeller, documents: Sequence[dict[str, Any]]) -> list[bytes] | Exception:
+def _lines(labeller: Labeller, documents: Sequence[DocumentAsked]) -> list[bytes] | Exception:
     try:
         labelled = _labelled(labeller, documents)
     except PostilError as error:
@@ -180,56 +171,56 @@ def _lines(labeller: Labeller, documents: Sequence[dict[str, Any]]) -> list[byte
     return lines
 
 
-def _labelled(labeller: Labeller, documents: Sequence[dict[str, Any]]) -> Labelled:
-    if all(len(document) == 1 and "text" in document for document in documents):
-        return labeller.label_texts([document["text"] for document in documents])
-    text = "".join([json.dumps(document) + "\n" for document in documents])
+def _labelled(labeller: Labeller, documents: Sequence[DocumentAsked]) -> Labelled:
+    if all(document.tokens is UNSET and document.constraints is UNSET for document in documents):
+        return labeller.label_texts([document.text or "" for document in documents])
+    text = "".join([msgspec.json.encode(document).decode() + "\n" for document in documents])
     return labeller.label(Passage(name="request", format="jsonl", first=1, text=text, whole=True))
 
 
 def _answer(
-    served: Served, options: dict[str, Any], documents: Sequence[dict[str, Any]], lines: list[bytes] | Exception
+    served: Served, options: TagOptions, documents: Sequence[DocumentAsked], lines: list[bytes] | Exception
 ) -> bytes | Exception:
     if isinstance(lines, Exception):
         return lines
     try:
-        if any(options.get(name) for name in _ADDED):
+        if options.tokens or options.marginals:
             lines = [_with_tokens(served, options, *pair) for pair in zip(documents, lines, strict=True)]
     except PostilError as error:
         return unfit(error)
     return b'{"model": %b, "documents": [%b]}' % (json.dumps(served.name).encode(), b", ".join(lines))
 
 
-def _with_tokens(served: Served, options: dict[str, Any], document: dict[str, Any], line: bytes) -> bytes:
+def _with_tokens(served: Served, options: TagOptions, document: DocumentAsked, line: bytes) -> bytes:
     """A document with its tokens, the places of its sentences among them, and the marginals of its labels."""
     answer = json.loads(line)
     sentences = sentences_in(served, document)
-    if options.get("tokens"):
+    if options.tokens:
         answer.setdefault("tokens", _token_list(document, sentences))
         answer["sentences"] = _sentence_places(sentences)
-    if options.get("marginals"):
-        tagger, constraints = served.model, document.get("constraints")
+    if options.marginals:
+        tagger, constraints = served.model, None
         assert isinstance(tagger, Tagger), "other kinds refuse marginals"
-        known = None if constraints is None else Constraints.from_json(constraints, "constraints")
+        if document.constraints is not UNSET:
+            constraints = Constraints.from_json(msgspec.to_builtins(document.constraints), "constraints")
         answer["marginals"] = [
             {label: round(probability, 6) for label, probability in of_token.items()}
             for sentence in sentences
-            for of_token in tagger.marginals(tokens_of(sentence), _of_sentence(known, document, sentence))
+            for of_token in tagger.marginals(
+                tokens_of(sentence),
+                constraints.in_tokens(sentence) if constraints and document.tokens is UNSET else constraints,
+            )
         ]
     return json.dumps(answer, ensure_ascii=False).encode()
 
 
-def _of_sentence(known: Constraints | None, document: dict[str, Any], sentence: Sentence) -> Constraints | None:
-    return known if known is None or "tokens" in document else known.in_tokens(sentence)
-
-
-def _token_list(document: dict[str, Any], sentences: list[Sentence]) -> list[Any]:
-    if "tokens" in document:
-        return list(document["tokens"])
+def _token_list(document: DocumentAsked, sentences: list[Sentence]) -> list[Any]:
+    if document.tokens is not UNSET:
+        return list(document.tokens)
     places = [
-        (token, start, end)
+        place
         for sentence in sentences
-        for token, start, end in zip(sentence.tokens, sentence.starts or (), sentence.ends or (), strict=True)
+        for place in zip(sentence.tokens, sentence.starts or (), sentence.ends or (), strict=True)
     ]
     return [
         {"text": token, "start": start, "end": end, "id": number} for number, (token, start, end) in enumerate(places)
@@ -244,35 +235,34 @@ def _sentence_places(sentences: list[Sentence]) -> list[list[int]]:
     return places
 
 
-def sentences_in(served: Served, document: dict[str, Any]) -> list[Sentence]:
-    """The sentences of a text, or the one of a list of tokens; none where there are no tokens."""
-    if "tokens" in document:
-        return [Sentence(list(document["tokens"]))] if document["tokens"] else []
-    return sentences_of(document["text"], served.by_characters)
+def sentences_in(served: Served, asked: DocumentAsked | TextAsked) -> list[Sentence]:
+    """The sentences of a text, or the one of a list of tokens; none if there are no tokens."""
+    if asked.tokens is not UNSET:
+        return [Sentence(list(asked.tokens))] if asked.tokens else []
+    return sentences_of(asked.text or "", served.model.model.segmenter)
 
 
 # ------------------------------------------------------------------------------------------------ one by one
 
 
-def explain(registry: Registry, request: dict[str, Any]) -> Steps:
+def explain(registry: Registry, request: Explain) -> Steps:
     """/api/explain: what ``postil explain --json`` prints. A step is an explanation."""
-    kinds = ("tree-classifier",) if "brackets" in request else (*SENTENCE_KINDS, "tree-classifier")
-    served = registry.find(request.get("model"), kinds, "explain this")
+    kinds = ("tree-classifier",) if request.brackets is not UNSET else (*SENTENCE_KINDS, "tree-classifier")
+    served = registry.find(request.model or None, kinds, "explain this")
     model: Any = served.model
     explanations = []
     if served.kind == "tree-classifier":
-        if "span" in request:
+        if request.span is not UNSET:
             raise refused("unfit", "span: a tree classifier explains whole sentences")
         trees = _trees(served, request, model.config.tree)
         check_cost(sum(len(tree) ** 2 for tree in trees), MOST_TREE_NODES, "the explanation", "nodes of trees")
         for tree in trees:
             yield
-            explanations.append(model.explain(tree, request.get("label")).to_dict())
+            explanations.append(model.explain(tree, request.label or None).to_dict())
         return _dumped(served, explanations=explanations)
-    sentences, label = sentences_in(served, request), request.get("label")
-    if "span" in request:
-        start, end = int(request["span"]["start"]), int(request["span"]["end"])
-        places = [place_of_span(sentences, start, end, label)]
+    sentences, label = sentences_in(served, request), request.label or None
+    if request.span is not UNSET:
+        places = [place_of_span(sentences, request.span.start, request.span.end, label)]
     else:
         places = list(places_of_entities(model, sentences, label))
     check_cost(_passes(model, places), MOST_PASSES, "the explanation", "passes of a token through the network")
@@ -284,7 +274,7 @@ def explain(registry: Registry, request: dict[str, Any]) -> Steps:
 
 def _passes(model: Any, places: Iterable[Place]) -> int:
     """Tokens that pass through the network for explanations of these places."""
-    parts = model.fitted_parts()
+    parts = model.model
     features = 2 + len(feature_groups(parts.config, parts.features))
     return sum(
         (features + len(words_in_reach(parts.config, len(at.sentence), at.start, at.end))) * len(at.sentence)
@@ -292,18 +282,18 @@ def _passes(model: Any, places: Iterable[Place]) -> int:
     )
 
 
-def tree(registry: Registry, request: dict[str, Any]) -> bytes:
-    """/api/tree: what ``postil tag --output jsonl --probabilities`` writes about trees."""
-    served = registry.find(request.get("model"), ("tree-classifier",), "classify trees")
-    options = TaggingOptions(output="jsonl", probabilities=True, tree=request.get("shape"))
+def tree(registry: Registry, request: TreeAsked) -> bytes:
+    """/api/tree: what ``postil tag --to jsonl --probabilities`` writes about trees."""
+    served = registry.find(request.model or None, ("tree-classifier",), "classify trees")
+    options = TaggingOptions(output="jsonl", probabilities=True, tree=request.shape or None)
     options = replace(options, reading=ReadOptions(features=(), every_record=True))
-    if "brackets" in request:
-        parse_tree(request["brackets"])  # exactly one
-        passage = Passage(name="request", format="trees", first=1, text=request["brackets"], whole=True)
+    if request.brackets is not UNSET:
+        parse_tree(request.brackets)  # exactly one
+        passage = Passage(name="request", format="trees", first=1, text=request.brackets, whole=True)
     else:
-        record = {name: request[name] for name in ("text", "tokens") if name in request}
-        passage = Passage(name="request", format="jsonl", first=1, text=json.dumps(record) + "\n", whole=True)
-    labelled = served.labeller(("tree", request.get("shape")), lambda: options).label(passage)
+        record = msgspec.json.encode(DocumentAsked(text=request.text, tokens=request.tokens)).decode()
+        passage = Passage(name="request", format="jsonl", first=1, text=record + "\n", whole=True)
+    labelled = served.labeller(("tree", request.shape), lambda: options).label(passage)
     if labelled.mistake is not None:
         raise labelled.mistake
     return b'{"model": %b, "trees": [%b]}' % (
@@ -312,9 +302,9 @@ def tree(registry: Registry, request: dict[str, Any]) -> bytes:
     )
 
 
-def _trees(served: Served, request: dict[str, Any], shape: Any) -> list[Any]:
-    if "brackets" in request:
-        return [parse_tree(request["brackets"])]
+def _trees(served: Served, request: Explain, shape: Any) -> list[Any]:
+    if request.brackets is not UNSET:
+        return [parse_tree(request.brackets)]
     return [tree_over(sentence, shape) for sentence in sentences_in(served, request)]
 
 

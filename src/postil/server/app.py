@@ -1,35 +1,33 @@
 """The ASGI application: routes, request bodies, and the path of a request to a worker and back."""
 
 import asyncio
+import hashlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any, final
+from importlib.resources import files
+from typing import Any, NamedTuple, TypeVar, final
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route, Router
 
 from postil.errors import PostilError
-from postil.server import answers, flow, lattice, requests
-from postil.server.assets import assets, send_asset
-from postil.server.batching import Job, Steps, Worker
-from postil.server.bodies import checked_body
-from postil.server.deadlines import Deadlines
-from postil.server.failures import refused
-from postil.server.guard import App, Guard, Receive, Send, send_json
-from postil.server.monitoring import Monitor
-from postil.server.openapi import description
+from postil.server import answers, api, machinery
+from postil.server.batching import Deadlines, Job, Steps, Worker
+from postil.server.guard import Guard, Monitor, send_json
+from postil.server.jobs import Trainer
 from postil.server.registry import PLAIN, Registry
-from postil.server.schema import Schema
+from postil.server.requests import App, Receive, Refusal, Send, body_of, refused, unfit
 from postil.server.settings import ServerSettings
-from postil.server.training import Trainer, as_body
 
 RELOAD_SECONDS = 1.0
 SHORT = 8_000
 """Characters, or tokens of lists, in a batch: about a millisecond of work."""
 TAG_PATH = "/api/tag"
+_Text = TypeVar("_Text", bound=api.TextAsked)
 _JSON = "application/json"
 
 
@@ -49,14 +47,14 @@ class _Server:
         self._others = Worker(_one_by_one, **limits)
         self._monitor.watch_waiting(lambda: self._tagging.waiting + self._others.waiting)
         self._trainer = None if settings.training is None else Trainer(settings.training, registry)
-        self._description = json.dumps(description(training=self._trainer is not None)).encode()
+        self._description = json.dumps(api.description(training=self._trainer is not None)).encode()
         page = assets()
         routes = [
             Route(TAG_PATH, _Endpoint(self._tag), methods=["POST"]),
-            Route("/api/explain", self._simple(requests.EXPLAIN, answers.explain), methods=["POST"]),
-            Route("/api/tree", self._simple(requests.TREE, answers.tree), methods=["POST"]),
-            Route("/api/lattice", self._simple(requests.LATTICE, self._lattice), methods=["POST"]),
-            Route("/api/graph", self._simple(requests.GRAPH, flow.flow_graph), methods=["POST"]),
+            Route("/api/explain", self._simple(api.Explain, answers.explain), methods=["POST"]),
+            Route("/api/tree", self._simple(api.TreeAsked, answers.tree), methods=["POST"]),
+            Route("/api/lattice", self._simple(api.LatticeAsked, self._lattice), methods=["POST"]),
+            Route("/api/graph", self._simple(api.GraphAsked, machinery.flow_graph), methods=["POST"]),
             Route("/api/models", self._models),
             Route("/api/openapi.json", self._openapi),
             Route("/health", self._health),
@@ -97,13 +95,12 @@ class _Server:
     async def _tag(self, scope: Any, receive: Receive, send: Send) -> None:
         self._tagging.check_room()
         with self._deadlines.visit(receive) as visit:
-            asked = await checked_body(scope, receive, requests.TAG, self._settings.max_body)
-            served = self._registry.find(asked.get("model"), answers.TAGGED_KINDS, "tag")
-            documents, options = answers.documents_of(asked), asked.get("options", {})
+            asked = api.decoded(await body_of(scope, receive, self._settings.max_body), api.Tag)
+            served = self._registry.find(asked.model or None, answers.TAGGED_KINDS, "tag")
+            documents, options = answers.documents_of(asked), asked.options
             answers.check_constraints(served, documents)
             size = answers.check_tokens(documents, self._settings.max_tokens)
-            group = (served, answers.key_of(options))
-            job = self._tagging.submit(group, (options, documents), size)
+            job = self._tagging.submit((served, msgspec.json.encode(options)), (options, documents), size)
             content = await visit.answer(self._tagging, job)
         await send_json(send, 200, content)
 
@@ -111,52 +108,34 @@ class _Server:
         return answers.tag_alike(group[0], contents[0][0], [documents for _, documents in contents])
 
     def _simple(
-        self, schema: Schema, function: Callable[[Registry, dict[str, Any]], bytes | Steps]
+        self, kind: type[_Text], function: Callable[[Registry, _Text], bytes | Steps]
     ) -> Callable[[Request], Awaitable[Response]]:
         """An endpoint whose requests are answered one by one."""
 
         async def endpoint(request: Request) -> Response:
             with self._deadlines.visit(request.receive) as visit:
-                asked = await checked_body(request.scope, request.receive, schema, self._settings.max_body)
+                asked = api.decoded(await body_of(request.scope, request.receive, self._settings.max_body), kind)
                 size = answers.check_tokens([asked], self._settings.max_tokens)
                 job = self._others.submit(object(), partial(function, self._registry, asked), size)
                 return Response(await visit.answer(self._others, job), media_type=_JSON)
 
         return endpoint
 
-    def _lattice(self, registry: Registry, asked: dict[str, Any]) -> Steps:
-        return lattice.lattices(registry, asked, self._settings.max_cells)
+    def _lattice(self, registry: Registry, asked: api.LatticeAsked) -> Steps:
+        return machinery.lattices(registry, asked, self._settings.max_cells)
 
     # -------------------------------------------------------------------------------------------- training
 
     def _training_routes(self, trainer: Trainer) -> list[Route]:
-        """Disks may be slow: other requests do not wait for them."""
-
-        def get(function: Callable[[], dict[str, Any]]) -> Callable[[Request], Awaitable[Response]]:
-            async def endpoint(request: Request) -> Response:
-                return Response(as_body(await asyncio.to_thread(function)), media_type=_JSON)
-
-            return endpoint
-
-        def post(
-            schema: Schema, action: Callable[[dict[str, Any]], dict[str, Any]]
-        ) -> Callable[[Request], Awaitable[Response]]:
-            async def endpoint(request: Request) -> Response:
-                with self._deadlines.visit(request.receive):
-                    asked = await checked_body(request.scope, request.receive, schema, self._settings.max_body)
-                try:
-                    return Response(as_body(await asyncio.to_thread(action, asked)), media_type=_JSON)
-                except PostilError as error:
-                    raise answers.unfit(error) from None
-
-            return endpoint
-
+        actions: dict[str, tuple[type[Any], Callable[[Any], dict[str, Any]]]] = {
+            "start": (api.TrainingStart, trainer.start),
+            "stop": (api.Nothing, trainer.stop),
+            "keep": (api.TrainingKeep, trainer.keep),
+        }
         return [
-            Route("/api/training", get(trainer.state)),
-            Route("/api/training/files", get(trainer.files)),
-            Route("/api/training/start", post(requests.TRAINING_START, trainer.start), methods=["POST"]),
-            Route("/api/training/stop", post(requests.NOTHING, trainer.stop), methods=["POST"]),
-            Route("/api/training/keep", post(requests.TRAINING_KEEP, trainer.keep), methods=["POST"]),
+            Route("/api/training", reading(trainer.state)),
+            Route("/api/training/files", reading(trainer.files)),
+            *changes("/api/training", actions, self._deadlines, self._settings),
         ]
 
     # -------------------------------------------------------------------------------------------- about the server
@@ -211,3 +190,91 @@ def _is_short(batch: Sequence[Job]) -> bool:
 
 def _one_by_one(group: Hashable, contents: Sequence[Any]) -> Sequence[Any]:
     return [function() for function in contents]
+
+
+# ------------------------------------------------------------------------------------------------ shared endpoints
+# Disks may be slow: other requests do not wait for them.
+
+
+def reading(function: Callable[[], dict[str, Any]]) -> Callable[[Request], Awaitable[Response]]:
+    """An endpoint that answers with a state."""
+
+    async def endpoint(request: Request) -> Response:
+        return _as_json(await asyncio.to_thread(function))
+
+    return endpoint
+
+
+def changes(
+    path: str,
+    actions: Mapping[str, tuple[type[Any], Callable[[Any], dict[str, Any]]]],
+    deadlines: Deadlines,
+    settings: ServerSettings,
+) -> list[Route]:
+    """Routes below a path that change something: the request each takes, and its function."""
+
+    def endpoint_of(kind: type[Any], action: Callable[[Any], dict[str, Any]]) -> Callable[[Request], Any]:
+        async def endpoint(request: Request) -> Response:
+            with deadlines.visit(request.receive):
+                asked = api.decoded(await body_of(request.scope, request.receive, settings.max_body), kind)
+            try:
+                return _as_json(await asyncio.to_thread(action, asked))
+            except PostilError as error:
+                raise unfit(error) from None
+            except OSError as error:
+                reason = error.strerror or "the file cannot be written"
+                raise Refusal(500, "internal", f"not saved: {reason}") from None
+
+        return endpoint
+
+    return [Route(f"{path}/{name}", endpoint_of(*row), methods=["POST"]) for name, row in actions.items()]
+
+
+def _as_json(content: dict[str, Any]) -> Response:
+    body = json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
+    return Response(body, media_type=_JSON, headers={"cache-control": "no-store"})
+
+
+# ------------------------------------------------------------------------------------------------ files of the page
+
+TYPES = {
+    "html": "text/html; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+# Also used elsewhere: the colours by reports and notebooks, all of them by exported pages.
+SHARED = ("palette.css", "page.css", "dom.js", "icon.svg")
+
+
+class Asset(NamedTuple):
+    content: bytes
+    type: str
+    tag: str
+    """Entity tag: browsers ask with it whether their copy is still good."""
+
+
+def assets(home: str = "index.html") -> dict[str, Asset]:
+    """Path -> file; the page itself, ``home``, is at /."""
+    found = {}
+    for file in files("postil.server").joinpath("page").iterdir():
+        ending = file.name.rpartition(".")[2]
+        if ending in TYPES and (ending != "html" or file.name == home):
+            path = "/" if file.name == home else f"/page/{file.name}"
+            found[path] = _asset(file.read_bytes(), TYPES[ending])
+    for name in SHARED:
+        content = files("postil.html").joinpath(name).read_bytes()
+        found[f"/page/{name}"] = _asset(content, TYPES[name.rpartition(".")[2]])
+    return found
+
+
+def _asset(content: bytes, kind: str) -> Asset:
+    return Asset(content, kind, f'"{hashlib.sha256(content).hexdigest()[:16]}"')
+
+
+async def send_asset(request: Request, asset: Asset) -> Response:
+    """A file of the page, or that the browser's copy of it is still good."""
+    headers = {"etag": asset.tag, "cache-control": "no-cache"}
+    if request.headers.get("if-none-match") == asset.tag:
+        return Response(status_code=304, headers=headers)
+    return Response(asset.content, media_type=asset.type, headers=headers)

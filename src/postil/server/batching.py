@@ -1,9 +1,9 @@
-"""Work beside the event loop: one thread that takes whatever waits as one batch, and a queue that cannot grow.
+"""Work outside the event loop: one thread that takes whatever waits as one batch, and a queue that cannot grow.
 
 Nothing is delayed to make a batch larger: while one batch is at work, the next one gathers. The thread is woken once
 per batch, after all requests that have arrived together are read: a thread that is woken for every request would fight
 with the event loop for Python's lock. Work that takes no longer than handing it to a thread and back, such as a single
-short text, is done in the event loop. A request is refused at once where the queue is full, by number
+short text, is done in the event loop. A request is rejected at once if the queue is full, by number
 or by the seconds that its work is expected to take. One whose client has left gives its place back and is skipped; work
 in steps that has begun is given up before its next step.
 """
@@ -16,13 +16,15 @@ import time
 from collections.abc import Callable, Generator, Hashable, Sequence
 from dataclasses import dataclass
 from queue import SimpleQueue
+from types import TracebackType
 from typing import Any, final
 
-from postil.server.failures import ClientLeft, refused
+from postil.errors import PostilError
+from postil.server.requests import ClientLeft, Receive, refused, unfit
 
 MOST_AT_ONCE = 64
 RETRY_AFTER = (1, 3)
-"""Seconds, drawn at random: clients that are refused together shall not come back together."""
+"""Seconds, drawn at random: clients that are rejected together must not retry together."""
 _SMOOTHING = 0.1
 
 
@@ -48,7 +50,7 @@ END_SECONDS = 3.0
 
 @final
 class Worker:
-    """Runs jobs in a thread of its own."""
+    """Runs jobs in a separate thread."""
 
     def __init__(
         self,
@@ -59,7 +61,7 @@ class Worker:
         watch: Callable[[int], None] | None = None,
         is_short: "Callable[[Sequence[Job]], bool] | None" = None,
     ) -> None:
-        """``watch`` is told the size of every batch. What ``is_short`` says of one: to be done in the event loop."""
+        """``watch`` gets the size of every batch. Batches for which ``is_short`` is true are done in the event loop."""
         self._is_short = is_short
         self._work, self._most, self._wait, self._watch = work, queue, wait, watch
         self._batches: SimpleQueue[list[Job] | None] = SimpleQueue()
@@ -77,7 +79,7 @@ class Worker:
         self._thread.start()
 
     async def stop(self, seconds: float = END_SECONDS) -> None:
-        """Finish what was submitted, then end the thread. What takes longer than ``seconds`` is given up."""
+        """Finish what was submitted, then end the thread. Work that takes longer than ``seconds`` is given up."""
         assert self._loop is not None, "started"
         ends = self._loop.time() + seconds
         while (self._pending or self._is_busy) and self._loop.time() < ends:
@@ -85,10 +87,10 @@ class Worker:
         self._is_ending = True
         self._batches.put(None)
         while self._thread is not None and self._thread.is_alive() and self._loop.time() < ends:
-            await asyncio.sleep(0.005)  # not in a thread of its own, which would wait forever
+            await asyncio.sleep(0.005)  # not in a separate thread, which would wait forever
 
     def submit(self, group: Hashable, content: Any, size: int) -> Job:
-        """Queue a job whose work grows with ``size``; its ``future`` has the answer. Refused where too much waits."""
+        """Queue a job whose work grows with ``size``; its ``future`` has the answer. Refused if too much waits."""
         self.check_room()
         assert self._loop is not None, "started"
         job = Job(group, content, size, self._loop.create_future())
@@ -101,7 +103,7 @@ class Worker:
         return job
 
     def check_room(self) -> None:
-        """Refuse where too much waits: called before a request is even read, this costs the least."""
+        """Refuse if too much waits: called before a request is even read, this costs the least."""
         if self.waiting >= self._most or (self.waiting and self._waiting_size * self._pace > self._wait):
             seconds = random.randint(*RETRY_AFTER)
             raise refused("busy", "too many requests are waiting; try again", {"retry-after": str(seconds)})
@@ -182,3 +184,105 @@ class Worker:
                 job.future.set_exception(answer)
             else:
                 job.future.set_result(answer)
+
+
+# ------------------------------------------------------------------------------------------------ time
+# One timer for all requests ends those that take too long, and sees clients that leave: a timeout for each would cost
+# more than all other checks, and most requests are answered at once.
+
+PATIENCE = 0.1
+"""Seconds between two looks at the requests under way; younger ones are left alone."""
+
+
+@final
+class Deadlines:
+    """The requests under way, oldest first, each with the same time."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._under_way: dict[Visit, None] = {}
+        self._is_looking = False
+
+    def visit(self, receive: Receive) -> "Visit":
+        """Return the context in which a request is received and answered; it is refused when its time is over."""
+        return Visit(self, receive)
+
+    def add(self, visit: "Visit") -> None:
+        self._under_way[visit] = None
+        if not self._is_looking:
+            self._is_looking = True
+            visit.loop.call_later(PATIENCE, self._look, visit.loop)
+
+    def remove(self, visit: "Visit") -> None:
+        del self._under_way[visit]
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._is_looking = bool(self._under_way)
+        if self._is_looking:
+            loop.call_later(PATIENCE, self._look, loop)
+        now = loop.time()
+        for visit in list(self._under_way):
+            if now - visit.began < PATIENCE:
+                break
+            if now - visit.began > self._seconds:
+                visit.end()
+            else:
+                visit.watch()
+
+
+@final
+class Visit:
+    """One request from its first byte to its answer."""
+
+    __slots__ = ("_deadlines", "_is_over", "_job", "_receive", "_task", "_watching", "began", "loop")
+
+    def __init__(self, deadlines: Deadlines, receive: Receive) -> None:
+        self._deadlines, self._receive = deadlines, receive
+        self.loop = asyncio.get_running_loop()
+        self.began = self.loop.time()
+        self._task = asyncio.current_task()
+        self._job: Job | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._is_over = False
+
+    def __enter__(self) -> "Visit":
+        self._deadlines.add(self)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self._deadlines.remove(self)
+        if self._watching is not None:
+            self._watching.cancel()
+        if self._is_over and kind is asyncio.CancelledError:
+            assert self._task is not None, "it was cancelled"
+            self._task.uncancel()
+            if self._job is None:
+                raise refused("slow", "the request did not arrive in time") from None
+            raise refused("slow", "the answer took too long; send fewer tokens at once") from None
+
+    async def answer(self, worker: Worker, job: Job) -> bytes:
+        """Wait for the answer of a job. If the client leaves or time runs out, the job frees its slot."""
+        self._job = job
+        try:
+            content: bytes = await job.future
+        except PostilError as error:
+            raise unfit(error) from None
+        finally:
+            worker.leave(job)
+        return content
+
+    def end(self) -> None:
+        """End the request: its time is over."""
+        if not self._is_over and self._task is not None:
+            self._is_over = True
+            self._task.cancel()
+
+    def watch(self) -> None:
+        """Watch whether the client of a waiting job is still connected."""
+        if self._job is not None and self._watching is None:
+            self._watching = self.loop.create_task(self._until_left(self._job))
+
+    async def _until_left(self, job: Job) -> None:
+        await self._receive()  # after the body comes only that the client has left
+        if not job.future.done():
+            job.future.set_exception(ClientLeft())

@@ -14,19 +14,16 @@ import logging
 import re
 import socket
 import time
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, final
 
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.exceptions import HTTPException
 
-from postil.server.failures import ClientLeft, Refusal, refused
-from postil.server.monitoring import Monitor
+from postil.server.api import OPERATIONS, TRAINING_OPERATIONS
+from postil.server.requests import App, ClientLeft, Message, Receive, Refusal, Send, refused
 from postil.server.settings import ServerSettings, is_loopback
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Any, Receive, Send], Awaitable[None]]
 log = logging.getLogger("postil.server")
 
 POLICY = (
@@ -52,7 +49,7 @@ _MOST_SEEN = 100
 class Guard:
     """An ASGI application around another one."""
 
-    def __init__(self, app: App, settings: ServerSettings, monitor: Monitor) -> None:
+    def __init__(self, app: App, settings: ServerSettings, monitor: "Monitor") -> None:
         self._app, self._settings, self._monitor = app, settings, monitor
         names = {"localhost", *map(str.lower, settings.hosts)}
         self._names = names if settings.is_local else {*names, settings.host.lower(), socket.gethostname().lower()}
@@ -165,7 +162,7 @@ class Guard:
 
 
 def as_refusal(error: BaseException) -> Refusal:
-    """What the client hears of an error. Of a defect, nothing: the log has it."""
+    """Convert an error to the client's answer. A defect is described only in the log."""
     if isinstance(error, Refusal):
         return error
     if isinstance(error, asyncio.CancelledError):
@@ -200,3 +197,52 @@ async def _preflight(send: Send) -> None:
     ]
     await send({"type": "http.response.start", "status": 204, "headers": headers})
     await send({"type": "http.response.body", "body": b""})
+
+
+# ------------------------------------------------------------------------------------------------ metrics
+
+PATHS = (*OPERATIONS, *TRAINING_OPERATIONS, "/")
+_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+_SIZES = (1, 2, 4, 8, 16, 32, 64)
+
+
+@final
+class Monitor:
+    """The counters of one server."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._requests = Counter("postil_requests", "Answers.", ["path", "status"], registry=self._registry)
+        self._seconds = Histogram(
+            "postil_request_seconds", "Seconds per answer.", ["path"], buckets=_SECONDS, registry=self._registry
+        )
+        self._batches = Histogram(
+            "postil_batch_requests", "Requests per batch.", buckets=_SIZES, registry=self._registry
+        )
+        self._reloads = Counter("postil_reloads", "Models opened again.", ["model"], registry=self._registry)
+        self._waiting = Gauge("postil_waiting_requests", "Requests that wait for an answer.", registry=self._registry)
+        # Looking a labelled counter up costs more than counting.
+        self._counters: dict[tuple[str, int], Counter] = {}
+        self._histograms = {path: self._seconds.labels(path) for path in (*PATHS, "other")}
+
+    def answered(self, path: str, status: int, seconds: float) -> None:
+        known = path if path in self._histograms else "other"
+        counter = self._counters.get((known, status))
+        if counter is None:
+            counter = self._counters[known, status] = self._requests.labels(known, str(status))
+        counter.inc()
+        self._histograms[known].observe(seconds)
+
+    def batched(self, requests: int) -> None:
+        self._batches.observe(requests)
+
+    def reloaded(self, model: str) -> None:
+        self._reloads.labels(model).inc()
+
+    def watch_waiting(self, count: Callable[[], int]) -> None:
+        self._waiting.set_function(count)
+
+    def text(self) -> bytes:
+        """In Prometheus's text format."""
+        text: bytes = generate_latest(self._registry)
+        return text

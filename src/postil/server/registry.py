@@ -13,14 +13,13 @@ from typing import Any, NamedTuple, final
 from postil.errors import ConfigurationError, PostilError, UnicodeVersionWarning
 from postil.models.estimator import Estimator
 from postil.models.sentence_estimator import SentenceEstimator
-from postil.models.sentences import takes_characters
 from postil.models.storage import load
 from postil.models.tagger import Tagger
-from postil.server.failures import refused
-from postil.serving import Labeller, TaggingOptions
+from postil.server.requests import refused
+from postil.tagging import Labeller, TaggingOptions
 
 _KEPT_LABELLERS = 64
-PLAIN = "{}"
+PLAIN = b"{}"
 """The key of the labeller that is asked without options."""
 TASK = ":"
 """Between the name of a model with several tasks and the name of a task."""
@@ -49,17 +48,13 @@ class Served:
     """One model with its labellers: one for each set of options that was asked for lately."""
 
     name: str
-    model: Estimator[Any, Any]
+    model: Estimator
     _labellers: OrderedDict[Any, Labeller] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def kind(self) -> str:
         return self.model.KIND
-
-    @property
-    def by_characters(self) -> bool:
-        return takes_characters(self.model.fitted_parts())
 
     def labeller(self, key: Any, options: Callable[[], TaggingOptions]) -> Labeller:
         """The labeller for these options; ``key`` is equal for equal options."""
@@ -80,18 +75,18 @@ class Served:
         return known is not None and known.fast is not None
 
     def about(self) -> dict[str, Any]:
-        """What /api/models says."""
+        """The model's entry in /api/models."""
         model: Any = self.model
         if self.kind == SEVERAL_TASKS:
             none: dict[str, Any] = {"labels": [], "classes": [], "spans": False, "scheme": "none"}
             return {"name": self.name, "kind": self.kind, **none, "tasks": list(model.tasks)}
         answer = {"name": self.name, "kind": self.kind, "labels": list(map(str, model.classes_))}
         if isinstance(model, Tagger):
-            labelling = model.labelling
-            classes = list(labelling.classes) if labelling.has_spans else []
-            return {**answer, "classes": classes, "spans": labelling.has_spans, "scheme": labelling.scheme}
+            codec = model.model.codec
+            classes = list(codec.classes) if codec.has_spans else []
+            return {**answer, "classes": classes, "spans": codec.has_spans, "scheme": codec.scheme}
         finds_spans = isinstance(model, SentenceEstimator)
-        classes = [str(self.model.fitted_parts().labelling.label)] if finds_spans else []
+        classes = [str(self.model.model.codec.label)] if finds_spans else []
         return {**answer, "classes": classes, "spans": finds_spans, "scheme": "none"}
 
 
@@ -197,8 +192,8 @@ def _opened(path: Path) -> Any:
 
 
 def _check_columns(served: Served) -> None:
-    """A model that was trained with extra columns cannot be asked over HTTP, where there are none."""
-    if isinstance(served.model, SentenceEstimator) and served.model.fitted_parts().features.columns:
+    """Reject a model that was trained with extra columns: requests over HTTP have none."""
+    if isinstance(served.model, SentenceEstimator) and served.model.model.features.columns:
         raise ConfigurationError(f"model {served.name} was trained with extra columns; it cannot be served")
 
 

@@ -1,166 +1,101 @@
-"""JSON Schemas of the requests. ``schema.check`` validates requests against them; ``openapi.py`` publishes them."""
+"""One request: its refusal, and its body within a limit of size."""
 
-from typing import Any
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, final
 
-from postil.models.config import PRESETS
-from postil.text.trees.tree import SHAPES
+from postil.errors import PostilError, format_message
 
-MOST_TEXTS = 1_000
-MOST_NBEST = 50
-MOST_CONSTRAINTS = 1_000
-_PLACE = {"type": "integer", "minimum": 0, "maximum": 2**31 - 1}
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Any, Receive, Send], Awaitable[None]]
 
+# ------------------------------------------------------------------------------------------------ refusals
 
-def _object(required: list[str] | None = None, /, **properties: Any) -> dict[str, Any]:
-    content: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
-    return {**content, "required": required} if required else content
-
-
-def _list(items: Any, **sizes: int) -> dict[str, Any]:
-    return {"type": "array", "items": items, **sizes}
-
-
-_CONSTRAINED = _object(["start", "end"], start=_PLACE, end=_PLACE, label={"type": ["string", "null"]})
-_LABELS = _list({"type": "string"}, minItems=1, maxItems=1000)
-
-MODEL = {
-    "type": "string",
-    "maxLength": 200,
-    "description": "Name of a served model, as /api/models lists it. May be left out where one model fits.",
-}
-TEXT = {"type": "string", "description": "Raw text. It is cut into sentences and tokens."}
-TOKENS = {
-    **_list({"type": "string", "minLength": 1}),
-    "description": "One sentence, as a list of its tokens.",
-}
-CONSTRAINTS = {
-    **_object(
-        force=_list(_CONSTRAINED, maxItems=MOST_CONSTRAINTS),
-        forbid=_list(_CONSTRAINED, maxItems=MOST_CONSTRAINTS),
-        allow=_list(_object(["start", "end", "labels"], start=_PLACE, end=_PLACE, labels=_LABELS), maxItems=100),
-    ),
-    "description": "What is known already. Offsets count characters of a text, tokens of a list of tokens.",
-}
-DOCUMENT = {
-    "oneOf": [
-        _object(["text"], text=TEXT, constraints=CONSTRAINTS),
-        _object(["tokens"], tokens=TOKENS, constraints=CONSTRAINTS),
-    ],
-}
-PROBABILITY = {"type": "number", "minimum": 0, "maximum": 1}
-OPTIONS = {
-    "probabilities": {"type": "boolean", "description": "Add probabilities (taggers; default: true)."},
-    "nbest": {"type": "integer", "minimum": 1, "maximum": MOST_NBEST, "description": "Add the best labellings."},
-    "threshold": {**PROBABILITY, "description": "Drop entities that are less probable than this."},
-    "thresholds": {
-        "type": "object",
-        "additionalProperties": PROBABILITY,
-        "description": "The same by class; takes precedence over threshold.",
-    },
-    "all_above": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "maximum": 1,
-        "description": "Add every span that is at least this probable.",
-    },
-    "tokens": {"type": "boolean", "description": "Add the tokens of texts and the places of sentences."},
-    "marginals": {"type": "boolean", "description": "Add the probability of every label at every token (taggers)."},
+# Code for programs -> HTTP status and meaning. The OpenAPI description lists these.
+CODES: dict[str, tuple[int, str]] = {
+    "json": (400, "The body is not JSON in UTF-8, or is nested too deeply."),
+    "schema": (400, "The body does not match the schema of the request."),
+    "http": (400, "These bytes are not a request of HTTP/1.1; the connection is closed."),
+    "host": (400, "The Host header does not name this server."),
+    "token": (401, "The bearer token is missing or wrong."),
+    "run": (403, "The token of this run of the server (X-Postil-Run) is missing or wrong."),
+    "origin": (403, "Another site's page must not call this server."),
+    "path": (404, "There is nothing at this path."),
+    "model": (404, "No served model has this name."),
+    "method": (405, "This path does not answer this method."),
+    "slow": (408, "The request was not received, or not answered, in time."),
+    "body": (413, "The body is too large."),
+    "tokens": (413, "There are too many tokens."),
+    "cost": (413, "The answer would need too much work; the message says how much is done at once."),
+    "type": (415, "The content type is not application/json."),
+    "unfit": (422, "The request is well-formed, but does not fit the model or the text."),
+    "head": (431, "The head of the request, or what its body is sent with, is too large."),
+    "internal": (500, "A defect of the server; its log has the details."),
+    "busy": (503, "The queue is full, or the server is stopping: try again after Retry-After seconds."),
 }
 
-TAG = {
-    "oneOf": [
-        _object(["text"], model=MODEL, options=_object(**OPTIONS), text=TEXT, constraints=CONSTRAINTS),
-        _object(["tokens"], model=MODEL, options=_object(**OPTIONS), tokens=TOKENS, constraints=CONSTRAINTS),
-        _object(
-            ["documents"],
-            model=MODEL,
-            options=_object(**OPTIONS),
-            documents={**_list(DOCUMENT, minItems=1, maxItems=MOST_TEXTS), "description": "Many at once."},
-        ),
-    ],
-}
-SPAN = {
-    **_object(["start", "end"], start=_PLACE, end=_PLACE),
-    "description": "Tokens, counted through all sentences. Default: every entity that is found.",
-}
-LABEL = {"type": "string", "maxLength": 200, "description": "Explain this label. Default: the predicted one."}
-BRACKETS = {"type": "string", "description": "A tree: (3 (2 not) (1 bad))."}
-EXPLAIN = {
-    "oneOf": [
-        _object(["text"], model=MODEL, text=TEXT, span=SPAN, label=LABEL),
-        _object(["tokens"], model=MODEL, tokens=TOKENS, span=SPAN, label=LABEL),
-        _object(["brackets"], model=MODEL, brackets=BRACKETS, label=LABEL),
-    ],
-}
-SHAPE = {"enum": list(SHAPES), "type": "string", "description": "Shape of the tree over a text."}
-TREE = {
-    "oneOf": [
-        _object(["text"], model=MODEL, text=TEXT, shape=SHAPE),
-        _object(["tokens"], model=MODEL, tokens=TOKENS, shape=SHAPE),
-        _object(["brackets"], model=MODEL, brackets=BRACKETS),
-    ],
-}
-LATTICE = {
-    "oneOf": [
-        _object(["text"], model=MODEL, text=TEXT, nbest=OPTIONS["nbest"]),
-        _object(["tokens"], model=MODEL, tokens=TOKENS, nbest=OPTIONS["nbest"]),
-    ],
-}
-GRAPH_LABELS = {**_list({"type": "string"}), "description": "Gold labels of the loss. Default: the predicted ones."}
-MOST_EDITS = 100
-_NODE_KEY = {"type": "string", "maxLength": 200, "description": "Key of a node, as an answer without edits has it."}
-_NUMBER = {"type": "number", "minimum": -1e9, "maximum": 1e9}
-_ENTRY = {"type": "integer", "minimum": 0, "maximum": 15}
-EDIT = {
-    "oneOf": [
-        _object(["node", "row", "column", "value"], node=_NODE_KEY, row=_ENTRY, column=_ENTRY, value=_NUMBER),
-        _object(
-            ["optimiser", "rate"],
-            optimiser={"enum": ["sgd", "adagrad", "adam"], "type": "string"},
-            rate={"type": "number", "minimum": 0, "maximum": 1000},
-        ),
-    ],
-}
-GRAPH_OPTIONS = {
-    "labels": GRAPH_LABELS,
-    "edits": {
-        **_list(EDIT, maxItems=MOST_EDITS),
-        "description": "What is changed, in this order: numbers of nodes, single steps of learning. Nothing is kept.",
-    },
-    "check": {
-        **_object(["node", "step"], node=_NODE_KEY, step={"type": "number", "exclusiveMinimum": 0, "maximum": 1}),
-        "description": "Compare the gradient of this node with numerical slopes.",
-    },
-}
-GRAPH = {
-    "oneOf": [
-        _object(["text"], model=MODEL, text=TEXT, **GRAPH_OPTIONS),
-        _object(["tokens"], model=MODEL, tokens=TOKENS, **GRAPH_OPTIONS),
-    ],
-}
 
-# What the page of ``postil annotate`` sends. Places count words.
-_NAME = {"type": "string", "maxLength": 200}
-_LABELLED = _object(["start", "end", "label"], start=_PLACE, end=_PLACE, label=_NAME)
-ANSWER = _object(["key"], key=_NAME, spans=_list(_LABELLED, maxItems=10_000), skipped={"type": "boolean"})
-LOOK = _object(["back"], back=_PLACE)
-CLASS = _object(["name"], name=_NAME)
-NOTHING = _object()
+@final
+class Refusal(Exception):
+    """An answer with an error: an HTTP status, a code for programs, a message for people.
 
-_FILE = {
-    "type": "string",
-    "minLength": 1,
-    "maxLength": 500,
-    "description": "Name of a file, as GET /api/training/files lists it.",
-}
-TRAINING_START = _object(
-    ["train"],
-    train=_FILE,
-    dev={**_FILE, "description": "Held-out file. Default: every tenth sentence of the training file."},
-    preset={"enum": [name for name in PRESETS if name != "margin"], "type": "string"},
-    epochs={"type": "integer", "minimum": 1, "maximum": 1000},
-    seed={"type": "integer", "minimum": 0, "maximum": 2**31 - 1},
-)
-TRAINING_KEEP = _object(
-    ["name"], name={"type": "string", "minLength": 1, "maxLength": 80, "description": "A new name for the model."}
-)
+    The message names nothing of the server's own: no path, no stack trace.
+    """
+
+    def __init__(self, status: int, code: str, message: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status, self.code, self.message, self.headers = status, code, message, headers or {}
+
+    def to_dict(self) -> dict[str, dict[str, str]]:
+        return {"error": {"code": self.code, "message": self.message}}
+
+
+class ClientLeft(Exception):
+    """The client has disconnected: nobody waits for the answer."""
+
+
+def refused(code: str, message: str, headers: dict[str, str] | None = None) -> Refusal:
+    """Return the refusal with this code."""
+    return Refusal(CODES[code][0], code, message, headers)
+
+
+def unfit(error: PostilError) -> Refusal:
+    """Return the refusal for an error of the library; lines of our own passages are documents of the request."""
+    line = str(error.where or "").removeprefix("request, ").removeprefix("line ")
+    place = f"document {int(line) - 1}" if line.isdecimal() else None
+    return refused("unfit", format_message(error.what, error.expected, error.got, place))
+
+
+# ------------------------------------------------------------------------------------------------ bodies
+
+DISCARDED = 1 << 26
+"""Bytes of an oversized body that are received and dropped before the answer."""
+_JSON = b"application/json"
+
+
+async def body_of(scope: Any, receive: Receive, limit: int) -> bytes:
+    """Receive a JSON body of at most ``limit`` bytes."""
+    kind = announced = b""
+    for name, value in scope["headers"]:
+        if name == b"content-type":
+            kind = value
+        elif name == b"content-length":
+            announced = value
+    if kind != _JSON and kind.partition(b";")[0].strip().lower() != _JSON:  # forms of other sites are not
+        raise refused("type", "the content type must be application/json")
+    is_large = announced.isdigit() and int(announced) > limit
+    parts, size = [], 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientLeft
+        body, more = message.get("body", b""), message.get("more_body", False)
+        size += len(body)
+        is_large = is_large or size > limit
+        if not is_large:
+            parts.append(body)
+            if not more:
+                return body if len(parts) == 1 else b"".join(parts)
+        elif not more or size > DISCARDED:  # a client that is still sending would not see an answer
+            raise refused("body", f"the body is too large: at most {limit:,} bytes are read")

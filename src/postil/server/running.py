@@ -17,7 +17,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from postil.errors import ConfigurationError
-from postil.server.failures import refused
+from postil.server.requests import refused
 from postil.server.settings import ServerSettings
 
 log = logging.getLogger("postil.server")
@@ -37,7 +37,7 @@ _MOST_JOINED = 1 << 16
 
 @final
 class JoiningTransport:
-    """Sends head and body of an answer together: a write of its own for each would cost twice, here and at the client.
+    """Sends head and body of an answer together: a separate write for each would cost twice, here and at the client.
 
     The first of two writes waits for the second one, but not beyond the turn of the event loop.
     """
@@ -104,7 +104,7 @@ class PatientProtocol(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self._in_head:  # trailers are none of the headers that were checked
+        if self._in_head:  # trailers are not among the headers that were checked
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
@@ -238,7 +238,7 @@ def _give_up() -> None:
 
 
 def raise_file_limit() -> None:
-    """Connections are open files: allow as many as the system lets this process have."""
+    """Connections are open files: allow the most that the system permits."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 

@@ -18,9 +18,9 @@ class ServerSettings:
     host: str = "127.0.0.1"
     port: int = 8000
     token: str | None = None
-    """Bearer token of every request to the API. Needed where other machines can connect."""
+    """Bearer token of every request to the API. Needed if other machines can connect."""
     hosts: tuple[str, ...] = ()
-    """Names by which the server may be called, besides addresses and ``localhost``."""
+    """Names by which the server may be called, in addition to addresses and ``localhost``."""
     origins: tuple[str, ...] = ()
     """Other origins whose pages may call the API (CORS), such as https://example.org."""
     max_body: int = 1_000_000
@@ -32,9 +32,9 @@ class ServerSettings:
     seconds: float = 10.0
     """From the first byte of a request to its answer."""
     queue: int = 64
-    """Requests that may wait for an answer; more are refused."""
+    """Requests that may wait for an answer; more are rejected."""
     wait: float = 0.05
-    """Seconds of work that may wait for an answer; more is refused."""
+    """Seconds of work that may wait for an answer; more is rejected."""
     training: Path | None = None
     """The folder whose files the page may train on. None: there are no routes to train."""
     run_token: str | None = None

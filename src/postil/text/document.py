@@ -1,4 +1,4 @@
-"""What the readers return and the writers take: sentences, entities, documents.
+"""Data types that the readers return and the writers accept: sentences, entities, documents.
 
 A sentence holds parallel lists, never one object per token, so that a million tokens are cheap to read.
 """
@@ -12,7 +12,7 @@ from postil.errors import printable
 from postil.text.later import Later
 
 if TYPE_CHECKING:
-    from postil.markup import Markup
+    from postil.html import Markup
 
 OUTSIDE = "O"
 LONGEST_SHOWN = 20_000
@@ -20,13 +20,13 @@ LONGEST_SHOWN = 20_000
 
 
 class Rest(ABC):
-    """What only the writer of the same format understands: dependency columns, other JSON fields."""
+    """Content that only the writer of the same format understands: dependency columns, other JSON fields."""
 
     __slots__ = ()
 
     @abstractmethod
     def lost(self) -> Mapping[str, int]:
-        """What another format's writer leaves out, in plain words, and how many of each."""
+        """The content that the writer of another format leaves out, in plain words, each with its count."""
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ class Document(Later):
     sentences: list[Sentence] = field(default_factory=list)
     entities: list[Entity] = field(default_factory=list)
     layers: "dict[str, Document]" = field(default_factory=dict)
-    """What each task of a model of several tasks answers, as a document of the same text. ``sentences`` and
+    """The answers of each task of a multi-task model, as a document of the same text. ``sentences`` and
     ``entities`` are those of the first task with spans."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -97,13 +97,13 @@ class Document(Later):
 
     def to_html(self, title: str | None = None) -> str:
         """A complete HTML page: the text with its entities marked, or every token with its label."""
-        from postil.markup.fragments import page_of
+        from postil.html.fragments import page_of
 
         return page_of(title, _marked(self, len(self.text)))
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        from postil.markup.fragments import fragment
+        """HTML for notebooks."""
+        from postil.html.fragments import fragment
 
         return fragment(_marked(self, LONGEST_SHOWN))
 
@@ -152,9 +152,9 @@ def _entity_lines(entities: list[Entity]) -> list[str]:
 
 def _marked(document: Document, most: int) -> "Markup":
     """The text as HTML, at most its first characters."""
-    from postil.markup import joined
-    from postil.markup.fragments import note
-    from postil.markup.highlight import Mark, lasting_colours, marked_text
+    from postil.html import joined
+    from postil.html.fragments import note
+    from postil.html.highlight import Mark, lasting_colours, marked_text
 
     entities = document.entities or _labelled_tokens(document)
     marks = [Mark(one, False, True, one.probability) for one in entities if one.end <= most]

@@ -1,176 +1,220 @@
 """Every format by its name, and the two functions that most users need: ``read`` and ``write``."""
 
+import importlib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast, final
+from typing import Any, cast, final
 
 from postil.errors import ConfigurationError, DataError
-from postil.lazy import function
-from postil.text.annotations.records import NOT_ACCEPTED, parse
-from postil.text.bulk.passages import Border, Passage, cut
-from postil.text.bulk.plain_texts import is_plain_record
-from postil.text.columns.blocks import conll_border, conllu_border
+from postil.text.annotations.annotated import AnnotatedText, count_losses, sentences_of, texts_of
+from postil.text.annotations.records import NOT_ACCEPTED, is_plain_record, parse
+from postil.text.columns.conll import conll_border, conllu_border
 from postil.text.document import Rest, Sentence
 from postil.text.lines import HEAD, Lines, NumberedLines, Originals, Source, Unread
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.output import Target, write_text
-from postil.text.plain import line_border, read_text, read_tokens
+from postil.text.passages import Border, Passage, cut
+from postil.text.plain import line_border
 from postil.text.report import Report
-from postil.text.splitting.characters import is_unspaced
-
-if TYPE_CHECKING:
-    from postil.text.annotations.annotated import AnnotatedText, TextReader, TextWriter
-
-Reader = Callable[[NumberedLines, ReadOptions, Report], Iterator[Sentence]]
-Writer = Callable[[Iterable[Sentence], WriteOptions, Report], Iterator[str]]
-Saver = Callable[[Iterable[Sentence], Target, WriteOptions, Report], None]
-TextSaver = Callable[["Iterable[AnnotatedText]", Target, WriteOptions, Report], None]
+from postil.text.splitting.segmenter import is_unspaced
 
 
-class Format(NamedTuple):
-    """One row of the table of formats."""
+@final
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One row of the table of formats: all that the rest of the package needs to know about it.
+
+    Its functions are looked up by name in its module, which is imported when a file of the format is read or written.
+    """
 
     title: str
-    read: Reader
-    write: Writer | None = None
+    module: str
+    """Below ``postil.text``."""
+    reads: str = ""
+    """The function that reads sentences or, with ``texts``, whole texts with their spans (`AnnotatedText`)."""
+    writes: str = ""
+    """The function that returns the lines to write; with ``opens``, one that writes them to a target itself."""
+    texts: bool = False
+    """Whether the two take and return whole texts, as annotation tools have them."""
     keeps: str | None = None
     """The class of ``Sentence.rest`` that the writer writes again, by its name: its module is seldom needed."""
     keeps_text: bool = False
     """Whether the writer writes the raw text."""
+    loses: tuple[str, ...] = ()
+    """Data of texts that the writer has no place for: see `count_losses`."""
+    span_fields: tuple[str, ...] = ()
+    """Fields of spans that it keeps nevertheless."""
     endings: tuple[str, ...] = ()
     """Endings of file names for which it is written."""
     border: Border | None = None
-    """Where a source can be cut into passages; None: it is read from its beginning to its end."""
-    texts: "TextReader | None" = None
-    """Reads whole texts with their spans, as annotation tools have them."""
-    write_texts: "TextWriter | None" = None
-    save: Saver | None = None
-    """Writes sentences to a target that is not one file of text, instead of ``write``."""
-    save_texts: TextSaver | None = None
+    """Finds where a source can be cut into passages; None: it is read from its beginning to its end."""
     opens: bool = False
-    """Whether its reader opens the source itself: a folder, or a file that is not text."""
+    """Whether its functions open files themselves: a folder, or a file that is not text."""
     like: str | None = None
-    """The format that its files are recognised as, where it is another one."""
+    """The format that its files are recognised and read as, if it is another one."""
 
     @property
     def is_written(self) -> bool:
-        return self.write is not None or self.save is not None
+        return bool(self.writes)
 
     @property
     def has_spans(self) -> bool:
         """Whether its writer needs the spans of the labels."""
-        return self.write_texts is not None or self.save_texts is not None
+        return self.is_written and self.texts
+
+    def read(self, lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
+        """The sentences of a source."""
+        if self.like is not None:
+            return FORMATS[self.like].read(lines, options, report)
+        if not self.texts:
+            return cast(Iterator[Sentence], self._function(self.reads)(lines, options, report))
+        opening = self.read_texts(lines.opening, options, Report()) if lines.opening is not None else ()
+        return sentences_of(self.read_texts(lines, options, report), lines, options, report, opening)
+
+    def read_texts(self, lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[AnnotatedText]:
+        """The whole texts of a source, for a format of texts."""
+        row = self if self.like is None else FORMATS[self.like]
+        return cast(Iterator[AnnotatedText], row._function(row.reads)(lines, options, report))
+
+    def save(self, sentences: Iterable[Sentence], target: Target, options: WriteOptions, report: Report) -> None:
+        """Write sentences."""
+        if self.texts:
+            texts = texts_of(sentences, options, report, labels="token data" not in self.loses)
+            self.save_texts(texts, target, options, report)
+        else:
+            self._save(sentences, target, options, report)
+
+    def save_texts(self, texts: Iterable[AnnotatedText], target: Target, options: WriteOptions, report: Report) -> None:
+        """Write whole texts with their spans."""
+        self._save(count_losses(texts, self.loses, self.span_fields, report), target, options, report)
+
+    def _save(self, items: Iterable[Any], target: Target, options: WriteOptions, report: Report) -> None:
+        writer = self._function(self.writes)
+        if self.opens:
+            writer(items, target, options, report)
+        else:
+            write_text(target, writer(items, options, report))
+
+    def _function(self, name: str) -> Callable[..., Any]:
+        return cast(Callable[..., Any], getattr(importlib.import_module(f"postil.text.{self.module}"), name))
 
 
-# Readers and writers, imported when a file of their format is read or written.
-_json_texts = function("postil.text.annotations.annotated", "json_texts")
-_json_array_texts = function("postil.text.annotations.annotated", "json_array_texts")
-_table_texts = function("postil.text.annotations.annotated", "table_texts")
-_sentences_of = function("postil.text.annotations.annotated", "sentences_of")
-_texts_of = function("postil.text.annotations.annotated", "texts_of")
-_write_json_texts = function("postil.text.annotations.annotated", "write_json_texts")
-_is_brat_folder = function("postil.text.annotations.brat", "is_brat_folder")
-_read_brat = function("postil.text.annotations.brat", "read_brat")
-_save_brat = function("postil.text.annotations.brat", "save_brat")
-_read_conll = function("postil.text.columns.conll", "read_conll")
-_write_conll = function("postil.text.columns.conll_writer", "write_conll")
-_read_conllu = function("postil.text.columns.conllu", "read_conllu")
-_write_conllu = function("postil.text.columns.conllu_writer", "write_conllu")
-_read_csv = function("postil.text.columns.csv_table", "read_csv")
-_write_csv = function("postil.text.columns.csv_table", "write_csv")
-_write_doccano = function("postil.text.annotations.doccano", "write_doccano")
-_read_parquet = function("postil.text.annotations.hugging_face", "read_parquet")
-_save_parquet = function("postil.text.annotations.hugging_face", "save_parquet")
-_write_datasets = function("postil.text.annotations.hugging_face", "write_datasets")
-_read_inline_xml = function("postil.text.annotations.inline_xml", "read_inline_xml")
-_write_muc = function("postil.text.annotations.inline_xml", "write_muc")
-_write_stanford = function("postil.text.annotations.inline_xml", "write_stanford")
-_read_label_studio = function("postil.text.annotations.label_studio", "read_label_studio")
-_write_label_studio = function("postil.text.annotations.label_studio", "write_label_studio")
-_write_label_studio_min = function("postil.text.annotations.label_studio", "write_label_studio_min")
-_write_prodigy = function("postil.text.annotations.prodigy", "write_prodigy")
-_read_jsonl = function("postil.text.annotations.spans", "read_jsonl")
-_read_json = function("postil.text.annotations.spans", "read_json")
-_read_span_table = function("postil.text.annotations.spans", "read_span_table")
-_write_jsonl = function("postil.text.annotations.spans", "write_jsonl")
-_read_treebank = function("postil.text.trees.treebank", "read_treebank")
-_write_treebank = function("postil.text.trees.treebank", "write_treebank")
-_read_webanno = function("postil.text.columns.webanno", "read_webanno")
-_write_webanno = function("postil.text.columns.webanno", "write_webanno")
+def _of_texts(title: str, module: str, reads: str, writes: str, *loses: str, **others: Any) -> Format:
+    """The row of an annotation tool."""
+    loses = (*loses, "token data")
+    return Format(title, module, reads, writes, texts=True, keeps="Record", keeps_text=True, loses=loses, **others)
 
 
-def _of_texts(title: str, texts: "TextReader", write_texts: "TextWriter", **others: Any) -> Format:
-    """The row of an annotation tool: sentences are made of its texts, and its texts of sentences."""
-
-    def read(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
-        return cast(Iterator[Sentence], _sentences_of(texts(lines, options, report), lines, options, report))
-
-    def write(sentences: Iterable[Sentence], options: WriteOptions, report: Report) -> Iterator[str]:
-        return write_texts(_texts_of(sentences, options, report), options, report)
-
-    return Format(title, read, write, "Record", True, texts=texts, write_texts=write_texts, **others)
-
-
-def _read_brat_sentences(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
-    return cast(Iterator[Sentence], _sentences_of(_read_brat(lines, options, report), lines, options, report))
-
-
-def _save_brat_sentences(sentences: Iterable[Sentence], target: Target, options: WriteOptions, report: Report) -> None:
-    _save_brat(_texts_of(sentences, options, report), target, options, report)
-
+_RECORDS, _TOOLS = "annotations.records", "annotations.tools"
+_FLAT = ("fragments", "documents")
 
 FORMATS: dict[str, Format] = {
     "conll": Format(
         "CoNLL columns",
-        _read_conll,
-        _write_conll,
-        "Mark",
-        False,
-        (".conll", ".tsv", ".txt", ".bio", ".iob"),
-        conll_border,
+        "columns.conll",
+        "read_conll",
+        "write_conll",
+        keeps="DocumentMark",
+        endings=(".conll", ".tsv", ".txt", ".bio", ".iob"),
+        border=conll_border,
     ),
-    "conllu": Format("CoNLL-U", _read_conllu, _write_conllu, "Dependencies", True, (".conllu",), conllu_border),
+    "conllu": Format(
+        "CoNLL-U",
+        "columns.conllu",
+        "read_conllu",
+        "write_conllu",
+        keeps="Dependencies",
+        keeps_text=True,
+        endings=(".conllu",),
+        border=conllu_border,
+    ),
     "jsonl": Format(
         "JSON Lines",
-        _read_jsonl,
-        _write_jsonl,
-        "Record",
-        True,
-        (".jsonl", ".ndjson", ".json"),
-        line_border,
-        texts=_json_texts,
-        write_texts=_write_json_texts,
-    ),
-    "trees": Format(
-        "bracketed trees", _read_treebank, _write_treebank, "Bracketing", False, (".ptb", ".mrg", ".trees")
-    ),
-    "text": Format("plain text", read_text, border=line_border),
-    "tokens": Format("pre-tokenised lines", read_tokens, border=line_border),
-    "doccano": _of_texts("doccano's JSON Lines", _json_texts, _write_doccano, like="jsonl"),
-    "prodigy": _of_texts("Prodigy's JSON Lines", _json_texts, _write_prodigy, like="jsonl"),
-    "label-studio": _of_texts("Label Studio's JSON", _read_label_studio, _write_label_studio),
-    "label-studio-min": _of_texts("Label Studio's JSON-MIN", _read_label_studio, _write_label_studio_min),
-    "brat": Format(
-        "brat standoff",
-        _read_brat_sentences,
+        _RECORDS,
+        "read_json_lines",
+        "write_json_lines",
+        texts=True,
         keeps="Record",
         keeps_text=True,
-        texts=_read_brat,
-        save=_save_brat_sentences,
-        save_texts=_save_brat,
+        loses=("fragments",),
+        endings=(".jsonl", ".ndjson", ".json"),
+        border=line_border,
+    ),
+    "trees": Format(
+        "bracketed trees",
+        "trees.treebank",
+        "read_treebank",
+        "write_treebank",
+        keeps="Bracketing",
+        endings=(".ptb", ".mrg", ".trees"),
+    ),
+    "text": Format("plain text", "plain", "read_text", border=line_border),
+    "tokens": Format("pre-tokenised lines", "plain", "read_tokens", border=line_border),
+    "doccano": _of_texts("doccano's JSON Lines", _TOOLS, "", "write_doccano", *_FLAT, "span fields", like="jsonl"),
+    "prodigy": _of_texts("Prodigy's JSON Lines", _TOOLS, "", "write_prodigy", *_FLAT, like="jsonl"),
+    "label-studio": _of_texts("Label Studio's JSON", _TOOLS, "read_label_studio", "write_label_studio", *_FLAT),
+    "label-studio-min": _of_texts(
+        "Label Studio's JSON-MIN", _TOOLS, "read_label_studio", "write_label_studio_min", *_FLAT, "span fields"
+    ),
+    "brat": _of_texts(
+        "brat standoff",
+        "annotations.brat",
+        "read_brat",
+        "save_brat",
+        "fields",
+        "span fields",
+        "unannotated",
+        span_fields=("attributes", "notes"),
         opens=True,
     ),
-    "webanno": _of_texts("WebAnno TSV 3", _read_webanno, _write_webanno),
-    "muc": _of_texts("inline XML", _read_inline_xml, _write_muc, endings=(".sgml", ".sgm")),
-    "stanford": _of_texts("inline XML of Stanford", _read_inline_xml, _write_stanford, like="muc"),
-    "datasets": Format("JSON Lines for Hugging Face datasets", _read_jsonl, _write_datasets, like="jsonl"),
-    "parquet": Format("Parquet", _read_parquet, save=_save_parquet, opens=True, endings=(".parquet",)),
-    "csv": Format("a table of words", _read_csv, _write_csv, endings=(".csv",)),
-    "csv-spans": Format("a table of texts with spans", _read_span_table, texts=_table_texts),
-    "json": Format("a JSON array of texts with spans", _read_json, texts=_json_array_texts),
+    "webanno": _of_texts(
+        "WebAnno TSV 3",
+        "columns.webanno",
+        "read_webanno",
+        "write_webanno",
+        *_FLAT,
+        "fields",
+        "span fields",
+        "unannotated",
+        span_fields=("identifier",),
+    ),
+    "muc": _of_texts(
+        "inline XML",
+        "annotations.inline_xml",
+        "read_inline_xml",
+        "write_muc",
+        "fragments",
+        "fields",
+        "span fields",
+        "unannotated",
+        endings=(".sgml", ".sgm"),
+    ),
+    "stanford": _of_texts(
+        "inline XML of Stanford",
+        "annotations.inline_xml",
+        "",
+        "write_stanford",
+        *_FLAT,
+        "fields",
+        "span fields",
+        "unannotated",
+        like="muc",
+    ),
+    "datasets": Format(
+        "JSON Lines for Hugging Face datasets",
+        "annotations.hugging_face",
+        writes="write_datasets",
+        like="jsonl",
+    ),
+    "parquet": Format(
+        "Parquet", "annotations.hugging_face", "read_parquet", "save_parquet", opens=True, endings=(".parquet",)
+    ),
+    "csv": Format("a table of words", "columns.csv_table", "read_csv", "write_csv", endings=(".csv",)),
+    "csv-spans": Format("a table of texts with spans", "annotations.tables", "read_table", texts=True),
+    "json": Format("a JSON array of texts with spans", _RECORDS, "read_json_array", texts=True),
 }
 
 
@@ -183,12 +227,7 @@ class Reading:
     """
 
     def __init__(self, source: Source, format: str | None, options: ReadOptions) -> None:
-        opening = _self_opening(source, format)
-        self._lines: Lines | Unread
-        if opening is not None:
-            format, self._lines = opening, Unread(os.fspath(cast(str, source)))
-        else:
-            self._lines = Lines(source, encoding=options.encoding)
+        format, self._lines = _opened(source, format, options)
         try:
             self.name = self._lines.name
             self.format = _known(format) if format is not None else self._recognise(options)
@@ -232,7 +271,7 @@ class Reading:
     def is_unspaced(self) -> bool:
         """Whether its first lines are raw text with long runs of Chinese, Japanese, Thai or the like without a space.
 
-        The tokeniser of words takes such a run for one token; `ReadOptions.characters` cuts it.
+        The tokeniser of words takes such a run for one token; `CHARACTERS` cuts it.
         """
         if self.format not in ("text", "jsonl"):
             return False
@@ -253,15 +292,14 @@ class Reading:
 
     def texts(self, options: ReadOptions) -> "Iterator[AnnotatedText]":
         """Whole texts with their spans instead of sentences, for a format of texts."""
-        texts = FORMATS[self.format].texts
-        assert texts is not None
         with self._lines as lines:
-            for text in texts(lines, options, self.report):
+            for text in FORMATS[self.format].read_texts(lines, options, self.report):
                 self.report.texts += 1
                 self.report.notes["spans"] += len(text.spans or ())
                 yield text
             if not self.report.texts:
                 raise _empty(self.name) if lines.empty else _no_sentence(self.name, self.report)
+        self.report.warn_of_repairs(self.name)
 
     def has_labels_per_token(self) -> bool:
         """Whether JSON Lines begin with a record that has a label for each token instead of spans."""
@@ -285,32 +323,28 @@ class Reading:
             yield from FORMATS[self.format].read(lines, options, self.report)
             if not self.report.sentences:
                 raise _empty(self.name) if lines.empty else _no_sentence(self.name, self.report)
+        self.report.warn_of_repairs(self.name)
 
 
 _LABELS_PER_TOKEN = re.compile(r'"(?:labels|tags|ner_tags)"\s*:\s*\[\s*["\d-]')
 
 
-def _self_opening(source: Source, format: str | None) -> str | None:
-    """The format of a source that its reader opens itself; None for text."""
+def _opened(source: Source, format: str | None, options: ReadOptions) -> tuple[str | None, Lines | Unread]:
+    """The source, opened once, and its format if that is given or is none of lines."""
     path = os.fspath(source) if isinstance(source, str | os.PathLike) and source != "-" else None
-    if format is not None:
-        if not FORMATS[_known(format)].opens:
-            return None
+    if format is not None and FORMATS[_known(format)].opens:
         if path is None:
             raise ConfigurationError(f"input of the format {format}", expected="must be a path", got="a stream")
-        return format
-    if path is None:
-        return None
-    if Path(path).is_dir() and _is_brat_folder(Path(path)):
-        return "brat"
-    if Path(path).is_file():
-        with Path(path).open("rb") as file:
-            head = file.read(64)
-        if head.startswith(b"PAR1"):
-            return "parquet"
-        if path.endswith(".ann") and head[:1] == b"T" and b"\t" in head:
-            return "brat"
-    return None
+        return format, Unread(path)
+    if format is None and path is not None and Path(path).is_dir() and next(Path(path).rglob("*.ann"), None):
+        return "brat", Unread(path)
+    lines = Lines(source, encoding=options.encoding)
+    if format is None and path is not None:
+        is_brat = path.endswith(".ann") and lines.magic[:1] == b"T" and b"\t" in lines.magic
+        if is_brat or lines.magic.startswith(b"PAR1"):
+            lines.close()
+            return "brat" if is_brat else "parquet", Unread(path)
+    return format, lines
 
 
 def read(source: Source, format: str | None = None, **options: Any) -> Reading:
@@ -364,27 +398,17 @@ def write(
     report = Report(name) if report is None else report
     row = FORMATS[name]
     if chosen.scheme == "auto" and row.has_spans:
-        from postil.text.labels.relabelling import peek_scheme
+        from postil.text.labels.partial import peek_scheme
 
         scheme, sentences = peek_scheme(sentences)
         chosen = replace(chosen, scheme=scheme)
-    counted = _count_losses(sentences, row, report)
-    if row.save is not None:
-        row.save(counted, target, chosen, report)
-    else:
-        assert row.write is not None
-        write_text(target, row.write(counted, chosen, report))
+    row.save(_count_losses(sentences, row, report), target, chosen, report)
     return report
 
 
-def write_annotated(texts: "Iterable[AnnotatedText]", target: Target, format: str, report: Report) -> None:
+def write_annotated(texts: Iterable[AnnotatedText], target: Target, format: str, report: Report) -> None:
     """Write whole texts with their spans in a format of texts; ``report`` says what was left out."""
-    row = FORMATS[_known(format, writing=True)]
-    if row.save_texts is not None:
-        row.save_texts(texts, target, WriteOptions(), report)
-        return
-    assert row.write_texts is not None
-    write_text(target, row.write_texts(texts, WriteOptions(), report))
+    FORMATS[_known(format, writing=True)].save_texts(texts, target, WriteOptions(), report)
 
 
 def format_named(path: str | os.PathLike[str]) -> str | None:

@@ -23,7 +23,7 @@ class LabelledFile(NamedTuple):
         return [sentence.labels or [] for sentence in self.sentences]
 
     def place(self, sentence: int, token: int) -> str:
-        """``line N`` of a token, both counted from 0; with the number of the token where a line has several."""
+        """``line N`` of a token, both counted from 0; with the number of the token if a line has several."""
         line = self.sentences[sentence].line
         return f"line {line + token}" if self.format == "conll" else f"line {line}, token {token + 1}"
 

@@ -51,7 +51,7 @@ _ORIGINAL_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)")
 
 
 class NumberedLines(ABC):
-    """What readers read: lines with their numbers in the source ``name``."""
+    """The input of readers: lines with their numbers in the source ``name``."""
 
     name: str
     opening: "NumberedLines | None" = None
@@ -164,7 +164,7 @@ class Lines(NumberedLines):
             try:
                 self._ahead.append(self._read_text())
             except DataError as error:
-                self._failure = error  # of the next reading, too
+                self._failure = error  # also of the next reading
                 raise
         return [line for text in self._ahead for line in lines_of(text)]
 
@@ -212,7 +212,7 @@ class Lines(NumberedLines):
         return piece
 
     def _decode(self, piece: bytes) -> str:
-        """The text of a piece, or what stands before a mistake in it: those lines are good whatever follows."""
+        """The text of a piece, or the part before a mistake in it: those lines are good whatever follows."""
         before = self._decoder.getstate()
         try:
             text = self._decoder.decode(piece, final=self._ended)
@@ -260,12 +260,12 @@ class Lines(NumberedLines):
                 )
 
     def _unpacked(self, stream: io.BufferedReader) -> io.BufferedReader:
-        magic = stream.peek(8)[:8]
+        self.magic = stream.peek(64)[:64]
         for beginning, what in _NOT_TEXT.items():
-            if magic.startswith(beginning):
+            if self.magic.startswith(beginning):
                 self.close()
                 raise DataError(f"this is {what}", expected="text or gzip of text", where=self.name)
-        if magic.startswith(_GZIP):
+        if self.magic.startswith(_GZIP):
             return cast(io.BufferedReader, gzip.GzipFile(fileobj=stream))
         return stream
 
@@ -344,7 +344,7 @@ def _name(source: Source) -> str:
 
 
 def line_ends(text: str) -> int:
-    """``text.count("\\n")`` in a twentieth of the time where lines are short."""
+    """``text.count("\\n")`` in a twentieth of the time if lines are short."""
     return int(np.count_nonzero(np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8) == ord("\n")))
 
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from postil.errors import ConfigurationError
 from postil.kernels.plain_records import UNITS
 from postil.text.labels.schemes import LETTERS
+from postil.text.splitting.segmenter import ENGLISH, Segmenter
 
 Column = int | str
 """A column by its place (from 0; negative: from the right) or, in CoNLL-U, by its name ("upos", "misc:NER")."""
@@ -42,20 +43,26 @@ class ReadOptions:
     """JSON Lines: what to do with a span that does not fit token boundaries."""
     overlaps: Literal["error", "longest", "first"] = "error"
     """JSON Lines: which of several overlapping spans to keep."""
-    characters: bool = False
-    """JSON Lines and plain text: every character of raw text is a token, as Chinese, Japanese and Thai need it."""
+    segmenter: Segmenter = ENGLISH
+    """JSON Lines and plain text: how raw text is cut into tokens and sentences. Tagging reads by the rules of the model
+    if this is the default."""
     split: bool = True
     """JSON Lines and plain text: split raw text into sentences."""
     label_names: Mapping[int, str] | None = None
     """JSON Lines: the names of labels that are numbers, as old doccano and Hugging Face datasets write them."""
     layer: str | None = None
-    """JSON Lines: the layer whose labels are read from records with several layers, as models of several tasks write
+    """JSON Lines: the layer whose labels are read from records with several layers, as multi-task models write
     them."""
     every_record: bool = False
     """JSON Lines: read records without tokens as well, as sentences of length 0, and those that were not accepted."""
 
     def __post_init__(self) -> None:
         check_choices(self)
+
+    @property
+    def characters(self) -> bool:
+        """Whether every character of raw text is a token, as Chinese, Japanese and Thai need it."""
+        return self.segmenter.characters
 
     @property
     def names_columns(self) -> bool:

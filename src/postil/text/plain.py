@@ -9,9 +9,7 @@ from postil.text.document import Sentence
 from postil.text.lines import NumberedLines, split_spaces
 from postil.text.options import ReadOptions
 from postil.text.report import Report
-from postil.text.splitting.characters import character_sentences, characters
-from postil.text.splitting.sentences import split_sentences
-from postil.text.splitting.tokenise import Tokens, tokenise
+from postil.text.splitting.segmenter import ENGLISH, Segmenter, Tokens
 
 _WORD = re.compile(r"\S")
 _SPACE = re.compile(r"\s")
@@ -25,11 +23,7 @@ MOST_TOKENS = 1_000_000
 def read_text(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
     """The sentences of plain text. A line end ends a sentence."""
     for number, line in _numbered(lines):
-        if options.characters:
-            tokens = _of_characters(line, options.split, lines.where(number))
-        else:
-            tokens = _one_sentence(line) if not options.split else sentences_of_line(line)
-        for words, starts, ends in tokens:
+        for words, starts, ends in _sentences(line, options, lines.where(number)):
             report.sentences += 1
             report.tokens += len(words)
             yield Sentence(words, text=line, starts=starts, ends=ends, line=number)
@@ -39,28 +33,20 @@ Words = tuple[list[str], list[int], list[int]]
 """The tokens of a sentence, and where they begin and end in its line."""
 
 
-def _one_sentence(line: str) -> Iterator[Words]:
-    tokens = tokenise(line)
-    if tokens.tokens:
-        yield tokens.tokens, tokens.starts, tokens.ends
-
-
-def _of_characters(line: str, split: bool, where: str) -> Iterator[Words]:
-    """Every character a token."""
-    if len(line) > MOST_TOKENS:
-        raise DataError(
-            "a line of too many tokens",
-            expected=f"at most {MOST_TOKENS:,} characters",
-            got=f"{len(line):,} characters",
-            where=where,
-        )
-    tokens = characters(line)
-    ranges = character_sentences(tokens) if split else [(0, len(tokens))] if len(tokens) else []
-    for first, last in ranges:
+def _sentences(line: str, options: ReadOptions, where: str) -> Iterator[Words]:
+    segmenter = options.segmenter
+    if segmenter.characters and len(line) > MOST_TOKENS:
+        expected, got = f"at most {MOST_TOKENS:,} characters", f"{len(line):,} characters"
+        raise DataError("a line of too many tokens", expected=expected, got=got, where=where)
+    if options.split and not segmenter.characters:
+        yield from sentences_of_line(line, segmenter)
+        return
+    tokens = segmenter.tokenise(line)
+    for first, last in segmenter.split(tokens) if options.split else [(0, len(tokens))] * bool(len(tokens)):
         yield tokens.tokens[first:last], tokens.starts[first:last], tokens.ends[first:last]
 
 
-def sentences_of_line(line: str, piece: int = PIECE) -> Iterator[Words]:
+def sentences_of_line(line: str, segmenter: Segmenter = ENGLISH, piece: int = PIECE) -> Iterator[Words]:
     """A line may be a whole book, whose tokens need many times its memory: they are made piece by piece.
 
     Where a sentence ends depends on what comes after it, up to the next sentence; on nothing before it. So the last two
@@ -70,8 +56,8 @@ def sentences_of_line(line: str, piece: int = PIECE) -> Iterator[Words]:
     while begin < len(line):
         space = _SPACE.search(line, begin + size)
         end = space.start() if space is not None else len(line)
-        tokens = tokenise(line[begin:end])
-        ranges = list(split_sentences(tokens))
+        tokens = segmenter.tokenise(line[begin:end])
+        ranges = segmenter.split(tokens)
         sure = len(ranges) if end == len(line) else _sure(tokens, ranges)
         for first, last in ranges[:sure]:
             starts, ends = ([begin + place for place in places[first:last]] for places in (tokens.starts, tokens.ends))

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from itertools import islice
 
 from postil.errors import DataError
-from postil.text.annotations.span_table import EXPECTED, columns_of, is_span_table, is_text_table
+from postil.text.annotations.tables import EXPECTED, columns_of, is_span_table, is_text_table
+from postil.text.columns.conll import DOCUMENT_MARK, looks_like_label, looks_like_tree
 from postil.text.columns.conllu import recognises
 from postil.text.columns.csv_table import is_header
-from postil.text.columns.line_kinds import DOCUMENT_MARK, looks_like_label, looks_like_tree
 from postil.text.columns.webanno import MARK as WEBANNO_MARK
 from postil.text.lines import shortened
 
@@ -45,7 +45,7 @@ _DETACHED = re.compile(r"(?<=\s)[.,!?;:](?=\s|$)")
 
 
 def recognise_format(head: list[str], where: str) -> str:
-    """The name of the format of a file that begins with the lines ``head``; DataError if it is none of ours."""
+    """The name of the format of a file that begins with the lines ``head``; DataError if it is not a known format."""
     lines = list(islice(filter(None, head), _ENOUGH))
     if not lines:
         raise DataError("no sentence", expected="sentences", got="nothing but blank lines", where=where)
@@ -78,7 +78,7 @@ def recognise_format(head: list[str], where: str) -> str:
 
 
 def _is_conllu(lines: list[str], rows: list[str]) -> bool:
-    """Ten columns after a number; fewer will do where comments are those of CoNLL-U."""
+    """Ten columns after a number; fewer will do if comments are those of CoNLL-U."""
     if rows and _most(rows, lambda row: recognises(row.split("\t"))):
         return True
     return any(map(_CONLLU_COMMENT.match, lines)) and all(row[:1].isdecimal() for row in rows)

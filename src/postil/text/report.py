@@ -1,10 +1,10 @@
-"""What happened while reading or writing, in numbers: nothing is dropped or changed without being counted."""
+"""Statistics of reading and writing: everything that is dropped or changed is counted."""
 
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass, field
 
-from postil.errors import DataError
+from postil.errors import DataError, RepairWarning, warn_caller
 
 _CONTEXT = 40
 """Characters shown on both sides of a span."""
@@ -21,7 +21,7 @@ class Problem:
     excerpt: str
     carets: str
     action: str
-    """What was done: "refused", "dropped", "snapped to 'Paris'"."""
+    """The action taken: "refused", "dropped", "snapped to 'Paris'"."""
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}: {self.action}\n    {self.excerpt}\n    {self.carets}"
@@ -43,7 +43,7 @@ class SpanError(DataError):
 
 @dataclass(slots=True)
 class Report:
-    """What was read, or read and written, in numbers."""
+    """Statistics of the data that was read, or read and written."""
 
     format: str = ""
     sentences: int = 0
@@ -57,6 +57,8 @@ class Report:
     """Things that differ from the source."""
     dropped: Counter[str] = field(default_factory=Counter)
     """Things that were read but not passed on."""
+    repaired: Counter[str] = field(default_factory=Counter)
+    """Small mistakes that were put right; one warning counts them all."""
     problems: list[Problem] = field(default_factory=list)
 
     def lines(self) -> list[str]:
@@ -70,6 +72,12 @@ class Report:
         for title, counts in (("", self.notes), ("changed: ", self.changed), ("dropped: ", self.dropped)):
             lines += [f"{title}{what}: {number:,}" for what, number in counts.items() if number]
         return lines
+
+    def warn_of_repairs(self, where: str) -> None:
+        """Issue one `RepairWarning` that counts all repairs, if there were any."""
+        counts = ", ".join(f"{what}: {number:,}" for what, number in self.repaired.items() if number)
+        if counts:
+            warn_caller(f"{where}: repaired {counts}", RepairWarning)
 
 
 def counted(number: int, what: str) -> str:

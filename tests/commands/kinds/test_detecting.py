@@ -57,7 +57,7 @@ def test_a_warm_start_needs_no_label_and_its_gradient_is_checked(folder, model, 
     options = ["--warm-start", str(model), "--set", "epochs=1", "-o", str(warm)]
     assert main(["train", str(folder / "dev.txt"), *options]) == 0
     assert postil.load(warm).label == "LOC"
-    assert main(["check", str(warm)]) == 0
+    assert main(["gradcheck", str(warm)]) == 0
 
 
 def test_evaluation_as_json_and_as_text(folder, model, capsys):
@@ -77,7 +77,7 @@ def test_tagging_writes_spans_of_the_label(model, capsys):
     text = ["--text", "museums in Oslo are quiet"]
     assert main(["tag", str(model), *text]) == 0
     assert capsys.readouterr().out == "museums\tO\nin\tO\nOslo\tB-LOC\nare\tO\nquiet\tO\n\n"
-    assert main(["tag", str(model), *text, "--output", "jsonl"]) == 0
+    assert main(["tag", str(model), *text, "--to", "jsonl"]) == 0
     assert json.loads(capsys.readouterr().out)["spans"] == [{"start": 11, "end": 15, "label": "LOC"}]
 
 
@@ -85,10 +85,10 @@ def test_tagging_with_scores(model, folder, capsys):
     tokens = folder / "tokens.txt"
     tokens.write_text("museums in Oslo are quiet\n")
     (scores,) = postil.load(model).decision(["museums in Oslo are quiet".split()])
-    assert main(["tag", str(model), str(tokens), "--input", "tokens", "--scores"]) == 0
+    assert main(["tag", str(model), str(tokens), "--from", "tokens", "--scores"]) == 0
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines() if line]
     assert [row[1] for row in rows] == [f"{score:.4f}" for score in scores]
-    assert main(["tag", str(model), str(tokens), "--input", "tokens", "--scores", "--output", "jsonl"]) == 0
+    assert main(["tag", str(model), str(tokens), "--from", "tokens", "--scores", "--to", "jsonl"]) == 0
     (span,) = json.loads(capsys.readouterr().out)["spans"]
     assert span == {"start": 11, "end": 15, "label": "LOC", "text": "Oslo", "score": pytest.approx(scores[2], abs=1e-6)}
 
@@ -99,7 +99,7 @@ def test_tagging_with_scores(model, folder, capsys):
         (["--tree", "right"], "tree cannot be used here: only tree classifiers build trees"),
         (["--probabilities"], "probabilities cannot be used here: a margin model has scores instead"),
         (
-            ["--nbest", "2", "--output", "jsonl"],
+            ["--nbest", "2", "--to", "jsonl"],
             "nbest cannot be used here: a margin model decides about each token alone",
         ),
     ],

@@ -10,7 +10,7 @@ import postil
 from oracles.corpora import as_conll, named_entities, parts_of_speech
 from postil.commands.main import main
 
-SMALL = ["--set", "hidden=16", "--set", "rate=0.02", "--epochs", "4", "--partial", "no"]
+SMALL = ["--set", "hidden=16", "--set", "rate=0.02", "--set", "epochs=4", "--partial", "no"]
 
 
 def write_files(folder):
@@ -41,9 +41,9 @@ def folder(trained, tmp_path):
 def test_training_of_several_tasks(trained):
     model = postil.load(trained / "both.postil")
     assert isinstance(model, postil.MultiTaskTagger) and model.tasks == ["names", "words"]
-    scores = model.fitted_parts().about["scores"]["dev"]
+    scores = model.model.about["scores"]["dev"]
     assert scores["names"]["f1"] > 90 and scores["words"]["accuracy"] > 90
-    assert model.fitted_parts().about["data"]["tasks"]["words"]["sentences"] == 90
+    assert model.model.about["data"]["tasks"]["words"]["sentences"] == 90
 
 
 def test_the_summary_names_the_tasks(folder, capsys):
@@ -55,8 +55,8 @@ def test_the_summary_names_the_tasks(folder, capsys):
 def test_several_files_of_one_task(folder):
     files = [f"--task=names={folder}/names", f"--task=names={folder}/names-dev", f"--task=words={folder}/words:2"]
     held_out = [f"--dev=names={folder}/names-dev", f"--dev=names={folder}/names"]
-    assert main(["train", *files, *held_out, *SMALL, "--epochs", "1", "-o", str(folder / "other.postil")]) == 0
-    assert postil.load(folder / "other.postil").fitted_parts().about["data"]["tasks"]["names"]["sentences"] == 80
+    assert main(["train", *files, *held_out, *SMALL, "--set", "epochs=1", "-o", str(folder / "other.postil")]) == 0
+    assert postil.load(folder / "other.postil").model.about["data"]["tasks"]["names"]["sentences"] == 80
 
 
 def test_one_task_makes_an_ordinary_tagger(folder):
@@ -68,7 +68,7 @@ def test_one_task_makes_an_ordinary_tagger(folder):
 def test_a_task_is_added_to_a_trained_model(folder, capsys):
     one, both = str(folder / "one.postil"), str(folder / "more.postil")
     assert main(["train", f"{folder}/names", *SMALL, "-o", one]) == 0
-    added = ["train", f"--task=words={folder}/words:2", "--warm-start", one, *SMALL, "-o", both, "--force"]
+    added = ["train", f"--task=words={folder}/words:2", "--warm-start", one, *SMALL, "-o", both, "--overwrite"]
     assert main([*added, "--freeze-encoder"]) == 0
     X, _ = named_entities(20, seed=9)
     assert postil.load(both).tasks == ["main", "words"]
@@ -82,7 +82,7 @@ def test_an_interrupted_training_is_resumed(folder, monkeypatch):
     files = [f"--task=names={folder}/names", f"--task=words={folder}/words:2", f"--dev=names={folder}/names-dev"]
     command = ["train", *files, *SMALL, "-o"]
     assert main([*command, str(folder / "whole.postil")]) == 0
-    from postil.commands.terminal.training import Display
+    from postil.commands.fitting import Display
 
     def fail(self, event):
         if event.epoch == 2:
@@ -107,7 +107,7 @@ def test_an_interrupted_training_is_resumed(folder, monkeypatch):
         (["{}/names", "--freeze-encoder"], 1, "--freeze-encoder cannot be used here"),
         (["{}/names", "--dev", "{}/names", "--dev", "{}/words"], 1, "--dev must be one file without --task"),
         (["--task", "a={}/names", "--task", "b={}/words", "--unlabelled", "{}/words"], 1, "got no --teacher"),
-        (["--task", "a={}/names", "--task", "b={}/words", "--ensemble", "2"], 1, "an ensemble of several tasks"),
+        (["--task", "a={}/names", "--task", "b={}/words", "--set", "ensemble=2"], 1, "an ensemble of several tasks"),
         (["--task", "a={}/nothing", "--task", "b={}/words"], 1, "nothing"),
         (["{}/names", "--map", "PER"], 1, "--map must be [FILE=]OLD:NEW"),
         (["{}/names", "--map", "other=PER:X"], 1, "--map must name one of the labelled files"),
@@ -139,7 +139,7 @@ def test_labels_are_mapped_on_reading(folder, capsys):
 
 
 def test_a_class_can_be_mapped_to_unknown(folder, capsys):
-    command = ["train", f"{folder}/names", "--map", "LOC:?", "--epochs", "1", "-o", str(folder / "mapped.postil")]
+    command = ["train", f"{folder}/names", "--map", "LOC:?", "--set", "epochs=1", "-o", str(folder / "mapped.postil")]
     assert main(command) == 0
     assert "tokens have an unknown label" in capsys.readouterr().err
     assert postil.load(folder / "mapped.postil").classes_ == ["O", "B-PER", "I-PER"]
@@ -206,11 +206,11 @@ def test_tag_writes_a_column_for_each_task(trained, capsys):
 def test_tag_writes_layers(trained, capsys):
     model = str(trained / "both.postil")
     for options in ([], ["--probabilities"]):
-        assert main(["tag", model, "--text", TEXT, "--output", "jsonl", *options]) == 0
+        assert main(["tag", model, "--text", TEXT, "--to", "jsonl", *options]) == 0
         record = json.loads(capsys.readouterr().out)
         assert list(record) == ["text", "spans", "layers"]
         for task, field in (("names", "spans"), ("words", "tokens")):
-            assert main(["tag", model, "--text", TEXT, "--output", "jsonl", "--task", task, *options]) == 0
+            assert main(["tag", model, "--text", TEXT, "--to", "jsonl", "--task", task, *options]) == 0
             alone = json.loads(capsys.readouterr().out)
             assert record["layers"][task][field] == alone[field], "as a model of this task alone"
             assert record["layers"][task].get("labelling_probabilities") == alone.get("labelling_probabilities")
@@ -222,13 +222,13 @@ def test_tag_writes_layers(trained, capsys):
 
 def test_records_without_words_have_layers(trained, tmp_path, capsys):
     (tmp_path / "texts.jsonl").write_text(json.dumps({"text": ""}) + "\n" + json.dumps({"text": TEXT, "id": 7}) + "\n")
-    assert main(["tag", str(trained / "both.postil"), str(tmp_path / "texts.jsonl"), "--output", "jsonl"]) == 0
+    assert main(["tag", str(trained / "both.postil"), str(tmp_path / "texts.jsonl"), "--to", "jsonl"]) == 0
     empty, full = map(json.loads, capsys.readouterr().out.splitlines())
     assert empty["layers"] == {"names": {"spans": []}, "words": {"tokens": []}}
     assert full["id"] == 7 and len(full["layers"]["words"]["tokens"]) == 4
 
 
-@pytest.mark.parametrize("options", [[], ["--task", "names"], ["--output", "jsonl"]])
+@pytest.mark.parametrize("options", [[], ["--task", "names"], ["--to", "jsonl"]])
 def test_workers_answer_the_same(trained, options, tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("Anna lives in Oslo.\nThey met Clara in New York.\n" * 300)
@@ -255,7 +255,7 @@ def test_conllu_has_a_place_for_each_task(tmp_path, capsys):
     tagger = postil.MultiTaskTagger(hidden=16, epochs=2).fit({task: X for task, (X, _) in data.items()}, labels)
     model = str(tmp_path / "m.postil")
     tagger.save(model)
-    assert main(["tag", model, "--text", "Anna lives in Oslo.", "--output", "conllu"]) == 0
+    assert main(["tag", model, "--text", "Anna lives in Oslo.", "--to", "conllu"]) == 0
     comment, *rows = capsys.readouterr().out.splitlines()[:-1]
     assert comment == "# text = Anna lives in Oslo."
     found = [row.split("\t") for row in rows]
@@ -277,7 +277,7 @@ def test_conllu_keeps_every_byte_but_those_of_the_tasks(trained, tmp_path, capsy
     fitted.save(tmp_path / "named.postil")
     source = tmp_path / "a.conllu"
     source.write_bytes(CONLLU.replace("\n", "\r\n").encode())
-    assert main(["tag", str(tmp_path / "named.postil"), str(source), "--output", "conllu"]) == 0
+    assert main(["tag", str(tmp_path / "named.postil"), str(source), "--to", "conllu"]) == 0
     answers, written = fitted.predict(X), capsys.readouterr().out
     rows = iter(zip(answers["upos"][0], answers["names"][0], strict=True))
     expected = []
@@ -292,7 +292,7 @@ def test_conllu_keeps_every_byte_but_those_of_the_tasks(trained, tmp_path, capsy
 
 
 def test_labels_that_would_be_cut_in_conllu_are_refused(trained, capsys):
-    assert main(["tag", str(trained / "both.postil"), "--text", "Anna", "--output", "conllu"]) == 1
+    assert main(["tag", str(trained / "both.postil"), "--text", "Anna", "--to", "conllu"]) == 1
     message = "labels of the task 'words' for CoNLL-U must have no | (or choose others with --task names) (got 'X|Y')"
     assert capsys.readouterr().err == f"postil: {message}\n"
 
@@ -301,7 +301,7 @@ def test_two_tasks_cannot_share_a_place_in_conllu(tmp_path, capsys):
     X, y = named_entities(20)
     model = postil.MultiTaskTagger(hidden=16, epochs=1).fit({"names": X, "NER": X}, {"names": y, "NER": y})
     model.save(tmp_path / "m.postil")
-    assert main(["tag", str(tmp_path / "m.postil"), "--text", "Anna", "--output", "conllu"]) == 1
+    assert main(["tag", str(tmp_path / "m.postil"), "--text", "Anna", "--to", "conllu"]) == 1
     message = "two tasks have the same place in CoNLL-U: expected --task with some of names, NER, got misc:NER"
     assert capsys.readouterr().err == f"postil: {message}\n"
 
@@ -312,7 +312,7 @@ def layered(trained):
     lines = [f"{' '.join(a)} {' '.join(b)}" for a, b in zip(*[iter(named_entities(60)[0])] * 2, strict=True)]
     (trained / "texts.txt").write_text("\n".join(lines) + "\n")
     path = trained / "layered.jsonl"
-    words = [str(trained / "both.postil"), str(trained / "texts.txt"), "--output", "jsonl", "--probabilities"]
+    words = [str(trained / "both.postil"), str(trained / "texts.txt"), "--to", "jsonl", "--probabilities"]
     assert main(["tag", *words, "-o", str(path)]) == 0
     return path
 
@@ -320,11 +320,11 @@ def layered(trained):
 def test_layers_of_json_lines_are_read_by_task(trained, layered, tmp_path, capsys):
     model, path = trained / "both.postil", tmp_path / "again.postil"
     files = [f"--task=names={layered}", f"--task=upos={layered}:words"]
-    assert main(["train", *files, *SMALL, "--epochs", "1", "-o", str(path)]) == 0
+    assert main(["train", *files, *SMALL, "--set", "epochs=1", "-o", str(path)]) == 0
     again, first = postil.load(path), postil.load(model)
     assert again.classes_ == {"names": first.classes_["names"], "upos": again.classes_["upos"]}
     assert set(again.classes_["upos"]) <= set(first.classes_["words"])
-    about = again.fitted_parts().about["data"]["tasks"]
+    about = again.model.about["data"]["tasks"]
     assert about["names"]["sentences"] == about["upos"]["sentences"] > 0
     capsys.readouterr()
     words = [f"--task=names={layered}", f"--task=words={layered}", "--partial=no", "--json"]
@@ -343,20 +343,20 @@ def test_a_layer_that_is_missing_is_one_line(trained, layered, tmp_path, capsys)
 def test_options_of_one_task_need_one(trained, names_model, capsys):
     model = str(trained / "both.postil")
     for words, message in [
-        ([model, "--nbest", "2", "--output", "jsonl"], "choose one with --task"),
+        ([model, "--nbest", "2", "--to", "jsonl"], "choose one with --task"),
         ([model, "--threshold", "0.5"], "choose one with --task"),
         ([model, "--task", "chunks"], "task must be one of names, words (got 'chunks')"),
         ([str(names_model), "--task", "names"], "the model has one task"),
     ]:
         assert main(["tag", *words, "--text", TEXT]) == 1
         assert message in capsys.readouterr().err
-    assert main(["tag", model, "--task", "names", "--nbest", "2", "--output", "jsonl", "--text", TEXT]) == 0
+    assert main(["tag", model, "--task", "names", "--nbest", "2", "--to", "jsonl", "--text", TEXT]) == 0
     assert len(json.loads(capsys.readouterr().out)["nbest"][0]) == 2
 
 
 def test_check_explain_and_tune(folder, capsys):
     model = str(folder / "both.postil")
-    assert main(["check", model, "--json"]) == 0
+    assert main(["gradcheck", model, "--json"]) == 0
     checked = json.loads(capsys.readouterr().out)
     assert {"heads.names.output0.W", "heads.words.output0.W"} <= {entry["name"] for entry in checked["checks"]}
     assert main(["explain", model, TEXT, "--task", "names", "--json"]) == 0
@@ -368,11 +368,11 @@ def test_check_explain_and_tune(folder, capsys):
     before = strict.decoding
     strict["names"].decoding = replace(before["names"], thresholds={"PER": 1.0, "LOC": 1.0})  # finds nothing
     strict.save(model)
-    assert main(["tune", model, f"{folder}/names-dev", "--task", "names", "--recall", "0.5"]) == 0
+    assert main(["tune", model, f"{folder}/names-dev", "--task", "names", "--recall", "0.5", "--in-place"]) == 0
     after = postil.load(model)
     assert after.decoding["names"] != strict["names"].decoding and after.decoding["words"] == before["words"]
     assert after.tasks == ["names", "words"]
-    assert main(["tune", model, "--task", "names", "--reset"]) == 0
+    assert main(["tune", model, "--task", "names", "--reset", "--in-place"]) == 0
     assert postil.load(model).decoding == before
 
 
@@ -385,7 +385,7 @@ def test_raw_text_is_learnt_from_the_teachers_of_tasks(folder, teacher, tmp_path
     files = [f"--task=names={folder}/names", f"--task=words={folder}/words:2"]
     lesson = [f"--unlabelled={tmp_path}/raw.txt", f"--teacher={teacher.format(folder)}"]
     assert main(["train", *files, *lesson, *SMALL, "-o", str(tmp_path / "taught.postil")]) == 0
-    about = postil.load(tmp_path / "taught.postil").fitted_parts().about["data"]["tasks"]
+    about = postil.load(tmp_path / "taught.postil").model.about["data"]["tasks"]
     assert about["names"]["unlabelled"]["sentences"] > 10
     assert ("unlabelled" in about["words"]) == (not teacher.startswith("names="))
 
@@ -424,7 +424,7 @@ def test_tables_have_a_column_for_each_task(folder, tmp_path, capsys):
     assert main(["tag", model, table, "--task", "words", "-o", str(tmp_path / "folder")]) == 1
     assert "the folder holds parts of another job" in capsys.readouterr().err
     assert main(["tag", model, table, "--threshold", "0.9", "-o", str(tmp_path / "x.parquet")]) == 1
-    assert "choose one with --task" in capsys.readouterr().err
+    assert "choose a task with --task" in capsys.readouterr().err
 
 
 def conllu(labels):

@@ -67,12 +67,12 @@ def test_training_recognises_trees_and_says_how_good_it_is(folder, model, capsys
     assert train(folder, output="again.postil") == 0
     printed = capsys.readouterr().out
     assert "dev   root accuracy" in printed and "all nodes" in printed and "good or bad" in printed
-    scores = postil.load(model).parts.about["scores"]
+    scores = postil.load(model).model.about["scores"]
     assert set(scores) == {"dev", "test"} and scores["test"]["root_accuracy"] > 90
 
 
 def test_options_of_the_network(folder):
-    options = ["--composition", "sum", "--binarise", "right", "--set", "loss=root", "--set", "epochs=1"]
+    options = ["--set", "composition=sum", "--set", "binarise=right", "--set", "loss=root", "--set", "epochs=1"]
     assert train(folder, *options, output="sum.postil") == 0
     config = postil.load(folder / "sum.postil").config
     assert (config.composition, config.binarise, config.loss, config.epochs) == ("sum", "right", "root", 1)
@@ -87,7 +87,7 @@ def test_a_preset_makes_a_tagger_of_the_words_labels(folder, capsys):
     tagged = run(capsys, "tag", folder / "t", folder / "dev.txt")
     assert tagged.startswith("the\t2\nfilm\t2\n")
     assert "output trees needs a tree classifier" in refused(
-        capsys, "tag", folder / "t", folder / "dev.txt", "--output", "trees"
+        capsys, "tag", folder / "t", folder / "dev.txt", "--to", "trees"
     )
 
 
@@ -129,13 +129,13 @@ def test_an_interrupted_training_goes_on(folder):
         ("(3 (2 good) (2 film))\n", ("--dev", "rootless"), "rootless: no labels at the roots"),
         (
             "(3 (2 good) (2 film))\n",
-            ("--preset", "fast", "--composition", "sum"),
-            "--composition cannot be used here: it is for tree classifiers",
+            ("--preset", "fast", "--set", "composition=sum"),
+            "unknown setting 'composition'",
         ),
-        ("a\tO\n", ("--composition", "sum"), "train: not a file of trees"),
+        ("a\tO\n", ("--set", "composition=sum"), "train: not a file of trees"),
         (
             "# only this\n",
-            ("--composition", "sum"),
+            ("--set", "composition=sum"),
             "train: not a file of trees: expected bracketed trees: (LABEL (LABEL word) …), "
             "got what looks like plain text",
         ),
@@ -151,10 +151,10 @@ def test_mistakes(text, options, message, tmp_path, monkeypatch, capsys):
 
 def test_trees_from_a_pipe_need_a_word_about_what_to_learn(folder, monkeypatch, capsys):
     text = (folder / "dev.txt").read_bytes()
-    for options, code in ((), 1), (("--composition", "sum"), 0):
+    for options, code in ((), 1), (("--set", "composition=sum"), 0):
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
         assert main(["train", "-", "--set", "epochs=1", "-o", str(folder / "p.postil"), *options]) == code
-    assert "trees from a pipe: expected --composition" in capsys.readouterr().err
+    assert "trees from a pipe: expected --set composition=tree-lstm" in capsys.readouterr().err
 
 
 def test_unknown_labels_are_told(folder, capsys, tmp_path):
@@ -209,7 +209,7 @@ def test_right_trees_are_not_called_mistakes(folder, model, capsys):
     root = postil.load(model).predict_nodes([["good", "film"]])[0][-1].label
     for gold in (root, next(label for label in "12345" if label != root)):
         (folder / "one.txt").write_text(f"({gold} (3 good) (3 film))\n", encoding="utf8")
-        run(capsys, "evaluate", model, folder / "one.txt", "--report", folder / "one.html", "--force")
+        run(capsys, "evaluate", model, folder / "one.txt", "--report", folder / "one.html", "--overwrite")
         html = (folder / "one.html").read_text(encoding="utf8")
         assert ("confident mistakes" in html) is (gold != root)
         assert ("is right in all of these trees" in html) is (gold == root)
@@ -260,23 +260,23 @@ def test_a_tree_keeps_its_shape_and_its_comments(model, capsys, tmp_path):
 
 def test_plain_sentences_get_trees(model, capsys, monkeypatch, tmp_path):
     (tmp_path / "tokens").write_text("the film is not -LRB- bad\n", encoding="utf8")
-    right = parse_tree(run(capsys, "tag", model, tmp_path / "tokens", "--input", "tokens", "--tree", "right"))
+    right = parse_tree(run(capsys, "tag", model, tmp_path / "tokens", "--from", "tokens", "--tree", "right"))
     assert right.children == Tree.of(["w"] * 6, shape="right").children
     assert right.tokens[4] == "("
-    balanced = parse_tree(run(capsys, "tag", model, tmp_path / "tokens", "--input", "tokens"))
+    balanced = parse_tree(run(capsys, "tag", model, tmp_path / "tokens", "--from", "tokens"))
     assert balanced.children == Tree.of(["w"] * 6).children
 
 
 def test_json_lines(model, capsys):
     text = "The film is not bad. The film is good."
-    first, second = map(json.loads, run(capsys, "tag", model, "--text", text, "--output", "jsonl").splitlines())
+    first, second = map(json.loads, run(capsys, "tag", model, "--text", text, "--to", "jsonl").splitlines())
     assert first["text"] == "The film is not bad." and second["tokens"] == ["The", "film", "is", "good", "."]
     assert first["label"] == max(first["probabilities"], key=first["probabilities"].get)
     assert first["probability"] == first["probabilities"][first["label"]]
     assert sum(first["probabilities"].values()) == pytest.approx(1, abs=1e-5)
     assert parse_tree(first["tree"]).root_label == first["label"]
     assert "phrases" not in first
-    out = run(capsys, "tag", model, "--text", text, "--output", "jsonl", "--probabilities")
+    out = run(capsys, "tag", model, "--text", text, "--to", "jsonl", "--probabilities")
     phrases = json.loads(out.splitlines()[0])["phrases"]
     assert phrases[-1] == {"start": 0, "end": 6, "label": first["label"], "probability": first["probability"]}
     assert len(phrases) == 11
@@ -291,11 +291,11 @@ def test_threads_do_not_change_the_answer(folder, model, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--output", "conll"], "output of a tree classifier must be trees or jsonl"),
-        (["--probabilities"], "probabilities needs output jsonl (got trees)"),
+        (["--to", "conll"], "output of a tree classifier must be trees or jsonl"),
+        (["--probabilities"], "--probabilities needs --to jsonl (got trees)"),
         (["--scores"], "scores cannot be used here: a tree classifier has probabilities"),
         (
-            ["--nbest", "2", "--output", "jsonl"],
+            ["--nbest", "2", "--to", "jsonl"],
             "nbest cannot be used here: a tree classifier decides about each phrase alone",
         ),
     ],
@@ -308,19 +308,19 @@ def test_impossible_wishes(options, message, folder, model, capsys):
 
 
 def test_explain(folder, model, capsys):
-    text = run(capsys, "explain", model, "the film is not bad", "--input", "tokens")
+    text = run(capsys, "explain", model, "the film is not bad", "--from", "tokens")
     for title in ("probability", "Words", "Phrases left out", "not bad"):
         assert title in text
-    words = ("explain", model, "(x (2 (2 the) (2 film)) (2 (2 is) (2 (2 not) (2 bad))))", "--input", "trees")
+    words = ("explain", model, "(x (2 (2 the) (2 film)) (2 (2 is) (2 (2 not) (2 bad))))", "--from", "trees")
     (found,) = json.loads(run(capsys, *words, "--json"))["explanations"]
     assert [word["word"] for word in found["words"]] == ["the", "film", "is", "not", "bad"]
     tree = ("x", ("2", ("2", "the"), ("2", "film")), ("2", ("2", "is"), ("2", ("2", "not"), ("2", "bad"))))
     assert found == postil.load(model).explain(tree).to_dict()
     (other,) = json.loads(run(capsys, *words, "--json", "--label", "0"))["explanations"]
     assert other["label"] == "0"
-    assert run(capsys, "explain", model, "good", "--input", "tokens").count("left out") == 2
+    assert run(capsys, "explain", model, "--text", "good", "--from", "tokens").count("left out") == 2
     report = folder / "why.html"
-    run(capsys, "explain", model, "the film is not bad", "--input", "tokens", "--report", report)
+    run(capsys, "explain", model, "the film is not bad", "--from", "tokens", "--report", report)
     page = read_page(report.read_text(encoding="utf8"))
     assert len(list(page.one("section", id="explanation-1").all("svg"))) == 2  # the answer and the effects
 
@@ -332,4 +332,4 @@ def test_explain_refuses_what_is_about_entities(model, capsys):
 
 
 def test_the_gradient_of_a_model_is_checked(model, capsys):
-    assert "WRONG" not in run(capsys, "check", model)
+    assert "WRONG" not in run(capsys, "gradcheck", model)

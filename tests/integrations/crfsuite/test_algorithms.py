@@ -8,8 +8,7 @@ import pytest
 from oracles.features import feature_dicts
 from postil.crfsuite import CRF
 from postil.errors import ConfigurationError
-from postil.integrations.crfsuite.algorithms import RUN
-from postil.integrations.crfsuite.parameters import ALGORITHMS
+from postil.integrations.crfsuite.algorithms import ALGORITHMS, RUN
 from postil.integrations.crfsuite.problem import Corpus, FeatureSettings, Problem
 
 X, Y = feature_dicts(150)

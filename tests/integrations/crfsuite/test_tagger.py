@@ -80,7 +80,7 @@ def test_models_that_share_an_item_sequence_do_not_exchange_its_numbers(path, tm
 
         return lambda: answers.append((one.tag(shared), one.marginals())), lambda: other.tag(shared), check
 
-    interrupted_at_every_line(scenario, within="features/attributes.py")
+    interrupted_at_every_line(scenario, within="features/named.py")
 
 
 def test_a_thread_without_a_sequence_asks_about_the_last_one(path):

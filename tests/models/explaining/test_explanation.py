@@ -12,23 +12,26 @@ from oracles.corpora import made_up_sentences, named_entities, parts_of_speech
 from oracles.pages import read_page, table_rows
 from postil.errors import ConfigurationError, DataError, IndexRangeError
 from postil.graph import Input
-from postil.markup.effects import signed
+from postil.html.highlight import signed
 from postil.models import PRESETS
-from postil.models.answers import labelling
-from postil.models.answers.posteriors import Posteriors
-from postil.models.explaining.contributions import (
+from postil.models.decoding import codec as codec
+from postil.models.decoding.posteriors import Posteriors
+from postil.models.explaining.explanation import (
     FARTHEST,
+    MOST_LISTED,
     ORIGINAL,
     UNKNOWN_WORDS,
+    LogOdds,
+    allowed_labels,
+    answered_label,
     changed_copies,
     contributions,
     feature_groups,
     gradient_times_input,
+    log_odds_of,
     words_in_reach,
 )
-from postil.models.explaining.explanation import MOST_LISTED, LogOdds, allowed_labels, answered_label, log_odds_of
-from postil.models.scoring.ensemble_network import mean_scores, members_of
-from postil.models.scoring.network import feature_sizes
+from postil.models.networks.network import feature_sizes, mean_scores, members_of
 from postil.objectives import Lattice, Posterior, log_odds_and_gradient, span_probabilities
 from postil.text import spans_from_labels
 
@@ -47,36 +50,36 @@ def odds(probability):
 
 
 def lattice_of(tagger, tokens):
-    return next(Posteriors(tagger.fitted_parts()).lattices([tokens]))[1]
+    return next(Posteriors(tagger.model).lattices([tokens]))[1]
 
 
 def probability_of(tagger, tokens, start, end, label):
     """What the tagger says of a span when it tags."""
     lattice = lattice_of(tagger, tokens)
-    kind = tagger.labelling.classes.index(label)
-    entities = tagger.labelling.entity_labels()
+    kind = tagger.model.codec.classes.index(label)
+    entities = tagger.model.codec.entity_labels()
     return float(span_probabilities(Posterior.of(lattice), [(0, start, end)], kind, entities)[0])
 
 
 def in_float64(tagger):
     """The same model with its parameters in float64, for exact comparisons."""
-    twin = tagger._with_parts(tagger.parts)
-    sizes = feature_sizes(tagger.parts.config, tagger.parts.features)
-    network = tagger.parts.network.resized(**sizes, vectors=tagger.parts.network.vectors)
-    for name, parameter in tagger.parts.network.parameters().items():
+    twin = tagger._with_model(tagger.model)
+    sizes = feature_sizes(tagger.model.config, tagger.model.features)
+    network = tagger.model.network.resized(**sizes, vectors=tagger.model.network.vectors)
+    for name, parameter in tagger.model.network.parameters().items():
         network.parameters()[name].value = parameter.value.astype(np.float64)
-    twin.parts = type(tagger.parts)(
-        config=tagger.parts.config,
-        labelling=tagger.parts.labelling,
-        features=tagger.parts.features,
+    twin._model = type(tagger.model)(
+        config=tagger.model.config,
+        codec=tagger.model.codec,
+        features=tagger.model.features,
         network=network,
     )
     return twin
 
 
 def measure_of(tagger, tokens, start, end, label):
-    allowed = allowed_labels(tagger.labelling, lattice_of(tagger, tokens), start, end, label)
-    return log_odds_of(tagger.parts, allowed)
+    allowed = allowed_labels(tagger.model.codec, lattice_of(tagger, tokens), start, end, label)
+    return log_odds_of(tagger.model, allowed)
 
 
 # ------------------------------------------------------------------------------------------------ the value
@@ -95,9 +98,9 @@ def test_the_value_is_the_log_odds_of_the_entity(preset):
 @pytest.mark.parametrize("inner", ["iobes", "bio"])
 def test_all_labellings_together_give_the_odds_also_of_being_outside(inner, monkeypatch):
     if inner == "bio":  # as with very many classes
-        monkeypatch.setattr(labelling, "MANY_CLASSES", 1)
+        monkeypatch.setattr(codec, "MANY_CLASSES", 1)
     tagger, tokens = postil.Tagger(**{**SMALL, "epochs": 1}).fit(*named_entities(60)), ["Anna", "left", "Oslo"]
-    assert tagger.labelling.inner == inner
+    assert tagger.model.codec.inner == inner
     paths = tagger.nbest(tokens, k=2_000)
     for start, end in ((0, 1), (1, 3)):
         for label in ("PER", "LOC"):
@@ -134,7 +137,7 @@ def test_words_and_transitions_make_the_value():
         assert found.of_words + found.of_transitions == found.value
         assert found.of_transitions != 0
         bare = in_float64(fitted(preset))
-        for parameter in bare.parts.network.crf.parameters().values():
+        for parameter in bare.model.network.crf.parameters().values():
             parameter.value[...] = 0
         assert bare.explain(TOKENS, 3, 5, found.label).value == pytest.approx(found.of_words, abs=1e-4)
     for preset in ("window-wll", "average-softmax"):
@@ -182,16 +185,16 @@ def test_columns_and_gazetteers(rich):
     without_column = [(word, "", length) for word, _, length in tokens]
     expected = before - odds(probability_of(rich, without_column, 3, 5, "LOC"))
     assert found.features["column 1"].left_out == pytest.approx(expected, abs=2e-3)
-    groups = feature_groups(rich.parts.config, rich.parts.features)
+    groups = feature_groups(rich.model.config, rich.model.features)
     dims = [d for group in groups for d in group.dims]
-    assert sorted(dims) == list(range(rich.parts.network.token_vectors(rich.parts.features.inputs([tokens])).shape[1]))
+    assert sorted(dims) == list(range(rich.model.network.token_vectors(rich.model.features.inputs([tokens])).shape[1]))
 
 
 def test_a_feature_is_left_out_at_every_word(rich):
     tokens = [(word, "N", "3") for word in TOKENS]
-    groups = feature_groups(rich.parts.config, rich.parts.features)
-    copies = changed_copies(rich.parts.features, tokens, range(5), groups)
-    vectors = rich.parts.network.token_vectors(copies).value.reshape(-1, 5, sum(len(g.dims) for g in groups))
+    groups = feature_groups(rich.model.config, rich.model.features)
+    copies = changed_copies(rich.model.features, tokens, range(5), groups)
+    vectors = rich.model.network.token_vectors(copies).value.reshape(-1, 5, sum(len(g.dims) for g in groups))
     for i, group in enumerate(groups, start=2):
         others = [d for g in groups if g is not group for d in g.dims]
         np.testing.assert_array_equal(vectors[i][:, group.dims], vectors[UNKNOWN_WORDS][:, group.dims])
@@ -226,7 +229,7 @@ def test_relative_positions_are_a_feature_of_the_sentence_approach():
     found = tagger.explain(TOKENS, 3, 5, "LOC")
     assert found.features["relative position"].gradient != 0
     level = in_float64(tagger)
-    table = level.parts.network.parameters()["encoder.layers.0.distances.table"]
+    table = level.model.network.parameters()["encoder.layers.0.distances.table"]
     table.value[...] = table.value.mean(axis=0)
     expected = found.value - level.explain(TOKENS, 3, 5, "LOC").value
     assert found.features["relative position"].left_out == pytest.approx(expected, abs=1e-3)
@@ -241,9 +244,9 @@ def test_relative_positions_are_a_feature_of_the_sentence_approach():
 def test_the_gradient_is_the_slope_towards_the_empty_words(preset):
     """Σ of all words and features is the slope of the log-odds on the straight way from x to x₀, in float64."""
     tagger = in_float64(fitted(preset, activation="tanh"))
-    network, measure = tagger.parts.network, measure_of(tagger, TOKENS, 3, 5, "LOC")
-    groups = feature_groups(tagger.parts.config, tagger.parts.features)
-    copies = changed_copies(tagger.parts.features, TOKENS, range(5), groups)
+    network, measure = tagger.model.network, measure_of(tagger, TOKENS, 3, 5, "LOC")
+    groups = feature_groups(tagger.model.config, tagger.model.features)
+    copies = changed_copies(tagger.model.features, TOKENS, range(5), groups)
     cells, _ = gradient_times_input(network, measure, copies, groups)
     original, unknown = (copies.selected(np.array([i])) for i in (ORIGINAL, UNKNOWN_WORDS))
     members = members_of(network)
@@ -279,7 +282,7 @@ def test_of_a_linear_crf_the_gradients_make_up_all_scores():
     """Scores are linear in the features: Σ gradient · (x - x₀) = Σ ∂log-odds/∂U · (U - U₀), all of it."""
     tagger = in_float64(fitted("linear-crf"))
     lattice = lattice_of(tagger, TOKENS)
-    allowed = allowed_labels(tagger.labelling, lattice, 3, 5, "LOC")
+    allowed = allowed_labels(tagger.model.codec, lattice, 3, 5, "LOC")
     _, slope = log_odds_and_gradient(lattice, allowed)
     expected = (slope * (lattice.unary - lattice_of(tagger, [""] * 5).unary)).sum()
     found = tagger.explain(TOKENS, 3, 5, "LOC")
@@ -311,14 +314,14 @@ def test_a_word_beyond_the_window_counts_for_nothing_in_a_softmax_of_single_toke
 
 def test_a_temperature_divides_the_gradient():
     tagger = in_float64(fitted())
-    network, allowed = tagger.parts.network, allowed_labels(tagger.labelling, lattice_of(tagger, TOKENS), 3, 5, "LOC")
+    network, allowed = tagger.model.network, allowed_labels(tagger.model.codec, lattice_of(tagger, TOKENS), 3, 5, "LOC")
 
     def cooled(scores, offsets):
         return Lattice.over(scores / 2, offsets, network.chain())
 
-    found = contributions(tagger.parts, TOKENS, LogOdds(cooled, allowed, temperature=2.0), 3, 5)
-    groups = feature_groups(tagger.parts.config, tagger.parts.features)
-    copies = changed_copies(tagger.parts.features, TOKENS, range(5), groups)
+    found = contributions(tagger.model, TOKENS, LogOdds(cooled, allowed, temperature=2.0), 3, 5)
+    groups = feature_groups(tagger.model.config, tagger.model.features)
+    copies = changed_copies(tagger.model.features, TOKENS, range(5), groups)
     scores = network.scores(copies.selected(np.array([ORIGINAL]))).value
     measure, step = LogOdds(cooled, allowed, temperature=2.0), 1e-5
     slope = measure.slope(scores, np.array([0, 5]))
@@ -406,9 +409,9 @@ def test_a_model_of_one_label_has_no_odds():
 def test_the_answer_is_that_of_the_network_also_when_nothing_is_on_the_path():
     tagger = fitted("fast", epochs=6)
     lattice = lattice_of(tagger, TOKENS)
-    assert answered_label(tagger.labelling, lattice, 3, 5) == "LOC"
+    assert answered_label(tagger.model.codec, lattice, 3, 5) == "LOC"
     for start, end in pairwise(range(6)):
-        assert answered_label(tagger.labelling, lattice, start, end) in ("LOC", "PER")
+        assert answered_label(tagger.model.codec, lattice, start, end) in ("LOC", "PER")
 
 
 def test_in_a_notebook():

@@ -7,9 +7,8 @@ import pytest
 
 import postil
 from oracles import corpora
-from postil.models.answers.distribution import Distribution
-from postil.models.fitting.completing import Completion
-from postil.models.fitting.training_set import TrainingSet
+from postil.models.decoding.distribution import LabelPosterior
+from postil.models.fitting.training_set import Completion, TrainingSet
 from postil.text.labels.partial import with_marks
 
 SMALL = {"hidden": 8, "epochs": 3, "rate": 0.02}
@@ -25,12 +24,12 @@ def teacher():
 @pytest.fixture(scope="module")
 def student(teacher):
     """The parts of a student that knows a class more."""
-    return postil.Tagger(**SMALL).fitting([TOKENS], [["O", "O", "B-ORG"]], warm_start=teacher).parts
+    return postil.Tagger(**SMALL).fitting([TOKENS], [["O", "O", "B-ORG"]], warm_start=teacher).model
 
 
 @pytest.fixture(scope="module")
 def gold(student):
-    return student.labelling.numbers(with_marks([LABELS], [TOKENS], partial=True))
+    return student.codec.numbers(with_marks([LABELS], [TOKENS], partial=True))
 
 
 def path_score(lattice, path):
@@ -42,15 +41,15 @@ def path_score(lattice, path):
 def test_marginals_are_those_of_the_teacher_given_the_marks(teacher, student, gold):
     """Enumerated over the teacher's own labellings in which the unknown entity is O."""
     lattice = Completion(teacher, [TOKENS], gold, [0], student).lattice(np.array([0]))
-    found = Distribution(which=[0], lattice=lattice, labelling=student.labelling).marginals()
-    of_teacher, outside = teacher._posteriors.of_one(TOKENS).lattice, teacher.labelling.outside
-    paths = [path for path in product(range(len(teacher.labelling.labels)), repeat=3) if path[2] == outside]
+    found = LabelPosterior(which=[0], lattice=lattice, codec=student.codec).marginals()
+    of_teacher, outside = teacher._posteriors.of_one(TOKENS).lattice, teacher.model.codec.outside
+    paths = [path for path in product(range(len(teacher.model.codec.labels)), repeat=3) if path[2] == outside]
     weights = np.exp([path_score(of_teacher, path) for path in paths])
     expected = np.zeros_like(found)
-    place = {label: i for i, label in enumerate(student.labelling.labels)}
+    place = {label: i for i, label in enumerate(student.codec.labels)}
     for path, weight in zip(paths, weights / weights.sum(), strict=True):
         for t, label in enumerate(path[:2]):
-            expected[t, place[teacher.labelling.labels[label]]] += weight
+            expected[t, place[teacher.model.codec.labels[label]]] += weight
     expected[2, place["S-ORG"]] = 1.0
     assert np.isfinite(weights).all() and weights.sum() > 0
     assert np.allclose(found, expected, atol=1e-5)

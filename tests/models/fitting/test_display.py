@@ -6,7 +6,7 @@ from rich.console import Console
 from postil import Tagger
 from postil.models.fitting import display
 from postil.models.fitting.display import TrainingDisplay, line_of
-from postil.training.loop import Epoch
+from postil.optimisation.loop import Epoch
 
 X, Y = [["Anna", "met", "Bob"]] * 8, [["B-PER", "O", "B-PER"]] * 8
 

@@ -10,7 +10,7 @@ from oracles.corpora import named_entities
 from postil.commands.main import main
 from postil.errors import CheckpointWarning, ConfigurationError
 from postil.models.engine import Engine
-from postil.training.loop import Epoch, Step
+from postil.optimisation.loop import Epoch, Step
 
 TRAIN, DEV = named_entities(30), named_entities(10, seed=1)
 TREES = [("3", ("2", "a"), ("3", "good")), ("1", ("2", "a"), ("1", "bad"))] * 10
@@ -47,11 +47,11 @@ def test_an_estimator_is_fitted_when_the_last_event_has_come(kind):
     estimator = make()
     fitting = estimator.fitting(*data, dev)
     assert isinstance(next(fitting), Step)
-    rest = [(type(event), estimator.parts) for event in fitting]
+    rest = [(type(event), estimator._model) for event in fitting]
     assert rest[-1] == (Epoch, None) and len(rest) > 3
-    assert estimator.parts is fitting.parts
+    assert estimator.model is fitting.model
     assert list(fitting) == []
-    assert fitting.parts.about["training"]["epochs"] == 2
+    assert fitting.model.about["training"]["epochs"] == 2
 
 
 @every_kind
@@ -60,8 +60,8 @@ def test_fit_and_fitting_learn_the_same(kind):
     one, other = make().fit(*data, dev), make()
     for _ in other.fitting(*data, dev):
         pass
-    for name, value in values(one.parts).items():
-        assert (value == other.parts.network.parameters()[name].value).all()
+    for name, value in values(one.model).items():
+        assert (value == other.model.network.parameters()[name].value).all()
 
 
 @every_kind
@@ -69,7 +69,7 @@ def test_fit_and_fitting_learn_the_same(kind):
 def test_a_fitted_network_cannot_be_written_to(kind, with_dev):
     make, data, dev = ESTIMATORS[kind]
     estimator = make().fit(*data, dev if with_dev else None)
-    for parameter in estimator.parts.network.parameters().values():
+    for parameter in estimator.model.network.parameters().values():
         with pytest.raises(ValueError, match="read-only"):
             parameter.value[...] = 0
 
@@ -78,8 +78,8 @@ def test_a_fitted_network_cannot_be_written_to(kind, with_dev):
 def test_a_fitted_estimator_can_be_fitted_again(kind):
     make, data, dev = ESTIMATORS[kind]
     estimator = make()
-    first = values(estimator.fit(*data, dev).parts)
-    again = values(estimator.fit(*data, dev).parts)
+    first = values(estimator.fit(*data, dev).model)
+    again = values(estimator.fit(*data, dev).model)
     assert all((first[name] == again[name]).all() for name in first)
 
 
@@ -106,8 +106,8 @@ def test_checkpoints_of_every_kind(kind, stop, tmp_path):
     estimator = make()
     for _ in estimator.fitting(*data, dev, checkpoint=tmp_path / "c", resume=True):
         pass
-    resumed = values(estimator.parts)
-    assert all((value == resumed[name]).all() for name, value in values(whole.parts).items())
+    resumed = values(estimator.model)
+    assert all((value == resumed[name]).all() for name, value in values(whole.model).items())
 
 
 # ------------------------------------------------------------------------------------------------ the engine
@@ -163,7 +163,7 @@ def test_after_pickling_the_engine_is_built_once(built):
 def test_without_freezing_an_engine_would_be_built_at_every_call(built):
     """The counts above can fail."""
     tagger = postil.Tagger(**SMALL).fit(*TRAIN)
-    for parameter in tagger.parts.network.parameters().values():
+    for parameter in tagger.model.network.parameters().values():
         parameter.value = np.array(parameter.value)
     for _ in range(2):
         tagger.predict(DEV[0])
@@ -185,5 +185,5 @@ def test_a_checkpoint_that_cannot_be_written_is_tried_again(kind, tmp_path):
     for _ in fitting:
         pass
     assert [path.name for path in folder.iterdir()] == ["c"]
-    expected = values(make().fit(*data, dev).parts)
-    assert all((value == expected[name]).all() for name, value in values(estimator.parts).items())
+    expected = values(make().fit(*data, dev).model)
+    assert all((value == expected[name]).all() for name, value in values(estimator.model).items())

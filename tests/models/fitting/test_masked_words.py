@@ -13,9 +13,9 @@ from postil.errors import ConfigurationError, DataError
 from postil.features.words import Column
 from postil.models.fitting import masked_words as module
 from postil.models.fitting.masked_words import MOST_CLASSES, Hidden, MaskedWords, predicted_columns, with_words_hidden
-from postil.models.parts import is_encoder
-from postil.models.scoring.ensemble_network import members_of
-from postil.training.loop import Epoch, Step
+from postil.models.model import is_encoder
+from postil.models.networks.network import members_of
+from postil.optimisation.loop import Epoch, Step
 
 TEXT, _ = named_entities(120)
 X, Y = named_entities(10, seed=5)
@@ -69,7 +69,7 @@ def everything(tmp_path):
 @pytest.mark.parametrize("settings", [{}, {"preset": "accurate", "ensemble": 1, "layers": 1, "character_dim": 4}])
 def test_nothing_is_seen_of_a_hidden_word(tmp_path, settings):
     knowledge, sentences = everything(tmp_path)
-    parts = Tagger(**knowledge, **settings, **SMALL).pretraining(sentences).parts
+    parts = Tagger(**knowledge, **settings, **SMALL).pretraining(sentences).model
     one = [("Anna", "name"), ("left", "other"), ("Oslo", "name")]
     one, other = (parts.features.inputs([[*one, last, ("Lima", "name")]]) for last in (one[0], ("left", "other")))
     shown, shown_other = (parts.network.token_vectors(inputs).value for inputs in (one, other))
@@ -89,7 +89,7 @@ def test_nothing_is_seen_of_a_hidden_word(tmp_path, settings):
 
 def test_hiding_does_not_change_its_arguments(tmp_path):
     knowledge, sentences = everything(tmp_path)
-    features = Tagger(**knowledge, **SMALL).pretraining(sentences).parts.features
+    features = Tagger(**knowledge, **SMALL).pretraining(sentences).model.features
     inputs, words = features.inputs(sentences[:3]), np.array([0, 2])
     before = {name: np.copy(array) for name, array in arrays_of(inputs).items() if array is not None}
     with_words_hidden(inputs, words)
@@ -103,7 +103,7 @@ def masked(tmp_path):
     words = ["Kasovia", "Libovia", "Anna", "slept"]
     (tmp_path / "x.paths").write_text("".join(f"{path}\t{w}\t9\n" for path, w in zip("0011", words, strict=True)))
     fitting = Tagger(**SMALL, clusters=tmp_path / "x.paths").pretraining([words] * 12)
-    return fitting.parts.features, fitting.training.model
+    return fitting.model.features, fitting.training.model
 
 
 def loss(masked, sentence):
@@ -167,7 +167,7 @@ def test_rare_words_count_as_unknown(monkeypatch):
     settings = SMALL | dict.fromkeys(("caps_dim", "suffix_dim", "prefix_dim", "shape_dim"), 0)
     text = [["b"] * 4 + ["c"] * 3 + ["d"] * 2 + ["e"]] * 3
     fitting = Tagger(**settings).pretraining(text)
-    masked = fitting.parts.features, fitting.training.model
+    masked = fitting.model.features, fitting.training.model
     assert [to_column.W.value.shape for to_column in fitting.training.model.maps[0]] == [(3, 8)]
     unknown, b, c, d, e = (loss(masked, [word]) for word in ("none", "b", "c", "d", "e"))
     assert d == e == unknown
@@ -219,7 +219,7 @@ def test_an_epoch_is_a_part_of_a_long_text(monkeypatch):
 
 
 def learnt(**parameters):
-    return values(Tagger(**{**SMALL, "ensemble": 2, **parameters}).pretrain(TEXT).fitted_parts().network)
+    return values(Tagger(**{**SMALL, "ensemble": 2, **parameters}).pretrain(TEXT).model.network)
 
 
 def test_threads_do_not_change_the_bits_and_the_seed_does():
@@ -231,9 +231,9 @@ def test_threads_do_not_change_the_bits_and_the_seed_does():
 
 def test_the_parameters_learn():
     fitting = Tagger(**SMALL).pretraining(TEXT)
-    before = {name: value.copy() for name, value in values(fitting.parts.network).items()}
+    before = {name: value.copy() for name, value in values(fitting.model.network).items()}
     losses = [event.loss for event in fitting if isinstance(event, Epoch)]
-    after = values(fitting.parts.network)
+    after = values(fitting.model.network)
     assert losses[-1] < losses[0]
     changed = {name for name in before if not np.array_equal(before[name], after[name])}
     assert changed == {name for name in before if not name.startswith(OF_LABELS)}
@@ -253,7 +253,7 @@ def test_a_stopped_training_goes_on_with_the_same_bits(tmp_path, monkeypatch, ki
     stopped.save_checkpoint()
     resumed = Tagger(**settings, threads=2)
     assert len(list(resumed.pretraining(TEXT, checkpoint=place, resume=True))) < count
-    assert are_equal(values(resumed.fitted_parts().network), values(whole.parts.network))
+    assert are_equal(values(resumed.model.network), values(whole.model.network))
     with pytest.raises(ConfigurationError, match="the checkpoint belongs to another training"):
         Tagger(**settings).pretraining(TEXT[::-1], checkpoint=place, resume=True)
 
@@ -263,10 +263,10 @@ def test_a_stopped_training_goes_on_with_the_same_bits(tmp_path, monkeypatch, ki
 
 def test_an_encoder_knows_words_but_no_labels(encoder):
     tagger = postil.load(encoder)
-    assert is_encoder(tagger.fitted_parts())
+    assert is_encoder(tagger.model)
     assert tagger.classes_ == ["O"]
     assert tagger.predict(X[:1]) == [["O"] * len(X[0])]
-    assert not is_encoder(Tagger(**SMALL).fit(X, Y).fitted_parts())
+    assert not is_encoder(Tagger(**SMALL).fit(X, Y).model)
 
 
 @pytest.mark.parametrize("corpus", [named_entities, parts_of_speech])
@@ -275,15 +275,15 @@ def test_a_file_and_a_warm_start_are_the_same(encoder, corpus):
     by_file = Tagger(pretrained=encoder, **SMALL).fit(*data)
     by_start = Tagger(**SMALL).fit(*data, warm_start=postil.load(encoder))
     alone = Tagger(**SMALL).fit(*data)
-    one, other = (values(tagger.fitted_parts().network) for tagger in (by_file, by_start))
+    one, other = (values(tagger.model.network) for tagger in (by_file, by_start))
     assert are_equal(one, other)
-    assert not are_equal(of_encoder(by_file.fitted_parts().network), of_encoder(alone.fitted_parts().network))
+    assert not are_equal(of_encoder(by_file.model.network), of_encoder(alone.model.network))
     assert by_file.classes_ == alone.classes_ and set(by_file.predict(data[0])[0]) <= set(alone.classes_)
 
 
 def test_known_words_keep_their_vectors_and_new_ones_are_added(encoder):
-    known = postil.load(encoder).fitted_parts()
-    parts = Tagger(pretrained=encoder, **SMALL).fitting([*X, ["Zelda", "left", "Xanten"]], [*Y, ["O"] * 3]).parts
+    known = postil.load(encoder).model
+    parts = Tagger(pretrained=encoder, **SMALL).fitting([*X, ["Zelda", "left", "Xanten"]], [*Y, ["O"] * 3]).model
     words = [known.features.words.vocabularies["word"], parts.features.words.vocabularies["word"]]
     assert list(words[1])[: len(words[0])] == list(words[0])
     assert "zelda" in words[1] and "zelda" not in words[0]
@@ -298,10 +298,10 @@ def test_known_words_keep_their_vectors_and_new_ones_are_added(encoder):
 
 
 def test_members_begin_with_those_of_the_encoder_in_turn(encoder):
-    one, two = (of_encoder(member) for member in members_of(postil.load(encoder).fitted_parts().network))
+    one, two = (of_encoder(member) for member in members_of(postil.load(encoder).model.network))
     assert one and not are_equal(one, two)
     for ensemble, expected in ((1, [one]), (2, [one, two]), (3, [one, two, one])):
-        members = members_of(Tagger(pretrained=encoder, **SMALL, ensemble=ensemble).fitting(X, Y).parts.network)
+        members = members_of(Tagger(pretrained=encoder, **SMALL, ensemble=ensemble).fitting(X, Y).model.network)
         assert all(are_equal(of_encoder(member), known) for member, known in zip(members, expected, strict=True))
     outputs = [values(member)["output0.W"] for member in members]
     assert not np.array_equal(outputs[0], outputs[2])  # they begin alike, but their labels differ
@@ -313,7 +313,7 @@ def test_what_is_about_labels_begins_fresh(labels, tmp_path):
     begun = []
     for seed in (1, 2):
         Tagger(**SMALL, seed=seed).pretrain(TEXT).save(tmp_path / "x.pretrained")
-        network = Tagger(pretrained=tmp_path / "x.pretrained", **SMALL).fitting(X, labels).parts.network
+        network = Tagger(pretrained=tmp_path / "x.pretrained", **SMALL).fitting(X, labels).model.network
         begun.append(values(network))
     of_labels = [name for name in begun[0] if name.startswith(OF_LABELS)]
     assert len(of_labels) == 5
@@ -323,22 +323,22 @@ def test_what_is_about_labels_begins_fresh(labels, tmp_path):
 
 
 def test_several_tasks_begin_with_the_first_member(encoder):
-    first = members_of(postil.load(encoder).fitted_parts().network)[0]
+    first = members_of(postil.load(encoder).model.network)[0]
     y = {"names": Y, "speech": parts_of_speech(10, seed=5)[1]}
     tagger = MultiTaskTagger(pretrained=encoder, **SMALL)
     fitting = tagger.fitting(X, y)
-    for head in fitting.parts.heads.values():
+    for head in fitting.model.heads.values():
         assert are_equal(of_encoder(head.network), of_encoder(first))
     for _ in fitting:
         pass
     assert tagger.tasks == ["names", "speech"]
-    assert not are_equal(of_encoder(fitting.parts.heads["names"].network), of_encoder(first))
+    assert not are_equal(of_encoder(fitting.model.heads["names"].network), of_encoder(first))
 
 
 def test_few_sentences_are_learnt_with_larger_batches_and_less_noise_in_the_encoder(encoder):
     settings = {**SIZES, "min_count": 1}
-    config = Tagger(pretrained=encoder, **settings).fitting(X, Y).parts.config
-    alone = Tagger(**settings).fitting(X, Y).parts.config
+    config = Tagger(pretrained=encoder, **settings).fitting(X, Y).model.config
+    alone = Tagger(**settings).fitting(X, Y).model.config
     assert (config.batch_sentences, config.hidden_dropout, config.input_dropout) == (8, 0.3, 0.5)
     assert (alone.batch_sentences, alone.hidden_dropout, alone.input_dropout) == (2, 0.5, 0.5)
 
@@ -414,7 +414,7 @@ def test_text_without_words(text):
 
 
 def test_sentences_without_words_are_left_out():
-    one, other = (Tagger(**SMALL).pretrain(text).fitted_parts() for text in (TEXT, [[], *TEXT, []]))
+    one, other = (Tagger(**SMALL).pretrain(text).model for text in (TEXT, [[], *TEXT, []]))
     assert are_equal(values(one.network), values(other.network))
 
 

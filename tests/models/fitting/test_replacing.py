@@ -5,8 +5,8 @@ import pytest
 
 import postil
 from oracles.corpora import named_entities
-from postil.models.answers.labelling import Labelling
-from postil.models.fitting.replacing import MentionReplacement
+from postil.models.decoding.codec import LabelCodec
+from postil.models.fitting.training_set import MentionReplacement
 
 Y = [
     ["B-PER", "I-PER", "O", "B-LOC"],
@@ -18,9 +18,9 @@ Y = [
 
 
 def replacement(share, y=Y):
-    labelling = Labelling.of(y)
-    gold = labelling.numbers(y)
-    return MentionReplacement(gold, labelling, share), np.concatenate(gold), labelling
+    codec = LabelCodec.of(y)
+    gold = codec.numbers(y)
+    return MentionReplacement(gold, codec, share), np.concatenate(gold), codec
 
 
 def sentences(tokens, offsets):
@@ -35,7 +35,7 @@ def test_without_a_share_all_tokens_stay():
 
 
 def test_every_mention_becomes_a_whole_one_of_its_class():
-    drawn, gold, labelling = replacement(1.0)
+    drawn, gold, codec = replacement(1.0)
     spans = {"PER": [[0, 1], [10], [11, 12]], "LOC": [[3], [6, 7, 8], [9]]}
     seen = set()
     for seed in range(40):
@@ -47,9 +47,9 @@ def test_every_mention_becomes_a_whole_one_of_its_class():
         assert third in [one + other for one in spans["LOC"] for other in spans["LOC"]]
         assert fourth in spans["PER"] and fifth in spans["PER"]
         seen.add(tuple(fourth))
-        texts = [labelling.texts(gold[np.array(tokens)]) for tokens in (first, third, fourth)]
+        texts = [codec.texts(gold[np.array(tokens)]) for tokens in (first, third, fourth)]
         for labels in texts:
-            assert labelling.numbers([labels])[0].ndim == 1, "still valid in the scheme"
+            assert codec.numbers([labels])[0].ndim == 1, "still valid in the scheme"
     assert seen == {(0, 1), (10,), (11, 12)}
 
 
@@ -62,10 +62,10 @@ def test_about_the_share_is_replaced():
 
 
 def test_partial_labels_neither_take_nor_give_mentions():
-    labelling = Labelling.of(Y)
-    gold = labelling.numbers(Y)
-    gold[0] = np.eye(len(labelling.labels), dtype=bool)[gold[0]]
-    drawn = MentionReplacement(gold, labelling, 1.0)
+    codec = LabelCodec.of(Y)
+    gold = codec.numbers(Y)
+    gold[0] = np.eye(len(codec.labels), dtype=bool)[gold[0]]
+    drawn = MentionReplacement(gold, codec, 1.0)
     for seed in range(10):
         first, *others = sentences(*drawn.draw(np.random.default_rng(seed)))
         assert first == [0, 1, 2, 3]
@@ -78,7 +78,7 @@ def fitted(**settings):
 
 
 def values(tagger):
-    return {name: parameter.value for name, parameter in tagger.fitted_parts().network.parameters().items()}
+    return {name: parameter.value for name, parameter in tagger.model.network.parameters().items()}
 
 
 def test_a_training_repeats_and_differs_from_one_without():

@@ -30,7 +30,7 @@ def interrupt_in_epoch(monkeypatch, number):
 
 
 def parameters(model):
-    return {name: parameter.value for name, parameter in model.parts.network.parameters().items()}
+    return {name: parameter.value for name, parameter in model.model.network.parameters().items()}
 
 
 def of_epochs(count, **settings):
@@ -49,7 +49,7 @@ def test_an_interrupt_keeps_the_last_complete_epoch_where_none_is_judged(monkeyp
     model = Tagger(epochs=10, batch_sentences=4)
     with pytest.warns(TrainingInterruptedWarning, match="interrupted: epoch 3 of the 3 that were complete is kept"):
         assert model.fit(X, Y) is model
-    assert model.parts.about["training"]["epochs"] == 3
+    assert model.model.about["training"]["epochs"] == 3
     for name, value in parameters(model).items():
         assert np.array_equal(value, parameters(wanted)[name]), name
     assert len(model.predict(X)) == len(X)
@@ -62,7 +62,7 @@ def test_an_interrupt_keeps_the_best_epoch_on_dev(monkeypatch):
     model = Tagger(epochs=10, batch_sentences=4)
     with pytest.warns(TrainingInterruptedWarning, match="epoch 2 of the 3"):
         model.fit(X, Y, dev=(X, Y))
-    assert model.parts.about["training"]["best_epoch"] == 2
+    assert model.model.about["training"]["best_epoch"] == 2
     wanted = parameters(of_epochs(2))
     for name, value in parameters(model).items():
         assert np.array_equal(value, wanted[name]), name

@@ -51,7 +51,7 @@ def test_spans_that_become_labels_without_spans_are_not_silent():
     message = "^y: 18 labels spell spans, first in sentence 1, token 1: 'B-PER', but 18 labels do not, such as '0'; all"
     with pytest.warns(SchemeWarning, match=message):
         tagger = Tagger(**SMALL).fit([TOKENS] * len(y), y)
-    assert tagger.labelling.scheme == "none"
+    assert tagger.model.codec.scheme == "none"
     with pytest.warns(SchemeWarning, match="such as 'b-per'|first in sentence 1, token 1: 'b-per'"):
         Tagger(**SMALL).fit([TOKENS] * 6, [["b-per", "i-per", "x", "x", "b-loc", "x"]] * 6)
 

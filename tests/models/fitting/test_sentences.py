@@ -8,7 +8,7 @@ import pytest
 import postil
 from oracles.corpora import named_entities
 from postil.errors import ConfigurationError, DataError
-from postil.training.loop import Epoch, Step
+from postil.optimisation.loop import Epoch, Step
 
 SMALL = {"hidden": 12, "word_dim": 8, "epochs": 3, "rate": 0.02, "batch_sentences": 8, "shards": 2}
 TRAIN, DEV = named_entities(60), named_entities(20, seed=1)
@@ -24,7 +24,7 @@ def same(one, other):
 
 
 def trained(preset="fast", dev=DEV, **parameters):
-    return values(postil.Tagger(preset=preset, **{**SMALL, **parameters}).fit(*TRAIN, dev=dev).parts)
+    return values(postil.Tagger(preset=preset, **{**SMALL, **parameters}).fit(*TRAIN, dev=dev).model)
 
 
 @pytest.mark.parametrize("preset", ["fast", "accurate", "sentence-sll", "window-wll"])
@@ -37,7 +37,7 @@ def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(preset):
 
 @cache
 def uninterrupted(optimiser):
-    return postil.Tagger(optimiser=optimiser, **SMALL).fit(*TRAIN, dev=DEV).parts
+    return postil.Tagger(optimiser=optimiser, **SMALL).fit(*TRAIN, dev=DEV).model
 
 
 @pytest.mark.parametrize("optimiser", ["adam", "adagrad", "sgd", "sgd-fan-in", "sgd-root-fan-in"])
@@ -55,10 +55,10 @@ def test_a_training_goes_on_with_the_same_bits(optimiser, stop, tmp_path):
             break
     rest = fitting(resume=True)
     assert len(list(rest)) > 0
-    assert same(values(whole), values(rest.parts))
+    assert same(values(whole), values(rest.model))
     kept = ("epoch", "loss", "score")
     history = [
-        [{key: row[key] for key in kept} for row in parts.about["training"]["history"]] for parts in (whole, rest.parts)
+        [{key: row[key] for key in kept} for row in parts.about["training"]["history"]] for parts in (whole, rest.model)
     ]
     assert history[0] == history[1]
 
@@ -85,7 +85,7 @@ def test_the_best_epoch_on_dev_is_kept():
     tagger = postil.Tagger(**{**SMALL, "epochs": 6})
     events = [event for event in tagger.fitting(*TRAIN, DEV) if isinstance(event, Epoch)]
     scores = [event.score for event in events]
-    about = tagger.parts.about["training"]
+    about = tagger.model.about["training"]
     assert about["best_epoch"] == 1 + int(np.argmax(scores))
     assert tagger.score(*DEV) == max(scores) == about["dev_score"]
     assert [event.is_best for event in events] == [s > max(scores[:i], default=-1) for i, s in enumerate(scores)]
@@ -96,7 +96,7 @@ def test_without_dev_the_full_schedule_is_run():
     events = list(tagger.fitting(*TRAIN))
     assert [event.score for event in events if isinstance(event, Epoch)] == [None] * 3
     assert sum(event.tokens for event in events if isinstance(event, Step)) == 3 * sum(map(len, TRAIN[0]))
-    assert tagger.parts.about["training"]["best_epoch"] == 3
+    assert tagger.model.about["training"]["best_epoch"] == 3
 
 
 def test_patience_ends_a_training_that_does_not_get_better():
@@ -127,15 +127,15 @@ def test_a_warm_start_keeps_what_is_known_and_learns_what_is_new(character_dim):
     small = {**SMALL, "character_dim": character_dim}
     old = postil.Tagger(**{**small, "epochs": 6}).fit(*TRAIN)
     new = postil.Tagger(**{**small, "epochs": 1, "rate": 1e-9}).fit(*NEW, warm_start=old)
-    before, after = old.parts, new.parts
-    assert after.labelling.classes == (*before.labelling.classes, "PET")
+    before, after = old.model, new.model
+    assert after.codec.classes == (*before.codec.classes, "PET")
     words = after.features.words.vocabularies["word"]
     assert list(words)[: len(before.features.words.vocabularies["word"])] == list(
         before.features.words.vocabularies["word"]
     )
     assert "glorp" in words
     # A rate of nearly nothing: the scores of known labels on known words are those of the old model.
-    known = [i for i, label in enumerate(after.labelling.labels) if label in before.labelling.labels]
+    known = [i for i, label in enumerate(after.codec.labels) if label in before.codec.labels]
     X = DEV[0]
     scores = after.network.scores(after.features.inputs(X)).value[:, known]
     assert scores == pytest.approx(before.network.scores(before.features.inputs(X)).value, abs=1e-4)
@@ -180,7 +180,7 @@ def test_vectors_stay_with_a_warm_start(tmp_path):
     file.write_text("".join(f"{word} {i} 1 2\n" for i, word in enumerate(["anna", "oslo", "paris", "lima"])))
     old = postil.Tagger(vectors=file, **SMALL).fit(*TRAIN)
     new = postil.Tagger(**SMALL).fit(*NEW, warm_start=old)
-    assert (new.parts.network.vectors == old.parts.network.vectors).all()
+    assert (new.model.network.vectors == old.model.network.vectors).all()
     (tmp_path / "other.txt").write_text("anna 1 2\noslo 2 3\n")
     with pytest.raises(ConfigurationError, match="dimension of the word vectors"):
         postil.Tagger(vectors=tmp_path / "other.txt", **SMALL).fit(*NEW, warm_start=old)
@@ -196,7 +196,7 @@ def test_a_warm_start_takes_the_same_vectors_of_more_words(tmp_path):
         (tmp_path / name).write_text("".join(lines))
     old = postil.Tagger(vectors=tmp_path / "few.txt", **SMALL).fit(*TRAIN)
     new = postil.Tagger(vectors=tmp_path / "more.txt", **SMALL).fit(*NEW, warm_start=old)
-    before, after = ((m.parts.features.words.vocabularies["vector"], m.parts.network.vectors) for m in (old, new))
+    before, after = ((m.model.features.words.vocabularies["vector"], m.model.network.vectors) for m in (old, new))
     for word in rows:
         assert after[1][after[0].id(word)] == pytest.approx(before[1][before[0].id(word)], rel=1e-5)
     ratio = after[1][after[0].id("glorp")] / more["glorp"]
@@ -223,10 +223,10 @@ def test_words_and_encoder_of_several_tasks_start_a_tagger_of_other_labels(two_t
     X, y = [["zork", "Glorp", "eats"]] * 8, [["O", "B-PET", "O"]] * 8
     still = {**SMALL, "epochs": 1, "rate": 1e-9}
     tagger = postil.Tagger(**still).fit(X, y, warm_start=two_tasks)
-    assert tagger.labelling.classes == ("PET",)
-    before, after = values(two_tasks["names"].parts), values(tagger.parts)
+    assert tagger.model.codec.classes == ("PET",)
+    before, after = values(two_tasks["names"].model), values(tagger.model)
     assert after["encoder.layers.1.W"] == pytest.approx(before["encoder.layers.1.W"], abs=1e-6)
-    words = tagger.parts.features.words
+    words = tagger.model.features.words
     assert "anna" in words.vocabularies["word"] and "glorp" in words.vocabularies["word"]
     assert len(words.lexicons["clusters"]) == 3
     assert not np.isclose(after["output0.W"][0], before["output0.W"][0]).any()  # O is fresh, too
@@ -236,18 +236,18 @@ def test_words_and_encoder_of_several_tasks_start_a_tagger_of_other_labels(two_t
 
 def test_a_task_that_knows_a_class_is_continued(two_tasks):
     names = postil.Tagger(**{**SMALL, "epochs": 1, "rate": 1e-9}).fit(*NEW, warm_start=two_tasks)
-    assert names.labelling.classes == (*two_tasks["names"].labelling.classes, "PET")
+    assert names.model.codec.classes == (*two_tasks["names"].model.codec.classes, "PET")
     assert names.score(*DEV) > 0.7  # which nothing but the known head has learnt
     speech = postil.Tagger(**{**SMALL, "epochs": 1}).fit([["Anna", "is"]], [["NOUN", "AUX"]], warm_start=two_tasks)
-    assert speech.labelling.classes == ("NOUN", "VERB", "AUX")
+    assert speech.model.codec.classes == ("NOUN", "VERB", "AUX")
 
 
 def test_few_sentences_with_fresh_labels_are_learnt_as_often_as_without_a_model(two_tasks):
     few = {name: SMALL[name] for name in ("hidden", "word_dim")}
     data = [["zork", "Glorp"]] * 30, [["O", "B-PET"]] * 30
-    config = postil.Tagger(**few).fitting(*data, warm_start=two_tasks).parts.config
+    config = postil.Tagger(**few).fitting(*data, warm_start=two_tasks).model.config
     assert config.epochs > 10 and (config.input_dropout, config.hidden_dropout) == (0.5, 0.3)
-    assert postil.Tagger(**few).fitting(*NEW, warm_start=two_tasks).parts.config.epochs == 10
+    assert postil.Tagger(**few).fitting(*NEW, warm_start=two_tasks).model.config.epochs == 10
 
 
 def test_a_detector_does_not_start_from_several_tasks(two_tasks):
@@ -258,9 +258,9 @@ def test_a_detector_does_not_start_from_several_tasks(two_tasks):
 def test_word_features_learn_at_a_rate_of_their_own():
     def after_a_step(word_rate):
         fitting = postil.Tagger(**SMALL, word_rate=word_rate).fitting(*TRAIN)
-        before = values(fitting.parts)
+        before = values(fitting.model)
         next(fitting)
-        return {name: value - before[name] for name, value in values(fitting.parts).items()}
+        return {name: value - before[name] for name, value in values(fitting.model).items()}
 
     slow, quick = after_a_step(1.0), after_a_step(4.0)
     for name, moved in slow.items():

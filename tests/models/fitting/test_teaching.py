@@ -6,7 +6,7 @@ import pytest
 import postil
 from oracles import corpora
 from postil.errors import ConfigurationError, DataError
-from postil.models.fitting.teaching import MOST_REPEATS, Lesson
+from postil.models.fitting.training_set import MOST_REPEATS, Lesson
 
 SETTINGS = {"hidden": 16, "epochs": 4, "rate": 0.02}
 
@@ -18,7 +18,7 @@ def teachers():
 
 
 def lesson_of(teachers, X, gold=(), labelled=()):
-    return Lesson(teachers, X, labelled, list(gold), teachers[0].fitted_parts())
+    return Lesson(teachers, X, labelled, list(gold), teachers[0].model)
 
 
 def test_one_teacher_is_learnt_as_its_own_posterior(teachers):
@@ -40,7 +40,7 @@ def test_scores_of_several_teachers_are_averaged(teachers):
 
 def test_labelled_sentences_have_one_path_and_are_repeated(teachers):
     X, y = corpora.named_entities(30)
-    gold = teachers[0].labelling.numbers(y[:4])
+    gold = teachers[0].model.codec.numbers(y[:4])
     lesson = lesson_of(teachers, X, gold)
     assert 1 < lesson.repeats <= MOST_REPEATS
     repeated = gold * lesson.repeats
@@ -56,11 +56,11 @@ def test_labelled_sentences_have_one_path_and_are_repeated(teachers):
 def test_teachers_choose_among_the_labels_that_partial_ones_leave_open(teachers):
     """Not all of them alike: a corpus that does not annotate a class must not teach that the class is likely."""
     X, y = corpora.named_entities(6)
-    labelling = teachers[0].labelling
-    every, only_o = (np.zeros((len(X[1]), len(labelling.labels)), bool) for _ in range(2))
+    codec = teachers[0].model.codec
+    every, only_o = (np.zeros((len(X[1]), len(codec.labels)), bool) for _ in range(2))
     every[:], only_o[:, 0] = True, True
     for allowed in (every, only_o):
-        gold = labelling.numbers(y)
+        gold = codec.numbers(y)
         gold[1] = allowed
         lesson = lesson_of(teachers[:1], X[3:], gold, labelled=X)
         lattice = lesson.lattice(np.array([1]), gold)
@@ -79,7 +79,7 @@ def test_a_student_learns_what_only_the_teachers_know(teachers):
     alone = postil.Tagger(**SETTINGS).fit(*labelled)
     taught = postil.Tagger(**SETTINGS).fit(*labelled, unlabelled=X[60:160], teachers=teachers)
     assert taught.score(X[160:], y[160:]) > alone.score(X[160:], y[160:]) + 0.1
-    assert taught.fitted_parts().about["data"]["unlabelled"]["sentences"] == 100
+    assert taught.model.about["data"]["unlabelled"]["sentences"] == 100
 
 
 def test_a_lesson_goes_on_after_an_interruption(teachers, tmp_path):
@@ -93,8 +93,8 @@ def test_a_lesson_goes_on_after_an_interruption(teachers, tmp_path):
     resumed = postil.Tagger(**SETTINGS)
     for _ in resumed.fitting(X[:10], y[:10], checkpoint=checkpoint, resume=True, **lesson):
         pass
-    for name, parameter in whole.fitted_parts().network.parameters().items():
-        assert np.array_equal(parameter.value, resumed.fitted_parts().network.parameters()[name].value), name
+    for name, parameter in whole.model.network.parameters().items():
+        assert np.array_equal(parameter.value, resumed.model.network.parameters()[name].value), name
 
 
 def test_what_cannot_be_learnt_is_one_error(teachers):

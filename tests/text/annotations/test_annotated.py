@@ -9,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.errors import DataError
-from postil.text.annotations.annotated import AnnotatedSpan, AnnotatedText, texts_of
+from postil.text import Tokens
+from postil.text.annotations.annotated import REFUSED, AnnotatedSpan, AnnotatedText, align, placed_tokens, texts_of
 from postil.text.document import Sentence
 from postil.text.formats import FORMATS, Reading, read, write, write_annotated
+from postil.text.labels.schemes import Span
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.report import Report
 
@@ -20,7 +22,7 @@ LETTERS = st.one_of(
     st.characters(exclude_categories=["Cs"], exclude_characters="\0"),
 )
 LABELS = st.text(st.sampled_from("PERLOC_-"), min_size=1, max_size=4).filter(lambda label: label not in ("_", "?"))
-STREAMS = [name for name, row in FORMATS.items() if row.write_texts is not None]
+STREAMS = [name for name, row in FORMATS.items() if row.has_spans and not row.opens]
 
 
 @st.composite
@@ -154,6 +156,11 @@ def test_what_sentences_lose_is_counted() -> None:
     assert +report.dropped == {
         "marks of unknown labels (? and A|B)": 1,
         "spans of empty tokens": 1,
+    }
+    write([sentence], io.BytesIO(), "prodigy", report := Report(), scheme="bio")
+    assert +report.dropped == {
+        "marks of unknown labels (? and A|B)": 1,
+        "spans of empty tokens": 1,
         "extra columns of tokens": 3,
         "comments": 1,
     }
@@ -208,6 +215,7 @@ def test_hostile_files_are_read_or_refused_with_one_line(format: str, garbage: s
         assert str(error).startswith("stream") and "\n" not in str(error)
 
 
+@pytest.mark.filterwarnings("ignore::postil.errors.RepairWarning")
 @pytest.mark.parametrize("format", [*STREAMS, "datasets", "csv"])
 @given(st.data())
 def test_damaged_files_are_read_or_refused_with_one_line(format: str, data: st.DataObject) -> None:
@@ -234,3 +242,74 @@ def test_a_folder_is_not_read_from_a_stream(tmp_path: Path) -> None:
 
     with pytest.raises(ConfigurationError, match="input of the format brat must be a path"):
         read(io.BytesIO(b""), "brat")
+
+
+# ------------------------------------------------ Spans onto tokens, against a reference that looks at every character
+
+
+@st.composite
+def texts_and_spans(draw: st.DrawFn) -> tuple[Tokens, list[AnnotatedSpan]]:
+    """Tokens of one to three letters with blanks or nothing between them, and spans anywhere."""
+    text, starts, ends = "", [], []
+    for size, gap in draw(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 2)), min_size=1, max_size=6)):
+        starts.append(len(text))
+        ends.append(len(text) + size)
+        text += "x" * size + " " * gap
+    spans = []
+    for label in draw(st.lists(st.sampled_from("AB"), max_size=4)):
+        start = draw(st.integers(0, len(text) - 1))
+        spans.append(AnnotatedSpan(start, draw(st.integers(start + 1, len(text))), label))
+    return placed_tokens(text, list(zip(starts, ends, strict=True))), spans
+
+
+def touched(text: Tokens, span: AnnotatedSpan) -> list[int]:
+    """Tokens that share a character with the span."""
+    characters = set(range(span.start, span.end))
+    tokens = zip(text.starts, text.ends, strict=True)
+    return [number for number, (start, end) in enumerate(tokens) if characters & set(range(start, end))]
+
+
+def is_aligned(text: Tokens, span: AnnotatedSpan) -> bool:
+    return span.start in text.starts and span.end in text.ends
+
+
+@given(texts_and_spans())
+def test_every_span_is_taken_or_listed(case: tuple[Tokens, list[AnnotatedSpan]]) -> None:
+    text, spans = case
+    report = Report()
+    found = align(spans, text, "f, line 1", ReadOptions(), report)
+    odd = [span for span in spans if not is_aligned(text, span)]
+    misaligned = [problem for problem in report.problems if "does not fit" in problem.what]
+    assert len(misaligned) == len(odd)
+    assert len(found) + len(report.problems) == len(spans)
+    assert all(problem.action == REFUSED for problem in report.problems)
+
+
+@given(texts_and_spans())
+def test_snapping_takes_the_tokens_that_are_touched(case: tuple[Tokens, list[AnnotatedSpan]]) -> None:
+    text, spans = case
+    for span in spans:
+        report = Report()
+        tokens = touched(text, span)
+        expected = [Span(span.label, tokens[0], tokens[-1] + 1)] if tokens else []
+        assert align([span], text, "f, line 1", ReadOptions(misaligned="snap"), report) == expected
+        assert report.changed.total() == (bool(tokens) and not is_aligned(text, span))
+        assert report.dropped.total() == (not tokens)
+
+
+@given(texts_and_spans(), st.sampled_from(["longest", "first"]))
+def test_no_token_is_taken_twice_and_nothing_could_be_added(
+    case: tuple[Tokens, list[AnnotatedSpan]], overlaps: str
+) -> None:
+    text, spans = case
+    report = Report()
+    found = align(spans, text, "f, line 1", ReadOptions(misaligned="drop", overlaps=overlaps), report)  # type: ignore[arg-type]
+    taken = [token for span in found for token in range(span.start, span.end)]
+    assert len(taken) == len(set(taken))
+    assert found == sorted(found, key=lambda span: span.start)
+    fitting = [touched(text, span) for span in spans if is_aligned(text, span)]
+    assert all(set(tokens) & set(taken) for tokens in fitting)
+    assert len(found) + report.dropped.total() == len(spans)
+    if fitting:
+        best = max(fitting, key=len) if overlaps == "longest" else fitting[0]
+        assert set(best) <= set(taken)

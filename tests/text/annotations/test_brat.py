@@ -6,11 +6,11 @@ import pytest
 
 from postil.errors import ConfigurationError, DataError
 from postil.text.annotations.annotated import AnnotatedSpan, AnnotatedText
-from postil.text.annotations.brat import read_brat, save_brat
+from postil.text.annotations.brat import read_brat
 from postil.text.document import Sentence
-from postil.text.formats import read, write
+from postil.text.formats import read, write, write_annotated
 from postil.text.lines import Unread
-from postil.text.options import ReadOptions, WriteOptions
+from postil.text.options import ReadOptions
 from postil.text.report import Report
 
 
@@ -53,7 +53,7 @@ def test_a_folder_with_everything(tmp_path: Path) -> None:
         "normalisations": 1,
         "notes and attributes of what is no span": 1,
     }
-    save_brat([text], tmp_path / "out", WriteOptions(), report)
+    write_annotated([text], tmp_path / "out", "brat", report)
     [again], _ = texts(tmp_path / "out")
     assert again.spans == text.spans
 
@@ -61,7 +61,7 @@ def test_a_folder_with_everything(tmp_path: Path) -> None:
 def test_a_span_over_a_line_end_is_written_as_fragments_and_joined_again(tmp_path: Path) -> None:
     text = AnnotatedText("Anna\r\nBerg left", [AnnotatedSpan(0, 10, "PER")], document="one/../two")
     report = Report()
-    save_brat([text], tmp_path / "out", WriteOptions(), report)
+    write_annotated([text], tmp_path / "out", "brat", report)
     assert (tmp_path / "out" / "one_.._two.ann").read_text() == "T1\tPER 0 4;6 10\tAnna Berg\n"
     assert report.changed["names of documents, to be names of files"] == 1
     [again], _ = texts(tmp_path / "out")

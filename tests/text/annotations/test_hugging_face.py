@@ -2,6 +2,7 @@
 
 import io
 import json
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -122,12 +123,7 @@ def test_parquet_without_labels_or_with_mistakes(tmp_path: Path) -> None:
 
 
 def test_without_pyarrow_there_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from postil.text.annotations import hugging_face
-
-    def missing(name: str) -> None:
-        raise ImportError(name)
-
-    monkeypatch.setattr(hugging_face.importlib, "import_module", missing)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ConfigurationError, match="Parquet needs pyarrow"):
         write(SENTENCES, tmp_path / "a.parquet", report=Report())
 

@@ -4,12 +4,13 @@ import io
 
 import pytest
 
+from oracles.annotated import written
 from postil.errors import DataError
 from postil.text.annotations.annotated import AnnotatedSpan, AnnotatedText
-from postil.text.annotations.inline_xml import read_inline_xml, write_muc, write_stanford
+from postil.text.annotations.inline_xml import read_inline_xml
 from postil.text.formats import read
 from postil.text.lines import Lines
-from postil.text.options import ReadOptions, WriteOptions
+from postil.text.options import ReadOptions
 from postil.text.report import Report
 
 
@@ -51,14 +52,14 @@ def test_lines_of_stanford() -> None:
 def test_what_is_written() -> None:
     spans = [AnnotatedSpan(0, 4, 'A"B'), AnnotatedSpan(2, 8, "X"), AnnotatedSpan(5, 8, "P")]
     text = AnnotatedText("Anna\n<&\r", spans, document="d")
-    report = Report()
-    assert "".join(write_muc([text], WriteOptions(), report)) == (
+    content, report = written("muc", [text])
+    assert content == (
         '<DOC>\n<DOCNO>d</DOCNO>\n<TEXT>\n<ENAMEX TYPE="A&quot;B">Anna</ENAMEX>\n'
         '<ENAMEX TYPE="P">&lt;&amp;&#13;</ENAMEX>\n</TEXT>\n</DOC>\n'
     )
     assert +report.dropped == {"spans that cross another one": 1}
-    report = Report()
-    assert "".join(write_stanford([text], WriteOptions(), report)) == ("<_A_B>Anna</_A_B>\n<_P>&lt;&amp;&#13;</_P>\n\n")
+    content, report = written("stanford", [text])
+    assert content == ("<_A_B>Anna</_A_B>\n<_P>&lt;&amp;&#13;</_P>\n\n")
     assert +report.changed == {"labels that are no names of elements": 2}
     assert +report.dropped == {"spans that cross another one": 1, "names of documents": 1}
 

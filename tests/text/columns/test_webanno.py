@@ -4,12 +4,13 @@ import io
 
 import pytest
 
+from oracles.annotated import written
 from postil.errors import ConfigurationError, DataError
 from postil.text.annotations.annotated import AnnotatedSpan, AnnotatedText
-from postil.text.columns.webanno import read_webanno, write_webanno
+from postil.text.columns.webanno import read_webanno
 from postil.text.formats import read
 from postil.text.lines import Lines
-from postil.text.options import ReadOptions, WriteOptions
+from postil.text.options import ReadOptions
 from postil.text.report import Report
 
 NAMES = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
@@ -70,8 +71,8 @@ def test_what_is_written() -> None:
         [(0, 1), (2, 9), (10, 14), (14, 15), (16, 19)],
         [4, 1],
     )
-    report = Report()
-    assert "".join(write_webanno([text], WriteOptions(), report)) == (
+    content, report = written("webanno", [text])
+    assert content == (
         HEAD + "\n\n#Text=😀 Anna[1] left.\n"
         "1-1\t0-2\t😀\t_\t_\t\n"
         "1-2\t3-10\tAnna[1]\t*\tP\\_R\t\n"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.errors import ConfigurationError, DataError
-from postil.text.labels import scheme_checks, schemes
+from postil.text.labels import schemes
 from postil.text.labels.schemes import Span, labels_from_spans, spans_from_labels
 
 SPAN_SCHEMES = tuple(schemes.LETTERS)
@@ -160,7 +160,7 @@ def test_a_recognised_scheme_is_never_broken_by_its_own_sentences(
     cases: list[tuple[list[Span], int]], scheme: str
 ) -> None:
     sentences = [labels_from_spans(*case, scheme) for case in cases]
-    assert scheme_checks.inspect(sentences, schemes.recognise(sentences)).broken == 0
+    assert schemes.inspect(sentences, schemes.recognise(sentences)).broken == 0
 
 
 @pytest.mark.parametrize("scheme", SPAN_SCHEMES)
@@ -212,3 +212,40 @@ def test_names_of_schemes() -> None:
     with pytest.raises(ConfigurationError, match="without a scheme have no spans"):
         schemes.convert(["NOUN"], "none", "bio")
     assert schemes.convert(["NOUN"], "none", "none") == ["NOUN"]
+
+
+# --------------------------------------------------------------------------------------------------------------------
+
+
+BROKEN = [["O", "O"], ["O", "I-PER", "I-LOC"], ["B-PER"], ["I-PER"]]
+
+
+def test_breaks_are_counted_in_one_warning() -> None:
+    with pytest.warns(schemes.SchemeWarning) as caught:
+        report = schemes.check(BROKEN, "bio", where="gold.txt")
+    assert len(caught) == 1
+    assert str(caught[0].message) == (
+        "gold.txt: 3 labels in 2 sentences violate the BIO scheme, first in sentence 2, token 2: "
+        "'I-PER' after 'O'; read by conlleval's rules"
+    )
+    assert report == ("bio", 3, 2, (1, 1), "'I-PER' after 'O'")
+
+
+def test_strict_raises_instead() -> None:
+    with pytest.raises(
+        DataError, match=r"^gold.txt: 3 labels in 2 sentences violate the BIO scheme, first in .*BIO labels$"
+    ):
+        schemes.check(BROKEN, "bio", strict=True, where="gold.txt")
+    assert schemes.check(BROKEN[:1], "bio", strict=True).broken == 0
+
+
+@pytest.mark.parametrize(
+    ("labels", "scheme", "words"),
+    [
+        ("I-PER", "bio", "'I-PER' after the start of the sentence"),
+        ("O B-PER", "iobes", "'B-PER' at the end of the sentence"),
+        ("O X-PER", "bio", "'X-PER' is not a label of this scheme"),
+    ],
+)
+def test_the_first_break_in_words(labels: str, scheme: str, words: str) -> None:
+    assert schemes.inspect([labels.split()], scheme).example == words

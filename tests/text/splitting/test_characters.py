@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.text import read
-from postil.text.splitting.characters import are_characters, character_sentences, characters, is_character, is_unspaced
+from postil.text.splitting.segmenter import (
+    CHARACTERS,
+    are_characters,
+    character_sentences,
+    characters,
+    is_character,
+    is_unspaced,
+)
 
 
 @pytest.mark.parametrize(
@@ -81,16 +88,16 @@ def test_training_data_of_characters_are_recognised():
 def test_json_lines_by_characters(tmp_path):
     path = tmp_path / "x.jsonl"
     path.write_text('{"text": "我爱北京。好", "spans": [{"start": 2, "end": 4, "label": "LOC"}]}\n', encoding="utf8")
-    one, other = read(path, characters=True)
+    one, other = read(path, segmenter=CHARACTERS)
     assert one.tokens == list("我爱北京。") and one.labels == ["O", "O", "B-LOC", "I-LOC", "O"]
     assert (other.tokens, other.starts, other.ends) == (["好"], [5], [6])
-    (whole,) = read(path, characters=True, split=False)
+    (whole,) = read(path, segmenter=CHARACTERS, split=False)
     assert whole.tokens == list("我爱北京。好")
 
 
 def test_plain_text_by_characters(tmp_path):
     path = tmp_path / "x.txt"
     path.write_text("我爱北京。好 了\n\n完\n", encoding="utf8")
-    sentences = list(read(path, "text", characters=True))
+    sentences = list(read(path, "text", segmenter=CHARACTERS))
     assert ["".join(s.tokens) for s in sentences] == ["我爱北京。", "好了", "完"]
     assert [s.line for s in sentences] == [1, 1, 3] and sentences[1].starts == [5, 7]

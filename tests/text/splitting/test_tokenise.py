@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.kernels.plain_tokens import ChunkCache, Cuts
+from postil.kernels.plain_segmentation import ChunkCache, Cuts
 from postil.text import Rules, tokenise
-from postil.text.splitting.token_rules import DEFAULT, token_pattern
+from postil.text.splitting.rules import DEFAULT, token_pattern
 
 # Text -> its tokens, set apart by single spaces.
 EXAMPLES = {

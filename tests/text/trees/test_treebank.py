@@ -10,10 +10,19 @@ from hypothesis import strategies as st
 from postil.errors import DataError
 from postil.text.formats import read, write
 from postil.text.lines import Lines
-from postil.text.trees import bracket_reader, treebank
-from postil.text.trees.bracketing import bracketed, decoded
+from postil.text.trees import treebank
+from postil.text.trees import treebank as bracket_reader
 from postil.text.trees.tree import Tree, right_branching
-from postil.text.trees.treebank import parse_tree, read_trees, tree_of, write_trees
+from postil.text.trees.treebank import (
+    bracketed,
+    checked_label,
+    decoded,
+    encoded,
+    parse_tree,
+    read_trees,
+    tree_of,
+    write_trees,
+)
 
 DEEP = 20_000
 IT_ENDS = Tree.of(("S", ("NP-SBJ", ("PRP", "It")), ("VP", ("VBZ", "ends")), (".", ".")))
@@ -282,3 +291,46 @@ def test_deep_trees_do_not_overflow_the_stack():
     assert trees_in(spread) == [chain]
     with pytest.raises(DataError, match=f"line 1, column 1: {DEEP:,} brackets are never closed"):
         trees_in("(1 " * DEEP)
+
+
+# ------------------------------- Words and labels of trees as they stand in files; whole trees are in test_treebank.py
+
+
+@pytest.mark.parametrize(
+    ("word", "written"), [("(", "-LRB-"), ("a/b", "a\\/b"), ("*", "\\*"), ("film", "film"), ("x[1]", "x-LSB-1-RSB-")]
+)
+def test_escapes(word, written):
+    assert encoded(word, "NN") == written and decoded(written) == word
+
+
+@given(st.text(st.sampled_from("()[]{}/*\\-LRBab"), min_size=1, max_size=6))
+def test_a_word_that_is_written_is_read_again(word):
+    try:
+        written = encoded(word, None)
+    except DataError:
+        return
+    assert decoded(written) == word and not set(written) & set("()")
+
+
+def test_traces_keep_their_stars():
+    assert encoded("*T*-1", "-NONE-") == "*T*-1"
+    assert encoded("*T*-1", "NP") == "\\*T\\*-1"
+
+
+@pytest.mark.parametrize("word", ["", "a b", "a\nb", "a\0", "\ud800", "-LRB-"])
+def test_words_that_cannot_be_written_bracketing(word):
+    with pytest.raises(DataError):
+        encoded(word, None)
+
+
+@pytest.mark.parametrize("label", ["", "N P", "N(", ")"])
+def test_labels_that_cannot_be_written_bracketing(label):
+    with pytest.raises(DataError):
+        checked_label(label)
+
+
+def test_a_tree_on_one_line():
+    assert (
+        bracketed(Tree.of(("3", ("2", "the"), ("4", ("3", "("), ("2", "film")))))
+        == "(3 (2 the) (4 (3 -LRB-) (2 film)))"
+    )

@@ -1,1 +1,1 @@
-"""What differs between taggers, detectors, tree classifiers and models of several tasks."""
+"""Differences between taggers, detectors, tree classifiers and multi-task models."""

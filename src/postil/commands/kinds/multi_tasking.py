@@ -9,19 +9,25 @@ from typing import Any, final
 
 from postil.commands.kinds import tagging
 from postil.commands.kinds.table import refuse
-from postil.commands.options.mapping import label_maps
-from postil.commands.options.models import checked_scheme, open_model, resolve_labels, warn_of_long_sentences
-from postil.commands.options.reading import CHARACTERS, reading_options
-from postil.commands.options.tasks import Source, joined, source_of
-from postil.commands.training.files import LoadedTask, TrainingFiles, examples
-from postil.commands.training.teaching import task_lesson
+from postil.commands.labelled import (
+    LoadedTask,
+    Source,
+    TrainingFiles,
+    examples,
+    joined,
+    label_maps,
+    resolve_labels,
+    source_of,
+)
+from postil.commands.models import checked_scheme, open_model, warn_of_long_sentences
+from postil.commands.reading import CHARACTERS, chosen_segmenter, reading_options
+from postil.commands.teaching import task_lesson
 from postil.errors import ConfigurationError
 from postil.metrics import Evaluation
-from postil.models.answers.task_labels import known_tasks
 from postil.models.config import parsed_setting
+from postil.models.decoding.codec import known_tasks
+from postil.models.model import INPUT, heads_of
 from postil.models.multi_task_tagger import MultiTaskTagger
-from postil.models.parts import heads_of
-from postil.models.sentences import INPUT, takes_characters
 from postil.models.tagger import Tagger
 from postil.text.labelled import LabelledFile
 from postil.text.output import write_text
@@ -59,18 +65,16 @@ def new_fitting(
 ) -> tuple[MultiTaskTagger, Any, dict[str, dict[str, LabelledFile]]]:
     """The tagger, its training, and the files by task to score it on at the end."""
     refuse(arguments, "label", "a tagger learns all labels; --preset margin detects one")
-    refuse(arguments, "composition", "it is for tree classifiers")
-    refuse(arguments, "binarise", "it is for tree classifiers")
     known = _known(arguments)
     model = _model(arguments, known)
-    options = reading_options(arguments)
-    labellings = {task: head.labelling for task, head in heads_of(known.fitted_parts()).items()} if known else {}
-    tasks = list(dict.fromkeys([*labellings, *sources.train]))
+    options = reading_options(arguments, chosen_segmenter(known))
+    codecs = {task: head.codec for task, head in heads_of(known.model).items()} if known else {}
+    tasks = list(dict.fromkeys([*codecs, *sources.train]))
     for task in (*sources.dev, *sources.test):
         known_tasks([task], tasks)
     loaded = {task: LoadedTask.load(sources, task, options, arguments) for task in tasks}
     for task, files in loaded.items():
-        files.check(arguments, labellings.get(task))
+        files.check(arguments, codecs.get(task))
     every = [file for files in loaded.values() for file in (*files.train, *files.held_out.values())]
     warn_of_long_sentences(model, [len(tokens) for file in every for tokens in file.tokens])
     data = {task: examples(*files.train) for task, files in loaded.items() if files.train}
@@ -89,8 +93,8 @@ def new_fitting(
         partial=arguments.partial,
         **task_lesson(arguments, list(data)),
     )
-    if options["characters"]:
-        fitting.parts.about[INPUT] = CHARACTERS
+    if options["segmenter"].characters:
+        fitting.model.about[INPUT] = CHARACTERS
     return model, fitting, {name: files for name, files in held_out.items() if files}
 
 
@@ -132,7 +136,7 @@ def evaluate(tagger: MultiTaskTagger, arguments: argparse.Namespace) -> int:
     reports = {}
     for task, file in files.items():
         resolve_labels(tagger[task], file, arguments)
-        checked_scheme(file, tagger[task].labelling)
+        checked_scheme(file, tagger[task].model.codec)
         warn_of_long_sentences(tagger, map(len, file.tokens))
         reports[task] = tagging.report(tagger[task], f"{arguments.model}[{task}]", file)
     pages = _write_pages(tagger, reports, files, arguments)
@@ -160,8 +164,8 @@ def _files_to_score(tagger: MultiTaskTagger, arguments: argparse.Namespace) -> d
     if not sources:
         first = tagger.tasks[0]
         raise ConfigurationError(f"the model has several tasks: choose one with --task {first}, or --task {first}=FILE")
-    refuse(arguments, "train", "the model has several tasks; save one of them, tagger[task].save(FILE), for this")
-    options = reading_options(arguments, takes_characters(tagger.fitted_parts()))
+    refuse(arguments, "train", "save one task of the model first: tagger[task].save(FILE)")
+    options = reading_options(arguments, tagger.model.segmenter)
     maps = label_maps(arguments.map, [source.path for of_task in sources.values() for source in of_task])
     return {
         task: joined([source.load(options, maps[source.path], task) for source in sources[task]])

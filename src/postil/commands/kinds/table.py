@@ -1,4 +1,4 @@
-"""What the commands do differently for each kind of model: the one table that decides."""
+"""Differences between kinds of models in the commands: the only table that decides."""
 
 import argparse
 import importlib
@@ -16,7 +16,7 @@ class Report(Protocol):
 
 
 class Kind(Protocol):
-    """What the module of a kind of model offers."""
+    """The interface of the module for a kind of model."""
 
     def make(self, arguments: argparse.Namespace, parameters: dict[str, Any]) -> Any:
         """An estimator with these parameters and the options of ``postil train`` for this kind."""
@@ -28,7 +28,7 @@ class Kind(Protocol):
         """Recognise unknown and alternative labels in a file to score on."""
 
     def evaluation(self, model: Any, file: Any) -> Report:
-        """Scores for the end of a training."""
+        """Scores for the end of a training run."""
 
     def headline(self, scores: Any) -> str:
         """``evaluation`` in one line."""
@@ -57,7 +57,7 @@ _MODULES = {
 _TRAINED_WITH = {"softmax": "tagger", "crf": "tagger", "margin": "detector"}
 
 
-def kind_of(model: Estimator[Any, Any]) -> Kind:
+def kind_of(model: Estimator) -> Kind:
     """The functions for a model."""
     return _kind(model.KIND)
 
@@ -69,7 +69,7 @@ def kind_to_train(preset: str, settings: dict[str, Any]) -> Kind:
 
 def refuse(arguments: argparse.Namespace, option: str, why: str) -> None:
     """Raise ConfigurationError if an option is set that does not apply to the kind of model."""
-    if getattr(arguments, option):
+    if getattr(arguments, option) not in (None, False, [], ()):
         raise ConfigurationError(f"--{option.replace('_', '-')} cannot be used here: {why}")
 
 

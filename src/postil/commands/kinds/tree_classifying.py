@@ -6,15 +6,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from rich.text import Text
 
+from postil.commands.console import make_console, show_table
 from postil.commands.kinds.table import refuse
-from postil.commands.terminal.notices import warn
+from postil.commands.notices import warn
 from postil.errors import ConfigurationError, DataError
 from postil.metrics import TreeScores, significance
 from postil.metrics.files import RESAMPLES, TreeFileScores
+from postil.metrics.tables import calibration_table, label_table
+from postil.metrics.trees import label_confusion_table, length_table
+from postil.models.config import TreeConfig
 from postil.models.settings import parsed
 from postil.models.tree_classifier import TreeClassifier
-from postil.models.tree_config import TreeConfig
 from postil.text import Sentence, Tree, bracketed, read
 from postil.text.formats import FORMATS
 from postil.text.lines import shortened
@@ -76,9 +80,8 @@ def _joined(files: Sequence[TreeFile]) -> TreeFile:
 
 
 def make(arguments: argparse.Namespace, parameters: Mapping[str, Any]) -> TreeClassifier:
-    given = {name: value for name in ("composition", "binarise") if (value := getattr(arguments, name)) is not None}
     common = {name: getattr(arguments, name) for name in ("seed", "threads", "minutes")}
-    return TreeClassifier(**{**parameters, **given, **common, "vectors": arguments.vectors or None})
+    return TreeClassifier(**{**parameters, **common, "vectors": arguments.vectors or None})
 
 
 def _check_data(train: TreeFile, held_out: Mapping[str, TreeFile], loss: str) -> None:
@@ -128,12 +131,6 @@ def evaluation(classifier: TreeClassifier, file: TreeFile) -> TreeScores:
     return classifier.evaluate(file.trees)
 
 
-def headline(scores: TreeScores) -> str:
-    from postil.commands.terminal import trees as display
-
-    return display.headline(scores)
-
-
 def report(classifier: TreeClassifier, name: str, file: TreeFile) -> TreeFileScores:
     if not any(label is not None for tree in file.trees for label in tree.labels):
         raise DataError("no labels", expected="trees such as (3 (2 good) (2 film))", got=_first(file), where=file.path)
@@ -160,7 +157,30 @@ def with_novelty(scores: TreeFileScores, file: TreeFile, train: TreeFile) -> Tre
     raise ConfigurationError("--train cannot be used here: a tree classifier has no separate scores for seen entities")
 
 
-def show(scores: TreeFileScores) -> None:
-    from postil.commands.terminal import trees as display
+# ------------------------------------------------------------------------------------------------ on a terminal
 
-    display.show(scores)
+
+def headline(scores: TreeScores) -> str:
+    """The scores in one line."""
+    return scores.summary()
+
+
+def show(report: TreeFileScores) -> None:
+    """The score first, then its details."""
+    console, scores, interval = make_console(), report.scores, report.interval
+    console.print(Text(f"{report.model} against {report.data}"), soft_wrap=True)
+    console.print(f"{scores.trees:,} trees, {scores.roots.tokens:,} labelled roots, {scores.nodes.tokens:,} nodes\n")
+    console.print(Text(headline(scores), style="bold green"))
+    of = "root" if scores.roots.tokens else "node"
+    level, low, high = 100 * interval.level, 100 * interval.low, 100 * interval.high
+    console.print(f"{of} accuracy: {level:.0f} % interval {low:.2f} to {high:.2f}")
+    for name, part, calibration in (
+        ("Roots", scores.roots, scores.root_calibration),
+        ("All nodes", scores.nodes, scores.node_calibration),
+    ):
+        if part.tokens:
+            show_table(console, label_table(part.by_label(), title=name, column="label"))
+            show_table(console, label_confusion_table(part, f"{name}: confusion"))
+            table = calibration_table(calibration)
+            show_table(console, table._replace(title=f"{name}: {table.title.lower()}"))
+    show_table(console, length_table(scores))

@@ -11,14 +11,14 @@ from string import Template
 from typing import Any
 from urllib.parse import quote
 
-from postil.export.licences import FILE as LICENCES
-from postil.markup import escaped
+from postil.export.flat import FILE as LICENCES
+from postil.html import escaped
 
 POLICY = (
     "default-src 'none'; script-src '{script}' 'wasm-unsafe-eval'; style-src '{style}'; img-src data:; "
     "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
-"""What the browser allows the page: its own script and style, by their hashes, and nothing from anywhere else."""
+"""Content security policy of the page: its own script and style, by their hashes, and nothing from elsewhere."""
 
 
 def page(model: bytes, about: Mapping[str, Any], *, version: str, licences: str) -> str:
@@ -108,8 +108,8 @@ def _one_line(text: str) -> str:
 
 
 def _shared(name: str) -> str:
-    """A file that the page of the server has, too."""
-    return resources.files("postil.markup").joinpath(name).read_text(encoding="utf8")
+    """A file that the page of the server also has."""
+    return resources.files("postil.html").joinpath(name).read_text(encoding="utf8")
 
 
 def _text(name: str) -> str:

@@ -11,9 +11,7 @@ from typing import Any, final
 import postil
 from postil import files
 from postil.errors import ConfigurationError
-from postil.export.flat import exported
-from postil.export.licences import licences
-from postil.export.precision import Change, change, halved, sample
+from postil.export.flat import Change, change, exported, halved, licences, sample
 from postil.export.web import assembly
 from postil.models.tree_classifier import TreeClassifier
 from postil.reports.card import card_of
@@ -25,13 +23,13 @@ MARK = "runtime.mjs"
 @final
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """What an export wrote."""
+    """The result of an export."""
 
     path: Path
     half: bool
     """Whether tables have half precision."""
     change: Change | None
-    """What half precision changes, used or not; None for tree classifiers, which have single precision."""
+    """The effect of half precision, used or not; None for tree classifiers, which have single precision."""
     model_bytes: int
     total_bytes: int
 
@@ -45,7 +43,7 @@ def write(
 ) -> Written:
     """Write a model file as a page (``.html``), as one ES module (``.mjs``, ``.js``) or as a folder for npm.
 
-    Tables of words have half precision where that changes no label of ``sentences``, or if ``half`` says so.
+    Tables of words have half precision if that changes no label of ``sentences``, or if ``half`` says so.
     """
     path, source = Path(path), Path(model)
     if not path.absolute().parent.is_dir():
@@ -84,7 +82,7 @@ def as_exported(
 
 
 def described(model: Path) -> dict[str, Any]:
-    """What a page says about a model: its card, ready for JSON."""
+    """The card of a model as JSON values, for the page."""
     card = card_of(model, model.stem)
     tables = [{"title": t.title, "columns": t.columns, "rows": t.rows, "note": t.note} for t in card.tables]
     return {
@@ -104,7 +102,7 @@ def _write_file(path: Path, text: str) -> int:
 
 
 def _write_folder(path: Path, package: dict[str, bytes]) -> int:
-    """Write the files beside the folder, then put them in its place."""
+    """Write the files next to the folder, then replace it."""
     if path.exists() and (not path.is_dir() or (any(path.iterdir()) and not (path / MARK).is_file())):
         raise ConfigurationError(
             "folder", expected="a new one, an empty one or an earlier export", got="other files", where=path

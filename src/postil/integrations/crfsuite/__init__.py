@@ -7,7 +7,7 @@ python-crfsuite's, ``Template`` reads those of CRF++.
 
 import sys
 
-from postil.features.attributes import ItemSequence
+from postil.features.named import ItemSequence
 from postil.integrations.crfsuite import _logparser
 from postil.integrations.crfsuite import metrics as metrics
 from postil.integrations.crfsuite.estimator import CRF

@@ -4,8 +4,8 @@ import re
 from fractions import Fraction
 from typing import Any, final
 
-from postil.integrations.crfsuite.training_log import LabelScore as LabelScore
-from postil.integrations.crfsuite.training_log import TrainingLog
+from postil.integrations.crfsuite.trainer import LabelScore as LabelScore
+from postil.integrations.crfsuite.trainer import TrainingLog
 
 _HEAD = re.compile(r"\*{5} (?:Iteration|Epoch) #(\d+) \*{5}\n")
 _SECONDS = re.compile(r"Seconds required: (\d+\.\d+)")
@@ -25,7 +25,7 @@ _LABEL = re.compile(r"\s{4}(.+): \((\d+), (\d+), (\d+)\) \((\d\.\d+|\*{6}), (\d\
 
 @final
 class TrainLogParser(TrainingLog):
-    """Reads the lines of a training as CRFsuite prints them; ``feed`` returns the event that a line ends, or None."""
+    """Parses CRFsuite's log of a training run; ``feed`` returns the event that a line ends, or None."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -16,8 +16,7 @@ from postil.errors import ConfigurationError, not_fitted
 from postil.integrations.crfsuite.metrics import flat_accuracy_score
 from postil.integrations.crfsuite.model import Model
 from postil.integrations.crfsuite.tagger import Tagger
-from postil.integrations.crfsuite.trainer import LinePerIterationTrainer
-from postil.integrations.crfsuite.training_log import TrainingLog
+from postil.integrations.crfsuite.trainer import LinePerIterationTrainer, TrainingLog
 
 _PARAMETERS = {
     "feature.minfreq": "min_freq",
@@ -240,7 +239,7 @@ class CRF:
             raise not_fitted("CRF is not fitted yet: call fit first")
         return tagger.model
 
-    # -------------------------------------------------------------------------------------------- what was learnt
+    # -------------------------------------------------------------------------------------------- what was learned
 
     @property
     def tagger_(self) -> Tagger | None:

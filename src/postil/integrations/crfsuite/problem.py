@@ -1,4 +1,4 @@
-"""What is to be learnt: sentences as sparse attributes with gold labels, and the CRF's loss with its gradient.
+"""The training problem: sentences as sparse attributes with gold labels, and the CRF's loss with its gradient.
 
     f(w) = Σ_sentences log Z - w · observed + c2 |w|²
     ∂f/∂w_k = expected_k - observed_k + 2 c2 w_k
@@ -26,7 +26,7 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
-from postil.features.attributes import AttributeTable
+from postil.features.named import AttributeTable
 from postil.integrations.crfsuite.model import Model, Scorer
 from postil.kernels import Attributes, AttributeTokens, PairWeights
 from postil.objectives import ChainScores, Lattice, Posterior
@@ -142,7 +142,7 @@ class Problem:
 
     @cached_property
     def instances(self) -> list[_Shard]:
-        """Every sentence by itself."""
+        """Every sentence separately."""
         return [self._shard(b, b + 1) for b in range(self.corpus.sentences)]
 
     # -------------------------------------------------------------------------------------------- weights

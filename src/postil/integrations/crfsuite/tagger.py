@@ -23,7 +23,7 @@ class ClosedError(ConfigurationError, RuntimeError):
 
 @dataclass
 class ParsedDump:
-    """What a model consists of; numbers are texts, as in python-crfsuite."""
+    """The content of a model; numbers are strings, as in python-crfsuite."""
 
     header: dict[str, str] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)

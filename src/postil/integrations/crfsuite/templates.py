@@ -122,7 +122,7 @@ class Template:
     def crf(self, C: float = 1.0, **parameters: Any) -> CRF:
         """The model that ``crf_learn -c C`` trains: a weight for every feature with every label, and an L2 penalty.
 
-        CRF++ minimises Σ -log p + |w|² / 2C, CRFsuite Σ -log p + c2 |w|², so c2 is 1 / 2C. Pairs of labels are learnt
+        CRF++ minimises Σ -log p + |w|² / 2C, CRFsuite Σ -log p + c2 |w|², so c2 is 1 / 2C. Pairs of labels are learned
         whether the template has a line ``B`` or not.
         """
         if not C > 0:
@@ -150,7 +150,7 @@ def _rule(line: str, where: str) -> _Rule:
 
 
 def _padded(values: Sequence[str]) -> list[str]:
-    """With the names that CRF++ has for what stands before and after a sentence."""
+    """With the names that CRF++ has for the positions before and after a sentence."""
     before = [f"_B-{i}" for i in range(FARTHEST, 0, -1)]
     return [*before, *values, *(f"_B+{i}" for i in range(1, FARTHEST + 1))]
 

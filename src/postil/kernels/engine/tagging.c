@@ -3,16 +3,18 @@
    Two parts: what is kept from text to text (caches, and room for a piece of the network's layers), and room for one
    text, which grows where the workspace may grow. */
 
-enum { PIECE = 256, WORDS_AT_ONCE = 32, WAYS_OF_ROWS = 4, LONGEST_CACHED = 44, CHUNK_BUCKETS = 4096 };
+enum { PIECE = 256, WORDS_AT_ONCE = 32, WAYS_OF_ROWS = 8, LONGEST_CACHED = 40, CHUNK_BUCKETS = 4096 };
 #ifndef POSTIL_CACHED_BYTES
 #define POSTIL_CACHED_BYTES (64 << 20) /* of rows of words, at most; a workspace of fixed size has an eighth of it */
 #endif
 
-/* A word whose row is in the cache. Zeros: the place is free. */
+/* A word whose row is in the cache. Zeros: the place is free. Rows are given to places in the order in which words come:
+   frequent words come early, and their rows lie on few pages of memory. */
 typedef struct {
     uint64_t hash;
     int64_t used; /* the piece that last used it */
     int32_t size; /* 1 + bytes */
+    int32_t row;  /* from 1; 0: the place has none yet */
     uint8_t word[LONGEST_CACHED];
 } cached_word;
 
@@ -35,6 +37,7 @@ struct postil_workspace {
     uint8_t *chunks;
     cached_word *words;
     int64_t sets, width; /* of the cache; of a row: K * members * H */
+    int64_t given;       /* rows that places of the cache have */
     float *rows;         /* (1 + cached + PIECE + 2 reach, width); row 0 is that of places beyond the sentence */
     missing_word *missing;
     uint64_t *hashes; /* (PIECE + 2 reach,) of the words of a piece */
@@ -80,9 +83,8 @@ static int64_t piece_room(const postil_model *model) { return PIECE + 2 * model-
 
 static int64_t row_sets(int64_t width, int64_t most_bytes) {
     const int64_t bytes = WAYS_OF_ROWS * (width * (int64_t)sizeof(float) + (int64_t)sizeof(cached_word));
-    int64_t sets = 16;
-    while (2 * sets * bytes <= most_bytes && sets < 1 << 16) sets *= 2;
-    return sets;
+    const int64_t sets = most_bytes / bytes;
+    return sets < 8 ? 8 : sets < 1 << 16 ? sets : 1 << 16;
 }
 
 static void plan_caches(const postil_model *model, layout_plan *plan, postil_workspace *w) {
@@ -390,27 +392,37 @@ static int compute_rows(postil_workspace *w, const uint8_t *text, int64_t size, 
     return POSTIL_OK;
 }
 
+/* The first place of the set of a word: hashes spread evenly over all sets. */
+static int64_t set_of(const postil_workspace *w, uint64_t h) {
+    return (int64_t)((h >> 32) * (uint64_t)w->sets >> 32) * WAYS_OF_ROWS;
+}
+
+/* Where in its set the search for a word begins: most words are found at once. */
+static int64_t way_of(uint64_t h) { return (int64_t)(h % WAYS_OF_ROWS); }
+
 /* The row of a word: that of the cache, or where it is to be computed. */
 static int64_t row_of_word(postil_workspace *w, const uint8_t *word, int64_t size, uint64_t h, int64_t *spare,
                            int *is_missing) {
     const int64_t cached = w->sets * WAYS_OF_ROWS;
     *is_missing = 1;
     if (size > LONGEST_CACHED) return 1 + cached + (*spare)++;
-    const int64_t first = (int64_t)(h & (uint64_t)(w->sets - 1)) * WAYS_OF_ROWS;
-    int64_t oldest = first;
-    for (int64_t i = first; i < first + WAYS_OF_ROWS; i++) {
+    const int64_t first = set_of(w, h), way = way_of(h);
+    int64_t oldest = first + way;
+    for (int64_t n = 0; n < WAYS_OF_ROWS; n++) {
+        const int64_t i = first + (way + n) % WAYS_OF_ROWS;
         cached_word *at = w->words + i;
         if (at->hash == h && at->size == 1 + size && memcmp(at->word, word, (size_t)size) == 0) {
             at->used = w->piece, *is_missing = 0;
-            return 1 + i;
+            return at->row;
         }
         if (at->used < w->words[oldest].used) oldest = i;
     }
     cached_word *at = w->words + oldest;
     if (at->used == w->piece) return 1 + cached + (*spare)++; /* all of them stand in this piece */
+    if (at->row == 0) at->row = (int32_t)++w->given;
     at->hash = h, at->size = (int32_t)(1 + size), at->used = w->piece;
     memcpy(at->word, word, (size_t)size);
-    return 1 + oldest;
+    return at->row;
 }
 
 /* ids (n,): the rows of the tokens of a piece. */
@@ -421,7 +433,7 @@ static int look_up(postil_workspace *w, const uint8_t *text, int64_t size, const
     for (int64_t t = 0; t < n; t++) {
         const int64_t bytes = cells[2 * t + 1] - cells[2 * t];
         w->hashes[t] = bytes > LONGEST_CACHED ? 0 : hash_of(text + cells[2 * t], bytes, w->seed);
-        __builtin_prefetch(w->words + (w->hashes[t] & (uint64_t)(w->sets - 1)) * WAYS_OF_ROWS);
+        __builtin_prefetch(w->words + set_of(w, w->hashes[t]) + way_of(w->hashes[t]));
     }
     for (int64_t t = 0; t < n; t++) {
         w->ids[t] = row_of_word(w, text + cells[2 * t], cells[2 * t + 1] - cells[2 * t], w->hashes[t], &spare, &is_missing);
@@ -431,8 +443,10 @@ static int look_up(postil_workspace *w, const uint8_t *text, int64_t size, const
         const int64_t some = count - first < WORDS_AT_ONCE ? count - first : WORDS_AT_ONCE;
         code = compute_rows(w, text, size, cells, w->missing + first, some);
     }
-    if (code != POSTIL_OK) /* words whose rows were not computed are not known */
+    if (code != POSTIL_OK) { /* words whose rows were not computed are not known */
         memset(w->words, 0, (size_t)(w->sets * WAYS_OF_ROWS) * sizeof *w->words);
+        w->given = 0;
+    }
     return code;
 }
 

@@ -10,8 +10,7 @@ from postil import graph
 from postil.errors import DataError
 from postil.features.inputs import Token
 from postil.graph import Node
-from postil.models.scoring.ensemble_network import members_of
-from postil.models.scoring.network import Example
+from postil.models.networks.network import Example, members_of
 from postil.models.tagger import Tagger
 from postil.network import Chain, Dropout, Layer, Residual
 
@@ -28,7 +27,7 @@ def sentence_loss(tagger: Tagger, tokens: Sequence[Token], labels: Sequence[str]
 
     That of an ensemble is the sum over its members.
     """
-    return loss_graph(tagger.fitted_parts().network, sentence_example(tagger, tokens, labels))
+    return loss_graph(tagger.model.network, sentence_example(tagger, tokens, labels))
 
 
 def sentence_example(tagger: Tagger, tokens: Sequence[Token], labels: Sequence[str] | None = None) -> Example:
@@ -36,8 +35,8 @@ def sentence_example(tagger: Tagger, tokens: Sequence[Token], labels: Sequence[s
     labels = list(labels) if labels is not None else tagger.predict([list(tokens)])[0]
     if len(labels) != len(tokens):
         raise DataError("labels", expected=f"one for each of the {len(tokens)} tokens", got=len(labels))
-    (gold,) = tagger.labelling.numbers([labels])
-    return Example(inputs=tagger.fitted_parts().features.inputs([list(tokens)]), gold=gold)
+    (gold,) = tagger.model.codec.numbers([labels])
+    return Example(inputs=tagger.model.features.inputs([list(tokens)]), gold=gold)
 
 
 def loss_graph(network: Any, example: Example, visit: Visit = _as_it_is) -> Node:

@@ -18,12 +18,11 @@ from postil import graph
 from postil.arrays import Array
 from postil.errors import DataError, printable
 from postil.graph import gradients
-from postil.markup import Markup, element, joined
-from postil.markup.effects import Effect, effects_table, effects_text, key, signed
-from postil.markup.fragments import columns, figure, fragment, note
-from postil.models.answers.tree_labels import TreeLabels
-from postil.models.parts import Parts
-from postil.models.scoring.tree_network import TreeBatch, TreeInputs, TreeNetwork
+from postil.html import Markup, element, joined
+from postil.html.fragments import columns, figure, fragment, note
+from postil.html.highlight import Effect, effects_table, effects_text, key, signed
+from postil.models.model import FittedModel
+from postil.models.networks.tree_network import TreeBatch, TreeInputs, TreeNetwork
 from postil.objectives import softmax_cross_entropy
 from postil.text.trees.tree import Tree
 from postil.text.trees.tree_drawing import LONGEST_DRAWN, drawn_tree
@@ -101,7 +100,7 @@ class TreeExplanation:
         )
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """HTML for notebooks."""
         return fragment(self.drawn())
 
     def _left_out(self) -> tuple[dict[int, float], list[PhraseEffect]]:
@@ -144,11 +143,9 @@ def _tree_over(words: Sequence[WordEffect], phrases: Sequence[PhraseEffect]) -> 
     return Tree([None] * len(spans), leaves, children)
 
 
-def explained(
-    parts: Parts[TreeLabels, TreeNetwork], probabilities: RootProbabilities, tree: Tree, label: str | None
-) -> TreeExplanation:
+def explained(model: FittedModel, probabilities: RootProbabilities, tree: Tree, label: str | None) -> TreeExplanation:
     """The explanation of ``label``, by default of the most probable one, for a binary tree."""
-    labels = parts.labelling
+    labels = model.codec
     (now,) = probabilities([tree])
     chosen = labels.at_roots[int(now.argmax())] if label is None else label
     if chosen not in labels.at_roots:
@@ -158,8 +155,8 @@ def explained(
     phrases = range(len(tree) - 1)  # all but the root
     without = _without_each(probabilities, tree, phrases, len(labels.at_roots))[:, column]
     columns = np.array([labels.labels.index(name) for name in labels.at_roots])
-    batch = TreeInputs.of([tree], parts.features.words).selected(np.zeros(1, np.int64))
-    effects = _gradient_times_input(parts.network, batch, columns, column)
+    batch = TreeInputs.of([tree], model.features.words).selected(np.zeros(1, np.int64))
+    effects = _gradient_times_input(model.network, batch, columns, column)
     tokens, spans = tree.tokens, tree.spans
     return TreeExplanation(
         label=chosen,

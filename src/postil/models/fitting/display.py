@@ -1,6 +1,8 @@
-"""What a training shows while it runs: in a terminal, in a notebook, and as lines where neither is there."""
+"""Progress of a training run: in a terminal, in a notebook, or as lines of text if there is neither."""
 
 import time
+import warnings
+from contextlib import ExitStack
 from importlib.util import find_spec
 from types import TracebackType
 from typing import Self, final
@@ -9,11 +11,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from postil.errors import printable
+from postil.errors import TrainingInterruptedWarning, printable
 from postil.models.fitting.fitting import Fitting
-from postil.models.parts import is_encoder
+from postil.models.model import is_encoder
+from postil.optimisation.loop import Epoch, Step
 from postil.text.report import counted
-from postil.training.loop import Epoch, Step
 
 
 class _Speed(ProgressColumn):
@@ -74,13 +76,13 @@ class TrainingDisplay:
 
 
 def summary_of(fitting: Fitting) -> str:
-    """How much data there is, what is learnt, and how large the model is."""
-    parts = fitting.parts
-    size = sum(parameter.value.size for parameter in parts.network.parameters().values())
-    labels, data = parts.labelling.labels, parts.about["data"]
+    """How much data there is, what is learned, and how large the model is."""
+    model = fitting.model
+    size = sum(parameter.value.size for parameter in model.network.parameters().values())
+    labels, data = model.codec.labels, model.about["data"]
     learnt = counted(len(labels), "label") if len(labels) > 1 else f"label {printable(labels[0])}"
-    scheme = getattr(parts.labelling, "scheme", "")
-    if is_encoder(parts):
+    scheme = getattr(model.codec, "scheme", "")
+    if is_encoder(model):
         learnt = "what hidden words are like"
     elif scheme:
         learnt += " (of words, no spans)" if scheme == "none" else f" ({scheme})"
@@ -97,3 +99,29 @@ def line_of(epoch: Epoch) -> str:
 def _lacks_widgets(console: Console) -> bool:
     """Whether this is a notebook that cannot redraw: rich would warn at every step. Lines are printed all the same."""
     return console.is_jupyter and find_spec("ipywidgets") is None
+
+
+# --------------------------------------------------- A training run from its first event to its last: what ``fit`` does
+
+
+def run(fitting: Fitting, *, verbose: bool) -> None:
+    """Train until the plan ends, showing the progress if wanted.
+
+    Ctrl-C ends a training run early: the best epoch so far is kept, and a warning says so. Before the end of
+    the first epoch there is nothing to keep, and the interrupt goes on to the caller.
+    """
+    try:
+        with ExitStack() as stack:
+            show = None
+            if verbose:
+                show = stack.enter_context(TrainingDisplay(fitting)).show
+            for event in fitting:
+                if show is not None:
+                    show(event)
+    except KeyboardInterrupt:
+        progress = fitting.training.progress
+        if not progress.epoch:
+            raise
+        fitting.stop()
+        kept = f"epoch {progress.best_epoch or progress.epoch} of the {progress.epoch} that were complete"
+        warnings.warn(f"the training was interrupted: {kept} is kept", TrainingInterruptedWarning, stacklevel=3)

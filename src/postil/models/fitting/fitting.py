@@ -1,4 +1,4 @@
-"""What trainings of all kinds of models share: the one route from parts to a fitted estimator, and checkpoints."""
+"""Training of all kinds of models: the one route from parts to a fitted estimator, and checkpoints."""
 
 import hashlib
 import logging
@@ -14,15 +14,23 @@ import numpy as np
 
 from postil import archive
 from postil.arrays import Array
-from postil.errors import CheckpointWarning, ConfigurationError, ModelFileError, PostilError
+from postil.errors import (
+    CheckpointWarning,
+    ConfigurationError,
+    ModelFileError,
+    PostilError,
+    SlowTrainingWarning,
+    warn_caller,
+)
 from postil.features.vectors import VectorSources, WordVectors, listed_sources, load_vectors, side_by_side
 from postil.graph import Parameter
+from postil.models.config import PRESETS, configured
 from postil.models.estimator import Estimator
-from postil.models.parts import Parts
-from postil.models.scoring.fused import fused_training
+from postil.models.model import FittedModel
+from postil.models.networks.fused import EXTRA_FEATURES, obstacles, training_step
+from postil.optimisation import OPTIMISERS, Averaged, new_schedule
+from postil.optimisation.loop import Batch, Epoch, GradientStep, GraphStep, Plan, Step, Trainable, Training
 from postil.threads import one_blas_thread
-from postil.training import OPTIMISERS, Averaged, new_schedule
-from postil.training.loop import Batch, Epoch, Plan, Step, Trainable, Training
 
 _LOGGER = logging.getLogger("postil")
 
@@ -57,15 +65,15 @@ class Fitting(ABC, Iterator[Step | Epoch]):
 
     ``parts`` are ready for use between two events. When the last event has come, the best parameters are in place and
     read-only, and the estimator has the parts. With ``checkpoint`` the state is written to that file after every epoch
-    and by ``save_checkpoint``; with ``resume`` the training goes on from there with the same bits. A checkpoint that
+    and by ``save_checkpoint``; with ``resume`` training continues from there with the same bits. A checkpoint that
     cannot be written after an epoch is a CheckpointWarning; the next epoch tries again.
     ``stop`` ends it early. Each epoch is logged (logger "postil", level INFO).
     """
 
     def __init__(
         self,
-        estimator: Estimator[Any, Any],
-        parts: Parts[Any, Any],
+        estimator: Estimator,
+        model: FittedModel,
         *,
         judged: bool,
         checkpoint: Path | None,
@@ -73,14 +81,14 @@ class Fitting(ABC, Iterator[Step | Epoch]):
         resume: bool,
         trainable: Trainable[Any] | None = None,
     ) -> None:
-        """Put the loop around ``parts``. Where it is ``judged``, ``_score`` is asked after every epoch.
+        """Put the loop around ``parts``. If it is ``judged``, ``_score`` is asked after every epoch.
 
         ``digests`` of all data tell one training from another; they are needed with a checkpoint only. ``trainable``
         has the loss, where that is not the network's own.
         """
-        config = parts.config
-        self.parts, self.checkpoint, self._estimator = parts, checkpoint, estimator
-        self._fingerprint = _fingerprint(parts, estimator.seed, digests) if checkpoint is not None else ""
+        config = model.config
+        self.model, self.checkpoint, self._estimator = model, checkpoint, estimator
+        self._fingerprint = _fingerprint(model, estimator.seed, digests) if checkpoint is not None else ""
         plan = Plan(
             epochs=config.epochs,
             patience=self._patience(),
@@ -91,19 +99,34 @@ class Fitting(ABC, Iterator[Step | Epoch]):
         )
         self._averaged = Averaged(OPTIMISERS[config.optimiser](self._learnt_parameters()))
         self.training: Training[Any] = Training(
-            trainable or parts.network,
+            trainable or model.network,
             self._averaged,
             new_schedule(config.schedule, asdict(config)),
             self._batches_of_epoch,
             plan,
             self._score_of_means if judged else None,
             self._means,
-            fused_training(parts.network) if trainable is None else None,
+            self._step(trainable),
         )
         self._last_means: dict[str, Array] = {}  # of the last complete epoch, where none is judged to be the best
         if resume:
             self._resume()
         self._events = self._run()
+
+    def _step(self, trainable: Trainable[Any] | None) -> GradientStep:
+        """How loss and gradients are computed. A setting of the user's that makes a fast preset slow is told."""
+        if trainable is not None:
+            return GraphStep(trainable, "a loss other than the network's own")
+        step, preset = training_step(self.model.network), getattr(self._estimator, "preset", "")
+        if preset not in PRESETS or obstacles(configured(preset, {})):
+            return step
+        causes = ", ".join(obstacles(self.model.config).values())
+        if not causes and self.model.features.gazetteer is not None:
+            causes = EXTRA_FEATURES
+        if causes and step.choice.reason == causes:
+            what = f"the fused training step of {preset!r} cannot be used with {causes}"
+            warn_caller(f"{what}: training takes several times as long", SlowTrainingWarning)
+        return step
 
     @abstractmethod
     def _batches(self, rng: np.random.Generator) -> Sequence[Batch[Any]]:
@@ -115,16 +138,16 @@ class Fitting(ABC, Iterator[Step | Epoch]):
 
     def _patience(self) -> int | None:
         """The number of epochs without a better score after which the training stops."""
-        patience: int | None = self.parts.config.patience
+        patience: int | None = self.model.config.patience
         return patience
 
     def _learnt_parameters(self) -> dict[str, Parameter]:
         """Those that the training changes."""
-        parameters: dict[str, Parameter] = self.parts.network.parameters()
+        parameters: dict[str, Parameter] = self.model.network.parameters()
         return parameters
 
     def _calibrate(self) -> None:
-        """Choose what is not learnt by gradients, once the parameters are final."""
+        """Choose what is not learned by gradients, once the parameters are final."""
 
     def __next__(self) -> Step | Epoch:
         return next(self._events)
@@ -146,7 +169,7 @@ class Fitting(ABC, Iterator[Step | Epoch]):
             self._try_to_save_checkpoint()
 
     def _try_to_save_checkpoint(self) -> None:
-        """A full disk is no reason to lose a training."""
+        """A full disk must not lose a training run."""
         try:
             self.save_checkpoint()
         except ModelFileError as error:
@@ -166,16 +189,17 @@ class Fitting(ABC, Iterator[Step | Epoch]):
         if not self.training.best:
             self.training.best = self._last_means or self._means()
         self.training.keep_best()
-        self.parts.freeze()
+        self.model.freeze()
         self._calibrate()
-        self.parts.about["training"] = {
+        self.model.about["training"] = {
             "epochs": progress.epoch,
             "best_epoch": progress.best_epoch or progress.epoch,
             "dev_score": progress.best_score,
+            "step": self.training.step.choice._asdict(),
             # Without the seconds: the same data and seed give the same file.
             "history": [{name: epoch[name] for name in ("epoch", "loss", "score")} for epoch in progress.history],
         }
-        self._estimator.parts = self.parts
+        self._estimator._model = self.model
 
     # -------------------------------------------------------------------------------------------- pieces of the loop
 
@@ -195,7 +219,7 @@ class Fitting(ABC, Iterator[Step | Epoch]):
     # -------------------------------------------------------------------------------------------- checkpoints
 
     def save_checkpoint(self) -> None:
-        """Write the state of the training, from which ``resume`` goes on."""
+        """Write the state of the training run, from which ``resume`` continues."""
         if self.checkpoint is None:
             raise ConfigurationError("this training has no checkpoint file: name one with checkpoint=PATH")
         arrays, progress = self.training.state()
@@ -230,7 +254,7 @@ def _scaled(vectors: WordVectors, scale: float) -> WordVectors:
     return vectors._replace(matrix=vectors.matrix * np.float32(scale / max(size, 1e-12)))
 
 
-def about(estimator: Estimator[Any, Any], sentences: Sequence[Sequence[Any]], digest: str) -> dict[str, Any]:
+def about(estimator: Estimator, sentences: Sequence[Sequence[Any]], digest: str) -> dict[str, Any]:
     """Where a model comes from, for its file."""
     return {
         "seed": estimator.seed,
@@ -239,14 +263,14 @@ def about(estimator: Estimator[Any, Any], sentences: Sequence[Sequence[Any]], di
     }
 
 
-def _fingerprint(parts: Parts[Any, Any], seed: int, digests: Sequence[str]) -> str:
-    """Of everything that a training depends on: settings, seed, data, and with what it begins."""
-    digest = hashlib.sha256(repr((sorted(asdict(parts.config).items()), seed, parts.labelling.as_json())).encode())
+def _fingerprint(model: FittedModel, seed: int, digests: Sequence[str]) -> str:
+    """Of everything that a training run depends on: settings, seed, data, and with what it begins."""
+    digest = hashlib.sha256(repr((sorted(asdict(model.config).items()), seed, model.codec.as_json())).encode())
     for of_data in digests:
         digest.update(of_data.encode())
-    values = {name: parameter.value for name, parameter in parts.network.parameters().items()}
-    if parts.network.vectors is not None:
-        values["vectors"] = parts.network.vectors
-    for name, array in sorted({**values, **parts.features.arrays()}.items()):
+    values = {name: parameter.value for name, parameter in model.network.parameters().items()}
+    if model.network.vectors is not None:
+        values["vectors"] = model.network.vectors
+    for name, array in sorted({**values, **model.features.arrays()}.items()):
         digest.update(name.encode() + np.ascontiguousarray(array).data)
     return digest.hexdigest()

@@ -1,8 +1,8 @@
-"""What raw text teaches an encoder: some words are hidden, and it says what they are like.
+"""Masked-word pretraining: some words of raw text are hidden, and the encoder predicts their features.
 
 A word's neighbours say much about it: whether it is capitalised, how it ends, which words it resembles. An encoder that
-has learnt to tell knows contexts that no labelled file has. Nothing is labelled for this: a hidden word is predicted by
-its own features, the columns of ids that taggers look up anyway. The maps that predict them are thrown away afterwards;
+learns to predict this has seen contexts that no labelled file contains. It needs no labels: the targets are the hidden
+word's features, the columns of ids that taggers look up anyway. The maps that predict them are thrown away afterwards;
 tables and encoder are what a tagger begins with.
 """
 
@@ -18,21 +18,19 @@ import numpy as np
 from postil import graph
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
-from postil.features.batching import batches_of_similar_length
-from postil.features.inputs import InputFeatures, Inputs, Token
+from postil.features.inputs import InputFeatures, Inputs, Token, batches_of_similar_length
 from postil.features.words import Column
 from postil.graph import Node, Parameter, Parameterised
 from postil.models.config import TaggerConfig, adapted
+from postil.models.estimator import Trainee
 from postil.models.fitting.fitting import Batches, Fitting, about
 from postil.models.fitting.sentences import data_digest, new_features, pretrained_encoder
 from postil.models.inputs import checked_sentences, listed_sentences
-from postil.models.parts import Parts
-from postil.models.scoring.ensemble_network import members_of
-from postil.models.scoring.tagger_network import TaggerNetwork
-from postil.models.trainee import Trainee
+from postil.models.model import FittedModel
+from postil.models.networks.network import TaggerNetwork, members_of
 from postil.network import INITIALISERS, Linear
 from postil.objectives import softmax_cross_entropy
-from postil.training.loop import Batch
+from postil.optimisation.loop import Batch
 
 HIDDEN = 0.2
 """Share of the words that are predicted."""
@@ -47,7 +45,7 @@ BATCH_SENTENCES = 64
 """Of similar length: a word that occurs several times in a batch is multiplied once."""
 MIN_COUNT, MIN_AFFIX_COUNT = 5, 10
 WORDS_PER_MILLION = 2
-"""A word that is rarer than this has no vector of its own: a model holds the words of its encoder."""
+"""A word that is rarer than this has no vector: a model holds the words of its encoder."""
 ENOUGH = 6_000_000
 """Tokens that are seen at least, by several passes over a short text."""
 MOST_PASSES = 10
@@ -137,12 +135,12 @@ def _new_map(member: TaggerNetwork, size: int, rng: np.random.Generator) -> Line
     return Linear(H, size, rng=rng, initialise=INITIALISERS["xavier"], dtype=member.dtype)
 
 
-# ---------------------------------------------------------------------------------------------------------- training
+# ------------------------------------------------------------------------------------------------------------- training
 
 
 @final
 class EncoderFitting(Fitting):
-    """Words and encoder of a tagger learnt from raw ``sentences``: a training as Fitting describes it.
+    """Words and encoder of a tagger learned from raw ``sentences``: a training run as Fitting describes it.
 
     The estimator then knows the words but no label except O; ``fit(…, warm_start=…)`` goes on from there. Members of an
     ensemble learn side by side from the same sentences, each with other words hidden, on as many threads.
@@ -150,7 +148,7 @@ class EncoderFitting(Fitting):
 
     def __init__(
         self,
-        estimator: Trainee[Any, Any],
+        estimator: Trainee,
         sentences: Sequence[Sequence[Token]],
         *,
         checkpoint: Path | None = None,
@@ -165,17 +163,19 @@ class EncoderFitting(Fitting):
         self._parts_of_text = max(1, round(tokens / TOKENS_AT_ONCE))
         config = masking_config(config, tokens, self._parts_of_text)
         features, vectors = new_features(estimator, config, sentences, None)
-        labelling = estimator._labels_of([["O"]])
+        codec = estimator._labels_of([["O"]])
         rng = np.random.default_rng(estimator.seed)
-        network = estimator._network(config, features, labelling, vectors, rng)
-        parts: Parts[Any, Any] = Parts(config=config, labelling=labelling, features=features, network=network)
+        network = estimator._network(config, features, codec, vectors, rng)
+        model = FittedModel(
+            config=config, codec=codec, features=features, network=network, segmentation=estimator.segmenter
+        )
         self._masked = MaskedWords(members_of(network), _columns(features), rng)
         self._inputs = features.inputs(sentences)
         digest = data_digest(sentences, [()] * len(sentences))
-        parts.about |= {"preset": estimator.preset} | about(estimator, sentences, digest)
+        model.about |= {"preset": estimator.preset} | about(estimator, sentences, digest)
         super().__init__(
             estimator,
-            parts,
+            model,
             judged=False,
             checkpoint=checkpoint,
             digests=[digest],
@@ -189,7 +189,7 @@ class EncoderFitting(Fitting):
     def _batches(self, rng: np.random.Generator) -> Sequence[Batch[Hidden]]:
         """The batches of the next part of the text."""
         part = np.arange(self.training.progress.epoch % self._parts_of_text, len(self._lengths), self._parts_of_text)
-        order = batches_of_similar_length(self._lengths[part], self.parts.config.batch_sentences, rng)
+        order = batches_of_similar_length(self._lengths[part], self.model.config.batch_sentences, rng)
         return Batches(self._batch, [part[batch] for batch in order])
 
     @property
@@ -208,7 +208,7 @@ class EncoderFitting(Fitting):
 def masking_config(config: TaggerConfig, tokens: int, parts_of_text: int) -> TaggerConfig:
     """The settings of a tagger as its encoder learns from raw text, in epochs that are parts of it.
 
-    ``epochs``, ``rate``, ``batch_sentences`` and the dropout are the user's where they are set.
+    ``epochs``, ``rate``, ``batch_sentences`` and the dropout are the user's if they are set.
     """
     passes = config.epochs or min(MOST_PASSES, math.ceil(ENOUGH / tokens))
     own: dict[str, Any] = {

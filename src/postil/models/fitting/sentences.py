@@ -13,44 +13,44 @@ import numpy as np
 from postil.archive import is_model_file
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError, ForgettingWarning, LowerCaseWarning, warn_caller
-from postil.features.batching import batches_of_similar_length
 from postil.features.gazetteer import Gazetteer
-from postil.features.inputs import InputFeatures, Token, forms_of
+from postil.features.inputs import InputFeatures, Token, batches_of_similar_length, forms_of
 from postil.features.lexicon import Lexicon
-from postil.features.lexicon_files import NAMED_LISTS, load_clusters, load_names
+from postil.features.lexicon_files import NAMED_LISTS, load_clusters, load_names, vector_clusters, with_pretrained
 from postil.features.named import NamedFeatures
-from postil.features.pretrained import holds_model
-from postil.features.sources import with_pretrained
-from postil.features.vector_clusters import vector_clusters
+from postil.features.vector_files import holds_model
 from postil.features.vectors import VectorSources, WordVectors
 from postil.features.words import WordFeatureConfig
 from postil.graph import Parameter
-from postil.models.answers.labelling import Labelling
-from postil.models.answers.task_labels import checked_tasks
 from postil.models.config import TaggerConfig, adapted, patience_in_epochs
-from postil.models.estimator import Estimator
-from postil.models.fitting.completing import Completion
+from postil.models.decoding.codec import LabelCodec, checked_tasks
+from postil.models.estimator import Corpora, Data, Estimator, FitData, Trainee
 from postil.models.fitting.fitting import Batches, Fitting, about, scaled_vectors
-from postil.models.fitting.teaching import Lesson, Teacher, checked_lesson, missing_half
-from postil.models.fitting.training_set import TrainingSet
+from postil.models.fitting.training_set import Completion, Lesson, Teacher, TrainingSet, checked_lesson, missing_half
 from postil.models.fitting.warm_start import continued, extended_features, in_scale_of, take_over, take_over_encoder
 from postil.models.inputs import checked_dev, checked_labelled, described
-from postil.models.parts import LABELS, LEARNT_FROM, MAIN, Parts, heads_of, is_encoder
-from postil.models.scoring.network import Example
-from postil.models.scoring.pieces import warn_of_long_sentences
-from postil.models.sentences import CHARACTERS, INPUT
-from postil.models.task_parts import new_parts
-from postil.models.trainee import Corpora, Data, FitData, Trainee
-from postil.text.labels import scheme_checks
+from postil.models.model import (
+    BY_CHARACTERS,
+    INPUT,
+    LABELS,
+    LEARNT_FROM,
+    MAIN,
+    FittedModel,
+    heads_of,
+    is_encoder,
+    new_model,
+)
+from postil.models.networks.network import Example
+from postil.models.networks.pieces import warn_of_long_sentences
+from postil.optimisation.loop import Batch
+from postil.text.labels import schemes
 from postil.text.labels.partial import Annotates, count_marks, is_partial, is_unknown, per_sentence, with_marks
-from postil.text.labels.partial_label import UNKNOWN
-from postil.text.labels.schemes import recognise
-from postil.text.splitting.characters import are_characters
-from postil.training.loop import Batch
+from postil.text.labels.schemes import UNKNOWN, recognise
+from postil.text.splitting.segmenter import Segmenter, are_characters
 
 
 class _Corpus(NamedTuple):
-    """The training data of one task; ``raw`` sentences are learnt from what ``teachers`` say about them."""
+    """The training data of one task; ``raw`` sentences are learned from what ``teachers`` say about them."""
 
     X: Sequence[Sequence[Token]]
     y: Sequence[Sequence[str]]
@@ -63,14 +63,14 @@ class _Corpus(NamedTuple):
 class SentenceFitting(Fitting):
     """One training on sentences, as Fitting describes it; ``data`` are the arguments of ``fit``.
 
-    What marks leave open in the sentences ``completed`` is learnt as the posterior of ``completed_by``; then no
+    What marks leave open in the sentences ``completed`` is learned as the posterior of ``completed_by``; then no
     sentence may be without words or altogether unknown. The score of an epoch is the ``joint_score`` of the tasks that
     have held-out data.
     """
 
     def __init__(
         self,
-        estimator: Trainee[Any, Any],
+        estimator: Trainee,
         data: FitData,
         *,
         completed_by: Teacher | None = None,
@@ -91,12 +91,16 @@ class SentenceFitting(Fitting):
             continued=start is not None and bool(start.before),
             known_words=start is not None and not start.before,
         )
-        parts = _new_parts(estimator, config, corpora, all_sentences, start, self._is_frozen)
-        heads = heads_of(parts)
+        by_characters = are_characters(map(forms_of, all_sentences if estimator._HAS_TASKS else labelled))
+        segmentation = estimator.segmenter
+        if segmentation is None and start is not None and not by_characters:
+            segmentation = start.known.segmentation
+        model = _new_model(estimator, config, corpora, all_sentences, start, self._is_frozen, segmentation)
+        heads = heads_of(model)
         held_out = _checked_held_out(estimator, dev or {}, heads, data.partial)
         warn_of_long_sentences(config, map(len, all_sentences))
-        examples = {task: (corpus.X, _widened(corpus, heads[task].labelling)) for task, corpus in corpora.items()}
-        self._gold = {task: heads[task].labelling.numbers(y) for task, (_, y) in examples.items()}
+        examples = {task: (corpus.X, _widened(corpus, heads[task].codec)) for task, corpus in corpora.items()}
+        self._gold = {task: heads[task].codec.numbers(y) for task, (_, y) in examples.items()}
         lessons: dict[str, Lesson] = {}
         self.training_sets: dict[str, TrainingSet] = {}
         for task, (X, _, _, raw, teachers) in corpora.items():
@@ -112,21 +116,21 @@ class SentenceFitting(Fitting):
         digests = {task: data_digest(*of_task) for task, of_task in examples.items()}
         counts = {task: _counts(*of_task) for task, of_task in examples.items()}
         counts = {task: row | (lessons[task].about() if task in lessons else {}) for task, row in counts.items()}
-        parts.about["preset"] = estimator.preset
+        model.about["preset"] = estimator.preset
         if estimator._HAS_TASKS:
-            parts.about |= about(estimator, all_sentences, data_digest([list(digests)], [list(digests.values())]))
-            parts.about["data"]["tasks"] = counts
+            model.about |= about(estimator, all_sentences, data_digest([list(digests)], [list(digests.values())]))
+            model.about["data"]["tasks"] = counts
         else:
-            parts.about |= {LEARNT_FROM: LABELS} | about(estimator, labelled, digests[MAIN])
-            parts.about["data"] |= counts[MAIN]
-        if are_characters(map(forms_of, all_sentences if estimator._HAS_TASKS else labelled)):
-            parts.about[INPUT] = CHARACTERS
+            model.about |= {LEARNT_FROM: LABELS} | about(estimator, labelled, digests[MAIN])
+            model.about["data"] |= counts[MAIN]
+        if by_characters if segmentation is None else segmentation.characters:
+            model.about[INPUT] = BY_CHARACTERS
         if data.checkpoint is not None:
             digests |= {f"dev {task}": data_digest(*of_task) for task, of_task in held_out.items()}
             digests |= {f"lesson {task}": lesson.digest() for task, lesson in lessons.items()}
         super().__init__(
             estimator,
-            parts,
+            model,
             judged=bool(held_out),
             checkpoint=data.checkpoint,
             digests=[*(f"{name} {digest}" for name, digest in digests.items()), f"frozen: {self._is_frozen}"],
@@ -135,16 +139,16 @@ class SentenceFitting(Fitting):
 
     def _learnt_parameters(self) -> dict[str, Parameter]:
         if self._is_frozen:
-            parameters: dict[str, Parameter] = self.parts.network.head_parameters()
+            parameters: dict[str, Parameter] = self.model.network.head_parameters()
             return parameters
         return super()._learnt_parameters()
 
     def _batches(self, rng: np.random.Generator) -> Sequence[Batch[Example]]:
-        size, sets = self.parts.config.batch_sentences, self.training_sets
+        size, sets = self.model.config.batch_sentences, self.training_sets
         for examples in sets.values():
             examples.redraw(rng)
         order: list[tuple[str, Array]]
-        if self.parts.config.objective == "margin":
+        if self.model.config.objective == "margin":
             order = [(MAIN, which) for which in batches_with_label(self._gold[MAIN], size, rng)]
         elif len(sets) == 1:
             order = [(task, which) for task, examples in sets.items() for which in examples.order(size, rng)]
@@ -154,7 +158,7 @@ class SentenceFitting(Fitting):
 
     def _patience(self) -> int | None:
         sentences = sum(len(examples.lengths) for examples in self.training_sets.values())
-        return patience_in_epochs(self.parts.config, sentences)
+        return patience_in_epochs(self.model.config, sentences)
 
     def _score(self) -> float:
         return joint_score([float(self._judges[task].score(*data)) for task, data in self._held_out.items()])
@@ -169,7 +173,7 @@ def batches_with_label(gold: Sequence[Array], size: int, rng: np.random.Generato
 
     The margin objective learns from pairs of windows with and without it. A rare label makes few batches: then each
     epoch draws other sentences, rather than learn nothing from most batches. Each batch has at least one sentence
-    without the label, where there are any.
+    without the label, if there are any.
     """
     has_label = np.array([bool((labels == 1).any()) for labels in gold])
     true, others = (rng.permutation(np.flatnonzero(kind)) for kind in (has_label, ~has_label))
@@ -218,10 +222,10 @@ def _endless(lengths: Array, size: int, rng: np.random.Generator) -> Iterator[Ar
         yield from batches_of_similar_length(lengths, size, rng)
 
 
-# ------------------------------------------------------------------------------------------------ data
+# ----------------------------------------------------------------------------------------------------------------- data
 
 
-def _checked_corpora(estimator: Trainee[Any, Any], data: FitData, word_key: str | None) -> dict[str, _Corpus]:
+def _checked_corpora(estimator: Trainee, data: FitData, word_key: str | None) -> dict[str, _Corpus]:
     """The data of each task."""
     if not estimator._HAS_TASKS:
         checked = checked_labelled(data.X, data.y, word_key=word_key)
@@ -273,16 +277,16 @@ def _refuse_others(what: str, of_tasks: Any, tasks: Sequence[str]) -> None:
             raise DataError(what, expected="the tasks " + ", ".join(tasks), got=repr(task)[:80])
 
 
-def _widened(corpus: _Corpus, labelling: Any) -> Sequence[Sequence[str]]:
+def _widened(corpus: _Corpus, codec: Any) -> Sequence[Sequence[str]]:
     """The labels, where an O may be a label of a class that is not annotated."""
     if corpus.annotates is None:
         return corpus.y
-    widened: Sequence[Sequence[str]] = labelling.widened(corpus.y, corpus.annotates)
+    widened: Sequence[Sequence[str]] = codec.widened(corpus.y, corpus.annotates)
     return widened
 
 
 def _checked_held_out(
-    estimator: Trainee[Any, Any], dev: Any, heads: Mapping[str, Parts[Any, Any]], partial: bool | None
+    estimator: Trainee, dev: Any, heads: Mapping[str, FittedModel], partial: bool | None
 ) -> dict[str, Data]:
     """Held-out data of tasks, which may be tasks that only a warm start knows."""
     _refuse_others("dev", dev, list(heads))
@@ -291,13 +295,13 @@ def _checked_held_out(
         checked = checked_dev(dev.get(task)) if estimator._HAS_TASKS else dev[task]
         if checked is not None:
             name = f"dev of {task!r}" if estimator._HAS_TASKS else "y_dev"
-            held_out[task] = checked_held_out(checked, head.labelling, partial, name)
+            held_out[task] = checked_held_out(checked, head.codec, partial, name)
             estimator._check_dev(held_out[task][1])
     return held_out
 
 
 def sentences_with_words(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Data:
-    """The sentences that have words; an error where there are none."""
+    """The sentences that have words; an error if there are none."""
     kept = [i for i in range(len(X)) if len(X[i])]
     if not kept:
         raise DataError(
@@ -306,13 +310,13 @@ def sentences_with_words(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]
     return [X[i] for i in kept], [y[i] for i in kept]
 
 
-def checked_held_out(dev: Data, labelling: Any, partial: bool | None, name: str = "y_dev") -> Data:
+def checked_held_out(dev: Data, codec: Any, partial: bool | None, name: str = "y_dev") -> Data:
     """The sentences of ``dev`` that have words. Marks are recognised, and broken schemes cause a warning."""
     X, y = dev
     sentences_with_words(X, y)
-    y = with_marks(y, X, partial=partial, known=labelling.answers)
-    recognised = "none" if labelling.scheme == "none" else recognise(y)
-    scheme_checks.check(y, labelling.scheme if recognised == "none" else recognised, where=name)
+    y = with_marks(y, X, partial=partial, known=codec.answers)
+    recognised = "none" if codec.scheme == "none" else recognise(y)
+    schemes.check(y, codec.scheme if recognised == "none" else recognised, where=name)
     return sentences_with_words(X, y)
 
 
@@ -330,7 +334,7 @@ def checked_training_data(
     entries = None if annotates is None else per_sentence(annotates, len(X))
     sentences_with_words(X, y)
     y = with_marks(y, X, partial=partial)
-    scheme_checks.check(y, where=name)
+    schemes.check(y, where=name)
     kept = [i for i in range(len(X)) if not is_unknown(y[i])]
     if not kept:
         raise DataError("every token is unknown", expected="some labels", got=f"nothing but {UNKNOWN!r}")
@@ -357,17 +361,17 @@ def _counts(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> dict[st
     return counts | ({"partial": count_marks(y)} if any(map(is_partial, y)) else {})
 
 
-# ------------------------------------------------------------------------------------------------ parts
+# ---------------------------------------------------------------------------------------------------------------- parts
 
 
 class _Start(NamedTuple):
-    """What a training begins with: the words and the encoder of a model, and the heads ``before``, by task."""
+    """The start of a training run: the words and the encoder of a model, and the heads ``before``, by task."""
 
-    known: Parts[Any, Any]
-    before: dict[str, Parts[Any, Any]]
+    known: FittedModel
+    before: dict[str, FittedModel]
 
 
-def _start(estimator: Trainee[Any, Any], data: FitData, corpora: Mapping[str, _Corpus]) -> _Start | None:
+def _start(estimator: Trainee, data: FitData, corpora: Mapping[str, _Corpus]) -> _Start | None:
     if data.freeze_encoder and not estimator._HAS_TASKS:
         raise ConfigurationError("freeze_encoder needs a MultiTaskTagger", got=f"a {estimator.KIND}")
     warm_start = pretrained_encoder(estimator, data.warm_start) or data.warm_start
@@ -375,10 +379,10 @@ def _start(estimator: Trainee[Any, Any], data: FitData, corpora: Mapping[str, _C
         if data.freeze_encoder:
             raise ConfigurationError("freeze_encoder", expected="needs a model to start from (warm_start)", got="none")
         return None
-    known = warm_start.fitted_parts()
+    known = warm_start.model
     if not estimator._HAS_TASKS:
         return _start_of_one(estimator, warm_start, corpora[MAIN].y)
-    if not all(isinstance(head.labelling, Labelling) for head in heads_of(known).values()):
+    if not all(isinstance(head.codec, LabelCodec) for head in heads_of(known).values()):
         raise ConfigurationError("warm start", expected="a tagger", got=f"a {warm_start.KIND}")
     if is_encoder(known):
         return _Start(known, {})
@@ -392,29 +396,30 @@ def _start(estimator: Trainee[Any, Any], data: FitData, corpora: Mapping[str, _C
     return _Start(known, heads_of(known))
 
 
-def _start_of_one(estimator: Trainee[Any, Any], warm_start: Estimator[Any, Any], y: Sequence[Sequence[str]]) -> _Start:
-    """Of a model of several tasks, the task that has a class of the data; if none has, words and encoder alone."""
-    known = warm_start.fitted_parts()
+def _start_of_one(estimator: Trainee, warm_start: Estimator, y: Sequence[Sequence[str]]) -> _Start:
+    """Of a multi-task model, the task that has a class of the data; if none has, words and encoder alone."""
+    known = warm_start.model
     if warm_start.KIND == estimator.KIND:
         estimator._check_warm_start(known)
         return _Start(known, {} if is_encoder(known) else {MAIN: known})
     if not known.heads or estimator.KIND != "tagger":
         raise ConfigurationError("warm start", expected=f"a {estimator.KIND}", got=f"a {warm_start.KIND}")
-    labelling = estimator._labels_of(y)
+    codec = estimator._labels_of(y)
     for head in known.heads.values():
-        if head.labelling.has_spans == labelling.has_spans and {*head.labelling.classes} & {*labelling.classes}:
+        if head.codec.has_spans == codec.has_spans and {*head.codec.classes} & {*codec.classes}:
             return _Start(head, {MAIN: head})
     return _Start(next(iter(known.heads.values())), {})
 
 
-def _new_parts(
-    estimator: Trainee[Any, Any],
+def _new_model(
+    estimator: Trainee,
     config: TaggerConfig,
     corpora: Mapping[str, _Corpus],
     sentences: Sequence[Sequence[Token]],
     start: _Start | None,
     is_frozen: bool,
-) -> Parts[Any, Any]:
+    segmentation: Segmenter | None,
+) -> FittedModel:
     """Heads for the tasks of the corpora, after those of a known model: its tasks stay."""
     known, before = start or (None, {})
     tasks = checked_tasks([*before, *(task for task in corpora if task not in before)])
@@ -424,27 +429,27 @@ def _new_parts(
         features, vectors = known.features, known.network.vectors
     else:
         features, vectors = new_features(estimator, config, sentences, known)
-    labellings = {task: _labelling(estimator, before.get(task), corpora.get(task)) for task in tasks}
+    codecs = {task: _codec(estimator, before.get(task), corpora.get(task)) for task in tasks}
     decodings = {task: head.decoding for task, head in before.items()} if estimator._HAS_TASKS else {}
     rng = np.random.default_rng(estimator.seed)
-    parts = new_parts(type(estimator), config, labellings, features, vectors, rng, decodings)
-    heads = heads_of(parts)
+    model = new_model(type(estimator), config, codecs, features, vectors, rng, decodings, segmentation=segmentation)
+    heads = heads_of(model)
     if known is not None and not before:
         take_over_encoder(known, heads[tasks[0]])  # all heads share it
     for task, head in before.items():  # a new task begins fresh, with the tables and the encoder of the others
         take_over(head, heads[task])
-    return parts
+    return model
 
 
-def _labelling(estimator: Trainee[Any, Any], before: Parts[Any, Any] | None, corpus: _Corpus | None) -> Any:
+def _codec(estimator: Trainee, before: FittedModel | None, corpus: _Corpus | None) -> Any:
     if before is None:
         assert corpus is not None, "a task has data or is known"
         return estimator._labels_of(corpus.y)
-    return before.labelling if corpus is None else before.labelling.extended(corpus.y)
+    return before.codec if corpus is None else before.codec.extended(corpus.y)
 
 
-def pretrained_encoder(estimator: Trainee[Any, Any], warm_start: object = None) -> Estimator[Any, Any] | None:
-    """The tagger in the estimator's pretrained file, which has learnt from raw text alone; None where it has none."""
+def pretrained_encoder(estimator: Trainee, warm_start: object = None) -> Estimator | None:
+    """The tagger in the estimator's pretrained file, which has learned from raw text alone; None if it has none."""
     path = estimator.pretrained
     if path is None or not is_model_file(path) or not holds_model(path):
         return None
@@ -452,18 +457,18 @@ def pretrained_encoder(estimator: Trainee[Any, Any], warm_start: object = None) 
         raise ConfigurationError("warm start", expected="must not be given with a pretrained encoder", where=path)
     from postil.models.storage import load  # which knows the classes of all models
 
-    known: Estimator[Any, Any] = load(path)
-    if not is_encoder(known.fitted_parts()):
+    known: Estimator = load(path)
+    if not is_encoder(known.model):
         what = "must be a file of `postil pretrain`; to go on from a model, use a warm start"
         raise ConfigurationError("pretrained", expected=what, got=f"a trained {known.KIND}", where=path)
     return known
 
 
 def new_features(
-    estimator: Trainee[Any, Any],
+    estimator: Trainee,
     config: TaggerConfig,
     X: Sequence[Sequence[Token]],
-    known: Parts[Any, Any] | None,
+    known: FittedModel | None,
 ) -> tuple[InputFeatures, Array | None]:
     """The features of the sentences, after those of a ``known`` model, and the fixed vectors."""
     sources, clusters = with_pretrained(estimator.vectors, estimator.clusters, estimator.pretrained)
@@ -489,7 +494,7 @@ def new_features(
     return features, vectors.matrix if vectors is not None else None
 
 
-def _check_lexicons(lexicons: Mapping[str, Lexicon], known: Parts[Any, Any]) -> None:
+def _check_lexicons(lexicons: Mapping[str, Lexicon], known: FittedModel) -> None:
     """A known model has the clusters and lists that it has: its encoder cannot read others."""
     new = [name for name in lexicons if name not in known.features.words.lexicons]
     if new:
@@ -503,7 +508,7 @@ def _named_features(config: TaggerConfig, X: Sequence[Sequence[Token]]) -> Named
     return NamedFeatures.build(X, min_count=config.min_feature_count, buckets=config.feature_buckets)
 
 
-def _vectors(sources: VectorSources | None, config: TaggerConfig, known: Parts[Any, Any] | None) -> WordVectors | None:
+def _vectors(sources: VectorSources | None, config: TaggerConfig, known: FittedModel | None) -> WordVectors | None:
     """Fixed vectors in the scale of the config; those of a known model stay unless a file has them for other words."""
     before = None
     if known is not None and known.network.vectors is not None:

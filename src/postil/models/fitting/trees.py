@@ -9,17 +9,16 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import DataError
-from postil.features.batching import batches_of_similar_length
-from postil.features.inputs import InputFeatures
+from postil.features.inputs import InputFeatures, batches_of_similar_length
 from postil.features.words import WordFeatureConfig
-from postil.models.answers.tree_labels import NO_LABEL, TreeLabels, balanced_weights, named_weights
+from postil.models.config import BALANCED, UNWEIGHTED, TreeConfig, adapted_tree, explicit_weights
+from postil.models.decoding.tree_labels import NO_LABEL, TreeLabels, balanced_weights, named_weights
 from postil.models.estimator import Estimator
 from postil.models.fitting.fitting import Batches, Fitting, about, scaled_vectors
-from postil.models.parts import Parts
-from postil.models.scoring.tree_network import TreeExample, TreeInputs
-from postil.models.tree_config import BALANCED, UNWEIGHTED, TreeConfig, adapted_tree, explicit_weights
+from postil.models.model import FittedModel
+from postil.models.networks.tree_network import TreeExample, TreeInputs
+from postil.optimisation.loop import Batch
 from postil.text.trees.tree import Tree
-from postil.training.loop import Batch
 
 
 @final
@@ -28,7 +27,7 @@ class TreeFitting(Fitting):
 
     def __init__(
         self,
-        estimator: Estimator[Any, Any],
+        estimator: Estimator,
         trees: Sequence[Tree],
         dev: Sequence[Tree] | None = None,
         *,
@@ -39,26 +38,26 @@ class TreeFitting(Fitting):
         config = adapted_tree(estimator._configured(estimator.settings), len(trees))
         if not trees:
             raise DataError("nothing to learn from", expected="at least one tree", got="none")
-        parts = _new_parts(estimator, config, trees)
-        self._inputs = TreeInputs.of(trees, parts.features.words)
-        self._gold = _gold(config, parts.labelling, trees)
-        self._weights = _class_weights(config, parts.labelling, self._gold)
-        self._judge: Any = estimator._with_parts(parts)
+        model = _new_model(estimator, config, trees)
+        self._inputs = TreeInputs.of(trees, model.features.words)
+        self._gold = _gold(config, model.codec, trees)
+        self._weights = _class_weights(config, model.codec, self._gold)
+        self._judge: Any = estimator._with_model(model)
         self._dev = dev
-        parts.about |= {"composition": config.composition}
-        parts.about |= about(estimator, [tree.tokens for tree in trees], _digest(trees))
+        model.about |= {"composition": config.composition}
+        model.about |= about(estimator, [tree.tokens for tree in trees], _digest(trees))
         digests = [_digest(data) for data in (trees, dev or ())] if checkpoint is not None else []
-        super().__init__(estimator, parts, judged=bool(dev), checkpoint=checkpoint, digests=digests, resume=resume)
+        super().__init__(estimator, model, judged=bool(dev), checkpoint=checkpoint, digests=digests, resume=resume)
 
     def _batches(self, rng: np.random.Generator) -> Sequence[Batch[TreeExample]]:
-        order = batches_of_similar_length(np.ones(len(self._inputs.forest)), self.parts.config.batch_trees, rng)
+        order = batches_of_similar_length(np.ones(len(self._inputs.forest)), self.model.config.batch_trees, rng)
         return Batches(self._batch, order)
 
     def _batch(self, trees: Array) -> Batch[TreeExample]:
         """A batch in shards, each with its share of the mean; one without labels is left out."""
-        pieces = np.array_split(trees, min(self.parts.config.shards, len(trees)))
+        pieces = np.array_split(trees, min(self.model.config.shards, len(trees)))
         shards = [self._example(piece) for piece in pieces]
-        weights = [self.parts.network.weight(shard) for shard in shards]
+        weights = [self.model.network.weight(shard) for shard in shards]
         kept = [(shard, weight / sum(weights)) for shard, weight in zip(shards, weights, strict=True) if weight]
         tokens = sum(shard.batch.plan.leaves for shard in shards)
         return Batch([shard for shard, _ in kept], [share for _, share in kept], tokens)
@@ -76,17 +75,19 @@ class TreeFitting(Fitting):
         return float(self._judge.score(self._dev or ()))
 
 
-def _new_parts(estimator: Estimator[Any, Any], config: TreeConfig, trees: Sequence[Tree]) -> Parts[Any, Any]:
+def _new_model(estimator: Estimator, config: TreeConfig, trees: Sequence[Tree]) -> FittedModel:
     vectors = scaled_vectors(estimator.vectors, config.vector_scale) if estimator.vectors is not None else None
     features = InputFeatures.build(WordFeatureConfig.of(config), [tree.tokens for tree in trees], vectors=vectors)
     labels = TreeLabels.of(trees, config.loss)
     matrix = vectors.matrix if vectors is not None else None
     network = estimator._network(config, features, labels, matrix, np.random.default_rng(estimator.seed))
-    return Parts(config=config, labelling=labels, features=features, network=network)
+    return FittedModel(
+        config=config, codec=labels, features=features, network=network, segmentation=estimator.segmenter
+    )
 
 
 def _gold(config: TreeConfig, labels: TreeLabels, trees: Sequence[Tree]) -> Array:
-    """(N,) numbers of the labels that are learnt from, NO_LABEL at all other nodes."""
+    """(N,) numbers of the labels that are learned from, NO_LABEL at all other nodes."""
     if config.loss == "all":
         return np.concatenate(labels.numbers([tree.labels for tree in trees]))
     gold = np.full(sum(len(tree) for tree in trees), NO_LABEL)

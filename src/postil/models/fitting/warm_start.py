@@ -1,4 +1,4 @@
-"""Beginning a training with the parameters of a model: what it knows is taken over, what is new begins fresh.
+"""Beginning a training run with the parameters of a model: its weights are reused, new parts start fresh.
 
 Strings keep their ids and new ones come after them, and so do the classes of labels. So a known word, affix, shape or
 value of a column keeps its row, and a label its row of the output maps and its transitions.
@@ -19,8 +19,8 @@ from postil.features.vectors import WordVectors
 from postil.features.vocabulary import Vocabulary
 from postil.features.words import WordFeatures
 from postil.models.config import TaggerConfig
-from postil.models.parts import Parts
-from postil.models.scoring.ensemble_network import members_of
+from postil.models.model import FittedModel
+from postil.models.networks.network import members_of
 from postil.network import LookupTables
 
 # The settings that decide which parameters there are and what they mean. The others may change.
@@ -39,7 +39,7 @@ _OF_LABELS = ("output", "crf.")  # how the names of parameters begin that are ab
 def continued(old: TaggerConfig, new: TaggerConfig, *, with_labels: bool = True) -> TaggerConfig:
     """The new config, with the clusters that the model has: they are never made again.
 
-    Another kind of network is refused, naming the first settings in which they differ. ``with_labels``: not only words
+    Another kind of network raises an error with the first settings that differ. ``with_labels``: not only words
     and encoder go on.
     """
     names = ARCHITECTURE if with_labels else _WORDS_AND_ENCODER
@@ -104,10 +104,10 @@ def extended(old: Vocabulary, new: Vocabulary) -> Vocabulary:
 
 
 def in_scale_of(known: WordVectors, vectors: WordVectors) -> WordVectors:
-    """``vectors`` in the scale in which the encoder of a known model has learnt to read its own.
+    """``vectors`` in the scale in which the encoder of a known model has learned to read its own.
 
-    They must be the same vectors, as a rule of more words: a model that is shipped holds those of the words that pay.
-    Each dimension has a factor of its own, because several files may stand side by side, each scaled as a whole.
+    They must be the same vectors, as a rule of more words: a model that is shipped holds only those of useful words.
+    Each dimension has its own factor, because several files may be joined side by side, each scaled as a whole.
     """
     if known.matrix.shape[1] != vectors.matrix.shape[1]:
         return vectors  # which ``extended_features`` refuses
@@ -126,14 +126,14 @@ def in_scale_of(known: WordVectors, vectors: WordVectors) -> WordVectors:
     return vectors._replace(matrix=vectors.matrix * factors.astype(np.float32))
 
 
-def take_over(old: Parts[Any, Any], new: Parts[Any, Any]) -> None:
+def take_over(old: FittedModel, new: FittedModel) -> None:
     """Copy the parameters of ``old`` to the same things in ``new``, which extends its features and labels."""
     labels = _places_of_labels(old, new)
     for before, after in zip(members_of(old.network), members_of(new.network), strict=True):
         _take_over(before, after, labels)
 
 
-def take_over_encoder(old: Parts[Any, Any], new: Parts[Any, Any]) -> None:
+def take_over_encoder(old: FittedModel, new: FittedModel) -> None:
     """Copy what is known about words and their neighbours, but nothing about labels.
 
     A larger ensemble has several members that begin alike; their labels and their noise differ.
@@ -173,9 +173,9 @@ def _moved_rows(before: LookupTables, after: LookupTables) -> list[Array]:
     ]
 
 
-def _places_of_labels(old: Parts[Any, Any], new: Parts[Any, Any]) -> dict[str, Array | tuple[Array, ...]]:
-    number = {label: i for i, label in enumerate(new.labelling.labels)}
-    labels = np.array([number[label] for label in old.labelling.labels])
+def _places_of_labels(old: FittedModel, new: FittedModel) -> dict[str, Array | tuple[Array, ...]]:
+    number = {label: i for i, label in enumerate(new.codec.labels)}
+    labels = np.array([number[label] for label in old.codec.labels])
     places: dict[str, Array | tuple[Array, ...]] = {"crf.start": labels, "crf.end": labels}
     places["crf.transitions"] = np.ix_(labels, labels)
     if old.features.named is not None:

@@ -1,56 +1,75 @@
 """Texts with labelled stretches, as annotation tools keep them: spans may overlap, nest, and consist of fragments.
 
-A format of such a tool is two functions: one reads `AnnotatedText`, the other writes them. Sentences for training
-are made here from what any of them reads, and texts for any of them from sentences; between two tools the texts pass
-as they are, so that nothing depends on tokens.
+A format of such a tool is two functions: one reads `AnnotatedText`, the other writes them. Sentences for training are
+made here from what any of them reads, and texts for any of them from sentences; between two tools the texts pass as
+they are, so that nothing depends on tokens.
+
+    file -> reader -> AnnotatedText -> sentences_of -> Sentence       read
+    Sentence -> texts_of -> AnnotatedText -> writer -> file           write
 """
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple, final
 
-from postil.text.annotations.alignment import CharacterSpan, TokenisedText
-from postil.text.annotations.assembly import Assembler, first_tokens, place_of, records_of
-from postil.text.annotations.records import Content, Record
-from postil.text.annotations.span_table import table_records
-from postil.text.annotations.spans import Records, contents_of, json_array, json_lines, one_line
-from postil.text.document import OUTSIDE, Sentence
-from postil.text.labels.partial_label import SEPARATOR, PartialLabel, looks_like_mark
-from postil.text.labels.schemes import spans_from_labels
-from postil.text.lines import NumberedLines
+from postil.errors import DataError, PostilError
+from postil.text.document import OUTSIDE, Rest, Sentence
+from postil.text.labels.schemes import (
+    SEPARATOR,
+    UNKNOWN,
+    PartialLabel,
+    Span,
+    labels_from_spans,
+    looks_like_mark,
+    spans_from_labels,
+)
+from postil.text.lines import NumberedLines, shortened
 from postil.text.options import ReadOptions, WriteOptions
-from postil.text.report import Report
-from postil.text.splitting.characters import characters
-from postil.text.splitting.tokenise import Tokens, tokenise
+from postil.text.report import Problem, Report, SpanError, excerpt
+from postil.text.splitting.segmenter import Tokens
 
+REFUSED = "refused"
 Fragments = tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AnnotatedSpan:
+class CharacterSpan(NamedTuple):
     """Characters ``start`` to ``end`` (exclusive) carry ``label``."""
 
     start: int
     end: int
     label: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedSpan:
+    """Characters ``start`` to ``end`` (exclusive) carry ``label``, and what else a tool says about them."""
+
+    start: int
+    end: int
+    label: str
     fields: Mapping[str, Any] = field(default_factory=dict)
-    """Whatever else the tool says about it: attributes, notes, ids."""
+    """Attributes, notes, ids."""
     fragments: Fragments = ()
     """Two or more parts of a discontinuous span, which runs from the first to the last; otherwise empty."""
+
+    @property
+    def key(self) -> CharacterSpan:
+        return CharacterSpan(self.start, self.end, self.label)
 
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedText:
-    """A text with its spans."""
+    """A text with its spans, or with a label for each token."""
 
     text: str
     spans: list[AnnotatedSpan] | None = None
-    """None: nobody has annotated it."""
+    """None: nobody has annotated it, or it has labels."""
     tokens: list[tuple[int, int]] | None = None
-    """Start and end of each token, where the source says so."""
+    """Start and end of each token, if the source has tokens."""
     sentences: list[int] | None = None
-    """Number of tokens in each of its sentences, where known."""
+    """Number of tokens in each of its sentences, if known."""
     fields: Mapping[str, Any] = field(default_factory=dict)
     """Whatever else the tool says about the text."""
     document: str | None = None
@@ -61,177 +80,394 @@ class AnnotatedText:
     """Whether a sentence ends where a line does."""
     line: int = 0
     where: str | None = None
-    """The place for an error message, where the line of the source is not enough."""
+    """The place for an error message, if the line of the source is not enough."""
+    labels: list[str] | None = None
+    """One label per token instead of spans, for labels that spans cannot express."""
+    columns: list[tuple[str, ...]] | None = None
+    """Extra columns of each token."""
+    comments: Sequence[str] = ()
+    token_fields: list[Any] | None = None
+    """The tokens as a JSON record has them; None: the text came without tokens."""
 
 
 TextReader = Callable[[NumberedLines, ReadOptions, Report], Iterator[AnnotatedText]]
 TextWriter = Callable[[Iterable[AnnotatedText], WriteOptions, Report], Iterator[str]]
 
 
+@dataclass(frozen=True, slots=True)
+class Record(Rest):
+    """Content of a text other than its characters and labels. All sentences of the text share it."""
+
+    fields: dict[str, Any]
+    """Fields of the user's own, such as id and meta."""
+    span_fields: dict[CharacterSpan, dict[str, Any]] = field(default_factory=dict)
+    """Other keys of single spans."""
+    tokens: list[Any] | None = None
+    """The tokens as they were given; None: the text was tokenised here."""
+
+    def lost(self) -> Mapping[str, int]:
+        lost = {f"JSON field {name!r}": 1 for name in self.fields}
+        return {**lost, "other keys of spans": len(self.span_fields)}
+
+
+# ------------------------------------------------------------------------------------------------------------ alignment
+
+
+def align(
+    spans: Iterable[AnnotatedSpan], tokens: Tokens, where: str, options: ReadOptions, report: Report
+) -> list[Span]:
+    """Spans over tokens, sorted, that do not overlap.
+
+    A span that does not fit is listed in ``report.problems``; the caller raises if one of them was refused.
+    """
+    fitted: list[tuple[Span, AnnotatedSpan]] = []
+    for span in spans:
+        first, last = tokens.touched(span.start, span.end)
+        if tokens.fits(span.start, span.end):
+            fitted.append((Span(span.label, first, last), span))
+            continue
+        inside = shortened(" ".join(tokens.tokens[first:last])) if first < last else "(there are none)"
+        what = f"{_described(span, tokens)} does not fit the tokens {inside}"
+        if options.misaligned == "error":
+            action = REFUSED
+        elif options.misaligned == "drop" or first == last:
+            action = "dropped"
+            report.dropped["spans that do not fit token boundaries"] += 1
+        else:
+            action = f"snapped to {shortened(tokens.text[tokens.starts[first] : tokens.ends[last - 1]])}"
+            report.changed["spans snapped to token boundaries"] += 1
+            fitted.append((Span(span.label, first, last), span))
+        report.problems.append(_problem(what, action, span, tokens, where))
+    return _separate(fitted, tokens, where, options, report)
+
+
+def _separate(
+    fitted: list[tuple[Span, AnnotatedSpan]], tokens: Tokens, where: str, options: ReadOptions, report: Report
+) -> list[Span]:
+    """Of overlapping spans, keep those that come first by the user's rule."""
+    if options.overlaps == "longest":
+        fitted = sorted(fitted, key=lambda pair: pair[0].start - pair[0].end)  # stable: equal lengths keep their order
+    taken: dict[int, AnnotatedSpan] = {}  # token -> the span that has it
+    kept = []
+    for span, source in fitted:
+        inside = range(span.start, span.end)
+        rival = next((taken[token] for token in inside if token in taken), None)
+        refused = rival is not None and options.overlaps == "error"
+        if rival is None or refused:  # a refused span counts, so that all spans that overlap it are listed
+            taken.update(dict.fromkeys(inside, source))
+        if rival is None:
+            kept.append(span)
+            continue
+        what = f"{_described(source, tokens)} overlaps {_described(rival, tokens)}"
+        report.problems.append(_problem(what, REFUSED if refused else "dropped", source, tokens, where))
+        report.dropped["overlapping spans"] += not refused
+    return sorted(kept, key=lambda span: span.start)
+
+
+def _described(span: AnnotatedSpan, tokens: Tokens) -> str:
+    return f"{span.label} {span.start}:{span.end} {shortened(tokens.text[span.start : span.end])}"
+
+
+def _problem(what: str, action: str, span: AnnotatedSpan, tokens: Tokens, where: str) -> Problem:
+    line, carets = excerpt(tokens.text, span.start, span.end)
+    return Problem(where, what, line, carets, action)
+
+
+def repaired(spans: Iterable[AnnotatedSpan], tokens: Tokens, report: Report) -> list[AnnotatedSpan]:
+    """The spans without exact duplicates and without white space at their edges; both are counted."""
+    kept: dict[CharacterSpan, AnnotatedSpan] = {}
+    for span in spans:
+        covered = tokens.text[span.start : span.end]
+        start, end = span.end - len(covered.lstrip()), span.start + len(covered.rstrip())
+        if not (span.fragments or tokens.fits(span.start, span.end)) and tokens.fits(start, end):
+            span = replace(span, start=start, end=end)
+            report.repaired["white space at the edges of spans"] += 1
+        if span.key in kept:
+            report.repaired["duplicate spans"] += 1
+        else:
+            kept[span.key] = span
+    return list(kept.values())
+
+
+# --------------------------------------------------------------------------------------------------- texts to sentences
+
+
 def sentences_of(
-    texts: Iterable[AnnotatedText], lines: NumberedLines, options: ReadOptions, report: Report
+    texts: Iterable[AnnotatedText],
+    lines: NumberedLines,
+    options: ReadOptions,
+    report: Report,
+    opening: Iterable[AnnotatedText] = (),
 ) -> Iterator[Sentence]:
-    """The sentences of texts. Spans that must not be taken are all listed before the error is raised."""
-    assembler = Assembler(lines, options, report)
+    """The sentences of texts. Spans that must not be taken are all listed before the error is raised.
+
+    ``opening`` holds the first texts of a source with which ``texts`` do not begin.
+    """
+    assembler = _Assembler(lines, options, report)
+    for text in opening:
+        assembler.check_labelled(text)
     for text in texts:
-        yield from assembler.sentences(_content(text, options, report), text.line, text.where)
-    assembler.finish()
+        yield from assembler.sentences(text)
+    refused = [problem for problem in report.problems if problem.action == REFUSED]
+    if refused:
+        raise SpanError(refused, lines.name)
 
 
-def _content(text: AnnotatedText, options: ReadOptions, report: Report) -> Content:
-    record = Record(dict(text.fields), _span_fields(text), None if text.tokens is None else [])
-    spans = None
-    if text.spans is not None:
-        spans = [CharacterSpan(span.start, span.end, span.label) for span in text.spans]
-        several = sum(bool(span.fragments) for span in text.spans)
-        report.changed["discontinuous spans, taken from their first to their last character"] += several
-    tokens = _tokens(text, options)
-    borders = _line_starts(tokens) if text.lines_are_sentences else frozenset[int]()
-    return Content(tokens, spans, None, None, text.document, [], record, borders)
+@final
+class _Assembler:
+    """Texts to sentences; the first text decides whether all have labels."""
+
+    def __init__(self, lines: NumberedLines, options: ReadOptions, report: Report) -> None:
+        self.lines, self.options, self.report = lines, options, report
+        self.labelled: bool | None = None
+        self.labelled_at = ""
+
+    def check_labelled(self, text: AnnotatedText) -> None:
+        """Raise DataError unless the text has labels if the first one has, and none otherwise."""
+        where = text.where or self.lines.where(text.line)
+        labelled = text.spans is not None or text.labels is not None
+        if self.labelled is None:
+            self.labelled, self.labelled_at = labelled, where.removeprefix(f"{self.lines.name}, ")
+        if labelled != self.labelled:
+            expected = "labels" if self.labelled else "no labels"
+            raise DataError(
+                "the labels are missing" if self.labelled else "labels after records without them",
+                expected=f"{expected} as on {self.labelled_at} (an empty list if there is nothing to label)",
+                got="no field spans, label, labels or entities" if self.labelled else "some",
+                where=where,
+            )
+
+    def sentences(self, text: AnnotatedText) -> list[Sentence]:
+        """The sentences of one text; none if one of its spans was refused."""
+        self.check_labelled(text)
+        tokens = tokens_of(text, self.options)
+        sentences = self._build(text, tokens)
+        self.report.notes["records"] += 1
+        self.report.dropped["records without tokens"] += not tokens.tokens and not sentences
+        self.report.sentences += len(sentences)
+        self.report.tokens += sum(map(len, sentences))
+        self.report.documents += any(sentence.document is not None for sentence in sentences)
+        return sentences
+
+    def _build(self, text: AnnotatedText, tokens: Tokens) -> list[Sentence]:
+        record = Record(dict(text.fields), tokens=None if text.tokens is None else text.token_fields or [])
+        spans: list[Span] | None = None
+        if text.spans is not None:
+            before = len(self.report.problems)
+            sources = repaired(text.spans, tokens, self.report)
+            record.span_fields.update({span.key: dict(span.fields) for span in sources if span.fields})
+            spans = align(sources, tokens, text.where or self.lines.where(text.line), self.options, self.report)
+            self.report.notes["spans"] += len(sources)
+            several = sum(bool(span.fragments) for span in sources)
+            self.report.changed["discontinuous spans, taken from their first to their last character"] += several
+            if any(problem.action == REFUSED for problem in self.report.problems[before:]):
+                return []
+        return [self._sentence(text, tokens, record, spans, *edges) for edges in self._ranges(text, tokens, spans)]
+
+    def _ranges(self, text: AnnotatedText, tokens: Tokens, spans: list[Span] | None) -> list[tuple[int, int]]:
+        """Sentences as ranges of tokens, joined where a span runs across their border."""
+        if not tokens.tokens:
+            return [(0, 0)] if self.options.every_record else []
+        if text.tokens is not None or not self.options.split:
+            return [(0, len(tokens))]
+        inside = {token for span in spans or () for token in range(span.start + 1, span.end)}
+        gaps = zip(tokens.ends, tokens.starts[1:], strict=False) if text.lines_are_sentences else ()
+        borders = [number for number, (end, start) in enumerate(gaps, 1) if "\n" in tokens.text[end:start]]
+        ranges: list[tuple[int, int]] = []
+        for first, last in self.options.segmenter.split(tokens):
+            cuts = borders[bisect_right(borders, first) : bisect_left(borders, last)]
+            for begin, end in pairwise([first, *cuts, last]):
+                if begin in inside:
+                    ranges[-1] = (ranges[-1][0], end)
+                    self.report.notes["sentence ends inside a span, not cut"] += 1
+                else:
+                    ranges.append((begin, end))
+        return ranges
+
+    def _sentence(
+        self, text: AnnotatedText, tokens: Tokens, record: Record, spans: list[Span] | None, first: int, last: int
+    ) -> Sentence:
+        labels = None if text.labels is None else text.labels[first:last]
+        if spans is not None:
+            low, high = (bisect_left(spans, edge, key=lambda span: span.start) for edge in (first, last))  # sorted
+            inside = [Span(span.label, span.start - first, span.end - first) for span in spans[low:high]]
+            labels = _labels_of(inside, last - first, self.options.scheme)
+        return Sentence(
+            tokens.tokens[first:last],
+            labels,
+            None if text.columns is None else text.columns[first:last],
+            tokens.text,
+            tokens.starts[first:last],
+            tokens.ends[first:last],
+            text.line,
+            text.document if first == 0 else None,
+            list(text.comments) if first == 0 else [],
+            record,
+        )
 
 
-def _line_starts(tokens: Tokens) -> frozenset[int]:
-    """Tokens that are the first of their line."""
-    gaps = zip(tokens.ends, tokens.starts[1:], strict=False)
-    return frozenset(number for number, (end, start) in enumerate(gaps, 1) if "\n" in tokens.text[end:start])
-
-
-def _span_fields(text: AnnotatedText) -> dict[CharacterSpan, dict[str, Any]]:
-    spans = [span for span in text.spans or () if span.fields]
-    return {CharacterSpan(span.start, span.end, span.label): dict(span.fields) for span in spans}
-
-
-def _tokens(text: AnnotatedText, options: ReadOptions) -> Tokens:
+def tokens_of(text: AnnotatedText, options: ReadOptions) -> Tokens:
+    """The tokens of a text: its own, or those that the options cut."""
     if text.tokens is None:
-        return characters(text.text) if options.characters else tokenise(text.text)
-    starts, ends = [start for start, _ in text.tokens], [end for _, end in text.tokens]
-    return Tokens(text.text, [text.text[start:end] for start, end in text.tokens], starts, ends)
+        return options.segmenter.tokenise(text.text)
+    return placed_tokens(text.text, text.tokens)
 
 
-def texts_of(sentences: Iterable[Sentence], options: WriteOptions, report: Report) -> Iterator[AnnotatedText]:
+def placed_tokens(text: str, places: Sequence[tuple[int, int]]) -> Tokens:
+    """The tokens at some places of a text."""
+    starts, ends = [start for start, _ in places], [end for _, end in places]
+    return Tokens(text, [text[start:end] for start, end in places], starts, ends)
+
+
+def _labels_of(spans: list[Span], length: int, scheme: str) -> list[str]:
+    """One label per token; of a span with several labels each of them in turn, of an unknown one none."""
+    labels = labels_from_spans(spans, length, scheme)
+    for span in spans:
+        if isinstance(span.label, PartialLabel):
+            for token in range(span.start, span.end):
+                letter = labels[token][0]
+                names = [f"{letter}-{name}" for name in span.label.alternatives]
+                labels[token] = PartialLabel(SEPARATOR.join(names) or UNKNOWN)
+    return labels
+
+
+# --------------------------------------------------------------------------------------------------- sentences to texts
+
+
+def texts_of(
+    sentences: Iterable[Sentence], options: WriteOptions, report: Report, labels: bool = False
+) -> Iterator[AnnotatedText]:
     """The texts that sentences were cut from, with spans from their labels in the scheme of ``options``.
 
-    Without a scheme every token that has a label other than O is a span.
+    Without a scheme every token that has a label other than O is a span. With ``labels``, labels that spans cannot
+    express (without a scheme, not all known, or on tokens without characters) stay labels.
     """
     previous = False
     for group in records_of(sentences):
         first = group[0]
         record = first.rest if isinstance(first.rest, Record) else None
         place = place_of(group, report)
+        spans = written = None
+        if first.labels is not None:
+            spans = _spans_of(group, place, record, options.scheme, exact=labels)
+            if spans is None:
+                written = [label for sentence in group for label in sentence.labels or ()]
+        if spans is not None:
+            report.dropped["spans of empty tokens"] += sum(span.start == span.end for span in spans)
+            spans = [span for span in spans if span.start < span.end]
+            report.dropped["marks of unknown labels (? and A|B)"] += sum(
+                isinstance(label, PartialLabel) or (options.scheme != "none" and looks_like_mark(label))
+                for sentence in group
+                for label in sentence.labels or ()
+            )
+        columns = (
+            [cells for sentence in group for cells in sentence.columns or ()] if first.columns is not None else None
+        )
         yield AnnotatedText(
             place.text,
-            _spans(group, place, record, options.scheme, report) if first.labels is not None else None,
+            spans,
             list(zip(place.starts, place.ends, strict=True)),
             [len(sentence) for sentence in group],
             record.fields if record is not None else {},
             first.document,
             continues=previous and record is None and first.document is None,
             line=first.line,
+            labels=written,
+            columns=columns,
+            comments=[comment for sentence in group for comment in sentence.comments],
+            token_fields=record.tokens if record is not None else [],
         )
         previous = record is None
-        report.dropped["extra columns of tokens"] += sum(len(s) for s in group if s.columns is not None)
-        report.dropped["comments"] += sum(len(s.comments) for s in group)
 
 
-def _spans(
-    sentences: list[Sentence], place: TokenisedText, record: Record | None, scheme: str, report: Report
-) -> list[AnnotatedSpan]:
+def _spans_of(
+    sentences: list[Sentence], place: Tokens, record: Record | None, scheme: str, exact: bool
+) -> list[AnnotatedSpan] | None:
+    """The spans of labels; None if ``exact`` and the labels could not be read back from them."""
+    if exact and (scheme == "none" or any(looks_like_mark(label) for one in sentences for label in one.labels or ())):
+        return None
     others = record.span_fields if record is not None else {}
     spans = []
-    for first, sentence in zip(first_tokens(sentences), sentences, strict=True):
+    for first, sentence in zip(accumulate(map(len, sentences), initial=0), sentences, strict=False):
         labels = sentence.labels or []
-        report.dropped["marks of unknown labels (? and A|B)"] += sum(
-            isinstance(label, PartialLabel) or (scheme != "none" and looks_like_mark(label)) for label in labels
-        )
         if scheme == "none":
-            found = [(label, n, n + 1) for n, label in enumerate(labels) if label != OUTSIDE]
+            found = [Span(label, n, n + 1) for n, label in enumerate(labels) if label != OUTSIDE]
         else:
-            known = [OUTSIDE if looks_like_mark(label) else label for label in labels]
-            found = [(span.label, span.start, span.end) for span in spans_from_labels(known, scheme)]
+            found = spans_from_labels([OUTSIDE if looks_like_mark(label) else label for label in labels], scheme)
         for label, start, end in found:
             key = CharacterSpan(place.starts[first + start], place.ends[first + end - 1], label)
-            if key.start == key.end:
-                report.dropped["spans of empty tokens"] += 1
-            else:
-                spans.append(AnnotatedSpan(*key, others.get(key, {})))
+            if exact and (label == UNKNOWN or place.touched(*key[:2]) != (first + start, first + end)):
+                return None
+            spans.append(AnnotatedSpan(*key, others.get(key, {})))
     return spans
 
 
-def json_texts(
-    lines: NumberedLines,
-    options: ReadOptions,
-    report: Report,
-    source: Callable[[NumberedLines, ReadOptions], Records] = json_lines,
+def records_of(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
+    """Groups of neighbours that share a record; any other sentence is a group alone.
+
+    A mistake in the input is raised after the group of the sentences before it.
+    """
+    group: list[Sentence] = []
+    try:
+        for sentence in sentences:
+            if group and not (isinstance(sentence.rest, Record) and sentence.rest is group[0].rest):
+                yield group
+                group = []
+            group.append(sentence)
+    except PostilError:
+        if group:
+            yield group
+        raise
+    if group:
+        yield group
+
+
+def place_of(sentences: list[Sentence], report: Report) -> Tokens:
+    """The text and the offsets in it: the record's own, those of the sentence, or tokens with spaces between."""
+    first = sentences[0]
+    tokens = [token for sentence in sentences for token in sentence.tokens]
+    starts = [start for sentence in sentences for start in sentence.starts or ()]
+    ends = [end for sentence in sentences for end in sentence.ends or ()]
+    if first.text is not None and not tokens and isinstance(first.rest, Record):
+        return Tokens(first.text, [], [], [])
+    if first.text is not None and len(starts) == len(tokens) > 0:
+        if tokens == [first.text[start:end] for start, end in zip(starts, ends, strict=True)]:
+            if isinstance(first.rest, Record):
+                return Tokens(first.text, tokens, starts, ends)
+            left = starts[0]
+            text = first.text[left : ends[-1]]
+            return Tokens(text, tokens, [start - left for start in starts], [end - left for end in ends])
+        report.changed["texts rebuilt from tokens that do not match them"] += 1
+    ends = list(accumulate(len(token) + 1 for token in tokens))
+    return Tokens(" ".join(tokens), tokens, [0, *ends][:-1], [end - 1 for end in ends])
+
+
+def count_losses(
+    texts: Iterable[AnnotatedText], loses: Collection[str], span_fields: Collection[str], report: Report
 ) -> Iterator[AnnotatedText]:
-    """The texts of JSON Lines with spans (doccano, Prodigy, our own), or of another source of such records."""
-    for number, content in contents_of(source(lines, options), lines, options, report):
-        yield _text_of_content(content, number, lines.where(number), report)
+    """Count, on their way to a writer, what texts have that its format ``loses``.
 
-
-def json_array_texts(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[AnnotatedText]:
-    """The texts of a JSON array of records."""
-    return json_texts(lines, options, report, json_array)
-
-
-def table_texts(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[AnnotatedText]:
-    """The texts of a table with spans."""
-    return json_texts(lines, options, report, table_records)
-
-
-def _text_of_content(content: Content, number: int, where: str, report: Report) -> AnnotatedText:
-    tokens, record = content.tokens, content.record
-    spans = None
-    if content.labels is not None:
-        report.dropped["labels of single tokens"] += len(content.labels)
-    if content.spans is not None:
-        spans = [AnnotatedSpan(*span, record.span_fields.get(span, {})) for span in content.spans]
-        several = sum(isinstance(span.label, PartialLabel) for span in spans)
-        report.changed[f"alternative labels of a span, written with {SEPARATOR}"] += several
-    places = list(zip(tokens.starts, tokens.ends, strict=True)) if record.tokens is not None else None
-    return AnnotatedText(tokens.text, spans, places, None, record.fields, content.document, line=number, where=where)
-
-
-def write_json_texts(texts: Iterable[AnnotatedText], options: WriteOptions, report: Report) -> Iterator[str]:
-    """The lines of a JSON Lines file of our own."""
+    These are "fragments", "documents", "fields" and "span fields" (but for those in ``span_fields``), "unannotated"
+    (texts look like those without names), and "token data": labels, columns and comments.
+    """
     for text in texts:
-        count_fragments(text, report)
-        fields: dict[str, Any] = {"text": text.text}
-        if text.tokens is not None:
-            fields["tokens"] = [
-                {"text": text.text[start:end], "start": start, "end": end, "id": number}
-                for number, (start, end) in enumerate(text.tokens)
-            ]
-        if text.spans is not None:
-            spans = [{"start": span.start, "end": span.end, "label": span.label, **span.fields} for span in text.spans]
-            fields["spans"] = spans
-        if text.document is not None:
-            fields["newdoc"] = text.document
-        yield one_line(json.dumps(fields | dict(text.fields), ensure_ascii=False))
-
-
-def count_lost_fields(text: AnnotatedText, report: Report, kept: Iterable[str] = (), spans: Iterable[str] = ()) -> None:
-    """Count what a format has no place for: fields of the text but ``kept``, and of its spans but ``spans``."""
-    kept, spans = {*kept}, {*spans}
-    for name in text.fields:
-        if name not in kept:
-            report.dropped[f"field {name!r} of texts"] += 1
-    for span in text.spans or ():
-        for name in span.fields:
-            if name not in spans:
-                report.dropped[f"field {name!r} of spans"] += 1
-
-
-def count_document(text: AnnotatedText, report: Report) -> None:
-    """Count the name of a document for a format that has no place for it."""
-    report.dropped["names of documents"] += bool(text.document)
-
-
-def count_unannotated(text: AnnotatedText, report: Report) -> None:
-    """Count a text that nobody has annotated for a format in which it looks like one without names."""
-    report.changed["texts that nobody has annotated, written as texts without spans"] += text.spans is None
-
-
-def count_fragments(text: AnnotatedText, report: Report) -> None:
-    """Count the discontinuous spans of a text for a format that cannot say them."""
-    several = sum(bool(span.fragments) for span in text.spans or ())
-    report.changed["discontinuous spans, taken from their first to their last character"] += several
+        spans = text.spans or ()
+        if "fragments" in loses:
+            several = sum(bool(span.fragments) for span in spans)
+            report.changed["discontinuous spans, taken from their first to their last character"] += several
+        if "documents" in loses:
+            report.dropped["names of documents"] += bool(text.document)
+        if "unannotated" in loses:
+            report.changed["texts that nobody has annotated, written as texts without spans"] += text.spans is None
+        if "fields" in loses:
+            report.dropped.update(f"field {name!r} of texts" for name in text.fields)
+        if "span fields" in loses:
+            names = (name for span in spans for name in span.fields if name not in span_fields)
+            report.dropped.update(f"field {name!r} of spans" for name in names)
+        if "token data" in loses:
+            report.dropped["labels of single tokens"] += len(text.labels or ())
+            report.dropped["extra columns of tokens"] += len(text.columns or ())
+            report.dropped["comments"] += len(text.comments)
+            several = sum(isinstance(span.label, PartialLabel) for span in spans)
+            report.changed[f"alternative labels of a span, written with {SEPARATOR}"] += several
+        yield text

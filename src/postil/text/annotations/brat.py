@@ -19,15 +19,9 @@ from typing import Any
 from postil.errors import ConfigurationError, DataError
 from postil.files import naming
 from postil.reading import open_regular
-from postil.text.annotations.annotated import (
-    AnnotatedSpan,
-    AnnotatedText,
-    Fragments,
-    count_lost_fields,
-    count_unannotated,
-)
-from postil.text.annotations.realignment import MOVED, Claim, realigned
+from postil.text.annotations.annotated import AnnotatedSpan, AnnotatedText, Fragments
 from postil.text.lines import Lines, NumberedLines, shortened
+from postil.text.offsets import MOVED, Claim, realigned
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.output import Target
 from postil.text.report import Report
@@ -235,8 +229,6 @@ def _write_pair(path: Path, document: list[AnnotatedText], report: Report) -> No
     lines: list[str] = []
     shift = number = notes = 0
     for part in document:
-        count_lost_fields(part, report, spans=("attributes", "notes"))
-        count_unannotated(part, report)
         for span in part.spans or ():
             if not part.text[span.start : span.end].strip():
                 report.dropped["spans of white space"] += 1

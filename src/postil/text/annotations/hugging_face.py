@@ -14,8 +14,7 @@ from typing import Any
 from postil.errors import ConfigurationError, DataError
 from postil.files import replaced
 from postil.reading import parsed_json
-from postil.text.annotations.records import name_of
-from postil.text.annotations.spans import one_line
+from postil.text.annotations.records import json_line, name_of
 from postil.text.document import Sentence
 from postil.text.lines import NumberedLines, shortened
 from postil.text.options import ReadOptions, WriteOptions
@@ -34,7 +33,7 @@ def write_datasets(sentences: Iterable[Sentence], options: WriteOptions, report:
         fields: dict[str, Any] = {"id": str(number), "tokens": sentence.tokens}
         if sentence.labels is not None:
             fields["ner_tags"] = [str(label) for label in sentence.labels]
-        yield one_line(json.dumps(fields, ensure_ascii=False))
+        yield json_line(fields)
 
 
 def _count_losses(sentence: Sentence, report: Report) -> None:

@@ -4,7 +4,7 @@
     Stanford    <PERSON>Anna Berg</PERSON> left.
 
 ``ENAMEX``, ``TIMEX`` and ``NUMEX`` are labelled by their ``TYPE``, other elements by their name, and those that make up
-the document (DOC, TEXT, HL, P, S …) are no names. A text is what stands in TEXT, else a block between blank lines. This
+the document (DOC, TEXT, HL, P, S …) are no names. A text is the content of TEXT, else a block between blank lines. This
 is not XML in all its rules: a bare & and a < that begins no tag stand for themselves, as they do in such files.
 """
 
@@ -14,14 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, final
 
 from postil.errors import DataError
-from postil.text.annotations.annotated import (
-    AnnotatedSpan,
-    AnnotatedText,
-    count_document,
-    count_fragments,
-    count_lost_fields,
-    count_unannotated,
-)
+from postil.text.annotations.annotated import AnnotatedSpan, AnnotatedText
 from postil.text.lines import NumberedLines
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.report import Report
@@ -59,7 +52,7 @@ class _Open(NamedTuple):
 
 def read_inline_xml(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[AnnotatedText]:
     """The texts of a file with inline markup."""
-    reader = _Reader(lines, report)
+    reader = _XmlReader(lines, report)
     for first, batch in lines:
         for number, line in enumerate(batch, first):
             yield from reader.take(line, number)
@@ -67,7 +60,7 @@ def read_inline_xml(lines: NumberedLines, options: ReadOptions, report: Report) 
 
 
 @final
-class _Reader:
+class _XmlReader:
     """Collects the characters and spans of a text until it ends."""
 
     def __init__(self, lines: NumberedLines, report: Report) -> None:
@@ -208,7 +201,6 @@ def write_muc(texts: Iterable[AnnotatedText], options: WriteOptions, report: Rep
 def write_stanford(texts: Iterable[AnnotatedText], options: WriteOptions, report: Report) -> Iterator[str]:
     """Every text with elements named by labels, and a blank line after it."""
     for text in texts:
-        count_document(text, report)
         yield f"{_without_blank_lines(_marked_up(text, _named, report))}\n\n"
 
 
@@ -228,9 +220,6 @@ def _named(label: str, report: Report) -> tuple[str, str]:
 
 
 def _marked_up(text: AnnotatedText, tags: Tags, report: Report) -> str:
-    count_lost_fields(text, report)
-    count_fragments(text, report)
-    count_unannotated(text, report)
     pieces: list[str] = []
     position = 0
     opened: list[tuple[int, str]] = []  # where an element ends, and its closing tag

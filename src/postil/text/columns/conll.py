@@ -5,29 +5,20 @@ to accept comments and document marks, or to say exactly what is wrong with it.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
 from postil.errors import ConfigurationError, DataError
 from postil.kernels import Columns
-from postil.text.columns.blocks import blocks
-from postil.text.columns.line_kinds import (
-    DOCUMENT_MARK,
-    could_be_comment,
-    is_header,
-    is_mark,
-    looks_like_label,
-    looks_like_tree,
-)
 from postil.text.document import Rest, Sentence
 from postil.text.lines import NumberedLines, shortened, split_spaces
-from postil.text.options import ReadOptions
+from postil.text.options import ReadOptions, WriteOptions
 from postil.text.report import Report
 
 
 @dataclass(frozen=True, slots=True)
-class Mark(Rest):
+class DocumentMark(Rest):
     """A document mark's line, kept so that it is written as it was."""
 
     fields: tuple[str, ...]
@@ -47,7 +38,7 @@ def read_conll(lines: NumberedLines, options: ReadOptions, report: Report) -> It
 
 
 def columns_of(lines: NumberedLines, options: ReadOptions) -> Columns | None:
-    """How the rows are laid out, by the first one of the source; None where there is none."""
+    """How the rows are laid out, by the first one of the source; None if there is none."""
     reader = _ConllReader(lines, options, Report())
     for first, block in () if reader.width else blocks(lines):
         reader.learn_layout(block, first)
@@ -81,7 +72,7 @@ class _ConllReader:
         self.width = 0
         self.width_line = 0
         self.comments: list[str] = []
-        self.mark: Mark | None = None
+        self.mark: DocumentMark | None = None
         for first, block in blocks(lines.opening) if lines.opening is not None else ():
             if not self.width:
                 self.learn_layout(block, first)
@@ -182,7 +173,7 @@ class _ConllReader:
         return is_header(line) or not (self.width and self.delimiter == " " and self._is_row(line, number))
 
     def _is_row(self, line: str, number: int) -> bool:
-        """Whether a line of spaces that begins with "# " is a row. An ambiguous line is refused."""
+        """Whether a line of spaces that begins with "# " is a row. An ambiguous line is an error."""
         fields = split_spaces(line)
         if len(fields) != self.width:
             return False
@@ -203,7 +194,7 @@ class _ConllReader:
                 where=self.lines.where(number),
             )
         self.report.dropped["documents without a sentence"] += self.mark is not None
-        self.mark = Mark(tuple(line.split("\t") if "\t" in line else split_spaces(line)))
+        self.mark = DocumentMark(tuple(line.split("\t") if "\t" in line else split_spaces(line)))
 
     def learn_layout(self, block: list[str], first: int) -> None:
         """Delimiter, number of columns and the places of token, label and features, from the first row of all."""
@@ -281,3 +272,200 @@ class _ConllReader:
 _OTHER_DELIMITER = re.compile(r"\S[,;|](?:O|[BIESLUMW]-\S+|[A-Z]{1,5})$")
 """Columns, but with commas or the like between them."""
 _EXPECTED = "a token and a label with a tab or spaces between them"
+
+
+# --------------------------------------------------------------------------------------------------------- single lines
+
+
+DOCUMENT_MARK = "-DOCSTART-"
+
+_COMMENT = re.compile(r"# |#(?:begin|end) document\b")
+_HEADER = re.compile(r"#\s*annotates\s*[=:]")
+_TREE = re.compile(r"\((?:[^\s()]+ ?)?\(.*\)\s*$|\([^\s()]+ [^\s()]+\)\s*$")
+_LABEL = re.compile(r"O$|[BIESLUMW]-.|[A-Z][A-Z0-9$|+:-]*$|[^\w\s]+$")
+
+
+def looks_like_label(cell: str) -> bool:
+    """Whether a cell could be a label: O, B-PER, NN, $ - but not an ordinary word."""
+    return _LABEL.match(cell) is not None
+
+
+def looks_like_tree(line: str) -> bool:
+    """Whether a line is a bracketed parse tree."""
+    return _TREE.match(line) is not None
+
+
+def could_be_comment(line: str) -> bool:
+    """Whether a line begins as comments do. In a file of spaces it could still be a row whose token is '#'."""
+    return "\t" not in line and _COMMENT.match(line) is not None
+
+
+def is_header(line: str) -> bool:
+    """Whether a line says which classes a corpus annotates: always a comment, however many columns there are."""
+    return "\t" not in line and _HEADER.match(line) is not None
+
+
+def is_mark(line: str) -> bool:
+    """Whether a document begins with this line."""
+    return line.startswith(DOCUMENT_MARK) and line[len(DOCUMENT_MARK) :][:1] in ("", " ", "\t")
+
+
+# --------------------------------------------------------------------------------------------------- blocks and borders
+
+
+_BLANK_LINE = re.compile(r"\n[ \t]*\n")
+
+SENTENCE_LIMIT = 10_000_000
+"""Maximum number of lines without a blank line. Beyond it, memory use would not stay flat."""
+
+
+def blocks(lines: NumberedLines) -> Iterator[tuple[int, list[str]]]:
+    """The runs of lines without an empty line, each with the number of its first line."""
+    block: list[str] = []
+    first = 1
+    for number, batch in lines:
+        first = first if block else number
+        begin = 0
+        for _ in range(batch.count("")):
+            end = batch.index("", begin)
+            block += batch[begin:end]
+            if block:
+                yield first, block
+            block = []
+            begin = end + 1
+            first = number + begin
+        block += batch[begin:]
+        if len(block) > SENTENCE_LIMIT:
+            raise DataError(
+                "no end of the sentence",
+                expected=f"a blank line within {SENTENCE_LIMIT:,} lines",
+                got="more lines without one",
+                where=lines.where(first),
+            )
+    if block:
+        yield first, block
+
+
+def conll_border(text: str, start: int) -> int:
+    """The first position at or after ``start`` where a file can be split into parts that are read separately; or 0.
+
+    That is after a blank line, but not between comments or marks and the sentence that follows them. A text with too
+    many lines and no blank line is cut at its end, for the reader to refuse.
+    """
+    return _border(text, start, lambda line: could_be_comment(line) or is_header(line) or is_mark(line))
+
+
+def conllu_border(text: str, start: int) -> int:
+    """The same for CoNLL-U, where every line that begins with ``#`` is a comment on the sentence after it."""
+    return _border(text, start, lambda line: line.startswith("#"))
+
+
+def _border(text: str, start: int, goes_before: Callable[[str], bool]) -> int:
+    """``goes_before``: whether a line belongs to the sentence after it."""
+    blank = None
+    for blank in _BLANK_LINE.finditer(text, start):
+        line = text[text.rfind("\n", 0, blank.start()) + 1 : blank.start()]
+        if line.strip(" \t") and not goes_before(line):
+            return blank.end()
+    return len(text) if blank is None and text.count("\n", start) > SENTENCE_LIMIT else 0
+
+
+# -------------------------------------------------------------------------------------------------------------- writing
+# The reader reads back everything that is written here.
+
+
+def write_conll(sentences: Iterable[Sentence], options: WriteOptions, report: Report) -> Iterator[str]:
+    """The lines of a CoNLL file, one string per sentence: token, extra columns, label."""
+    delimiter = options.delimiter
+    width = 0
+    good_labels: set[str] = set()
+    for sentence in sentences:
+        if not sentence.tokens:
+            report.dropped["sentences without tokens"] += 1
+            continue
+        columns = list(zip(*sentence.columns, strict=True)) if sentence.columns else []
+        labels = [sentence.labels] if sentence.labels is not None else []
+        cells: list[Sequence[str]] = [sentence.tokens, *columns, *labels]
+        width = width or len(cells)
+        if len(cells) != width:
+            expected, where = f"{width} as in the first sentence", _place_of(sentence)
+            raise DataError("wrong number of columns", expected=expected, got=len(cells), where=where)
+        body = _joined(cells, delimiter)
+        if not _is_readable(sentence, body, delimiter, width, good_labels):
+            raise _unwritable(sentence, cells, delimiter)
+        yield f"{_preamble(sentence, width, delimiter, report)}{body}\n\n"
+
+
+def _joined(cells: Sequence[Sequence[str]], delimiter: str) -> str:
+    """The rows of a sentence from its columns. One join of all cells takes half the time of a join per row."""
+    step = 2 * len(cells)
+    pieces = [delimiter] * (len(cells[0]) * step)
+    for place, column in enumerate(cells):
+        pieces[2 * place :: step] = column
+    pieces[step - 1 :: step] = ["\n"] * len(cells[0])
+    pieces.pop()
+    return "".join(pieces)
+
+
+def _preamble(sentence: Sentence, width: int, delimiter: str, report: Report) -> str:
+    """Document mark and comments of a sentence."""
+    lines = []
+    if sentence.document is not None:
+        padding = ("-X-",) * (width - 2) + ("O",) * (width > 1)
+        fields = sentence.rest.fields if isinstance(sentence.rest, DocumentMark) else (DOCUMENT_MARK, *padding)
+        lines += [delimiter.join(fields), ""]
+    for comment in sentence.comments:
+        plain = could_be_comment(comment)
+        report.changed["comments that began with something else than '# '"] += not plain
+        lines.append(comment if plain else "# " + " ".join(comment.removeprefix("#").split()))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _is_readable(sentence: Sentence, body: str, delimiter: str, width: int, good_labels: set[str]) -> bool:
+    """Whether the reader would return this sentence: counting delimiters is cheaper than looking at cells.
+
+    Labels that can be read are added to ``good_labels``, so that each is checked once.
+    """
+    tokens, labels = sentence.tokens, sentence.labels
+    if body.count("\n") != len(tokens) - 1 or body.count(delimiter) != len(tokens) * (width - 1):
+        return False
+    if "\r" in body or "\0" in body or DOCUMENT_MARK in tokens:
+        return False
+    if labels is not None and not good_labels.issuperset(labels):
+        if any(not label or label.strip(" ") != label for label in labels):
+            return False
+        good_labels.update(labels)
+    if width > 1 and delimiter != " ":
+        return True
+    rows = body.split("\n")
+    if delimiter == " " and ("\t" in body or "  " in body or any(row[0] == " " or row[-1] == " " for row in rows)):
+        return False
+    return width > 1 or not any(" " in row or not row or row[0] == "#" for row in rows)
+
+
+def _unwritable(sentence: Sentence, cells: list[Sequence[str]], delimiter: str) -> DataError:
+    """The error about the first cell that cannot be written in a column."""
+    labelled = sentence.labels is not None
+    for place, column in enumerate(cells):
+        name = "token" if place == 0 else "label" if labelled and place == len(cells) - 1 else "feature"
+        may_be_empty = name != "label" and delimiter == "\t" and len(cells) > 1
+        for cell in column:
+            plain = not any(character in cell for character in ("\n", "\r", "\0", "\t", delimiter))
+            if not plain or cell == DOCUMENT_MARK or (cell == "" and not may_be_empty):
+                return _unwritable_cell(name, cell, sentence)
+            if (name == "label" and cell != cell.strip(" ")) or (len(cells) == 1 and (" " in cell or cell[0] == "#")):
+                return _unwritable_cell(name, cell, sentence)
+    raise AssertionError("a refused sentence without a mistake")
+
+
+def _unwritable_cell(name: str, cell: str, sentence: Sentence) -> DataError:
+    return DataError(
+        f"this {name} cannot be written in a CoNLL column",
+        expected="text without the delimiter, line ends or NUL that is not empty, a document mark or a comment",
+        got=shortened(cell),
+        where=_place_of(sentence),
+    )
+
+
+def _place_of(sentence: Sentence) -> str:
+    return f"sentence of line {sentence.line}" if sentence.line else f"sentence {shortened(' '.join(sentence.tokens))}"

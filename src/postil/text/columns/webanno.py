@@ -20,21 +20,12 @@ from itertools import pairwise
 from typing import Any, NamedTuple, final
 
 from postil.errors import ConfigurationError, DataError
-from postil.text.annotations.alignment import TokenisedText
-from postil.text.annotations.annotated import (
-    AnnotatedSpan,
-    AnnotatedText,
-    count_document,
-    count_fragments,
-    count_lost_fields,
-    count_unannotated,
-)
+from postil.text.annotations.annotated import AnnotatedSpan, AnnotatedText, placed_tokens
 from postil.text.lines import NumberedLines, shortened
 from postil.text.offsets import utf16_offsets
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.report import Report
-from postil.text.splitting.sentences import split_sentences
-from postil.text.splitting.tokenise import Tokens, tokenise
+from postil.text.splitting.segmenter import Tokens, split_sentences, tokenise
 
 MARK = "#FORMAT=WebAnno TSV 3"
 LAYER = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
@@ -137,7 +128,15 @@ class _Reader:
         spans = None if self.label is None else self._spans(units, where)
         document = None if self.started else ""
         sentence = AnnotatedText(
-            text, spans, tokens, [len(tokens)], {}, document, self.started, line=self.first, where=where
+            text,
+            spans,
+            tokens,
+            [len(tokens)],
+            document=document,
+            continues=self.started,
+            line=self.first,
+            where=where,
+            token_fields=[],
         )
         self.texts, self.rows, self.started = [], [], True
         return sentence
@@ -258,11 +257,10 @@ def write_webanno(texts: Iterable[AnnotatedText], options: WriteOptions, report:
     yield _HEAD
     offset = number = identity = 0
     for text in texts:
-        count_lost_fields(text, report, spans=("identifier",))
-        count_fragments(text, report)
-        count_document(text, report)
-        count_unannotated(text, report)
-        tokens = _tokens_of(text)
+        if text.tokens is None:
+            tokens = tokenise(text.text)
+        else:
+            tokens = placed_tokens(text.text, [place for place in text.tokens if place[0] < place[1]])
         units16 = utf16_offsets(text.text, range(len(text.text) + 1)).tolist()
         spans = _parts(text, tokens, report)
         firsts = [parts[0][0] for _, parts in spans]
@@ -278,14 +276,6 @@ def write_webanno(texts: Iterable[AnnotatedText], options: WriteOptions, report:
         offset += units16[-1] + 1
 
 
-def _tokens_of(text: AnnotatedText) -> Tokens:
-    if text.tokens is None:
-        return tokenise(text.text)
-    places = [place for place in text.tokens if place[0] < place[1]]
-    starts, ends = [start for start, _ in places], [end for _, end in places]
-    return Tokens(text.text, [text.text[start:end] for start, end in places], starts, ends)
-
-
 def _ranges(text: AnnotatedText, tokens: Tokens, report: Report) -> list[tuple[int, int]]:
     """Sentences as ranges of tokens, joined where a span runs across their border."""
     if not len(tokens):
@@ -298,8 +288,7 @@ def _ranges(text: AnnotatedText, tokens: Tokens, report: Report) -> list[tuple[i
         ranges = [(a, b) for a, b in pairwise(edges) if a < b]
     else:
         ranges = [(0, len(tokens))] if text.tokens is not None else list(split_sentences(tokens))
-    place = TokenisedText(text.text, tokens.starts, tokens.ends, "")
-    inside = {t for span in text.spans or () for t in range(*place.touched(span.start, span.end))[1:]}
+    inside = {t for span in text.spans or () for t in range(*tokens.touched(span.start, span.end))[1:]}
     joined: list[tuple[int, int]] = []
     for first, last in ranges:
         if joined and first in inside:
@@ -315,10 +304,9 @@ _Parts = tuple[AnnotatedSpan, list[tuple[int, int, int]]]
 
 def _parts(text: AnnotatedText, tokens: Tokens, report: Report) -> list[_Parts]:
     """The spans of a text by their tokens, in the order of their first ones."""
-    place = TokenisedText(text.text, tokens.starts, tokens.ends, "")
     spans: list[_Parts] = []
     for span in text.spans or ():
-        touched = range(*place.touched(span.start, span.end))
+        touched = range(*tokens.touched(span.start, span.end))
         parts = [(t, max(span.start, tokens.starts[t]), min(span.end, tokens.ends[t])) for t in touched]
         if not parts:
             report.dropped["spans without tokens"] += 1

@@ -1,4 +1,4 @@
-"""What the tokeniser and the sentence splitter know about English, as plain lists.
+"""English word lists for the tokeniser and the sentence splitter.
 
 An apostrophe here stands for every apostrophe (straight, typographic, full width). Abbreviations are
 written without their last period; an entry matches as written, with a capital, and all in capitals, so ``etc`` covers
@@ -42,7 +42,7 @@ CONTRACTIONS = ("n't", "'s", "'m", "'re", "'ve", "'ll", "'d")
 # One written word, several words: the bar shows where it is cut.
 FUSED = (
     *_words("can|not gon|na wan|na got|ta out|ta gim|me lem|me du|n|no 't|is 't|was"),
-    # the same contractions written without their apostrophe, where no other word is spelt alike
+    # the same contractions written without their apostrophe, where no other word is spelled alike
     *_words("do|nt does|nt did|nt is|nt are|nt was|nt were|nt have|nt has|nt had|nt could|nt would|nt should|nt"),
     *_words("ca|nt ai|nt I|m I|ve you|re you|ve they|re that|s what|s there|s he|s she|s"),
 )

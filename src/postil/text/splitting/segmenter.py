@@ -1,29 +1,88 @@
-"""Text -> tokens and sentences as places among bytes, with nothing made for each token.
+"""Text to tokens and sentences, by the rules of a language or by characters.
 
-A `Segmenter` holds what the kernels make of the rules, and the cuts of chunks that they have seen. It is made once and
-used for many texts.
+A `Segmenter` is a value: which rules. What the kernels make of them, and the cuts of chunks that they have seen, is
+shared by all segmenters with the same rules, so that one costs nothing to make.
+
+Words follow the conventions of the Penn Treebank as UD English writes them: ``do|n't``, ``Ann|'s``, ``can|not``,
+``well|-|known`` but ``e-mail`` and ``non-human``, ``$|5``, ``50|%``, ``10:30``, ``Mr.``, ``U.S.``, ``!!!``. White space
+cuts a text into chunks, and one regular expression cuts a chunk into tokens.
+
+Two signs end a sentence: a line break that the rules count, and a final mark (``. ! ? …``) with whatever closes after
+it, unless the token before it (a title, an initial, the number of a list) or after it (a small letter, a comma) says
+otherwise.
+
+Characters are for writing without spaces: Chinese, Japanese, Thai and others. A *character* is what a reader takes for
+one: a letter with its combining marks, a syllable of Hangul, an emoji with all that modifies it. White space is not a
+token.
 """
 
 import functools
-from typing import NamedTuple, final
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, fields
+from typing import Any, NamedTuple, Self, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from postil import kernels
-from postil.arrays import Array
+from postil.arrays import Array, offsets_from_lengths
+from postil.errors import ConfigurationError, similar
 from postil.kernels import ChunkCache, SentencePatterns
-from postil.kernels.plain_tokens import cut_text
-from postil.text.splitting import sentence_rules, token_rules
-from postil.text.splitting.sentence_rules import SentenceRules, sentence_patterns
-from postil.text.splitting.token_rules import Rules, token_patterns
+from postil.kernels.characters import decoded
+from postil.kernels.plain_segmentation import cut_text, ranges
+from postil.lazy import Pattern
+from postil.text.document import Sentence
+from postil.text.offsets import utf8_offsets, utf16_offsets
+from postil.text.splitting.rules import (
+    DEFAULT,
+    DEFAULT_SENTENCES,
+    Rules,
+    SentenceRules,
+    sentence_patterns,
+    token_patterns,
+)
 
 _SHORT = 512
-"""Characters. Below that, to call the kernel and make strings of its answer takes longer than Python's expressions."""
+"""Characters. For shorter texts Python's expressions are faster than the kernel and the strings made of its answer."""
 _IN_PYTHON = kernels.IN_USE.startswith("plain")
+_ENGLISH, _CHARACTERS = "english", "characters"
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """A text and its tokens: ``text[starts[i]:ends[i]] == tokens[i]``; offsets count characters."""
+
+    text: str
+    tokens: list[str]
+    starts: list[int]
+    ends: list[int]
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def touched(self, start: int, end: int) -> tuple[int, int]:
+        """The range of tokens that share a character with ``start:end``."""
+        first = bisect_right(self.ends, start)
+        return first, max(first, bisect_left(self.starts, end))
+
+    def fits(self, start: int, end: int) -> bool:
+        """Whether tokens begin at ``start`` and end at ``end``."""
+        first, last = self.touched(start, end)
+        return first < last and self.starts[first] == start and self.ends[last - 1] == end
+
+    def utf16(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Starts and ends (N,) in UTF-16 code units, as JavaScript and Java count."""
+        return utf16_offsets(self.text, self.starts), utf16_offsets(self.text, self.ends)
+
+    def utf8(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Starts and ends (N,) in bytes of the UTF-8 text."""
+        return utf8_offsets(self.text, self.starts), utf8_offsets(self.text, self.ends)
 
 
 class Segments(NamedTuple):
-    """The N tokens and B sentences of D documents."""
+    """The N tokens and B sentences of D documents, as places among bytes."""
 
     cells: Array
     """(N, 2): the first byte of each token and the one after its last."""
@@ -34,18 +93,98 @@ class Segments(NamedTuple):
 
 
 @final
+@dataclass(frozen=True)
 class Segmenter:
-    """A tokeniser and a sentence splitter for UTF-8 text. Threads may share one."""
+    """A tokeniser and a sentence splitter. Equal by value; threads may share one.
 
-    def __init__(self, rules: Rules = token_rules.DEFAULT, sentences: SentenceRules = sentence_rules.DEFAULT) -> None:
-        self.rules, self.sentences = rules, sentences
-        self._tokens = token_patterns(rules)
-        self._caches: list[ChunkCache] = []
+    rules: how words are cut.
+    sentence_rules: where sentences end.
+    characters: every character is a token, and sentences end at line breaks and after ``。！？``; without rules.
+    """
+
+    rules: Rules = DEFAULT
+    sentence_rules: SentenceRules = DEFAULT_SENTENCES
+    _: KW_ONLY
+    characters: bool = False
+
+    def __post_init__(self) -> None:
+        for name, kind in (("rules", Rules), ("sentence_rules", SentenceRules), ("characters", bool)):
+            value = getattr(self, name)
+            if not isinstance(value, kind):
+                raise ConfigurationError(f"{name} of a segmenter", expected=f"a {kind.__name__}", got=repr(value))
+        if self.characters and self._options():
+            got = ", ".join(self._options())
+            raise ConfigurationError("a segmenter of characters has no rules", expected="none", got=got)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Segmenter.from_dict, (self.to_dict(),)
+
+    def __str__(self) -> str:
+        """For people, as in a model's card: ``english``, ``english (hyphens)``, ``characters``."""
+        name, *options = self.to_dict().values() if self.characters else (_ENGLISH, *self._options())
+        return f"{name} ({', '.join(options)})" if options else str(name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The name of the rules, and the options that differ from them: values of JSON."""
+        if self.characters:
+            return {"rules": _CHARACTERS}
+        return {"rules": _ENGLISH, **self._options()}
+
+    @classmethod
+    def from_dict(cls, settings: Mapping[str, Any]) -> Self:
+        """The segmenter that ``to_dict`` described: ``{"rules": "english", "hyphens": "keep"}``."""
+        options = dict(settings)
+        name = options.pop("rules", None)
+        if name not in (_ENGLISH, _CHARACTERS):
+            expected = f"rules {_ENGLISH!r} or {_CHARACTERS!r}"
+            raise ConfigurationError("unknown rules of a segmenter", expected=expected, got=repr(name))
+        allowed = [] if name == _CHARACTERS else [*_TOKEN_OPTIONS, *_SENTENCE_OPTIONS]
+        for option in options:
+            if option not in allowed:
+                expected = f"{allowed[0]} and others{similar(option, allowed)}" if allowed else "none"
+                raise ConfigurationError(f"unknown option of the rules {name!r}", expected=expected, got=repr(option))
+        if name == _CHARACTERS:
+            return cls(characters=True)
+        tokens = {name: options[name] for name in _TOKEN_OPTIONS if name in options}
+        sentences = {name: options[name] for name in _SENTENCE_OPTIONS if name in options}
+        return cls(
+            Rules(**tokens) if tokens else DEFAULT, SentenceRules(**sentences) if sentences else DEFAULT_SENTENCES
+        )
+
+    def _options(self) -> dict[str, Any]:
+        """Whatever differs from the default rules."""
+        changed: dict[str, Any] = {}
+        for rules, default in ((self.rules, DEFAULT), (self.sentence_rules, DEFAULT_SENTENCES)):
+            if rules is not default:
+                for field in fields(rules):
+                    value = getattr(rules, field.name)
+                    if value != getattr(default, field.name):
+                        changed[field.name] = list(value) if isinstance(value, tuple) else value
+        return changed
+
+    def tokenise(self, text: str) -> Tokens:
+        """The tokens of one text. Every character that is not white space belongs to exactly one of them."""
+        return characters(text) if self.characters else self._cutter.tokenise(text)
+
+    def split(self, tokens: Tokens) -> list[tuple[int, int]]:
+        """The sentences as consecutive ranges of tokens ``(first, last + 1)`` that cover every token."""
+        if self.characters:
+            return character_sentences(tokens)
+        return ranges(tokens.text, tokens.tokens, tokens.starts, tokens.ends, self._splitter)
+
+    def sentences(self, text: str) -> list[Sentence]:
+        """The sentences of a text, with their tokens."""
+        tokens = self.tokenise(text)
+        words, starts, ends = tokens.tokens, tokens.starts, tokens.ends
+        return [
+            Sentence(words[first:end], text=text, starts=starts[first:end], ends=ends[first:end])
+            for first, end in self.split(tokens)
+        ]
 
     def cells(
         self, text: bytes, *, lines: bool = False, documents: Array | None = None, split: bool = True
     ) -> Segments:
-        """The tokens and sentences of a text, or of many that stand in one.
+        """The tokens and sentences of a UTF-8 text, or of many in one, without an object for each token.
 
         The text is one document; or ``lines``: each line of it, up to a "\\n", is one, as plain text is read; or
         ``documents`` (D, 2) are the first byte of each and the one after its last. A document ends a sentence. Without
@@ -53,38 +192,97 @@ class Segmenter:
         """
         if documents is None:
             documents = lines_of(text) if lines else np.array([[0, len(text)]])
-        cache = self._take_cache()
-        try:
-            cells, offsets = kernels.tokenise_text(text, documents, self._tokens, cache)
-        finally:
-            self._caches.append(cache)
+        if self.characters:
+            return self._cells_of_characters(text, documents, split)
+        cells, offsets = self._cutter.cells(text, documents)
         if not split:
             return Segments(cells, np.unique(offsets), offsets)
-        patterns = sentence_patterns_of(self.sentences)
-        return Segments(cells, kernels.split_sentences(text, documents, cells, offsets, patterns), offsets)
+        return Segments(cells, kernels.split_sentences(text, documents, cells, offsets, self._splitter), offsets)
 
-    def tokens(self, text: str) -> tuple[list[str], list[int], list[int]]:
-        """The tokens of one text, and where they begin and end, in characters."""
+    def _cells_of_characters(self, text: bytes, documents: Array, split: bool) -> Segments:
+        cells, lengths, sentences = [np.empty((0, 2), np.int64)], [], []
+        for first, end in documents.tolist():
+            tokens = characters(decoded(text[first:end]))
+            cells.append(first + np.stack(tokens.utf8(), axis=1))
+            lengths.append(len(tokens))
+            ranges = character_sentences(tokens) if split else [(0, len(tokens))] * bool(len(tokens))
+            sentences += [last - begin for begin, last in ranges]
+        return Segments(np.concatenate(cells), offsets_from_lengths(sentences), offsets_from_lengths(lengths))
+
+    @functools.cached_property
+    def _cutter(self) -> "_Cutter":
+        return _cutter_of(self.rules)
+
+    @functools.cached_property
+    def _splitter(self) -> SentencePatterns:
+        return _splitter_of(self.sentence_rules)
+
+
+_TOKEN_OPTIONS = [field.name for field in fields(Rules)]
+_SENTENCE_OPTIONS = [field.name for field in fields(SentenceRules)]
+
+
+@final
+class _Cutter:
+    """The expressions of a tokeniser, and the cuts of chunks that it has seen."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._patterns = token_patterns(rules)
+        self._caches: list[ChunkCache] = []
+
+    def cells(self, text: bytes, documents: Array, surrogates: bool = False) -> tuple[Array, Array]:
+        """The tokens (N, 2) among the bytes, and the documents (D + 1,) among the tokens."""
         cache = self._take_cache()
         try:
-            if _IN_PYTHON or len(text) < _SHORT or self._tokens.program is None:
-                return cut_text(text, self._tokens, cache)
-            content = text.encode("utf-8", "surrogatepass")
-            document = np.array([[0, len(content)]])
-            cells = kernels.tokenise_text(content, document, self._tokens, cache, surrogates=True).cells
+            return kernels.tokenise_text(text, documents, self._patterns, cache, surrogates=surrogates)
         finally:
             self._caches.append(cache)
+
+    def tokenise(self, text: str) -> Tokens:
+        if _IN_PYTHON or len(text) < _SHORT or self._patterns.program is None:
+            cache = self._take_cache()
+            try:
+                return Tokens(text, *cut_text(text, self._patterns, cache))
+            finally:
+                self._caches.append(cache)
+        content = text.encode("utf-8", "surrogatepass")
+        cells, _ = self.cells(content, np.array([[0, len(content)]]), surrogates=True)
         if len(content) != len(text):
             cells = kernels.character_offsets(content, cells.ravel()).reshape(-1, 2)
         starts, ends = cells.T.tolist()
-        return [text[start:end] for start, end in zip(starts, ends, strict=True)], starts, ends
+        return Tokens(text, [text[start:end] for start, end in zip(starts, ends, strict=True)], starts, ends)
 
     def _take_cache(self) -> ChunkCache:
         """A cache that no other thread uses until it is put back."""
         try:
             return self._caches.pop()
         except IndexError:
-            return ChunkCache(self._tokens)
+            return ChunkCache(self._patterns)
+
+
+@functools.lru_cache(maxsize=16)
+def _cutter_of(rules: Rules) -> _Cutter:
+    return _Cutter(rules)
+
+
+@functools.lru_cache(maxsize=16)
+def _splitter_of(rules: SentenceRules) -> SentencePatterns:
+    return sentence_patterns(rules)
+
+
+ENGLISH = Segmenter()
+"""The default."""
+CHARACTERS = Segmenter(characters=True)
+
+
+def tokenise(text: str, rules: Rules = DEFAULT) -> Tokens:
+    """Split a text into tokens. Every character that is not white space belongs to exactly one token."""
+    return (ENGLISH if rules is DEFAULT else Segmenter(rules)).tokenise(text)
+
+
+def split_sentences(tokens: Tokens, rules: SentenceRules = DEFAULT_SENTENCES) -> list[tuple[int, int]]:
+    """Split tokens into sentences: consecutive ranges ``(first, last + 1)`` that cover every token."""
+    return (ENGLISH if rules is DEFAULT_SENTENCES else Segmenter(sentence_rules=rules)).split(tokens)
 
 
 def lines_of(text: bytes) -> Array:
@@ -93,11 +291,98 @@ def lines_of(text: bytes) -> Array:
     return np.stack([np.append(0, ends[:-1] + 1), ends], axis=1)
 
 
-@functools.lru_cache(maxsize=16)
-def sentence_patterns_of(rules: SentenceRules) -> SentencePatterns:
-    return sentence_patterns(rules)
+# ----------------------------------------------------------------------------------------- characters
+
+# Han with its extensions, kana, bopomofo; Thai, Lao, Tibetan, Burmese, Khmer.
+_UNSPACED = (
+    "\u0e00-\u0e7f\u0e80-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff"
+    "\u3005-\u3007\u3040-\u312f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
+    "\U00020000-\U0003ffff"
+)
+UNSPACED = Pattern(f"[{_UNSPACED}]")
+LONGEST_WORD, LONGEST_MEAN, FEWEST = 11, 5, 2
+"""Characters of such writing between spaces or marks: few words are longer, and on average none are."""
+_RUNS = Pattern(f"[{_UNSPACED}]+")
+_BREAK = r"\n\r\f\x85\u2028\u2029"
+_SENTENCE = Pattern(rf"[^{_BREAK}]+?(?:[。！？｡!?…]+[」』）】》〉”’\"')\]]*|(?=[{_BREAK}])|\Z)")
+_JOINER = "\u200d"
+# Consonants, vowels and finals of Hangul: they follow each other in this order in a syllable.
+_JAMO = ((0x1100, 0x115F), (0x1160, 0x11A7), (0x11A8, 0x11FF))
 
 
-@functools.cache
-def default_segmenter() -> Segmenter:
-    return Segmenter()
+def is_unspaced(text: str) -> bool:
+    """Whether a text is written without spaces, so that the tokeniser of words does not find its words."""
+    if text.isascii():
+        return False
+    lengths = [len(run) for run in _RUNS.findall(text)]
+    return max(lengths, default=0) > LONGEST_WORD or sum(lengths) > LONGEST_MEAN * max(len(lengths), FEWEST)
+
+
+def characters(text: str) -> Tokens:
+    """Every character that is not white space as a token."""
+    starts: list[int] = []
+    ends: list[int] = []
+    flags = 0  # letters of flags that the last token has
+    for place, character in enumerate(text):
+        if character.isspace():
+            continue
+        is_letter_of_flag = "\U0001f1e6" <= character <= "\U0001f1ff"
+        follows = bool(ends) and ends[-1] == place
+        if follows and ((is_letter_of_flag and flags == 1) or _continues(text[place - 1], character)):
+            ends[-1] = place + 1
+            flags += is_letter_of_flag
+        else:
+            starts.append(place)
+            ends.append(place + 1)
+            flags = int(is_letter_of_flag)
+    return Tokens(text, [text[start:end] for start, end in zip(starts, ends, strict=True)], starts, ends)
+
+
+def _continues(before: str, character: str) -> bool:
+    """Whether a character belongs to the one before it."""
+    if character.isascii():
+        return False
+    if unicodedata.category(character)[0] == "M" or character in ("\u200c", _JOINER):
+        return True
+    if "\U0001f3fb" <= character <= "\U0001f3ff" or "\U000e0020" <= character <= "\U000e007f":  # skin, tags of flags
+        return True
+    if before == _JOINER:
+        return unicodedata.category(character) == "So"
+    earlier, later = _jamo(before), _jamo(character)
+    return earlier is not None and later is not None and earlier <= later
+
+
+def _jamo(character: str) -> int | None:
+    code = ord(character)
+    return next((kind for kind, (first, last) in enumerate(_JAMO) if first <= code <= last), None)
+
+
+def character_sentences(tokens: Tokens) -> list[tuple[int, int]]:
+    """The sentences as ranges of tokens: they end at line breaks and after ``。！？`` and the like."""
+    ranges: list[tuple[int, int]] = []
+    first = 0
+    for end in (found.end() for found in _SENTENCE.finditer(tokens.text)):
+        last = first
+        while last < len(tokens) and tokens.starts[last] < end:
+            last += 1
+        if last > first:
+            ranges.append((first, last))
+        first = last
+    if first < len(tokens):
+        ranges.append((first, len(tokens)))
+    return ranges
+
+
+def is_character(token: str) -> bool:
+    """Whether a token is one character."""
+    return len(token) == 1 or (bool(token) and len(characters(token)) == 1)
+
+
+def are_characters(sentences: Iterator[list[str]]) -> bool:
+    """Whether all tokens are single characters and some of them are of writing without spaces."""
+    found = False
+    for tokens in sentences:
+        if not all(map(is_character, tokens)):
+            return False
+        found = found or any(map(UNSPACED.match, tokens))
+    return found

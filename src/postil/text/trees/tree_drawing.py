@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from postil.markup import Markup, Value, element
-from postil.markup.highlight import OTHER, colours_of
-from postil.markup.svg import Point, drawing, line, rectangle, text, title
+from postil.html import Markup, Value, element
+from postil.html.highlight import OTHER, lasting_colours
+from postil.html.svg import Point, drawing, line, rectangle, text, title
 from postil.text.trees.tree import Tree
 
 LONGEST_DRAWN = 60
@@ -15,15 +15,15 @@ _DEGREES = {str(degree): f"var(--degree-{degree})" for degree in range(5)}
 
 
 def colours_of_trees(trees: Sequence[Tree]) -> Mapping[str, str]:
-    """From red to blue where labels are degrees from 0 to 4, else a colour for each of the first labels."""
+    """From red to blue if labels are degrees from 0 to 4, else a colour for each of the first labels."""
     labels = sorted({label for tree in trees for label in tree.labels if label is not None})
-    return _DEGREES if set(labels) <= set(_DEGREES) else colours_of(labels)
+    return _DEGREES if set(labels) <= set(_DEGREES) else lasting_colours(labels)
 
 
 def drawn_tree(
     tree: Tree, gold: Sequence[str | None], colours: Mapping[str, str], notes: Sequence[str] | None = None
 ) -> Markup:
-    """The tree as a picture. A ring marks a node whose ``gold`` label is another; ``notes`` stand in tooltips."""
+    """The tree as a picture. A ring marks a node whose ``gold`` label is another; ``notes`` are shown in tooltips."""
     points, width = _points(tree)
     height = max(y for _, y in points) + _RADIUS + 26
     edges = [

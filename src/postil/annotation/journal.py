@@ -1,0 +1,289 @@
+"""A person's answers in a file of JSON Lines, which survives anything and which ``postil train`` reads as it is.
+
+Every line is one record in our JSON Lines, as one sentence with its tokens and spans:
+
+    {"text": …, "tokens": […], "spans": […], "answer": "accept", "annotation": {"key": …, "predicted": …, …}, …}
+
+A new answer is appended, and is on the disk before it counts. Nothing is ever removed: an answer that was undone, or
+replaced by a later one about the same record, stays in its place with ``"answer": "ignore"``, which readers leave out;
+for that the file is written under another name and renamed. So at any moment the file holds either what it held before,
+or that and one thing more. The unfinished last line of a killed process is dropped when the file is opened again.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self, TypeVar, final
+
+from postil.errors import ConfigurationError, DataError
+from postil.files import append_line, held_alone, replaced
+from postil.reading import MOST_LIST_BYTES, DoubleKey, TooDeep, parsed_json, read_bytes
+from postil.text.annotations.records import json_line, parse
+from postil.text.labels.schemes import Span
+from postil.text.lines import shortened
+
+OWN = "annotation"
+"""The field with what only a journal needs."""
+ACCEPTED, IGNORED = "accept", "ignore"
+UNDONE, REPLACED = "undone", "replaced"
+_MOST_ROUNDS = 1 << 53
+_Value = TypeVar("_Value")
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """A person's answer about one record: its spans, or that it was skipped."""
+
+    key: str
+    """Which record it is, whatever its place in the pool."""
+    text: str
+    tokens: tuple[tuple[int, int], ...]
+    """Where the tokens begin and end in the text."""
+    spans: tuple[Span, ...] = ()
+    """Over tokens."""
+    is_skipped: bool = False
+    round: int | None = None
+    """The model that was asked before the person was: how often it had been trained; None: there was none."""
+    predicted: tuple[Span, ...] | None = None
+    """The spans that this model predicted."""
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    """Other fields of the record in the pool."""
+
+    @property
+    def words(self) -> list[str]:
+        return [self.text[start:end] for start, end in self.tokens]
+
+    def record(self, state: str | None = None) -> dict[str, Any]:
+        """The line of this answer. One with a state is left out by readers."""
+        given = IGNORED if self.is_skipped else ACCEPTED
+        own = {"key": self.key, "round": self.round, "predicted": self._placed(self.predicted)}
+        if state is not None:
+            own |= {"state": state, "given": given}
+        return {
+            **self.fields,
+            "text": self.text,
+            "tokens": [
+                {"text": self.text[start:end], "start": start, "end": end, "id": number}
+                for number, (start, end) in enumerate(self.tokens)
+            ],
+            "spans": self._placed(self.spans),
+            "answer": IGNORED if state is not None else given,
+            OWN: own,
+        }
+
+    def _placed(self, spans: Sequence[Span] | None) -> list[dict[str, Any]] | None:
+        """Spans in characters, as a reader of the line needs them, and in tokens."""
+        if spans is None:
+            return None
+        return [
+            {"start": self.tokens[start][0], "end": self.tokens[end - 1][1], "label": label}
+            | {"token_start": start, "token_end": end - 1}
+            for label, start, end in spans
+        ]
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any], where: str) -> "tuple[Answer, str | None]":
+        """The answer of a line, every field checked, and its state."""
+        try:
+            own, text = record[OWN], _checked(record["text"], str)
+            tokens = tuple((_checked(one["start"], int), _checked(one["end"], int)) for one in record["tokens"])
+            borders = [0, *(border for token in tokens for border in token), len(text)]
+            state = own.get("state")
+            if borders != sorted(borders) or state not in (None, UNDONE, REPLACED):
+                raise ValueError
+            others = {"text", "tokens", "spans", "answer", OWN}
+            answer = cls(
+                key=_checked(own["key"], str),
+                text=text,
+                tokens=tokens,
+                spans=_spans(record["spans"], len(tokens)) or (),
+                is_skipped=own.get("given", record["answer"]) == IGNORED,
+                round=None if own["round"] is None else _count(own["round"], _MOST_ROUNDS),
+                predicted=_spans(own["predicted"], len(tokens)),
+                fields={name: value for name, value in record.items() if name not in others},
+            )
+        except (KeyError, TypeError, ValueError, AttributeError):
+            expected = "a line that postil annotate has written"
+            got = shortened(json.dumps(record, ensure_ascii=False))
+            raise DataError("not an answer", expected=expected, got=got, where=where) from None
+        return answer, state
+
+
+def _checked(value: Any, kind: type[_Value]) -> _Value:
+    if type(value) is not kind:
+        raise TypeError
+    return value
+
+
+def _count(value: Any, most: int) -> int:
+    if not 0 <= _checked(value, int) <= most:
+        raise ValueError
+    return int(value)
+
+
+def _spans(values: Any, tokens: int) -> tuple[Span, ...] | None:
+    """Spans over tokens that do not overlap."""
+    if values is None:
+        return None
+    spans = tuple(
+        Span(_checked(one["label"], str), _count(one["token_start"], tokens), _count(one["token_end"], tokens - 1) + 1)
+        for one in _checked(values, list)
+    )
+    borders = [border for span in sorted(spans, key=lambda one: one.start) for border in (span.start, span.end)]
+    if borders != sorted(borders) or any(span.start == span.end or not span.label for span in spans):
+        raise ValueError
+    return spans
+
+
+@final
+class Journal:
+    """The answers in a file. A context manager: meanwhile no other process can open the same file.
+
+    An answer counts from the moment ``add`` returns.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.torn: str | None = None
+        """The unfinished last line of a killed process, which was dropped when the file was opened."""
+        self._entries: list[Answer] = []
+        self._undone: set[int] = set()
+        self._current: dict[str, int] = {}  # key -> its entry that counts
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(held_alone(self.path))
+            except BlockingIOError:
+                expected = "must not be in use by another process"
+                raise ConfigurationError("the file of answers", expected=expected, where=self.path) from None
+            self._load()
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._stack.close()
+
+    # -------------------------------------------------------------------------------------------- what was answered
+
+    def __len__(self) -> int:
+        return len(self._current)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._current
+
+    def get(self, key: str) -> Answer | None:
+        """The answer about a record, if there is one."""
+        return self._entries[self._current[key]] if key in self._current else None
+
+    def __iter__(self) -> Iterator[Answer]:
+        """The answers that count, in the order in which they were given."""
+        return (self._entries[place] for place in sorted(self._current.values()))
+
+    # -------------------------------------------------------------------------------------------- changes
+
+    def add(self, answer: Answer) -> None:
+        """Keep an answer. It replaces an earlier one about the same record."""
+        before = self._current.get(answer.key)
+        self._entries.append(answer)
+        self._current[answer.key] = len(self._entries) - 1
+        try:
+            if before is None:
+                append_line(self.path, _line(answer, None).rstrip("\n"), sync=True)
+            else:
+                self._rewrite()
+        except BaseException:  # what is not on the disk does not count
+            self._entries.pop()
+            self._count()
+            raise
+
+    def undo(self) -> Answer | None:
+        """Take the last answer back, and return it; None if there is none. An answer that it replaced counts again.
+
+        Can be repeated until nothing is left.
+        """
+        places = [place for place in range(len(self._entries)) if place not in self._undone]
+        if not places:
+            return None
+        self._undone.add(places[-1])
+        self._count()
+        try:
+            self._rewrite()
+        except BaseException:
+            self._undone.discard(places[-1])
+            self._count()
+            raise
+        return self._entries[places[-1]]
+
+    def _count(self) -> None:
+        """Of several answers about a record, the last one that was not undone counts."""
+        self._current = {answer.key: place for place, answer in enumerate(self._entries) if place not in self._undone}
+
+    # -------------------------------------------------------------------------------------------- the file
+
+    def _rewrite(self) -> None:
+        counting = set(self._current.values())
+        with replaced(self.path) as stream:
+            for place, answer in enumerate(self._entries):
+                state = None if place in counting else UNDONE if place in self._undone else REPLACED
+                stream.write(_line(answer, state).encode())
+
+    def _load(self) -> None:
+        if not self.path.exists():
+            with replaced(self.path):  # an empty file: that it cannot be written is found now
+                pass
+        content = read_bytes(self.path, "the answers", MOST_LIST_BYTES, unpack=False)
+        lines = content.split(b"\n")
+        end = 0
+        for number, line in enumerate(lines, 1):
+            where = f"{self.path}, line {number}"
+            if line.strip():
+                try:
+                    self._take(line, where)
+                except DataError as error:
+                    if content[end + len(line) :].strip() or not _is_torn(line):
+                        raise
+                    self._drop(end, error, where)
+                    break
+            end += len(line) + 1
+        self._count()
+
+    def _take(self, line: bytes, where: str) -> None:
+        try:
+            text = line.decode()
+        except UnicodeDecodeError:
+            raise DataError("not UTF-8", where=where) from None
+        answer, state = Answer.of_record(parse(text, where), where)
+        if state == UNDONE:
+            self._undone.add(len(self._entries))
+        self._entries.append(answer)
+
+    def _drop(self, end: int, error: DataError, where: str) -> None:
+        """Cut the file before its last line, which was never finished."""
+        self.torn = f"{where}: an unfinished line is dropped; its record will be asked again"
+        with self.path.open("rb+") as file:
+            file.truncate(end)
+            os.fsync(file.fileno())
+
+
+def _line(answer: Answer, state: str | None) -> str:
+    return json_line(answer.record(state))
+
+
+def _is_torn(line: bytes) -> bool:
+    """Whether a line is the beginning of one of ours: no other program's data is ever cut off.
+
+    Where the power fails, a line may also end in, or be, zeros that the disk has never written.
+    """
+    try:
+        parsed_json(line, finite=False)
+    except (TooDeep, DoubleKey):
+        return False
+    except ValueError:
+        return line.startswith(b"{") or not line.strip(b"\0")
+    return False

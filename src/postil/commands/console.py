@@ -1,0 +1,139 @@
+"""Output of commands: tables of scores, and command lines quoted for this shell."""
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import final
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from postil.errors import printable
+from postil.evaluation import Progress as Report
+from postil.metrics.tables import Table, format_cell, is_words
+from postil.models.tagger import Tagger
+from postil.text import Entity, Sentence
+
+WIDTH_OF_FILES = 120
+
+
+@final
+class _Console(Console):
+    """If the reader has gone (``postil … | head``), the command's entry decides, not rich: that is not a failure."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
+def make_console() -> Console:
+    """A console for standard output; into a file or a pipe, lines are not cut at a terminal's width."""
+    console = _Console(highlight=False, emoji=False)
+    if not console.is_terminal:
+        console.width = max(console.width, WIDTH_OF_FILES)
+    return console
+
+
+def show_table(console: Console, table: Table) -> None:
+    """Print one table with its title above and its note below, and a blank line before it.
+
+    Labels come from files and models of any origin: control characters in them are shown, not sent to the terminal.
+    """
+    drawn = RichTable(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for place, name in enumerate(table.columns):
+        left = is_words(table, place) or not table.rows
+        drawn.add_column(
+            Text(printable(name)), justify="left" if left else "right", no_wrap=place == 0, overflow="fold"
+        )
+    for number, row in enumerate(table.rows, start=1):
+        is_total = table.has_total and number == len(table.rows)
+        drawn.add_row(*(Text(printable(format_cell(cell))) for cell in row), style="bold" if is_total else "")
+    console.print()
+    console.print(Text(table.title, style="bold cyan"))
+    console.print(drawn)
+    if table.note:
+        console.print(Text(table.note, style="dim"))
+
+
+def command() -> str:
+    """How this shell finds the command: ``make demo`` leaves it in an environment that is not on the path."""
+    called = Path(sys.argv[0])
+    is_elsewhere = called.name == "postil" and shutil.which("postil") is None
+    return quote(os.path.relpath(called)) if is_elsewhere else "postil"
+
+
+def quote(path: Path | str) -> str:
+    """A path as the shell takes it."""
+    return shlex.quote(str(path))
+
+
+# ------------------------------------------------------------------------------------------------ progress
+
+
+@contextmanager
+def training_progress() -> Iterator[Callable[[str], Report]]:
+    """A function that begins a bar, given what is done, and returns the function that moves it."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(30), MofNCompleteColumn(), TextColumn("trainings"))
+    quiet = not console.is_terminal
+    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True, disable=quiet) as progress:
+
+        def begin(what: str) -> Report:
+            task = progress.add_task(what, total=None)
+            return lambda done, total: progress.update(task, completed=done, total=total)
+
+        yield begin
+
+
+# ------------------------------------------------------------------------------------------------ tagged text
+
+
+STYLES = {
+    "PER": "#101418 on #f3a6d4",
+    "LOC": "#101418 on #8fd3e8",
+    "ORG": "#101418 on #f2d479",
+    "MISC": "#101418 on #b9d99a",
+}
+
+
+def coloured(text: str, entities: Sequence[Entity]) -> Text:
+    """The text with its entities in the colours of their labels, and their probabilities where they have any."""
+    shown, done = Text(), 0
+    for entity in entities:
+        style = STYLES.get(entity.label, "reverse")
+        shown.append(printable(text[done : entity.start]))
+        shown.append(f" {printable(entity.text)} ", style=style)
+        figure = "" if entity.probability is None else f" {entity.probability:.2f}"
+        shown.append(f"{printable(entity.label)}{figure} ", style=f"{style} bold")
+        done = entity.end
+    return shown.append(printable(text[done:]))
+
+
+def show_tagged(console: Console, tagger: Tagger, sentences: Iterable[Sentence]) -> None:
+    """Print each text with its entities in colour. Sentences of one text share it."""
+    for text, of_text in _by_text(sentences):
+        entities = [entity for found in tagger.annotate(of_text) for entity in found]
+        console.print(coloured(text.strip("\n"), entities), soft_wrap=True)
+
+
+def texts_of(sentences: Iterable[Sentence]) -> Iterator[str]:
+    """Each text once; sentences without one as their tokens with spaces between."""
+    for text, of_text in _by_text(sentences):
+        yield text or "\n".join(" ".join(sentence.tokens) for sentence in of_text)
+
+
+def _by_text(sentences: Iterable[Sentence]) -> Iterator[tuple[str, list[Sentence]]]:
+    """Each text with its sentences; two texts with the same characters are two objects."""
+    group: list[Sentence] = []
+    for sentence in sentences:
+        if group and group[0].text is not sentence.text:
+            yield group[0].text or "", group
+            group = []
+        group.append(sentence)
+    if group:
+        yield group[0].text or "", group

@@ -1,0 +1,496 @@
+"""Labelled files of a command: read as a whole, with warnings about what was changed or is unknown in them."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from postil.commands.notices import show_problems, warn
+from postil.commands.reading import warn_of_unspaced
+from postil.errors import DataError
+from postil.text.formats import FORMATS, Reading, read
+from postil.text.labelled import LabelledFile
+from postil.text.labels.partial import annotated_classes, count_marks, is_unknown, with_marks
+from postil.text.labels.schemes import complaint
+from postil.text.splitting.segmenter import ENGLISH
+
+if TYPE_CHECKING:  # scoring files needs no models
+    from postil.models.model import WordLabels
+import argparse
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from postil.commands.models import checked_scheme, inputs_of
+from postil.commands.reading import add_partial_argument, add_reading_arguments, column_argument, reading_options
+from postil.errors import ConfigurationError
+from postil.evaluation import documents_of
+from postil.models.config import PRESETS, parsed_setting
+from postil.models.decoding.codec import LabelCodec, checked_tasks
+from postil.models.estimator import Estimator
+from postil.models.model import MAIN
+from postil.models.sentence_estimator import SentenceEstimator
+from postil.models.tagger import Tagger
+from postil.quality import Split
+from postil.text.document import OUTSIDE
+from postil.text.labels.partial import is_partial, parse_classes
+from postil.text.labels.schemes import UNKNOWN, convert, inspect, looks_like_mark, recognise
+
+
+def load(path: str, **options: Any) -> LabelledFile:
+    """Read a whole file with labels. Changed and dropped content is reported on standard error."""
+    by_characters = options.get("segmenter", ENGLISH).characters
+    if by_characters and options.get("format") == "text":  # of a labelled file, characters are only tokens
+        options["format"] = None
+    with read(path, **{"features": (), **options}) as reading:
+        if reading.format in _WITHOUT_LABELS:  # told before a large text is read
+            raise _no_labels(reading.format, f"{reading.name}, line 1")
+        if not by_characters:
+            warn_of_unspaced(reading)
+        try:
+            file = LabelledFile(reading.name, reading.format, list(reading))
+        finally:
+            _warn_of_changes(reading)
+    for number, sentence in enumerate(file.sentences):
+        if sentence.labels is None:
+            raise _no_labels(file.format, file.where(number, 0))
+    return file
+
+
+_WITHOUT_LABELS = ("text", "tokens")
+
+
+def _no_labels(format: str, where: str) -> DataError:
+    return DataError("no labels", expected="a label for every token", got=FORMATS[format].title, where=where)
+
+
+def resolve_partial_labels(
+    files: Sequence[LabelledFile], partial: bool | None = None, known: Iterable[str] = ()
+) -> None:
+    """Recognise ``?`` and ``A|B`` in the labels of files that belong to one corpus, and print how many there are.
+
+    ``known`` are labels, of a model for example, that stand for themselves.
+    """
+    sentences = [sentence for file in files for sentence in file.sentences]
+    given, tokens = [sentence.labels or [] for sentence in sentences], [sentence.tokens for sentence in sentences]
+    resolved = with_marks(given, tokens, partial=partial, known=known)
+    for sentence, labels in zip(sentences, resolved, strict=True):
+        sentence.labels = list(labels)
+    for file in files:
+        counts = count_marks(file.labels)
+        if any(counts.values()):
+            several = f"{counts['several']:,} have several possible labels"
+            warn(f"{file.path}: {counts['unknown']:,} tokens have an unknown label, {several}")
+        if file.sentences and all(map(is_unknown, file.labels)):
+            raise DataError("every label is unknown", expected="some labels", got="nothing but '?'", where=file.path)
+
+
+def widen(file: LabelledFile, codec: "WordLabels", classes: Sequence[str] | None = None) -> None:
+    """In a file that does not annotate every class of a model, let O stand for the other classes as well.
+
+    ``classes``: those that the file annotates, unless its sentences say so themselves.
+    """
+    annotates = [stated if stated is not None else classes for stated in annotated_classes(file.sentences)]
+    if all(entry is None for entry in annotates):
+        return
+    try:
+        widened = codec.widened(file.labels, annotates)
+    except DataError as error:
+        number = int(str(error.where).removeprefix("sentence ")) if error.where else 0
+        where = file.where(number, 0)
+        raise DataError(error.what, expected=error.expected, got=error.got, where=where) from None
+    listed = sorted({", ".join(entry) for entry in annotates if entry is not None})
+    warn(f"{file.path}: annotates {'; '.join(listed)}")
+    for sentence, labels in zip(file.sentences, widened, strict=True):
+        sentence.labels = list(labels)
+
+
+def resolve_labels(model: SentenceEstimator, file: "LabelledFile", arguments: argparse.Namespace) -> None:
+    """Recognise unknown and alternative labels in a file to score on, and classes that it does not annotate."""
+    codec = model.model.codec
+    resolve_partial_labels([file], arguments.partial, known=codec.answers)
+    widen(file, codec)
+
+
+def warn_of_broken_labels(file: LabelledFile, scheme: str) -> None:
+    """Warn once of labels that violate their scheme, with the first place and how they are read."""
+    if what := complaint(file.labels, scheme, lambda sentence, token: f"on {file.place(sentence, token)}"):
+        warn(f"{file.path}: {what}")
+
+
+def _warn_of_changes(reading: Reading) -> None:
+    report = reading.report
+    show_problems(report.problems)
+    for what, counts in (("changed", report.changed), ("dropped", report.dropped)):
+        for thing, number in counts.items():
+            if number:
+                warn(f"{reading.name}: {what}: {thing}: {number:,}")
+
+
+# ------------------------------------------------------------------------------------------------ --map
+
+
+OTHERS = "*"
+"""Stands for every class that a map does not name."""
+_EXPECTED = "[FILE=]OLD:NEW,OLD:NEW"
+
+
+def add_map_argument(reading: argparse._ArgumentGroup) -> None:
+    reading.add_argument(
+        "--map",
+        metavar="[FILE=]OLD:NEW,…",
+        action="append",
+        default=[],
+        help="rename classes on reading: politician:PER,band:ORG; NEW may be O or ? (unknown), OLD * (all others)",
+    )
+
+
+def label_maps(words: Sequence[str], paths: Iterable[str]) -> dict[str, dict[str, str]]:
+    """The new names of labels for each file."""
+    maps: dict[str, dict[str, str]] = {path: {} for path in paths}
+    for word in words:
+        path, equals, pairs = word.rpartition("=")
+        if equals and path not in maps:
+            raise ConfigurationError("--map", expected="must name one of the labelled files", got=repr(path))
+        for name in [path] if equals else maps:
+            maps[name] |= dict(map(_pair, pairs.split(",")))
+    return maps
+
+
+def _pair(text: str) -> tuple[str, str]:
+    old, colon, new = (part.strip() for part in text.partition(":"))
+    if not (colon and old and new):
+        raise ConfigurationError("--map", expected=_EXPECTED, got=repr(text))
+    return old, new
+
+
+def map_labels(file: LabelledFile, names: Mapping[str, str]) -> None:
+    """Rename the classes of spans, or labels without a scheme, in place."""
+    if not names:
+        return
+    scheme = recognise(file.labels)
+    seen: set[str] = set()
+
+    def renamed(label: str) -> str:
+        letter, dash, name = label.partition("-") if scheme != "none" else ("", "", label)
+        if label == OUTSIDE or looks_like_mark(label) or (scheme != "none" and not dash):
+            return label
+        seen.add(name)
+        new = names.get(name, names.get(OTHERS, name))
+        return new if new in (OUTSIDE, UNKNOWN) else f"{letter}{dash}{new}"
+
+    for sentence in file.sentences:
+        labels = sentence.labels or []
+        # In IOB1 two neighbours of different classes are told apart by these alone.
+        labels = convert(labels, "iob1", "bio") if scheme == "iob1" else labels
+        sentence.labels = [renamed(label) for label in labels]
+    unknown = sorted(set(names) - seen - {OTHERS})
+    if unknown and not seen & set(names) and OTHERS not in names:
+        expected = f"must name classes of {file.path}: {', '.join(sorted(seen)[:20])}"
+        raise ConfigurationError("--map", expected=expected, got=", ".join(unknown))
+
+
+# ------------------------------------------------------------------------------------------------ --task
+
+
+class Source(NamedTuple):
+    """A labelled file, and the column of the label in it."""
+
+    path: str
+    column: int | str | None = "auto"
+
+    def like(self, columns: Sequence[int | str | None], option: str) -> "Source":
+        """The file with the column that the training files of its task have, unless it names its own."""
+        if self.column != "auto" or not columns:
+            return self
+        if len({*columns}) > 1:
+            expected = "must name the column: the training files of the task have several (NAME=FILE:COLUMN)"
+            raise ConfigurationError(f"--{option}", expected=expected, got=self.path)
+        return self._replace(column=columns[0])
+
+    def load(self, options: Mapping[str, Any], names: Mapping[str, str], task: str | None = None) -> LabelledFile:
+        """The whole file, its labels renamed by ``names``.
+
+        Of JSON Lines with layers the one that the column names is read, else that of the ``task``.
+        """
+        own: dict[str, Any] = {} if self.column == "auto" else {"label": self.column}
+        if self.path.endswith(FORMATS["jsonl"].endings):
+            own = {"layer": task if self.column in ("auto", None) else str(self.column)}
+        file = load(self.path, **{**options, **own})
+        map_labels(file, names)
+        return file
+
+
+def add_task_argument(parser: argparse.ArgumentParser, help: str) -> None:
+    """``--task NAME``, for commands that ask one task of a model."""
+    parser.add_argument("--task", metavar="NAME", help=help)
+
+
+def task_sources(words: Iterable[str], option: str) -> dict[str, list[Source]]:
+    """The files of each task, from ``NAME=FILE`` and ``NAME=FILE:COLUMN``."""
+    sources: dict[str, list[Source]] = {}
+    for word in words:
+        task, equals, place = word.partition("=")
+        if not (equals and task and place):
+            raise ConfigurationError(option, expected="must be NAME=FILE or NAME=FILE:COLUMN", got=repr(word))
+        sources.setdefault(task, []).append(source_of(place))
+    checked_tasks(sources or ["none"])
+    return sources
+
+
+def source_of(text: str) -> Source:
+    """``FILE`` or ``FILE:COLUMN``: what stands before the first colon that makes it a file is its name."""
+    if not Path(text).exists():
+        for place, character in enumerate(text):
+            if character == ":" and text[place + 1 :] and (text[:place] == "-" or Path(text[:place]).exists()):
+                return Source(text[:place], column_argument(text[place + 1 :]))
+    return Source(text)
+
+
+def joined(files: Sequence[LabelledFile]) -> LabelledFile:
+    """Several files of one task as one."""
+    if len(files) == 1:
+        return files[0]
+    sentences = [sentence for file in files for sentence in file.sentences]
+    return LabelledFile(", ".join(file.path for file in files), files[0].format, sentences)
+
+
+def one_task(model: Estimator, task: str | None) -> Any:
+    """The tagger of a model that --task names; the model itself if it has only one task."""
+    if not getattr(model, "tasks", None):
+        if task is not None:
+            raise ConfigurationError("--task cannot be used here: the model has one task")
+        return model
+    several: Any = model
+    if task is None:
+        names = " or ".join(several.tasks)
+        raise ConfigurationError(f"the model has several tasks: choose one with --task {names}")
+    return several[task]
+
+
+# ------------------------------------------------------------------------------------------------ training files
+
+
+class TrainingFiles(NamedTuple):
+    """The names of the files of each task."""
+
+    train: dict[str, list[Source]]
+    dev: dict[str, list[Source]]
+    test: dict[str, list[Source]]
+
+    def paths(self, *, only_training: bool = False) -> list[str]:
+        groups = (self.train,) if only_training else self
+        return [source.path for group in groups for sources in group.values() for source in sources]
+
+
+class LoadedTask(NamedTuple):
+    """The files of one task; ``held_out`` has those of dev and test, if there are any."""
+
+    train: list[LabelledFile]
+    held_out: dict[str, LabelledFile]
+    annotated: Mapping[str, tuple[str, ...] | None]
+    """The classes of --annotates by training file."""
+
+    @classmethod
+    def load(
+        cls, sources: TrainingFiles, task: str, options: Mapping[str, Any], arguments: argparse.Namespace
+    ) -> "LoadedTask":
+        maps = label_maps(arguments.map, sources.paths())
+        annotated = annotated_by_option(arguments.annotates, sources.paths(only_training=True))
+        layer = None if task == MAIN else task
+        train = [source.load(options, maps[source.path], layer) for source in sources.train.get(task, [])]
+        columns = [source.column for source in sources.train.get(task, [])]
+        held_out = {
+            name: joined([source.like(columns, name).load(options, maps[source.path], layer) for source in of_task])
+            for name, of_task in (("dev", sources.dev.get(task, [])), ("test", sources.test.get(task, [])))
+            if of_task
+        }
+        return cls(train, held_out, annotated)
+
+    def check(self, arguments: argparse.Namespace, known: LabelCodec | None = None) -> None:
+        """Refuse what cannot work, warn of what is probably a mistake.
+
+        ``known``: the labels of a model that is only scored here, because there is nothing to train it on.
+        """
+        for file in (*self.train, *self.held_out.values()):
+            if not any(file.tokens):
+                raise DataError("no sentences", expected="at least one token with its label", where=file.path)
+        resolve_partial_labels(self.train, arguments.partial)
+        codec = known if known is not None and not self.train else self._checked_codec()
+        names = ", ".join(file.path for file in self.train) or "the training data"
+        for file in self.held_out.values():
+            warn_of_training_data(file, self.train)
+            resolve_partial_labels([file], arguments.partial, known=codec.answers)
+            warn_of_broken_labels(file, checked_scheme(file, codec))
+            unseen = sorted({*LabelCodec.of(file.labels).classes} - {*codec.classes})
+            if unseen:
+                warn(f"{file.path}: {len(unseen)} of its labels do not occur in {names}: {', '.join(unseen[:5])}")
+            widen(file, codec)
+
+    def _checked_codec(self) -> LabelCodec:
+        """The labels of the training files, which are brought to one scheme."""
+        _unify_schemes(self.train, self.held_out.values())
+        all_labels = examples(*self.train)[1]
+        labels = {label for labels in all_labels for label in labels}
+        if len(labels) == 1:
+            names = ", ".join(file.path for file in self.train)
+            warn(f"{names}: every token has the label {labels.pop()!r}; the model can give no other answer")
+        codec = LabelCodec.of(all_labels)
+        if alike := similar_classes(all_labels, has_spans=codec.has_spans):
+            names = ", ".join(file.path for file in self.train)
+            pairs = ", ".join(
+                f"{one} ({count:,} tokens) and {other} ({rarer:,})" for one, count, other, rarer in alike[:5]
+            )
+            warn(f"{names}: classes with nearly the same name, perhaps a spelling mistake: {pairs}")
+        for file in self.train:
+            warn_of_broken_labels(file, codec.scheme)
+            # A file may have labels without spans for another task.
+            widen(file, codec, self.annotated[file.path] if codec.has_spans else None)
+        return codec
+
+
+def examples(*files: LabelledFile) -> tuple[list[Any], list[list[str]]]:
+    """Sentences and labels of files, as an estimator takes them."""
+    return [X for file in files for X in inputs_of(file)], [labels for file in files for labels in file.labels]
+
+
+def warn_of_training_data(held_out: LabelledFile, train: Sequence[LabelledFile]) -> None:
+    """Warn if a held-out file has the content of a training file, or of all of them."""
+    for file in train if len(train) == 1 else (*train, joined(train)):
+        if file.tokens == held_out.tokens and file.labels == held_out.labels:
+            warn(f"{held_out.path}: the same sentences as in {file.path}: scores on training data are too good")
+            return
+
+
+def similar_classes(y: Iterable[Sequence[str]], *, has_spans: bool) -> list[tuple[str, int, str, int]]:
+    """Pairs of classes whose names are nearly the same, the more frequent one first, each with its tokens.
+
+    Names that differ only in upper and lower case; of spans also rare names that are one slip of the finger away.
+    """
+    counts = Counter(str(label)[2:] if has_spans else str(label) for labels in y for label in labels if label != "O")
+    ranked = [(name, count) for name, count in counts.most_common() if name]
+    return [
+        (one, count, other, rarer)
+        for place, (one, count) in enumerate(ranked)
+        for other, rarer in ranked[place + 1 :]
+        if one.casefold() == other.casefold()
+        or (has_spans and _RARE * rarer <= count and _is_one_slip(one.casefold(), other.casefold()))
+    ]
+
+
+_RARE = 20
+"""Times as frequent as its misspelling a class is at least."""
+
+
+def _is_one_slip(one: str, other: str) -> bool:
+    """Whether names of three letters or more differ by one letter, or by two neighbours that changed places."""
+    if min(len(one), len(other)) < 3 or abs(len(one) - len(other)) > 1:
+        return False
+    first = next((i for i, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(one))
+    a, b = one[first:], other[first:]
+    return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
+
+
+def _unify_schemes(train: list[LabelledFile], held_out: Iterable[LabelledFile]) -> None:
+    """Each file may have its own scheme. Those that violate the one of most labels are converted to it."""
+    common = LabelCodec.of(examples(*train)[1]).scheme
+    for file in (*train, *held_out):
+        own = recognise(file.labels)
+        if "none" in (own, common) or own == common or any(map(is_partial, file.labels)):
+            continue
+        if inspect(file.labels, common).first is not None and inspect(file.labels, own).first is None:
+            warn(f"{file.path}: its labels are {own.upper()}; they are converted to {common.upper()}")
+            for sentence in file.sentences:
+                sentence.labels = convert(sentence.labels or [], own, common)
+
+
+def annotated_by_option(words: Iterable[str], paths: Iterable[str]) -> dict[str, tuple[str, ...] | None]:
+    """The classes of --annotates for each training file."""
+    annotated: dict[str, tuple[str, ...] | None] = dict.fromkeys(paths)
+    for text in words:
+        path, equals, classes = text.rpartition("=")
+        if equals and path not in annotated:
+            raise ConfigurationError("--annotates", expected="must name one of the training files", got=repr(path))
+        for name in [path] if equals else annotated:
+            annotated[name] = parse_classes(classes)
+    return annotated
+
+
+# ------------------------------------------------------------------------------------------------ taggers to train
+
+
+def add_tagger_arguments(parser: argparse.ArgumentParser, trained: str, threads: str = "trainings at a time") -> None:
+    """The options of the taggers that a command trains; ``trained`` says what for, ``threads`` what that number is."""
+    group = parser.add_argument_group("training", f"the taggers that are trained {trained}")
+    presets = [name for name in PRESETS if name != "margin"]  # which is a detector's
+    group.add_argument(
+        "--preset",
+        choices=presets,
+        default="fast",
+        metavar="NAME",
+        help="preset to train with: see `postil info --presets` (default: fast)",
+    )
+    group.add_argument(
+        "--vectors",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="word vectors, as for `postil train` (repeatable)",
+    )
+    group.add_argument("--clusters", metavar="FILE", help="word clusters, as for `postil train`")
+    group.add_argument(
+        "--set",
+        dest="settings",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="change one setting (repeatable)",
+    )
+    group.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
+    group.add_argument("--threads", type=int, default=1, help=f"{threads}; does not change the result (default: 1)")
+
+
+def tagger_of(arguments: argparse.Namespace) -> Tagger:
+    """The tagger that the options describe, not trained."""
+    if arguments.threads < 1:
+        raise ConfigurationError("threads", expected="must be at least 1", got=arguments.threads)
+    settings = dict(parsed_setting(text) for text in arguments.settings)
+    tagger = Tagger(
+        preset=arguments.preset,
+        vectors=arguments.vectors or None,
+        clusters=arguments.clusters,
+        seed=arguments.seed,
+        **settings,
+    )
+    tagger.check()
+    return tagger
+
+
+def add_data_arguments(parser: argparse.ArgumentParser) -> None:
+    add_partial_argument(add_reading_arguments(parser))
+
+
+def load_labelled(paths: Sequence[str], arguments: argparse.Namespace) -> list[LabelledFile]:
+    """Files with labels, all of one kind."""
+    files = [load(path, **reading_options(arguments)) for path in paths]
+    for file in files:
+        if not any(file.tokens):
+            raise DataError("no sentences", expected="at least one token with its label", where=file.path)
+    resolve_partial_labels(files, arguments.partial)
+    scheme = recognise([labels for file in files for labels in file.labels])
+    for file in files:
+        warn_of_broken_labels(file, scheme)
+    return files
+
+
+def joined_split(files: Sequence[LabelledFile], name: str) -> Split:
+    """Several files as one split; places in it name the file."""
+    places = [(file, number) for file in files for number in range(len(file.sentences))]
+    sentences = [sentence for file in files for sentence in file.sentences]
+    labels = [sentence.labels or [] for sentence in sentences]
+
+    def place(sentence: int, token: int) -> str:
+        file, number = places[sentence]
+        return file.where(number, token)
+
+    X = [tokens for file in files for tokens in inputs_of(file)]
+    return Split(name, X, labels, recognise(labels), place, documents_of(sentences))

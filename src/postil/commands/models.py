@@ -1,0 +1,170 @@
+"""The model that a command names, and whether a file goes with it."""
+
+import os
+import re
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from postil.archive import is_model_file
+from postil.commands.notices import note, warn
+from postil.errors import ConfigurationError, DataError, UnicodeVersionWarning
+from postil.features.inputs import Token
+from postil.models.config import TaggerConfig
+from postil.models.decoding.codec import LabelCodec
+from postil.models.estimator import Estimator
+from postil.models.model import is_encoder
+from postil.models.networks.encoders import ENCODERS
+from postil.models.sentences import tokens_of
+from postil.models.storage import ENGLISH, installed_path, is_name, load, located, misspelt
+from postil.text.labels.schemes import PartialLabel, recognise
+from postil.text.lines import shortened
+from postil.text.splitting.segmenter import is_unspaced
+
+if TYPE_CHECKING:
+    from postil.models.tagger import Tagger
+    from postil.text.labelled import LabelledFile
+
+
+def take_model(words: Sequence[str]) -> tuple[str, list[str]]:
+    """The path of MODEL and the inputs, from the words of a command whose MODEL may be left out.
+
+    The first word is MODEL where it names an installed model, or a file that begins as a model file does. Otherwise all
+    words are inputs, and the model is the installed English one, which is reported.
+    """
+    if words and names_model(words[0], "; a single word is a text after --text"):
+        return str(located(words[0])), list(words[1:])
+    english = installed_path(ENGLISH)
+    if english is None:
+        what = f"{words[0]}: not a Postil model file, and no" if words and not is_text(words[0]) else "no"
+        install = "run pip install postil-english (the folder of that name in the repository), or name a model file"
+        raise ConfigurationError(f"{what} English model is installed: {install}")
+    note(f"no MODEL named: using the installed model {ENGLISH}")
+    return str(english), list(words)
+
+
+def take_inputs(words: Sequence[str], text: str | None) -> tuple[str | None, list[str]]:
+    """The text and the files of a command: --text, a word that is a text, or files. One of the two is empty.
+
+    A word is a text if it contains a space and is not the name of a file.
+    """
+    if text is not None and words:
+        raise ConfigurationError("--text and files cannot be combined")
+    texts = [word for word in words if is_text(word)]
+    if texts and len(words) > 1:
+        raise ConfigurationError("inputs", expected="one text in quotes, or files", got=shortened(texts[0]))
+    for word in words:
+        if _is_word(word):
+            raise ConfigurationError(f"no such file: {word} (to use it as a text: --text {word})")
+    return (texts[0], []) if texts else (text, list(words))
+
+
+def _is_word(word: str) -> bool:
+    """Whether this is one word, such as ``Washington``, and not a file."""
+    return re.fullmatch(r"[^\W\d_][\w'’-]*[.!?]?", word) is not None and not os.path.exists(word)  # noqa: PTH110
+
+
+def is_text(word: str) -> bool:
+    """Whether a word of the command line is a text: it contains a space, and is neither a file nor the name of one.
+
+    Text without spaces, such as Chinese, is one as well. A missing file whose folder has a name with a space is a
+    mistake in a path, not a sentence.
+    """
+    folder = os.path.dirname(word)  # noqa: PTH120  # a text may be too long for a path
+    in_a_folder = _has_space(folder) and os.path.isdir(folder)  # noqa: PTH112
+    return (_has_space(word) or is_unspaced(word)) and not in_a_folder and not os.path.exists(word)  # noqa: PTH110
+
+
+def _has_space(word: str) -> bool:
+    return any(map(str.isspace, word))
+
+
+def is_model(word: str) -> bool:
+    """Whether a word names a model. Names ending in .postil do: opening the file tells what is wrong."""
+    return is_model_file(word) or word.endswith(".postil") or (is_name(word) and installed_path(word) is not None)
+
+
+def names_model(word: str, hint: str = "") -> bool:
+    """Whether the first word of a command names a model; an error if it is nothing that exists."""
+    if is_model(word):
+        return True
+    if word == "-" or is_text(word) or any(sign in word for sign in "*?[:") or os.path.exists(word):  # noqa: PTH110
+        return False
+    raise ConfigurationError(f"no such model or input file{hint}", got=misspelt(word))
+
+
+def open_model(name: str, *, for_training: bool = False) -> Estimator:
+    """MODEL of the command line: the path of a model file, or the name of an installed model.
+
+    Unless it is ``for_training``, a model that has no labels yet prints a warning.
+    """
+    path = located(name)
+    if path.is_dir():
+        raise ConfigurationError("model", expected="a model file", got="a folder", where=name)
+    if not path.exists():
+        raise ConfigurationError("no such model file", got=misspelt(name))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UnicodeVersionWarning)
+        model: Estimator = load(path)
+    for warning in caught:
+        warn(str(warning.message))
+    if not for_training and is_encoder(model.model):
+        warn(f"{name} has no labels yet: it was pretrained on raw text only (train --pretrained {name} trains a model)")
+    return model
+
+
+def tagger_of_names(model: Any) -> "Tagger | None":
+    """A tagger of spans: the model, or the first such task of several; None if there is none."""
+    heads = [model[task] for task in getattr(model, "tasks", ())] or [model]
+    return next((head for head in heads if head.KIND == "tagger" and head.model.codec.has_spans), None)
+
+
+def inputs_of(file: "LabelledFile") -> list[list[Token]]:
+    """The sentences of a file as a tagger or detector takes them."""
+    return [tokens_of(sentence) for sentence in file.sentences]
+
+
+def checked_scheme(file: "LabelledFile", codec: LabelCodec) -> str:
+    """The scheme of a file's labels, to be compared with a model's: either both encode spans or neither does."""
+    if not codec.has_spans:
+        _warn_if_none_known(file, codec)
+        return "none"
+    scheme = recognise(file.labels)
+    if scheme == "none":
+        raise DataError(
+            "these labels have no scheme",
+            expected=f"spans such as B-{codec.classes[0] if codec.classes else 'PER'}, as in training",
+            got=repr(next(label for labels in file.labels for label in labels)),
+            where=file.where(0, 0),
+        )
+    return scheme
+
+
+def warn_of_unknown_classes(file: "LabelledFile", known_classes: Sequence[str]) -> None:
+    """Warn, with both lists, of classes that the model does not know: it cannot find any of their entities."""
+    classes = LabelCodec.of(file.labels).classes
+    unknown = [name for name in classes if name not in known_classes]
+    if unknown:
+        what = "none of the classes" if len(unknown) == len(classes) else f"nothing of {_listed(unknown)}"
+        lists = f"the file has {_listed(classes)}; the model knows {_listed(known_classes)}"
+        warn(f"{file.path}: the model can find {what} in this file: {lists}")
+
+
+def _listed(names: Iterable[str], most: int = 20) -> str:
+    names = list(names)
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} others" if len(names) > most else "")
+
+
+def _warn_if_none_known(file: "LabelledFile", codec: LabelCodec) -> None:
+    """If the model has none of the labels, this is the wrong file or the wrong column."""
+    labels = dict.fromkeys(label for sentence in file.labels for label in sentence)
+    if not any(isinstance(label, PartialLabel) for label in labels) and set(labels).isdisjoint(codec.data_labels()):
+        known, got = _listed(codec.data_labels()), _listed(labels)
+        warn(f"{file.path}: the model knows none of these labels: {got} (it knows {known}); wrong --label-column?")
+
+
+def warn_of_long_sentences(model: Estimator, lengths: Iterable[int]) -> None:
+    """Warn once, with their number, of sentences that a model of the sentence approach sees in pieces."""
+    longest = ENCODERS[model.config.encoder].longest_view if isinstance(model.config, TaggerConfig) else None
+    if longest is not None and (number := sum(length > longest for length in lengths)):
+        warn(f"{number:,} sentences of more than {longest:,} words are split: a word sees only its own piece")

@@ -1,1 +1,0 @@
-"""Options that several commands have, and what they stand for: models, data, outputs, tasks, presets."""

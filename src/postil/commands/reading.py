@@ -1,0 +1,157 @@
+"""The options for reading files of tokens and labels."""
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from postil.commands.notices import warn
+from postil.errors import DataError
+from postil.reading import read_json
+from postil.text.formats import FORMATS, Reading
+from postil.text.options import CHOICES
+from postil.text.splitting.segmenter import CHARACTERS as SINGLE
+from postil.text.splitting.segmenter import ENGLISH, Segmenter
+
+CHARACTERS = "characters"
+"""Value of --from: plain text in which every character is a token."""
+
+
+def add_format_argument(
+    group: argparse._ActionsContainer,
+    what: str,
+    names: Sequence[str] = (*FORMATS, CHARACTERS),
+    *,
+    option: str = "--from",
+    dest: str = "source_format",
+    default: str | None = None,
+    otherwise: str = "detected",
+) -> None:
+    """Add an option for the format of ``what``. The names are in its help: they would fill the usage line."""
+    meaning = f"format of {what}: {', '.join(names)} (default: {default or otherwise})"
+    group.add_argument(option, dest=dest, metavar="FORMAT", choices=names, default=default, help=meaning)
+
+
+def warn_of_unspaced(reading: Reading) -> bool:
+    """Warn of raw text in which the tokeniser of words finds no borders; whether that was the case."""
+    found = reading.is_unspaced()
+    if found:
+        long = "text without spaces, such as Chinese, Japanese or Thai: a whole run of it is one token"
+        warn(f"{reading.name}: {long}; --from characters makes every character a token")
+    return found
+
+
+def add_reading_arguments(
+    parser: argparse.ArgumentParser,
+    features: tuple[int | str, ...] | None = (),
+    kept: str = "none",
+    *,
+    what: str = "the files",
+    formats: Sequence[str] = (*FORMATS, CHARACTERS),
+    default: str | None = None,
+) -> argparse._ArgumentGroup:
+    """Add options for what a reader cannot detect. ``features`` are the default extra columns, described by ``kept``.
+
+    ``what`` is read in one of the ``formats``. Returns the group, for the options of a single command.
+    """
+    reading = parser.add_argument_group("reading")
+    add_format_argument(reading, what, formats, default=default)
+    reading.add_argument("--encoding", metavar="NAME", help="encoding of the files (default: UTF-8)")
+    reading.add_argument(
+        "--token-column", type=int, default=0, metavar="N", help="CoNLL: column of the token (default: 0)"
+    )
+    reading.add_argument(
+        "--label-column",
+        type=column_argument,
+        default="auto",
+        metavar="C",
+        help="column of the label: a number, negative from the right, a CoNLL-U name, or none (default: last; upos)",
+    )
+    reading.add_argument(
+        "--feature-columns",
+        type=_columns,
+        default=features,
+        metavar="C,C",
+        help=f"extra columns to read as features, such as the part of speech (default: {kept})",
+    )
+    meanings = {
+        "misaligned": "spans that do not match token boundaries: list them and stop, snap them, or drop them",
+        "overlaps": "overlapping spans: list them and stop, keep the longest, or keep the first",
+    }
+    for name, meaning in meanings.items():
+        reading.add_argument(
+            f"--{name}", choices=CHOICES[name], default="error", help=f"JSON Lines: {meaning} (default: %(default)s)"
+        )
+    reading.add_argument(
+        "--label-names",
+        type=_label_names,
+        metavar="A,B|FILE",
+        help="names of labels that are numbers: a list from 0, or a JSON file of names (old doccano, datasets)",
+    )
+    return reading
+
+
+def _label_names(text: str) -> dict[int, str]:
+    """``O,B-PER,I-PER``, or a file: ["O", …], {"0": "O", …}, or doccano's [{"id": 3, "text": "PER"}, …]."""
+    if not text.endswith(".json"):
+        return dict(enumerate(part.strip() for part in text.split(",")))
+    try:
+        value = read_json(text, "the names of labels")
+        if isinstance(value, dict):
+            return {int(number): str(name) for number, name in value.items()}
+        if all(isinstance(name, str) for name in value):
+            return dict(enumerate(value))
+        return {int(one["id"]): str(one.get("text", one.get("name"))) for one in value}
+    except DataError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
+        raise argparse.ArgumentTypeError(f"{text} must be a JSON list of names, or of ids with names") from None
+
+
+def add_partial_argument(reading: argparse._ArgumentGroup) -> None:
+    reading.add_argument(
+        "--partial",
+        type=_yes_or_no,
+        default=None,
+        metavar="yes|no",
+        help="whether ? and A|B mean an unknown label and alternative labels (default: depends on the data)",
+    )
+
+
+def _yes_or_no(text: str) -> bool | None:
+    if text not in ("yes", "no", "auto"):
+        raise argparse.ArgumentTypeError(f"must be yes, no or auto (got {text!r})")
+    return {"yes": True, "no": False, "auto": None}[text]
+
+
+def chosen_segmenter(known: Any) -> Segmenter:
+    """The rules for training data if a training continues from this model (None: from none)."""
+    segmentation: Segmenter | None = None if known is None else known.model.segmentation
+    return ENGLISH if segmentation is None else segmentation
+
+
+def reading_options(arguments: argparse.Namespace, segmenter: Segmenter = ENGLISH) -> dict[str, Any]:
+    """The keyword arguments of `postil.text.formats.read`; ``segmenter``: that of the model that reads."""
+    format = arguments.source_format
+    return {
+        "format": "text" if format == CHARACTERS else format,
+        "segmenter": SINGLE if format == CHARACTERS else segmenter,
+        "encoding": arguments.encoding,
+        "token": arguments.token_column,
+        "label": arguments.label_column,
+        "features": arguments.feature_columns,
+        "misaligned": arguments.misaligned,
+        "overlaps": arguments.overlaps,
+        "label_names": getattr(arguments, "label_names", None),
+    }
+
+
+def _columns(text: str) -> tuple[int | str, ...]:
+    columns = (column_argument(part.strip()) for part in text.split(","))
+    return tuple(column for column in columns if column not in (None, ""))
+
+
+def column_argument(text: str) -> int | str | None:
+    """A column on the command line: a number, a name of CoNLL-U, or none."""
+    if text.lower() == "none":
+        return None
+    return int(text) if text.removeprefix("-").isdecimal() else text

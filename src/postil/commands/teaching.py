@@ -1,0 +1,330 @@
+"""``postil train --unlabelled``: raw text is sampled, and teachers are opened or trained first.
+
+Most sentences of most raw text have nothing in them that is to be found: diseases, say, in Wikipedia. So more is drawn
+than is learned, and half of what is learned are sentences in which the teachers find entities.
+"""
+
+import argparse
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, final
+
+from postil.commands.fitting import train_or_exit
+from postil.commands.models import open_model
+from postil.commands.notices import note
+from postil.errors import ConfigurationError, DataError
+from postil.models.config import TaggerConfig
+from postil.models.decoding.codec import OUTSIDE, LabelCodec
+from postil.models.fitting.training_set import check_student
+from postil.models.fitting.warm_start import ARCHITECTURE
+from postil.models.multi_task_tagger import MultiTaskTagger
+from postil.models.sentence_estimator import SentenceEstimator
+from postil.models.tagger import Tagger
+from postil.text import read
+
+MOST_TOKENS = 400_000
+"""Of raw text, unless --unlabelled-tokens says otherwise: about as much as a student learns from in a minute or two."""
+DRAWN = 16
+"""Times the tokens that teachers label are drawn, for encoders to read and for the teachers to choose from."""
+BLOCK = 2_000  # sentences that teachers label at once
+PRESET, MEMBERS = "accurate", 6
+"""The teacher that is trained if none is given: twice as many networks as the preset has."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--unlabelled",
+        metavar="TEXT",
+        action="append",
+        default=[],
+        help="raw text for self-training: a teacher labels it, and the model learns from both (repeatable)",
+    )
+    parser.add_argument(
+        "--unlabelled-tokens",
+        metavar="N",
+        type=int,
+        default=MOST_TOKENS,
+        help=f"how much of the raw text to use, sampled by sentences (default: {MOST_TOKENS:,})",
+    )
+    parser.add_argument(
+        "--teacher",
+        metavar="MODEL",
+        action="append",
+        default=[],
+        help="a tagger that labels the raw text (repeatable; default: an ensemble trained first on TRAIN). With --task "
+        "NAME=MODEL, or a model of several tasks for all that it shares",
+    )
+    add_pretrain_argument(parser)
+
+
+def check_arguments(arguments: argparse.Namespace) -> None:
+    if arguments.pretrain and not arguments.unlabelled:
+        raise ConfigurationError("--pretrain needs raw text to learn from: add --unlabelled TEXT")
+    if arguments.teacher and not arguments.unlabelled:
+        raise ConfigurationError("--teacher needs raw text to label: add --unlabelled TEXT")
+    if arguments.unlabelled_tokens < 1:
+        raise ConfigurationError("--unlabelled-tokens", expected="must be at least 1", got=arguments.unlabelled_tokens)
+
+
+def raw_sentences(arguments: argparse.Namespace, times: int = 1) -> list[list[str]]:
+    """A sample of the raw text's sentences, the same for the same seed; ``times`` the tokens that are to be learned."""
+    tokens = times * arguments.unlabelled_tokens
+    return sampled_sentences(arguments.unlabelled, tokens, seed=arguments.seed, encoding=arguments.encoding)
+
+
+def sentences_to_learn(drawn: Sequence[list[str]], teachers: Sequence[Tagger], tokens: int) -> list[list[str]]:
+    """Sentences with this number of tokens: half of them have entities, as far as the teachers find any."""
+    if any(teacher.model.codec.outside is None for teacher in teachers):
+        return first_sentences(drawn, tokens)
+    telling: list[list[str]] = []
+    others: list[list[str]] = []
+    missing, seen = tokens // 2, 0
+    while missing > 0 and seen < len(drawn):
+        block = drawn[seen : seen + BLOCK]
+        for sentence, has_entities in zip(block, _have_entities(block, teachers), strict=True):
+            if has_entities and missing > 0:
+                telling.append(sentence)
+                missing -= len(sentence)
+            else:
+                others.append(sentence)
+        seen += BLOCK
+    others += drawn[seen:]
+    others = first_sentences(others, tokens - sum(map(len, telling)))
+    note(f"to learn from: {len(telling):,} sentences in which the teacher finds entities, and {len(others):,} others")
+    return telling + others
+
+
+def _have_entities(sentences: Sequence[list[str]], teachers: Sequence[Tagger]) -> list[bool]:
+    found = [False] * len(sentences)
+    for teacher in teachers:
+        for i, labels in enumerate(teacher.predict(sentences)):
+            found[i] = found[i] or any(label != OUTSIDE for label in labels)
+    return found
+
+
+def lesson(arguments: argparse.Namespace, student: SentenceEstimator, data: Any) -> dict[str, Any]:
+    """Raw text and its teachers, if there is any, and an encoder that has read it.
+
+    Without --teacher one is trained first.
+    """
+    if not arguments.unlabelled:
+        return {}
+    if not isinstance(student, Tagger):
+        raise ConfigurationError("--unlabelled cannot be used here: only taggers learn from teachers")
+    has_encoders = are_wanted(arguments, data[0])  # before the raw text, which may take minutes to read
+    teachers = given_teachers(arguments)
+    check_student(student, teachers if not arguments.warm_start else (), LabelCodec.of(data[1]).labels)
+    drawn = raw_sentences(arguments, times=DRAWN)
+    encoders = Encoders(arguments, drawn) if has_encoders else None
+    start = {"warm_start": encoders.of(student)} if encoders is not None else {}
+    teachers = teachers or [_trained_teacher(arguments, student, data, encoders)]
+    unlabelled = sentences_to_learn(drawn, teachers, arguments.unlabelled_tokens)
+    return start | {"unlabelled": unlabelled, "teachers": teachers}
+
+
+def task_lesson(arguments: argparse.Namespace, tasks: Sequence[str]) -> dict[str, Any]:
+    """Raw text, and the teachers of each task that has some."""
+    if not arguments.unlabelled:
+        return {}
+    if arguments.pretrain:
+        raise ConfigurationError("--pretrain cannot be used with several tasks: use --pretrained FILE instead")
+    teachers: dict[str, list[Tagger]] = {}
+    for word in arguments.teacher:
+        for task, teacher in _teachers_of_tasks(word, tasks).items():
+            teachers.setdefault(task, []).append(teacher)
+    if not teachers:
+        expected = f"--teacher {tasks[0]}=MODEL, or a model of several tasks"
+        raise ConfigurationError("--unlabelled with several tasks", expected=expected, got="no --teacher")
+    return {"unlabelled": raw_sentences(arguments), "teachers": teachers}
+
+
+def _teachers_of_tasks(word: str, tasks: Sequence[str]) -> dict[str, Tagger]:
+    """Parse one --teacher: NAME=MODEL, or a multi-task model."""
+    task, equals, name = word.partition("=")
+    if equals and task in tasks:
+        model = open_model(name)
+        if isinstance(model, MultiTaskTagger):
+            model = model[task]
+        if not isinstance(model, Tagger):
+            raise ConfigurationError("--teacher", expected="a tagger", got=f"a {model.KIND}", where=name)
+        return {task: model}
+    model = open_model(word)
+    shared = [task for task in model.tasks if task in tasks] if isinstance(model, MultiTaskTagger) else []
+    if not shared:
+        expected = f"must be NAME=MODEL with a task ({', '.join(tasks)}), or a model that has such a task"
+        raise ConfigurationError("--teacher", expected=expected, got=repr(word))
+    assert isinstance(model, MultiTaskTagger)
+    return {task: model[task] for task in shared}
+
+
+def _trained_teacher(arguments: argparse.Namespace, student: Tagger, data: Any, encoders: "Encoders | None") -> Tagger:
+    teacher, checkpoint = new_teacher(student), teacher_path(arguments, ".checkpoint")
+    resume = arguments.resume and checkpoint.exists()
+    start = None if encoders is None else encoders.of(teacher)
+    note(f"training the teacher: {MEMBERS} networks {teacher.preset}")
+    fitting = teacher.fitting(*data, checkpoint=checkpoint, resume=resume, warm_start=start, partial=arguments.partial)
+    train_or_exit(fitting, arguments.log)
+    teacher.save(teacher_path(arguments))
+    checkpoint.unlink(missing_ok=True)
+    return teacher
+
+
+def teacher_path(arguments: argparse.Namespace, suffix: str = "") -> Path:
+    """Where a trained teacher is kept until its student is complete."""
+    output: Path = arguments.output
+    return output.with_name(f"{output.name}.teacher{suffix}")
+
+
+def given_teachers(arguments: argparse.Namespace) -> list[Tagger]:
+    teachers = [open_model(name) for name in arguments.teacher]
+    if arguments.resume and not teachers and teacher_path(arguments).exists():
+        teachers = [open_model(str(teacher_path(arguments)))]
+    for teacher in teachers:
+        if not isinstance(teacher, Tagger):
+            raise ConfigurationError("--teacher", expected="a tagger", got=f"a {teacher.KIND}")
+    return teachers  # type: ignore[return-value]
+
+
+def new_teacher(student: Any) -> Tagger:
+    """A teacher with the knowledge that the student has: the same vectors, clusters and gazetteers.
+
+    A pretrained encoder fits only networks like the student's, so then the teacher has such networks.
+    """
+    shared = {name: getattr(student, name) for name in (*_KNOWLEDGE, "seed", "threads")}
+    if student.pretrained is None:
+        return Tagger(preset=PRESET, ensemble=MEMBERS, **shared)
+    settings = {name: value for name, value in student.settings.items() if name in ARCHITECTURE}
+    return Tagger(preset=student.preset, **shared, **settings | {"ensemble": MEMBERS})
+
+
+_KNOWLEDGE = ("vectors", "clusters", "gazetteers", "pretrained")
+
+
+# ------------------------------------------------------------------------------------------------ raw text
+
+
+T = TypeVar("T")
+LENGTHS = range(3, 81)
+"""Sentences of other lengths are mostly headings and lists."""
+
+
+def sampled_sentences(
+    paths: Sequence[str | Path], tokens: int, *, seed: int, encoding: str | None = None
+) -> list[list[str]]:
+    """Sentences with at least this number of tokens, drawn at random from all files; the same for the same seed."""
+    rng = random.Random(seed)
+    # Enough sentences for the tokens even if all are short; a sample of a stream of any length.
+    sample = _reservoir(_sentences(paths, encoding), max(1, tokens // LENGTHS.start), rng)
+    rng.shuffle(sample)
+    one_of: dict[str, str] = {}  # a word is kept once, however often it occurs
+    split = ([one_of.setdefault(word, word) for word in sentence.split("\n")] for sentence in sample)
+    drawn = first_sentences(split, tokens)
+    if not drawn:
+        names = ", ".join(map(str, paths))
+        raise DataError("no sentences in the raw text", expected=f"{LENGTHS.start} words or more", where=names)
+    note(f"{len(drawn):,} sentences of raw text, {sum(map(len, drawn)):,} tokens")
+    return drawn
+
+
+def first_sentences(sentences: Iterable[list[str]], tokens: int) -> list[list[str]]:
+    """The first sentences, until they have at least this many tokens together."""
+    chosen, total = [], 0
+    for sentence in sentences:
+        if total >= tokens:
+            break
+        chosen.append(sentence)
+        total += len(sentence)
+    return chosen
+
+
+def _sentences(paths: Sequence[str | Path], encoding: str | None) -> Iterator[str]:
+    """Sentences as text, one token per line: a large sample of lists of tokens would need several times the memory."""
+    for path in paths:
+        for sentence in read(path, format="text", encoding=encoding):
+            if len(sentence.tokens) in LENGTHS:
+                yield "\n".join(token if isinstance(token, str) else token.text for token in sentence.tokens)
+
+
+def _reservoir(items: Iterable[T], size: int, rng: random.Random) -> list[T]:
+    """A uniform sample of a stream."""
+    kept: list[T] = []
+    for seen, item in enumerate(items):
+        if len(kept) < size:
+            kept.append(item)
+        elif (place := rng.randrange(seen + 1)) < size:
+            kept[place] = item
+    return kept
+
+
+# ------------------------------------------------------------------------------------------------ encoders
+
+
+def add_pretrain_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--pretrain",
+        action=argparse.BooleanOptionalAction,
+        help="--unlabelled: first learn words and encoder from the raw text, as `postil pretrain --encoder` does "
+        "(default: yes, unless there is something else to start from)",
+    )
+
+
+def are_wanted(arguments: argparse.Namespace, X: Sequence[Sequence[Any]]) -> bool:
+    """Whether networks are to learn from the raw text first. It has no extra columns, so neither may the data."""
+    others = [f"--{name.replace('_', '-')}" for name in ("pretrained", "warm_start") if getattr(arguments, name)]
+    if arguments.pretrain and others:
+        raise ConfigurationError("--pretrain", expected=f"must not be given with {others[0]}, which is a start already")
+    has_columns = any(not isinstance(token, str) for tokens in X for token in tokens[:1])
+    if arguments.pretrain and has_columns:
+        raise ConfigurationError("--pretrain", expected="needs data without extra columns: raw text has none")
+    return arguments.pretrain is not False and not others and not has_columns
+
+
+@final
+class Encoders:
+    """Those of a training run, by preset; each is learned when it is first asked for."""
+
+    def __init__(self, arguments: argparse.Namespace, sentences: Sequence[list[str]]) -> None:
+        self._arguments, self._sentences = arguments, sentences
+        self._learnt: dict[TaggerConfig, Tagger] = {}
+
+    def of(self, tagger: Tagger) -> Tagger:
+        """One that this tagger can start from."""
+        encoder = new_encoder(tagger)
+        config = encoder.config
+        if config not in self._learnt:
+            self._learnt[config] = self._trained(encoder, encoder_path(self._arguments, len(self._learnt)))
+        return self._learnt[config]
+
+    def _trained(self, encoder: Tagger, path: Path) -> Tagger:
+        if self._arguments.resume and path.exists():
+            return open_model(str(path), for_training=True)  # type: ignore[return-value]
+        checkpoint = path.with_name(path.name + ".checkpoint")
+        note(f"learning words and encoder from the raw text: {encoder.config.ensemble} × {encoder.preset}")
+        resume = self._arguments.resume and checkpoint.exists()
+        fitting = encoder.pretraining(self._sentences, checkpoint=checkpoint, resume=resume)
+        train_or_exit(fitting, self._arguments.log)
+        encoder.save(path)
+        checkpoint.unlink(missing_ok=True)
+        return encoder
+
+
+def new_encoder(tagger: Tagger) -> Tagger:
+    """A tagger with the same words and encoder, and with the preset's number of networks."""
+    knowledge = {name: getattr(tagger, name) for name in ("vectors", "clusters", "gazetteers")}
+    settings = {name: value for name, value in tagger.settings.items() if name in _TAKEN_OVER}
+    return Tagger(preset=tagger.preset, seed=tagger.seed, threads=tagger.threads, **knowledge, **settings)
+
+
+_TAKEN_OVER = {*ARCHITECTURE, "vector_clusters", "vector_scale"} - {"ensemble"}
+
+
+def encoder_path(arguments: argparse.Namespace, number: int) -> Path:
+    """Where an encoder is kept until the student is complete."""
+    output: Path = arguments.output
+    return output.with_name(f"{output.name}.encoder{number}")
+
+
+def remove_encoders(arguments: argparse.Namespace) -> None:
+    for number in range(2):  # of the student and of its teacher
+        encoder_path(arguments, number).unlink(missing_ok=True)

@@ -1,1 +1,0 @@
-"""What commands show on a terminal: tables, progress, colours."""

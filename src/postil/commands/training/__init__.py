@@ -1,1 +1,0 @@
-"""The parts of ``postil train`` and ``postil pretrain``: files, raw text, encoders, teachers, gains, interruptions."""

@@ -1,0 +1,34 @@
+"""How good a model is: cross-validation, learning curves, comparisons of two models."""
+
+from postil.evaluation.comparison import Difference, ModelComparison, compare, compare_answers, compared_by
+from postil.evaluation.cross_validation import (
+    CrossValidation,
+    Fold,
+    Progress,
+    crossval,
+    documents_of,
+    folds,
+    groups_of,
+    run_all,
+    unfitted,
+)
+from postil.evaluation.learning_curve import LearningCurve, curve
+
+__all__ = [
+    "CrossValidation",
+    "Difference",
+    "Fold",
+    "LearningCurve",
+    "ModelComparison",
+    "Progress",
+    "compare",
+    "compare_answers",
+    "compared_by",
+    "crossval",
+    "curve",
+    "documents_of",
+    "folds",
+    "groups_of",
+    "run_all",
+    "unfitted",
+]

@@ -1,0 +1,137 @@
+"""Two models on the same labelled sentences: is one better, and where do they differ?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from postil.errors import DataError
+from postil.features.inputs import Token
+from postil.html.fragments import fragment
+from postil.metrics import significance
+from postil.metrics.drawn_tables import drawn_table
+from postil.metrics.evaluation import Compared, Evaluation, evaluate_compared, prepare
+from postil.metrics.tables import Cell, Table, show_class, text
+from postil.models.inputs import checked_for_scores
+from postil.models.tagger import Tagger
+from postil.text import with_marks
+from postil.text.report import counted
+
+Spans = Sequence[tuple[str, int, int]]
+
+
+class Difference(NamedTuple):
+    """A sentence that two models label differently; spans are (class, start, end), without a scheme one per token."""
+
+    sentence: int
+    tokens: list[str]
+    gold: Spans
+    first: Spans
+    second: Spans
+    winner: str
+    """"first", "second" or "": whose answers are right more often here, counting missing and wrong ones."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ModelComparison:
+    """Scores of both models, a paired test, and the sentences on which they differ."""
+
+    first: Evaluation
+    second: Evaluation
+    test: significance.Comparison
+    differences: list[Difference]
+
+    def summary(self) -> str:
+        test = self.test
+        verdict = f"{100 * test.difference:+.2f} (95 % interval {100 * test.low:+.2f} to {100 * test.high:+.2f})"
+        note = f" ({test.note})" if test.note else ""
+        return f"{100 * test.first:.2f} and {100 * test.second:.2f}: {verdict}, p = {test.p_value:.3g}{note}"
+
+    def table(self, names: Sequence[str] = ("first", "second")) -> Table:
+        """F1 (or accuracy) of every label by both models, and over all labels."""
+        test = self.test
+        first, second = (
+            (one.tokens if one.spans is None else one.spans).by_label() for one in (self.first, self.second)
+        )
+        rows: list[tuple[Cell, ...]] = []
+        for label in sorted({*first, *second}):
+            one, two = (100 * side[label].f1 if label in side else None for side in (first, second))
+            rows.append((show_class(label), one, two, None if one is None or two is None else two - one))
+        rows.append(("all", 100 * test.first, 100 * test.second, 100 * test.difference))
+        interval = f"95 % interval of the difference {100 * test.low:+.2f} to {100 * test.high:+.2f}"
+        note = f"{interval}, p = {test.p_value:.3g}" + (f"; {test.note}" if test.note else "")
+        what = "accuracy" if self.first.spans is None else "F1"
+        return Table(what, ("label", *names, "difference"), rows, note, has_total=True)
+
+    def __str__(self) -> str:
+        winners = [one.winner for one in self.differences]
+        better = f"{winners.count('first'):,} better by the first model, {winners.count('second'):,} by the second"
+        return f"{text(self.table())}\n\n{counted(len(winners), 'sentence')} labelled differently: {better}"
+
+    def _repr_html_(self) -> str:
+        return fragment(drawn_table(self.table(), bars=("first", "second")))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON."""
+        return {
+            "first": self.first.to_dict(),
+            "second": self.second.to_dict(),
+            "comparison": self.test.to_dict(),
+            "differences": [one._asdict() for one in self.differences],
+        }
+
+
+def compare(
+    first: Tagger,
+    second: Tagger,
+    X: Sequence[Sequence[Token]],
+    y: Sequence[Sequence[str]],
+    *,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> ModelComparison:
+    """Label the sentences with both models and compare their scores by paired bootstrap and randomisation."""
+    X, y = checked_for_scores(X, y)
+    return compare_answers(X, compared_by(first, X, y), compared_by(second, X, y), resamples=resamples, seed=seed)
+
+
+def compare_answers(
+    X: Sequence[Sequence[Token]], one: Compared, two: Compared, *, resamples: int = 2000, seed: int = 0
+) -> ModelComparison:
+    """Compare two systems by their answers to the same labelled sentences."""
+    if (one.scheme == "none") != (two.scheme == "none"):
+        raise DataError("two systems", expected="both with spans or both without", got="one of each")
+    counts, statistic = one.sentence_counts()
+    others, _ = two.sentence_counts()
+    rng = np.random.default_rng(seed)
+    test = significance.compare_systems(counts, others, statistic, rng=rng, resamples=resamples)
+    return ModelComparison(evaluate_compared(one), evaluate_compared(two), test, _differences(X, one, two))
+
+
+def compared_by(tagger: Tagger, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Compared:
+    """Gold labels and the labels that a tagger predicts."""
+    gold = with_marks(y, X, known=tagger.model.codec.data_labels())
+    return prepare(gold, list(tagger.predict(X)), tagger.model.codec.scheme)
+
+
+def _differences(X: Sequence[Sequence[Token]], one: Compared, two: Compared) -> list[Difference]:
+    """The sentences with different answers, those with the largest difference in mistakes first."""
+    found = []
+    for number, tokens in enumerate(X):
+        gold, first, second = _spans(one, number, gold=True), _spans(one, number), _spans(two, number)
+        if set(first) != set(second):
+            mistakes = [len({*answers} ^ {*gold}) for answers in (first, second)]
+            winner = "" if mistakes[0] == mistakes[1] else ("first", "second")[mistakes[1] < mistakes[0]]
+            forms = [token if isinstance(token, str) else token[0] for token in tokens]
+            found.append((-abs(mistakes[0] - mistakes[1]), Difference(number, forms, gold, first, second, winner)))
+    return [difference for _, difference in sorted(found, key=lambda pair: (pair[0], pair[1].sentence))]
+
+
+def _spans(compared: Compared, sentence: int, gold: bool = False) -> list[tuple[str, int, int]]:
+    if compared.scheme == "none":
+        labels = (compared.gold if gold else compared.predicted)[sentence]
+        return [(label, i, i + 1) for i, label in enumerate(labels)]
+    spans = (compared.gold_spans if gold else compared.predicted_spans)[sentence]
+    return [(span.label, span.start, span.end) for span in spans]

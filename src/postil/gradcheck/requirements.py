@@ -1,0 +1,187 @@
+"""Requirements that the list of checked gradients must cover, derived from the package itself.
+
+A requirement is a function that returns a node, a layer, an objective or a network, in one of its modes. Modes are read
+from the code: every optional argument (with and without), every switch, every choice of a table such as ACTIVATIONS.
+If the data and not an argument decide which path is taken, the module says so in ``MODES``, next to the code. The
+requirements of estimators are in ``models/gradients.py``.
+"""
+
+import importlib
+import inspect
+import operator
+import pkgutil
+import types
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple, get_args
+
+import numpy as np
+
+import postil
+from postil import kernels
+from postil.errors import ConfigurationError
+from postil.graph import Node, Result
+from postil.network import ACTIVATIONS, Layer
+from postil.network.linear import Finish
+
+# Folders that use models and hold nothing differentiable themselves; a new folder is searched.
+_NOT_SEARCHED = {
+    "gradcheck",
+    "machine",
+    "evaluation",
+    "quality",
+    "annotation",
+    "reports",
+    "export",
+    "tagging",
+    "integrations",
+    "server",
+    "commands",
+}
+_NODES = (Node, Result)
+FUSED = tuple(name for name in kernels.ACTIVATIONS if name in ACTIVATIONS)
+"""Activations that kernels apply in the same pass as a bias."""
+
+
+class Mode(NamedTuple):
+    """One way of calling something: with a value of ``argument`` that it ``accepts``."""
+
+    name: str
+    argument: str | None = None
+    accepts: Callable[[Any], bool] = lambda value: True
+    replaces_default: bool = False
+    """Whether the argument must be given, so that there is no call by default."""
+
+
+class Requirement(NamedTuple):
+    """Something differentiable in one of its modes; ``calls`` are the functions of which one must be called so."""
+
+    name: str
+    calls: tuple[Callable[..., Any], ...] = ()
+    mode: Mode = Mode("")
+
+
+def of(thing: Any, mode: str = "") -> str:
+    """The name of a requirement: a function, class or method of the package, in one of its modes."""
+    name = f"{thing.__module__}.{thing.__qualname__}".removeprefix("postil.")
+    return f"{name}: {mode}" if mode else name
+
+
+# ------------------------------------------------------------------------------------------------ discovery
+
+
+def differentiable(networks: Sequence[type] = ()) -> Iterator[Any]:
+    """Functions that return a node, layers and what makes them, classes with a loss, and methods from a node to a node.
+
+    ``networks`` are those that estimators train: their requirements are the estimators' presets.
+    """
+    for module in _modules():
+        for name, thing in vars(module).items():
+            if name.startswith("_") or getattr(thing, "__module__", None) != module.__name__:
+                continue
+            if inspect.isfunction(thing) and (_returns_node(thing) or _returns_layer(thing)):
+                yield thing
+            elif inspect.isclass(thing):
+                if _is_differentiable(thing) and thing not in networks:
+                    yield thing
+                yield from _methods_on_nodes(thing)
+
+
+def _modules() -> Iterator[types.ModuleType]:
+    for info in pkgutil.walk_packages(postil.__path__, "postil."):
+        parts = info.name.split(".")
+        is_library = not parts[-1].isidentifier()  # of C, which ends as an extension module does
+        if parts[1] not in _NOT_SEARCHED and parts[1] != "__main__" and not is_library:
+            yield importlib.import_module(info.name)
+
+
+def _returns_node(function: Any) -> bool:
+    made = getattr(function, "__annotations__", {}).get("return")
+    return any(kind in _NODES for kind in (get_args(made) if isinstance(made, types.UnionType) else (made,)))
+
+
+def _returns_layer(function: Any) -> bool:
+    """Whether it makes a layer of one known class."""
+    made = function.__annotations__.get("return")
+    return inspect.isclass(made) and issubclass(made, Layer) and not inspect.isabstract(made)
+
+
+def _is_differentiable(thing: type) -> bool:
+    if inspect.isabstract(thing) or getattr(thing, "_is_protocol", False):
+        return False
+    return issubclass(thing, Layer) or any(_returns_node(getattr(thing, name, None)) for name in ("loss", "__call__"))
+
+
+def _methods_on_nodes(thing: type) -> Iterator[Any]:
+    """Methods from a node to a node, such as the scores of given token vectors, which explanations differentiate."""
+    if issubclass(thing, Node | Layer):
+        return
+    for name, method in vars(thing).items():
+        is_public = inspect.isfunction(method) and not name.startswith("_") and name != "loss"
+        if is_public and _returns_node(method) and Node in _arguments(method).values():
+            yield method
+
+
+def _arguments(function: Any) -> dict[str, Any]:
+    """The types of its arguments."""
+    return {name: kind for name, kind in function.__annotations__.items() if name != "return"}
+
+
+# ------------------------------------------------------------------------------------------------ modes
+
+
+def requirements_of(thing: Any) -> Iterator[Requirement]:
+    """``thing`` as it is called by default, and in each of its other modes."""
+    calls = _calls(thing)
+    modes = [mode for call in calls for mode in _modes(call, thing)]
+    if not any(mode.replaces_default for mode in modes):
+        yield Requirement(of(thing), calls)
+    for mode in modes:
+        yield Requirement(of(thing, mode.name), calls, mode)
+    declared = getattr(inspect.getmodule(thing), "MODES", {})
+    for name in declared.get(thing.__name__, ()):
+        yield Requirement(of(thing, name), calls)
+
+
+def _calls(thing: Any) -> tuple[Callable[..., Any], ...]:
+    """The functions whose arguments choose its mode."""
+    if not inspect.isclass(thing):
+        return (thing,)
+    forward = vars(thing).get("forward") or vars(thing).get("upward") or vars(thing).get("loss")
+    made = [vars(thing).get("__init__"), forward]
+    return tuple(function for function in made if function is not None)
+
+
+def _modes(call: Callable[..., Any], thing: Any) -> Iterator[Mode]:
+    """A mode for every other value of a switch or a choice, and for every optional argument that is given."""
+    for name, parameter in inspect.signature(call, eval_str=True).parameters.items():
+        kind, default = parameter.annotation, parameter.default
+        if kind is bool:
+            yield Mode(f"{name}={not default}", name, partial(operator.is_, not default))
+        elif kind is str:
+            others = [choice for choice in _choices(thing, name) if choice != default]
+            is_needed = default is inspect.Parameter.empty
+            yield from (Mode(f"{name}={choice}", name, partial(operator.eq, choice), is_needed) for choice in others)
+        elif Finish in get_args(kind):
+            yield from (Mode(f"{name}={activation}", name, partial(_applies, activation)) for activation in FUSED)
+        elif default is None and not _is_generator(kind):
+            yield Mode(name, name, partial(operator.is_not, None))
+
+
+def _is_generator(kind: Any) -> bool:
+    """Whether an argument takes a generator; its type may be written as a string."""
+    return "Generator" in kind if isinstance(kind, str) else np.random.Generator in get_args(kind)
+
+
+def _applies(activation: str, finish: Finish | None) -> bool:
+    return finish is not None and finish.activation == activation
+
+
+def _choices(thing: Any, argument: str) -> tuple[str, ...]:
+    if argument in ("activation", "function"):
+        return tuple(ACTIVATIONS)
+    if argument == "normalise":
+        return tuple(inspect.getmodule(thing).NORMALISATIONS)  # type: ignore[union-attr]
+    raise ConfigurationError(
+        "choices of an argument", expected="a table of them", got=f"{argument}: str", where=of(thing)
+    )

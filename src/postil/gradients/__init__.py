@@ -1,1 +1,0 @@
-"""The list of checked gradients, and the gradient check of a fitted model."""

@@ -1,0 +1,216 @@
+"""Texts with marked spans (gold ones underlined, predicted ones shaded), and effects of words by sign and colour."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple, Protocol
+from zlib import crc32
+
+from postil.html.elements import Markup, element, joined
+
+CONTEXT = 14
+"""Tokens shown on either side of what is marked."""
+LONGEST = 500
+"""Approximate maximum of characters in an excerpt."""
+LONGEST_TOKEN = 60
+COLOURS = 8
+"""Number of labels with distinct colours in the style sheet."""
+
+
+class LabelledSpan(Protocol):
+    """Tokens ``start`` to ``end`` (exclusive) with a label."""
+
+    @property
+    def label(self) -> str: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+
+
+class Mark(NamedTuple):
+    """A marked span: gold, predicted, or both if they agree. ``figure`` is a probability or a score."""
+
+    span: LabelledSpan
+    is_gold: bool
+    is_predicted: bool
+    figure: float | None = None
+
+
+OTHER = "var(--label-other)"
+
+
+def lasting_colours(labels: Collection[str]) -> Mapping[str, str]:
+    """Map each label to a colour of the style sheet, chosen by its name: on every page it is mostly the same.
+
+    From the ninth label on, labels share one colour.
+    """
+    colours: dict[str, str] = {}
+    free = list(range(COLOURS))
+    for label in sorted(labels):
+        wanted = crc32(label.encode("utf8", "surrogatepass")) % COLOURS
+        number = min(free, key=lambda place: (place - wanted) % COLOURS, default=None)
+        colours[label] = OTHER if number is None else f"var(--label-{number})"
+        free = [place for place in free if place != number]
+    return colours
+
+
+def marked_text(text: str, marks: Sequence[Mark], colours: Mapping[str, str]) -> Markup:
+    """A whole text with spans of its characters marked. Spans may overlap; what is outside the text is not marked."""
+    inside = [mark for mark in marks if 0 <= mark.span.start < mark.span.end <= len(text)]
+    ahead = sorted(inside, key=lambda mark: -mark.span.start)  # the next one is last
+    edges = sorted({0, len(text), *(edge for mark in inside for edge in (mark.span.start, mark.span.end))})
+    parts: list[Markup] = []
+    active: list[Mark] = []
+    for start, end in pairwise(edges):
+        while ahead and ahead[-1].span.start == start:
+            active.append(ahead.pop())
+        parts.append(_piece(text[start:end], active, colours))
+        parts += [_chip(mark, colours) for mark in active if mark.span.end == end]
+        active = [mark for mark in active if mark.span.end > end]
+    return element("p", *parts, class_="excerpt text", dir="auto")
+
+
+def excerpt(tokens: Sequence[str], marks: Sequence[Mark], colours: Mapping[str, str]) -> Markup:
+    """The marked spans with some words around them."""
+    first = _before(tokens, min((mark.span.start for mark in marks), default=0))
+    last = min(len(tokens), max((mark.span.end for mark in marks), default=len(tokens)) + CONTEXT)
+    return _cut(tokens, first, last, marks, colours)
+
+
+def whole(tokens: Sequence[str], marks: Sequence[Mark], colours: Mapping[str, str]) -> Markup:
+    """The sentence from its beginning, cut off where it is very long."""
+    return _cut(tokens, 0, len(tokens), marks, colours)
+
+
+def _cut(tokens: Sequence[str], first: int, last: int, marks: Sequence[Mark], colours: Mapping[str, str]) -> Markup:
+    last = _within_length(tokens, first, last)
+    edges = {first, last, *(edge for mark in marks for edge in (mark.span.start, mark.span.end) if first < edge < last)}
+    parts: list[Markup] = []
+    places = sorted(edges)
+    for start, end in pairwise(places):
+        parts.append(_segment(tokens[start:end], [m for m in marks if m.span.start <= start < m.span.end], colours))
+        parts += [_chip(mark, colours) for mark in marks if mark.span.end == end or end == last < mark.span.end]
+        parts.append(Markup(" "))
+    before, after = "… " if first else None, "…" if last < len(tokens) else None
+    return element("p", before, *parts, after, class_="excerpt", dir="auto")
+
+
+def _before(tokens: Sequence[str], start: int) -> int:
+    """Where the context of ``start`` begins: some words before it, fewer where they are long."""
+    size, first = 0, start
+    while first and start - first < CONTEXT and size < LONGEST // 3:
+        first -= 1
+        size += min(len(tokens[first]), LONGEST_TOKEN) + 1
+    return first
+
+
+def _within_length(tokens: Sequence[str], first: int, last: int) -> int:
+    size = 0
+    for place in range(first, last):
+        size += min(len(tokens[place]), LONGEST_TOKEN) + 1
+        if size > LONGEST and place > first:
+            return place
+    return last
+
+
+def _segment(tokens: Sequence[str], marks: Sequence[Mark], colours: Mapping[str, str]) -> Markup:
+    """Tokens between two edges of marks, with at most one gold and one predicted mark."""
+    return _piece(
+        " ".join(token if len(token) <= LONGEST_TOKEN else token[: LONGEST_TOKEN - 1] + "…" for token in tokens),
+        marks,
+        colours,
+    )
+
+
+def _piece(shown: str, marks: Sequence[Mark], colours: Mapping[str, str]) -> Markup:
+    classes, style = ["t"], ""
+    for mark in marks:
+        colour = colours.get(mark.span.label, OTHER)
+        classes += ["gold"] * mark.is_gold + ["predicted"] * mark.is_predicted
+        style += f"--gold:{colour};" * mark.is_gold + f"--predicted:{colour};" * mark.is_predicted
+    return element("span", shown, class_=" ".join(classes), style=style or None)
+
+
+def _chip(mark: Mark, colours: Mapping[str, str]) -> Markup:
+    """The label after a span, with its probability: filled if it was predicted, outlined if it is gold."""
+    figure = None if mark.figure is None else f" {mark.figure:.2f}"
+    side = "✓ " if mark.is_gold and mark.is_predicted else "gold " if mark.is_gold else None
+    class_ = "chip filled" if mark.is_predicted else "chip"
+    label = element("bdi", mark.span.label or "(unnamed)")
+    style = f"--label:{colours.get(mark.span.label, OTHER)}"
+    return joined([" ", element("small", side, label, figure, class_=class_, style=style)])
+
+
+# -------------------------------------------------------------------------------- effects of words and features
+
+
+MATTERS = 0.1
+"""Of the largest effect in a text: smaller ones are not marked."""
+
+
+class Effect(NamedTuple):
+    """The effects of one word, phrase or feature, one for each column of a table; None: not measured."""
+
+    name: str
+    values: Sequence[float | None]
+    is_explained: bool = False
+
+
+def signed(value: float | None, digits: int = 2) -> str:
+    """A figure with its sign, and no sign if it rounds to 0."""
+    if value is None:
+        return "too far"
+    return f"{value:+.{digits}f}".replace("-", "\u2212") if abs(value) >= 0.5 * 10**-digits else f"{0:.{digits}f}"
+
+
+def effects_text(words: Sequence[Effect], digits: int = 2, chip: Markup | None = None) -> Markup:
+    """Words in the order of the text, shaded by their first known value; ``chip`` follows the explained ones."""
+    values = [next((value for value in word.values if value is not None), 0.0) for word in words]
+    largest = max(map(abs, values), default=0.0)
+    last = max((i for i, word in enumerate(words) if word.is_explained), default=-1)
+    parts: list[Markup] = []
+    for i, (word, value) in enumerate(zip(words, values, strict=True)):
+        parts += [_word(word, value, largest, digits), Markup(" ")]
+        if i == last and chip is not None:
+            parts += [chip, Markup(" ")]
+    return element("p", *parts, class_="effects", dir="auto")
+
+
+def _word(word: Effect, value: float, largest: float, digits: int) -> Markup:
+    classes = ["effect"] + ["explained"] * word.is_explained
+    name = element("bdi", word.name)
+    if not largest or abs(value) < MATTERS * largest:
+        return element("span", name, class_=" ".join(classes)) if word.is_explained else name
+    classes.append("support" if value > 0 else "oppose")
+    share = f"--share:{abs(value) / largest:.2f}"
+    return element("span", name, element("small", signed(value, digits)), class_=" ".join(classes), style=share)
+
+
+def effects_table(title: str, columns: Sequence[str], effects: Iterable[Effect], digits: int = 2) -> Markup:
+    """A row for each name: the figure of every column, and its bar to the right (for) or to the left (against)."""
+    rows = list(effects)
+    largest = max((abs(value) for row in rows for value in row.values if value is not None), default=0.0)
+    names = [part for name in columns for part in (element("th", name, scope="col", class_="number"), element("th"))]
+    head = element("thead", element("tr", element("th", title, scope="col"), *names))
+    body = element("tbody", *(_row(row, largest, digits) for row in rows))
+    return element("div", element("table", head, body), class_="scroll")
+
+
+def _row(row: Effect, largest: float, digits: int) -> Markup:
+    name = element("bdi", row.name)
+    first = element("td", element("strong", "▸ ", name) if row.is_explained else name)
+    cells = [cell for value in row.values for cell in _cells(value, largest, digits)]
+    return element("tr", first, *cells)
+
+
+def _cells(value: float | None, largest: float, digits: int) -> tuple[Markup, Markup]:
+    number = element("td", signed(value, digits), class_="number")
+    if not value or not largest:
+        return number, element("td", class_="diverging")
+    bar = element("span", class_="support" if value > 0 else "oppose", style=f"--share:{abs(value) / largest:.3f}")
+    return number, element("td", bar, class_="diverging")
+
+
+def key(label: str) -> Markup:
+    """A legend for the signs."""
+    return element("p", joined(["+ supports ", element("bdi", label), ", \u2212 opposes it."]), class_="note")

@@ -1,0 +1,133 @@
+"""The kernels of characters.c, columns.c and words.c: tokens as places among bytes, rows written from them, features.
+
+Those of ``plain_text.py`` have the same names and arguments there. The readers and writers of columns have oracles in
+tests/oracles/columns.py instead.
+"""
+
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.kernels import plain_text
+from postil.kernels.characters import Characters, shapes_of_categories
+from postil.kernels.library import BYTES, call, ffi, pointer
+from postil.kernels.plain_text import (
+    KINDS,
+    Columns,
+    StringTable,
+    TokenCells,
+    WordRules,
+    Words,
+    checked_cells,
+    checked_columns,
+)
+
+SMALL_INTEGERS = ffi.typeof("int32_t[]")
+_known_characters: WeakKeyDictionary[Characters, Any] = WeakKeyDictionary()
+_known_rules: WeakKeyDictionary[WordRules, Any] = WeakKeyDictionary()
+character_offsets = call.character_offsets
+
+
+def tables(characters: Characters) -> Any:
+    """A pointer to character_tables, which lives as long as the characters do."""
+    found = _known_characters.get(characters)
+    if found is None:
+        arrays = {
+            "records": pointer(characters.records, SMALL_INTEGERS),
+            **{name: pointer(getattr(characters, name), BYTES) for name in ("index", "pages", "spaces")},
+        }
+        found = ffi.new("character_tables *", arrays), arrays
+        _known_characters[characters] = found
+    return found[0]
+
+
+# ------------------------------------------------------------------------------------------------ columns
+
+_LONGEST_DECIMAL = 16  # as in decimals.h
+
+
+def token_cells(text: bytes, columns: Columns) -> TokenCells | None:
+    """The tokens of CoNLL columns in UTF-8 whose lines end in "\\n"; None if a reader must look at lines.
+
+    Plain are blank lines, and rows with all their cells; a label is not empty, a token is not a document mark. Lines
+    before a sentence that may be comments, and document marks, are left to the reader of heads.
+    """
+    lines = int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n"))) + 1  # much faster than bytes.count
+    cells = call.token_cells(text, *checked_columns(columns), lines)
+    return None if cells is None else TokenCells(*cells)
+
+
+def line_cells(text: bytes) -> TokenCells | None:
+    """The tokens of lines in UTF-8, each a sentence, spaces and tabs between its tokens; None if one is a mark."""
+    blanks = np.frombuffer(text, np.uint8) <= ord(" ")  # between any two tokens there is one, or a line end
+    cells = call.line_cells(text, int(np.count_nonzero(blanks)) + 1)
+    return None if cells is None else TokenCells(cells[0], cells[1], heads=np.zeros((0, 3), np.int64))
+
+
+def number_words(text: bytes, cells: Array, words: Words, known: int) -> tuple[Array, int]:
+    """See ``plain_text.number_words``."""
+    count = np.array([known], np.int64)
+    numbers = call.number_words(text, cells, words.key, words.slots, words.pool, words.ends, count)
+    return numbers, int(count[0])
+
+
+def write_rows(
+    text: bytes, cells: Array, offsets: Array, labels: Array, names: list[bytes], figures: Array | None = None
+) -> tuple[bytes, Array]:
+    """Sentences as rows of token, tab and label, a blank line after each; and where they begin, (B + 1,) with the end.
+
+    labels (N,) are places in ``names``; figures (N,) are probabilities, a column before the label.
+    """
+    cells = checked_cells(text, cells)
+    ends, joined = np.cumsum([0, *map(len, names)]), b"".join(names)
+    row = max(map(len, names), default=0) + 3 + _LONGEST_DECIMAL * (figures is not None)
+    out = np.empty(int((cells[:, 1] - cells[:, 0]).sum()) + len(cells) * row + len(offsets) - 1, np.uint8)
+    places = call.write_rows(text, cells, offsets, labels, figures, joined, ends, out)
+    return out[: places[-1]].tobytes(), places
+
+
+# ------------------------------------------------------------------------------------------------ features of words
+
+
+def crc_table() -> Array:
+    """uint32 (256,): what a byte contributes to CRC-32, as zlib computes it."""
+    table = np.arange(256, dtype=np.uint32)
+    for _ in range(8):
+        table = np.where(table & 1, table >> 1 ^ 0xEDB88320, table >> 1).astype(np.uint32)
+    return table
+
+
+def _string_table(table: StringTable) -> dict[str, Any]:
+    sizes = {"size": len(table.text), "count": len(table), "slot_count": len(table.slots)}
+    arrays = {name: ffi.from_buffer(SMALL_INTEGERS, getattr(table, name)) for name in ("offsets", "slots")}
+    return {"text": ffi.from_buffer(BYTES, table.text), **arrays, **sizes}
+
+
+def _rules(rules: WordRules) -> Any:
+    """A pointer to word_rules, and what it points to, which lives as long as the rules do."""
+    found = _known_rules.get(rules)
+    if found is None:
+        rows = [
+            {"kind": KINDS.index(kind), "length": length} | ({"table": _string_table(table)} if table else {})
+            for kind, length, table in rules.columns
+        ]
+        arrays = {
+            "crc": pointer(crc_table(), ffi.typeof("uint32_t[]")),
+            "shapes": pointer(shapes_of_categories(), BYTES),
+            "columns": ffi.new("word_column[]", rows),
+        }
+        mark = -1 if rules.digit_mark is None else ord(rules.digit_mark)
+        found = ffi.new("word_rules *", {**arrays, "count": len(rows), "mark": mark}), arrays, rows
+        _known_rules[rules] = found
+    return found[0]
+
+
+def word_features(text: bytes, cells: Array, rules: WordRules) -> Array:
+    """See ``plain_text.word_features``. Tables with a keyed hash are left to that."""
+    if any(table is not None and table.key is not None for _, _, table in rules.columns):
+        return plain_text.word_features(text, cells, rules)
+    ids = np.empty((len(cells), len(rules.columns)), np.int32)
+    is_text = call.word_features(text, cells, _rules(rules), tables(rules.characters), ids)
+    return ids if is_text else plain_text.word_features(text, cells, rules)  # not UTF-8: the twin says where

@@ -1,0 +1,303 @@
+"""Constraints on the labelling of a text: spans that are entities, spans that are not, labels that are possible.
+
+Constraints leave only the labellings that agree with them, and every answer is then about those: the best one is the
+best *of them*, and a probability is the probability *given that* they hold. That is exact for all three kinds.
+
+    force   exactly this span is an entity of this class, or of some class: its probability is then 1
+    forbid  exactly this span is not an entity of this class, or of any; longer and shorter ones still may be
+    allow   every token of this stretch has one of these labels; a class stands for all its labels
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self, final
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.errors import ConfigurationError, DataError
+from postil.features.gazetteer import GAZETTEER_CODES, Gazetteer
+from postil.models.decoding.codec import LabelCodec
+from postil.models.decoding.distribution import LabelPosterior
+from postil.objectives.crf import Lattice, best_paths
+from postil.objectives.spans import EntityLabels, SpanOfKind, forced_spans, without_spans
+from postil.text import Sentence, Span
+from postil.text.lines import shortened
+from postil.text.splitting.segmenter import Tokens
+
+
+class SpanConstraint(NamedTuple):
+    """``start:end`` with a class, or with any."""
+
+    start: int
+    end: int
+    label: str | None = None
+
+
+class AllowedLabels(NamedTuple):
+    """The labels that tokens of ``start:end`` may have."""
+
+    start: int
+    end: int
+    labels: Sequence[str]
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Constraints:
+    """Constraints on the labelling of one sentence or text.
+
+    Offsets count tokens for lists of tokens, characters for a text.
+
+    Constraints(force=[(2, 3, "LOC")], forbid=[(0, 2, None)], allow=[(4, 5, ["PER", "O"])])
+
+    ``force`` and ``forbid`` also take a Span or an Entity, whose fields count, not their order.
+    """
+
+    force: Sequence[tuple[int, int, str | None]] = ()
+    forbid: Sequence[tuple[int, int, str | None]] = ()
+    allow: Sequence[tuple[int, int, Sequence[str]]] = ()
+    where: str = field(default="", compare=False)
+    """How messages name the sentence; by default its number."""
+
+    def __post_init__(self) -> None:
+        for name, kind in (("force", SpanConstraint), ("forbid", SpanConstraint), ("allow", AllowedLabels)):
+            items = [_item(kind, item, f"{self.where}: {name}" if self.where else name) for item in getattr(self, name)]
+            object.__setattr__(self, name, items)
+
+    def __bool__(self) -> bool:
+        return bool(self.force or self.forbid or self.allow)
+
+    @classmethod
+    def from_json(cls, content: Any, where: str) -> Self:
+        """``{"force": [[0, 5, "LOC"]], "forbid": [{"start": 7, "end": 9}], "allow": [[0, 5, ["LOC", "O"]]]}``."""
+        names = ("force", "forbid", "allow")
+        if not isinstance(content, Mapping) or not set(content) <= set(names):
+            got = shortened(str(sorted(content) if isinstance(content, Mapping) else content))
+            raise DataError("constraints", expected="an object with " + ", ".join(names), got=got, where=where)
+        for name in names:
+            if not isinstance(content.get(name, []), list):
+                raise DataError(f"constraints: {name}", expected="a list", got=repr(content[name]), where=where)
+        try:
+            return cls(**content, where=where)
+        except ConfigurationError as error:
+            raise DataError(error.what, expected=error.expected, got=error.got, where=error.where) from None
+
+    def in_tokens(self, sentence: Sentence) -> "Constraints":
+        """Convert constraints in characters of a text to those of one of its sentences, in tokens."""
+        return replace(
+            self,
+            force=list(self._inside(self.force, sentence)),
+            forbid=list(self._inside(self.forbid, sentence)),
+            allow=list(self._inside(self.allow, sentence)),
+        )
+
+    def with_names(self, gazetteers: Sequence[Gazetteer], tokens: Sequence[str]) -> "Constraints":
+        """Add the gazetteers' names that occur in the sentence, as forced entities of their classes.
+
+        Longer names take precedence, then those further left. A name that overlaps another one, or an existing
+        constraint, is skipped: the caller's constraints count more than a list.
+        """
+        taken = {t for start, end, _ in (*self.force, *self.forbid, *self.allow) for t in range(start, end)}
+        force = list(self.force)
+        names = [span for gazetteer in gazetteers for span in _names(gazetteer, tokens)]
+        for label, start, end in sorted(names, key=lambda span: (span.start - span.end, span.start)):
+            if taken.isdisjoint(range(start, end)):
+                taken.update(range(start, end))
+                force.append(SpanConstraint(start, end, label))
+        return replace(self, force=force)
+
+    def _inside(self, items: Sequence[Any], sentence: Sentence) -> Iterator[Any]:
+        text, starts, ends = sentence.text, sentence.starts, sentence.ends
+        assert text is not None and starts is not None and ends is not None, "only texts are counted in characters"
+        tokens = Tokens(text, sentence.tokens, starts, ends)
+        for item in items:
+            start, end = item[:2]
+            if not 0 <= start < end <= len(text):
+                expected = f"0 <= start < end <= {len(text)} (the length of the text)"
+                raise DataError("a constraint outside the text", expected=expected, got=_place(item), where=self._named)
+            if text[start].isspace() or (starts and starts[0] <= start < ends[-1] and not tokens.fits(start, end)):
+                first, last = tokens.touched(start, end)
+                expected = f"whole tokens of one sentence, as {shortened(' '.join(sentence.tokens[first:last]))}"
+                got = f"{_place(item)} {shortened(text[start:end])}"
+                raise DataError(
+                    "a constraint that does not fit the tokens", expected=expected, got=got, where=self._named
+                )
+            if starts and starts[0] <= start < ends[-1]:
+                yield item._replace(**dict(zip(("start", "end"), tokens.touched(start, end), strict=True)))
+
+    @property
+    def _named(self) -> str | None:
+        return self.where or None
+
+
+def _names(gazetteer: Gazetteer, tokens: Sequence[str]) -> Iterator[Span]:
+    """The names of a gazetteer in a sentence, with their classes."""
+    codes = gazetteer.match(tokens)
+    begin, _, end, single = (GAZETTEER_CODES.index(code) for code in "BIES")
+    for column, label in enumerate(gazetteer.columns):
+        start = 0
+        for t, code in enumerate(codes[:, column].tolist()):
+            if code in (begin, single):
+                start = t
+            if code in (end, single):
+                yield Span(label, start, t + 1)
+
+
+# ------------------------------------------------------------------------------------------------------- on the lattice
+
+
+def constrained(
+    posterior: LabelPosterior, constraints: Sequence[Constraints | None], *, valid_only: bool
+) -> Iterator[LabelPosterior]:
+    """The posterior given constraints, one or None per sentence of the whole data.
+
+    Sentences with forbidden spans get separate distributions, the others stay together. ``valid_only``: the model
+    knows only valid label sequences.
+    """
+    lattice, codec = posterior.lattice, posterior.codec
+    by_row = [constraints[i] or Constraints() for i in posterior.which]
+    for i, given in zip(posterior.which, by_row, strict=True):
+        _check(given, codec, valid_only, given.where or f"sentence {i}")
+    if any(by_row):
+        allowed = np.concatenate([_allowed(lattice, row, given, codec) for row, given in enumerate(by_row)])
+        lattice = lattice.restricted(allowed)
+    forbids = np.array([bool(given.forbid) for given in by_row], bool)
+    others = np.flatnonzero(~forbids)
+    if len(others):
+        yield _possible(posterior, by_row, lattice.selected(others)[0], others, None)
+    for row in np.flatnonzero(forbids):
+        one, _ = lattice.selected(np.array([row]))
+        new, meaning = without_spans(one, _forbidden(by_row[row], codec), codec.entity_labels())
+        yield _possible(posterior, by_row, new, np.array([row]), meaning)
+
+
+def _possible(
+    posterior: LabelPosterior, by_row: Sequence[Constraints], lattice: Lattice, rows: Array, meaning: Array | None
+) -> LabelPosterior:
+    """A distribution over these sentences, or an error that names the first for which nothing is left."""
+    which = [posterior.which[row] for row in rows]
+    if any(by_row[row] for row in rows):
+        scores = best_paths(lattice)[1]
+        if not np.isfinite(scores).all():
+            first = int(rows[np.isfinite(scores).argmin()])
+            given = by_row[first]
+            raise DataError(
+                "constraints that contradict each other: no labelling is left",
+                got=f"{_described(given)} (counted in tokens)",
+                where=given.where or f"sentence {posterior.which[first]}",
+            )
+    return replace(posterior, which=which, lattice=lattice, meaning=meaning)
+
+
+def _allowed(lattice: Lattice, row: int, given: Constraints, codec: LabelCodec) -> Array:
+    """(T, L) the labels that forced spans and allowed labels leave to one sentence."""
+    T, L = int(lattice.lengths[row]), lattice.chain.labels
+    allowed = np.ones((T, L), bool)
+    for start, end, labels in given.allow:
+        allowed[start:end] &= np.logical_or.reduce([_labels(codec, name) for name in labels])
+    if given.force:
+        entities = codec.entity_labels()
+        kinds = [_kind(codec, label) for *_, label in given.force]
+        spans = [(0, start, end) for start, end, _ in given.force]
+        one, _ = lattice.selected(np.array([row]))
+        allowed &= forced_spans(one, spans, kinds, [*entities, _any_of(entities)])
+    return allowed
+
+
+def _kind(codec: LabelCodec, label: str | None) -> int:
+    """Place of a class among the entities; after the last one stands an entity of any class."""
+    return len(codec.classes) if label is None else codec.classes.index(label)
+
+
+def _any_of(entities: Sequence[EntityLabels]) -> EntityLabels:
+    """An entity of any class. Its labels are of one class, because only valid sequences are possible."""
+    places = np.stack([entity.at_places() for entity in entities])  # (classes, 6, L)
+    either, every = np.asarray(places.any(axis=0)), np.asarray(places.all(axis=0))
+    return EntityLabels(
+        before=every[0], only=either[1], first=either[2], middle=either[3], last=either[4], after=every[5]
+    )
+
+
+def _forbidden(given: Constraints, codec: LabelCodec) -> Iterator[SpanOfKind]:
+    for start, end, label in given.forbid:
+        for kind in range(len(codec.classes)) if label is None else [codec.classes.index(label)]:
+            yield SpanOfKind(start, end, kind)
+
+
+def _labels(codec: LabelCodec, name: str) -> Array:
+    """(L,) the model's labels that a label of the data, or a class, stands for."""
+    return np.array([name in (spelt, name_of) for spelt, name_of in codec.names()])
+
+
+# --------------------------------------------------------------------------------------------------------------- checks
+
+
+def check_constraints(constraints: Sequence[Constraints | None], lengths: Sequence[int]) -> None:
+    """Refuse another number of them than of sentences, and places outside of their sentence.  lengths in tokens."""
+    argument: object = constraints
+    is_one = isinstance(argument, Constraints)  # an easy mistake
+    if is_one or len(constraints) != len(lengths):
+        got = "one for all" if is_one else len(constraints)
+        raise ConfigurationError("constraints", expected=f"a list of {len(lengths)}, one a sentence or None", got=got)
+    for i, (given, tokens) in enumerate(zip(constraints, lengths, strict=True)):
+        for item in () if given is None else (*given.force, *given.forbid, *given.allow):
+            if not 0 <= item[0] < item[1] <= tokens:
+                expected, where = f"0 <= start < end <= {tokens} (tokens)", (given and given.where) or f"sentence {i}"
+                raise DataError("a constraint outside the sentence", expected=expected, got=_place(item), where=where)
+
+
+def _check(given: Constraints, codec: LabelCodec, valid_only: bool, where: str) -> None:
+    """Refuse labels that the model does not have, and spans if it has none."""
+    spans = (*given.force, *given.forbid)
+    if spans and not (codec.has_spans and valid_only):
+        got = "labels without spans" if not codec.has_spans else "one that allows any sequence (constrained=False)"
+        raise DataError("constraints on spans", expected="a model of spans", got=got, where=where)
+    for *_, label in spans:
+        if label is not None and label not in codec.classes:
+            raise DataError("unknown class", expected=_some(codec.classes), got=repr(label), where=where)
+    for *_, labels in given.allow:
+        for name in labels:
+            if not _labels(codec, name).any():
+                known = dict.fromkeys([*codec.classes, *codec.data_labels()])
+                raise DataError("unknown label", expected=_some(known), got=repr(name), where=where)
+
+
+def _some(names: Any) -> str:
+    return "one of " + ", ".join(list(names)[:12])
+
+
+def _item(kind: Any, item: Any, what: str) -> Any:
+    """A constraint from a tuple, a list, an object of JSON, or anything with its fields: a Span, an Entity."""
+    if all(hasattr(item, name) for name in kind._fields):
+        item = {name: getattr(item, name) for name in kind._fields}
+    try:
+        constraint = kind(**item) if isinstance(item, Mapping) else kind(*item)
+    except TypeError:
+        constraint = None
+    if constraint is None or not all(type(n) is int or isinstance(n, np.integer) for n in constraint[:2]):
+        raise ConfigurationError(what, expected="(" + ", ".join(kind._fields) + ")", got=shortened(str(item)))
+    label = constraint[2]
+    if kind is AllowedLabels and (isinstance(label, str) or not label or not _are_strings(label)):
+        raise ConfigurationError(what, expected="a list of labels", got=shortened(str(label)))
+    if kind is SpanConstraint and not isinstance(label, str | None):
+        raise ConfigurationError(what, expected="a class or None", got=shortened(str(label)))
+    return constraint
+
+
+def _are_strings(values: Any) -> bool:
+    return isinstance(values, Sequence) and all(isinstance(value, str) for value in values)
+
+
+def _place(item: tuple[Any, ...]) -> str:
+    return f"{item[0]}:{item[1]}"
+
+
+def _described(given: Constraints) -> str:
+    """All of them as the command line spells them."""
+    parts = []
+    for name in ("force", "forbid", "allow"):
+        for item in getattr(given, name):
+            labels = item[2] if item[2] is None or isinstance(item[2], str) else ",".join(item[2])
+            parts.append(f"{name} {_place(item)}" + (f"={labels}" if labels is not None else ""))
+    return shortened(", ".join(parts))

@@ -1,0 +1,288 @@
+"""The posterior over the label sequences of some sentences, and what is read from it: labels, spans, probabilities."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from numbers import Real
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.errors import ConfigurationError
+from postil.models.decoding.codec import LabelCodec
+from postil.objectives import long_chains
+from postil.objectives.crf import ChainScores, Lattice, Posterior, k_best, path_scores, viterbi
+from postil.objectives.spans import EntityLabels, Windows, entities_of, span_probabilities, window_probabilities
+from postil.text import Span
+
+# ------------------------------------------------------------------------- How answers are read from a network's scores
+#
+# Two of them shape the posterior. Every probability comes from the one distribution
+#
+#     p(y) ∝ exp(s(y) / temperature + shift · (tokens that y does not label O)).
+#
+# Two decide what is *answered*, given the posterior. ``bias`` finds more entities: answered is the labelling with the
+# largest
+#
+#     log p(y) + bias · (entities of y).
+#
+# A bonus per entity, not per token, does not make entities longer: measured, it reaches more recall and keeps more
+# precision. ``thresholds`` then drop entities that are not probable enough. So a probability means the same wherever
+# the dial stands.
+
+
+LARGEST = 1e6
+"""Of temperature, shift and bias: far beyond any use, and far from where float64 ends."""
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Decoding:
+    """How labels are chosen and probabilities calibrated.
+
+    ``shift`` and ``bias`` are log-odds: 1 multiplies the odds by 2.72.
+    """
+
+    temperature: float = 1.0
+    """Divides all scores: above 1, the model is less confident."""
+    shift: float = 0.0
+    """Added to the score of every label but O, in the distribution itself."""
+    bias: float = 0.0
+    """Added to the score of every entity when labels are chosen. Above 0: more entities, higher recall."""
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    """Class -> lowest probability at which an entity is returned."""
+
+    def __post_init__(self) -> None:
+        for name in ("temperature", "shift", "bias"):
+            value: Any = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, Real) or not -LARGEST <= float(value) <= LARGEST:
+                expected = f"a finite number, from {-LARGEST:,.0f} to {LARGEST:,.0f}"
+                raise ConfigurationError(name, expected=expected, got=repr(value)[:80])
+        if self.temperature < 1 / LARGEST:
+            raise ConfigurationError("temperature", expected="a positive number", got=self.temperature)
+        if not isinstance(self.thresholds, Mapping):
+            raise ConfigurationError("thresholds", expected="{class: probability}", got=repr(self.thresholds)[:80])
+        for label, lowest in self.thresholds.items():
+            check_probability(lowest, f"threshold of {label!r}")
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @property
+    def uncalibrated(self) -> "Decoding":
+        """The same choices over the uncalibrated distribution of the network."""
+        return replace(self, temperature=1.0, shift=0.0)
+
+
+def lowest_probabilities(threshold: float | Mapping[str, float], codec: LabelCodec) -> dict[str, float]:
+    """Class -> lowest probability of an answered entity, from one for all classes or from some by class."""
+    if isinstance(threshold, Mapping):
+        lowest = {label: check_probability(value, f"threshold of {label!r}") for label, value in threshold.items()}
+    else:
+        lowest = dict.fromkeys(codec.classes, check_probability(threshold, "threshold"))
+    if lowest and not codec.has_spans:
+        raise ConfigurationError("threshold", expected="needs a model of spans", got="labels without spans")
+    unknown = [label for label in lowest if label not in codec.classes]
+    if unknown:
+        known = ", ".join(codec.classes[:12])
+        raise ConfigurationError("threshold of an unknown class", expected=f"one of {known}", got=repr(unknown[0]))
+    return lowest
+
+
+def check_probability(value: float, what: str) -> float:
+    """A number from 0 to 1, or an error."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.floating) or not 0 <= value <= 1:
+        raise ConfigurationError(what, expected="a number from 0 to 1", got=repr(value))
+    return float(value)
+
+
+class FoundSpan(NamedTuple):
+    """A span of the sentence in this row of the distribution."""
+
+    row: int
+    span: Span
+    probability: float
+
+
+def calibrated_lattice(lattice: Lattice, codec: LabelCodec, decoding: Decoding) -> Lattice:
+    """The lattice of the posterior, from that of the network's scores: temperature and shift are applied."""
+    T, shift = decoding.temperature, decoding.shift
+    if T == 1 and not shift:
+        return lattice
+    chain, unary = lattice.chain, lattice.unary / T
+    if shift and codec.outside is not None:
+        unary[:, codec.outside] -= shift  # the same probabilities as adding it to all others
+    cooled = ChainScores(transitions=chain.transitions / T, start=chain.start / T, end=chain.end / T)
+    return Lattice(unary=unary, offsets=lattice.offsets, chain=cooled)
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LabelPosterior:
+    """``which`` sentences these are, and the lattice of their labellings."""
+
+    which: list[int]
+    lattice: Lattice
+    codec: LabelCodec
+    meaning: Array | None = None  # (S,) the model's label that each label of the lattice stands for; None: itself
+
+    def best(self, bias: float) -> Array:
+        """The best label numbers (N,), where every entity scores ``bias`` more."""
+        lattice = self.lattice
+        if bias:
+            lattice = replace(lattice, unary=lattice.unary + bias * self.codec.opens_entity[self._meanings])
+        return self._meant(viterbi(lattice))
+
+    def texts(self, numbers: Array) -> list[list[str]]:
+        """Label numbers (N,) as labels of each sentence, in the scheme of the data."""
+        return self.codec.texts_of_sentences(numbers, self.lattice.offsets)
+
+    def spans_of(self, numbers: Array) -> list[FoundSpan]:
+        """The entities of a labelling (N,) with their probabilities, in the order of the text."""
+        rows, kinds = self.codec.spans_of_sentences(numbers, self.lattice.offsets)
+        probabilities = self._entity_probabilities(rows, kinds).tolist() if len(rows) else []
+        return [
+            FoundSpan(row, Span(self.codec.classes[kind], start, end), probability)
+            for (row, start, end), kind, probability in zip(rows.tolist(), kinds.tolist(), probabilities, strict=True)
+        ]
+
+    def may_be_outside(self, entity: FoundSpan) -> bool:
+        """Whether no token of the span has to belong to an entity, as constraints may demand."""
+        first = self.lattice.offsets[entity.row]
+        scores = self.lattice.unary[first + entity.span.start : first + entity.span.end]  # (T, S)
+        outside = np.flatnonzero(self._meanings == self.codec.outside)
+        return bool(np.isfinite(scores[:, outside]).any(axis=1).all())
+
+    def marginals(self) -> Array:
+        """(N, L) the probability of every label at every token."""
+        marginals = long_chains.marginals(self.lattice) if self._is_long else self.posterior.marginals()
+        if self.meaning is None:
+            return marginals
+        folded = np.zeros((len(marginals), len(self.codec.labels)))
+        np.add.at(folded.T, self.meaning, marginals.T)
+        return folded
+
+    def label_probabilities(self, numbers: Array) -> Array:
+        """(N,) how probable each token's answer is, of label numbers (N,), as the data's scheme spells it."""
+        marginals, codec = self.marginals(), self.codec
+        if codec.scheme != "iob1":
+            return codec.probabilities_of(numbers, marginals)
+        marked = self.marked_beginnings()
+        return codec.iob1_probabilities_of(numbers, self.lattice.offsets, marginals, marked)
+
+    def marked_beginnings(self) -> Array:
+        """(N, classes) the probability that an entity begins here right after another one of its class: IOB1's B."""
+        tokens = self.lattice.pairs + 1  # all but the first ones
+        answers = np.zeros((len(self.lattice.unary), len(self.codec.classes)))
+        begins, classes = self.codec.begins_and_classes
+        begins, classes = begins[self._meanings], classes[self._meanings]  # (S,)
+        rows = np.stack([tokens - 1, tokens], axis=1).ravel()
+        offsets = 2 * np.arange(len(tokens) + 1)
+        for kind in range(answers.shape[1] if len(tokens) else 0):
+            steps = np.stack([classes == kind, (classes == kind) & begins])  # (2, S)
+            windows = Windows(rows, offsets, np.tile(steps, (len(tokens), 1)))
+            answers[tokens, kind] = window_probabilities(self.posterior, windows)
+        return answers
+
+    def ranked(self, k: int) -> list[list[tuple[Array, float]]]:
+        """The k most probable labellings of each sentence with their probabilities."""
+        return [[(self._meant(path.labels), path.probability) for path in paths] for paths in k_best(self.lattice, k)]
+
+    def probabilities_of(self, numbers: Array) -> Array:
+        """(B,) the probability of each sentence's whole labelling, of (N,); 1 for a sentence without tokens."""
+        if self.meaning is None:
+            return np.asarray(np.exp(path_scores(self.lattice, numbers) - self._log_partition))
+        filled = np.flatnonzero(self.lattice.lengths)
+        answers = np.ones(len(self.lattice.lengths))
+        if len(filled):
+            wanted = numbers[:, None] == self.meaning  # (N, S)
+            offsets = np.concatenate([[0], self.lattice.offsets[1:][filled]])
+            windows = Windows(np.arange(len(wanted)), offsets, wanted)
+            answers[filled] = window_probabilities(self.posterior, windows)
+        return answers
+
+    def span_probabilities(self, spans: Sequence[tuple[int, Span]]) -> Array:
+        """(M,) the probability that exactly this span of this row is such an entity."""
+        if not spans:
+            return np.zeros(0)
+        rows = np.array([(row, span.start, span.end) for row, span in spans])
+        kinds = np.array([self.codec.classes.index(span.label) for _, span in spans])
+        return self._entity_probabilities(rows, kinds)
+
+    def spans_above(self, lowest: float) -> list[FoundSpan]:
+        """Every span with at least this probability, on the best path or not, by row and place.
+
+        A span is no more probable than any of its tokens' labels: only spans all of whose labels reach ``lowest`` are
+        asked for, so none is missed.
+        """
+        candidates = list(self._candidates(lowest)) if self.codec.has_spans else []
+        probable = zip(candidates, self.span_probabilities(candidates).tolist(), strict=True)
+        kept = [FoundSpan(row, span, p) for (row, span), p in probable if p >= lowest]
+        return sorted(kept, key=lambda one: (one.row, one.span.start, one.span.end, one.span.label))
+
+    def _candidates(self, lowest: float) -> Iterator[tuple[int, Span]]:
+        """Spans that may have this probability, by the probabilities of their labels one by one."""
+        marginals = self.marginals() + _ROUNDING
+        rows = np.repeat(np.arange(len(self.lattice.lengths)), self.lattice.lengths)  # (N,) sentence of each token
+        for name, entity in zip(self.codec.classes, self.codec.entity_labels(), strict=True):
+            places = (entity.only, entity.first, entity.middle, entity.last)
+            only, first, middle, last = (marginals[:, labels].sum(axis=1) >= lowest for labels in places)
+            for start in np.flatnonzero(only | first).tolist():
+                row = int(rows[start])
+                low, high = int(self.lattice.offsets[row]), int(self.lattice.offsets[row + 1])
+                for end in _ends(start, high, only, first, middle, last):
+                    yield row, Span(name, start - low, end - low)
+
+    def _entity_probabilities(self, rows: Array, kinds: Array) -> Array:
+        if self._is_long:
+            return long_chains.entity_probabilities(self.lattice, rows, kinds, self.entities)
+        return span_probabilities(self.posterior, rows, kinds, self.entities)
+
+    @property
+    def _is_long(self) -> bool:
+        """Too long a sentence to keep all its messages."""
+        return bool((self.lattice.lengths > long_chains.LONG).any())
+
+    @property
+    def _log_partition(self) -> Array:
+        """(B,) log Z."""
+        return long_chains.log_partition(self.lattice) if self._is_long else self.posterior.log_partition
+
+    @cached_property
+    def posterior(self) -> Posterior:
+        return Posterior.of(self.lattice)
+
+    @cached_property
+    def entities(self) -> list[EntityLabels]:
+        """How entities are written in the lattice's labels."""
+        entities = self.codec.entity_labels()
+        return entities if self.meaning is None else entities_of(entities, self.meaning)
+
+    @property
+    def _meanings(self) -> Array:
+        """(S,) the model's label that each label of the lattice stands for."""
+        return np.arange(self.lattice.chain.labels) if self.meaning is None else self.meaning
+
+    def _meant(self, labels: Array) -> Array:
+        return labels if self.meaning is None else self.meaning[labels]
+
+    def by_sentence(self, values: Array) -> list[Array]:
+        """(N,) cut into sentences."""
+        return np.split(values, self.lattice.offsets[1:-1])
+
+
+_ROUNDING = 1e-9  # the bound must hold for computed numbers as well
+
+
+def _ends(start: int, high: int, only: Array, first: Array, middle: Array, last: Array) -> Iterator[int]:
+    """Where an entity from ``start`` may end, every token of it at a label that is probable enough."""
+    if only[start]:
+        yield start + 1
+    if not first[start]:
+        return
+    for token in range(start + 1, high):
+        if last[token]:
+            yield token + 1
+        if not middle[token]:
+            return

@@ -1,0 +1,340 @@
+"""A fitted model under examination: its gradients checked (B4), and a laboratory for its loss on one sentence.
+
+A check runs on made-up sentences of the model's words. The gold labels are random valid ones: those that the model
+would choose have a loss near 0 and no gradient to compare. Tables are cut down to the rows that occur, so that a model
+with a million words is checked as fast as a small one.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from typing import Any, TypeAlias, final
+
+import numpy as np
+
+from postil import graph
+from postil.arrays import Array
+from postil.errors import ConfigurationError
+from postil.features.inputs import InputFeatures, Inputs, Token
+from postil.features.named import FeatureToken, NamedFeatures
+from postil.features.vocabulary import Vocabulary
+from postil.gradcheck import Report, Sampling, examine
+from postil.graph import Node, Parameter, ancestors
+from postil.kernels import Attributes
+from postil.models.config import TaggerConfig
+from postil.models.explaining.flow import loss_graph, sentence_example
+from postil.models.model import FittedModel, is_encoder
+from postil.models.networks.network import EnsembleNetwork, Example, ScoringNetwork, TaskNetwork
+from postil.models.networks.tree_network import TreeBatch, TreeExample, TreeNetwork
+from postil.models.tagger import Tagger
+from postil.network import LookupTables
+from postil.network.tree import Forest
+from postil.optimisation import OPTIMISERS, Optimiser
+from postil.text.trees.tree import balanced, right_branching
+
+# ------------------------------------------------------------------------------------------------ taggers and detectors
+
+
+# A model has dozens of arrays. A wrong entry shows in every random direction, so few arrays need a look at each entry.
+_SAMPLING = Sampling(every_entry_up_to=60, entries=30, directions=30)
+LENGTHS = (1, 2, 4, 5)  # of the made-up sentences
+_Network: TypeAlias = ScoringNetwork | EnsembleNetwork | TaskNetwork
+_NOISE = 11  # the seed of dropout: the same noise at every evaluation
+
+
+def examine_parts(parts: FittedModel, rng: np.random.Generator) -> Report:
+    """Compare the gradients of the model's loss with central differences, in float64."""
+    if isinstance(parts.network, TreeNetwork):
+        return _examine_tree_parts(parts, rng)
+    if is_encoder(parts):
+        raise ConfigurationError("nothing to check: a model without labels has no loss; train one from it")
+    inputs = parts.features.inputs(made_up_sentences(parts.features, rng))
+    network, small = cut_down(parts, inputs)
+    heads = network.heads if isinstance(network, TaskNetwork) else {"": network}
+    examples = [
+        Example(inputs=small, gold=head.random_gold(small.offsets, rng), task=task) for task, head in heads.items()
+    ]
+
+    def loss() -> Node:
+        return reduce(graph.add, [network.loss(example, rng=np.random.default_rng(_NOISE)) for example in examples])
+
+    own = network.parameters()
+    zero = without_gradient(parts.config, own)
+    return examine(loss, parameters=own, name="the model's loss", rng=rng, expect_zero=zero, sampling=_SAMPLING)
+
+
+def without_gradient(config: TaggerConfig, parameters: Iterable[str]) -> list[str]:
+    """The parameters that cannot move the loss.
+
+    The words beyond the edges of a sentence are in no window of one word. The bias of a layer norm below the scores of
+    a detector shifts all of them alike, and its loss is made of their differences.
+    """
+    paths = [re.fullmatch(r"(.*encoder\.layers\.)(\d+)\.(\w+)", name) for name in parameters]
+    zero = [path[0] for path in paths if path and path[3] == "padding" and config.window == 1]
+    if config.objective == "margin" and config.encoder == "convolutions":
+        last = max(int(path[2]) for path in paths if path)
+        zero += [path[0] for path in paths if path and path[3] == "bias" and int(path[2]) == last]
+    return zero
+
+
+def made_up_sentences(features: InputFeatures, rng: np.random.Generator) -> list[list[Token]]:
+    """Words of the vocabulary in any order, and some that it does not know; extra columns likewise."""
+    words = features.words.vocabularies.get("word") or next(iter(features.words.vocabularies.values()), None)
+
+    def token() -> Token:
+        form = _drawn(words, rng) if words is not None and rng.random() < 0.9 else f"Word{rng.integers(100)}"
+        if features.named is not None:
+            return FeatureToken.of(form, dict.fromkeys(_some(features.named, rng), 0.5))
+        return (form, *(_drawn(column, rng) for column in features.columns)) if features.columns else form
+
+    return [[token() for _ in range(T)] for T in LENGTHS]
+
+
+def _some(named: NamedFeatures, rng: np.random.Generator) -> list[str]:
+    """Names of features, known ones if there is a list of them."""
+    numbers = rng.integers(len(named), size=3)
+    return [str(number) if named.names is None else named.names[int(number)] for number in numbers]
+
+
+def _drawn(values: Vocabulary, rng: np.random.Generator) -> str:
+    return values[int(rng.integers(len(values)))] or "unknown"
+
+
+def cut_down(parts: FittedModel, inputs: Inputs) -> tuple[_Network, Inputs]:
+    """The model's network with only those rows of its tables that the inputs use, and the inputs with their new ids."""
+    network: _Network = parts.network
+    features, characters = network.form_columns(inputs.forms)
+    form_rows, forms = _used(features)
+    extra_rows, extra = _used(inputs.extra)
+    (vector_rows,), vectors = _used(inputs.vectors[:, None])
+    named_rows, attributes = _used_attributes(inputs.attributes)
+    has_words = bool(parts.config.word_dim)
+    small = network.resized(
+        form_sizes=_sizes(network.form_tables, form_rows),
+        extra_sizes=_sizes(network.extra_tables, extra_rows),
+        vectors=network.vectors[vector_rows] if network.vectors is not None else None,
+        word_counts=network.word_counts[form_rows[0]] if has_words else network.word_counts,
+        alphabet=network.alphabet,
+        named=len(named_rows),
+    )
+    rows = _rows("forms", network.form_tables, form_rows) | _rows("extra", network.extra_tables, extra_rows)
+    rows |= {"named": named_rows} if len(named_rows) else {}
+    if isinstance(network, EnsembleNetwork):
+        rows = {f"member{i}.{name}": kept for i in range(len(network.members)) for name, kept in rows.items()}
+    for name, parameter in network.parameters().items():
+        value = parameter.value[rows[name]] if name in rows else parameter.value
+        small.parameters()[name].value = np.array(value)
+    forms = np.concatenate([forms, characters], axis=1)
+    return small, Inputs(
+        forms=forms,
+        vectors=vectors[:, 0],
+        places=inputs.places,
+        extra=extra,
+        offsets=inputs.offsets,
+        attributes=attributes,
+    )
+
+
+def _used_attributes(attributes: Attributes | None) -> tuple[Array, Attributes | None]:
+    """The numbers of the attributes that occur, and the attributes numbered among them."""
+    if attributes is None:
+        return np.zeros(0, np.int64), None
+    used, places = np.unique(attributes.ids, return_inverse=True)
+    return used, attributes._replace(ids=places.astype(np.int32))
+
+
+def _used(ids: Array) -> tuple[list[Array], Array]:
+    """Per column of ids (N, F) those that occur and 0 (the unknown value); and where each id stands among them."""
+    found, renumbered = [], np.zeros_like(ids)
+    for column in range(ids.shape[1]):
+        used = np.unique(np.append(ids[:, column], 0))
+        found.append(used)
+        renumbered[:, column] = np.searchsorted(used, ids[:, column])
+    return found, renumbered
+
+
+def _sizes(tables: LookupTables | None, rows: list[Array]) -> list[tuple[int, int]]:
+    return [] if tables is None else [(len(used), D) for used, (_, D) in zip(rows, tables.sizes, strict=True)]
+
+
+def _rows(name: str, tables: LookupTables | None, rows: list[Array]) -> dict[str, Any]:
+    """Which rows of each parameter stay."""
+    if tables is None:
+        return {}
+    return {
+        f"{name}.tables.{i}": np.concatenate([tables.starts[feature] + rows[feature] for feature in group])
+        for i, group in enumerate(tables.groups)
+    }
+
+
+# ----------------------------------------------------------------------------------------------------- tree classifiers
+
+
+# Wider steps than usual: a phrase deep in a tree moves the loss by so little that rounding would hide it.
+_EPSILONS = (1e-3, 1e-4)
+
+
+def _examine_tree_parts(parts: FittedModel, rng: np.random.Generator) -> Report:
+    """Compare the gradients of the model's loss with central differences, in float64; labels are random."""
+    network = parts.network
+    trees = [shape(["w"] * T) for T in (1, 2, 5) for shape in (balanced, right_branching)]
+    plan = Forest.of(trees).schedule(np.arange(len(trees)))
+    words, word_rows = _random_rows(len(network.word_counts), plan.leaves, rng)
+    vectors, vector_rows = _random_rows(1 if network.vectors is None else len(network.vectors), plan.leaves, rng)
+    small = _cut_down_tree(network, len(parts.codec.labels), word_rows, vector_rows)
+    rows = plan.roots if parts.config.loss == "root" else np.arange(len(plan.nodes))
+    gold = rng.integers(0, len(parts.codec.labels), len(rows))
+    example = TreeExample(batch=TreeBatch(plan=plan, words=words, vectors=vectors), rows=rows, gold=gold)
+
+    def loss() -> Node:
+        return small.loss(example, rng=np.random.default_rng(_NOISE))
+
+    return examine(
+        loss,
+        parameters=small.parameters(),
+        name="the model's loss",
+        rng=rng,
+        epsilons=_EPSILONS,
+        sampling=_SAMPLING,
+    )
+
+
+def _random_rows(V: int, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Random rows of a table (count,), numbered among those that occur and row 0; and which these are."""
+    ids = rng.integers(0, V, count)
+    rows = np.unique(np.append(ids, 0))
+    return np.searchsorted(rows, ids), rows
+
+
+def _cut_down_tree(network: TreeNetwork, L: int, word_rows: Array, vector_rows: Array) -> TreeNetwork:
+    """The same network with only some rows of its tables: a model with a million words is checked as fast."""
+    vectors = None if network.vectors is None else network.vectors[vector_rows]
+    small = TreeNetwork(network.config, L, word_counts=network.word_counts[word_rows], vectors=vectors, rng=None)
+    for name, parameter in network.parameters().items():
+        value = parameter.value[word_rows] if name == "words.table" else parameter.value
+        small.parameters()[name].value = np.array(value)
+    return small
+
+
+# ------------------------------------------------------------------------------------------------------- the laboratory
+# A tagger's loss on one sentence as a laboratory: numbers can be changed, gradients checked, single steps taken.
+#
+# Everything is computed in float64 on a copy of the network that has only those rows of its tables which the sentence
+# uses. The model itself is never changed.
+
+
+CHANGED = "changed"
+"""Name of the node that adds what was changed to a computed value."""
+
+
+@final
+class Laboratory:
+    """The graph of a sentence's loss that is computed anew after every change.
+
+    Nodes have keys: parameters their paths, computed values "#0", "#1", … in the order of the computation.
+    """
+
+    def __init__(self, tagger: Tagger, tokens: Sequence[Token], labels: Sequence[str] | None = None) -> None:
+        example = sentence_example(tagger, tokens, labels)
+        self._network, inputs = cut_down(tagger.model, example.inputs)
+        self._example = Example(inputs=inputs, gold=example.gold)
+        self.parameters: dict[str, Parameter] = self._network.parameters()
+        for parameter in self.parameters.values():
+            parameter.value = parameter.value.astype(np.float64)
+        self._added: dict[str, Array] = {}
+        self._optimisers: dict[str, Optimiser] = {}
+
+    def graph(self) -> tuple[Node, dict[Node, str]]:
+        """The loss, and the keys of all nodes that can be changed."""
+        keys: dict[Node, str] = {}
+        count = 0
+
+        def visit(node: Node) -> Node:
+            nonlocal count
+            key = f"#{count}"
+            count += 1
+            if key in self._added:
+                changed = graph.add(node, self._added[key])
+                changed.name, changed.offsets = CHANGED, node.offsets
+                node = changed
+            keys[node] = key
+            return node
+
+        loss = loss_graph(self._network, self._example, visit)
+        used = set(ancestors(loss))
+        keys |= {parameter: name for name, parameter in self.parameters.items() if parameter in used}
+        return loss, keys
+
+    def loss(self) -> float:
+        return float(self.graph()[0].value)
+
+    def set(self, key: str, row: int, column: int, value: float) -> None:
+        """Give one number of a node another value; arrays are seen as rows and columns."""
+        array = self._array(key)
+        if not (0 <= row < len(array) and 0 <= column < array.shape[1]):
+            expected = f"a row below {len(array)} and a column below {array.shape[1]}"
+            raise ConfigurationError(f"entry of {key}", expected=expected, got=f"{row}, {column}")
+        self._add(key, row, column, value - float(array[row, column]))
+
+    def step(self, optimiser: str, rate: float) -> float:
+        """Move every parameter against its gradient; returns the loss afterwards. Optimisers keep their state."""
+        if optimiser not in self._optimisers:
+            self._optimisers[optimiser] = OPTIMISERS[optimiser](self.parameters)
+        loss, _ = self.graph()
+        self._optimisers[optimiser].step(graph.gradients(loss, list(self.parameters.values())), rate)
+        return self.loss()
+
+    def slopes(self, key: str, rows: int, columns: int, step: float = 1e-5) -> tuple[Array, Array]:
+        """Central and one-sided differences of the loss at the first entries of a node, (rows, columns) each (B4)."""
+        array = self._array(key)
+        rows, columns = min(rows, len(array)), min(columns, array.shape[1])
+        base = self.loss()
+        central, one_sided = np.zeros((rows, columns)), np.zeros((rows, columns))
+        for row in range(rows):
+            for column in range(columns):
+                above, below = (self._loss_beside(key, row, column, by) for by in (step, -step))
+                central[row, column] = (above - below) / (2 * step)
+                one_sided[row, column] = (above - base) / step
+        return central, one_sided
+
+    def _loss_beside(self, key: str, row: int, column: int, by: float) -> float:
+        if key in self.parameters:
+            before = self.parameters[key].value.copy()
+        else:
+            before = self._added.get(key, np.zeros(0)).copy()
+        self._add(key, row, column, by)
+        try:
+            return self.loss()
+        finally:
+            if key in self.parameters:
+                self.parameters[key].value = before
+            elif before.size:
+                self._added[key] = before
+            else:
+                del self._added[key]
+
+    def _add(self, key: str, row: int, column: int, by: float) -> None:
+        if key in self.parameters:
+            value = self.parameters[key].value.copy()
+            as_table(value)[row, column] += by
+            self.parameters[key].value = value
+            return
+        added = self._added[key].copy() if key in self._added else np.zeros(self._node(key).shape)
+        as_table(added)[row, column] += by
+        self._added[key] = added
+
+    def _array(self, key: str) -> Array:
+        return as_table(self._node(key).value)
+
+    def _node(self, key: str) -> Node:
+        if key in self.parameters:
+            return self.parameters[key]
+        found = next((node for node, name in self.graph()[1].items() if name == key), None)
+        if found is None:
+            raise ConfigurationError("node", expected="the key of a node of this graph", got=repr(key[:40]))
+        return found
+
+
+def as_table(array: Array) -> Array:
+    """Any array as rows and columns, without a copy: a vector is a column."""
+    return array.reshape(len(array), -1) if array.ndim > 1 else array.reshape(-1, 1)

@@ -1,0 +1,434 @@
+"""Entities on the lattice of a CRF: exact probabilities of spans, spans that must or must not be entities,
+and the log-odds of a statement about a sentence.
+
+A scheme writes an entity as a run of labels. "Tokens 3 to 5, and no more, are a PER" is, under BIO, the set of paths
+with B-PER at 3, I-PER at 4 and 5, and anything but I-PER at 6; under IOBES the labels B, I, E alone say it.
+Every such statement is a **window**: consecutive tokens with a set of allowed labels each. Its probability is the share
+of Z that belongs to the paths through the window.
+
+Spans come as rows (sentence, start, end), counted in tokens of the sentence, the end not included. M is their number.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple, Self, final
+
+import numpy as np
+
+from postil.arrays import Array, checked_indices, checked_offsets, describe, offsets_from_lengths
+from postil.errors import ConfigurationError, IndexRangeError, ShapeError
+from postil.graph import Node, Result
+from postil.kernels.plain_chain import GROUP_ENTRIES, Packing
+from postil.objectives.crf import ChainScores, Lattice, Messages, Posterior, checked_mask, selected_rows
+
+# ------------------------------------------------------------------------------------------------ entities as labels
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class EntityLabels:
+    """How a scheme encodes one class of entity: the labels allowed at each position, (L,) boolean each."""
+
+    before: Array  # of the token before the entity
+    only: Array  # of an entity of one token
+    first: Array  # of a longer entity: its first,
+    middle: Array  # its middle
+    last: Array  # and its last token
+    after: Array  # of the token after the entity
+
+    @classmethod
+    def bio(cls, labels: int, *, begin: int, inside: int) -> Self:
+        """B I I, where one more I would make the entity longer. ``labels`` is L."""
+        first, rest = _one(labels, begin), _one(labels, inside)
+        return cls(before=_all(labels), only=first, first=first, middle=rest, last=rest, after=~rest)
+
+    @classmethod
+    def iobes(cls, labels: int, *, begin: int, inside: int, end: int, single: int) -> Self:
+        """B I E, or S alone."""
+        first, middle, last, only = (_one(labels, label) for label in (begin, inside, end, single))
+        return cls(before=_all(labels), only=only, first=first, middle=middle, last=last, after=_all(labels))
+
+    @classmethod
+    def io(cls, labels: int, *, inside: int) -> Self:
+        """I I I, where one more I on either side would make the entity longer."""
+        label = _one(labels, inside)
+        return cls(before=~label, only=label, first=label, middle=label, last=label, after=~label)
+
+    @property
+    def anywhere(self) -> Array:
+        """(L,) the labels that a token of the entity can have."""
+        return self.only | self.first | self.middle | self.last
+
+    def at_places(self) -> Array:
+        """(6, L) the sets, in the order of the constants below."""
+        return np.stack([self.before, self.only, self.first, self.middle, self.last, self.after])
+
+
+BEFORE, ONLY, FIRST, MIDDLE, LAST, AFTER = range(6)
+
+
+def _all(labels: int) -> Array:
+    return np.ones(labels, bool)
+
+
+def _one(labels: int, label: int) -> Array:
+    chosen = np.zeros(labels, bool)
+    chosen[checked_indices(label, labels, where="labels of an entity")] = True
+    return chosen
+
+
+# ------------------------------------------------------------------------------------------------ windows
+
+
+class Windows(NamedTuple):
+    """M runs of tokens, each token with its allowed labels, as a ragged batch."""
+
+    tokens: Array  # (W,) rows of the lattice; consecutive inside a window, which stays inside a sentence
+    offsets: Array  # (M + 1,)
+    allowed: Array  # (W, L) boolean
+
+
+def span_windows(lattice: Lattice, spans: Any, kinds: Any, entities: Sequence[EntityLabels]) -> Windows:
+    """The windows that say "exactly this span is an entity of this kind".
+
+    spans (M, 3); kinds (M,), or one for all: indices into ``entities``. A window also covers the token before the span
+    and the one after it if the scheme constrains them: BIO constrains the one after, IOBES neither.
+    """
+    rows, begin, end = _checked_spans(lattice, spans).T
+    kind = _checked_kinds(kinds, len(rows), entities)
+    before, after = (not all(getattr(e, place).all() for e in entities) for place in ("before", "after"))
+    low = np.maximum(begin - before, 0)
+    lengths = np.minimum(end + after, lattice.lengths[rows]) - low
+    offsets = offsets_from_lengths(lengths)
+    begin, end, low, kind = (np.repeat(column, lengths) for column in (begin, end, low, kind))  # (W,) each from here on
+    t = low + np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)  # token of the sentence
+    place = np.full(len(t), MIDDLE)
+    place[t == begin], place[t == end - 1] = FIRST, LAST
+    place[(t == begin) & (t == end - 1)] = ONLY
+    place[t < begin], place[t == end] = BEFORE, AFTER
+    tables = np.array([_checked_places(entity, lattice) for entity in entities]).reshape(-1, 6, lattice.chain.labels)
+    return Windows(np.repeat(lattice.offsets[rows], lengths) + t, offsets, tables[kind, place].astype(bool))
+
+
+def window_probabilities(posterior: Posterior, windows: Windows) -> Array:
+    """(M,) the probability that every token of the window has one of its allowed labels, whatever is outside."""
+    lattice = posterior.lattice
+    _check_windows(lattice, windows)
+    probabilities = np.empty(len(windows.offsets) - 1)
+    first = windows.tokens[windows.offsets[:-1]]
+    size = max(1, GROUP_ENTRIES // lattice.chain.labels**2)
+    for part in posterior.parts:
+        places = np.full(len(lattice.unary), -1)  # row of each token in this part
+        places[part.tokens] = np.arange(len(part.tokens))
+        mine = np.flatnonzero(places[first] >= 0)
+        for group in (mine[low : low + size] for low in range(0, len(mine), size)):
+            chosen = _selected(windows, group)
+            probabilities[group] = _window_sums(part.messages, chosen._replace(tokens=places[chosen.tokens]))
+    return probabilities
+
+
+def _check_windows(lattice: Lattice, windows: Windows) -> None:
+    checked_mask(windows.allowed, (len(windows.tokens), lattice.chain.labels), where="allowed labels of windows")
+    checked_offsets(windows.offsets, rows=len(windows.tokens))
+    checked_indices(windows.tokens, len(lattice.unary), where="tokens of windows")
+    if not (np.diff(windows.offsets) > 0).all() or not _is_consecutive(lattice, windows):
+        raise ShapeError("windows", expected="consecutive tokens of one sentence each, at least one", got="others")
+
+
+def _is_consecutive(lattice: Lattice, windows: Windows) -> bool:
+    sentences = np.repeat(np.arange(len(lattice.lengths)), lattice.lengths)[windows.tokens]
+    follows = (np.diff(windows.tokens) == 1) & (np.diff(sentences) == 0)
+    follows[windows.offsets[1:-1] - 1] = True  # from one window to the next anything goes
+    return bool(follows.all())
+
+
+def _selected(windows: Windows, which: Array) -> Windows:
+    offsets, rows = selected_rows(windows.offsets, which)
+    return Windows(windows.tokens[rows], offsets, windows.allowed[rows])
+
+
+def _window_sums(m: Messages, windows: Windows) -> Array:
+    """The forward recursion through the windows, restricted: all windows at once, one token at a time.
+
+    v_1(j) = α(j) 1[j allowed],   v_t(j) = 1[j allowed] ψ_t(j) Σ_i v_t-1(i) E_ij,   p = Σ_j v_T(j) β_T(j) / Z.
+    v goes through the same divisions as α did, so it has α's units at every token.
+    """
+    packing, algebra = Packing(windows.offsets), m.algebra
+    sums = np.empty(len(packing.order))
+    alive = [*(end - first for first, end in packing.steps), 0]
+    v = np.empty((0, 0))
+    for (first, end), n, survivors in zip(packing.steps, alive, alive[1:], strict=False):
+        places = packing.forward[first:end]
+        tokens = windows.tokens[places]  # (n,)
+        if first == 0:
+            v = m.chain.prefix[tokens]
+        else:
+            stepped = np.empty((1, n, v.shape[1]))
+            algebra.step(v[None, :n], m.chain.transitions[None], stepped)
+            v = algebra.over(algebra.times(stepped[0], m.chain.factors[tokens]), m.chain.scale[tokens])
+        v = np.where(windows.allowed[places], v, algebra.zero)
+        last = tokens[survivors:]
+        ended = algebra.over(algebra.total(algebra.times(v[survivors:], m.chain.following[last])), m.chain.weight[last])
+        sums[packing.order[survivors:n]] = algebra.probability(ended)[:, 0]
+    return sums
+
+
+def span_probabilities(posterior: Posterior, spans: Any, kinds: Any, entities: Sequence[EntityLabels]) -> Array:
+    """(M,) the probability that exactly these tokens, and no more, form an entity of this kind."""
+    return window_probabilities(posterior, span_windows(posterior.lattice, spans, kinds, entities))
+
+
+# ------------------------------------------------------------------------------------------------ constraints
+
+
+def forced_spans(lattice: Lattice, spans: Any, kinds: Any, entities: Sequence[EntityLabels]) -> Array:
+    """(N, L) allowed labels that leave only the paths on which every one of these spans is such an entity.
+
+    For decoding, ``lattice.restricted(…)``; for training, the gold of a partly annotated sentence.
+    """
+    windows = span_windows(lattice, spans, kinds, entities)
+    allowed = np.ones(lattice.unary.shape, bool)
+    np.logical_and.at(allowed, windows.tokens, windows.allowed)  # windows may overlap: all of them must hold
+    return allowed
+
+
+def outside_spans(lattice: Lattice, spans: Any, entities: Sequence[EntityLabels]) -> Array:
+    """(N, L) allowed labels that leave only the paths on which no token of these spans belongs to any entity."""
+    allowed = np.ones(lattice.unary.shape, bool)
+    of_entities = np.zeros(lattice.chain.labels, bool)
+    for entity in entities:
+        of_entities |= entity.anywhere
+    for sentence, start, end in _checked_spans(lattice, spans).tolist():
+        first = lattice.offsets[sentence]
+        allowed[first + start : first + end, of_entities] = False
+    return allowed
+
+
+def _checked_spans(lattice: Lattice, spans: Any) -> Array:
+    array = np.asarray(spans)
+    array = array.reshape(-1, 3).astype(np.int64) if array.size == 0 else array
+    if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in "iu":
+        raise ShapeError("spans", expected="integers (M, 3): sentence, start, end", got=describe(array))
+    sentence, start, end = array.T
+    known = (sentence >= 0) & (sentence < len(lattice.lengths))
+    length = np.where(known, lattice.lengths[sentence * known], -1) if len(lattice.lengths) else np.full(len(array), -1)
+    wrong = np.flatnonzero((start < 0) | (start >= end) | (end > length))
+    if len(wrong):
+        room = f"0 <= start < end <= {length[wrong[0]]}" if known[wrong[0]] else "a sentence of the batch"
+        got, where = tuple(array[wrong[0]].tolist()), f"span {wrong[0]}"
+        raise IndexRangeError("a span lies outside its sentence", expected=room, got=got, where=where)
+    return array
+
+
+def _checked_kinds(kinds: Any, spans: int, entities: Sequence[EntityLabels]) -> Array:
+    """(M,) one place in ``entities`` per span."""
+    array = np.asarray(kinds) if spans else np.zeros(0, np.int64)
+    if array.shape not in ((), (spans,)):
+        raise ShapeError("kinds of spans", expected=f"one number, or ({spans},)", got=array.shape)
+    return np.broadcast_to(checked_indices(array, len(entities), where="kinds of spans"), (spans,))
+
+
+def _checked_places(entity: EntityLabels, lattice: Lattice) -> Array:
+    return checked_mask(entity.at_places(), (6, lattice.chain.labels), where="labels of an entity")
+
+
+# -------------------------------------------------------------------------------------- spans that must not be entities
+# That a span is forbidden says something about several tokens at once, so no set of allowed labels per token can say
+# it. But an entity is known by its class and by where it begins. So those labels after which an entity goes on get
+# copies that mean "in the entity that began exactly there": free ones, and bound ones, after which it must not end.
+# With
+#
+#     Bank of England         and "Bank of" forbidden as ORG,
+#
+# an ORG that begins at Bank begins with a bound copy of B-ORG. No E-ORG may follow that, but a copy of I-ORG may, and
+# then E-ORG. Every labelling without the forbidden spans is one path of the new lattice, with the same score. So its
+# best path, marginals, k best and probabilities of spans are those *given that* none of the spans is an entity.
+
+
+PLAIN = -1  # the group of labels that are not copies
+
+
+class SpanOfKind(NamedTuple):
+    """Tokens ``start:end`` as an entity of a kind: a place in the list of EntityLabels."""
+
+    start: int
+    end: int
+    kind: int
+
+
+class Group(NamedTuple):
+    """The entities of one kind that begin at one token; those with these ends are forbidden."""
+
+    start: int
+    kind: int
+    ends: frozenset[int]
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class States:
+    """The labels of the new lattice, S of them: the old ones, then the copies of each group."""
+
+    meaning: Array  # (S,) the label that each of them stands for
+    group: Array  # (S,) PLAIN, or the number of the group
+    is_bound: Array  # (S,) the entity must not end after this
+
+    @classmethod
+    def of(cls, labels: int, groups: Sequence[Group], entities: Sequence[EntityLabels]) -> Self:
+        meaning, group, bound = [np.arange(labels)], [np.full(labels, PLAIN)], [np.zeros(labels, bool)]
+        for number, (_, kind, _) in enumerate(groups):
+            goes_on = np.flatnonzero(entities[kind].first | entities[kind].middle)
+            for is_bound in (False, True):
+                meaning.append(goes_on)
+                group.append(np.full(len(goes_on), number))
+                bound.append(np.full(len(goes_on), is_bound))
+        return cls(meaning=np.concatenate(meaning), group=np.concatenate(group), is_bound=np.concatenate(bound))
+
+
+def without_spans(
+    lattice: Lattice, spans: Iterable[SpanOfKind], entities: Sequence[EntityLabels]
+) -> tuple[Lattice, Array]:
+    """Of the lattice of one sentence, only the paths on which none of the spans is an entity of its kind.
+
+    Returns the new lattice and the label (S,) that each of its labels stands for. The old lattice must allow no other
+    sequences than those of BIO or IOBES.
+    """
+    if len(lattice.lengths) != 1:
+        raise ShapeError("spans are forbidden in one sentence at a time", expected=1, got=len(lattice.lengths))
+    ends: dict[tuple[int, int], set[int]] = defaultdict(set)
+    for start, end, kind in spans:
+        ends[start, kind].add(end)
+    groups = [Group(start, kind, frozenset(forbidden)) for (start, kind), forbidden in ends.items()]
+    states = States.of(lattice.chain.labels, groups, entities)
+    unary = _gated(lattice.unary, states, groups, entities)
+    return Lattice(unary=unary, offsets=lattice.offsets, chain=_chain(lattice.chain, states, entities)), states.meaning
+
+
+def entities_of(entities: Sequence[EntityLabels], meaning: Array) -> list[EntityLabels]:
+    """How entities are written in labels that stand for others.  meaning (S,)"""
+    names = [field.name for field in fields(EntityLabels)]
+    return [EntityLabels(**{name: getattr(entity, name)[meaning] for name in names}) for entity in entities]
+
+
+def _chain(chain: ChainScores, states: States, entities: Sequence[EntityLabels]) -> ChainScores:
+    """An entity that began in a group goes on in it. It ends with a label that closes it (E) or, where the scheme has
+    none, by not going on; neither after a bound copy.
+    """
+    m, before, bound = states.meaning, states.group[:, None], states.is_bound[:, None]
+    continues = _any([entity.middle | entity.last for entity in entities])[m]
+    closes = _any([entity.last & ~entity.middle for entity in entities])[m]
+    allowed = np.where(continues, (before == states.group) | (closes & ~bound), ~bound)  # (S, S)
+    return ChainScores(
+        transitions=np.where(allowed, chain.transitions[np.ix_(m, m)], -np.inf),
+        start=chain.start[m],
+        end=np.where(states.is_bound, -np.inf, chain.end[m]),
+    )
+
+
+def _gated(unary: Array, states: States, groups: Sequence[Group], entities: Sequence[EntityLabels]) -> Array:
+    """Scores (T, S): each copy only where it is meant, and only copies where a group begins."""
+    scores = unary[:, states.meaning]  # a copy: indexed by an array
+    t = np.arange(len(unary))
+    plain = states.group == PLAIN
+    for number, (start, kind, ends) in enumerate(groups):
+        entity, mine = entities[kind], np.flatnonzero(states.group == number)
+        has_closing = bool((entity.last & ~entity.middle).any())
+        must_go_on = np.isin(t + (2 if has_closing else 1), sorted(ends))  # with E, the next token is still inside
+        first, middle = entity.first[states.meaning[mine]], entity.middle[states.meaning[mine]]
+        meant = np.where((t == start)[:, None], first, (t > start)[:, None] & middle)  # (T, n)
+        meant &= states.is_bound[mine] == must_go_on[:, None]
+        scores[:, mine] = np.where(meant, scores[:, mine], -np.inf)
+        taken = entity.first | entity.only if start + 1 in ends else entity.first
+        scores[start, plain & taken[states.meaning]] = -np.inf
+    return scores
+
+
+def _any(sets: Sequence[Array]) -> Array:
+    return np.asarray(np.logical_or.reduce(sets))
+
+
+# ------------------------------------------------------------------------------------------- log-odds of a set of paths
+# A statement about a sentence ("tokens 3 to 5 are a PER") is a table of allowed labels, and holds on the set S of paths
+# that take an allowed label at every token. With Z(S) the sum of exp(score) over these paths, and Z(¬S) over all
+# others,
+#
+#     log-odds = log p(S) / (1 - p(S)) = log Z(S) - log Z(¬S).
+#
+# 1 - p is never formed, which would leave nothing of a p near 1. Instead ¬S gets a separate lattice, with three
+# copies of every label: a path walks on the first copy while it agrees with S, takes the second where it disagrees for
+# the first time, and the third from then on. Every path outside S is exactly one path there, and no path of S is one.
+
+
+def log_odds(lattice: Lattice, allowed: Any) -> Array:
+    """(B,) of every sentence, for one statement per sentence.  allowed (N, L) boolean."""
+    inside, outside = _both_sides(lattice, allowed)
+    return inside.log_partition - outside.log_partition
+
+
+def log_odds_and_gradient(lattice: Lattice, allowed: Any) -> tuple[Array, Array]:
+    """``log_odds`` (B,), and the derivatives of their sum by the unary scores, (N, L).
+
+    A derivative of log Z is an expected count (C5): here what the paths of S expect minus what the others do,
+
+        ∂ log-odds / ∂ unary[t, j] = p(y_t = j | S) - p(y_t = j | ¬S).
+    """
+    inside, outside = _both_sides(lattice, allowed)
+    N, L = lattice.unary.shape
+    expected_outside = outside.marginals().reshape(N, 3, L).sum(axis=1)
+    return inside.log_partition - outside.log_partition, inside.marginals() - expected_outside
+
+
+def summed_log_odds(scores: Node, chain: ChainScores, allowed: Any) -> Result:
+    """A node with the sum of the sentences' log-odds.  scores (N, L), a node that carries offsets."""
+    values, dscores = log_odds_and_gradient(Lattice.over(scores.value, scores.offsets, chain), allowed)
+
+    def pullback(dY: Array) -> list[Array]:
+        return [(dscores * float(dY)).astype(scores.dtype)]
+
+    return Result(np.asarray(values.sum(), scores.dtype), (scores,), pullback, "log-odds")
+
+
+def without_transition_scores(lattice: Lattice) -> Lattice:
+    """The same scores of words on a chain that only knows what is possible: every possible step scores 0."""
+    tables = (lattice.chain.transitions, lattice.chain.start, lattice.chain.end)
+    transitions, start, end = (np.where(np.isfinite(table), 0.0, -np.inf) for table in tables)
+    return replace(lattice, chain=ChainScores(transitions=transitions, start=start, end=end))
+
+
+def _both_sides(lattice: Lattice, allowed: Any) -> tuple[Posterior, Posterior]:
+    """The paths of S, and all others."""
+    mask = checked_mask(allowed, lattice.unary.shape, where="allowed labels")
+    return (
+        _posterior_of(lattice.restricted(mask), "a statement that cannot be true has no odds"),
+        _posterior_of(_others(lattice, mask), "a statement that must be true has no odds"),
+    )
+
+
+def _posterior_of(part: Lattice, problem: str) -> Posterior:
+    try:
+        return Posterior.of(part)
+    except ConfigurationError as error:  # no path is possible
+        expected = "one that some possible labellings agree with and some do not"
+        raise ConfigurationError(problem, expected=expected, where=error.where) from None
+
+
+def _others(lattice: Lattice, allowed: Array) -> Lattice:
+    """The paths outside S: labels 0 to L - 1 agree so far, L to 2L - 1 leave S here, 2L to 3L - 1 have left it."""
+    chain = lattice.chain
+    free = np.concatenate((allowed, ~allowed, np.ones_like(allowed)), axis=1)
+    return Lattice(
+        unary=np.where(free, np.tile(lattice.unary, 3), -np.inf),
+        offsets=lattice.offsets,
+        chain=ChainScores(
+            transitions=_copied([[1, 1, 0], [0, 0, 1], [0, 0, 1]], chain.transitions),
+            start=_copied([1, 1, 0], chain.start),
+            end=_copied([0, 1, 1], chain.end),
+        ),
+    )
+
+
+def _copied(possible: Any, scores: Array) -> Array:
+    """The table of scores again for each entry of ``possible``; -inf in place of it where that is 0."""
+    copies = np.asarray(possible)
+    return np.where(np.kron(copies, np.ones(scores.shape)), np.tile(scores, copies.shape), -np.inf)

@@ -1,0 +1,67 @@
+"""Learning: optimisers, schedules, clipping, averaging."""
+
+import typing
+from collections import abc
+
+from postil import lazy
+
+if typing.TYPE_CHECKING:
+    from postil.graph import Parameter
+    from postil.optimisation.optimisers import (
+        SGD,
+        AdaGrad,
+        Adam,
+        Averaged,
+        Optimiser,
+        clipping_factor,
+        gradient_norm,
+    )
+    from postil.optimisation.schedules import Constant, InverseDecay, Schedule, WarmUpAndDecay
+else:  # a model that only tags checks its settings against the names below
+    __getattr__, __dir__ = lazy.exports(
+        __name__,
+        {
+            ".optimisers": ["SGD", "AdaGrad", "Adam", "Averaged", "Optimiser", "clipping_factor", "gradient_norm"],
+            ".schedules": ["Constant", "InverseDecay", "Schedule", "WarmUpAndDecay"],
+        },
+    )
+
+OPTIMISERS: "abc.Mapping[str, abc.Callable[[abc.Mapping[str, Parameter]], Optimiser]]" = lazy.Table(
+    "postil.optimisation.optimisers",
+    {
+        "adam": "Adam",
+        "adagrad": "AdaGrad",
+        "sgd": "SGD",
+        "sgd-fan-in": "SGDByFanIn",
+        "sgd-root-fan-in": "SGDByRootFanIn",
+    },
+)
+"""Name -> how to build it; the choices of the setting ``optimiser``."""
+SCHEDULES: "abc.Mapping[str, type[WarmUpAndDecay] | type[Constant] | type[InverseDecay]]" = lazy.Table(
+    "postil.optimisation.schedules",
+    {"linear": "WarmUpAndDecay", "constant": "Constant", "inverse-decay": "InverseDecay"},
+)
+
+
+def new_schedule(name: str, settings: abc.Mapping[str, typing.Any]) -> "Schedule":
+    """Build the schedule of this name with those of the settings that are its fields."""
+    kind = SCHEDULES[name]
+    return kind(**{field: settings[field] for field in kind.__dataclass_fields__ if field in settings})
+
+
+__all__ = [
+    "Optimiser",
+    "SGD",
+    "AdaGrad",
+    "Adam",
+    "OPTIMISERS",
+    "Averaged",
+    "Schedule",
+    "Constant",
+    "InverseDecay",
+    "WarmUpAndDecay",
+    "SCHEDULES",
+    "new_schedule",
+    "clipping_factor",
+    "gradient_norm",
+]

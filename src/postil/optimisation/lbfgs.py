@@ -1,0 +1,358 @@
+"""L-BFGS and, with an L1 term, OWL-QN: minimise a smooth convex function with a few past gradients (Nocedal 1980;
+Andrew and Gao 2007).
+
+The loop, the line searches and both tests for the end are those of libLBFGS, so that a model trained here ends where
+one trained by CRFsuite ends:
+
+    converged   |g| / max(1, |x|) <= epsilon
+    stopped     (f of ``period`` iterations before - f) / f < delta
+
+From top to bottom: settings, the loop, the direction, the line searches.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple, final
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.errors import ConfigurationError
+
+Objective = Callable[[Array], tuple[float, Array]]
+"""Weights (K,) -> the value and its gradient (K,)."""
+
+LINE_SEARCHES = ("MoreThuente", "Backtracking", "StrongBacktracking")
+# Sufficient decrease, curvature, and the shortest and longest step; the width at which an interval counts as a point.
+_DECREASE, _CURVATURE, _SHORTEST, _LONGEST, _WIDTH = 1e-4, 0.9, 1e-20, 1e20, 1e-16
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class LBFGSSettings:
+    """How L-BFGS searches and when it ends."""
+
+    c1: float = 0.0
+    memories: int = 6
+    epsilon: float = 1e-5
+    period: int = 10
+    delta: float = 1e-5
+    linesearch: str = "MoreThuente"
+    max_linesearch: int = 20
+    max_iterations: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.linesearch not in LINE_SEARCHES:
+            raise ConfigurationError("linesearch", expected=" or ".join(LINE_SEARCHES), got=repr(self.linesearch))
+        lowest_of = {"c1": 0, "memories": 1, "epsilon": 0, "period": 0, "delta": 0, "max_linesearch": 1}
+        for name, lowest in lowest_of.items():
+            if not getattr(self, name) >= lowest:
+                raise ConfigurationError(name, expected=f"must be at least {lowest}", got=getattr(self, name))
+
+
+@final
+@dataclass(frozen=True)
+class Point:
+    """Where the search is: weights, value and gradient; with an L1 term ``slope`` is the pseudo-gradient."""
+
+    x: Array
+    value: float
+    gradient: Array
+    slope: Array
+
+
+class Iteration(NamedTuple):
+    """One iteration of the loop. ``ending`` says why it is the last one, None: it is not."""
+
+    number: int
+    point: Point
+    step: float
+    trials: int
+    ending: str | None
+
+    @property
+    def weights_norm(self) -> float:
+        return float(np.linalg.norm(self.point.x))
+
+    @property
+    def gradient_norm(self) -> float:
+        return float(np.linalg.norm(self.point.slope))
+
+
+class _Failed(Exception):
+    """A line search found no better point."""
+
+
+# ------------------------------------------------------------------------------------------------ the loop
+
+
+def minimise(objective: Objective, x: Array, settings: LBFGSSettings) -> Iterator[Iteration]:
+    """Yield the iterations from ``x`` (K,) on; nothing if ``x`` is the minimum already or no step helps."""
+    evaluate = _with_l1(objective, settings.c1)
+    point = evaluate(x)
+    if _is_flat(point, settings.epsilon):
+        return
+    direction, step = -point.slope, 1.0 / float(np.linalg.norm(point.slope))
+    memory = _Memory(settings.memories)
+    past = [point.value]
+    number = 0
+    while True:
+        try:
+            arrived, step, trials = _searched(evaluate, point, direction, step, settings)
+        except _Failed:
+            return
+        number += 1
+        ending = _ending(arrived, past, number, settings)
+        yield Iteration(number, arrived, step, trials, ending)
+        if ending is not None:
+            return
+        past.append(arrived.value)
+        memory.add(arrived.x - point.x, arrived.gradient - point.gradient)
+        point, step = arrived, 1.0
+        direction = memory.direction(point.slope)
+        if settings.c1:
+            direction[direction * point.slope >= 0] = 0.0  # never against the pseudo-gradient
+
+
+def _is_flat(point: Point, epsilon: float) -> bool:
+    return float(np.linalg.norm(point.slope)) <= epsilon * max(1.0, float(np.linalg.norm(point.x)))
+
+
+def _ending(point: Point, past: list[float], number: int, settings: LBFGSSettings) -> str | None:
+    if _is_flat(point, settings.epsilon):
+        return "L-BFGS resulted in convergence"
+    if 0 < settings.period <= number:
+        # 0 over 0 is not an improvement: the search ends
+        gain = past[number - settings.period] - point.value
+        if gain < settings.delta * point.value or gain == 0.0:
+            return "L-BFGS terminated with the stopping criteria"
+    if settings.max_iterations is not None and settings.max_iterations < number + 1:
+        return "L-BFGS terminated with the maximum number of iterations"
+    return None
+
+
+def _with_l1(objective: Objective, c1: float) -> Callable[[Array], Point]:
+    """The objective plus c1 |x|_1; the pseudo-gradient is 0 where no step to either side helps."""
+
+    def evaluate(x: Array) -> Point:
+        value, gradient = objective(x)
+        if not c1:
+            return Point(x, value, gradient, gradient)
+        slope = gradient + c1 * np.sign(x)
+        at_zero = x == 0.0
+        slope[at_zero] = np.sign(gradient[at_zero]) * np.maximum(np.abs(gradient[at_zero]) - c1, 0.0)
+        return Point(x, value + c1 * float(np.abs(x).sum()), gradient, slope)
+
+    return evaluate
+
+
+# ------------------------------------------------------------------------------------------------ the direction
+
+
+@final
+class _Memory:
+    """The last steps s and changes of the gradient y, and -H g by the recursion over them."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.pairs: list[tuple[Array, Array, float]] = []
+
+    def add(self, s: Array, y: Array) -> None:
+        self.pairs = [*self.pairs, (s, y, float(y @ s))][-self.size :]
+
+    def direction(self, slope: Array) -> Array:
+        """q = -g; back through the memory q -= α y; q scaled by ys / yy; forward again q += (α - β) s."""
+        q, alphas, room = -slope, [], np.empty_like(slope)
+        for s, y, ys in reversed(self.pairs):
+            alphas.append(float(s @ q) / ys)
+            q -= np.multiply(y, alphas[-1], out=room)
+        _, y, ys = self.pairs[-1]
+        q *= ys / float(y @ y)
+        for (s, y, ys), alpha in zip(self.pairs, reversed(alphas), strict=True):
+            q += np.multiply(s, alpha - float(y @ q) / ys, out=room)
+        return q
+
+
+# ------------------------------------------------------------------------------------------------ line searches
+
+
+def _searched(
+    evaluate: Callable[[Array], Point], start: Point, direction: Array, step: float, settings: LBFGSSettings
+) -> tuple[Point, float, int]:
+    """The point arrived at, the step that led there and the number of points tried."""
+    if settings.c1:
+        return _projected(evaluate, start, direction, step, settings)
+    if float(start.slope @ direction) > 0:
+        raise _Failed
+    search = _more_thuente if settings.linesearch == "MoreThuente" else _backtracking
+    return search(evaluate, start, direction, step, settings)
+
+
+def _backtracking(
+    evaluate: Callable[[Array], Point], start: Point, direction: Array, step: float, settings: LBFGSSettings
+) -> tuple[Point, float, int]:
+    """Halve the step until it decreases the value enough, lengthen it while the slope is still steep (Wolfe)."""
+    slope = float(start.slope @ direction)
+    for trials in range(1, settings.max_linesearch + 1):
+        point = evaluate(start.x + step * direction)
+        here = float(point.slope @ direction)
+        if point.value > start.value + step * _DECREASE * slope:
+            factor = 0.5
+        elif here < _CURVATURE * slope:
+            factor = 2.1
+        elif settings.linesearch == "StrongBacktracking" and here > -_CURVATURE * slope:
+            factor = 0.5
+        else:
+            return point, step, trials
+        if not _SHORTEST <= step <= _LONGEST:
+            break
+        step *= factor
+    raise _Failed
+
+
+def _projected(
+    evaluate: Callable[[Array], Point], start: Point, direction: Array, step: float, settings: LBFGSSettings
+) -> tuple[Point, float, int]:
+    """Halve the step; weights that would change their sign become 0 (OWL-QN)."""
+    orthant = np.where(start.x == 0.0, -start.slope, start.x)
+    for trials in range(1, settings.max_linesearch + 1):
+        x = start.x + step * direction
+        x[x * orthant <= 0.0] = 0.0
+        point = evaluate(x)
+        if point.value <= start.value + _DECREASE * float((x - start.x) @ start.slope):
+            return point, step, trials
+        if not _SHORTEST <= step <= _LONGEST:
+            break
+        step *= 0.5
+    raise _Failed
+
+
+class _Trial(NamedTuple):
+    """A step along the direction, the value there and its derivative by the step."""
+
+    step: float
+    value: float
+    slope: float
+
+    def tilted(self, slope: float) -> "_Trial":
+        """The same on the function minus ``slope`` times the step."""
+        return _Trial(self.step, self.value - self.step * slope, self.slope - slope)
+
+
+@dataclass(frozen=True)
+class _Interval:
+    """The best step so far, the other end of the interval, and whether a minimum must lie between them."""
+
+    best: _Trial
+    other: _Trial
+    bracketed: bool = False
+
+    @property
+    def width(self) -> float:
+        return abs(self.other.step - self.best.step)
+
+
+def _more_thuente(
+    evaluate: Callable[[Array], Point], start: Point, direction: Array, step: float, settings: LBFGSSettings
+) -> tuple[Point, float, int]:
+    """Moré and Thuente (1994): interpolate within an interval that shrinks around a step with both Wolfe conditions."""
+    origin = _Trial(0.0, start.value, float(start.slope @ direction))
+    enough = _DECREASE * origin.slope
+    interval, widths, first_stage = _Interval(origin, origin), (2.0 * _LONGEST, _LONGEST), True
+    for trials in range(1, settings.max_linesearch + 1):
+        low, high = _limits(interval, step)
+        step = min(max(step, _SHORTEST), _LONGEST)
+        stuck = interval.bracketed and (not low < step < high or high - low <= _WIDTH * high)
+        if stuck or (interval.bracketed and trials == settings.max_linesearch):
+            step = interval.best.step
+        point = evaluate(start.x + step * direction)
+        here = _Trial(step, point.value, float(point.slope @ direction))
+        target = start.value + step * enough
+        if stuck or not math.isfinite(here.value):
+            raise _Failed
+        if here.value <= target and abs(here.slope) <= -_CURVATURE * origin.slope:
+            return point, step, trials
+        if step in (_SHORTEST, _LONGEST):
+            raise _Failed
+        first_stage = first_stage and not (here.value <= target and here.slope >= _DECREASE * origin.slope)
+        tilt = enough if first_stage and target < here.value <= interval.best.value else 0.0
+        try:
+            interval, step = _narrowed(interval, here, low, high, tilt)
+        except ZeroDivisionError:  # two trials without a difference
+            raise _Failed from None
+        if interval.bracketed:
+            if interval.width >= 0.66 * widths[0]:
+                step = interval.best.step + 0.5 * (interval.other.step - interval.best.step)
+            widths = widths[1], interval.width
+    raise _Failed
+
+
+def _limits(interval: _Interval, step: float) -> tuple[float, float]:
+    best, other = interval.best.step, interval.other.step
+    return (min(best, other), max(best, other)) if interval.bracketed else (best, step + 4.0 * (step - best))
+
+
+def _narrowed(interval: _Interval, here: _Trial, low: float, high: float, tilt: float) -> tuple[_Interval, float]:
+    """The interval with a new trial as one of its ends, and the next step to try."""
+    best, other, t = interval.best.tilted(tilt), interval.other.tilted(tilt), here.tilted(tilt)
+    turns = t.slope * (1.0 if best.slope > 0 else -1.0) < 0
+    step, bounded = _next_step(_Interval(best, other, interval.bracketed), t, turns, low, high)
+    if best.value < t.value:
+        interval = replace(interval, other=here, bracketed=True)
+    else:
+        far = interval.best if turns else interval.other
+        interval = _Interval(here, far, interval.bracketed or turns)
+    step = min(max(step, low), high)
+    if interval.bracketed and bounded:
+        bound = interval.best.step + 0.66 * (interval.other.step - interval.best.step)
+        step = min(step, bound) if interval.best.step < interval.other.step else max(step, bound)
+    return interval, step
+
+
+def _next_step(interval: _Interval, t: _Trial, turns: bool, low: float, high: float) -> tuple[float, bool]:
+    """The four cases of the paper: the next step, and whether it must keep away from the far end."""
+    x, y = interval.best, interval.other
+    if x.value < t.value:  # 1: higher, so the minimum lies between
+        cubic = _cubic(x, t)
+        parabola = x.step + x.slope / ((x.value - t.value) / (t.step - x.step) + x.slope) / 2 * (t.step - x.step)
+        closer = abs(cubic - x.step) < abs(parabola - x.step)
+        return (cubic if closer else cubic + 0.5 * (parabola - cubic)), True
+    if turns:  # 2: lower, and the slope has changed its sign
+        cubic, secant = _cubic(x, t), _secant(x, t)
+        return (cubic if abs(cubic - t.step) > abs(secant - t.step) else secant), False
+    if abs(t.slope) < abs(x.slope):  # 3: lower, and less steep
+        cubic, secant = _cubic_beyond(x, t, low, high), _secant(x, t)
+        cubic_is_closer = abs(t.step - cubic) < abs(t.step - secant)
+        return (cubic if cubic_is_closer == interval.bracketed else secant), True
+    if interval.bracketed:  # 4: lower, and as steep
+        return _cubic(t, y), False
+    return (high if x.step < t.step else low), False
+
+
+def _secant(u: _Trial, v: _Trial) -> float:
+    return v.step + v.slope / (v.slope - u.slope) * (u.step - v.step)
+
+
+def _cubic_terms(u: _Trial, v: _Trial) -> tuple[float, float, float]:
+    """theta, its scale s, and (theta / s)² - (u' / s)(v' / s)."""
+    theta = (u.value - v.value) * 3 / (v.step - u.step) + u.slope + v.slope
+    s = max(abs(theta), abs(u.slope), abs(v.slope))
+    return theta, s, (theta / s) ** 2 - (u.slope / s) * (v.slope / s)
+
+
+def _cubic(u: _Trial, v: _Trial) -> float:
+    """Where the cubic through two trials has its minimum."""
+    theta, s, square = _cubic_terms(u, v)
+    gamma = s * math.sqrt(max(0.0, square)) * (-1.0 if v.step < u.step else 1.0)
+    return u.step + (gamma - u.slope + theta) / (gamma - u.slope + gamma + v.slope) * (v.step - u.step)
+
+
+def _cubic_beyond(u: _Trial, v: _Trial, low: float, high: float) -> float:
+    """The same if that lies beyond v, else an end of the interval."""
+    theta, s, square = _cubic_terms(u, v)
+    gamma = s * math.sqrt(max(0.0, square)) * (-1.0 if u.step < v.step else 1.0)
+    ratio = (gamma - v.slope + theta) / (gamma - v.slope + gamma + u.slope)
+    if ratio < 0.0 and gamma != 0.0:
+        return v.step - ratio * (v.step - u.step)
+    return high if theta < 0 else low

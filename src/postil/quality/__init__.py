@@ -1,0 +1,28 @@
+"""The quality of labelled data: what is odd in it, which labels are probably wrong, what to label next."""
+
+from postil.quality.checks import CHECKS, Finding
+from postil.quality.corpus import Split
+from postil.quality.corrections import apply, review
+from postil.quality.diagnosis import Diagnosis, diagnosed, doctor
+from postil.quality.preannotation import Doubt, Option, Suggestion
+from postil.quality.suggestion import DIVERSITY, WAYS, ranked, suggest
+from postil.quality.suspicions import Suspicion
+
+__all__ = [
+    "CHECKS",
+    "DIVERSITY",
+    "WAYS",
+    "Diagnosis",
+    "Doubt",
+    "Finding",
+    "Option",
+    "Split",
+    "Suggestion",
+    "Suspicion",
+    "apply",
+    "diagnosed",
+    "doctor",
+    "ranked",
+    "review",
+    "suggest",
+]

@@ -1,0 +1,275 @@
+"""Checks of labelled data that need no model: one function per kind of finding."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.quality.corpus import Split, known_labels, occurrences
+from postil.text.labels.schemes import convert, violations
+
+RARE = 5
+"""Examples of a class below which little can be learned about it."""
+LONG = 200
+"""Tokens of a sentence above which it is probably several."""
+SIMILAR = 0.8
+"""Share of common word triples above which two sentences are near-duplicates."""
+
+
+class Finding(NamedTuple):
+    """Something to look at."""
+
+    kind: str
+    where: str
+    what: str
+    excerpt: str = ""
+
+
+class Check(NamedTuple):
+    """A kind of finding: its title, what to do about it, and the function that finds it."""
+
+    title: str
+    advice: str
+    find: Callable[[Sequence[Split]], Iterator[Finding]]
+
+
+def _scheme(splits: Sequence[Split]) -> Iterator[Finding]:
+    for split in splits:
+        if split.scheme == "none":
+            continue
+        for i, labels in enumerate(split.labels):
+            for token in violations(labels, split.scheme):
+                repaired = convert(known_labels(labels), split.scheme, split.scheme)[token]
+                what = f"{labels[token]} breaks the {split.scheme.upper()} scheme; it is read as {repaired}"
+                yield Finding("scheme", split.place(i, token), what, split.excerpt(i, token, token + 1))
+
+
+def _same_sentence(splits: Sequence[Split]) -> Iterator[Finding]:
+    """Across splits always; inside one only if the labels differ: repeated lines are common and harmless."""
+    first: dict[tuple[str, ...], tuple[int, int]] = {}
+    for number, split in enumerate(splits):
+        for i, tokens in enumerate(split.tokens):
+            key = tuple(tokens)
+            if len(key) < 3:
+                continue
+            other, j = first.setdefault(key, (number, i))
+            if (other, j) == (number, i):
+                continue
+            same = list(split.labels[i]) == list(splits[other].labels[j])
+            if other != number or not same:
+                labels = "with the same labels" if same else "with other labels"
+                what = f"the same sentence as at {splits[other].place(j, 0)}, {labels}"
+                yield Finding("duplicate", split.place(i, 0), what, " ".join(tokens[:14]))
+
+
+def _near_duplicates(splits: Sequence[Split]) -> Iterator[Finding]:
+    """Sentences of different splits that share most of their word triples; candidates come from minimum hashes."""
+    rows = [
+        (number, i) for number, split in enumerate(splits) for i, tokens in enumerate(split.tokens) if len(tokens) > 7
+    ]
+    triples = [_triples(splits[number].tokens[i]) for number, i in rows]
+    seen: set[tuple[int, int]] = set()
+    for bucket in _buckets(triples):
+        for position, b in enumerate(bucket):
+            for a in bucket[:position]:
+                if rows[a][0] == rows[b][0] or (a, b) in seen:
+                    continue
+                seen.add((a, b))
+                if triples[a] != triples[b] and _overlap(triples[a], triples[b]) >= SIMILAR:
+                    (one, i), (two, j) = rows[a], rows[b]
+                    what = f"almost the same sentence as at {splits[one].place(i, 0)}"
+                    yield Finding("near-duplicate", splits[two].place(j, 0), what, " ".join(splits[two].tokens[j][:14]))
+
+
+def _triples(tokens: Sequence[str]) -> frozenset[int]:
+    lowered = [token.lower() for token in tokens]
+    # Python's own hash changes from process to process.
+    return frozenset(crc32(" ".join(lowered[i : i + 3]).encode("utf-8", "replace")) for i in range(len(lowered) - 2))
+
+
+_BANDS, _WIDTH, _LARGEST_BUCKET = 8, 3, 50
+
+
+def _buckets(triples: Sequence[frozenset[int]]) -> Iterator[list[int]]:
+    """Groups of sentences whose smallest hashes agree in some band: similar ones almost always share one."""
+    rng = np.random.default_rng(0)
+    factors = rng.integers(1, 1 << 31, (_BANDS * _WIDTH, 2)).astype(np.uint64)
+    signatures = np.array([_signature(one, factors) for one in triples]).reshape(len(triples), _BANDS, _WIDTH)
+    for band in range(_BANDS):
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for row, key in enumerate(map(tuple, signatures[:, band].tolist())):
+            groups.setdefault(key, []).append(row)
+        yield from (group[:_LARGEST_BUCKET] for group in groups.values() if len(group) > 1)
+
+
+def _signature(triples: frozenset[int], factors: Array) -> Array:
+    values = np.array([*triples] or [0], np.uint64)
+    hashed = (values[:, None] * factors[:, 0] + factors[:, 1]) % np.uint64(4294967291)
+    return np.asarray(hashed.min(axis=0))
+
+
+def _overlap(one: frozenset[int], two: frozenset[int]) -> float:
+    return len(one & two) / max(1, len(one | two))
+
+
+def _inconsistent(splits: Sequence[Split]) -> Iterator[Finding]:
+    """Forms that are an entity of one class here, and of another class or none there."""
+    forms = {split.form(i, span) for split in splits for i, spans in enumerate(split.spans) for span in spans}
+    for form, places in sorted(occurrences(splits, forms).items(), key=lambda pair: (-len(pair[1]), pair[0])):
+        counts = Counter(place.label for place in places)
+        classes = {label for label in counts if label}
+        # A common word that is now and then a name (May, Will) is labelled O for good reason.
+        mostly_outside = counts[""] > sum(counts[label] for label in classes)
+        if len(classes) < 2 and (not counts[""] or mostly_outside):
+            continue
+        usual = max(sorted(classes), key=counts.__getitem__)
+        listed = ", ".join(f"{label or 'no entity'} {number:,}" for label, number in counts.most_common())
+        for place in places:
+            if place.label == usual or (mostly_outside and not place.label):
+                continue
+            split, end = splits[place.split], place.start + len(form)
+            what = f"{' '.join(form)} is {place.label or 'no entity'} here; everywhere: {listed}"
+            where = split.place(place.sentence, place.start)
+            yield Finding("inconsistent", where, what, split.excerpt(place.sentence, place.start, end))
+
+
+def _forgotten(splits: Sequence[Split]) -> Iterator[Finding]:
+    """Forms that are an entity in a document and occur in the same document without a label."""
+    for split in splits:
+        if not split.documents:
+            continue
+        labelled: dict[tuple[int, tuple[str, ...]], str] = {}
+        for i, spans in enumerate(split.spans):
+            for span in spans:
+                labelled.setdefault((split.documents[i], split.form(i, span)), span.label)
+        for form, places in sorted(occurrences([split], {form for _, form in labelled}).items()):
+            for place in places:
+                label = labelled.get((split.documents[place.sentence], form))
+                if not place.label and label:
+                    what = f"{' '.join(form)} is {label} elsewhere in this document and nothing here"
+                    excerpt = split.excerpt(place.sentence, place.start, place.start + len(form))
+                    yield Finding("forgotten", split.place(place.sentence, place.start), what, excerpt)
+
+
+def _rare(splits: Sequence[Split]) -> Iterator[Finding]:
+    split = splits[0]
+    for label, number in sorted(split.classes.items(), key=lambda pair: (pair[1], pair[0])):
+        if number < RARE:
+            where = next(
+                split.place(i, t)
+                for i, labels in enumerate(split.labels)
+                for t, name in enumerate(known_labels(labels))
+                if name == label or name.partition("-")[2] == label
+            )
+            examples = f"{number} example{'s' * (number != 1)}"
+            yield Finding("rare", where, f"{label or '(unnamed)'} has only {examples} in {split.name}")
+
+
+def _missing(splits: Sequence[Split]) -> Iterator[Finding]:
+    everywhere = Counter[str]()
+    for split in splits:
+        everywhere.update(split.classes)
+    for split in splits:
+        for label, number in everywhere.most_common():
+            if label not in split.classes:
+                what = f"{label or '(unnamed)'} does not occur in {split.name} ({number:,} times in all)"
+                yield Finding("missing", split.name, what)
+
+
+def _boundaries(splits: Sequence[Split]) -> Iterator[Finding]:
+    for split in splits:
+        for i, spans in enumerate(split.spans):
+            for span in spans:
+                form = split.form(i, span)
+                for token, place in ((form[0], "begins"), (form[-1], "ends")):
+                    if _is_punctuation(token) and len(form) > 1 and not _is_balanced(form):
+                        what = f"{span.label} {place} with {token!r}"
+                        excerpt = split.excerpt(i, span.start, span.end)
+                        yield Finding("boundary", split.place(i, span.start), what, excerpt)
+                if len(form) == 1 and _is_punctuation(form[0]):
+                    what = f"{span.label} is nothing but {form[0]!r}"
+                    yield Finding("boundary", split.place(i, span.start), what, split.excerpt(i, span.start, span.end))
+
+
+def _is_punctuation(token: str) -> bool:
+    return not token.strip() or all(unicodedata.category(c)[0] in "PZ" for c in token)
+
+
+def _is_balanced(form: Sequence[str]) -> bool:
+    """Whether brackets and quotation marks at the edges belong to the name: Yahoo! stays, "Hamlet" stays."""
+    return form[-1] in (".", "!", "?", ")", "]", "”", '"', "''", "'") and (
+        form[-1] in (".", "!", "?") or any(token in ("(", "[", "“", '"', "``", "'") for token in form[:-1])
+    )
+
+
+# UTF-8 that was read as Latin-1 or Windows-1252: a lead byte as a letter, then a continuation byte as a sign.
+_MISREAD = re.compile("[ÂÃâ][\u0080-\u00bf€™œžŸ‚ƒ„…†‡ˆ‰Š‹Œ]")
+_ODD = {"\ufffd": "a replacement character", "\u200b": "a zero-width space", "\ufeff": "a byte order mark"}
+
+
+def _characters(splits: Sequence[Split]) -> Iterator[Finding]:
+    for split in splits:
+        for i, tokens in enumerate(split.tokens):
+            for t, token in enumerate(tokens):
+                if token.isascii() and token.isalnum():
+                    continue
+                what = _odd(token)
+                if what:
+                    yield Finding("character", split.place(i, t), f"{token!r} {what}", split.excerpt(i, t, t + 1))
+
+
+def _odd(token: str) -> str:
+    if not token:
+        return "is empty"
+    if any(c.isspace() for c in token):
+        return "contains white space"
+    for character, name in _ODD.items():
+        if character in token:
+            return f"contains {name}"
+    if any(unicodedata.category(c) in ("Cc", "Co", "Cs") for c in token):
+        return "contains a control character"
+    if _MISREAD.search(token):
+        return "looks like UTF-8 that was read in another encoding"
+    return ""
+
+
+def _lengths(splits: Sequence[Split]) -> Iterator[Finding]:
+    for split in splits:
+        for i, tokens in enumerate(split.tokens):
+            if len(tokens) > LONG:
+                yield Finding(
+                    "length", split.place(i, 0), f"a sentence of {len(tokens):,} tokens", " ".join(tokens[:14])
+                )
+
+
+CHECKS: dict[str, Check] = {
+    "scheme": Check(
+        "labels that break their scheme",
+        "write them anew, or repair them: `postil convert IN OUT --scheme NAME`",
+        _scheme,
+    ),
+    "duplicate": Check(
+        "repeated sentences", "scores on data that were trained on are too good: keep one of them", _same_sentence
+    ),
+    "near-duplicate": Check("near-duplicates across splits", "keep both in the same split", _near_duplicates),
+    "inconsistent": Check("mentions labelled in several ways", "decide on one rule and write it down", _inconsistent),
+    "forgotten": Check("mentions without a label in their document", "label them, or say why not", _forgotten),
+    "boundary": Check("entities that begin or end with punctuation", "move the boundary", _boundaries),
+    "rare": Check("labels with a handful of examples", "collect more, or merge the class with another one", _rare),
+    "missing": Check("classes missing from a split", "split the data anew, by document", _missing),
+    "character": Check(
+        "odd characters and tokens", "clean the source and read it with the right --encoding", _characters
+    ),
+    "length": Check("very long sentences", "split them", _lengths),
+}
+"""In the order in which they are reported."""
+
+
+def examined(splits: Sequence[Split]) -> list[Finding]:
+    """Everything that is found, by kind and place."""
+    return [finding for check in CHECKS.values() for finding in check.find(splits)]

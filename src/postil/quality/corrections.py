@@ -1,0 +1,112 @@
+"""Suspected errors as a file to look through, and back into the data.
+
+A record is a sentence with the labels that the models suggest, in our JSON Lines:
+
+    {"text": …, "tokens": […], "spans": […], "sentence": 17, "where": "train.txt, line 203", "answer": null, …}
+
+A person sets ``answer`` to "accept" (after changing the spans, if need be) or "reject". Annotation tools that do not
+know the field drop it: what comes back without it has been looked at, and is taken as it is.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from postil.errors import DataError
+from postil.quality.corpus import Split
+from postil.quality.diagnosis import Diagnosis
+from postil.quality.preannotation import text_and_tokens
+from postil.quality.suspicions import Suspicion
+from postil.text import Sentence, Span
+from postil.text.annotations.annotated import Record
+from postil.text.labels.schemes import convert, recognise
+
+TAKEN = "accept"
+LEFT = ("reject", "ignore", None)
+
+
+class Applied(NamedTuple):
+    """How many records changed a sentence, agreed with it, or were not answered (readers drop what was rejected)."""
+
+    changed: int
+    unchanged: int
+    left: int
+
+
+def review(diagnosis: Diagnosis, most: int | None = None) -> Iterator[str]:
+    """The lines of a review file: a record for each sentence with a suspected error, the most suspicious first."""
+    split = diagnosis.splits[0]
+    by_sentence: dict[int, list[Suspicion]] = {}
+    for suspicion in diagnosis.suspicions[:most]:
+        by_sentence.setdefault(suspicion.sentence, []).append(suspicion)
+    for sentence, found in by_sentence.items():
+        record = _record(split, sentence, found)
+        record["where"] = diagnosis.where(found[0])
+        record["doubts"] = [
+            {"in the data": diagnosis.spelt(one, one.gold), "models": diagnosis.spelt(one, one.suggestion)}
+            | {"probability": round(one.gold_probability, 4), "of models": round(one.suggestion_probability, 4)}
+            for one in found
+        ]
+        yield json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def _record(split: Split, sentence: int, found: list[Suspicion]) -> dict[str, Any]:
+    text, tokens = text_and_tokens(Sentence(split.tokens[sentence]))
+    spans = _suggested(split, sentence, found)
+    shown = [
+        {"start": tokens[span.start]["start"], "end": tokens[span.end - 1]["end"], "label": span.label}
+        for span in spans
+    ]
+    return {"text": text, "tokens": tokens, "spans": shown, "sentence": sentence, "answer": None}
+
+
+def _suggested(split: Split, sentence: int, found: list[Suspicion]) -> list[Span]:
+    gold = split.spans[sentence]
+    if split.scheme == "none":
+        gold = [Span(label, t, t + 1) for t, label in enumerate(split.labels[sentence])]
+    doubted = {span for one in found for span in one.gold}
+    kept = [span for span in gold if span not in doubted]
+    return sorted([*kept, *(span for one in found for span in one.suggestion)], key=lambda span: span.start)
+
+
+def apply(reviewed: Iterable[Sentence], sentences: Sequence[Sentence], scheme: str, where: str = "") -> Applied:
+    """Put the reviewed labels into the sentences that they belong to; ``scheme`` is that of their labels."""
+    by_tokens: dict[tuple[str, ...], int] = {}
+    for number, sentence in enumerate(sentences):
+        by_tokens.setdefault(tuple(sentence.tokens), number)
+    counts = dict.fromkeys(Applied._fields, 0)
+    for corrected in reviewed:
+        fields = corrected.rest.fields if isinstance(corrected.rest, Record) else {}
+        if fields.get("answer", TAKEN) in LEFT:
+            counts["left"] += 1
+            continue
+        place = f"{where}, line {corrected.line}" if where else None
+        sentence = sentences[_number(fields, corrected, sentences, by_tokens, place)]
+        labels = _labels(corrected, scheme)
+        counts["unchanged" if labels == sentence.labels else "changed"] += 1
+        sentence.labels = labels
+    return Applied(**counts)
+
+
+def _labels(corrected: Sentence, scheme: str) -> list[str]:
+    labels = corrected.labels or ["O"] * len(corrected)
+    own = recognise([labels])
+    if scheme == "none":
+        return [label if own == "none" else label.partition("-")[2] or label for label in labels]
+    return convert(labels, "bio" if own == "none" else own, scheme)
+
+
+def _number(
+    fields: Any,
+    corrected: Sentence,
+    sentences: Sequence[Sentence],
+    by_tokens: dict[tuple[str, ...], int],
+    where: str | None,
+) -> int:
+    """Which sentence of the data a record is about: by its number, and by its tokens if a tool lost the number."""
+    number, tokens = fields.get("sentence"), tuple(corrected.tokens)
+    if isinstance(number, int) and 0 <= number < len(sentences) and tuple(sentences[number].tokens) == tokens:
+        return number
+    if tokens not in by_tokens:
+        raise DataError("a reviewed sentence", expected="must be in the data", got=" ".join(tokens)[:60], where=where)
+    return by_tokens[tokens]

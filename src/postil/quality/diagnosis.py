@@ -1,0 +1,233 @@
+"""The health of labelled data: what is odd in them, which labels are probably wrong, what more data would bring."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import compress
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from postil.errors import DataError
+from postil.evaluation import LearningCurve, Progress, curve, groups_of
+from postil.features.inputs import Token
+from postil.html.fragments import fragment, note, titled
+from postil.metrics.drawn_tables import drawn_table
+from postil.metrics.tables import Cell, Table, show_class
+from postil.models.tagger import Tagger
+from postil.quality.checks import CHECKS, Finding, examined
+from postil.quality.corpus import Split
+from postil.quality.suspicions import MOST_LEARNT, Suspicion, judged
+from postil.text import Span
+
+FEWEST = 20
+"""Sentences below which models for the purpose would only guess."""
+SHOWN = 10
+"""Findings of a kind, and suspected errors, that are printed."""
+
+Data = tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]]]
+
+
+class Size(NamedTuple):
+    """How large a split is. ``lengths``: tokens of the shortest, median, 99th percentile and longest sentence."""
+
+    name: str
+    sentences: int
+    tokens: int
+    classes: Counter[str]
+    lengths: tuple[int, int, int, int]
+
+
+@final
+@dataclass(frozen=True)
+class Diagnosis:
+    """The result of a diagnosis. ``str`` shows the beginning of everything."""
+
+    splits: list[Split]
+    findings: list[Finding]
+    suspicions: list[Suspicion] = field(default_factory=list)
+    """Probable errors in the training data: the models prefer something else. The most suspicious first."""
+    curve: LearningCurve | None = None
+    left_out: str = ""
+    """Why there are no suspicions and no curve, if so."""
+
+    @property
+    def sizes(self) -> list[Size]:
+        return [_size(split) for split in self.splits]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many findings of each kind there are."""
+        counts = Counter(finding.kind for finding in self.findings)
+        return {kind: counts[kind] for kind in CHECKS if counts[kind]}
+
+    def table(self) -> Table:
+        """A row per split: its size, the lengths of its sentences, and its most frequent classes."""
+        sizes = self.sizes
+        labels = [label for label, _ in sum((size.classes for size in sizes), Counter[str]()).most_common(8)]
+        rows: list[tuple[Cell, ...]] = [
+            (
+                *(size.name, size.sentences, size.tokens, f"{size.lengths[1]} / {size.lengths[3]}"),
+                *(size.classes[label] for label in labels),
+            )
+            for size in sizes
+        ]
+        return Table("Data", ("split", "sentences", "tokens", "median / longest", *map(show_class, labels)), rows)
+
+    def _repr_html_(self) -> str:
+        kinds = [(CHECKS[kind].title, number, CHECKS[kind].advice) for kind, number in self.counts.items()]
+        wrong = [(self.where(one), self.described(one), self.excerpt(one)) for one in self.suspicions[:SHOWN]]
+        return fragment(
+            drawn_table(self.table()),
+            drawn_table(Table("", ("finding", "number", "advice"), kinds)) if kinds else None,
+            titled("Labels that are probably wrong", drawn_table(Table("", ("where", "labels", "text"), wrong)))
+            if wrong
+            else None,
+            note(self.curve.summary()) if self.curve is not None else None,
+            note(self.left_out) if self.left_out else None,
+        )
+
+    def where(self, suspicion: Suspicion) -> str:
+        return self.splits[0].place(suspicion.sentence, suspicion.start)
+
+    def excerpt(self, suspicion: Suspicion) -> str:
+        return self.splits[0].excerpt(suspicion.sentence, suspicion.start, suspicion.end)
+
+    def spelt(self, suspicion: Suspicion, spans: Sequence[Span]) -> str:
+        """Entities of a suspicion as text."""
+        if not spans:
+            return "no entity"
+        tokens = self.splits[0].tokens[suspicion.sentence]
+        return " and ".join(f"{' '.join(tokens[span.start : span.end])} = {span.label}" for span in spans)
+
+    def described(self, suspicion: Suspicion) -> str:
+        """The labels in the data and those of the models, with probabilities."""
+        gold, other = self.spelt(suspicion, suspicion.gold), self.spelt(suspicion, suspicion.suggestion)
+        return (
+            f"{gold} ({100 * suspicion.gold_probability:.1f} %); "
+            f"models say {other} ({100 * suspicion.suggestion_probability:.1f} %)"
+        )
+
+    def __str__(self) -> str:
+        lines = []
+        for size in self.sizes:
+            classes = ", ".join(f"{label} {number:,}" for label, number in size.classes.most_common(12))
+            lines.append(f"{size.name}: {size.sentences:,} sentences, {size.tokens:,} tokens; {classes}")
+        for kind, number in self.counts.items():
+            lines += ["", f"{CHECKS[kind].title}: {number:,}. {CHECKS[kind].advice.capitalize()}."]
+            of_kind = [finding for finding in self.findings if finding.kind == kind]
+            lines += [f"  {finding.where}: {finding.what}" for finding in of_kind[:SHOWN]]
+            lines += [f"  … and {number - SHOWN:,} more"] * (number > SHOWN)
+        if not self.findings:
+            lines += ["", "nothing odd was found by looking at the data"]
+        if self.suspicions:
+            lines += ["", f"labels that are probably wrong: {len(self.suspicions):,}, the most suspicious first"]
+            for one in self.suspicions[:SHOWN]:
+                lines += [f"  {self.where(one)}: {self.described(one)}", f"      {self.excerpt(one)}"]
+        lines += ["", self.curve.summary()] if self.curve is not None else []
+        lines += ["", self.left_out] if self.left_out else []
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {
+            "splits": [
+                size._asdict() | {"classes": dict(size.classes.most_common()), "lengths": list(size.lengths)}
+                for size in self.sizes
+            ],
+            "counts": self.counts,
+            "findings": [finding._asdict() for finding in self.findings],
+            "suspicions": [self._to_dict(one) for one in self.suspicions],
+            "curve": None if self.curve is None else self.curve.to_dict(),
+        }
+
+    def _to_dict(self, suspicion: Suspicion) -> dict[str, Any]:
+        spans = {name: [span._asdict() for span in getattr(suspicion, name)] for name in ("gold", "suggestion")}
+        return {"where": self.where(suspicion), "excerpt": self.excerpt(suspicion), **suspicion._asdict(), **spans}
+
+
+def doctor(
+    X: Sequence[Sequence[Token]],
+    y: Sequence[Sequence[str]],
+    *,
+    dev: Data | None = None,
+    test: Data | None = None,
+    quick: bool = False,
+    estimator: Tagger | None = None,
+    folds: int = 5,
+    repeats: int = 2,
+    seed: int = 0,
+    jobs: int = 1,
+) -> Diagnosis:
+    """Examine labelled data: X and y are those to train on, ``dev`` and ``test`` are compared with them.
+
+    Unless ``quick``, models are trained for the purpose with the hyperparameters of ``estimator`` (default: the preset
+    `fast`): ``repeats`` times ``folds`` of them to find labels that are probably wrong, and some on parts of the data
+    for a learning curve.
+    """
+    splits = [Split.of("X", X, y)]
+    splits += [Split.of(name, *data) for name, data in (("dev", dev), ("test", test)) if data is not None]
+    return diagnosed(splits, quick=quick, estimator=estimator, folds=folds, repeats=repeats, seed=seed, jobs=jobs)
+
+
+def diagnosed(
+    splits: list[Split],
+    *,
+    quick: bool = False,
+    estimator: Tagger | None = None,
+    folds: int = 5,
+    repeats: int = 2,
+    seed: int = 0,
+    jobs: int = 1,
+    progress: Callable[[str], Progress] | None = None,
+) -> Diagnosis:
+    """``doctor`` for splits; ``progress`` is called with what comes next and shows how far it is."""
+    train = splits[0]
+    if not any(map(len, train.X)):
+        raise DataError("no sentences", expected="at least one token with its label")
+    findings = examined(splits)
+    left_out = "" if quick else _too_little(train)
+    if quick or left_out:
+        return Diagnosis(splits, findings, left_out=left_out)
+    show = progress or _quiet
+    estimator = estimator or Tagger()
+    folds = min(folds, len(set(groups_of(train.documents))) or folds)
+    judgements = judged(
+        estimator, train, number=folds, repeats=repeats, seed=seed, jobs=jobs, progress=show("looking for errors")
+    )
+    is_alike = [split.classes and (split.scheme == "none") == (train.scheme == "none") for split in splits[1:]]
+    held_out = next(((split.X, split.labels) for split in compress(splits[1:], is_alike)), None)
+    growth = curve(
+        estimator,
+        train.X,
+        train.labels,
+        held_out,
+        sizes=5,
+        repeats=2,
+        seed=seed,
+        jobs=jobs,
+        progress=show("learning curve"),
+        most=MOST_LEARNT,
+    )
+    worse = [one for one in judgements.ranked(seed) if one.suggestion_probability > one.gold_probability]
+    return Diagnosis(splits, findings, worse, growth)
+
+
+def _quiet(what: str) -> Progress:
+    return lambda done, total: None
+
+
+def _too_little(split: Split) -> str:
+    """Why no models are trained."""
+    if len(split.X) < FEWEST:
+        number = "1 sentence is" if len(split.X) == 1 else f"{len(split.X)} sentences are"
+        return f"{number} too few to look for wrong labels with models: at least {FEWEST} are needed"
+    if not split.classes:
+        return "without any entity there is nothing to learn: no models were trained"
+    return ""
+
+
+def _size(split: Split) -> Size:
+    lengths = np.array([len(tokens) for tokens in split.X] or [0])
+    spread = np.percentile(lengths, [0, 50, 99, 100], method="nearest").astype(int).tolist()
+    return Size(split.name, len(split.X), int(lengths.sum()), split.classes, tuple(spread))

@@ -1,0 +1,390 @@
+"""Labels that are probably wrong, found by models that have not seen them.
+
+Every sentence is held out once per repetition, so that each of its labels is judged by models trained on other
+sentences, and their exact posteriors are averaged. What stands in the data and what the models would say are compared
+stretch by stretch: entities of either that overlap one another are one stretch, described by a handful of numbers.
+
+A model of what makes a stretch suspicious is trained on the data. Errors are made on paper: an entity of a held-out
+sentence is removed, its boundary moved, or its class swapped, and the stretch is described anew, at no cost, because
+the models have not seen the sentence either way. A logistic regression then tells stretches with such an error from
+those that stand in the data, most of which are right. Its log-odds rank the findings. On planted errors this finds far
+more than any fixed rule (``benchmarks/doctor.py``): an improbable label means less if all labels are improbable.
+"""
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.evaluation import Progress, folds, groups_of, run_all, unfitted
+from postil.models.decoding.codec import LabelCodec
+from postil.models.decoding.distribution import LabelPosterior
+from postil.models.decoding.posteriors import Posteriors
+from postil.models.tagger import Tagger
+from postil.quality.corpus import Mentions, Split, known_labels
+from postil.text import Span
+from postil.text.labels.schemes import PartialLabel, labels_from_spans
+
+LOWEST, PROBABLE = 0.02, 0.05
+"""Probabilities of a span: below the first a model does not report it, below the second, on average, it is ignored."""
+ENOUGH = 30
+"""Stretches of either kind below which nothing is learned about them: their log-odds are taken as they are."""
+MOST_LEARNT = 20_000
+"""Sentences that a model learns from at most: keeps the time of a very large file within bounds."""
+MOST_ALTERED = 20_000
+"""Errors that are made on paper."""
+
+
+# ------------------------------------------------------------------------------------------------ simulated errors
+
+
+KINDS = ("removed", "moved", "swapped")
+
+
+def altered(
+    span: Span, gold: Sequence[Span], tokens: int, classes: Sequence[str], scheme: str, rng: np.random.Generator
+) -> Iterator[Span | None]:
+    """One error of each kind that is possible with an entity of a sentence: None if it is left out altogether."""
+    for kind in KINDS if scheme != "none" else ("swapped",):
+        found = alternatives(kind, span, gold, tokens, classes)
+        if found:
+            yield found[int(rng.integers(len(found)))]
+
+
+def alternatives(kind: str, span: Span, gold: Sequence[Span], tokens: int, classes: Sequence[str]) -> list[Span | None]:
+    """The spans that an error of this kind may have replaced; None stands for no entity."""
+    if kind == "removed":
+        return [None]
+    if kind == "swapped":
+        return [span._replace(label=label) for label in classes if label != span.label]
+    taken = {t for other in gold if other != span for t in range(other.start, other.end)}
+    edges = [
+        *((span.start - 1, span.end), (span.start + 1, span.end)),
+        *((span.start, span.end - 1), (span.start, span.end + 1)),
+    ]
+    return [
+        span._replace(start=start, end=end)
+        for start, end in edges
+        if 0 <= start < end <= tokens and not taken.intersection(range(start, end))
+    ]
+
+
+# ------------------------------------------------------------------------------------------------ logistic regression
+
+
+_STEPS = 30
+_PENALTY = 1e-3
+
+
+class Logistic(NamedTuple):
+    """log-odds = weights · (x - mean) / scale + bias."""
+
+    mean: Array  # (D,)
+    scale: Array  # (D,)
+    weights: Array  # (D,)
+    bias: float
+
+    @classmethod
+    def between(cls, ordinary: Array, others: Array) -> Self:
+        """Fitted to tell the rows of ``others`` (M, D) from ``ordinary`` ones (N, D); both count as much in sum."""
+        X = np.concatenate([ordinary, others])
+        mean, scale = X.mean(axis=0), X.std(axis=0) + 1e-9
+        A = np.concatenate([(X - mean) / scale, np.ones((len(X), 1))], axis=1)
+        target = np.repeat([0.0, 1.0], [len(ordinary), len(others)])
+        share = np.repeat([0.5 / len(ordinary), 0.5 / len(others)], [len(ordinary), len(others)])
+        penalty = np.append(np.full(A.shape[1] - 1, _PENALTY), 1e-9)
+        weights = np.zeros(A.shape[1])
+        for _ in range(_STEPS):
+            p = 1 / (1 + np.exp(-np.clip(A @ weights, -30, 30)))
+            gradient = A.T @ (share * (p - target)) + penalty * weights
+            hessian = (A * (share * p * (1 - p))[:, None]).T @ A + np.diag(penalty)
+            step = np.linalg.solve(hessian, gradient)
+            weights = weights - step
+            if np.abs(step).max() < 1e-8:
+                break
+        return cls(mean, scale, weights[:-1], float(weights[-1]))
+
+    def log_odds(self, X: Array) -> Array:
+        """(N,) of the rows of X (N, D)."""
+        return np.asarray((X - self.mean) / self.scale @ self.weights + self.bias)
+
+
+# ------------------------------------------------------------ judgements of held-out models
+
+
+class Suspicion(NamedTuple):
+    """A stretch of a sentence whose labels are doubtful."""
+
+    sentence: int
+    start: int
+    end: int
+    gold: tuple[Span, ...]
+    """The entities in the data; empty for "no entity here"."""
+    suggestion: tuple[Span, ...]
+    """The entities that the models predict."""
+    gold_probability: float
+    """The smallest probability of the gold entities, or that there is no entity."""
+    suggestion_probability: float
+    score: float
+    """Log-odds of an error, up to a constant: the larger, the more suspicious."""
+
+
+class Judgement(NamedTuple):
+    """Predictions of held-out models for one sentence of T tokens, averaged over repetitions."""
+
+    marginals: Array  # (T, L) of all labels of the network, see `Judgements`
+    spans: dict[Span, float]  # the probable spans; without a scheme, the probable labels of single tokens
+
+
+class Stretch(NamedTuple):
+    """Tokens ``start`` to ``end`` with what the data say about them, what else is probable, and its description."""
+
+    start: int
+    end: int
+    gold: list[Span]
+    others: list[Span]
+    description: list[float]
+
+
+def judged(
+    estimator: Tagger,
+    split: Split,
+    *,
+    number: int = 5,
+    repeats: int = 2,
+    groups: Sequence[Hashable] = (),
+    seed: int = 0,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> "Judgements":
+    """Judge every sentence with models that were not trained on it."""
+    groups = groups or groups_of(split.documents)
+    sizes = [len(tokens) for tokens in split.X]
+    parts, tasks = [], []
+    for repeat in range(repeats):
+        for part in folds(sizes, number, np.random.default_rng(seed + repeat), groups):
+            parts.append(part)
+            learnt = part.train
+            if len(learnt) > MOST_LEARNT:
+                learnt = np.sort(np.random.default_rng(seed + repeat).choice(learnt, MOST_LEARNT, replace=False))
+            train = [[values[i] for i in learnt] for values in (split.X, split.labels)]
+            tasks.append((estimator, *train, [split.X[i] for i in part.held_out], seed + repeat))
+    judgements = Judgements(split, repeats)
+    for part, answers in zip(parts, run_all(_judge, tasks, jobs, progress), strict=True):
+        for i, answer in zip(part.held_out, answers[1], strict=True):
+            judgements.add(int(i), answers[0], *answer)
+    return judgements
+
+
+Answer = tuple[Array, dict[Span, float]]
+
+
+def _judge(
+    estimator: Tagger, X: list[Any], y: list[Any], held_out: list[Any], seed: int
+) -> tuple[list[str], list[Answer]]:
+    """The network's labels; and of every held-out sentence the marginals (T, L) and the probable spans."""
+    tagger = unfitted(estimator, threads=1, seed=seed).fit(X, y)
+    answers: dict[int, Answer] = {}
+    for posterior in Posteriors(tagger.model).of(held_out):
+        marginals = posterior.by_sentence(posterior.marginals())
+        spans = _probable(posterior, marginals)
+        answers |= zip(posterior.which, zip(marginals, spans, strict=True), strict=True)
+    return tagger.model.codec.labels, [answers[i] for i in range(len(held_out))]
+
+
+def _probable(posterior: LabelPosterior, marginals: list[Array]) -> list[dict[Span, float]]:
+    codec = posterior.codec
+    if not codec.has_spans:
+        return [
+            {
+                Span(codec.labels[i], t, t + 1): float(rows[t, i])
+                for t, i in zip(*np.nonzero(rows >= LOWEST), strict=True)
+            }
+            for rows in marginals
+        ]
+    spans: list[dict[Span, float]] = [{} for _ in marginals]
+    for row, span, probability in posterior.spans_above(LOWEST):
+        spans[row][span] = probability
+    return spans
+
+
+class Judgements:
+    """The judgements of the models of all folds and repetitions on a split, and the suspicions they lead to."""
+
+    def __init__(self, split: Split, repeats: int) -> None:
+        self._split, self._share, self._mentions = split, 1 / repeats, Mentions.of(split)
+        codec = LabelCodec.of(split.labels)
+        self._inner, self._number = codec.inner, {label: i for i, label in enumerate(codec.labels)}
+        self._outside = codec.outside
+        shape = len(self._number)
+        self._judgements = [Judgement(np.zeros((len(tokens), shape), np.float32), {}) for tokens in split.X]
+
+    def add(self, sentence: int, labels: list[str], marginals: Array, spans: dict[Span, float]) -> None:
+        """Add one model's prediction for a sentence. A model may have seen fewer labels than there are."""
+        judgement = self._judgements[sentence]
+        judgement.marginals[:, [self._number[label] for label in labels]] += self._share * marginals
+        for span, probability in spans.items():
+            judgement.spans[span] = judgement.spans.get(span, 0.0) + self._share * probability
+
+    def marginals(self, sentence: int) -> tuple[Array, list[int]]:
+        """(T, L) of a sentence, and which of the labels stands in the data, -1 for one that is unknown."""
+        spelt: Sequence[str] = self._split.labels[sentence]
+        if self._split.scheme != "none":
+            spelt = labels_from_spans(self._gold(sentence), len(spelt), self._inner)
+        return self._judgements[sentence].marginals, [self._number.get(label, -1) for label in spelt]
+
+    def ranked(self, seed: int = 0) -> list[Suspicion]:
+        """All doubtful stretches, the most suspicious first."""
+        found = [(i, stretch) for i in range(len(self._judgements)) for stretch in self._stretches(i, self._gold(i))]
+        if not found:
+            return []
+        scores = self._scores([stretch.description for _, stretch in found], np.random.default_rng(seed))
+        ranked = [self._suspicion(i, stretch, score) for (i, stretch), score in zip(found, scores, strict=True)]
+        return sorted(ranked, key=lambda one: (-one.score, one.sentence, one.start))
+
+    def _gold(self, sentence: int) -> list[Span]:
+        if self._split.scheme != "none":
+            return self._split.spans[sentence]
+        return [Span(label, t, t + 1) for t, label in enumerate(self._split.labels[sentence])]
+
+    # -------------------------------------------------------------------------------------------- descriptions
+
+    def _stretches(self, sentence: int, gold: list[Span], instead_of: Span | None = None) -> Iterator[Stretch]:
+        """Where the data, or what stands on paper ``instead_of`` one of its entities, and the models differ."""
+        judgement, labels = self._judgements[sentence], self._split.labels[sentence]
+        given = self._given(sentence, gold)
+        others = [span for span, p in judgement.spans.items() if p >= PROBABLE and span not in gold]
+        for start, end, group in _overlapping([*gold, *others]):
+            if any(isinstance(label, PartialLabel) for label in labels[start:end]):
+                continue
+            here, alternatives = [span for span in group if span in gold], [span for span in group if span not in gold]
+            if alternatives or given[start:end].min() < 0.5:
+                described = self._described(sentence, start, end, here, alternatives, given, instead_of)
+                yield Stretch(start, end, here, alternatives, described)
+
+    def _given(self, sentence: int, gold: list[Span]) -> Array:
+        """(T,) the marginals of the labels that spell these entities; 0 of a class that no model has seen."""
+        marginals = self._judgements[sentence].marginals
+        if self._split.scheme == "none":
+            spelt: Sequence[str] = self._split.labels[sentence]
+            for span in gold:
+                spelt = [*spelt[: span.start], span.label, *spelt[span.end :]]
+        else:
+            spelt = labels_from_spans(gold, len(marginals), self._inner)
+        numbers = [self._number.get(label, -1) for label in known_labels(spelt)]
+        return np.array([row[i] if i >= 0 else 0.0 for row, i in zip(marginals, numbers, strict=True)])
+
+    def _described(
+        self,
+        sentence: int,
+        start: int,
+        end: int,
+        gold: list[Span],
+        others: list[Span],
+        given: Array,
+        instead_of: Span | None,
+    ) -> list[float]:
+        """The numbers that the regression sees: how improbable the data are here, how sure the models are, and whether
+        the same words are labelled otherwise elsewhere."""
+        judgement = self._judgements[sentence]
+        rows = judgement.marginals[start:end].astype(float)
+        outside = rows[:, self._outside] if self._outside is not None else np.zeros(len(rows))
+        surprise = -np.log(np.maximum(given[start:end], 1e-6))
+        top = rows[surprise.argmax()].max()
+        best = max(others, key=lambda span: (judgement.spans[span], span), default=None)
+        of_best = 0.0 if best is None else judgement.spans[best]
+        of_gold = min((judgement.spans.get(span, 0.01) for span in gold), default=float(outside.min()))
+        entropy = -(rows * np.log(rows + 1e-9)).sum(axis=1)
+        same_class = best is not None and any(span.label == best.label for span in gold)
+        same_place = best is not None and any(span[1:] == best[1:] for span in gold)
+        return [
+            *(float(surprise.max()), float(surprise.sum()), float(surprise.mean())),
+            *(_surprise(of_gold, 0.01), _surprise(1 - of_best)),
+            *(_surprise(1 - outside.min()), _surprise(outside.min())),
+            *(float(entropy.max()), float(entropy.mean()), float(np.log(top / (1 - top + 1e-3)))),
+            self._mentions.odds(sentence, gold or ([best] if best is not None else []), bool(gold), instead_of),
+            *(
+                float(np.log(end - start)),
+                float(bool(gold)),
+                float(len(gold) > 1),
+                float(same_class),
+                float(same_place),
+            ),
+        ]
+
+    def _scores(self, descriptions: list[list[float]], rng: np.random.Generator) -> Array:
+        """Log-odds of an error, from what tells the stretches of the data from those with an error on paper."""
+        wrong = self._on_paper(rng)
+        if min(len(wrong), len(descriptions)) < ENOUGH:
+            return np.array([description[0] for description in descriptions])  # the most improbable label
+        return Logistic.between(np.array(descriptions), np.array(wrong)).log_odds(np.array(descriptions))
+
+    def _on_paper(self, rng: np.random.Generator) -> list[list[float]]:
+        """The descriptions of stretches with an error that was made on purpose."""
+        classes = sorted(self._split.classes)
+        made = [
+            (i, gold, span)
+            for i in range(len(self._judgements))
+            for gold in [self._gold(i)]
+            for span in gold
+            if not any(isinstance(label, PartialLabel) for label in self._split.labels[i])
+        ]
+        if len(made) > MOST_ALTERED:
+            made = [made[i] for i in sorted(rng.choice(len(made), MOST_ALTERED, replace=False))]
+        wrong = []
+        for i, gold, span in made:
+            for other in altered(span, gold, len(self._split.X[i]), classes, self._split.scheme, rng):
+                changed = sorted(
+                    [*(one for one in gold if one != span), *([other] if other else [])], key=lambda s: s.start
+                )
+                low, high = min(span.start, (other or span).start), max(span.end, (other or span).end)
+                stretches = self._stretches(i, changed, span)
+                wrong += [stretch.description for stretch in stretches if stretch.start < high and low < stretch.end]
+        return wrong
+
+    # -------------------------------------------------------------------------------------------- findings
+
+    def _suspicion(self, sentence: int, stretch: Stretch, score: float) -> Suspicion:
+        probability = self._judgements[sentence].spans
+        start, end, gold, others = stretch[:4]
+        best = max(others, key=lambda span: (probability[span], span), default=None)
+        nothing = self._nothing(sentence, start, end)
+        of_gold = min((probability.get(span, 0.0) for span in gold), default=nothing)
+        suggestion: tuple[Span, ...] = ()
+        of_suggestion = nothing
+        if best is not None and (probability[best] >= nothing or not gold):
+            suggestion, of_suggestion = _compatible(best, others, probability), probability[best]
+        return Suspicion(sentence, start, end, tuple(gold), suggestion, of_gold, of_suggestion, float(score))
+
+    def _nothing(self, sentence: int, start: int, end: int) -> float:
+        """How probable it is, at most, that no entity is there."""
+        rows = self._judgements[sentence].marginals[start:end]
+        return 0.0 if self._outside is None else float(rows[:, self._outside].min())
+
+
+def _surprise(probability: float, lowest: float = 1e-3) -> float:
+    return float(-np.log(max(probability, lowest)))
+
+
+def _overlapping(spans: list[Span]) -> Iterator[tuple[int, int, list[Span]]]:
+    """Groups of spans of which each overlaps another one: where the group starts, where it ends, its spans."""
+    group: list[Span] = []
+    end = -1
+    for span in sorted(spans, key=lambda span: (span.start, span.end, span.label)):
+        if group and span.start >= end:
+            yield group[0].start, end, group
+            group = []
+        group.append(span)
+        end = max(end, span.end) if len(group) > 1 else span.end
+    if group:
+        yield group[0].start, end, group
+
+
+def _compatible(best: Span, others: list[Span], probability: dict[Span, float]) -> tuple[Span, ...]:
+    """The most probable entity of a stretch, with what else is more probable than not beside it."""
+    chosen = [best]
+    for span in sorted(others, key=lambda span: -probability[span]):
+        if probability[span] > 0.5 and all(span.end <= one.start or one.end <= span.start for one in chosen):
+            chosen.append(span)
+    return tuple(sorted(chosen, key=lambda span: span.start))

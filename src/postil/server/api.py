@@ -1,0 +1,574 @@
+"""The API as types: what may be asked, what is answered. Decoding, checks and the OpenAPI description come from them.
+
+A request that has alternatives (a text or a list of tokens …) names them in ``ALTERNATIVES``: the fields that one of
+them needs, and those that may come with it. Exactly one must be there.
+"""
+
+import re
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from postil.models.config import PRESETS
+from postil.server.requests import CODES, refused
+from postil.text.trees.tree import SHAPES
+
+PRESETS_OFFERED = tuple(name for name in PRESETS if name != "margin")
+Place = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Name = Annotated[str, Meta(max_length=200)]
+if TYPE_CHECKING:
+    Preset = str
+    Shape = str
+    Code = str
+else:
+    Preset, Shape, Code = Literal[PRESETS_OFFERED], Literal[tuple(SHAPES)], Literal[tuple(CODES)]
+
+# ------------------------------------------------------------------------------------------------ requests
+
+
+class Request(Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A JSON object whose fields are checked; a field that was left out is UNSET."""
+
+    ALTERNATIVES: ClassVar[Mapping[tuple[str, ...], tuple[str, ...]]] = {}
+
+    def __post_init__(self) -> None:
+        if not self.ALTERNATIVES:
+            return
+        fields = {name for needed, optional in self.ALTERNATIVES.items() for name in (*needed, *optional)}
+        present = {name for name in fields if getattr(self, name) is not UNSET}
+        fitting = [
+            needed for needed, optional in self.ALTERNATIVES.items() if set(needed) <= present <= {*needed, *optional}
+        ]
+        if len(fitting) != 1:
+            raise ValueError("must have " + " or ".join(" and ".join(needed) for needed in self.ALTERNATIVES))
+
+
+class Constrained(Request):
+    start: Place
+    end: Place
+    label: str | None = None
+
+
+class Allowed(Request):
+    start: Place
+    end: Place
+    labels: Annotated[list[str], Meta(min_length=1, max_length=1000)]
+
+
+class ConstraintsAsked(Request):
+    force: Annotated[list[Constrained], Meta(max_length=1000)] | UnsetType = UNSET
+    forbid: Annotated[list[Constrained], Meta(max_length=1000)] | UnsetType = UNSET
+    allow: Annotated[list[Allowed], Meta(max_length=100)] | UnsetType = UNSET
+
+
+Model = Annotated[
+    str,
+    Meta(max_length=200, description="Name of a model, as /api/models lists it. Not needed if only one model fits."),
+]
+Text = Annotated[str, Meta(description="Raw text. It is split into sentences and tokens.")]
+Tokens = Annotated[list[Annotated[str, Meta(min_length=1)]], Meta(description="One sentence, as a list of its tokens.")]
+Known = Annotated[
+    ConstraintsAsked,
+    Meta(description="What is known already. Offsets count characters of a text, tokens of a list of tokens."),
+]
+Brackets = Annotated[str, Meta(description="A tree: (3 (2 not) (1 bad)).")]
+Best = Annotated[int, Meta(ge=1, le=50, description="Number of best labellings to add.")]
+Label = Annotated[str, Meta(max_length=200, description="Explain this label. Default: the predicted one.")]
+
+
+class DocumentAsked(Request):
+    ALTERNATIVES = {("text",): ("constraints",), ("tokens",): ("constraints",)}
+    text: Text | UnsetType = UNSET
+    tokens: Tokens | UnsetType = UNSET
+    constraints: Known | UnsetType = UNSET
+
+
+class TagOptions(Request):
+    probabilities: Annotated[bool, Meta(description="Add probabilities (taggers; default: true).")] | UnsetType = UNSET
+    nbest: Best | UnsetType = UNSET
+    threshold: Annotated[Share, Meta(description="Drop entities below this probability.")] | UnsetType = UNSET
+    thresholds: (
+        Annotated[dict[str, Share], Meta(description="The same by class; takes precedence over threshold.")] | UnsetType
+    ) = UNSET
+    all_above: (
+        Annotated[float, Meta(gt=0, le=1, description="Add every span that is at least this probable.")] | UnsetType
+    ) = UNSET
+    tokens: Annotated[bool, Meta(description="Add the tokens and the sentence boundaries.")] | UnsetType = UNSET
+    marginals: (
+        Annotated[bool, Meta(description="Add the probability of every label at every token (taggers).")] | UnsetType
+    ) = UNSET
+
+
+class Tag(DocumentAsked):
+    ALTERNATIVES = {**DocumentAsked.ALTERNATIVES, ("documents",): ()}
+    model: Model | UnsetType = UNSET
+    options: TagOptions = msgspec.field(default_factory=TagOptions)
+    documents: Annotated[list[DocumentAsked], Meta(min_length=1, max_length=1000)] | UnsetType = UNSET
+
+
+class SpanAsked(Request):
+    start: Place
+    end: Place
+
+
+class TextAsked(Request):
+    ALTERNATIVES = {("text",): (), ("tokens",): ()}
+    model: Model | UnsetType = UNSET
+    text: Text | UnsetType = UNSET
+    tokens: Tokens | UnsetType = UNSET
+
+
+class Explain(TextAsked):
+    ALTERNATIVES = {("text",): ("span",), ("tokens",): ("span",), ("brackets",): ()}
+    brackets: Brackets | UnsetType = UNSET
+    span: (
+        Annotated[SpanAsked, Meta(description="Tokens, counted through all sentences. Default: every entity.")]
+        | UnsetType
+    ) = UNSET
+    label: Label | UnsetType = UNSET
+
+
+class TreeAsked(TextAsked):
+    ALTERNATIVES = {("text",): ("shape",), ("tokens",): ("shape",), ("brackets",): ()}
+    brackets: Brackets | UnsetType = UNSET
+    shape: Annotated[Shape, Meta(description="Shape of the tree over a text.")] | UnsetType = UNSET
+
+
+class LatticeAsked(TextAsked):
+    nbest: Best | UnsetType = UNSET
+
+
+NodeKey = Annotated[str, Meta(max_length=200, description="Key of a node, as an answer without edits lists it.")]
+Entry = Annotated[int, Meta(ge=0, le=15)]
+
+
+class Edit(Request):
+    ALTERNATIVES = {("node", "row", "column", "value"): (), ("optimiser", "rate"): ()}
+    node: NodeKey | UnsetType = UNSET
+    row: Entry | UnsetType = UNSET
+    column: Entry | UnsetType = UNSET
+    value: Annotated[float, Meta(ge=-1e9, le=1e9)] | UnsetType = UNSET
+    optimiser: Literal["sgd", "adagrad", "adam"] | UnsetType = UNSET
+    rate: Annotated[float, Meta(ge=0, le=1000)] | UnsetType = UNSET
+
+
+class SlopesAsked(Request):
+    node: NodeKey
+    step: Annotated[float, Meta(gt=0, le=1)]
+
+
+class GraphAsked(TextAsked):
+    labels: Annotated[list[str], Meta(description="Gold labels. Default: the predicted ones.")] | UnsetType = UNSET
+    edits: (
+        Annotated[list[Edit], Meta(max_length=100, description="Changed numbers and single training steps, in order.")]
+        | UnsetType
+    ) = UNSET
+    check: (
+        Annotated[SlopesAsked, Meta(description="Compare the gradient of this node with numerical slopes.")] | UnsetType
+    ) = UNSET
+
+
+class Nothing(Request):
+    """An empty object."""
+
+
+class Labelled(Request):
+    start: Place
+    end: Place
+    label: Name
+
+
+class Answer(Request):
+    """The answer that the page of ``postil annotate`` sends. Offsets count words."""
+
+    key: Name
+    spans: Annotated[list[Labelled], Meta(max_length=10_000)] = []
+    skipped: bool = False
+
+
+class Look(Request):
+    back: Place
+
+
+class NewClass(Request):
+    name: Name
+
+
+File = Annotated[
+    str, Meta(min_length=1, max_length=500, description="Name of a file, as GET /api/training/files lists it.")
+]
+
+
+class TrainingStart(Request):
+    train: File
+    dev: (
+        Annotated[File, Meta(description="Held-out file. Default: every tenth sentence of the training file.")]
+        | UnsetType
+    ) = UNSET
+    preset: Preset = "fast"
+    epochs: Annotated[int, Meta(ge=1, le=1000)] | UnsetType = UNSET
+    seed: Place = 0
+
+
+class TrainingKeep(Request):
+    name: Annotated[str, Meta(min_length=1, max_length=80, description="A new name for the model.")]
+
+
+Asked = TypeVar("Asked", bound=Request)
+
+
+def _number(text: str) -> float:
+    """A number with a point or exponent; JSON does not distinguish 1.0 from 1."""
+    number = float(text)
+    return int(number) if number.is_integer() else number
+
+
+_DECODER = msgspec.json.Decoder(float_hook=_number)
+
+
+def decoded(body: bytes, kind: type[Asked]) -> Asked:
+    """The request in a body; a refusal that says what is wrong, and where."""
+    try:
+        return msgspec.convert(_DECODER.decode(body), kind)
+    except msgspec.ValidationError as error:
+        message, _, place = str(error).partition(" - at ")
+        where = re.sub(r"^\$\.?", "", place.strip("`"))
+        message = message[:1].lower() + message[1:]
+        raise refused("schema", f"{where}: {message}" if where else f"the request: {message}") from None
+    except UnicodeError:
+        raise refused("json", "the body must be JSON in UTF-8") from None
+    except msgspec.DecodeError as error:
+        raise refused("json", f"the body must be JSON: {error}") from None
+    except RecursionError:
+        raise refused("json", "the body is nested too deeply") from None
+
+
+# ------------------------------------------------------------------------------------------------ answers
+
+
+class Response(Struct, kw_only=True, forbid_unknown_fields=True):
+    """A part of an answer. The types only describe: answers are written as bytes by what computes them."""
+
+
+class SpanFound(Response):
+    start: Place
+    end: Place
+    label: str
+    text: str | UnsetType = UNSET
+    probability: Share | UnsetType = UNSET
+    score: float | UnsetType = UNSET
+
+
+class TokenFound(Response):
+    text: str
+    start: Place
+    end: Place
+    id: Place
+    label: str | UnsetType = UNSET
+    probability: Share | UnsetType = UNSET
+    score: float | UnsetType = UNSET
+
+
+class RankedLabels(Response):
+    labels: list[str]
+    probability: Share
+
+
+class Layer(Response):
+    spans: list[SpanFound] | UnsetType = UNSET
+    tokens: list[TokenFound] | UnsetType = UNSET
+    labelling_probabilities: list[Share] | UnsetType = UNSET
+
+
+class TaggedDocument(Response):
+    text: str
+    spans: list[SpanFound] | UnsetType = UNSET
+    labels: list[str] | UnsetType = UNSET
+    tokens: list[str | TokenFound] | UnsetType = UNSET
+    sentences: list[tuple[Place, Place]] | UnsetType = UNSET
+    constraints: ConstraintsAsked | UnsetType = UNSET
+    labelling_probabilities: list[Share] | UnsetType = UNSET
+    probabilities: list[Share] | UnsetType = UNSET
+    spans_above: list[SpanFound] | UnsetType = UNSET
+    nbest: list[list[RankedLabels]] | UnsetType = UNSET
+    marginals: list[dict[str, Share]] | UnsetType = UNSET
+    layers: dict[str, Layer] | UnsetType = UNSET
+
+
+class TagAnswer(Response):
+    model: str
+    documents: list[TaggedDocument]
+
+
+class Contribution(Response):
+    gradient: float | None
+    left_out: float | None
+
+
+class Explained(Struct, kw_only=True):
+    label: str
+    words: list[dict[str, Any]]
+    tokens: list[str] | UnsetType = UNSET
+    start: Place | UnsetType = UNSET
+    end: Place | UnsetType = UNSET
+    text: str | UnsetType = UNSET
+    measure: str | UnsetType = UNSET
+    value: float | UnsetType | None = UNSET
+    probability: float | UnsetType | None = UNSET
+    parts: dict[str, float | None] | UnsetType = UNSET
+    unknown: float | UnsetType | None = UNSET
+    features: dict[str, Contribution] | UnsetType = UNSET
+    phrases: list[dict[str, Any]] | UnsetType = UNSET
+
+
+class ExplainAnswer(Response):
+    model: str
+    explanations: list[Explained]
+
+
+class Phrase(Response):
+    start: Place
+    end: Place
+    label: str
+    probability: Share
+
+
+class LabelledTree(Response):
+    tokens: list[str]
+    label: str | None
+    text: str | UnsetType = UNSET
+    probability: Share | UnsetType = UNSET
+    probabilities: dict[str, Share] | UnsetType = UNSET
+    tree: str | UnsetType = UNSET
+    phrases: list[Phrase] | UnsetType = UNSET
+
+
+class TreeAnswer(Response):
+    model: str
+    trees: list[LabelledTree]
+
+
+Row = list[float | None]
+Table = list[Row]
+
+
+class RankedPlaces(Response):
+    labels: list[Place]
+    probability: Share
+
+
+class SentenceLattice(Response):
+    tokens: list[str]
+    labels: list[str]
+    unary: Table
+    transitions: Table
+    start: Row
+    end: Row
+    alphas: Table
+    betas: Table
+    marginals: Table
+    log_partition: float
+    paths: list[RankedPlaces]
+
+
+class LatticeAnswer(Response):
+    model: str
+    sentences: list[SentenceLattice]
+
+
+class GraphNode(Response):
+    name: str
+    key: str | None
+    kind: Literal["input", "parameter", "result"]
+    shape: list[Place]
+    parents: list[Place]
+    rms: float | None
+    norm: float | None
+    rows: list[Place]
+    value: Table
+    gradient: Table
+
+
+class Slopes(Response):
+    node: str
+    central: Table
+    one_sided: Table
+
+
+class GraphAnswer(Response):
+    model: str
+    tokens: list[str]
+    labels: list[str]
+    nodes: list[GraphNode]
+    losses: Row
+    check: Slopes | UnsetType = UNSET
+
+
+class ServedModel(Response):
+    name: str
+    kind: Literal["tagger", "detector", "tree-classifier", "multi-task-tagger"]
+    labels: list[str]
+    classes: list[str]
+    spans: bool
+    scheme: str
+    tasks: list[str] | UnsetType = UNSET
+
+
+class ModelsAnswer(Response):
+    models: list[ServedModel]
+    training: bool
+
+
+class EpochDone(Response):
+    epoch: Place
+    loss: float
+    score: float | None
+    seconds: float
+
+
+class TrainingStatus(Response):
+    run: Place
+    state: Literal["idle", "running", "stopping", "finished", "stopped", "failed"]
+    epoch: Place
+    epochs: int | None
+    progress: float
+    loss: float | None
+    score: float | None
+    best_score: float | None
+    best_epoch: int | None
+    seconds: float
+    history: list[EpochDone]
+    error: str | None
+    version: Place
+
+
+class TrainingAnswer(Response):
+    training: TrainingStatus
+    asked: dict[str, Any]
+    kept: str
+    can_keep: bool
+
+
+class FilesAnswer(Response):
+    files: list[str]
+    presets: list[str]
+
+
+class Status(Response):
+    status: str
+
+
+class Failure(Response):
+    code: Code
+    message: str
+
+
+class FailureAnswer(Response):
+    error: Failure
+
+
+# ------------------------------------------------------------------------------------------------ OpenAPI
+
+# Path -> name, summary, request (None: GET), answer, codes besides those of every path.
+OPERATIONS: dict[str, tuple[str, str, Any, Any, tuple[str, ...]]] = {
+    "/api/tag": ("tag", "Labels and entities of texts or of lists of tokens", Tag, TagAnswer, ()),
+    "/api/explain": ("explain", "What each word contributed to a prediction", Explain, ExplainAnswer, ()),
+    "/api/tree": ("tree", "A label for every phrase of a tree", TreeAsked, TreeAnswer, ()),
+    "/api/lattice": (
+        "lattice",
+        "Scores, messages and marginals of forward-backward; null stands for minus infinity",
+        *(LatticeAsked, LatticeAnswer, ()),
+    ),
+    "/api/graph": (
+        "graph",
+        "The flow graph of the loss on one sentence; large arrays are cut, null stands for minus infinity",
+        *(GraphAsked, GraphAnswer, ()),
+    ),
+    "/api/models": ("models", "The served models, and whether others can be trained", None, ModelsAnswer, ()),
+    "/api/openapi.json": ("openapi", "This description", None, dict[str, Any], ()),
+    "/health": ("health", "Whether the process is alive", None, Status, ()),
+    "/ready": ("ready", "Whether requests are answered", None, Status, ("busy",)),
+    "/metrics": ("metrics", "Counters in Prometheus's text format", None, str, ()),
+}
+TRAINING_OPERATIONS: dict[str, tuple[str, str, Any, Any, tuple[str, ...]]] = {
+    "/api/training": ("training", "Progress of the training run", None, TrainingAnswer, ("run",)),
+    "/api/training/files": ("training_files", "Files to train on, and presets", None, FilesAnswer, ("run",)),
+    "/api/training/start": ("start_training", "Train a tagger", TrainingStart, TrainingAnswer, ("run",)),
+    "/api/training/stop": ("stop_training", "End the training run", Nothing, TrainingAnswer, ("run",)),
+    "/api/training/keep": (
+        "keep_model",
+        "Write the model to a new file and serve it",
+        *(TrainingKeep, TrainingAnswer, ("run",)),
+    ),
+}
+_ALWAYS = ("host", "origin", "token", "method", "internal")
+_OF_POSTS = ("json", "schema", "model", "slow", "body", "tokens", "cost", "type", "unfit", "busy")
+
+
+def description(*, training: bool = False) -> dict[str, Any]:
+    """The whole API in OpenAPI 3.1; with ``training`` also what ``--allow-training`` adds."""
+    operations = {**OPERATIONS, **(TRAINING_OPERATIONS if training else {})}
+    kinds = [
+        FailureAnswer,
+        *(kind for _, _, asked, answer, _ in operations.values() for kind in (asked, answer) if kind),
+    ]
+    schemas, components = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
+    schema_of = dict(zip(map(str, kinds), schemas, strict=True))
+    for kind in _requests(Request):
+        if kind.ALTERNATIVES and kind.__name__ in components:
+            components[kind.__name__]["oneOf"] = _one_of(kind.ALTERNATIVES)
+
+    def json_of(meaning: str, kind: Any) -> dict[str, Any]:
+        media = "text/plain" if kind is str else "application/json"
+        return {"description": meaning, "content": {media: {"schema": schema_of[str(kind)]}}}
+
+    def operation(name: str, summary: str, asked: Any, answer: Any, codes: tuple[str, ...]) -> dict[str, Any]:
+        meanings: dict[int, list[str]] = {}
+        for code in (*_ALWAYS, *(_OF_POSTS if asked else ()), *codes):
+            status, meaning = CODES[code]
+            meanings.setdefault(status, []).append(f"{code}: {meaning}")
+        errors = {str(status): json_of(" ".join(meanings[status]), FailureAnswer) for status in sorted(meanings)}
+        content: dict[str, Any] = {"operationId": name, "summary": summary}
+        if asked:
+            body = {"application/json": {"schema": schema_of[str(asked)]}}
+            content["requestBody"] = {"required": True, "content": body}
+        if "run" in codes:
+            content["security"] = [{"run": []}, {"run": [], "token": []}]
+        return {"post" if asked else "get": {**content, "responses": {"200": json_of("The answer.", answer), **errors}}}
+
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Postil",
+            "version": version("postil"),
+            "description": "Labels on words and phrases, with exact probabilities.",
+        },
+        "paths": {path: operation(*row) for path, row in operations.items()},
+        "components": {
+            "schemas": components,
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer"},
+                "run": {"type": "apiKey", "in": "header", "name": "X-Postil-Run"},
+            },
+        },
+        "security": [{}, {"token": []}],
+    }
+
+
+def _requests(base: type[Request]) -> list[type[Request]]:
+    return [kind for below in base.__subclasses__() for kind in (below, *_requests(below))]
+
+
+def _one_of(alternatives: Mapping[tuple[str, ...], tuple[str, ...]]) -> list[dict[str, Any]]:
+    """JSON Schema of alternatives: what one needs, without what belongs to the others alone."""
+    fields = {name for needed, optional in alternatives.items() for name in (*needed, *optional)}
+    schemas = []
+    for needed, optional in alternatives.items():
+        others = sorted(fields - {*needed, *optional})
+        excluded = {"not": {"anyOf": [{"required": [name]} for name in others]}} if others else {}
+        schemas.append({"required": list(needed), **excluded})
+    return schemas

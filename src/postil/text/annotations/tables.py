@@ -1,0 +1,304 @@
+"""CSV tables of texts with spans: a row for each text, or a row for each span.
+
+    text,spans                                              text,start,end,label
+    Anna left Oslo.,"[[0, 4, ""PER""], [10, 14, ""LOC""]]"  Anna left Oslo.,0,4,PER
+                                                            Anna left Oslo.,10,14,LOC
+
+A cell of spans holds a list in JSON or as Python writes it (``DataFrame.to_csv``). Rows of spans with the same text
+belong together wherever they are; a row without start and end is a text without spans. Other columns become fields.
+"""
+
+import ast
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, final
+
+from postil.errors import DataError
+from postil.text.annotations.annotated import AnnotatedText, sentences_of
+from postil.text.annotations.records import SPAN_FIELDS, texts_of_records
+from postil.text.lines import Lines, NumberedLines, shortened
+from postil.text.options import ReadOptions
+from postil.text.report import Report
+
+_TEXTS = ("text", "sentence", "content", "body")
+_SPANS = tuple(name for name in SPAN_FIELDS if not name.startswith("label"))
+_STARTS = ("start", "start_offset", "start_char", "begin")
+_ENDS = ("end", "end_offset", "end_char", "stop")
+_LABELS = ("label", "entity_label", "entity_type", "type", "class", "tag", "entity")
+_LONGEST = 1_000_000
+"""Characters of a cell."""
+EXPECTED = (
+    "columns text and spans (a row for each text), text, start, end and label (a row for each span), "
+    "or Sentence #, Word and Tag (a row for each word)"
+)
+
+
+class _Layout(NamedTuple):
+    """Which column holds what; the others are fields."""
+
+    text: str
+    spans: str | None = None
+    start: str = ""
+    end: str = ""
+    label: str = ""
+    others: tuple[str, ...] = ()
+    """Columns that may hold spans (doccano), or the class of the whole text."""
+
+
+def delimiter_of(header: str) -> str:
+    """The character that separates the cells of a table with this first line."""
+    return next((sign for sign in ",\t;" if sign in header), ",")
+
+
+def columns_of(header: str) -> list[str]:
+    """The names in the first line of a table."""
+    try:
+        return [
+            name.strip().lstrip("\ufeff") for name in next(csv.reader([header], delimiter=delimiter_of(header)), [])
+        ]
+    except csv.Error:
+        return []
+
+
+def is_span_table(header: str) -> bool:
+    """Whether the first line of a file is the header of such a table, whatever the name of the file is."""
+    layout = _layout(columns_of(header))
+    return layout is not None and (layout.spans is not None or layout.start != "")
+
+
+def is_text_table(header: str) -> bool:
+    """Whether the first line of a CSV file names a column of texts."""
+    return _layout(columns_of(header)) is not None
+
+
+def _layout(names: Sequence[str]) -> _Layout | None:
+    lower = {name.lower(): name for name in reversed(names)}
+
+    def first(candidates: Sequence[str]) -> str:
+        return next((lower[name] for name in candidates if name in lower), "")
+
+    text, start, end, label = map(first, (_TEXTS, _STARTS, _ENDS, _LABELS))
+    if not text:
+        return None
+    if start and end and label:
+        return _Layout(text, None, start, end, label)
+    return _Layout(text, first(_SPANS) or None, others=tuple(lower[name] for name in SPAN_FIELDS if name in lower))
+
+
+def read_table(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[AnnotatedText]:
+    """The texts of a table with spans."""
+    return texts_of_records(table_records(lines, options), lines, options, report)
+
+
+def table_records(lines: NumberedLines, options: ReadOptions) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The line and the fields of each text, as a record of JSON Lines would have them."""
+    rows = _rows(lines)
+    names = next((cells for _, cells in rows), None)
+    if names is None:
+        return
+    layout = _layout(names)
+    if layout is None or len({*names}) < len(names):
+        got = f"columns {shortened(', '.join(names))}"
+        raise DataError("not a table of texts with spans", expected=EXPECTED, got=got, where=lines.where(1))
+    records = ((line, dict(zip(names, cells, strict=True))) for line, cells in _checked(rows, len(names), lines))
+    if layout.start:
+        yield from _joined(records, layout, lines)
+        return
+    for line, row in records:
+        fields: dict[str, Any] = {"text": row.pop(layout.text), **row}
+        name = layout.spans or next((name for name in layout.others if fields[name].lstrip()[:1] == "["), None)
+        if name is not None:
+            fields["spans"] = _spans(fields.pop(name), name, lines.where(line), options)
+        yield line, fields
+
+
+def _rows(lines: NumberedLines) -> Iterator[tuple[int, list[str]]]:
+    """The number of the first line and the cells of each row that is not blank."""
+    text = _content(lines)
+    header = text.partition("\n")[0]
+    before = csv.field_size_limit(_LONGEST)
+    number = 1
+    try:
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(header), strict=True)
+        for row in reader:
+            if any(row):
+                yield number, [name.strip().lstrip("\ufeff") for name in row] if number == 1 else row
+            number = reader.line_num + 1
+    except csv.Error as error:
+        where = lines.where(number)
+        raise DataError(f"not valid CSV: {error}", expected="cells between commas", where=where) from None
+    finally:
+        csv.field_size_limit(before)
+
+
+def _content(lines: NumberedLines) -> str:
+    """The source as it is: offsets count the ends of lines inside of cells, and lines of blanks."""
+    if not isinstance(lines, Lines):
+        return "\n".join(line for _, batch in lines for line in batch)
+    originals = lines.originals()
+    for _ in lines.texts():
+        pass
+    return "".join(originals.take_all())
+
+
+def _checked(
+    rows: Iterator[tuple[int, list[str]]], width: int, lines: NumberedLines
+) -> Iterator[tuple[int, list[str]]]:
+    for line, cells in rows:
+        if len(cells) != width:
+            raise DataError("wrong number of cells", expected=width, got=len(cells), where=lines.where(line))
+        yield line, cells
+
+
+def _joined(
+    records: Iterator[tuple[int, dict[str, str]]], layout: _Layout, lines: NumberedLines
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The spans of each text together, in the order of the texts; the same span twice is one."""
+    texts: dict[str, tuple[int, list[dict[str, Any]]]] = {}
+    for line, row in records:
+        spans = texts.setdefault(row.pop(layout.text), (line, []))[1]
+        start, end, label = (row.pop(name).strip() for name in (layout.start, layout.end, layout.label))
+        if not (start or end):
+            continue
+        where = lines.where(line)
+        span = {"start": _number(start, where), "end": _number(end, where), "label": label}
+        if not any(span.items() <= other.items() for other in spans):
+            spans.append(span | {name: cell for name, cell in row.items() if cell})
+    for text, (line, spans) in texts.items():
+        yield line, {"text": text, "spans": spans}
+
+
+def _number(cell: str, where: str) -> int:
+    """An offset; whole numbers that a column of decimals spells 4.0 as well."""
+    try:
+        value = float(cell)
+        if value != int(value):
+            raise ValueError
+    except (ValueError, OverflowError):
+        raise DataError("not an offset", expected="a whole number", got=shortened(cell), where=where) from None
+    return int(value)
+
+
+def _spans(cell: Any, name: str, where: str, options: ReadOptions) -> list[Any]:
+    """The spans of a cell, text or list; none in an empty one."""
+    is_empty = not cell.strip() if isinstance(cell, str) else _is_missing(cell)
+    if is_empty or options.every_record:  # who tags a text needs none of its labels
+        return []
+    value: Any = cell.tolist() if hasattr(cell, "tolist") else cell  # arrays, which pandas reads from Parquet
+    for parse in (json.loads, ast.literal_eval) if isinstance(cell, str) else ():
+        try:
+            value = parse(cell)
+            break
+        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+            continue
+    if isinstance(value, dict):
+        value = next((value[field] for field in SPAN_FIELDS if field in value), value)  # spaCy's {"entities": …}
+    if not isinstance(value, list | tuple):
+        expected = '[{"start": 0, "end": 4, "label": "PER"}] or [[0, 4, "PER"]]'
+        raise DataError(f"{name} is not a list of spans", expected=expected, got=shortened(str(cell)), where=where)
+    return [list(span) if isinstance(span, tuple) or hasattr(span, "tolist") else span for span in value]
+
+
+# ------------------------------------------------------------------------------------------------ tables in memory
+
+
+def read_spans(
+    frame: Any,
+    *,
+    text: str = "text",
+    spans: str = "spans",
+    options: ReadOptions | None = None,
+) -> tuple[list[list[str]], list[list[str]]]:
+    """Convert a table of texts with spans into tokens and labels for ``fit``.
+
+    Parameters
+    ----------
+    frame : DataFrame, table or rows
+        A DataFrame of pandas or Polars, a table of Arrow, a mapping of column names to lists, or a list of mappings.
+        It has one row per text, with a column of spans, or one row per span, with columns start, end and label; rows
+        with the same text then belong together.
+    text : str
+        The column of the texts.
+    spans : str
+        The column of the spans: lists of (start, end, label) or of mappings with these keys, also as JSON. Offsets
+        count characters. A missing value or an empty list is a text without entities.
+    options : ReadOptions, optional
+        How texts are tokenised, and what happens to spans that overlap or do not end with a token.
+
+    Returns
+    -------
+    X, y : list of list of str
+        The tokens of every sentence and their labels, in the scheme of the options (BIO by default).
+
+    Examples
+    --------
+    >>> import postil
+    >>> X, y = postil.read_spans({"text": ["Anna left Oslo."], "spans": [[(0, 4, "PER"), (10, 14, "LOC")]]})
+    >>> X
+    [['Anna', 'left', 'Oslo', '.']]
+    >>> y
+    [['B-PER', 'O', 'B-LOC', 'O']]
+    """
+    options, report, place = options or ReadOptions(), Report(format="frame"), _Frame()
+    rows = _rows_of_frame(frame)
+    names = list(rows[0]) if rows else []
+    if rows and text not in names:
+        raise DataError("no column of texts", expected=repr(text), got=", ".join(map(str, names)), where="frame")
+    records: Iterator[tuple[int, dict[str, Any]]]
+    if not rows or spans in names:
+        records = (
+            (number, {"text": row[text], "spans": _spans(row[spans], spans, place.where(number), options)})
+            for number, row in enumerate(rows)
+        )
+    else:
+        layout = _layout(["text", *(name for name in names if name != text)])
+        if layout is None or not layout.start:
+            expected = f"a column {spans!r}, or columns start, end and label"
+            raise DataError("no spans", expected=expected, got=", ".join(map(str, names)), where="frame")
+        columns = {text: "text", **{name: name for name in (layout.start, layout.end, layout.label)}}
+        cells = ((number, {new: _cell(row[old]) for old, new in columns.items()}) for number, row in enumerate(rows))
+        records = _joined(cells, layout, place)
+    sentences = list(sentences_of(texts_of_records(records, place, options, report), place, options, report))
+    report.warn_of_repairs("frame")
+    return [sentence.tokens for sentence in sentences], [sentence.labels or [] for sentence in sentences]
+
+
+@final
+class _Frame(NumberedLines):
+    """A table in memory, whose places are rows, counted from 0."""
+
+    name = "frame"
+
+    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
+        return iter(())
+
+    def where(self, line: int) -> str:
+        return f"frame, row {line}"
+
+
+def _rows_of_frame(frame: Any) -> list[Mapping[str, Any]]:
+    for method, arguments in (("to_dicts", ()), ("to_pylist", ()), ("to_dict", ("records",))):  # Polars, Arrow, pandas
+        if hasattr(frame, method):
+            rows: list[Mapping[str, Any]] = getattr(frame, method)(*arguments)
+            return rows
+    if isinstance(frame, Mapping):
+        columns = {name: list(values) for name, values in frame.items()}
+        if len({len(values) for values in columns.values()}) > 1:
+            got = ", ".join(f"{name} {len(values):,}" for name, values in columns.items())
+            raise DataError("columns of different lengths", expected="one value per row", got=got, where="frame")
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    if isinstance(frame, Sequence) and not isinstance(frame, str) and all(isinstance(row, Mapping) for row in frame):
+        return list(frame)
+    expected = "a DataFrame, a table of Arrow, columns by name, or a list of mappings"
+    raise DataError("not a table", expected=expected, got=type(frame).__name__)
+
+
+def _is_missing(cell: Any) -> bool:
+    """Whether a cell is empty: None, or NaN, which pandas puts there."""
+    return cell is None or (isinstance(cell, float) and cell != cell)
+
+
+def _cell(cell: Any) -> str:
+    return "" if _is_missing(cell) else str(cell)

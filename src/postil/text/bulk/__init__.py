@@ -1,1 +1,0 @@
-"""The fast path of large files: words as places among bytes, without an object for each."""

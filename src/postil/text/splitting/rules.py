@@ -1,0 +1,321 @@
+"""Rules of the tokeniser and the sentence splitter: what a user may set, and the expressions made of it.
+
+Every repetition that may have to be undone is bounded, or its parts exclude each other, so that an expression takes
+time in proportion to the text, whatever the text.
+"""
+
+import functools
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Literal, get_args
+
+import numpy as np
+
+from postil.errors import ConfigurationError
+from postil.kernels.characters import BLOCK, CATEGORIES, LAST, Flag, frozen
+from postil.kernels.plain_segmentation import Kind, SentencePatterns, TokenPatterns
+from postil.text.splitting import english
+
+Hyphens = Literal["split", "keep"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """The rules of the tokeniser. Change a part with ``dataclasses.replace(DEFAULT, units=DEFAULT.units + ("psi",))``.
+
+    Lists of words may be given as any iterable of strings and are kept as tuples; `postil.text.splitting.english` says
+    how their entries are read. Each extra pattern is a regular expression without capturing groups, tried before all
+    others; it sees one chunk of text between whitespace.
+    """
+
+    abbreviations: tuple[str, ...] = english.ABBREVIATIONS
+    abbreviations_before_numbers: tuple[str, ...] = english.ABBREVIATIONS_BEFORE_NUMBERS
+    contractions: tuple[str, ...] = english.CONTRACTIONS
+    fused: tuple[str, ...] = english.FUSED
+    elisions: tuple[str, ...] = english.ELISIONS
+    hyphens: Hyphens = "split"
+    hyphen_prefixes: tuple[str, ...] = english.HYPHEN_PREFIXES
+    units: tuple[str, ...] = english.UNITS
+    name_endings: tuple[str, ...] = english.NAME_ENDINGS
+    urls: bool = True
+    emails: bool = True
+    hashtags_and_mentions: bool = True
+    emoticons: bool = True
+    extra_patterns: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(field.default, tuple):
+                object.__setattr__(self, field.name, word_list(field.name, value))
+            elif isinstance(field.default, bool) and not isinstance(value, bool):
+                raise ConfigurationError(f"rule {field.name!r} is a switch", expected="True or False", got=repr(value))
+        if self.hyphens not in get_args(Hyphens):
+            raise ConfigurationError(
+                "rule 'hyphens' is unknown", expected=" or ".join(get_args(Hyphens)), got=repr(self.hyphens)
+            )
+        for entry in self.fused:
+            if "" in entry.split("|") or "|" not in entry:
+                raise ConfigurationError("rule 'fused' lacks a cut", expected="parts like 'can|not'", got=repr(entry))
+        for entry in self.contractions:
+            if "'" not in entry:
+                raise ConfigurationError(
+                    "rule 'contractions' lacks an apostrophe", expected="one like 'll", got=repr(entry)
+                )
+        for pattern in self.extra_patterns:
+            _check_pattern(pattern)
+
+    def __repr__(self) -> str:
+        """Only what differs from the default, for the lists are long."""
+        changed = (field.name for field in fields(self) if getattr(self, field.name) != field.default)
+        return f"Rules({', '.join(f'{name}={getattr(self, name)!r}' for name in changed)})"
+
+
+def word_list(name: str, value: object) -> tuple[str, ...]:
+    """Check a list of words given for a rule."""
+    if isinstance(value, str) or not hasattr(value, "__iter__"):
+        raise ConfigurationError(f"rule {name!r} is a list", expected="several strings", got=repr(value))
+    words = tuple(value)
+    for word in words:
+        if not isinstance(word, str) or not word or any(map(str.isspace, word)):
+            raise ConfigurationError(
+                f"rule {name!r} has a wrong entry", expected="a string without white space", got=repr(word)
+            )
+    return words
+
+
+def _check_pattern(pattern: str) -> None:
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        raise ConfigurationError("an extra pattern is not a regular expression", got=f"{pattern!r} ({error})") from None
+    if compiled.groups:
+        raise ConfigurationError("an extra pattern captures", expected="groups written (?:…)", got=repr(pattern))
+    if compiled.fullmatch(""):
+        raise ConfigurationError("an extra pattern is empty", expected="one character at least", got=repr(pattern))
+
+
+DEFAULT = Rules()
+
+
+APOSTROPHE = "['’＇]"
+_END = r"(?!\w)"
+_DOMAIN = r"\w[\w-]{0,62}(?:\.[\w-]{1,63}){0,8}"
+
+
+def token_pattern(rules: Rules) -> str:
+    """The expression that matches the next token of a chunk: the first alternative that fits wins."""
+    alternatives = (pattern for pattern in token_alternatives(rules).values() if pattern)
+    return f"(?:{'|'.join(alternatives)})[{_marks()}]*"
+
+
+def depends_pattern(rules: Rules) -> str:
+    """Finds chunks whose cut depends on the next chunk: those that end in "J." or "No."."""
+    return rf"(?<!\w)(?:[A-Z]|{_spellings(rules.abbreviations_before_numbers)})\.\Z"
+
+
+def token_alternatives(rules: Rules) -> dict[str, str]:
+    """Name -> pattern, in the order in which they are tried; an empty pattern is switched off."""
+    return {
+        "extra": "|".join(f"(?:{pattern})" for pattern in rules.extra_patterns),
+        "url": _url() if rules.urls else "",
+        "email": _email() if rules.emails else "",
+        "hashtag or mention": rf"(?<!\w)(?:#(?=\d*[^\W\d])\w+|@{_DOMAIN})" if rules.hashtags_and_mentions else "",
+        "emoticon": _emoticon() if rules.emoticons else "",
+        "abbreviation": _abbreviation(rules),
+        "dotted name": _dotted_name(rules),
+        "number": _number(rules),
+        "clitic": _clitic(rules),
+        "elision": _elision(rules),
+        "fused": _fused(rules),
+        "short with sign": _short_with_sign(),
+        "word": _word(rules),
+        "run of marks": _run_of_marks(),
+        "one character": r"[\U0001F1E6-\U0001F1FF]{2}|" + _joined_characters(),
+    }
+
+
+def _url() -> str:
+    """Closing marks belong to an address only if it goes on after them, and brackets only in pairs."""
+    closing = r".,;:!?'’”»\]"
+    plain = rf"""[^\s<>"(){closing}]"""
+    body = rf"""(?:{plain}++|[{closing}]++(?={plain}|\()|\([^\s<>"()]*+\))++"""
+    return rf"(?i:(?:https?|ftps?)://|www\.){body}"
+
+
+def _email() -> str:
+    return rf"(?:mailto:)?[\w.+%-]{{1,64}}@{_DOMAIN}"
+
+
+def _emoticon() -> str:
+    smile = r"(?<!\d)[<>]?[:;=]['’]?-?[)(\]\[/\\|*]{1,9}(?![\w/])"
+    letter = rf"(?<!\w)[:;=]-?[DPpOo3]{_END}"
+    return rf"{smile}|{letter}|<3(?!\d)|\^_*\^"
+
+
+def _abbreviation(rules: Rules) -> str:
+    listed = rf"{_spellings(rules.abbreviations)}\.(?!\w|\.\.)"
+    numbered = rf"{_spellings(rules.abbreviations_before_numbers)}\.(?=\s?\d)"
+    acronym = rf"[A-Za-z](?:\.[A-Za-z])+\.?{_END}"
+    initial = r"(?!I)[A-Z]\.(?=\s[^\W\d_a-z]|[A-Z][a-z]|[,'’-])"
+    return rf"(?<!\w)(?=\w+\.)(?:{listed}|{numbered}|{acronym}|{initial})"
+
+
+def _dotted_name(rules: Rules) -> str:
+    known = rf"(?:{_DOMAIN}|(?<!\w))\.(?i:{_any_of(rules.name_endings)})(?![\w-])"
+    lower = r"[a-z]\w{0,62}(?:\.[a-z][a-z_-]{1,62}){2,9}(?![\w-])"
+    version = r"[A-Za-z]{1,9}\d++(?:\.\d++)+"
+    return rf"(?=[\w-]{{0,63}}\.)(?:{known}|{lower}|{version}{_END})"
+
+
+def _number(rules: Rules) -> str:
+    telephone = r"\d{1,5}-\d{1,5}(?:-\d{1,5}){1,4}(?![\w-])|\d{3}-\d{4}(?![\w-])|\d{5}-\d{4}(?![\w-])"
+    plain = r"(?:(?<!\w)\+|(?<![\w.])\.)?\d++(?:[.,:/]\d++)*"
+    ending = rf"(?:{APOSTROPHE}s{_END}|(?=(?i:{_any_of(rules.units)}){_END})|{_END})"
+    return rf"(?<!\w)(?:{telephone}|{plain}{ending})"
+
+
+def _clitic(rules: Rules) -> str:
+    """After a word, or alone in its chunk, as in texts that have been tokenised before."""
+    clitic = f"(?i:{_any_of(rules.contractions)})"
+    return rf"(?<=[\w.]){clitic}{_END}|(?<!\S){clitic}(?!\S)"
+
+
+def _elision(rules: Rules) -> str:
+    return rf"(?<!\w)(?:(?i:{_any_of(rules.elisions)})|{APOSTROPHE}\d\ds?){_END}"
+
+
+def _fused(rules: Rules) -> str:
+    """All parts but the last, each with a look at its neighbours; the last is an ordinary word then."""
+    patterns = []
+    for entry in rules.fused:
+        parts = [_with_apostrophes(part) for part in entry.split("|")]
+        for index, part in enumerate(parts[:-1]):
+            before = f"(?<={''.join(parts[:index])})" if index else r"(?<![\w'’])"
+            patterns.append(f"{before}{part}(?={''.join(parts[index + 1 :])}{_END})")
+    return f"(?i:{'|'.join(patterns)})" if patterns else ""
+
+
+def _short_with_sign() -> str:
+    """AT&T, &amp;, b/c, w/, US$."""
+    ampersand = rf"[A-Za-z]{{1,4}}(?:&[A-Za-z]{{1,3}})+{_END}|&(?:amp|lt|gt|quot|nbsp);"
+    return rf"{ampersand}|[A-Za-z]/[A-Za-z]{_END}|w/|[A-Z]{{1,3}}\$"
+
+
+def _word(rules: Rules) -> str:
+    letters = rf"\w[\w{_JOINERS}{_marks()}]*"
+    simple = rf"{letters}+(?!-|{APOSTROPHE})"  # most words (nothing given back: *+), found without trying the rest
+    stem = rf"{letters}?(?:{APOSTROPHE}{letters}?)*?(?=(?i:{_any_of(rules.contractions)}){_END})"
+    word = rf"(?:{stem}|{letters}(?:{APOSTROPHE}{letters})*)"
+    if rules.hyphens == "keep":
+        return rf"{simple}|{letters}(?:[-'’]{letters})*-{word}|{word}"
+    prefixed = rf"(?i:{_any_of(rules.hyphen_prefixes)})-{word}"
+    return f"{simple}|{prefixed}|{word}"
+
+
+def _run_of_marks() -> str:
+    same = "|".join(rf"{mark}{{2,}}" for mark in (r"\$", "#", ",", "<", ">", "'", "`", "’", "‘"))
+    return rf"[.!?…]{{2,}}|[-=_*~+|]{{2,}}|{same}"
+
+
+def _joined_characters() -> str:
+    """Any character, and what a zero-width joiner ties to it: one emoji of several code points is one token."""
+    return rf"\S[{_marks()}]*(?:\u200D\S[{_marks()}]*)*"
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """Longest first, so that no entry hides a longer one; nothing matches an empty list."""
+    ordered = sorted(set(words), key=lambda word: (-len(word), word))
+    return "(?:" + "|".join(map(_with_apostrophes, ordered)) + ")" if ordered else "(?!)"
+
+
+def _with_apostrophes(word: str) -> str:
+    return re.escape(word).replace("'", APOSTROPHE)
+
+
+def _spellings(words: Iterable[str]) -> str:
+    return _any_of(form for word in words for form in english.spellings(word))
+
+
+# Invisible characters that stand inside words: zero-width joiner and non-joiner, soft hyphen, word joiner.
+_JOINERS = "\u200c\u200d\u00ad\u2060"
+
+
+def token_patterns(rules: Rules) -> TokenPatterns:
+    """The rules as the kernels take them."""
+    return TokenPatterns(token_pattern(rules), depends_pattern(rules))
+
+
+@functools.cache
+def _marks() -> str:
+    """The insides of a class: characters that belong to the one before them (combining marks, parts of an emoji)."""
+    marks = [CATEGORIES.index(category) for category in ("Mn", "Mc", "Me")]
+    known = frozen()
+    is_mark = np.isin(known.records[:, 0] & Flag.CATEGORY, marks)
+    points = np.flatnonzero(is_mark[known.pages][known.index[: 0x20000 // BLOCK]])  # much less than all of the flags
+    firsts, lasts = points[np.diff(points, prepend=-2) > 1], points[np.diff(points, append=LAST) > 1]
+    ranges = "".join(f"{chr(first)}-{chr(last)}" for first, last in zip(firsts, lasts, strict=True))
+    return ranges + "\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f\U000e0100-\U000e01ef"
+
+
+# ------------------------------------------------------------------------------------------ sentences
+
+LineBreaks = Literal["blank", "every", "never"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentenceRules:
+    """The rules of the sentence splitter.
+
+    never_final: abbreviations, without their final period, after which a sentence continues.
+    starters: words that, with a capital letter, begin a sentence even after an abbreviation.
+    line_breaks: "blank": a blank line ends a sentence, and so does a line break before the mark of a list; "every"
+        line break does (one sentence, title or paragraph a line); "never".
+    """
+
+    never_final: tuple[str, ...] = english.TITLES + english.CONNECTIVES
+    starters: tuple[str, ...] = english.SENTENCE_STARTERS
+    line_breaks: LineBreaks = "blank"
+
+    def __post_init__(self) -> None:
+        for name in ("never_final", "starters"):
+            object.__setattr__(self, name, word_list(name, getattr(self, name)))
+        if self.line_breaks not in get_args(LineBreaks):
+            expected = " or ".join(get_args(LineBreaks))
+            raise ConfigurationError("rule 'line_breaks' is unknown", expected=expected, got=repr(self.line_breaks))
+
+
+DEFAULT_SENTENCES = SentenceRules()
+
+
+_LINE_END = r"(?>\r\n|[\n\r\f\x85\u2028\u2029])"
+_LIST_MARK = r"(?:[-*•‣◦▪·–—]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s"
+_LINE_BREAKS = {
+    "blank": rf"{_LINE_END}[ \t]*(?={_LINE_END}|{_LIST_MARK})|[\f\u2029]",
+    "every": _LINE_END,
+    "never": r"(?!)",
+}
+_EMOTICON = r"(?:[<>]?[:;=]\S*[^\s:;=]|<3|\^_*\^)"
+_ELLIPSIS = r"\.\.|…"
+_WORDS: dict[int, Iterable[str]] = {
+    Kind.FINAL: ".!?…。！？",
+    Kind.CLOSES: (*")]}”’»›", "''"),
+    Kind.CLOSES_IF_GLUED: "\"'",
+    Kind.OPENS: (*"([{“‘«‹\"'`", "``"),
+    Kind.GOES_ON: (*",;:)]}%&/=", "-", "--", "–", "—"),
+}
+
+
+def sentence_patterns(rules: SentenceRules) -> SentencePatterns:
+    """The rules as the kernels take them."""
+    # An abbreviation that ends no sentence is meant in every spelling, a starter with its capital.
+    listed: dict[int, Iterable[str]] = {
+        Kind.NEVER_FINAL: (form for word in rules.never_final for form in english.spellings(word)),
+        Kind.STARTS: (word.capitalize() for word in rules.starters),
+    }
+    words: dict[str, int] = {}
+    for kind, members in (_WORDS | listed).items():
+        for word in members:
+            words[word] = words.get(word, 0) | kind
+    return SentencePatterns(_LINE_BREAKS[rules.line_breaks], _EMOTICON, _ELLIPSIS, words)
