@@ -32,7 +32,7 @@ import postil
 from benchmarks.accuracy import Part, splits
 from benchmarks.environments import RESULTS
 from benchmarks.measuring import parser
-from postil.commands.training import teaching
+from postil.commands import teaching
 from postil.models import PRESETS, Tagger
 from postil.models.config import configured
 from postil.models.fitting import masked_words
@@ -104,7 +104,7 @@ def _arguments() -> argparse.Namespace:
         "--unlabelled", action="append", default=[], metavar="TEXT", help="for rows with an encoder, and taught ones"
     )
     options.add_argument("--unlabelled-tokens", type=int, default=teaching.MOST_TOKENS)
-    options.add_argument("--pretrained", metavar="FILE", help="for pretrained rows: of postil pretrain --with-clusters")
+    options.add_argument("--pretrained", metavar="FILE", help="for pretrained rows: of postil pretrain --with-brown")
     options.add_argument("--test", action="store_true", help="show the scores of the test parts as well")
     arguments = options.parse_args()
     if not arguments.unlabelled:

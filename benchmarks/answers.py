@@ -17,8 +17,8 @@ from benchmarks.environments import RESULTS
 from benchmarks.measuring import parser
 from postil.errors import ConfigurationError
 from postil.models import PRESETS, Decoding, Tagger, load
-from postil.models.answers.posteriors import Posteriors
-from postil.models.answers.reliability import entity_calibration
+from postil.models.decoding.calibration import entity_calibration
+from postil.models.decoding.posteriors import Posteriors
 
 STEPS = (-0.04, -0.02, 0.0, 0.02)  # wanted recalls: that of the model itself on dev, and so much more
 
@@ -63,7 +63,7 @@ def _calibration(tagger: Tagger, dev: Part, test: Part) -> list[dict[str, object
     for name, part in (("dev", dev), ("test", test)):
         for when, decoding in (("before", Decoding()), ("after", fitted)):
             tagger.decoding = decoding
-            found, f1 = entity_calibration(Posteriors(tagger.fitted_parts()), *part), tagger.score(*part)
+            found, f1 = entity_calibration(Posteriors(tagger.model), *part), tagger.score(*part)
             error, chance = 100 * found.expected_error, 100 * found.error_by_chance
             print(f"{name:6}{when:8}{found.counts.sum():10,}{error:8.2f}{chance:10.2f}{100 * f1:8.2f}", flush=True)
             rows.append({"part": name, "when": when, "ece": error, "chance": chance, "f1": 100 * f1})

@@ -15,11 +15,9 @@ import numpy as np
 import postil
 from benchmarks.measuring import Outcome, parser, report
 from postil import kernels
-from postil.kernels.plain_tokens import ChunkCache
-from postil.text.splitting.sentence_rules import DEFAULT as DEFAULT_SENTENCES
-from postil.text.splitting.sentence_rules import sentence_patterns
-from postil.text.splitting.token_rules import DEFAULT as DEFAULT_TOKENS
-from postil.text.splitting.token_rules import token_patterns
+from postil.kernels.plain_segmentation import ChunkCache
+from postil.text.splitting.rules import DEFAULT as DEFAULT_TOKENS
+from postil.text.splitting.rules import DEFAULT_SENTENCES, sentence_patterns, token_patterns
 
 REPEATS, CALLS = 9, 2000
 SENTENCE = "Angela Merkel met Tim Cook in Cupertino on Monday ."
@@ -60,7 +58,7 @@ def cases() -> Mapping[str, tuple[Callable[[], object], Callable[[], object]]]:
     unary, offsets = rng.normal(size=(N, L)).astype(np.float32), np.array([0, N])
     steps = np.zeros((L, L)), np.zeros(L), np.zeros(L)
     rows, ids, out = rng.normal(size=(50, 3 * H)).astype(np.float32), np.arange(N), np.empty((N, H), np.float32)
-    labels, scores, bias = np.empty(N, np.int64), np.empty(1), np.zeros(H, np.float32)
+    labels, scores = np.empty(N, np.int64), np.empty(1)
 
     def at(array: Any, kind: str) -> Any:
         return ffi.from_buffer(kind, array)
@@ -68,16 +66,12 @@ def cases() -> Mapping[str, tuple[Callable[[], object], Callable[[], object]]]:
     chain = at(unary, "float[]"), 1, at(offsets, "int64_t[]"), N, 1, L, *(at(array, "double[]") for array in steps)
     path = *chain, at(labels, "int64_t[]"), at(scores, "double[]")
     table = at(rows, "float[]"), len(rows), 3, H, at(ids, "int64_t[]"), at(offsets, "int64_t[]"), N, 1, 1, 0
-    sums, biased = (*table, at(out, "float[]")), (at(out, "float[]"), at(bias, "float[]"), N, H, 1, 0)
+    sums = *table, at(out, "float[]")
     return {
         "viterbi": (lambda: kernels.viterbi(unary, offsets, *steps), lambda: lib.viterbi(*path)),
         "sum_windows": (
             lambda: kernels.sum_windows(rows, ids, offsets, 3, "relu", out, add=False),
             lambda: lib.sum_windows(*sums),
-        ),
-        "add_bias": (
-            lambda: kernels.add_bias(out, bias, "relu", out, add=False),
-            lambda: lib.add_bias(*biased, at(out, "float[]")),
         ),
         **text_cases(),
         "interface (no arguments)": (lib.interface, lib.interface),
@@ -86,7 +80,7 @@ def cases() -> Mapping[str, tuple[Callable[[], object], Callable[[], object]]]:
 
 def text_cases() -> Mapping[str, tuple[Callable[[], object], Callable[[], object]]]:
     """The kernels of text on one sentence, whose words are in the tokeniser's cache."""
-    from postil.kernels import compiled_sentences, compiled_tokens
+    from postil.kernels import compiled_segmentation
     from postil.kernels.library import ffi, lib
 
     text, patterns, splitting = SENTENCE.encode(), token_patterns(DEFAULT_TOKENS), sentence_patterns(DEFAULT_SENTENCES)
@@ -95,10 +89,19 @@ def text_cases() -> Mapping[str, tuple[Callable[[], object], Callable[[], object
     room, out, state = np.empty((1024, 2), np.int64), np.empty(len(cells) + 2, np.int64), ffi.new("int64_t[6]")
     D, C, E, R, out_at = (ffi.from_buffer("int64_t[]", array) for array in (documents, cells, edges, room, out))
     program = patterns.program
-    assert program is not None, "the default rules"
-    rules = *compiled_tokens._rules(patterns, program), False
+    assert program is not None and splitting.program is not None, "the default rules"
+    rules = *compiled_segmentation.token_rules(patterns, program), False
     table = ffi.from_buffer("uint8_t[]", cache.table), cache.BUCKETS, cache.seed
-    of_sentences = text, len(text), D, E, 1, C, len(cells), *compiled_sentences._rules(splitting)
+    of_sentences = (
+        text,
+        len(text),
+        D,
+        E,
+        1,
+        C,
+        len(cells),
+        *compiled_segmentation.sentence_rules(splitting, splitting.program),
+    )
 
     def tokenise() -> object:
         state[0] = state[1] = state[2] = 0

@@ -19,7 +19,7 @@ from benchmarks.accuracy import Part, load_part
 from benchmarks.measuring import Outcome, parser, report
 from postil.metrics import DetectionScores, best_threshold, score_detection
 from postil.models import Detector, Tagger
-from postil.models.answers.target import Target
+from postil.models.decoding.codec import Target
 
 
 def main() -> int:

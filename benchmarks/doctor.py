@@ -21,10 +21,9 @@ import numpy as np
 
 from benchmarks.environments import environment
 from benchmarks.measuring import Outcome, parser, report
-from postil.curation.corpus import Split
-from postil.curation.errors_on_paper import KINDS, alternatives
-from postil.curation.suspicions import Judgements, judged
 from postil.models import Tagger
+from postil.quality import Split
+from postil.quality.suspicions import KINDS, Judgements, alternatives, judged
 from postil.text import Span, read
 from postil.text.labels.schemes import labels_from_spans, recognise, spans_from_labels
 

@@ -27,8 +27,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measuring import Outcome, parser, report
-from postil.curation import Extending
-from postil.models import Tagger
+from postil.models import Extending, Tagger
 from postil.text import read
 
 Data = tuple[list[list[str]], list[list[str]]]

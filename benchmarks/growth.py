@@ -6,7 +6,7 @@
 Made-up sentences (``postil/commands/zipf.py``), CPU time of one thread. Timed are one epoch of training, with all that
 comes before it, and tagging of sentences whose words are known. The exponent is the slope of the line through the
 points of the large end on doubly logarithmic paper: 1 means that twice as much costs twice as much. Exit code 1 where
-one lies above its goal. Plots go to ``--pictures`` (docs/images).
+one lies above its goal. Plots go to ``--pictures``.
 """
 
 import argparse
@@ -19,7 +19,6 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import plots
-from benchmarks.environments import ROOT
 from benchmarks.measuring import Outcome, parser, report
 from benchmarks.zipf import ZipfCorpus
 from postil.models import Tagger
@@ -80,7 +79,7 @@ AXES = [
 def main() -> int:
     options = parser(__doc__)
     options.add_argument("--quick", action="store_true", help="the small end of everything; plots only where asked for")
-    options.add_argument("--pictures", type=Path, help="folder of the plots (docs/images; with --quick: none)")
+    options.add_argument("--pictures", type=Path, help="folder of the plots (default: none)")
     arguments = options.parse_args()
     rows = [row for axis in AXES for row in _along(axis, arguments)]
     slopes = {axis.name: [row for row in rows if row["what grows"] == axis.name] for axis in AXES}
@@ -102,7 +101,7 @@ def main() -> int:
 
 def _along(axis: Axis, arguments: argparse.Namespace) -> list[dict[str, float | str | int]]:
     rows = [measured(axis, size, arguments.quick) for size in (axis.quick if arguments.quick else axis.sizes)]
-    folder = arguments.pictures or (None if arguments.quick else ROOT / "docs" / "images")
+    folder = arguments.pictures
     if folder is not None:
         series = [
             plots.Series(name=name, points=[(float(row["size"]), float(row[column])) for row in rows], ours=ours)

@@ -17,36 +17,28 @@ from benchmarks.measuring import Outcome, interleaved, parser, report
 from postil.arrays import Array, offsets_from_lengths
 from postil.features import WordFeatureConfig, WordFeatures
 from postil.kernels import (
+    IN_USE,
     AdamMemory,
     AdamSettings,
     ChunkCache,
     Columns,
     Noise,
     Words,
-    compiled,
-    compiled_columns,
+    compiled_chain,
     compiled_layers,
-    compiled_quadratic,
-    compiled_sentences,
-    compiled_tokens,
+    compiled_segmentation,
+    compiled_text,
     compiled_trees,
-    compiled_windows,
-    compiled_words,
-    plain,
-    plain_columns,
+    plain_chain,
     plain_layers,
-    plain_quadratic,
-    plain_sentences,
-    plain_tokens,
+    plain_segmentation,
+    plain_text,
     plain_trees,
-    plain_windows,
-    plain_words,
 )
-from postil.kernels.plain_words import word_cells
+from postil.kernels.plain_text import word_cells
 from postil.models.config import configured
+from postil.text.splitting.rules import Rules, SentenceRules, sentence_patterns, token_patterns
 from postil.text.splitting.segmenter import lines_of
-from postil.text.splitting.sentence_rules import SentenceRules, sentence_patterns
-from postil.text.splitting.token_rules import Rules, token_patterns
 from postil.threads import one_blas_thread
 
 REPEATS = 7
@@ -55,12 +47,12 @@ SENTENCE = 15  # tokens, on average
 VOCABULARY = 3000
 MOST_RANKED_LABELS = 64  # beyond, NumPy takes seconds
 LAYERS = plain_layers, compiled_layers
-WINDOWS = plain_windows, compiled_windows
+WINDOWS = plain_layers, compiled_layers
 TREES = plain_trees, compiled_trees
-COLUMNS = plain_columns, compiled_columns
-TOKENS = plain_tokens, compiled_tokens
-SENTENCES = plain_sentences, compiled_sentences
-WORDS = plain_words, compiled_words
+COLUMNS = plain_text, compiled_text
+TOKENS = plain_segmentation, compiled_segmentation
+SENTENCES = plain_segmentation, compiled_segmentation
+WORDS = plain_text, compiled_text
 
 
 class Case(NamedTuple):
@@ -70,7 +62,7 @@ class Case(NamedTuple):
     size: str
     call: Callable[[Any], object]
     units: int
-    modules: tuple[ModuleType, ModuleType] = (plain, compiled)
+    modules: tuple[ModuleType, ModuleType] = (plain_chain, compiled_chain)
 
 
 def main() -> int:
@@ -80,7 +72,7 @@ def main() -> int:
     arguments = options.parse_args()
     with one_blas_thread():
         rows = [measured(case) for case in cases(arguments.labels, arguments.tokens)]
-    compared = f"the compiled kernels ({compiled.instruction_set()}) and NumPy, best of {REPEATS} turns each"
+    compared = f"{IN_USE} and NumPy, best of {REPEATS} turns each"
     passed = all(row["times as fast"] > FASTER for row in rows)
     outcome = Outcome(name="kernels", compared=compared, rows=rows, goal="every kernel pays", passed=passed)
     return report(outcome)
@@ -132,22 +124,14 @@ def layer_cases(rng: np.random.Generator, tokens: int) -> Iterator[Case]:
 
 
 def window_cases(rng: np.random.Generator, tokens: int) -> Iterator[Case]:
-    """Sizes of tagging: ``fast`` adds up 5 rows of 128 numbers, ``accurate`` normalises and convolves 160."""
+    """The size of ``fast``, which adds up 5 rows of 128 numbers."""
     offsets = np.arange(0, tokens + 1, SENTENCE)
     N = int(offsets[-1])
-    rows, X, W = (rng.normal(size=shape).astype(np.float32) for shape in ((VOCABULARY, 640), (N, 160), (152, 640)))
+    rows = rng.normal(size=(VOCABULARY, 640)).astype(np.float32)
     ids = np.minimum(rng.zipf(1.3, N), VOCABULARY - 1)
-    gain, sums, beside = np.ones(160, np.float32), np.empty((N, 128), np.float32), np.empty((N, 480), np.float32)
-    words, made = rng.normal(size=(256, 152)).astype(np.float32), np.empty((256, 640), np.float32)
+    sums = np.empty((N, 128), np.float32)
     sum_up = (rows, ids, offsets, 5, "relu", sums)
     yield Case("sum_windows", "5 × 128 hidden", lambda m: m.sum_windows(*sum_up, add=False), N, WINDOWS)
-    norm = (X, gain, gain, gain, offsets, 3, 1e-5, beside)
-    yield Case("normalise_windows", "3 × 160 hidden", lambda m: m.normalise_windows(*norm), N, WINDOWS)
-    into = X.copy()
-    yield Case("add_bias", "160 hidden", lambda m: m.add_bias(X, gain, "relu", into, add=True), N, WINDOWS)
-    for size in (1, len(words)):
-        product = (words[:size], W, W[0], made[:size])
-        yield Case("multiply_rows", f"{size} words of fast", lambda m, p=product: m.multiply_rows(*p), size, WINDOWS)
 
 
 def tree_cases(rng: np.random.Generator) -> Iterator[Case]:
@@ -174,7 +158,7 @@ def column_cases(rng: np.random.Generator, tokens: int) -> Iterator[Case]:
     drawn = [words[i] for i in np.minimum(rng.zipf(1.3, tokens), VOCABULARY - 1)]
     sentences = [drawn[first : first + SENTENCE] for first in range(0, tokens, SENTENCE)]
     rows = "\n".join("".join(f"{word}\tO\n" for word in sentence) for sentence in sentences).encode()
-    found = compiled_columns.token_cells(rows, Columns(True, 2, 0, 1))
+    found = compiled_text.token_cells(rows, Columns(True, 2, 0, 1))
     assert found is not None
     known = {}
     for module in COLUMNS:
@@ -192,7 +176,7 @@ def text_cases(rng: np.random.Generator, tokens: int) -> Iterator[Case]:
     text = "\n".join(map(" ".join, zip(sentences[::2], sentences[1::2], strict=False))).encode()
     documents, patterns, rules = lines_of(text), token_patterns(Rules()), sentence_patterns(SentenceRules())
     cache = ChunkCache(patterns)
-    found = compiled_tokens.tokenise_text(text, documents, patterns, cache)
+    found = compiled_segmentation.tokenise_text(text, documents, patterns, cache)
     N = len(found.cells)
     cut = text, documents, patterns
     yield Case("tokenise_text", "words seen before", lambda m: m.tokenise_text(*cut, cache), N, TOKENS)
@@ -215,7 +199,7 @@ def quadratic_cases(rng: np.random.Generator) -> Iterator[Case]:
     """The tensor composition: levels of 1 and of 100 phrases, 50 features."""
     D, K = 50, 100
     V, W, b = (rng.normal(size=shape).astype(np.float32) for shape in ((K, D, K), (D, K), (D,)))
-    U, modules = plain_quadratic.sums_of_pairs(V), (plain_quadratic, compiled_quadratic)
+    U, modules = plain_trees.sums_of_pairs(V), (plain_trees, compiled_trees)
     yield Case("sums_of_pairs", f"{D} matrices {K} × {K}", lambda m: m.sums_of_pairs(V), 1, modules)
     for N in (1, 100):
         C, dZ = (rng.normal(size=(N, width)).astype(np.float32) for width in (K, D))

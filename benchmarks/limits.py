@@ -34,8 +34,8 @@ import numpy as np
 
 from postil.arrays import Array, offsets_from_lengths
 from postil.kernels import chain_moments, viterbi
-from postil.models.scoring.ensemble_network import members_of
-from postil.models.scoring.tree_network import TreeExample
+from postil.models.networks.network import members_of
+from postil.models.networks.tree_network import TreeExample
 from postil.models.tagger import Tagger
 from postil.threads import one_blas_thread
 
@@ -113,7 +113,7 @@ def recursion_seconds(kernel: Callable[..., object], lengths: Sequence[int], L: 
 
 def tagging_limit(tagger: Tagger, X: Sequence[Sequence[Any]]) -> Limit:
     """For labels of the sentences X, all words being known."""
-    L, lengths = len(tagger.labelling.labels), list(map(len, X))
+    L, lengths = len(tagger.model.codec.labels), list(map(len, X))
     return scoring_limit(tagger, sum(lengths)) + Limit(
         products=0.0, bytes=0.0, recursion=recursion_seconds(viterbi, lengths, L)
     )
@@ -121,7 +121,7 @@ def tagging_limit(tagger: Tagger, X: Sequence[Sequence[Any]]) -> Limit:
 
 def scoring_limit(tagger: Tagger, N: int) -> Limit:
     """For the scores of N tokens whose words are known; those of an ensemble's members are added up."""
-    members = members_of(tagger.fitted_parts().network)
+    members = members_of(tagger.model.network)
     first, *others = _maps(members[0].parameters())
     seconds = sum(product_seconds(4096, D, H) / 4096 for H, D in others)
     moved = N * 4 * tagger.config.window * first[0] / bandwidth()

@@ -20,11 +20,11 @@ import numpy as np
 
 import postil
 from postil.features import caps_class, normalise
-from postil.kernels import plain_words
+from postil.kernels import plain_text
 from postil.kernels.characters import frozen
-from postil.kernels.plain_words import WordRules, word_cells
+from postil.kernels.plain_text import WordRules, word_cells
 from postil.models.engine import Engine
-from postil.models.parts import MAIN
+from postil.models.model import MAIN
 from postil.text import Segmenter
 
 BLOCK = 4096  # words that come together, as many as are new in a large block of text
@@ -58,7 +58,7 @@ def cpu_microseconds(work: Callable[[], object], count: int, turns: int) -> floa
 def differences(words: list[str], rules: WordRules, kernel: Any) -> int:
     """Words whose ids are not the same in both twins."""
     return sum(
-        int((kernel.word_features(*cells, rules) != plain_words.word_features(*cells, rules)).any(axis=1).sum())
+        int((kernel.word_features(*cells, rules) != plain_text.word_features(*cells, rules)).any(axis=1).sum())
         for cells in map(word_cells, blocks(words))
     )
 
@@ -79,8 +79,8 @@ def main() -> int:
     parser.add_argument("--words", type=int, default=200_000)
     parser.add_argument("--turns", type=int, default=5)
     arguments = parser.parse_args()
-    words, parts = distinct_words(arguments.files), postil.load(arguments.model).parts
-    kernel, rules = importlib.import_module("postil.kernels.compiled_words"), parts.features.words.rules
+    words, parts = distinct_words(arguments.files), postil.load(arguments.model).model
+    kernel, rules = importlib.import_module("postil.kernels.compiled_text"), parts.features.words.rules
     wrong = differences(words, rules, kernel)
     print(f"{len(words):,} distinct words, {len(rules.columns)} features: {wrong:,} differ between the twins")
     if frozen().version_name == unicodedata.unidata_version:
@@ -89,7 +89,7 @@ def main() -> int:
         wrong += others
     timed = words[: arguments.words]
     cells = word_cells(timed)
-    for name, module, turns in (("kernel", kernel, arguments.turns), ("twin", plain_words, 2)):
+    for name, module, turns in (("kernel", kernel, arguments.turns), ("twin", plain_text, 2)):
 
         def features(module: Any = module) -> None:
             module.word_features(*cells, rules)

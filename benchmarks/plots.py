@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from pathlib import Path
 
-from postil.markup import Markup, element, joined
-from postil.markup.svg import Plot, Point, circle, line, polyline, rectangle, round_numbers, text
+from postil.html import Markup, element, joined
+from postil.html.svg import Plot, Point, circle, line, polyline, rectangle, round_numbers, text
 
 OURS, THEIRS = "#0b62b8", "#6b7280"
 SHADES_OF_OURS = (OURS, "#3b9cf5", "#0a3a6e")

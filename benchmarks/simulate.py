@@ -15,9 +15,9 @@ import joblib
 import numpy as np
 
 from benchmarks.measuring import Outcome, parser, report
-from postil.curation.suggestion import RANDOM, WAYS, ranked
 from postil.metrics import evaluate
 from postil.models import Tagger
+from postil.quality.suggestion import RANDOM, WAYS, ranked
 from postil.text import read
 
 CLOSE = 0.01

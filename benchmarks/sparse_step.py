@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.measuring import Outcome, interleaved, medians, parser, report
 from postil.graph import RowGradient, gradients
 from postil.network import LookupTable
-from postil.training import SGD, AdaGrad, Adam, Averaged
+from postil.optimisation import SGD, AdaGrad, Adam, Averaged
 
 LARGE, SMALL, WIDTH, TOUCHED = 1_000_000, 10_000, 50, 200
 LARGEST_RATIO = 3.0

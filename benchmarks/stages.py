@@ -27,15 +27,16 @@ from benchmarks.limits import bandwidth, recursion_seconds, scoring_limit
 from benchmarks.measuring import Outcome, parser, report
 from postil.arrays import Array
 from postil.kernels import chain_moments, viterbi
-from postil.models.answers.posteriors import Posteriors
+from postil.models.decoding.posteriors import Posteriors
 from postil.models.tagger import Tagger
-from postil.serving.bulk import PASSAGE, label
-from postil.serving.labeller import Labeller
-from postil.serving.options import TaggingOptions
+from postil.tagging.bulk import PASSAGE, label
+from postil.tagging.fast_path import write_columns
+from postil.tagging.labeller import Labeller
+from postil.tagging.options import TaggingOptions
+from postil.tagging.plain import PlainSentences, read_plain
 from postil.text import read
-from postil.text.bulk.passages import Passage
-from postil.text.bulk.plain_rows import PlainRows, read_plain, write_plain
-from postil.text.bulk.plain_texts import read_texts
+from postil.text.passages import Passage
+from postil.text.splitting.segmenter import ENGLISH
 from postil.threads import one_blas_thread
 
 MOST_BYTES, TURNS = 8_000_000, 3
@@ -103,9 +104,9 @@ def stages(tagger: Tagger, path: Path, options: TaggingOptions, most_bytes: int 
 
 
 def _steps(
-    tagger: Tagger, content: bytes, passages: list[Passage], rows: list[PlainRows], options: TaggingOptions
+    tagger: Tagger, content: bytes, passages: list[Passage], rows: list[PlainSentences], options: TaggingOptions
 ) -> Iterator[Step]:
-    posteriors = Posteriors(tagger.fitted_parts())
+    posteriors = Posteriors(tagger.model)
     passed = len(content) / bandwidth()
     yield Step("read", _best(lambda: _passages(content)), passed)
     yield Step("split", _best(lambda: [_rows(passage, options) for passage in passages]), passed)
@@ -115,24 +116,24 @@ def _steps(
     looked_up = (bytes_of_words + _SLOT * N) / bandwidth()
     yield Step("scores", _best(lambda: _scored(tagger, rows)), looked_up + scoring_limit(tagger, N).seconds)
     lengths = [int(n) for _, offsets in scored for n in offsets[1:] - offsets[:-1]]
-    L = len(tagger.labelling.labels)
+    L = len(tagger.model.codec.labels)
     best = posteriors.answering(None, False, False)
     labels = _best(lambda: [best(scores, offsets) for scores, offsets in scored])
     yield Step("labels", labels, recursion_seconds(viterbi, lengths, L))
     answer = posteriors.answering(None, True, False)
     answers = _best(lambda: [answer(scores, offsets) for scores, offsets in scored])
     yield Step("probabilities", answers, recursion_seconds(chain_moments, lengths, L))
-    places = [tagger.labelling.places_of(best(*of_rows).numbers, of_rows[1]) for of_rows in scored]
-    names = [text.encode() for text in tagger.labelling.spellings]
+    places = [tagger.model.codec.places_of(best(*of_rows).numbers, of_rows[1]) for of_rows in scored]
+    names = [text.encode() for text in tagger.model.codec.spellings]
 
     def write() -> list[bytes]:
-        return [write_plain(one, found, names, None) for one, found in zip(rows, places, strict=True)]
+        return [write_columns(one, found, names, None) for one, found in zip(rows, places, strict=True)]
 
     yield Step("write", _best(write), sum(map(len, write())) / bandwidth())
 
 
-def _scored(tagger: Tagger, rows: list[PlainRows]) -> list[tuple[Array, Array]]:
-    engine, task = tagger.fitted_parts().engine(), tagger.fitted_parts().task
+def _scored(tagger: Tagger, rows: list[PlainSentences]) -> list[tuple[Array, Array]]:
+    engine, task = tagger.model.engine(), tagger.model.task
     return [(engine.scores_of_cells(one.text, one.cells, one.offsets, [task])[task], one.offsets) for one in rows]
 
 
@@ -147,9 +148,8 @@ def _passages(content: bytes) -> list[Passage]:
     return list(reading.passages(PASSAGE)) if reading.has_passages else []
 
 
-def _rows(passage: Passage, options: TaggingOptions) -> PlainRows | None:
-    texts = read_texts(passage, options.reading)
-    return texts.rows if texts is not None else read_plain(passage, options.reading)
+def _rows(passage: Passage, options: TaggingOptions) -> PlainSentences | None:
+    return read_plain(passage, options.reading, ENGLISH)
 
 
 def _labelled(tagger: Tagger, content: bytes, options: TaggingOptions, probabilities: bool) -> Any:

@@ -11,8 +11,8 @@ from itertools import islice
 from pathlib import Path
 
 from benchmarks.measuring import Outcome, parser, report
-from postil.curation.suggestion import WAYS, suggest
 from postil.models import Tagger
+from postil.quality import WAYS, suggest
 from postil.text import read
 
 SECONDS = 20.0

@@ -15,13 +15,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measuring import Outcome, parser, report
-from postil.models.answers.posteriors import Posteriors
-from postil.models.scoring.blocks import blocks
+from postil.models.decoding.posteriors import Posteriors
+from postil.models.networks.blocks import blocks
 from postil.models.sentences import tokens_of
 from postil.models.tagger import Tagger
-from postil.objectives.crf import Posterior
-from postil.objectives.crf_decoding import k_best, viterbi
-from postil.objectives.lattice import Lattice
+from postil.objectives.crf import Lattice, Posterior, k_best, viterbi
 from postil.text.formats import read
 
 TIE = 1e-4
@@ -64,7 +62,7 @@ def compared(train: Path, preset: str, sentences: int, epochs: int) -> dict[str,
     return {
         "corpus": f"{train.parent.name}/{train.stem.removeprefix('train').strip('.') or 'all'}",
         "preset": preset,
-        "labels": len(tagger.labelling.labels),
+        "labels": len(tagger.model.codec.labels),
         "tokens": sum(map(len, X)),
         "sentences": len(X),
         "differing": wrong,
@@ -77,12 +75,12 @@ def compared(train: Path, preset: str, sentences: int, epochs: int) -> dict[str,
 def differences(tagger: Tagger, X: Sequence[Any]) -> tuple[int, int, float]:
     """Sentences with other labels, those of them that are ties, and the largest difference of a probability."""
     predicted, wrong, ties, largest = tagger.predict(X), 0, 0, 0.0
-    parts = tagger.fitted_parts()
+    parts = tagger.model
     for which in blocks([len(tokens) for tokens in X]):
         plain = parts.network.lattice(parts.features.inputs([X[i] for i in which]))
         labels = viterbi(plain)
         for row, i in enumerate(which):
-            if tagger.labelling.texts(labels[plain.offsets[row] : plain.offsets[row + 1]]) != predicted[i]:
+            if tagger.model.codec.texts(labels[plain.offsets[row] : plain.offsets[row + 1]]) != predicted[i]:
                 is_tie = _margin(plain, row) < TIE
                 wrong, ties = wrong + (not is_tie), ties + is_tie
         _, fast = next(Posteriors(parts).lattices([X[i] for i in which]))  # one block again, in the order of ``which``

@@ -18,9 +18,9 @@ import postil
 from benchmarks.limits import tagging_limit
 from benchmarks.measuring import Outcome, interleaved, parser, report
 from postil import kernels
-from postil.models.scoring.blocks import blocks
+from postil.models.networks.blocks import blocks
 from postil.models.tagger import Tagger
-from postil.objectives.crf_decoding import viterbi
+from postil.objectives.crf import viterbi
 from postil.text import Sentence
 from postil.text.formats import read
 
@@ -51,7 +51,7 @@ def _sentences(path: Path, most: int) -> list[list[str]]:
 
 
 def outcome(tagger: Tagger, X: list[list[str]], repeats: int) -> Outcome:
-    N, L = sum(map(len, X)), len(tagger.labelling.labels)
+    N, L = sum(map(len, X)), len(tagger.model.codec.labels)
     began = time.process_time()
     tagger.predict(X)
     first = time.process_time() - began
@@ -92,12 +92,12 @@ def outcome(tagger: Tagger, X: list[list[str]], repeats: int) -> Outcome:
 def plain_predict(tagger: Tagger, X: Sequence[Any]) -> list[list[str]]:
     """Every layer on every token, as in training."""
     answers: list[list[str]] = [[] for _ in X]
-    parts = tagger.fitted_parts()
+    parts = tagger.model
     for which in blocks([len(tokens) for tokens in X]):
         lattice = parts.network.lattice(parts.features.inputs([X[i] for i in which]))
         labels = viterbi(lattice)
         for i, first, end in zip(which, lattice.offsets[:-1], lattice.offsets[1:], strict=True):
-            answers[i] = tagger.labelling.texts(labels[first:end])
+            answers[i] = tagger.model.codec.texts(labels[first:end])
     return answers
 
 

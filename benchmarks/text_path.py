@@ -20,12 +20,12 @@ import postil
 from benchmarks.measuring import Outcome, interleaved, parser, report
 from postil import kernels
 from postil.models.tagger import Tagger
-from postil.serving import Labeller, TaggingOptions, label
-from postil.serving.bulk import PASSAGE
+from postil.tagging import Labeller, TaggingOptions, label
+from postil.tagging.bulk import PASSAGE
 from postil.text import Sentence
 from postil.text.formats import read
 from postil.text.options import ReadOptions
-from postil.text.splitting.segmenter import default_segmenter
+from postil.text.splitting.segmenter import ENGLISH
 
 READING = ReadOptions(features=(), every_record=True)
 OUTPUTS = {
@@ -102,7 +102,7 @@ def outcome(model: Path, text: bytes, repeats: int) -> Outcome:
     dearest = max(best["answers"], best["annotate"]) / best["predict"]
     return Outcome(
         name="text_path",
-        compared=f"{N:,} tokens, {len(tagger.labelling.labels)} labels, kernels: {kernels.IN_USE}",
+        compared=f"{N:,} tokens, {len(tagger.model.codec.labels)} labels, kernels: {kernels.IN_USE}",
         rows=rows,
         goal="of the rate of predict: text to CoNLL 0.7, to JSON Lines with probabilities 0.45; answers at most 1.6 x",
         passed=all(shares[name] >= goal for name, goal in GOALS.items()) and dearest <= MOST_FOR_ANSWERS,
@@ -111,7 +111,7 @@ def outcome(model: Path, text: bytes, repeats: int) -> Outcome:
 
 def sentences_of(text: bytes) -> list[list[str]]:
     """The sentences that the path itself finds, as lists of tokens."""
-    segments = default_segmenter().cells(text, lines=True)
+    segments = ENGLISH.cells(text, lines=True)
     words = [text[first:end].decode() for first, end in segments.cells.tolist()]
     return [words[first:end] for first, end in pairwise(segments.offsets.tolist())]
 
@@ -154,7 +154,7 @@ def _both(labeller: Labeller, content: bytes, format: str) -> Iterator[tuple[byt
         for passage in reading.passages(PASSAGE):
             fast = labeller.fast.label(passage) if labeller.fast is not None else None
             general = labeller.general.label(passage)
-            yield general.content if fast is None else fast.content, general.content, fast is not None
+            yield general.content if fast is None else fast[0], general.content, fast is not None
 
 
 if __name__ == "__main__":

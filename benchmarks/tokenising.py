@@ -25,16 +25,16 @@ from unittest import mock
 import numpy as np
 
 from postil import kernels
-from postil.kernels import ChunkCache, plain_sentences, plain_tokens
+from postil.kernels import ChunkCache
+from postil.kernels import plain_segmentation as plain
 from postil.text import Rules, Segmenter, SentenceRules, Tokens, split_sentences, tokenise
-from postil.text.splitting import token_rules
+from postil.text.splitting import rules as token_rules
+from postil.text.splitting.rules import DEFAULT, sentence_patterns, token_patterns
 from postil.text.splitting.segmenter import lines_of
-from postil.text.splitting.sentence_rules import sentence_patterns
-from postil.text.splitting.token_rules import DEFAULT, token_patterns
 
-TWINS = [(plain_tokens, plain_sentences)]
+TWINS = [plain]
 if not kernels.IN_USE.startswith("plain"):
-    TWINS.append(tuple(importlib.import_module(f"postil.kernels.compiled_{name}") for name in ("tokens", "sentences")))
+    TWINS.append(importlib.import_module("postil.kernels.compiled_segmentation"))
 
 Span = tuple[int, int]
 
@@ -171,13 +171,13 @@ def show_kernels(name: str, content: bytes) -> None:
     }
     patterns = token_patterns(DEFAULT)
     fresh = lambda module: module.tokenise_text(content, documents, patterns, ChunkCache(patterns))  # noqa: E731
-    for module, splitter in TWINS:
+    for module in TWINS:
         kind = module.__name__.rsplit(".", 1)[-1].partition("_")[0]
         cache = ChunkCache(patterns)
         found = module.tokenise_text(content, documents, patterns, cache)
         rows[f"{kind} tokenise_text"] = partial(module.tokenise_text, content, documents, patterns, cache)
         rows[f"{kind} …, new text"] = partial(fresh, module)
-        rows[f"{kind} split_sentences"] = partial(splitter.split_sentences, content, documents, *found, rules)
+        rows[f"{kind} split_sentences"] = partial(module.split_sentences, content, documents, *found, rules)
     print(f"\nkernels in use: {kernels.IN_USE}; {name}, {len(content):,} bytes, best of 3")
     for label, action in rows.items():
         print(f"  {label:<24} {len(content) / best_time(action) / 1e6:8.1f} MB/s")
@@ -191,9 +191,9 @@ def show_equality(name: str, content: bytes) -> None:
     for piece in pieces_of(content):
         for documents in (lines_of(piece), np.array([[0, len(piece)]])):
             answers = []
-            for (module, splitter), cache in zip(TWINS, caches, strict=True):
+            for module, cache in zip(TWINS, caches, strict=True):
                 found = module.tokenise_text(piece, documents, patterns, cache)
-                answers.append((*found, splitter.split_sentences(piece, documents, *found, rules)))
+                answers.append((*found, module.split_sentences(piece, documents, *found, rules)))
             if not all(map(np.array_equal, *answers)):
                 sys.exit(f"{name}: the twins differ near {piece[:200]!r}")
             tokens, sentences = tokens + len(answers[0][0]), sentences + len(answers[0][2]) - 1

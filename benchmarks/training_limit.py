@@ -24,13 +24,16 @@ from postil import kernels
 from postil.features.inputs import Inputs
 from postil.graph import RowGradient
 from postil.models import PRESETS, Tagger, TreeClassifier
-from postil.models.scoring.fused import BegunBatch, FusedTraining
-from postil.network import activations, dropout, linear, lookup, normalisation, shared_windows, tree_lstm, window
-from postil.objectives import crf_objective
+from postil.models.networks.fused import FusedNetwork, FusedStep
+from postil.network import activations, linear, lookup, window
+from postil.network import activations as dropout
+from postil.network import activations as normalisation
+from postil.network import tree as tree_lstm
+from postil.network import window as shared_windows
+from postil.objectives import crf as crf_objective
+from postil.optimisation import optimisers
+from postil.optimisation.loop import Epoch
 from postil.text import read_trees
-from postil.training import loop
-from postil.training.loop import Epoch
-from postil.training.optimisers import Adam
 
 # Row of the table -> the functions whose time it is. Those that give a pullback have its time in the second row.
 STEPS: dict[str, list[tuple[Any, str]]] = {
@@ -42,13 +45,13 @@ STEPS: dict[str, list[tuple[Any, str]]] = {
     "levels of trees": [(tree_lstm, "tree_lstm")],
 }
 SIMPLE: dict[str, list[tuple[Any, str]]] = {
-    "fused gradients, clipping, Adam and averages": [(BegunBatch, "step")],
-    "entering the fused step": [(FusedTraining, "enter"), (Adam, "fused_step")],
-    "preparing the fused step": [(FusedTraining, "prepare")],
+    "fused gradients": [(FusedStep, "finish")],
+    "entering the fused step": [(FusedNetwork, "enter")],
+    "preparing the fused step": [(FusedNetwork, "prepare")],
     "sums of windows": [(kernels, "sum_windows"), (kernels, "spread_windows")],
     "CRF": [(crf_objective, "loss_and_gradient")],
     "sparse sums": [(RowGradient, "from_occurrences")],
-    "clipping": [(loop, "clipping_factor")],
+    "clipping": [(optimisers, "clipping_factor")],
     "batches": [(Inputs, "selected")],
 }
 
@@ -112,7 +115,7 @@ def main() -> int:
     said = []
     for name, fitting, limit_of in _fittings(arguments):
         seconds, parts = measured(fitting)
-        limit: Limit = limit_of(fitting.parts.network, fitting.training.batches(0, np.random.default_rng(0)))
+        limit: Limit = limit_of(fitting.model.network, fitting.training.batches(0, np.random.default_rng(0)))
         said.append(f"{name} {limit.seconds / seconds:.0%}")
         rows += _rows(name, seconds, parts, limit)
     return report(

@@ -23,7 +23,7 @@ from benchmarks.accuracy import load_part
 from benchmarks.measuring import Outcome, parser, report
 from postil.arrays import Array
 from postil.models import PRESETS, Tagger
-from postil.training.loop import Epoch
+from postil.optimisation.loop import Epoch
 
 GOAL = 1.7
 
@@ -89,7 +89,7 @@ def epochs(tagger: Tagger, X: Any, y: Any) -> Epochs:
             walls.append([])
             cpu = time.process_time()
         wall = time.perf_counter()
-    parameters = fitting.parts.network.parameters().values()
+    parameters = fitting.model.network.parameters().values()
     bits = b"".join(parameter.value.tobytes() for parameter in parameters)
     return Epochs(np.array(walls[:-1]), min(cpus), bits)
 

@@ -30,9 +30,9 @@ import numpy as np
 from benchmarks.environments import RESULTS, ROOT, TORCH, environment
 from benchmarks.measuring import Outcome, parser, report
 from postil.models import TreeClassifier, TreeConfig
-from postil.models.scoring.tree_network import TreeInputs
+from postil.models.config import configured_tree
+from postil.models.networks.tree_network import TreeInputs
 from postil.models.settings import parsed
-from postil.models.tree_config import configured_tree
 from postil.network import COMPOSITIONS
 from postil.text import Tree, read_trees
 
@@ -129,9 +129,9 @@ def _trained(
     classifier.fit(parts["train"], dev=parts["held"])
     seconds = time.process_time() - began
     dev = classifier.trees(parts["dev"])
-    gold = np.concatenate(classifier.fitted_parts().labelling.numbers([tree.labels for tree in dev]))
+    gold = np.concatenate(classifier.model.codec.numbers([tree.labels for tree in dev]))
     right = np.concatenate([P.argmax(axis=1) for P in classifier.node_probabilities(dev)]) == gold
-    held = [100 * epoch["score"] for epoch in classifier.fitted_parts().about["training"]["history"]]
+    held = [100 * epoch["score"] for epoch in classifier.model.about["training"]["history"]]
     nodes = 100 * float(right[gold >= 0].mean())
     return classifier, {"score": 100 * classifier.score(dev), "nodes": nodes, "seconds": seconds, "held": held}
 
@@ -163,23 +163,21 @@ def _in_pytorch(
 
 
 def _settings(classifier: TreeClassifier) -> dict[str, Any]:
-    labels = classifier.fitted_parts().labelling
+    labels = classifier.model.codec
     own = {"seed": classifier.seed, "labels": len(labels.labels), "not_at_roots": labels.not_at_roots.tolist()}
     return vars(classifier.config) | own
 
 
 def _arrays(classifier: TreeClassifier, parts: Mapping[str, list[Tree]]) -> dict[str, Any]:
     """Trees, words and gold of all parts, how often words occur, and the first word vectors."""
-    fitted = classifier.fitted_parts()
+    fitted = classifier.model
     network, width = fitted.network, classifier.config.word_dim
     found: dict[str, Any] = {"counts": network.word_counts}
     for name, trees in parts.items():
         inputs = TreeInputs.of(classifier.trees(trees), fitted.features.words)
         found |= {f"{name}_{part}": getattr(inputs.forest, part) for part in ("back", "heights", "offsets")}
         found |= {f"{name}_{part}": getattr(inputs, part) for part in ("words", "vectors")}
-        found[f"{name}_gold"] = np.concatenate(
-            fitted.labelling.numbers([tree.labels for tree in classifier.trees(trees)])
-        )
+        found[f"{name}_gold"] = np.concatenate(fitted.codec.numbers([tree.labels for tree in classifier.trees(trees)]))
     V = len(network.word_counts)
     if network.vectors is not None:
         used = np.unique(np.concatenate([found[f"{name}_vectors"] for name in parts]))

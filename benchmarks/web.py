@@ -19,7 +19,7 @@ from typing import Any
 import postil
 from benchmarks.measuring import Outcome, parser, report
 from postil.export import web
-from postil.models.installed import located
+from postil.models.storage import located
 from postil.text.formats import read
 
 GOAL = 1 / 3

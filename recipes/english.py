@@ -31,7 +31,7 @@ import numpy as np
 
 from postil import MultiTaskTagger, Tagger, archive, load
 from postil.commands.main import main as postil_command
-from postil.commands.training.raw_text import first_sentences
+from postil.commands.teaching import first_sentences
 from postil.features.vectors import load_vectors
 from postil.features.vocabulary import Vocabulary
 from postil.text import read
@@ -86,7 +86,7 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
 
 
 def make_clusters(raw: Path, path: Path) -> None:
-    words = [str(raw), "--clusters", str(CLUSTERS), "--words", str(CLUSTERED_WORDS), "-o", str(path)]
+    words = [str(raw), "--brown", str(CLUSTERS), "--words", str(CLUSTERED_WORDS), "-o", str(path)]
     if postil_command(["pretrain", *words]):
         raise SystemExit("the clusters could not be made")
 

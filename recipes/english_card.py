@@ -13,7 +13,7 @@ from typing import Any
 
 import postil
 from postil.metrics import Evaluation, evaluate
-from postil.models.answers.reliability import reliability
+from postil.models.decoding.calibration import reliability
 from postil.models.tagger import Tagger
 from postil.reports.card import card_of, card_path
 from postil.text import with_marks
@@ -27,8 +27,8 @@ A model of English for [Postil](../README.md): `pip install . ./postil-english` 
 
 In Python, `postil.load("english")`. The model is licensed under [CC BY-SA 4.0](LICENSE).
 [ATTRIBUTIONS.md](src/postil_english/ATTRIBUTIONS.md) names the data that it was made from, their authors and licences;
-[the documentation](../docs/use/english.md) says how. The rest of this page is its card, as
-`postil card english --markdown` prints it.
+[the documentation](../docs/how-to/english.md) says how. The rest of this page is its card, as
+`postil info english` prints it.
 
 """
 SOURCES = [

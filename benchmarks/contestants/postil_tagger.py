@@ -7,7 +7,7 @@ from typing import Any
 from protocol import Contestant, Stopwatch, serve
 
 import postil
-from postil.serving import TaggingOptions, label
+from postil.tagging import TaggingOptions, label
 from postil.text import read
 
 

@@ -21,7 +21,8 @@ import torchcrf
 from torch.nn import functional as F
 
 from benchmarks.measuring import Outcome, report
-from postil import graph, objectives, training
+from postil import graph, objectives
+from postil import optimisation as training
 from postil.arrays import Ragged
 from postil.graph import Input, Node, Parameter, dense, gradients
 from postil.network import (

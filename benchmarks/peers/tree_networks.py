@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from postil.features.trees import Schedule
+from postil.network.tree import TreeSchedule
 from postil.text import Tree
 
 
@@ -25,7 +25,7 @@ class Levels(NamedTuple):
     roots: torch.Tensor
 
     @classmethod
-    def given(cls, plan: Schedule, words: np.ndarray, gold: np.ndarray) -> "Levels":
+    def given(cls, plan: TreeSchedule, words: np.ndarray, gold: np.ndarray) -> "Levels":
         """Made by NumPy, as ours are."""
         children = torch.from_numpy(plan.children)
         parts = torch.from_numpy(words), [children[a:b] for a, b in plan.levels]

@@ -11,7 +11,7 @@ from torch import nn
 from torch.optim.swa_utils import AveragedModel, get_swa_multi_avg_fn
 
 from benchmarks.peers.tree_networks import Levels, TreeNetwork
-from postil.features.trees import Forest
+from postil.network.tree import Forest
 
 
 def main() -> int:

@@ -12,10 +12,10 @@ import torch
 from benchmarks.measuring import Outcome, report
 from benchmarks.peers.tree_networks import Levels, TreeNetwork, first_table, learn, levels_in_python
 from postil.models import TreeClassifier
-from postil.models.scoring.tree_network import TreeInputs
+from postil.models.networks.tree_network import TreeInputs
 from postil.network import COMPOSITIONS
+from postil.optimisation.loop import Step
 from postil.text import Tree, balanced, read_trees, right_branching
-from postil.training.loop import Step
 
 BATCH, D = 32, 50
 GOALS = {("training", "by level"): 5.0, ("training", "node by node"): 25.0, ("prediction", "by level"): 8.0}
@@ -49,14 +49,14 @@ class _Case:
         self.inputs: TreeInputs = self.fitting._inputs
         self.gold = self.fitting._gold
         self.steps = (event for event in self.fitting if isinstance(event, Step))
-        self.classifier.parts = self.fitting.parts
-        V, L = len(self.fitting.parts.features.words.counts), len(self.fitting.parts.labelling.labels)
+        self.classifier._model = self.fitting.model
+        V, L = len(self.fitting.model.features.words.counts), len(self.fitting.model.codec.labels)
         self.theirs = TreeNetwork(composition, first_table(V, D), D, L)
         self.optimiser = torch.optim.Adam(self.theirs.parameters(), 0.001)
         self.fused = torch.optim.Adam(self.theirs.parameters(), 0.001, fused=True)
         forms = sorted({token for tree in trees for token in tree.tokens})
-        self.word_ids = dict(zip(forms, self.fitting.parts.features.words.rows(forms)[:, 0].tolist(), strict=True))
-        self.label_ids = {label: i for i, label in enumerate(self.fitting.parts.labelling.labels)}
+        self.word_ids = dict(zip(forms, self.fitting.model.features.words.rows(forms)[:, 0].tolist(), strict=True))
+        self.label_ids = {label: i for i, label in enumerate(self.fitting.model.codec.labels)}
         self.order = self._endless()
 
     def _endless(self) -> Iterator[np.ndarray]:
@@ -106,7 +106,7 @@ class _Case:
 
     @torch.inference_mode()
     def predict_tuned(self, batches: int) -> None:
-        inputs = TreeInputs.of(self.trees[: batches * BATCH], self.fitting.parts.features.words)
+        inputs = TreeInputs.of(self.trees[: batches * BATCH], self.fitting.model.features.words)
         for i in range(batches):
             batch = inputs.selected(np.arange(i * BATCH, (i + 1) * BATCH))
             levels = Levels.given(batch.plan, batch.words, self.gold)
@@ -114,7 +114,7 @@ class _Case:
 
     @torch.inference_mode()
     def predict_node_by_node(self, batches: int) -> None:
-        inputs = TreeInputs.of(self.trees[: batches * BATCH], self.fitting.parts.features.words)
+        inputs = TreeInputs.of(self.trees[: batches * BATCH], self.fitting.model.features.words)
         for i in range(batches):
             children, words, _ = self._post_order(np.arange(i * BATCH, (i + 1) * BATCH), inputs)
             self.theirs.node_by_node(children, words).argmax(1)

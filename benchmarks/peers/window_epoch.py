@@ -14,7 +14,7 @@ import torch
 from benchmarks.accuracy import load_part
 from benchmarks.measuring import Outcome, report
 from postil.models import Tagger
-from postil.training.loop import Epoch
+from postil.optimisation.loop import Epoch
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "contestants"))  # contestants import each other by bare names
 from pytorch_window import Network, PyTorchWindow
