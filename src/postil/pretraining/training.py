@@ -2,7 +2,7 @@
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple, final
@@ -18,9 +18,7 @@ from postil.kernels.plain_pretraining import ShardRoom
 from postil.optimisation.optimisers import checked_state
 from postil.pretraining.config import CorpusConfig, PretrainingConfig
 from postil.pretraining.corpus import SENTENCE_END, Corpus, Texts, read_corpus
-from postil.pretraining.method import Method, Parameters, ShardResult, merge
-from postil.pretraining.ranking import Ranking
-from postil.pretraining.skipgram import Skipgram
+from postil.pretraining.methods import METHODS, Method, Parameters, ShardResult, merge
 
 SHARDS = 8
 """Parts of a block, always: a block can use at most this many cores."""
@@ -31,7 +29,6 @@ _STEPS_PER_EPOCH = 50
 _LAST_RATE = 0.01
 CHECKPOINT_SECONDS = 120.0
 _OF_CORPUS = {field.name for field in dataclasses.fields(CorpusConfig)}
-METHODS: dict[str, Callable[[PretrainingConfig, Corpus], Method]] = {"skipgram": Skipgram, "ranking": Ranking}
 
 
 class Step(NamedTuple):
