@@ -155,9 +155,9 @@ def _renumbered(file: BinaryIO, numbers: Array) -> tuple[Array, int]:
 
 
 # ------------------------------------------------------------------------------------------------ the dictionary
-# It grows while text is read, in bounded memory. Each distinct word gets a serial number when it is first met. When there
-# are too many, the rarest are forgotten; one that comes back later gets a new serial. Serials are never given out twice,
-# so ids written before stay valid.
+# It grows while text is read, in bounded memory. Each distinct word gets a serial number when it is first met. When
+# there are too many, the rarest are forgotten; one that comes back later gets a new serial. Serials are never given out
+# twice, so ids written before stay valid.
 
 
 MOST_WORDS = 4_000_000
