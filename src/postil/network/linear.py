@@ -11,7 +11,7 @@ from postil.arrays import Array
 from postil.graph import Parameter
 from postil.graph.node import listening, note_branches
 from postil.network.activations import Activation, Dropout, noise_of
-from postil.network.layer import Initialiser, Layer, LayerPullback, Run, checked_rows, new_parameter, xavier, zeros
+from postil.network.layer import Initialiser, Layer, LayerPullback, Rng, Run, checked_rows, new_parameter, xavier, zeros
 
 # ----------------------------------------------------------------------------- bias, activation and dropout in one pass
 # What follows a matrix product in training, in one pass instead of three.
@@ -24,7 +24,7 @@ class Finish:
 
     activation: str
     rate: float
-    rng: "np.random.Generator"
+    rng: Rng
 
 
 def finish_of(layers: Sequence[Layer], run: Run) -> tuple[int, Finish | None]:
@@ -81,14 +81,7 @@ class Linear(Layer):
     """
 
     def __init__(
-        self,
-        D: int,
-        H: int,
-        *,
-        rng: "np.random.Generator",
-        initialise: Initialiser = xavier,
-        bias: bool = True,
-        dtype: Any = np.float32,
+        self, D: int, H: int, *, rng: Rng, initialise: Initialiser = xavier, bias: bool = True, dtype: Any = np.float32
     ) -> None:
         self.W = new_parameter("W", (H, D), initialise, rng, dtype, fan_in=D)
         self.b = new_parameter("b", (H,), zeros, rng, dtype, fan_in=D, decays=False) if bias else None
