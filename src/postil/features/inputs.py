@@ -157,12 +157,12 @@ class InputFeatures:
 
     def arrays(self) -> dict[str, Array]:
         """For the model file; gazetteers are stored as their lists of names."""
-        parts = {"words": self.words, **{f"column{i}": vocabulary for i, vocabulary in enumerate(self.columns)}}
-        parts |= {"gazetteer": self.gazetteer, "named": self.named}
-        arrays: dict[str, Array] = {}
-        for name, part in parts.items():
-            arrays |= prefixed(f"{name}/", part.arrays()) if part is not None else {}
-        return arrays
+        named = prefixed("words/", self.words.arrays())
+        for i, vocabulary in enumerate(self.columns):
+            named |= prefixed(f"column{i}/", vocabulary.arrays())
+        for name, part in (("gazetteer", self.gazetteer), ("named", self.named)):
+            named |= prefixed(f"{name}/", part.arrays()) if part is not None else {}
+        return named
 
     @classmethod
     def from_arrays(

@@ -137,12 +137,13 @@ def _modes(call: Callable[..., Any], thing: Any) -> Iterator[Mode]:
             is_needed = default is inspect.Parameter.empty
             yield from (Mode(f"{name}={choice}", name, partial(operator.eq, choice), is_needed) for choice in others)
         elif Finish in get_args(kind):
-            for activation in FUSED:
-                yield Mode(
-                    f"{name}={activation}", name, lambda finish, fused=activation: finish and finish.activation == fused
-                )
+            yield from (Mode(f"{name}={activation}", name, partial(_applies, activation)) for activation in FUSED)
         elif default is None and np.random.Generator not in get_args(kind):
             yield Mode(name, name, partial(operator.is_not, None))
+
+
+def _applies(activation: str, finish: Finish | None) -> bool:
+    return finish is not None and finish.activation == activation
 
 
 def _choices(thing: Any, argument: str) -> tuple[str, ...]:

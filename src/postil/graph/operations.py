@@ -326,9 +326,8 @@ for _name, _operation in _OPERATORS.items():
     setattr(Node, f"__{_name}__", _operation)
     setattr(Node, f"__r{_name}__", lambda b, a, operation=_operation: operation(a, b))
 _METHODS: dict[str, Any] = {"__neg__": negative, "__getitem__": getitem, "T": property(transpose)}
-for _function in (sum, mean, max, reshape, transpose):
-    _METHODS[_function.__name__] = _function
+_METHODS |= {"sum": sum, "mean": mean, "max": max, "reshape": reshape, "transpose": transpose}
 for _name, _method in _METHODS.items():
     setattr(Node, _name, _method)
-for _function in (add, subtract, multiply, divide, power, negative, matmul, exp, log, sqrt, tanh):
-    NUMPY_FUNCTIONS[getattr(np, _function.__name__)] = _function
+_FUNCTIONS: list[Any] = [add, subtract, multiply, divide, power, negative, matmul, exp, log, sqrt, tanh]
+NUMPY_FUNCTIONS.update({getattr(np, function.__name__): function for function in _FUNCTIONS})

@@ -380,8 +380,7 @@ SENTENCE_INPUTS = {
     "named": Data([*_DICTS, [{"word": word} for word in _WORDS[-1]]], arguments={"word_key": "word"}),
     # A token of which nothing is known, and one of two classes.
     PARTIAL_LABELS: Data(
-        y=[["B-PER", "I-PER", "?", "O", "PER|LOC"], *_LABELS[1:3], ["O|B-PER", "B-PER", "?"]],
-        options={"partial": True},
+        y=[["B-PER", "I-PER", "?", "O", "PER|LOC"], *_LABELS[1:3], ["O|B-PER", "B-PER", "?"]], options={"partial": True}
     ),
 }
 

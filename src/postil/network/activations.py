@@ -15,7 +15,18 @@ from postil.graph import Parameter
 from postil.graph.activations import Activated, hardtanh, leaky_relu, parametric_relu, relu, sigmoid, softsign, tanh
 from postil.kernels import Noise
 from postil.kernels.plain_layers import kept_elements
-from postil.network.layer import Layer, LayerPullback, Rng, Run, checked_rows, checked_sizes, new_parameter, ones, zeros
+from postil.network.layer import (
+    Layer,
+    LayerPullback,
+    Rng,
+    Run,
+    by_parameter,
+    checked_rows,
+    checked_sizes,
+    new_parameter,
+    ones,
+    zeros,
+)
 
 ACTIVATIONS: dict[str, Callable[[Array], Activated]] = {
     "hardtanh": hardtanh,
@@ -53,13 +64,7 @@ class ParametricReLU(Layer):
         self.slope = Parameter(np.full(checked_sizes((D,), "slope"), slope, dtype), "slope", decays=False)
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
-        Y, back = parametric_relu(checked_rows(X, self.name, self.slope), self.slope.value)
-
-        def pullback(dY: Array) -> tuple[Array, dict[Parameter, Any]]:
-            dX, dslope = back(dY)
-            return dX, {self.slope: dslope}
-
-        return Y, pullback
+        return by_parameter(parametric_relu(checked_rows(X, self.name, self.slope), self.slope.value), self.slope)
 
 
 # ------------------------------------------------------------------------------------------------ dropout
@@ -122,10 +127,5 @@ class LayerNorm(Layer):
         self.bias = new_parameter("bias", (D,), zeros, rng, dtype, decays=False)
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
-        Y, back = layer_norm(checked_rows(X, self.name, self.gain), self.gain.value, self.bias.value)
-
-        def pullback(dY: Array) -> tuple[Array, dict[Parameter, Any]]:
-            dX, dgain, dbias = back(dY)
-            return dX, {self.gain: dgain, self.bias: dbias}
-
-        return Y, pullback
+        checked_rows(X, self.name, self.gain)
+        return by_parameter(layer_norm(X, self.gain.value, self.bias.value), self.gain, self.bias)

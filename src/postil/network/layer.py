@@ -54,6 +54,7 @@ class Layer(Parameterised, ABC):
 
     def __call__(self, x: Node | Ragged | Array, *, rng: "np.random.Generator | None" = None) -> Result:
         """One node with the layer's output; its parents are ``x`` (if it is a node) and the parameters."""
+        offsets: Array | None
         match x:
             case Ragged():
                 X, offsets = x.data, x.offsets
@@ -116,6 +117,19 @@ def add_gradients(gradients: ParameterGradients, out: ParameterGradients) -> Non
     """
     for parameter, gradient in gradients.items():
         out[parameter] = sum_of_two(out[parameter], gradient) if parameter in out else gradient
+
+
+def by_parameter(
+    answer: tuple[Array, Callable[[Array], tuple[Array, ...]]], *parameters: Parameter | None
+) -> tuple[Array, LayerPullback]:
+    """What a pure function (X, W, b) -> Y, with the pullback (dX, dW, db), returns, as a layer returns it."""
+    Y, back = answer
+
+    def pullback(dY: Array) -> tuple[Array, ParameterGradients]:
+        dX, *gradients = back(dY)
+        return dX, {p: gradient for p, gradient in zip(parameters, gradients, strict=True) if p is not None}
+
+    return Y, pullback
 
 
 def checked_layer(value: Any, what: str) -> Layer:
@@ -209,8 +223,9 @@ def new_parameter(
     if rng is not UNUSED and not isinstance(rng, np.random.Generator):
         raise ConfigurationError("rng", expected="np.random.default_rng(…)", got=describe(rng), where=name)
     if not callable(initialise):
-        expected = "a function, such as INITIALISERS['xavier']"
-        raise ConfigurationError("initialise", expected=expected, got=describe(initialise), where=name)
+        raise ConfigurationError(
+            "initialise", expected="a function, such as INITIALISERS['xavier']", got=describe(initialise), where=name
+        )
     value = np.asarray(placeholder(rng, shape) if rng is UNUSED else initialise(rng, shape))
     if value.shape != shape:
         raise ShapeError("first value of a parameter", expected=shape, got=value.shape, where=name)

@@ -8,10 +8,20 @@ import numpy as np
 
 from postil import kernels
 from postil.arrays import Array
-from postil.graph import Parameter
 from postil.graph.node import listening, note_branches
 from postil.network.activations import Activation, Dropout, noise_of
-from postil.network.layer import Initialiser, Layer, LayerPullback, Rng, Run, checked_rows, new_parameter, xavier, zeros
+from postil.network.layer import (
+    Initialiser,
+    Layer,
+    LayerPullback,
+    Rng,
+    Run,
+    by_parameter,
+    checked_rows,
+    new_parameter,
+    xavier,
+    zeros,
+)
 
 # ----------------------------------------------------------------------------- bias, activation and dropout in one pass
 # What follows a matrix product in training, in one pass instead of three.
@@ -88,13 +98,8 @@ class Linear(Layer):
 
     def forward(self, X: Array, run: Run, finish: Finish | None = None) -> tuple[Array, LayerPullback]:
         """With ``finish``, the layers after it are fused into the same pass."""
-        Y, back = linear(checked_rows(X, self.name, self.W), self.W.value, self.bias(), finish)
-
-        def pullback(dY: Array) -> tuple[Array, dict[Parameter, Any]]:
-            dX, dW, db = back(dY)
-            return dX, {self.W: dW} | ({self.b: db} if self.b is not None else {})
-
-        return Y, pullback
+        checked_rows(X, self.name, self.W)
+        return by_parameter(linear(X, self.W.value, self.bias(), finish), self.W, self.b)
 
     def bias(self) -> Array:
         """b, zeros if the layer has none."""

@@ -471,24 +471,17 @@ def _small(initialise: Initialiser) -> Initialiser:
 WORDS_AT_ONCE = 512  # words whose cells stay in the cache
 
 
-def phrases_up(cells: TreeCells, plan: TreeSchedule, U: Array, d: Array) -> None:
-    """Level by level, from the words' c and the vectors h that they have brought to their parents' parts."""
-    P, H = plan.inner, U.shape[1] // 2
+def tree_lstm(leaves: Array, plan: TreeSchedule, W: Array, b: Array, U: Array, d: Array) -> tuple[Array, Downward]:
+    """h (M, H) of all nodes.  leaves (n, D), W (3 H, D) and b (3 H,) of words, U (5 H, 2 H) and d (5 H,) of phrases."""
+    n, P, H = plan.leaves, plan.inner, U.shape[1] // 2
+    cells, across = TreeCells.empty(n, P, H, leaves.dtype), transposed(U)
+    np.matmul(leaves, W.T, out=cells.words.reshape(n, 3 * H))  # 1
+    kernels.leaf_cells_up(cells, b, plan.parents)  # 2
     parts, A = cells.parts[: 2 * P].reshape(P, 2 * H), cells.phrases.reshape(P, 5 * H)
-    across = transposed(U)
     open_gates = kernels.cells_up(cells, d, plan.children, plan.parents)
     for first, end in plan.levels:
         np.matmul(parts[first:end], across, out=A[first:end])  # 3
         open_gates(first, end)  # 4: and each h is brought to its parent's parts
-
-
-def tree_lstm(leaves: Array, plan: TreeSchedule, W: Array, b: Array, U: Array, d: Array) -> tuple[Array, Downward]:
-    """h (M, H) of all nodes.  leaves (n, D), W (3 H, D) and b (3 H,) of words, U (5 H, 2 H) and d (5 H,) of phrases."""
-    n, P, H = plan.leaves, plan.inner, U.shape[1] // 2
-    cells = TreeCells.empty(n, P, H, leaves.dtype)
-    np.matmul(leaves, W.T, out=cells.words.reshape(n, 3 * H))  # 1
-    kernels.leaf_cells_up(cells, b, plan.parents)  # 2
-    phrases_up(cells, plan, U, d)
 
     def downward(dH: Array) -> tuple[Array, ...]:
         dZ = np.empty((P, 5, H), leaves.dtype)
@@ -501,7 +494,6 @@ def tree_lstm(leaves: Array, plan: TreeSchedule, W: Array, b: Array, U: Array, d
             close_gates(first, end)  # undoes 4
             np.matmul(dA[first:end], U, out=to_parts[first:end])  # undoes 3
         of_words = kernels.leaf_cells_down(cells, plan.parents, dH, sent_h, sent_c).reshape(n, 3 * H)  # undoes 2
-        parts = cells.parts[: 2 * P].reshape(P, 2 * H)
         of_phrases = dA.T @ parts, dA.sum(axis=0)
         return of_words @ W, of_words.T @ leaves, of_words.sum(axis=0), *of_phrases  # undoes 1
 
@@ -538,19 +530,13 @@ class TreeLSTM(Composition):
 # ------------------------------------------------------------------------------------------------ by name
 
 
-def new_composition(
-    name: str,
-    D: int,
-    H: int,
-    *,
-    rng: Rng,
-    activation: str = "tanh",
-    initialise: Initialiser = xavier,
-    dtype: Any = np.float32,
-) -> Composition:
-    """Create a composition with vectors of width H. Only a Tree-LSTM accepts word vectors of another width D."""
+def new_composition(name: str, D: int, H: int, *, rng: Rng, activation: str = "tanh", **options: Any) -> Composition:
+    """Create a composition with vectors of width H. Only a Tree-LSTM accepts word vectors of another width D.
+
+    ``options`` are the others of its class: ``initialise`` and ``dtype``.
+    """
     if name == "tree-lstm":
-        return TreeLSTM(D, H, rng=rng, initialise=initialise, dtype=dtype)
+        return TreeLSTM(D, H, rng=rng, **options)
     kinds: dict[str, Any] = {"sum": SumComposition, "concatenation": AffineComposition, "tensor": TensorComposition}
-    composition: Composition = kinds[name](H, rng=rng, activation=activation, initialise=initialise, dtype=dtype)
+    composition: Composition = kinds[name](H, rng=rng, activation=activation, **options)
     return composition

@@ -20,7 +20,7 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError
-from postil.graph import Node, Parameter, Result
+from postil.graph import Node, Result
 from postil.kernels.plain_chain import Scratch
 from postil.kernels.plain_layers import overlapping_sum, padded_places, shifts
 from postil.network.containers import Chain
@@ -30,6 +30,7 @@ from postil.network.layer import (
     LayerPullback,
     Rng,
     Run,
+    by_parameter,
     checked_rows,
     needed_offsets,
     new_parameter,
@@ -78,13 +79,8 @@ class Window(Layer):
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
         checked_rows(X, self.name, self.padding)
-        Y, back = concatenated_windows(X, self.padding.value, needed_offsets(run, self.name), self.size)
-
-        def pullback(dY: Array) -> tuple[Array, dict[Parameter, Any]]:
-            dX, dpadding = back(dY)
-            return dX, {self.padding: dpadding}
-
-        return Y, pullback
+        offsets = needed_offsets(run, self.name)
+        return by_parameter(concatenated_windows(X, self.padding.value, offsets, self.size), self.padding)
 
 
 @final
@@ -148,9 +144,8 @@ def linear_of_windows(
     wide = D if D < 16 else -(-D // 8) * 8
     vectors = np.empty((1 + U, wide), X.dtype)
     vectors[0, :D], vectors[1:, :D], vectors[:, D:] = padding, X, 0  # 1
-    by_position = np.zeros((size, H, wide), W.dtype)  # what each position adds to the outputs
-    by_position[:, :, :D] = W.reshape(H, size, D).transpose(1, 0, 2)
-    by_position = by_position.reshape(size * H, wide)
+    by_position = np.zeros((size * H, wide), W.dtype)  # what each position adds to the outputs
+    by_position.reshape(size, H, wide)[:, :, :D] = W.reshape(H, size, D).transpose(1, 0, 2)
     rows = _rows(1 + U, size * H, X.dtype)
     np.matmul(vectors[:, :D], by_position[:, :D].T, out=rows)  # 2
     Z = kernels.sum_windows(rows, ids, offsets, size, "identity", np.empty((len(ids), H), X.dtype), add=False)  # 3

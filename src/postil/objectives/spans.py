@@ -41,13 +41,15 @@ class EntityLabels:
     def bio(cls, labels: int, *, begin: int, inside: int) -> Self:
         """B I I, where one more I would make the entity longer. ``labels`` is L."""
         first, rest = _one(labels, begin), _one(labels, inside)
-        return cls(before=_all(labels), only=first, first=first, middle=rest, last=rest, after=~rest)
+        return cls(before=np.ones(labels, bool), only=first, first=first, middle=rest, last=rest, after=~rest)
 
     @classmethod
     def iobes(cls, labels: int, *, begin: int, inside: int, end: int, single: int) -> Self:
         """B I E, or S alone."""
         first, middle, last, only = (_one(labels, label) for label in (begin, inside, end, single))
-        return cls(before=_all(labels), only=only, first=first, middle=middle, last=last, after=_all(labels))
+        return cls(
+            before=np.ones(labels, bool), only=only, first=first, middle=middle, last=last, after=np.ones(labels, bool)
+        )
 
     @classmethod
     def io(cls, labels: int, *, inside: int) -> Self:
@@ -66,10 +68,6 @@ class EntityLabels:
 
 
 BEFORE, ONLY, FIRST, MIDDLE, LAST, AFTER = range(6)
-
-
-def _all(labels: int) -> Array:
-    return np.ones(labels, bool)
 
 
 def _one(labels: int, label: int) -> Array:
@@ -124,9 +122,10 @@ def window_probabilities(posterior: Posterior, windows: Windows) -> Array:
     checked_indices(windows.tokens, len(lattice.unary), where="tokens of windows")
     sentences = np.repeat(np.arange(len(lattice.lengths)), lattice.lengths)[windows.tokens]
     follows = (np.diff(windows.tokens) == 1) & (np.diff(sentences) == 0)
-    if (np.diff(windows.offsets) > 0).all():
+    is_filled = bool((np.diff(windows.offsets) > 0).all())
+    if is_filled:
         follows[windows.offsets[1:-1] - 1] = True  # from one window to the next anything goes
-    if not (np.diff(windows.offsets) > 0).all() or not follows.all():
+    if not is_filled or not follows.all():
         raise ShapeError("windows", expected="consecutive tokens of one sentence each, at least one", got="others")
     probabilities = np.empty(len(windows.offsets) - 1)
     first = windows.tokens[windows.offsets[:-1]]

@@ -7,15 +7,7 @@ from postil import lazy
 
 if typing.TYPE_CHECKING:
     from postil.graph import Parameter
-    from postil.optimisation.optimisers import (
-        SGD,
-        AdaGrad,
-        Adam,
-        Averaged,
-        Optimiser,
-        clipping_factor,
-        gradient_norm,
-    )
+    from postil.optimisation.optimisers import SGD, AdaGrad, Adam, Averaged, Optimiser, clipping_factor, gradient_norm
     from postil.optimisation.schedules import Constant, InverseDecay, Schedule, WarmUpAndDecay
 else:  # a model that only tags checks its settings against the names below
     __getattr__, __dir__ = lazy.exports(
