@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 
-from postil.pretraining.dictionary import GrowingDictionary
+from postil.pretraining.corpus import GrowingDictionary
 
 
 def cells_of(text: bytes):

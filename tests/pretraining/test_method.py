@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.kernels.plain_pretraining import RowChanges
-from postil.pretraining.method import ShardResult, merge, merging_scales, padded_table
+from postil.pretraining.methods import ShardResult, merge, merging_scales, padded_table
 
 
 def test_the_scale_of_a_parabola_is_exact():
@@ -43,6 +43,6 @@ def test_merge_adds_rows_and_averages_arrays():
 
 
 def test_tables_are_padded_with_zeros():
-    table = padded_table(np.ones((2, 5)), 8)
+    table = padded_table(np.ones((2, 5)))
     assert table.shape == (2, 8) and table.dtype == np.float32
     assert table.sum() == 10

@@ -150,7 +150,7 @@ def _show_neighbours(arguments: argparse.Namespace) -> int:
     from postil.commands.console import make_console, show_table
     from postil.features.vectors import load_vectors
     from postil.metrics.tables import Table
-    from postil.pretraining.similarity import neighbours
+    from postil.pretraining.clusters import neighbours
 
     if len(arguments.texts) > 1:
         raise ConfigurationError("--neighbours", expected="needs one file of vectors", got=len(arguments.texts))
@@ -218,7 +218,7 @@ def _corpus_config(arguments: argparse.Namespace, for_clusters: bool) -> CorpusC
 
 
 def _pretrain(arguments: argparse.Namespace, corpus_config: CorpusConfig) -> int:
-    from postil.pretraining.files import save_vectors
+    from postil.pretraining.clusters import save_vectors
     from postil.pretraining.training import Pretraining
 
     given = {name: value for name in _SETTINGS if (value := getattr(arguments, name)) is not None}

@@ -24,48 +24,18 @@ if typing.TYPE_CHECKING:
         shape,
     )
 else:
-    __getattr__, __dir__ = lazy.exports(
-        __name__,
-        {
-            ".inputs": ["batches_of_similar_length"],
-            ".gazetteer": ["GAZETTEER_CODES", "Gazetteer"],
-            ".vectors": ["NAMED_VECTORS", "WordVectors", "load_vectors"],
-            "postil.arrays": ["arrays_under"],
-            ".vocabulary": ["Vocabulary"],
-            ".words": [
-                "CAPS_CLASSES",
-                "caps_class",
-                "fold_digits",
-                "normalise",
-                "shape",
-                "UNKNOWN",
-                "Column",
-                "WordFeatureConfig",
-                "WordFeatures",
-                "distinct",
-                "frequent_values",
-            ],
-        },
-    )
+    _OF_WORDS = ["UNKNOWN", "Column", "WordFeatureConfig", "WordFeatures", "distinct", "frequent_values"]
+    _OF_WORDS += ["CAPS_CLASSES", "normalise", "fold_digits", "caps_class", "shape"]
+    _MODULES = {
+        ".inputs": ["batches_of_similar_length"],
+        ".gazetteer": ["GAZETTEER_CODES", "Gazetteer"],
+        ".vectors": ["NAMED_VECTORS", "WordVectors", "load_vectors"],
+        "postil.arrays": ["arrays_under"],
+        ".vocabulary": ["Vocabulary"],
+        ".words": _OF_WORDS,
+    }
+    __getattr__, __dir__ = lazy.exports(__name__, _MODULES)
 
-__all__ = [
-    "Vocabulary",
-    "arrays_under",
-    "CAPS_CLASSES",
-    "normalise",
-    "fold_digits",
-    "caps_class",
-    "shape",
-    "UNKNOWN",
-    "Column",
-    "WordFeatureConfig",
-    "WordFeatures",
-    "distinct",
-    "frequent_values",
-    "WordVectors",
-    "NAMED_VECTORS",
-    "load_vectors",
-    "GAZETTEER_CODES",
-    "Gazetteer",
-    "batches_of_similar_length",
-]
+__all__ = ["Vocabulary", "arrays_under", "CAPS_CLASSES", "normalise", "fold_digits", "caps_class", "shape"]
+__all__ += ["UNKNOWN", "Column", "WordFeatureConfig", "WordFeatures", "distinct", "frequent_values"]
+__all__ += ["WordVectors", "NAMED_VECTORS", "load_vectors", "GAZETTEER_CODES", "Gazetteer", "batches_of_similar_length"]

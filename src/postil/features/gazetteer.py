@@ -11,7 +11,7 @@ import numpy as np
 
 from postil.arrays import Array, arrays_under, describe
 from postil.errors import ConfigurationError, DataError, ModelFileError, is_printable
-from postil.features.vocabulary import Vocabulary
+from postil.features.vocabulary import Vocabulary, prefixed, stored_names
 from postil.reading import decoded_lines
 
 # The meaning of each id: outside every name, or beginning, inside, end of one, or a name of a single word.
@@ -70,9 +70,8 @@ class Gazetteer:
     def checked_columns(self, expected: Sequence[str]) -> "Gazetteer":
         """Return this gazetteer, or raise an error if its classes are not those that a model was trained with."""
         if self.columns != list(expected):
-            raise ConfigurationError(
-                "these gazetteers do not fit the model", expected=f"classes {list(expected)}", got=self.columns
-            )
+            what = "these gazetteers do not fit the model"
+            raise ConfigurationError(what, expected=f"classes {list(expected)}", got=self.columns)
         return self
 
     @cached_property
@@ -103,21 +102,18 @@ class Gazetteer:
                 if start + length > len(words):
                     continue
                 bits = classes.get(_BORDER.join(words[start : start + length]), 0)
-                for column in _set_bits(bits):
-                    if start >= free_from[column]:
+                for column in range(bits.bit_length()):
+                    if bits >> column & 1 and start >= free_from[column]:
                         free_from[column] = start + length
-                        codes[start * C + column : (start + length) * C : C] = _codes_of_a_name(length)
+                        name = [_SINGLE] if length == 1 else [_BEGIN, *[_INSIDE] * (length - 2), _END]
+                        codes[start * C + column : (start + length) * C : C] = bytes(name)
         return np.frombuffer(codes, np.uint8).reshape(len(tokens), C).astype(np.int32)
 
     def arrays(self) -> dict[str, Array]:
         """Everything, for the model file."""
         columns = Vocabulary.build(self.columns)
-        return {
-            **{f"names/{part}": array for part, array in self._names.arrays().items()},
-            **{f"columns/{part}": array for part, array in columns.arrays().items()},
-            "classes": self._classes,
-            "ignore_case": np.array(self.ignore_case),
-        }
+        named = prefixed("names/", self._names.arrays()) | prefixed("columns/", columns.arrays())
+        return {**named, "classes": self._classes, "ignore_case": np.array(self.ignore_case)}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array]) -> "Gazetteer":
@@ -125,7 +121,8 @@ class Gazetteer:
         missing = {"classes", "ignore_case"} - set(arrays)
         if missing:
             raise ModelFileError("arrays of a gazetteer", expected=", ".join(sorted(missing)), got="none of these")
-        names, columns = (Vocabulary.from_arrays(arrays_under(f"{part}/", arrays)) for part in ("names", "columns"))
+        names = Vocabulary.from_arrays(arrays_under("names/", arrays))
+        columns = stored_names(arrays_under("columns/", arrays), "a gazetteer's classes")
         ignore_case, classes = arrays["ignore_case"], arrays["classes"]
         if ignore_case.shape != () or ignore_case.dtype != np.bool_:
             raise ModelFileError("ignore_case of a gazetteer", expected="true or false", got=describe(ignore_case))
@@ -133,50 +130,30 @@ class Gazetteer:
             raise ModelFileError("classes of a gazetteer", expected="a vector of int64", got=describe(classes))
         if classes.min(initial=0) < 0 or classes.max(initial=0) >= 1 << len(columns):
             raise ModelFileError("classes of a gazetteer", expected=f"bits of {len(columns)} classes", got="others")
-        unprintable = [name for name in columns if not is_printable(name)]
-        if unprintable or len(set(columns)) != len(columns):
-            raise ModelFileError("names of a gazetteer's classes", expected="different names", got=repr(unprintable))
-        return cls(list(columns), bool(ignore_case), names, classes)
+        return cls(columns, bool(ignore_case), names, classes)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Gazetteer, (self.columns, self.ignore_case, self._names, self._classes)
 
 
-def _codes_of_a_name(length: int) -> bytes:
-    return bytes([_SINGLE] if length == 1 else [_BEGIN, *[_INSIDE] * (length - 2), _END])
-
-
-def _set_bits(bits: int) -> Iterator[int]:
-    return (place for place in range(bits.bit_length()) if bits >> place & 1)
-
-
 def names_in_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, str]]:
     """(class, name) for every line of files, or of all files of folders, that is not empty."""
-    for path in _files(paths):
-        yield from _names_in(path)
-
-
-def _files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Path]:
-    for path in map(Path, paths):
-        if path.is_dir():
-            yield from sorted(inner for inner in path.iterdir() if inner.is_file() and not inner.name.startswith("."))
-        else:
-            yield path
-
-
-def _names_in(path: Path) -> Iterator[tuple[str, str]]:
-    """(class, name) for every line of a file that is not empty."""
-    count = 0
-    for text, where in decoded_lines(path, "the gazetteer"):
-        if not text.strip():
-            continue
-        before, tab, after = text.partition("\t")
-        name_class, name = (before.strip(), after) if tab else (path.stem, before)
-        if not name_class or not name.strip() or not is_printable(name_class):
-            raise DataError(
-                "a line of the gazetteer", expected="a name, or CLASS<TAB>name", got=repr(text[:80]), where=where
-            )
-        yield name_class, name
-        count += 1
-    if not count:
-        raise DataError("the gazetteer is empty", expected="a name a line", where=path)
+    for given in map(Path, paths):
+        is_folder = given.is_dir()
+        inner = sorted(path for path in given.iterdir() if path.is_file()) if is_folder else [given]
+        for path in inner:
+            if is_folder and path.name.startswith("."):
+                continue
+            count = 0
+            for text, where in decoded_lines(path, "the gazetteer"):
+                if not text.strip():
+                    continue
+                before, tab, after = text.partition("\t")
+                name_class, name = (before.strip(), after) if tab else (path.stem, before)
+                if not name_class or not name.strip() or not is_printable(name_class):
+                    expected = "a name, or CLASS<TAB>name"
+                    raise DataError("a line of the gazetteer", expected=expected, got=repr(text[:80]), where=where)
+                yield name_class, name
+                count += 1
+            if not count:
+                raise DataError("the gazetteer is empty", expected="a name a line", where=path)

@@ -14,7 +14,7 @@ from postil.features.gazetteer import GAZETTEER_CODES, Gazetteer
 from postil.features.lexicon import Lexicon
 from postil.features.named import NamedFeatures
 from postil.features.vectors import WordVectors
-from postil.features.vocabulary import Vocabulary
+from postil.features.vocabulary import Vocabulary, prefixed
 from postil.features.words import WordFeatureConfig, WordFeatures, distinct, feature_vocabulary, frequent_values
 from postil.kernels import Attributes
 from postil.kernels.characters import frozen
@@ -41,23 +41,21 @@ class Inputs:
         lengths = self.offsets[sentences + 1] - starts
         offsets = offsets_from_lengths(lengths)
         rows = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
-        attributes = None if self.attributes is None else selected_attributes(self.attributes, rows)
-        return self._with_places(self.places[rows], self.extra[rows], offsets, attributes)
+        return self._of_tokens(rows, offsets)
 
     def rows(self, first: int, end: int, offsets: Array) -> "Inputs":
         """The tokens ``first:end``, cut into sentences by ``offsets``, with only the forms that occur among them."""
-        attributes = None if self.attributes is None else selected_attributes(self.attributes, np.arange(first, end))
-        return self._with_places(self.places[first:end], self.extra[first:end], offsets, attributes)
+        return self._of_tokens(np.arange(first, end), offsets)
 
-    def _with_places(self, places: Array, extra: Array, offsets: Array, attributes: Attributes | None) -> "Inputs":
-        used, places = distinct_numbers(places, len(self.forms))
+    def _of_tokens(self, tokens: Array, offsets: Array) -> "Inputs":
+        used, places = distinct_numbers(self.places[tokens], len(self.forms))
         return Inputs(
             forms=self.forms[used],
             vectors=self.vectors[used],
             places=places,
-            extra=extra,
+            extra=self.extra[tokens],
             offsets=offsets,
-            attributes=attributes,
+            attributes=None if self.attributes is None else selected_attributes(self.attributes, tokens),
         )
 
 
@@ -142,9 +140,7 @@ class InputFeatures:
 
     def form_ids(self, forms: Sequence[str]) -> tuple[Array, Array]:
         """Ids (U, F) of the learned features of some forms, and their rows (U,) among the fixed vectors."""
-        return self._with_vectors(self.words.rows(forms))
-
-    def _with_vectors(self, rows: Array) -> tuple[Array, Array]:
+        rows = self.words.rows(forms)
         if not self.words.config.vector_dim:
             return rows, np.zeros(len(rows), np.int32)
         return rows[:, :-1], rows[:, -1]
@@ -161,13 +157,11 @@ class InputFeatures:
 
     def arrays(self) -> dict[str, Array]:
         """For the model file; gazetteers are stored as their lists of names."""
-        named = {f"words/{name}": array for name, array in self.words.arrays().items()}
+        named = prefixed("words/", self.words.arrays())
         for i, vocabulary in enumerate(self.columns):
-            named |= {f"column{i}/{part}": array for part, array in vocabulary.arrays().items()}
-        if self.gazetteer is not None:
-            named |= {f"gazetteer/{part}": array for part, array in self.gazetteer.arrays().items()}
-        if self.named is not None:
-            named |= {f"named/{part}": array for part, array in self.named.arrays().items()}
+            named |= prefixed(f"column{i}/", vocabulary.arrays())
+        for name, part in (("gazetteer", self.gazetteer), ("named", self.named)):
+            named |= prefixed(f"{name}/", part.arrays()) if part is not None else {}
         return named
 
     @classmethod
@@ -177,9 +171,8 @@ class InputFeatures:
         """Those of a model file, which was made with a version of ``unicode``."""
         words = WordFeatures.from_arrays(config, arrays_under("words/", arrays))
         if not isinstance(columns, int) or isinstance(columns, bool) or not 0 <= columns <= len(arrays):
-            raise ModelFileError(
-                "number of extra columns", expected="that of their vocabularies", got=repr(columns)[:80]
-            )
+            expected = "that of their vocabularies"
+            raise ModelFileError("number of extra columns", expected=expected, got=repr(columns)[:80])
         vocabularies = [feature_vocabulary(arrays_under(f"column{i}/", arrays), f"column{i}") for i in range(columns)]
         names, named = arrays_under("gazetteer/", arrays), arrays_under("named/", arrays)
         features = cls(
@@ -260,16 +253,12 @@ def batches_of_similar_length(
     lengths = np.asarray(lengths, np.int64)
     order = np.argsort(lengths * (1 + _BLUR * rng.random(len(lengths))), kind="stable")
     weights = lengths[order] if unit == "tokens" else np.ones(len(order), np.int64)
-    batches = np.split(order, _cuts(weights, size))
-    return [batches[i] for i in rng.permutation(len(batches))] if len(order) else []
-
-
-def _cuts(weights: Array, size: int) -> list[int]:
-    """Where to cut so that each part weighs at most ``size`` or is one item: as few cuts as possible, in order."""
+    # Cut as seldom as possible, so that each part weighs at most ``size`` or is one item.
     ends = np.cumsum(weights)
     cuts, start, before = [], 0, 0
-    while start < len(weights):
+    while start < len(order):
         start = max(start + 1, int(np.searchsorted(ends, before + size, side="right")))
         before = int(ends[start - 1])
         cuts.append(start)
-    return cuts[:-1]
+    batches = np.split(order, cuts[:-1])
+    return [batches[i] for i in rng.permutation(len(batches))] if len(order) else []

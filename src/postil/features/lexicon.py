@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from postil.arrays import Array, arrays_under, describe
-from postil.errors import ConfigurationError, ModelFileError, is_printable
+from postil.errors import ConfigurationError, ModelFileError
 from postil.features.vectors import looked_up, looked_up_cells
-from postil.features.vocabulary import Vocabulary
+from postil.features.vocabulary import Vocabulary, prefixed, stored_names
 
 UNKNOWN = ""  # the string of id 0: a word that is not in the lexicon
 PREFIXES = (4, 6, 10, 20)
@@ -117,31 +117,25 @@ class Lexicon:
 
     def arrays(self, *, with_words: bool = True) -> dict[str, Array]:
         """Everything, for the model file; without the words where they stand elsewhere."""
-        columns = Vocabulary.build(self.columns)
-        words = self.words.arrays() if with_words else {}
-        return {
-            **{f"words/{part}": array for part, array in words.items()},
-            **{f"columns/{part}": array for part, array in columns.arrays().items()},
-            "codes": self.codes,
-        }
+        words = prefixed("words/", self.words.arrays()) if with_words else {}
+        return words | prefixed("columns/", Vocabulary.build(self.columns).arrays()) | {"codes": self.codes}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array], elsewhere: Vocabulary | None = None) -> "Lexicon":
         """The lexicon whose ``arrays()`` these are; without words among them it has those that stand ``elsewhere``."""
-        own, columns = arrays_under("words/", arrays), Vocabulary.from_arrays(arrays_under("columns/", arrays))
+        own, columns = (
+            arrays_under("words/", arrays),
+            stored_names(arrays_under("columns/", arrays), "a lexicon's columns"),
+        )
         words = elsewhere if elsewhere is not None and not own else Vocabulary.from_arrays(own)
         codes = arrays.get("codes")
         if not len(words) or words[0] != UNKNOWN or not 0 < len(columns) <= MOST_COLUMNS:
             raise ModelFileError("words of a lexicon", expected="the unknown word at id 0, and columns", got="others")
         if codes is None or codes.dtype != np.uint16 or codes.shape != (len(words), len(columns)) or codes[0].any():
             expected = f"uint16 ({len(words)}, {len(columns)}), the first row zeros"
-            raise ModelFileError(
-                "codes of a lexicon", expected=expected, got="none" if codes is None else describe(codes)
-            )
-        unprintable = [name for name in columns if not is_printable(name)]
-        if unprintable or len(set(columns)) != len(columns):
-            raise ModelFileError("names of a lexicon's columns", expected="different names", got=repr(unprintable)[:80])
-        return cls(list(columns), words, codes)
+            got = "none" if codes is None else describe(codes)
+            raise ModelFileError("codes of a lexicon", expected=expected, got=got)
+        return cls(columns, words, codes)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Lexicon, (self.columns, self.words, self.codes)

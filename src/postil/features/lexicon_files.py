@@ -4,7 +4,7 @@ import gzip
 import importlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,7 @@ from postil.features.gazetteer import names_in_files
 from postil.features.lexicon import ALONE, FIRST, INSIDE, LAST, MOST_CLASSES, MOST_COLUMNS, Entry, Lexicon
 from postil.features.vector_files import holds_model, load_part
 from postil.features.vectors import VectorSources, WordVectors, listed_sources
-from postil.reading import (
-    decoded_lines,
-)
+from postil.reading import decoded_lines
 from postil.threads import one_blas_thread
 
 # --------------------------- Clusters of words by their vectors: k-means, several numbers of clusters side by side
@@ -108,34 +106,20 @@ def load_clusters(source: str | os.PathLike[str]) -> Lexicon:
         return NAMED_CLUSTERS[source]()
     if is_model_file(source):
         return load_part(source, "clusters", Lexicon.from_arrays)
-    rows = list(_rows(Path(source)))
-    if all(_is_path(row[0]) for row in rows):
-        return Lexicon.of_paths(_first_of_each((row[1], row[0]) for row in rows))
-    return Lexicon.of_clusters(_first_of_each((row[0], row[1]) for row in rows))
-
-
-def _first_of_each(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    first: dict[str, str] = {}
-    for word, cluster in pairs:
-        first.setdefault(word, cluster)
-    return first
-
-
-def _is_path(text: str) -> bool:
-    return len(text) <= MOST_BITS and not text.strip("01")
-
-
-def _rows(path: Path) -> Iterator[list[str]]:
-    count = 0
-    for text, where in decoded_lines(path, "the clusters"):
-        row = text.split("\t")
-        if len(row) < 2 or not row[0] or not row[1]:
+    rows: list[list[str]] = []
+    for text, where in decoded_lines(source, "the clusters"):
+        rows.append(text.split("\t"))
+        if len(rows[-1]) < 2 or not rows[-1][0] or not rows[-1][1]:
             expected = "path<TAB>word, or word<TAB>cluster"
             raise DataError("a line of the clusters", expected=expected, got=repr(text[:80]), where=where)
-        yield row
-        count += 1
-    if not count:
-        raise DataError("no clusters", expected="a word and its cluster on each line", got="none", where=path)
+    if not rows:
+        raise DataError("no clusters", expected="a word and its cluster on each line", got="none", where=source)
+    are_paths = all(len(row[0]) <= MOST_BITS and not row[0].strip("01") for row in rows)
+    cluster_of: dict[str, str] = {}
+    for row in rows:
+        word, cluster = (row[1], row[0]) if are_paths else (row[0], row[1])
+        cluster_of.setdefault(word, cluster)
+    return Lexicon.of_paths(cluster_of) if are_paths else Lexicon.of_clusters(cluster_of)
 
 
 def _brown() -> Lexicon:
@@ -161,16 +145,10 @@ def load_names(sources: Sequence[str | os.PathLike[str]]) -> Lexicon:
     for source in sources:
         named = NAMED_LISTS.get(source) if isinstance(source, str) else None
         for name_class, name in named() if named is not None else names_in_files([source]):
-            entries += _entries(name_class, name.lower().split())
+            words = name.lower().split()
+            codes = [ALONE] if len(words) == 1 else [FIRST, *[INSIDE] * (len(words) - 2), LAST]
+            entries += [Entry(word, name_class, code) for word, code in zip(words, codes, strict=False)]
     return Lexicon.of_names(entries)
-
-
-def _entries(name_class: str, words: Sequence[str]) -> Iterator[Entry]:
-    if len(words) == 1:
-        yield Entry(words[0], name_class, ALONE)
-        return
-    for i, word in enumerate(words):
-        yield Entry(word, name_class, FIRST if i == 0 else LAST if i == len(words) - 1 else INSIDE)
 
 
 def _person_names() -> Iterator[tuple[str, str]]:

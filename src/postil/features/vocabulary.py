@@ -20,15 +20,11 @@ from zlib import crc32
 import numpy as np
 
 from postil.arrays import Array, describe
-from postil.errors import ConfigurationError, IndexRangeError, ModelFileError
+from postil.errors import ConfigurationError, IndexRangeError, ModelFileError, is_printable
 from postil.kernels.plain_text import SURROGATES, StringTable, keyed_hash
 
 _MOST_BYTES = np.iinfo(np.int32).max
-_DTYPES: "dict[str, np.dtype[Any]]" = {
-    "text": np.dtype(np.uint8),
-    "offsets": np.dtype(np.int32),
-    "slots": np.dtype(np.int32),
-}
+_DTYPES = {"text": "uint8", "offsets": "int32", "slots": "int32", "key": "uint8"}
 LONGEST_RUN = 128
 """Slots that a search looks at, at most. A million ordinary words in a table half full make runs of up to about 70."""
 _KEYS = 16  # tried before giving up
@@ -49,7 +45,12 @@ class Vocabulary:
     def build(cls, strings: Iterable[str]) -> "Vocabulary":
         """Number the strings in order. A repeated string is an error."""
         encoded = [string.encode("utf-8", SURROGATES) for string in strings]
-        _check_distinct(encoded)
+        if len(set(encoded)) < len(encoded):
+            first = {string: i for i, string in reversed([*enumerate(encoded)])}
+            index = next(i for i, string in enumerate(encoded) if first[string] < i)
+            string = encoded[index]
+            got = f"{string.decode('utf-8', SURROGATES)!r} at {first[string]} and {index}"
+            raise ConfigurationError("a string stands twice in a vocabulary", expected="different strings", got=got)
         lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
         if lengths.sum() > _MOST_BYTES:
             raise ConfigurationError("vocabulary too large", expected="at most 2 GiB of text", got=int(lengths.sum()))
@@ -61,12 +62,20 @@ class Vocabulary:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array]) -> "Vocabulary":
         """The vocabulary that ``arrays`` returned. Nothing is copied or built, but everything is checked once."""
-        checked = {name: _checked(arrays, name, dtype) for name, dtype in _DTYPES.items()}
-        if "key" in arrays:
-            checked["key"] = _checked(arrays, "key", np.dtype(np.uint8))
+        checked = {}
+        for name, dtype in _DTYPES.items():
+            array = arrays.get(name)
+            if array is None and name == "key":
+                continue
+            if array is None or array.ndim != 1 or array.dtype != dtype:
+                got = "none" if array is None else describe(array)
+                raise ModelFileError(f"array {name!r} of a vocabulary", expected=f"a vector of {dtype}", got=got)
+            checked[name] = np.ascontiguousarray(array)
         unknown = sorted(set(arrays) - set(checked))
         if unknown or ("key" in checked and checked["key"].shape != (8,)):
-            raise ModelFileError("arrays of a vocabulary", expected=", ".join(_DTYPES), got=", ".join(unknown) or "key")
+            raise ModelFileError(
+                "arrays of a vocabulary", expected="text, offsets, slots", got=", ".join(unknown) or "key"
+            )
         _check_text(checked["text"], checked["offsets"])
         _check_slots(checked["slots"], len(checked["offsets"]) - 1)
         return cls(checked)
@@ -143,35 +152,12 @@ def _has_long_run(slots: Array) -> bool:
     return bytes(LONGEST_RUN + 1) in is_free + is_free[: LONGEST_RUN + 1]
 
 
-def _check_distinct(encoded: list[bytes]) -> None:
-    if len(set(encoded)) == len(encoded):
-        return
-    seen: dict[bytes, int] = {}
-    for index, string in enumerate(encoded):
-        first = seen.setdefault(string, index)
-        if first != index:
-            raise ConfigurationError(
-                "a string stands twice in a vocabulary",
-                expected="different strings",
-                got=f"{string.decode('utf-8', SURROGATES)!r} at {first} and {index}",
-            )
-
-
-def _checked(arrays: Mapping[str, Array], name: str, dtype: "np.dtype[Any]") -> Array:
-    array = arrays.get(name)
-    if array is None or array.ndim != 1 or array.dtype != dtype:
-        got = "none" if array is None else describe(array)
-        raise ModelFileError(f"array {name!r} of a vocabulary", expected=f"a vector of {dtype}", got=got)
-    return np.ascontiguousarray(array)
-
-
 def _check_text(text: Array, offsets: Array) -> None:
     """Every string is UTF-8 and lies within the text."""
     if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(text) or (offsets[1:] < offsets[:-1]).any():
         got = f"{len(text)} bytes, {len(offsets)} offsets"
-        raise ModelFileError(
-            "text of a vocabulary", expected="offsets that rise from 0 to the number of bytes", got=got
-        )
+        expected = "offsets that rise from 0 to the number of bytes"
+        raise ModelFileError("text of a vocabulary", expected=expected, got=got)
     begins = offsets[:-1][offsets[:-1] < len(text)]
     if not _is_utf8(text) or (text[begins] & 0xC0 == 0x80).any():
         raise ModelFileError("text of a vocabulary", expected="strings in UTF-8", got="other bytes")
@@ -199,14 +185,28 @@ def _is_utf8(text: Array) -> bool:
 def _check_slots(slots: Array, V: int) -> None:
     """Every id is one of the V strings, and every search ends soon."""
     if len(slots) <= V or len(slots) & (len(slots) - 1):
-        raise ModelFileError(
-            "hash table of a vocabulary",
-            expected=f"a power of two above the {V} strings",
-            got=f"{len(slots)} slots",
-        )
+        expected = f"a power of two above the {V} strings"
+        raise ModelFileError("hash table of a vocabulary", expected=expected, got=f"{len(slots)} slots")
     if slots.min() < -1 or slots.max() >= V:
         got = f"{slots.min()} to {slots.max()}"
         raise ModelFileError("hash table of a vocabulary", expected=f"ids from -1 to {V - 1}", got=got)
     if _has_long_run(slots):
         expected = f"a free one among any {LONGEST_RUN + 1} neighbouring slots"
         raise ModelFileError("hash table of a vocabulary", expected=expected, got="a longer run")
+
+
+# ------------------------------------------------------------------------------------ several objects in one model file
+
+
+def prefixed(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """The arrays with a prefix before their names: ``arrays_under`` takes it off again."""
+    return {f"{prefix}{name}": array for name, array in arrays.items()}
+
+
+def stored_names(arrays: Mapping[str, Array], what: str) -> list[str]:
+    """The strings of a stored vocabulary that are shown to users: printable, and different from each other."""
+    names = list(Vocabulary.from_arrays(arrays))
+    unprintable = [name for name in names if not is_printable(name)]
+    if unprintable or len(set(names)) != len(names):
+        raise ModelFileError(f"names of {what}", expected="different names", got=repr(unprintable)[:80])
+    return names

@@ -21,7 +21,7 @@ from postil.arrays import Array, arrays_under, describe, offsets_from_lengths
 from postil.errors import ConfigurationError, ModelFileError
 from postil.features.lexicon import Lexicon
 from postil.features.vectors import WordVectors, digit_mark
-from postil.features.vocabulary import Vocabulary
+from postil.features.vocabulary import Vocabulary, prefixed
 from postil.kernels import WordColumn, WordRules
 from postil.kernels.characters import frozen_orthography
 from postil.kernels.plain_text import SURROGATES, feature_values, word_cells
@@ -62,12 +62,22 @@ class WordFeatureConfig:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name.endswith("_lengths"):
-                # A list is what JSON returns for a tuple.
-                object.__setattr__(self, field.name, _checked_lengths(value, field.name))
-            else:
-                _check_whole(value, field.name, least=1 if field.name.startswith("min_") else 0)
+            name, value = field.name, getattr(self, field.name)
+            numbers, least = [value], 1 if name.startswith("min_") else 0
+            if name.endswith("_lengths"):
+                if not isinstance(value, Sequence) or isinstance(value, str):
+                    raise ConfigurationError(name, expected="a list of lengths", got=repr(value)[:80])
+                if len(value) > _MOST_LENGTHS:
+                    raise ConfigurationError(name, expected=f"at most {_MOST_LENGTHS} lengths", got=len(value))
+                numbers, least = list(value), 1
+            for number in numbers:
+                if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= _LARGEST:
+                    expected = f"a whole number of at least {least}"
+                    raise ConfigurationError(name, expected=expected, got=repr(number)[:80])
+            if name.endswith("_lengths"):
+                if len(set(numbers)) != len(numbers):
+                    raise ConfigurationError(name, expected="different lengths", got=numbers)
+                object.__setattr__(self, name, tuple(numbers))  # a list is what JSON returns for a tuple
 
     @classmethod
     def of(cls, settings: object) -> "WordFeatureConfig":
@@ -169,7 +179,11 @@ class WordFeatures:
         if vectors is None and config.vector_dim:
             raise ConfigurationError("vector_dim without vectors", expected="0, or vectors", got=config.vector_dim)
         if vectors is not None:
-            config = replace(config, vector_dim=_agreed_dimension(config, vectors))
+            D = int(vectors.matrix.shape[1])
+            if config.vector_dim not in (0, D):
+                expected = f"{D}, the size of the vectors given"
+                raise ConfigurationError("vector_dim", expected=expected, got=config.vector_dim)
+            config = replace(config, vector_dim=D)
         occurrences = Counter(chain.from_iterable(sentences))
         forms, normal = list(occurrences), list(map(normalise, occurrences))
         vocabularies, counts = {}, np.zeros(0, np.int64)
@@ -180,7 +194,8 @@ class WordFeatures:
                 totals[value] = totals.get(value, 0) + count
             vocabularies[name] = frequent_values(totals, feature.min_count)
             if name == "word":
-                counts = _counts_by_id(vocabularies[name], totals)
+                counts = np.array([totals.get(word, 0) for word in vocabularies[name]], np.int64)
+                counts[0] = sum(totals.values()) - counts[1:].sum()
         if config.character_dim:
             characters: Counter[str] = Counter()
             for form, count in occurrences.items():
@@ -210,17 +225,16 @@ class WordFeatures:
     def rows_of_cells(self, text: bytes, cells: Array) -> Array:
         """The same for forms that stand in cells (U, 2) of a text in UTF-8. Nothing is cached."""
         ids = kernels.word_features(text, cells, self.rules)
-        others = [self._classes(lexicon, ids, text, cells).astype(np.int32) for lexicon in self.lexicons.values()]
+        others = []
+        for lexicon in self.lexicons.values():  # words with vectors have been looked up: the last of the ids
+            shared = self._is_of_vectors(lexicon)
+            others.append((lexicon.codes[ids[:, -1]] if shared else lexicon.of_cells(text, cells)).astype(np.int32))
         if self.alphabet is not None:
             others.append(self.alphabet.ids_of_cells(text, cells))
         if not others:
             return ids
         first = ids.shape[1] - bool(self.config.vector_dim)  # vectors are the last column
         return np.concatenate([ids[:, :first], *others, ids[:, first:]], axis=1)
-
-    def _classes(self, lexicon: Lexicon, ids: Array, text: bytes, cells: Array) -> Array:
-        """(U, K) the classes of the forms. Those of words with vectors have been looked up: the last of the ids."""
-        return lexicon.codes[ids[:, -1]] if self._is_of_vectors(lexicon) else lexicon.of_cells(text, cells)
 
     def _is_of_vectors(self, lexicon: Lexicon) -> bool:
         """Whether a lexicon has the words of the vectors, in their order: then they are stored once."""
@@ -234,14 +248,11 @@ class WordFeatures:
 
     def arrays(self) -> dict[str, Array]:
         """Everything but the configuration, for the model file."""
-        named = {
-            f"{name}/{part}": array
-            for name, vocabulary in self.vocabularies.items()
-            for part, array in vocabulary.arrays().items()
-        }
+        named: dict[str, Array] = {}
+        for name, vocabulary in self.vocabularies.items():
+            named |= prefixed(f"{name}/", vocabulary.arrays())
         for name, lexicon in self.lexicons.items():
-            arrays = lexicon.arrays(with_words=not self._is_of_vectors(lexicon))
-            named |= {f"lexicon {name}/{part}": array for part, array in arrays.items()}
+            named |= prefixed(f"lexicon {name}/", lexicon.arrays(with_words=not self._is_of_vectors(lexicon)))
         return {**named, "counts": self.counts}
 
     @classmethod
@@ -254,13 +265,15 @@ class WordFeatures:
         if missing:
             raise ModelFileError("arrays of word features", expected=", ".join(missing), got="none of these")
         vocabularies = {name: feature_vocabulary(parts[name], name) for name in names}
-        _check_counts(arrays["counts"], len(vocabularies["word"]) if "word" in vocabularies else 0)
+        counts, V = arrays["counts"], len(vocabularies["word"]) if "word" in vocabularies else 0
+        if counts.dtype != np.int64 or counts.shape != (V,) or counts.min(initial=0) < 0:
+            raise ModelFileError("counts of words", expected=f"int64 ({V},), none below 0", got=describe(counts))
         stored = {name: arrays_under(f"lexicon {name}/", arrays) for name in LEXICONS}
         of_vectors = vocabularies.get("vector")
         lexicons = {name: Lexicon.from_arrays(parts, of_vectors) for name, parts in stored.items() if parts}
         if any(not getattr(config, LEXICONS[name]) for name in lexicons):
             raise ModelFileError("lexicons", expected="a dimension above 0 for each", got=", ".join(lexicons))
-        return cls(config, vocabularies, arrays["counts"], lexicons)
+        return cls(config, vocabularies, counts, lexicons)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return WordFeatures, (self.config, self.vocabularies, self.counts, self.lexicons)
@@ -291,41 +304,6 @@ def distinct(sentences: Iterable[Sequence[str]]) -> tuple[list[str], Array, Arra
     places.default_factory = places.__len__  # a new form gets the next place
     indices = np.fromiter(map(places.__getitem__, chain.from_iterable(sentences)), np.int64, int(offsets[-1]))
     return list(places), indices, offsets
-
-
-def _counts_by_id(words: Vocabulary, values: Mapping[str, int]) -> Array:
-    counts = np.array([values.get(word, 0) for word in words], np.int64)
-    counts[0] = sum(values.values()) - counts[1:].sum()
-    return counts
-
-
-def _check_counts(counts: Array, V: int) -> None:
-    if counts.dtype != np.int64 or counts.shape != (V,) or counts.min(initial=0) < 0:
-        raise ModelFileError("counts of words", expected=f"int64 ({V},), none below 0", got=describe(counts))
-
-
-def _agreed_dimension(config: WordFeatureConfig, vectors: WordVectors) -> int:
-    D = int(vectors.matrix.shape[1])
-    if config.vector_dim not in (0, D):
-        raise ConfigurationError("vector_dim", expected=f"{D}, the size of the vectors given", got=config.vector_dim)
-    return D
-
-
-def _check_whole(value: object, name: str, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= _LARGEST:
-        raise ConfigurationError(name, expected=f"a whole number of at least {least}", got=repr(value)[:80])
-
-
-def _checked_lengths(value: object, name: str) -> tuple[int, ...]:
-    if not isinstance(value, Sequence) or isinstance(value, str):
-        raise ConfigurationError(name, expected="a list of lengths", got=repr(value)[:80])
-    if len(value) > _MOST_LENGTHS:
-        raise ConfigurationError(name, expected=f"at most {_MOST_LENGTHS} lengths", got=len(value))
-    for length in value:
-        _check_whole(length, name, least=1)
-    if len(set(value)) != len(value):
-        raise ConfigurationError(name, expected="different lengths", got=list(value))
-    return tuple(value)
 
 
 # --------------------------------------------- The shape of a word: functions of the word alone, for text in any script
@@ -400,13 +378,10 @@ class Alphabet:
         places = first[:, None] + place + np.where(is_tail, (length - LONGEST)[:, None], 0)
         is_there = place < shown
         ids = np.zeros((len(cells), LONGEST), np.int32)
-        ids[is_there] = 1 + self._ids(codes[places[is_there]])
+        wanted = codes[places[is_there]]
+        found = np.minimum(np.searchsorted(self.codes, wanted), len(self.codes) - 1)
+        ids[is_there] = 1 + np.where(self.codes[found] == wanted, self.ids[found], 0)
         return ids
-
-    def _ids(self, codes: Array) -> Array:
-        """(N,) the ids of code points, 0 for those that have none."""
-        found = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
-        return np.where(self.codes[found] == codes, self.ids[found], 0)
 
 
 def _characters(text: bytes, cells: Array) -> tuple[Array, Array, Array]:

@@ -23,9 +23,6 @@ from postil.network.tree import Forest
 from postil.network.window import shared_windows
 from postil.objectives import CRF, softmax_cross_entropy
 
-# ------------------------------------------------------------------------------------------------ rows
-
-
 Rng: TypeAlias = np.random.Generator
 Examine: TypeAlias = Callable[[Rng], Report]
 
@@ -44,9 +41,8 @@ class GradientCheck:
         return self.examine(np.random.default_rng(7))
 
 
-def row(name: str, equations: str, covers: str | tuple[str, ...], examine: Examine) -> GradientCheck:
-    covered = (covers,) if isinstance(covers, str) else covers
-    return GradientCheck(name=name, equations=tuple(equations.split()), covers=covered, examine=examine)
+def row(name: str, equations: str, covers: str, examine: Examine) -> GradientCheck:
+    return GradientCheck(name=name, equations=tuple(equations.split()), covers=(covers,), examine=examine)
 
 
 def sentences(rng: Rng, D: int) -> Ragged:
@@ -56,30 +52,24 @@ def sentences(rng: Rng, D: int) -> Ragged:
 
 def checks_of_mathematics() -> Iterator[GradientCheck]:
     """Operations, layers, objectives and compositions, in the order in which data pass through them."""
-    yield from operation_checks()
-    yield from layer_checks()
-    yield from objective_checks()
-    yield from _compositions()
+    for checks in (_operations, _layers, _fused_layers, _losses, _conditional_random_fields, _compositions):
+        yield from checks()
 
 
 # ------------------------------------------------------------------------------------------------ operations
 
 
 def _on(function: Callable[..., Node], *shapes: tuple[int, ...], positive: bool = False) -> Examine:
-    def run(rng: Rng) -> Report:
-        return examine(function, *(rng.uniform(0.5, 2, s) if positive else rng.normal(size=s) for s in shapes))
-
-    return run
-
-
-def operation_checks() -> Iterator[GradientCheck]:
-    yield from _arithmetic()
-    yield from _functions()
-    yield from _reductions()
-    yield from _selections()
+    """A check of a function of nodes on random arrays of these shapes."""
+    return lambda rng: examine(
+        function, *(rng.uniform(0.5, 2, shape) if positive else rng.normal(size=shape) for shape in shapes)
+    )
 
 
-def _arithmetic() -> Iterator[GradientCheck]:
+def _operations() -> Iterator[GradientCheck]:
+    def score(u: Node, W: Node, x: Node, b: Node) -> Node:
+        return u.T @ graph.tanh(W @ x + b)
+
     yield row("add", "E8", of(graph.add), _on(graph.add, (3, 4), (4,)))
     yield row("subtract", "E8", of(graph.subtract), _on(graph.subtract, (3, 1), (1, 4)))
     yield row("multiply", "E8", of(graph.multiply), _on(graph.multiply, (2, 3, 4), (3, 1)))
@@ -89,18 +79,10 @@ def _arithmetic() -> Iterator[GradientCheck]:
     yield row("power, constant exponent", "E8", of(graph.power, "constant exponent"), cube)
     yield row("negative", "E8", of(graph.negative), _on(graph.negative, (3, 4)))
     yield row("matmul of matrices", "E5 E8", of(graph.matmul), _on(graph.matmul, (3, 4), (4, 2)))
-    yield row("matmul with vectors: uᵀ tanh(W x + b)", "B1 B3 E5", of(graph.matmul, "vectors"), _score)
+    vectors = _on(score, (3,), (3, 4), (4,), (3,))
+    yield row("matmul with vectors: uᵀ tanh(W x + b)", "B1 B3 E5", of(graph.matmul, "vectors"), vectors)
     yield row("matmul of stacks", "E8", of(graph.matmul, "stacks"), _on(graph.matmul, (2, 1, 3, 4), (5, 4, 2)))
 
-
-def _score(rng: Rng) -> Report:
-    def score(u: Node, W: Node, x: Node, b: Node) -> Node:
-        return u.T @ graph.tanh(W @ x + b)
-
-    return examine(score, rng.normal(size=3), rng.normal(size=(3, 4)), rng.normal(size=4), rng.normal(size=3))
-
-
-def _functions() -> Iterator[GradientCheck]:
     yield row("exp", "E8", of(graph.exp), _on(graph.exp, (3, 4)))
     yield row("log", "E8", of(graph.log), _on(graph.log, (3, 4), positive=True))
     yield row("sqrt", "E8", of(graph.sqrt), _on(graph.sqrt, (3, 4), positive=True))
@@ -109,25 +91,25 @@ def _functions() -> Iterator[GradientCheck]:
     yield row("relu", "B6 E10", of(graph.relu), _on(graph.relu, (3, 4)))
     yield row("softmax", "A7 E3", of(graph.softmax), _on(lambda x: graph.softmax(x, axis=1), (2, 3, 4)))
 
-
-def _reductions() -> Iterator[GradientCheck]:
-    for name, reduce in (("sum", graph.sum), ("mean", graph.mean), ("max", graph.max)):
-        axes = {"sum": (0, 2), "mean": -1, "max": 1}[name]
-        equations = "E8 A5" if name == "max" else "E8"
+    reductions: list[tuple[Any, str, Any]] = [
+        (graph.sum, "E8", (0, 2)),
+        (graph.mean, "E8", -1),
+        (graph.max, "E8 A5", 1),
+    ]
+    for reduce, equations, axes in reductions:
+        name = reduce.__name__
         along = _on(lambda x, reduce=reduce, axes=axes: reduce(x, axis=axes), (2, 3, 4))
         kept = _on(lambda x, reduce=reduce: reduce(x, axis=1, keepdims=True) * x, (3, 4))
         yield row(f"{name} of everything", equations, of(reduce), _on(reduce, (3, 4)))
         yield row(f"{name} along axes", equations, of(reduce, "axis"), along)
         yield row(f"{name} that keeps its axes", equations, of(reduce, "keepdims=True"), kept)
 
-
-def _selections() -> Iterator[GradientCheck]:
     ids = np.array([4, 0, 4])
+    turned = _on(lambda x: graph.transpose(x, 1, 2, 0), (2, 3, 4))
+    beside = _on(lambda a, b: graph.concatenate([a, b], 1), (3, 2), (3, 4))
     yield row("reshape", "E8", of(graph.reshape), _on(lambda x: graph.reshape(x, 2, 6), (3, 4)))
     yield row("transpose", "E8", of(graph.transpose), _on(graph.transpose, (3, 4)))
-    turned = _on(lambda x: graph.transpose(x, 1, 2, 0), (2, 3, 4))
     yield row("transpose to an order of axes", "E8", of(graph.transpose, "axes"), turned)
-    beside = _on(lambda a, b: graph.concatenate([a, b], 1), (3, 2), (3, 4))
     yield row("concatenate", "E8", of(graph.concatenate), beside)
     yield row("index", "E8", of(graph.getitem), _on(lambda x: x[[0, 0, 2], 1:], (3, 4)))
     yield row("index of rows", "A2 E8", of(graph.getitem, "rows"), _on(lambda x: x[[-1, 0, -1]], (3, 4)))
@@ -137,31 +119,28 @@ def _selections() -> Iterator[GradientCheck]:
 # ------------------------------------------------------------------------------------------------ layers
 
 
-def layer_checks() -> Iterator[GradientCheck]:
-    yield from _tables()
-    yield from _simple_layers()
-    yield from _dropout()
-    yield from _activations()
-    yield from _layers_of_layers()
-    yield from _fused()
-
-
-def _layer(name: str, equations: str, covers: str, make: Callable[[Rng], network.Layer]) -> GradientCheck:
-    return row(name, equations, covers, lambda rng: examine(make(rng), sentences(rng, 5)))
-
-
-def _features(rng: Rng, *sizes: int) -> Ragged:
-    columns = [rng.integers(0, V, 10) for V in sizes]
-    return Ragged(np.stack(columns, axis=1) if len(columns) > 1 else columns[0], np.array([0, 1, 4, 10]))
-
-
-def _tables() -> Iterator[GradientCheck]:
-    def table(rng: Rng) -> Report:
-        return examine(network.LookupTable(6, 3, rng=rng), _features(rng, 6))
-
+def _layers() -> Iterator[GradientCheck]:
     def tables(*sizes: tuple[int, int]) -> Examine:
-        rows = [V for V, _ in sizes]
-        return lambda rng: examine(network.LookupTables(sizes, rng=rng), _features(rng, *rows))
+        def check(rng: Rng) -> Report:
+            layer = network.LookupTables(sizes, rng=rng)
+            columns = np.stack([rng.integers(0, V, 10) for V, _ in sizes], axis=1)
+            return examine(layer, Ragged(columns, np.array([0, 1, 4, 10])))
+
+        return check
+
+    def attributes(has_values: bool) -> Examine:
+        """Three tokens, the second without an attribute, the last with one twice."""
+
+        def check(rng: Rng) -> Report:
+            values = rng.normal(size=5) if has_values else None
+            found = Attributes(np.array([4, 0, 1, 4, 4], np.int32), values, np.array([0, 2, 2, 5]))
+            return examine(lambda W: weighted_rows(W, found), rng.normal(size=(6, 3)))
+
+        return check
+
+    def table(rng: Rng) -> Report:
+        layer = network.LookupTable(6, 3, rng=rng)
+        return examine(layer, Ragged(rng.integers(0, 6, 10), np.array([0, 1, 4, 10])))
 
     def characters(rng: Rng) -> Report:
         words = np.array([[1, 4, 2, 6], [3, 0, 0, 0], [0, 0, 0, 0], [5, 5, 1, 0]])
@@ -172,150 +151,103 @@ def _tables() -> Iterator[GradientCheck]:
     yield row("lookup table", "A2", of(network.LookupTable), table)
     yield row("lookup tables, concatenated", "A2", of(kind), tables((6, 3), (4, 2)))
     yield row("lookup tables of one width", "A2", of(kind, "tables of one width"), tables((6, 2), (4, 2), (3, 1)))
-    yield row("sums of rows", "A2", of(weighted_rows), _attributes(has_values=False))
-    yield row("weighted sums of rows", "A2", of(weighted_rows, "values other than 1"), _attributes(has_values=True))
+    yield row("sums of rows", "A2", of(weighted_rows), attributes(has_values=False))
+    yield row("weighted sums of rows", "A2", of(weighted_rows, "values other than 1"), attributes(has_values=True))
 
+    def layer(
+        name: str, equations: str, thing: Any, make: Callable[[Rng], network.Layer], mode: str = ""
+    ) -> GradientCheck:
+        return row(name, equations, of(thing, mode), lambda rng: examine(make(rng), sentences(rng, 5)))
 
-def _attributes(*, has_values: bool) -> Examine:
-    """Three tokens, the second without an attribute, the last with one twice."""
+    def sentence_approach(rng: Rng) -> network.Layer:
+        return network.SentenceConvolution(5, 4, 3, distance_dim=2, longest_distance=4, rng=rng)
 
-    def run(rng: Rng) -> Report:
-        values = rng.normal(size=5) if has_values else None
-        attributes = Attributes(np.array([4, 0, 1, 4, 4], np.int32), values, np.array([0, 2, 2, 5]))
-        return examine(lambda W: weighted_rows(W, attributes), rng.normal(size=(6, 3)))
+    linear = network.Linear
+    yield layer("linear", "A3 B3 E5", linear, lambda rng: linear(5, 4, rng=rng))
+    yield layer("linear, no bias", "B1", linear, lambda rng: linear(5, 4, bias=False, rng=rng), "bias=False")
+    yield layer("window", "A4 E3", network.Window, lambda rng: network.Window(5, 3, rng=rng))
+    yield layer("window average", "E2", network.WindowAverage, lambda rng: network.WindowAverage(5))
+    yield layer("convolution", "A4", network.convolution, lambda rng: network.convolution(5, 4, 5, rng=rng))
+    yield layer("max over time", "A5", network.MaxOverTime, lambda rng: network.MaxOverTime())
+    yield layer("sentence approach", "A12", network.SentenceConvolution, sentence_approach)
+    yield layer("parametric ReLU", "E10", network.ParametricReLU, lambda rng: network.ParametricReLU(5))
+    yield layer("layer normalisation", "A1", network.LayerNorm, lambda rng: network.LayerNorm(5, rng=rng))
 
-    return run
+    def dropout(rng: Rng, rows: bool) -> Report:
+        drop = network.Dropout(0.4, rows=rows)
+        return examine(lambda x: drop(x, rng=np.random.default_rng(3)), sentences(rng, 5))
 
+    yield row("dropout of elements", "A1", of(network.Dropout), partial(dropout, rows=False))
+    yield row("dropout of rows", "A1", of(network.Dropout, "rows=True"), partial(dropout, rows=True))
 
-def _simple_layers() -> Iterator[GradientCheck]:
-    yield _layer("linear", "A3 B3 E5", of(network.Linear), lambda rng: network.Linear(5, 4, rng=rng))
-    without = of(network.Linear, "bias=False")
-    yield _layer("linear, no bias", "B1", without, lambda rng: network.Linear(5, 4, bias=False, rng=rng))
-    yield _layer("window", "A4 E3", of(network.Window), lambda rng: network.Window(5, 3, rng=rng))
-    yield _layer("window average", "E2", of(network.WindowAverage), lambda rng: network.WindowAverage(5))
-    yield _layer("convolution", "A4", of(network.convolution), lambda rng: network.convolution(5, 4, 5, rng=rng))
-    yield _layer("max over time", "A5", of(network.MaxOverTime), lambda rng: network.MaxOverTime())
-    yield _layer("sentence approach", "A12", of(network.SentenceConvolution), _sentence_convolution)
-    yield _layer("parametric ReLU", "E10", of(network.ParametricReLU), lambda rng: network.ParametricReLU(5))
-    yield _layer("layer normalisation", "A1", of(network.LayerNorm), lambda rng: network.LayerNorm(5, rng=rng))
-
-
-def _sentence_convolution(rng: Rng) -> network.Layer:
-    return network.SentenceConvolution(5, 4, 3, distance_dim=2, longest_distance=4, rng=rng)
-
-
-def _dropout() -> Iterator[GradientCheck]:
-    def run(rows: bool) -> Examine:
-        def check(rng: Rng) -> Report:
-            layer = network.Dropout(0.4, rows=rows)
-            return examine(lambda x: _with_the_same_noise(layer, x), sentences(rng, 5))
-
-        return check
-
-    yield row("dropout of elements", "A1", of(network.Dropout), run(False))
-    yield row("dropout of rows", "A1", of(network.Dropout, "rows=True"), run(True))
-
-
-def _with_the_same_noise(layer: network.Layer, x: Node) -> Node:
-    return layer(x, rng=np.random.default_rng(3))
-
-
-def _activations() -> Iterator[GradientCheck]:
-    equations = {"hardtanh": "A6", "relu": "B6 E10", "leaky-relu": "B6 E10", "softsign": "B6"}
-
-    def on_wide_values(name: str) -> Examine:
+    def activation(name: str) -> Examine:
         return lambda rng: examine(network.Activation(name), rng.normal(scale=1.5, size=(6, 5)))
 
+    equations = {"hardtanh": "A6", "softsign": "B6"}
     for name in network.ACTIVATIONS:
         covers = of(network.Activation, f"function={name}")
-        yield row(f"activation {name}", equations.get(name, "B6 E10"), covers, on_wide_values(name))
+        yield row(f"activation {name}", equations.get(name, "B6 E10"), covers, activation(name))
 
-
-# ------------------------------------------------------------------------------------------------ layers of layers
-
-
-def _layers_of_layers() -> Iterator[GradientCheck]:
     def deep(rng: Rng) -> network.Layer:
-        widths = ((5, 6), (6, 4), (4, 3))
-        layers = [(network.Linear(D, H, rng=rng), network.Activation("sigmoid")) for D, H in widths]
-        return network.Chain(*(layer for pair in layers for layer in pair))
+        pairs = [(linear(D, H, rng=rng), network.Activation("sigmoid")) for D, H in ((5, 6), (6, 4), (4, 3))]
+        return network.Chain(*(part for pair in pairs for part in pair))
 
     def twice(rng: Rng) -> network.Layer:
-        shared = network.Linear(5, 5, rng=rng)
+        shared = linear(5, 5, rng=rng)
         return network.Chain(shared, network.Activation("tanh"), shared)
 
     def side_by_side(rng: Rng) -> network.Layer:
-        return network.Concatenation(network.Linear(5, 2, rng=rng), network.WindowAverage(3))
+        return network.Concatenation(linear(5, 2, rng=rng), network.WindowAverage(3))
 
     def shortcut(rng: Rng) -> network.Layer:
-        layer = network.Chain(network.convolution(5, 5, 3, rng=rng), network.Activation("tanh"))
-        return network.Residual(layer)
+        return network.Residual(network.Chain(network.convolution(5, 5, 3, rng=rng), network.Activation("tanh")))
 
-    yield _layer("chain of hidden layers", "A1 E7", of(network.Chain), deep)
-    yield _layer("chain that uses a layer twice", "A1 E8", of(network.Chain, "layer used twice"), twice)
-    yield _layer("concatenation of layers", "A1", of(network.Concatenation), side_by_side)
-    yield _layer("residual", "A1", of(network.Residual), shortcut)
-
-
-# ------------------------------------------------------------------------------------------------ fused layers
+    yield layer("chain of hidden layers", "A1 E7", network.Chain, deep)
+    yield layer("chain that uses a layer twice", "A1 E8", network.Chain, twice, "layer used twice")
+    yield layer("concatenation of layers", "A1", network.Concatenation, side_by_side)
+    yield layer("residual", "A1", network.Residual, shortcut)
 
 
-def _fused() -> Iterator[GradientCheck]:
-    yield row("shared windows", "A4", of(shared_windows), _shared_windows())
-    yield row("shared windows, wide rows", "A4", of(shared_windows, "wide rows"), _shared_windows(D=17))
-    yield row("shared windows, no bias", "A4", of(shared_windows, "no bias"), _shared_windows(bias=False))
+def _fused_layers() -> Iterator[GradientCheck]:
+    def hidden_layer(activation: str) -> Examine:
+        def check(rng: Rng) -> Report:
+            chain = network.Chain(network.Linear(5, 4, rng=rng), network.Activation(activation), network.Dropout(0.4))
+            own = chain.parameters()
+            return examine(lambda x: chain(x, rng=np.random.default_rng(3)), sentences(rng, 5), parameters=own)
+
+        return check
+
+    def windows(*, D: int = 5, bias: bool = True, activation: str | None = None) -> Examine:
+        """Repeated rows, sentences shorter than the window, an empty one."""
+
+        def check(rng: Rng) -> Report:
+            window = network.Window(D, 5, rng=rng, dtype=np.float64)
+            linear = network.Linear(5 * D, 4, bias=bias, rng=rng, dtype=np.float64)
+            window.padding.value = rng.normal(size=D)
+            places, offsets = rng.integers(0, 6, 9), np.array([0, 1, 1, 3, 9])
+
+            def node(x: Node) -> Node:
+                finish: Any = activation and Finish(activation=activation, rate=0.4, rng=np.random.default_rng(3))
+                return shared_windows(x, places, offsets, window, linear, finish)
+
+            return examine(node, rng.normal(size=(6, D)), parameters=window.parameters() | linear.parameters())
+
+        return check
+
+    yield row("shared windows", "A4", of(shared_windows), windows())
+    yield row("shared windows, wide rows", "A4", of(shared_windows, "wide rows"), windows(D=17))
+    yield row("shared windows, no bias", "A4", of(shared_windows, "no bias"), windows(bias=False))
     for name in FUSED:
-        hidden, windows = of(network.Linear, f"finish={name}"), of(shared_windows, f"finish={name}")
-        yield row(f"fused hidden layer, {name}", "A3 A6 B6", hidden, _hidden_layer(name))
-        yield row(f"shared windows with fused {name}", "A4 A6 B6", windows, _shared_windows(activation=name))
-
-
-def _hidden_layer(activation: str) -> Examine:
-    def run(rng: Rng) -> Report:
-        linear = network.Linear(5, 4, rng=rng)
-        chain = network.Chain(linear, network.Activation(activation), network.Dropout(0.4))
-        own = chain.parameters()
-        return examine(lambda x: _with_the_same_noise(chain, x), sentences(rng, 5), parameters=own)
-
-    return run
-
-
-def _shared_windows(*, D: int = 5, bias: bool = True, activation: str | None = None) -> Examine:
-    """Repeated rows, sentences shorter than the window, an empty one."""
-
-    def run(rng: Rng) -> Report:
-        window = network.Window(D, 5, rng=rng, dtype=np.float64)
-        linear = network.Linear(5 * D, 4, bias=bias, rng=rng, dtype=np.float64)
-        window.padding.value = rng.normal(size=D)
-        places, offsets = rng.integers(0, 6, 9), np.array([0, 1, 1, 3, 9])
-
-        def node(x: Node) -> Node:
-            finish: Any = activation and Finish(activation=activation, rate=0.4, rng=np.random.default_rng(3))
-            return shared_windows(x, places, offsets, window, linear, finish)
-
-        own = window.parameters() | linear.parameters()
-        return examine(node, rng.normal(size=(6, D)), parameters=own)
-
-    return run
+        finish = f"finish={name}"
+        yield row(f"fused hidden layer, {name}", "A3 A6 B6", of(network.Linear, finish), hidden_layer(name))
+        fused = windows(activation=name)
+        yield row(f"shared windows with fused {name}", "A4 A6 B6", of(shared_windows, finish), fused)
 
 
 # ------------------------------------------------------------------------------------------------ objectives
 
 
-_GOLD = np.array([0, 1, 2, 0, 2, 2, 1, 0, 1, 0])
-_ALLOWED = np.eye(3, dtype=bool)[_GOLD] | (np.arange(30).reshape(10, 3) % 4 == 0)  # partial labels
-
-
-def objective_checks() -> Iterator[GradientCheck]:
-    yield from _softmax()
-    yield from _margin()
-    yield from _penalty()
-    yield from _conditional_random_fields()
-    yield from _long_and_wide_fields()
-    yield row("log-odds of an entity", "C4 C5 E6", of(objectives.summed_log_odds), _log_odds)
-
-
-def _softmax() -> Iterator[GradientCheck]:
+def _losses() -> Iterator[GradientCheck]:
     def one_label(rng: Rng) -> Report:
         return examine(softmax_cross_entropy, rng.normal(size=(7, 4)), rng.integers(0, 4, 7))
 
@@ -328,128 +260,98 @@ def _softmax() -> Iterator[GradientCheck]:
         allowed[2] = True
         return examine(softmax_cross_entropy, rng.normal(size=(7, 4)), allowed)
 
-    partial = of(softmax_cross_entropy, "allowed labels")
+    def l2(rng: Rng, touch: bool) -> Report:
+        layer, words = network.Linear(5, 4, rng=rng), network.LookupTable(6, 3, rng=rng)
+        named = {**layer.parameters(), **words.parameters()}
+        touched = {words.table: np.array([1, 4, 1])} if touch else None
+        # Biases never decay, tables only at the rows that are touched.
+        zero = ["b"] if touch else ["b", "table"]
+        penalty = partial(objectives.l2, named.values(), 0.3, touched=touched)
+        return examine(penalty, name="l2", parameters=named, expect_zero=zero)
+
+    several = of(softmax_cross_entropy, "allowed labels")
     yield row("softmax cross-entropy", "A7 D2 E3", of(softmax_cross_entropy), one_label)
     yield row("softmax cross-entropy, weighted", "A7 D2 E3", of(softmax_cross_entropy, "weights"), weighted)
-    yield row("softmax cross-entropy, partial labels", "A7 E3", partial, allowed_labels)
+    yield row("softmax cross-entropy, partial labels", "A7 E3", several, allowed_labels)
+    hinge = partial(objectives.max_margin, margin=1.3)
+    mean, summed = (_on(partial(hinge, normalise=how), (8,), (8, 3)) for how in ("mean", "sum"))
+    yield row("max-margin, mean over pairs", "B2 E4", of(objectives.max_margin), mean)
+    yield row("max-margin, sum over pairs", "E4", of(objectives.max_margin, "normalise=sum"), summed)
+    yield row("L2 penalty", "B5 E9 C1", of(objectives.l2), partial(l2, touch=False))
+    yield row("L2 penalty on rows of a table", "B5 E9", of(objectives.l2, "touched"), partial(l2, touch=True))
 
 
-def _margin() -> Iterator[GradientCheck]:
-    def run(normalise: str) -> Examine:
-        def hinge(true: Node, corrupt: Node) -> Node:
-            return objectives.max_margin(true, corrupt, margin=1.3, normalise=normalise)
-
-        return lambda rng: examine(hinge, rng.normal(size=8), rng.normal(size=(8, 3)))
-
-    yield row("max-margin, mean over pairs", "B2 E4", of(objectives.max_margin), run("mean"))
-    yield row("max-margin, sum over pairs", "E4", of(objectives.max_margin, "normalise=sum"), run("sum"))
-
-
-def _penalty() -> Iterator[GradientCheck]:
-    def run(touch: bool) -> Examine:
-        def check(rng: Rng) -> Report:
-            layer, words = network.Linear(5, 4, rng=rng), network.LookupTable(6, 3, rng=rng)
-            named = {**layer.parameters(), **words.parameters()}
-            touched = {words.table: np.array([1, 4, 1])} if touch else None
-            # Biases never decay, tables only at the rows that are touched.
-            zero = ["b"] if touch else ["b", "table"]
-            penalty = partial(objectives.l2, named.values(), 0.3, touched=touched)
-            return examine(penalty, name="l2", parameters=named, expect_zero=zero)
-
-        return check
-
-    yield row("L2 penalty", "B5 E9 C1", of(objectives.l2), run(False))
-    yield row("L2 penalty on rows of a table", "B5 E9", of(objectives.l2, "touched"), run(True))
-
-
-# ------------------------------------------------------------------------------------------------ the CRF
-
-
-def _crf(rng: Rng, L: int = 3, **options: Any) -> CRF:
-    made = CRF(L, **options)
-    for parameter in made.parameters().values():
-        parameter.value[...] = rng.normal(size=parameter.shape)
-    return made
-
-
-def _loss(gold: Any = _GOLD, **options: Any) -> Examine:
-    return lambda rng: examine(_crf(rng, **options), sentences(rng, 3), gold)
+_GOLD = np.array([0, 1, 2, 0, 2, 2, 1, 0, 1, 0])
+_ALLOWED = np.eye(3, dtype=bool)[_GOLD] | (np.arange(30).reshape(10, 3) % 4 == 0)  # partial labels
+_STEPS = np.array([[True, True, False], [True, False, True], [True, True, True]])
 
 
 def _conditional_random_fields() -> Iterator[GradientCheck]:
-    steps = np.array([[True, True, False], [True, False, True], [True, True, True]])
-    start, end = np.array([True, False, True]), np.array([True, True, False])
-    valid = np.array([0, 1, 2, 0, 2, 2, 1, 0, 1, 0])
-    begins = np.array([0, 0, 2, 1, 2, 1, 1, 0, 1, 0])
+    def crf(rng: Rng, L: int = 3, **options: Any) -> CRF:
+        made = CRF(L, **options)
+        for parameter in made.parameters().values():
+            parameter.value[...] = rng.normal(size=parameter.shape)
+        return made
 
-    yield row("CRF", "A8 C3 C5", of(CRF), _loss())
-    yield row(
-        "CRF, forbidden transitions", "A8 C5", of(CRF, "allowed_transitions"), _loss(valid, allowed_transitions=steps)
-    )
-    yield row("CRF, forbidden first labels", "A8 C5", of(CRF, "allowed_start"), _loss(begins, allowed_start=start))
-    yield row("CRF, forbidden last labels", "A8 C5", of(CRF, "allowed_end"), _loss(begins, allowed_end=end))
-    for normalise in ("tokens", "sum"):
-        covers = of(CRF, f"normalise={normalise}")
-        yield row(f"CRF, normalised by {normalise}", "A8", covers, _loss(normalise=normalise))
-    yield row("CRF, partial labels", "C3 C5", of(CRF, "allowed labels"), _loss(_ALLOWED))
-    yield row("CRF, a teacher's lattice", "C3 C5", of(CRF, "a teacher's lattice"), _teacher)
-    yield row("CRF on three score tables", "C2 C5 C6", of(CRF, "three score tables"), _three_tables)
-    yield row("scores of neighbouring tokens", "C2 C5", of(objectives.offset_scores), _offset_scores)
+    def loss(gold: Any = _GOLD, **options: Any) -> Examine:
+        return lambda rng: examine(crf(rng, **options), sentences(rng, 3), gold)
 
+    def teacher(rng: Rng) -> Report:
+        scores = sentences(rng, 3)
+        student, teaching = (crf(rng, allowed_transitions=_STEPS) for _ in range(2))
+        return examine(student, scores, teaching.lattice(rng.normal(size=scores.data.shape), scores.offsets))
 
-def _teacher(rng: Rng) -> Report:
-    scores, steps = sentences(rng, 3), np.array([[True, True, False], [True, False, True], [True, True, True]])
-    student, teacher = (_crf(rng, allowed_transitions=steps) for _ in range(2))
-    return examine(student, scores, teacher.lattice(rng.normal(size=scores.data.shape), scores.offsets))
+    def three_tables(rng: Rng) -> Report:
+        objective, tables = crf(rng), [sentences(rng, 3) for _ in range(3)]
+        return examine(lambda *nodes: objective.loss(nodes, _GOLD), *tables, parameters=objective.parameters())
 
+    def offset_scores(rng: Rng) -> Report:  # also at a sentence without a token
+        offsets = np.array([0, 1, 1, 4, 10])
+        tables = [Input(rng.normal(size=(10, 3)), name, offsets) for name in ("centre", "previous", "following")]
+        return examine(objectives.offset_scores, *tables)
 
-def _three_tables(rng: Rng) -> Report:
-    objective, tables = _crf(rng), [sentences(rng, 3) for _ in range(3)]
-    return examine(lambda *nodes: objective.loss(nodes, _GOLD), *tables, parameters=objective.parameters())
-
-
-def _offset_scores(rng: Rng) -> Report:
-    """Also at a sentence without a token."""
-    offsets = np.array([0, 1, 1, 4, 10])
-    tables = [Input(rng.normal(size=(10, 3)), name, offsets) for name in ("centre", "previous", "following")]
-    return examine(objectives.offset_scores, *tables)
-
-
-def _long_and_wide_fields() -> Iterator[GradientCheck]:
-    few = Sampling(every_entry_up_to=0, entries=4, directions=4)
-
-    def far_apart(gold: Any) -> Callable[[Rng], Report]:  # too far for scaled probabilities
-        def run(rng: Rng) -> Report:
-            scores = sentences(rng, 3)
-            scores.data[5:7] = [[300, 0, -300], [0, 300, 301]]
-            return examine(_crf(rng), scores, gold)
-
-        return run
+    def far_apart(rng: Rng) -> Report:  # too far for scaled probabilities
+        scores = sentences(rng, 3)
+        scores.data[5:7] = [[300, 0, -300], [0, 300, 301]]
+        return examine(crf(rng), scores, _GOLD)
 
     def of_size(T: int, L: int) -> Examine:
-        def run(rng: Rng) -> Report:
+        few = Sampling(every_entry_up_to=0, entries=4, directions=4)
+
+        def check(rng: Rng) -> Report:
             scores = Input(rng.normal(size=(2 * T, L)), "scores", np.array([0, T, 2 * T]))
-            return examine(_crf(rng, L), scores, rng.integers(0, L, 2 * T), sampling=few, epsilons=(1e-3, 1e-4))
+            return examine(crf(rng, L), scores, rng.integers(0, L, 2 * T), sampling=few, epsilons=(1e-3, 1e-4))
 
-        return run
+        return check
 
-    yield row("CRF, scores far apart", "A8", of(CRF, "scores far apart"), far_apart(_GOLD))
+    def log_odds(rng: Rng) -> Report:
+        """Of the first two tokens of every sentence, under a mask and learned transitions."""
+        tables = {"transitions": rng.normal(size=(3, 3)), "start": rng.normal(size=3), "end": rng.normal(size=3)}
+        mask = ~np.eye(3, k=1, dtype=bool)
+        chain = objectives.ChainScores.under_mask(3, **tables, allowed_transitions=mask)
+        allowed = np.ones((10, 3), bool)
+        allowed[[0, 1, 4]], allowed[[2, 5]] = [False, False, True], [True, False, True]
+        return examine(lambda scores: objectives.summed_log_odds(scores, chain, allowed), sentences(rng, 3))
+
+    begins = np.array([0, 0, 2, 1, 2, 1, 1, 0, 1, 0])
+    start = loss(begins, allowed_start=np.array([True, False, True]))
+    end = loss(begins, allowed_end=np.array([True, True, False]))
+    steps = loss(allowed_transitions=_STEPS)
+    yield row("CRF", "A8 C3 C5", of(CRF), loss())
+    yield row("CRF, forbidden transitions", "A8 C5", of(CRF, "allowed_transitions"), steps)
+    yield row("CRF, forbidden first labels", "A8 C5", of(CRF, "allowed_start"), start)
+    yield row("CRF, forbidden last labels", "A8 C5", of(CRF, "allowed_end"), end)
+    for normalise in ("tokens", "sum"):
+        covers = of(CRF, f"normalise={normalise}")
+        yield row(f"CRF, normalised by {normalise}", "A8", covers, loss(normalise=normalise))
+    yield row("CRF, partial labels", "C3 C5", of(CRF, "allowed labels"), loss(_ALLOWED))
+    yield row("CRF, a teacher's lattice", "C3 C5", of(CRF, "a teacher's lattice"), teacher)
+    yield row("CRF on three score tables", "C2 C5 C6", of(CRF, "three score tables"), three_tables)
+    yield row("scores of neighbouring tokens", "C2 C5", of(objectives.offset_scores), offset_scores)
+    yield row("CRF, scores far apart", "A8", of(CRF, "scores far apart"), far_apart)
     yield row("CRF, long sentences", "A8 C5", of(CRF, "long sentences"), of_size(400, 3))
     yield row("CRF, more labels than kernels take", "A8 C5", of(CRF, "more labels than kernels take"), of_size(3, 104))
-
-
-def _log_odds(rng: Rng) -> Report:
-    """Of the first two tokens of every sentence, under a mask and learned transitions."""
-    chain = objectives.ChainScores.under_mask(
-        3,
-        transitions=rng.normal(size=(3, 3)),
-        start=rng.normal(size=3),
-        end=rng.normal(size=3),
-        allowed_transitions=~np.eye(3, k=1, dtype=bool),
-    )
-    allowed = np.ones((10, 3), bool)
-    allowed[[0, 1, 4]], allowed[[2, 5]] = [False, False, True], [True, False, True]
-    return examine(lambda scores: objectives.summed_log_odds(scores, chain, allowed), sentences(rng, 3))
+    yield row("log-odds of an entity", "C4 C5 E6", of(objectives.summed_log_odds), log_odds)
 
 
 # ------------------------------------------------------------------------------------------------ compositions of trees
@@ -471,16 +373,7 @@ _TREES = [
 
 
 def _compositions() -> Iterator[GradientCheck]:
-    for name, kind in network.COMPOSITIONS.items():
-        yield row(f"tree composition {name}", "D1 D3" if name == "sum" else "D3", of(kind), _composition(name, "tanh"))
-        if name != "tree-lstm":  # whose activations are fixed
-            for activation in [other for other in network.ACTIVATIONS if other != "tanh"]:
-                covers, run = of(kind, f"activation={activation}"), _composition(name, activation)
-                yield row(f"tree composition {name} with {activation}", "D3 E10", covers, run)
-
-
-def _composition(name: str, activation: str) -> Examine:
-    def run(rng: Rng) -> Report:
+    def check(rng: Rng, name: str, activation: str) -> Report:
         plan = Forest.of(_TREES).schedule(np.array([1, 0, 3, 2]))
         H = 4 if name == "tree-lstm" else 3
         composition = network.new_composition(name, 3, H, rng=rng, activation=activation, dtype=np.float64)
@@ -489,4 +382,10 @@ def _composition(name: str, activation: str) -> Examine:
         leaves = rng.normal(size=(plan.leaves, 3))
         return examine(lambda X: composition(X, plan), leaves, parameters=composition.parameters())
 
-    return run
+    for name, kind in network.COMPOSITIONS.items():
+        equations, by_default = "D1 D3" if name == "sum" else "D3", partial(check, name=name, activation="tanh")
+        yield row(f"tree composition {name}", equations, of(kind), by_default)
+        if name != "tree-lstm":  # whose activations are fixed
+            for activation in [other for other in network.ACTIVATIONS if other != "tanh"]:
+                covers, run = of(kind, f"activation={activation}"), partial(check, name=name, activation=activation)
+                yield row(f"tree composition {name} with {activation}", "D3 E10", covers, run)

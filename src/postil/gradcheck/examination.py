@@ -89,15 +89,12 @@ class Entry:
 
     def failure(self, tolerance: float) -> str | None:
         """Describe what is wrong with this entry; None if nothing is."""
+        gradient = f"gradient of {self.name} {self.shape}"
         if self.expects_zero and not self.is_zero(tolerance):
-            return (
-                f"gradient of {self.name} {self.shape} is not 0 as expected: the largest slope is {self.largest:.10g}"
-            )
+            return f"{gradient} is not 0 as expected: the largest slope is {self.largest:.10g}"
         if self.worst is not None and not self.worst_error <= tolerance:
-            return (
-                f"gradient of {self.name} {self.shape} is wrong at {self.worst.index}: "
-                f"analytic {self.worst.analytic:.10g}, numeric {self.worst.numeric:.10g}, error {self.worst_error:.2g}"
-            )
+            values = f"analytic {self.worst.analytic:.10g}, numeric {self.worst.numeric:.10g}"
+            return f"{gradient} is wrong at {self.worst.index}: {values}, error {self.worst_error:.2g}"
         if self.left_out > LARGEST_SHARE_LEFT_OUT * (self.checked + self.left_out):
             tried = self.checked + self.left_out
             return f"{self.left_out} of {tried} values of {self.name} stand at a kink: choose other inputs"
@@ -191,7 +188,7 @@ def examine(
         parameters = target.parameters() if hasattr(target, "parameters") else {}
     # Not seed 0: weights equal to inputs that a user drew from default_rng(0) would make a special case of the check.
     rng = rng or np.random.default_rng(0x504F5354)
-    title = name or _name_of(target)
+    title = str(name or getattr(target, "name", None) or getattr(target, "__name__", None) or type(target).__name__)
     with one_blas_thread(), _in_float64(parameters.values()):  # thousands of small products: threads would only wait
         arguments = [_as_argument(value, f"input {i}") for i, value in enumerate(inputs)]
         leaves = _named_apart([(a.name, a) for a in arguments if isinstance(a, Input)] + list(parameters.items()))
@@ -201,11 +198,11 @@ def examine(
             raise GradientError("expect_zero", expected=f"names among {list(leaves)}", got=unknown, where=title)
         scalar = _Scalar(function, arguments, rng)
         analytic = gradients(scalar.node(), leaves.values(), seed=scalar.weights)
-        entries = [
-            _examined(path, leaf.value, dense(analytic[leaf]), scalar.evaluate, epsilons, probes, path in expect_zero)
-            for path, leaf in leaves.items()
-            for probes in [_probes(leaf.value, sampling or Sampling(), rng)]
-        ]
+        entries = []
+        for path, leaf in leaves.items():
+            probes = _probes(leaf.value, sampling or Sampling(), rng)
+            slopes = dense(analytic[leaf])
+            entries.append(_examined(path, leaf.value, slopes, scalar.evaluate, epsilons, probes, path in expect_zero))
     return Report(name=title, entries=entries, tolerance=tolerance)
 
 
@@ -239,15 +236,21 @@ def _examined(
     found: list[Disagreement] = []
     left_out = 0
     for index, direction in probes:
-        scale = _scale(value, direction)
+        # How far to move for a value of this size: compared with 1e6, a step of 1e-4 would drown in rounding.
+        if isinstance(direction, tuple):
+            size, slope = abs(value[direction]), float(analytic[direction])
+        else:
+            size, slope = np.sqrt(sum_of_squares(value) / value.size), float(np.vdot(analytic, direction))
+        scale = float(max(1.0, size))
         slopes = (_slope(value, direction, epsilon * scale, evaluate) for epsilon in epsilons)
         numeric = next((slope for slope in slopes if slope is not None), None)
         if numeric is None:
             left_out += 1
         else:
-            found.append(Disagreement(index=index, analytic=_along(analytic, direction), numeric=numeric))
+            found.append(Disagreement(index=index, analytic=slope, numeric=numeric))
     largest = max((abs(d.numeric) for d in found), default=0.0)
-    errors = [_error(d, largest) for d in found]
+    least = 1e-3 * largest, SMALLEST_SLOPE
+    errors = [abs(d.analytic - d.numeric) / max(abs(d.analytic), abs(d.numeric), *least) for d in found]
     # NaN counts as the worst error of all.
     worst = max(range(len(found)), key=lambda i: np.nan_to_num(errors[i], nan=np.inf), default=None)
     return Entry(
@@ -279,12 +282,6 @@ def _probes(value: Array, sampling: Sampling, rng: np.random.Generator) -> Itera
         yield f"index {list(index)}", index
 
 
-def _scale(value: Array, direction: _Direction) -> float:
-    """How far to move for a value of this size: compared with 1e6, a step of 1e-4 would drown in rounding."""
-    size = abs(value[direction]) if isinstance(direction, tuple) else np.sqrt(sum_of_squares(value) / value.size)
-    return float(max(1.0, size))
-
-
 def _slope(value: Array, direction: _Direction, epsilon: float, evaluate: _Evaluate) -> float | None:
     """(4 D(ε) - D(2ε)) / 3, or None if a kink lies in between."""
     outcomes = [_moved(value, direction, factor * epsilon, evaluate) for factor in (1, -1, 2, -2)]
@@ -307,14 +304,6 @@ def _moved(value: Array, direction: _Direction, step: float, evaluate: _Evaluate
         return evaluate()
     finally:
         value[...] = before
-
-
-def _along(gradient: Array, direction: _Direction) -> float:
-    return float(gradient[direction]) if isinstance(direction, tuple) else float(np.vdot(gradient, direction))
-
-
-def _error(d: Disagreement, largest: float) -> float:
-    return abs(d.analytic - d.numeric) / max(abs(d.analytic), abs(d.numeric), 1e-3 * largest, SMALLEST_SLOPE)
 
 
 @contextmanager
@@ -361,8 +350,3 @@ def _lifted(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind == "f":
         return value.astype(np.float64)
     return value
-
-
-def _name_of(target: Any) -> str:
-    own = getattr(target, "name", None) or getattr(target, "__name__", None)
-    return str(own or type(target).__name__)

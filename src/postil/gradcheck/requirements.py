@@ -25,19 +25,9 @@ from postil.network import ACTIVATIONS, Layer
 from postil.network.linear import Finish
 
 # Folders that use models and hold nothing differentiable themselves; a new folder is searched.
-_NOT_SEARCHED = {
-    "gradcheck",
-    "machine",
-    "evaluation",
-    "quality",
-    "annotation",
-    "reports",
-    "export",
-    "tagging",
-    "integrations",
-    "server",
-    "commands",
-}
+_NOT_SEARCHED = set(
+    "gradcheck evaluation quality annotation reports export tagging integrations server commands __main__".split()
+)
 _NODES = (Node, Result)
 FUSED = tuple(name for name in kernels.ACTIVATIONS if name in ACTIVATIONS)
 """Activations that kernels apply in the same pass as a bias."""
@@ -79,19 +69,23 @@ def differentiable(networks: Sequence[type] = ()) -> Iterator[Any]:
         for name, thing in vars(module).items():
             if name.startswith("_") or getattr(thing, "__module__", None) != module.__name__:
                 continue
-            if inspect.isfunction(thing) and (_returns_node(thing) or _returns_layer(thing)):
-                yield thing
+            if inspect.isfunction(thing):
+                made = thing.__annotations__.get("return")
+                makes_layer = inspect.isclass(made) and issubclass(made, Layer) and not inspect.isabstract(made)
+                if _returns_node(thing) or makes_layer:
+                    yield thing
             elif inspect.isclass(thing):
-                if _is_differentiable(thing) and thing not in networks:
+                is_concrete = not inspect.isabstract(thing) and not getattr(thing, "_is_protocol", False)
+                computes = any(_returns_node(getattr(thing, name, None)) for name in ("loss", "__call__"))
+                if is_concrete and (issubclass(thing, Layer) or computes) and thing not in networks:
                     yield thing
                 yield from _methods_on_nodes(thing)
 
 
 def _modules() -> Iterator[types.ModuleType]:
     for info in pkgutil.walk_packages(postil.__path__, "postil."):
-        parts = info.name.split(".")
-        is_library = not parts[-1].isidentifier()  # of C, which ends as an extension module does
-        if parts[1] not in _NOT_SEARCHED and parts[1] != "__main__" and not is_library:
+        folder, name = info.name.split(".")[1], info.name.rpartition(".")[2]
+        if folder not in _NOT_SEARCHED and name.isidentifier():  # a library of C ends as an extension module does
             yield importlib.import_module(info.name)
 
 
@@ -100,31 +94,16 @@ def _returns_node(function: Any) -> bool:
     return any(kind in _NODES for kind in (get_args(made) if isinstance(made, types.UnionType) else (made,)))
 
 
-def _returns_layer(function: Any) -> bool:
-    """Whether it makes a layer of one known class."""
-    made = function.__annotations__.get("return")
-    return inspect.isclass(made) and issubclass(made, Layer) and not inspect.isabstract(made)
-
-
-def _is_differentiable(thing: type) -> bool:
-    if inspect.isabstract(thing) or getattr(thing, "_is_protocol", False):
-        return False
-    return issubclass(thing, Layer) or any(_returns_node(getattr(thing, name, None)) for name in ("loss", "__call__"))
-
-
 def _methods_on_nodes(thing: type) -> Iterator[Any]:
     """Methods from a node to a node, such as the scores of given token vectors, which explanations differentiate."""
     if issubclass(thing, Node | Layer):
         return
     for name, method in vars(thing).items():
         is_public = inspect.isfunction(method) and not name.startswith("_") and name != "loss"
-        if is_public and _returns_node(method) and Node in _arguments(method).values():
-            yield method
-
-
-def _arguments(function: Any) -> dict[str, Any]:
-    """The types of its arguments."""
-    return {name: kind for name, kind in function.__annotations__.items() if name != "return"}
+        if is_public and _returns_node(method):
+            takes = [kind for argument, kind in method.__annotations__.items() if argument != "return"]
+            if Node in takes:
+                yield method
 
 
 # ------------------------------------------------------------------------------------------------ modes
@@ -132,7 +111,11 @@ def _arguments(function: Any) -> dict[str, Any]:
 
 def requirements_of(thing: Any) -> Iterator[Requirement]:
     """``thing`` as it is called by default, and in each of its other modes."""
-    calls = _calls(thing)
+    calls: tuple[Callable[..., Any], ...] = (thing,)  # the functions whose arguments choose its mode
+    if inspect.isclass(thing):
+        own = vars(thing)
+        made = [own.get("__init__"), own.get("forward") or own.get("upward") or own.get("loss")]
+        calls = tuple(function for function in made if function is not None)
     modes = [mode for call in calls for mode in _modes(call, thing)]
     if not any(mode.replaces_default for mode in modes):
         yield Requirement(of(thing), calls)
@@ -141,15 +124,6 @@ def requirements_of(thing: Any) -> Iterator[Requirement]:
     declared = getattr(inspect.getmodule(thing), "MODES", {})
     for name in declared.get(thing.__name__, ()):
         yield Requirement(of(thing, name), calls)
-
-
-def _calls(thing: Any) -> tuple[Callable[..., Any], ...]:
-    """The functions whose arguments choose its mode."""
-    if not inspect.isclass(thing):
-        return (thing,)
-    forward = vars(thing).get("forward") or vars(thing).get("upward") or vars(thing).get("loss")
-    made = [vars(thing).get("__init__"), forward]
-    return tuple(function for function in made if function is not None)
 
 
 def _modes(call: Callable[..., Any], thing: Any) -> Iterator[Mode]:
@@ -164,13 +138,8 @@ def _modes(call: Callable[..., Any], thing: Any) -> Iterator[Mode]:
             yield from (Mode(f"{name}={choice}", name, partial(operator.eq, choice), is_needed) for choice in others)
         elif Finish in get_args(kind):
             yield from (Mode(f"{name}={activation}", name, partial(_applies, activation)) for activation in FUSED)
-        elif default is None and not _is_generator(kind):
+        elif default is None and np.random.Generator not in get_args(kind):
             yield Mode(name, name, partial(operator.is_not, None))
-
-
-def _is_generator(kind: Any) -> bool:
-    """Whether an argument takes a generator; its type may be written as a string."""
-    return "Generator" in kind if isinstance(kind, str) else np.random.Generator in get_args(kind)
 
 
 def _applies(activation: str, finish: Finish | None) -> bool:
@@ -182,6 +151,5 @@ def _choices(thing: Any, argument: str) -> tuple[str, ...]:
         return tuple(ACTIVATIONS)
     if argument == "normalise":
         return tuple(inspect.getmodule(thing).NORMALISATIONS)  # type: ignore[union-attr]
-    raise ConfigurationError(
-        "choices of an argument", expected="a table of them", got=f"{argument}: str", where=of(thing)
-    )
+    got = f"{argument}: str"
+    raise ConfigurationError("choices of an argument", expected="a table of them", got=got, where=of(thing))

@@ -16,6 +16,21 @@ from postil.errors import ConfigurationError
 from postil.graph.node import Gradients, Input, Node, Parameter, Result, RowGradient, ancestors
 
 LARGEST = 2_000
+_KINDS: dict[type[Node], str] = {Input: "input", Parameter: "parameter", Result: "result"}
+_STYLES = {
+    "input": "fill:#e8f1fb,stroke:#4a7fb5,color:#1b2a3a",
+    "parameter": "fill:#fdf3dc,stroke:#c39a3b,color:#3a2f14",
+    "result": "fill:#eef6ec,stroke:#5d9a57,color:#1c301a",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Box:
+    """A node as drawn: its lines of text, its kind (for the colour) and the boxes that point to it."""
+
+    lines: list[str]
+    kind: str
+    sources: list[int]
 
 
 def draw(output: Node, form: str = "mermaid", *, values: bool = False, gradients: Gradients | None = None) -> str:
@@ -26,93 +41,51 @@ def draw(output: Node, form: str = "mermaid", *, values: bool = False, gradients
     """
     if form not in _FORMS:
         raise ConfigurationError("form of a drawing", expected=" or ".join(_FORMS), got=repr(form))
-    return _FORMS[form](_boxes(output, values, gradients or {}))
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Box:
-    """A node as drawn: its lines of text, its kind (for the colour) and the boxes that point to it."""
-
-    node: Node
-    lines: list[str]
-    kind: str
-    sources: list[int]
-
-
-def _boxes(output: Node, values: bool, gradients: Gradients) -> list[_Box]:
-    """One box per node, parents before children. Parameters of a layer are shown inside the layer's box."""
     nodes = ancestors(output)
     if len(nodes) > LARGEST:
         raise ConfigurationError("drawing of a graph", expected=f"at most {LARGEST} nodes", got=f"{len(nodes)} nodes")
-    outside = _drawn_parents(nodes)
+    # Parents before children. Parameters of a layer are shown inside the layer's box.
+    sources = {node: [p for p in node.parents if not (_is_layer(node) and isinstance(p, Parameter))] for node in nodes}
+    outside = {output, *itertools.chain.from_iterable(sources.values())}
     drawn = [node for node in nodes if not isinstance(node, Parameter) or node in outside]
     number = {node: i for i, node in enumerate(drawn)}
-    return [
+    boxes = [
         _Box(
-            node=node,
-            lines=_lines(node, values, gradients),
+            lines=_lines(node, values, gradients or {}),
             kind=_KINDS[type(node)],
-            sources=[number[parent] for parent in _sources(node)],
+            sources=[number[parent] for parent in sources[node]],
         )
         for node in drawn
     ]
+    return _FORMS[form](boxes)
 
 
-def _sources(node: Node) -> list[Node]:
-    folded = isinstance(node, Result) and node.is_layer
-    return [parent for parent in node.parents if not (folded and isinstance(parent, Parameter))]
-
-
-def _drawn_parents(nodes: list[Node]) -> set[Node]:
-    drawn = {parent for node in nodes for parent in _sources(node)}
-    return drawn | {nodes[-1]}
-
-
-_KINDS: dict[type[Node], str] = {Input: "input", Parameter: "parameter", Result: "result"}
+def _is_layer(node: Node) -> bool:
+    return isinstance(node, Result) and node.is_layer
 
 
 def _lines(node: Node, values: bool, gradients: Gradients) -> list[str]:
-    lines = [f"{_one_line(node.name) or _KINDS[type(node)]} {_shape(node)}"]
-    inside = [p for p in node.parents if isinstance(p, Parameter)] if isinstance(node, Result) and node.is_layer else []
+    shape = " × ".join(map(str, node.shape)) if node.ndim else "number"
+    lines = [f"{_one_line(node.name) or _KINDS[type(node)]} {shape}"]
+    inside = [p for p in node.parents if isinstance(p, Parameter)] if _is_layer(node) else []
     counted = [node] if isinstance(node, Parameter) else inside
     if counted:
         lines.append(f"{sum(p.value.size for p in counted):,} parameters")
-    if values:
-        lines.append(_size_of_value(node))
-    lines += [_norm_of_gradient(p, gradients, prefix=_one_line(p.name)) for p in inside if p in gradients]
-    if node in gradients:
-        lines.append(_norm_of_gradient(node, gradients, prefix=""))
+    if values and node.value.size == 1:
+        lines.append(f"value {node.value.reshape(-1)[0]:.4g}")
+    elif values:
+        lines.append(f"rms {np.sqrt(np.mean(np.square(node.value))):.3g}" if node.value.size else "empty")
+    for leaf, prefix in [(parameter, _one_line(parameter.name)) for parameter in inside] + [(node, "")]:
+        if leaf in gradients:
+            gradient = gradients[leaf]
+            array = gradient.values if isinstance(gradient, RowGradient) else gradient
+            lines.append(f"{prefix} |gradient| {np.linalg.norm(array):.3g}".strip())
     return lines
 
 
 def _one_line(name: str) -> str:
     """A name without line breaks and without characters that XML does not allow."""
     return " ".join("".join(c if c.isprintable() else " " for c in name).split())
-
-
-def _shape(node: Node) -> str:
-    return " × ".join(map(str, node.shape)) if node.ndim else "number"
-
-
-def _size_of_value(node: Node) -> str:
-    if node.value.size == 1:
-        return f"value {node.value.reshape(-1)[0]:.4g}"
-    return f"rms {np.sqrt(np.mean(np.square(node.value))):.3g}" if node.value.size else "empty"
-
-
-def _norm_of_gradient(node: Node, gradients: Gradients, prefix: str) -> str:
-    gradient = gradients[node]
-    array = gradient.values if isinstance(gradient, RowGradient) else gradient
-    return f"{prefix} |gradient| {np.linalg.norm(array):.3g}".strip()
-
-
-# ------------------------------------------------------------------------------------------------ Mermaid
-
-_STYLES = {
-    "input": "fill:#e8f1fb,stroke:#4a7fb5,color:#1b2a3a",
-    "parameter": "fill:#fdf3dc,stroke:#c39a3b,color:#3a2f14",
-    "result": "fill:#eef6ec,stroke:#5d9a57,color:#1c301a",
-}
 
 
 # Characters with a special meaning in Mermaid or in the HTML it makes, as Mermaid's entities.
@@ -149,9 +122,15 @@ class _Place:
 
 
 def _svg(boxes: list[_Box]) -> str:
-    rows = _rows(boxes)
-    places = [_place(box, row) for box, row in zip(boxes, rows, strict=True)]
-    edges = [_routed(places[source], place) for box, place in zip(boxes, places, strict=True) for source in _once(box)]
+    places = []
+    for box, row in zip(boxes, _rows(boxes), strict=True):
+        title, *others = box.lines  # the title is bold
+        width = max(len(title) * _BOLD_CHARACTER, *(len(line) * _CHARACTER for line in others), 0) + 2 * _PAD
+        places.append(_Place(row=row, box=box, width=width, height=len(box.lines) * _LINE + 2 * _PAD - 4))
+    edges = []  # the places that each passes: one in every row from source to target
+    for box, target in zip(boxes, places, strict=True):
+        for source in [places[number] for number in dict.fromkeys(box.sources)]:
+            edges.append([source, *(_Place(row=row) for row in range(source.row + 1, target.row)), target])
     by_row: dict[int, list[_Place]] = defaultdict(list)
     for place in [*places, *(bend for edge in edges for bend in edge[1:-1])]:
         by_row[place.row].append(place)
@@ -168,31 +147,15 @@ def _svg(boxes: list[_Box]) -> str:
     )
 
 
-def _once(box: _Box) -> list[int]:
-    return list(dict.fromkeys(box.sources))
-
-
 def _rows(boxes: list[_Box]) -> list[int]:
     """The row of each box; a leaf is drawn right above the first box that uses it."""
     rows = [0] * len(boxes)
-    for i, box in enumerate(boxes):
-        rows[i] = max((rows[source] + 1 for source in box.sources), default=0)
     users: dict[int, list[int]] = defaultdict(list)
     for i, box in enumerate(boxes):
+        rows[i] = max((rows[source] + 1 for source in box.sources), default=0)
         for source in box.sources:
             users[source].append(rows[i])
     return [min(users[i]) - 1 if not box.sources and users[i] else rows[i] for i, box in enumerate(boxes)]
-
-
-def _place(box: _Box, row: int) -> _Place:
-    title, *others = box.lines  # the title is bold
-    width = max(len(title) * _BOLD_CHARACTER, *(len(line) * _CHARACTER for line in others), 0) + 2 * _PAD
-    return _Place(row=row, box=box, width=width, height=len(box.lines) * _LINE + 2 * _PAD - 4)
-
-
-def _routed(source: _Place, target: _Place) -> list[_Place]:
-    """The places an edge passes: one in every row from source to target."""
-    return [source, *(_Place(row=row) for row in range(source.row + 1, target.row)), target]
 
 
 def _arrange(by_row: dict[int, list[_Place]], edges: list[list[_Place]]) -> None:
@@ -209,18 +172,6 @@ def _arrange(by_row: dict[int, list[_Place]], edges: list[list[_Place]]) -> None
             wanted = {p: np.mean([n.x for n in neighbours[p]] or [p.x]) for p in by_row[row]}
             by_row[row].sort(key=lambda place: wanted[place])
             _spread(by_row[row], centre=float(np.mean(list(wanted.values()))))
-    _shift_into_view(by_row)
-
-
-def _spread(places: list[_Place], centre: float = 0.0) -> None:
-    """Side by side in the order given, around ``centre``."""
-    x = centre - (sum(p.width for p in places) + _GAP_X * (len(places) - 1)) / 2
-    for place in places:
-        place.x = x + place.width / 2
-        x += place.width + _GAP_X
-
-
-def _shift_into_view(by_row: dict[int, list[_Place]]) -> None:
     left = min(p.x - p.width / 2 for places in by_row.values() for p in places)
     y = float(_PAD)
     for row in sorted(by_row):
@@ -231,6 +182,14 @@ def _shift_into_view(by_row: dict[int, list[_Place]]) -> None:
                 place.height = tallest
             place.y = y + (tallest - place.height) / 2
         y += tallest + _GAP_Y
+
+
+def _spread(places: list[_Place], centre: float = 0.0) -> None:
+    """Side by side in the order given, around ``centre``."""
+    x = centre - (sum(p.width for p in places) + _GAP_X * (len(places) - 1)) / 2
+    for place in places:
+        place.x = x + place.width / 2
+        x += place.width + _GAP_X
 
 
 def _curve(edge: list[_Place]) -> str:

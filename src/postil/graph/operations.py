@@ -20,12 +20,7 @@ Axis: TypeAlias = int | tuple[int, ...] | None
 Rule: TypeAlias = Callable[[Array], Gradient]
 
 # Paths that the operands and not an argument choose: each is a row of the gradient list (gradcheck/requirements.py).
-MODES = {
-    "matmul": ("vectors", "stacks"),
-    "power": ("constant exponent",),
-    "transpose": ("axes",),
-    "getitem": ("rows",),
-}
+MODES = {"matmul": ("vectors", "stacks"), "power": ("constant exponent",), "transpose": ("axes",), "getitem": ("rows",)}
 
 
 # ------------------------------------------------------------------------------------------------ arithmetic
@@ -262,11 +257,7 @@ def values_of(name: str, *operands: Operand) -> list[Any]:
     values = [operand.value if isinstance(operand, Node) else operand for operand in operands]
     dtypes = {np.asarray(v).dtype for v in values if not isinstance(v, int | float) or isinstance(v, np.generic)}
     if len(dtypes) > 1 or not dtypes <= set(FLOATS):
-        raise DtypeError(
-            f"operands of {name}",
-            expected="all float32 or all float64",
-            got=", ".join(describe(v) for v in values),
-        )
+        raise DtypeError(f"operands of {name}", expected="all float32 or all float64", got=_described(values))
     return values
 
 
@@ -276,9 +267,8 @@ def computed(name: str, function: Callable[..., Any], *arrays: Any) -> Any:
         with np.errstate(all="raise", under="ignore"):
             return _outcome(name, function, *arrays)
     except FloatingPointError as error:
-        raise NumericalError(
-            f"result of {name}", expected="must be finite", got=str(error), where=_described(arrays)
-        ) from None
+        where = _described(arrays)
+        raise NumericalError(f"result of {name}", expected="must be finite", got=str(error), where=where) from None
 
 
 def _outcome(name: str, function: Callable[..., Any], *arrays: Any) -> Any:
@@ -331,47 +321,13 @@ def _spread(dY: Array, X: Array, axis: Axis) -> Array:
     return dY.reshape([1 if i in axes else size for i, size in enumerate(X.shape)])
 
 
-def _swapped(operation: Callable[[Any, Any], Result]) -> Callable[[Any, Any], Result]:
-    return lambda a, b: operation(b, a)
-
-
-_METHODS: dict[str, Any] = {
-    "__add__": add,
-    "__radd__": _swapped(add),
-    "__sub__": subtract,
-    "__rsub__": _swapped(subtract),
-    "__mul__": multiply,
-    "__rmul__": _swapped(multiply),
-    "__truediv__": divide,
-    "__rtruediv__": _swapped(divide),
-    "__matmul__": matmul,
-    "__rmatmul__": _swapped(matmul),
-    "__pow__": power,
-    "__rpow__": _swapped(power),
-    "__neg__": negative,
-    "__getitem__": getitem,
-    "T": property(transpose),
-    "sum": sum,
-    "mean": mean,
-    "max": max,
-    "reshape": reshape,
-    "transpose": transpose,
-}
+_OPERATORS = {"add": add, "sub": subtract, "mul": multiply, "truediv": divide, "matmul": matmul, "pow": power}
+for _name, _operation in _OPERATORS.items():
+    setattr(Node, f"__{_name}__", _operation)
+    setattr(Node, f"__r{_name}__", lambda b, a, operation=_operation: operation(a, b))
+_METHODS: dict[str, Any] = {"__neg__": negative, "__getitem__": getitem, "T": property(transpose)}
+_METHODS |= {"sum": sum, "mean": mean, "max": max, "reshape": reshape, "transpose": transpose}
 for _name, _method in _METHODS.items():
     setattr(Node, _name, _method)
-
-NUMPY_FUNCTIONS.update(
-    {
-        np.add: add,
-        np.subtract: subtract,
-        np.multiply: multiply,
-        np.divide: divide,
-        np.power: power,
-        np.negative: negative,
-        np.matmul: matmul,
-        np.exp: exp,
-        np.log: log,
-        np.sqrt: sqrt,
-        np.tanh: tanh,
-    }
-)
+_FUNCTIONS: list[Any] = [add, subtract, multiply, divide, power, negative, matmul, exp, log, sqrt, tanh]
+NUMPY_FUNCTIONS.update({getattr(np, function.__name__): function for function in _FUNCTIONS})

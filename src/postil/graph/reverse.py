@@ -1,7 +1,6 @@
 """The reverse pass: gradients of one node at the leaves, or at any nodes, that it was computed from (E8, B3, E11)."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,25 +23,28 @@ def gradients(
     arrays returned may be shared with each other or read-only: copy one before changing it in place.
     """
     check_node(output, "output of the reverse pass")
-    wanted = None if wrt is None else _checked_wanted(wrt)
-    arrived = _Arrived()
-    arrived.start(output, _checked_seed(output, seed))
+    nodes = [] if wrt is None else [wrt] if isinstance(wrt, Node) else list(wrt)
+    for node in nodes:
+        check_node(node, "wrt, what to differentiate by")
+    wanted = None if wrt is None else dict.fromkeys(nodes)
+    arrived = _Arrived(output, _checked_seed(output, seed))
     at_wanted: dict[Node, Gradient] = {}
-    with _noted_flags() as flags:
-        for node in _results_in_reverse(output, wanted):
-            dY = dense(arrived.take(node))
-            if wanted and node in wanted:
-                at_wanted[node] = dY
-            for parent, gradient in zip(node.parents, _pulled_back(node, dY), strict=True):
+    # Floating-point errors are notes and no more: some BLAS builds raise flags for valid products, so only the numbers
+    # can tell.
+    flags: list[str] = []
+    with np.errstate(all="call", under="ignore", call=lambda kind, _: flags.append(kind)):
+        for result in _results_in_reverse(output, wanted):
+            dY = dense(arrived.take(result))
+            if wanted and result in wanted:
+                at_wanted[result] = dY
+            for parent, gradient in zip(result.parents, _pulled_back(result, dY), strict=True):
                 if gradient is not None:
-                    arrived.add(parent, gradient, sender=node)
+                    arrived.add(parent, gradient, sender=result)
             if flags:
-                arrived.check_finite(sender=node)
+                arrived.check_finite(sender=result)
                 flags.clear()
-        if wanted is None:
-            total = arrived.take_all()
-        else:
-            total = {node: at_wanted[node] if node in at_wanted else arrived.take(node) for node in wanted}
+        leaves = arrived.nodes() if wanted is None else wanted
+        total = {node: at_wanted[node] if node in at_wanted else arrived.take(node) for node in leaves}
         if flags:  # sparse gradients are added up only now
             for leaf, gradient in total.items():
                 _check_finite(gradient, where=f"gradient of {leaf.name or 'an input'}")
@@ -75,17 +77,14 @@ def _pulled_back(node: Result, dY: Array) -> Sequence[Gradient | None]:
 class _Arrived:
     """The gradients that have arrived at nodes so far, added up per node."""
 
-    def __init__(self) -> None:
-        self._dense: dict[Node, Array] = {}
+    def __init__(self, output: Node, seed: Array) -> None:
+        self._dense: dict[Node, Array] = {output: seed}
         # Sparse gradients wait here and are added up once, at the end: adding each to the sum of those before would
         # cost the square of the number of uses of a table (E11).
         self._sparse: dict[Node, list[RowGradient]] = {}
         # Nodes whose sum was allocated here. Only those may be added to in place: an array that a pullback returned
         # may be shared with another node or with the caller.
         self._own: set[Node] = set()
-
-    def start(self, node: Node, seed: Array) -> None:
-        self._dense[node] = seed
 
     def add(self, node: Node, gradient: Gradient, sender: Node) -> None:
         if gradient.shape != node.shape or gradient.dtype != node.dtype:
@@ -120,8 +119,8 @@ class _Arrived:
         rows = RowGradient.total(sparse)
         return rows if total is None else sum_of_two(total, rows)
 
-    def take_all(self) -> dict[Node, Gradient]:
-        return {node: self.take(node) for node in dict.fromkeys([*self._dense, *self._sparse])}
+    def nodes(self) -> Iterable[Node]:
+        return dict.fromkeys([*self._dense, *self._sparse])
 
 
 def _check_finite(gradient: Gradient, where: str) -> None:
@@ -138,24 +137,6 @@ def _results_in_reverse(output: Node, wanted: Iterable[Node] | None) -> list[Res
                 leads.add(node)
         order = [node for node in order if node in leads]
     return [node for node in reversed(order) if type(node) is Result]
-
-
-@contextmanager
-def _noted_flags() -> Iterator[list[str]]:
-    """The floating-point errors of everything computed inside the ``with`` block, as they come.
-
-    They are notes and no more: some BLAS builds raise flags for valid products, so only the numbers can tell.
-    """
-    flags: list[str] = []
-    with np.errstate(all="call", under="ignore", call=lambda kind, _: flags.append(kind)):
-        yield flags
-
-
-def _checked_wanted(wrt: Node | Iterable[Node]) -> dict[Node, None]:
-    nodes = [wrt] if isinstance(wrt, Node) else list(wrt)
-    for node in nodes:
-        check_node(node, "wrt, what to differentiate by")
-    return dict.fromkeys(nodes)
 
 
 def _checked_seed(output: Node, seed: ArrayLike | None) -> Array:

@@ -6,7 +6,8 @@ with a million words is checked as fast as a small one.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import Any, TypeAlias, final
 
@@ -16,18 +17,16 @@ from postil import graph
 from postil.arrays import Array
 from postil.errors import ConfigurationError
 from postil.features.inputs import InputFeatures, Inputs, Token
-from postil.features.named import FeatureToken, NamedFeatures
+from postil.features.named import FeatureToken
 from postil.features.vocabulary import Vocabulary
 from postil.gradcheck import Report, Sampling, examine
 from postil.graph import Node, Parameter, ancestors
-from postil.kernels import Attributes
 from postil.models.config import TaggerConfig
 from postil.models.explaining.flow import loss_graph, sentence_example
 from postil.models.model import FittedModel, is_encoder
 from postil.models.networks.network import EnsembleNetwork, Example, ScoringNetwork, TaskNetwork
 from postil.models.networks.tree_network import TreeBatch, TreeExample, TreeNetwork
 from postil.models.tagger import Tagger
-from postil.network import LookupTables
 from postil.network.tree import Forest
 from postil.optimisation import OPTIMISERS, Optimiser
 from postil.text.trees.tree import balanced, right_branching
@@ -80,24 +79,20 @@ def without_gradient(config: TaggerConfig, parameters: Iterable[str]) -> list[st
 def made_up_sentences(features: InputFeatures, rng: np.random.Generator) -> list[list[Token]]:
     """Words of the vocabulary in any order, and some that it does not know; extra columns likewise."""
     words = features.words.vocabularies.get("word") or next(iter(features.words.vocabularies.values()), None)
+    named = features.named
+
+    def drawn(values: Vocabulary) -> str:
+        return values[int(rng.integers(len(values)))] or "unknown"
 
     def token() -> Token:
-        form = _drawn(words, rng) if words is not None and rng.random() < 0.9 else f"Word{rng.integers(100)}"
-        if features.named is not None:
-            return FeatureToken.of(form, dict.fromkeys(_some(features.named, rng), 0.5))
-        return (form, *(_drawn(column, rng) for column in features.columns)) if features.columns else form
+        form = drawn(words) if words is not None and rng.random() < 0.9 else f"Word{rng.integers(100)}"
+        if named is not None:  # known names if there is a list of them
+            numbers = rng.integers(len(named), size=3).tolist()
+            some = [str(number) if named.names is None else named.names[number] for number in numbers]
+            return FeatureToken.of(form, dict.fromkeys(some, 0.5))
+        return (form, *map(drawn, features.columns)) if features.columns else form
 
     return [[token() for _ in range(T)] for T in LENGTHS]
-
-
-def _some(named: NamedFeatures, rng: np.random.Generator) -> list[str]:
-    """Names of features, known ones if there is a list of them."""
-    numbers = rng.integers(len(named), size=3)
-    return [str(number) if named.names is None else named.names[int(number)] for number in numbers]
-
-
-def _drawn(values: Vocabulary, rng: np.random.Generator) -> str:
-    return values[int(rng.integers(len(values)))] or "unknown"
 
 
 def cut_down(parts: FittedModel, inputs: Inputs) -> tuple[_Network, Inputs]:
@@ -107,64 +102,47 @@ def cut_down(parts: FittedModel, inputs: Inputs) -> tuple[_Network, Inputs]:
     form_rows, forms = _used(features)
     extra_rows, extra = _used(inputs.extra)
     (vector_rows,), vectors = _used(inputs.vectors[:, None])
-    named_rows, attributes = _used_attributes(inputs.attributes)
-    has_words = bool(parts.config.word_dim)
+    named_rows, attributes = np.zeros(0, np.int64), inputs.attributes
+    if attributes is not None:
+        named_rows, ids = np.unique(attributes.ids, return_inverse=True)
+        attributes = attributes._replace(ids=ids.astype(np.int32))
+    tables = {"forms": (network.form_tables, form_rows), "extra": (network.extra_tables, extra_rows)}
+    sizes: dict[str, list[tuple[int, int]]] = {"forms": [], "extra": []}
+    rows: dict[str, Array] = {"named": named_rows} if len(named_rows) else {}
+    for name, (table, used) in tables.items():
+        if table is None:
+            continue
+        sizes[name] = [(len(own), D) for own, (_, D) in zip(used, table.sizes, strict=True)]
+        for i, group in enumerate(table.groups):
+            rows[f"{name}.tables.{i}"] = np.concatenate([table.starts[feature] + used[feature] for feature in group])
     small = network.resized(
-        form_sizes=_sizes(network.form_tables, form_rows),
-        extra_sizes=_sizes(network.extra_tables, extra_rows),
+        form_sizes=sizes["forms"],
+        extra_sizes=sizes["extra"],
         vectors=network.vectors[vector_rows] if network.vectors is not None else None,
-        word_counts=network.word_counts[form_rows[0]] if has_words else network.word_counts,
+        word_counts=network.word_counts[form_rows[0]] if parts.config.word_dim else network.word_counts,
         alphabet=network.alphabet,
         named=len(named_rows),
     )
-    rows = _rows("forms", network.form_tables, form_rows) | _rows("extra", network.extra_tables, extra_rows)
-    rows |= {"named": named_rows} if len(named_rows) else {}
     if isinstance(network, EnsembleNetwork):
         rows = {f"member{i}.{name}": kept for i in range(len(network.members)) for name, kept in rows.items()}
-    for name, parameter in network.parameters().items():
-        value = parameter.value[rows[name]] if name in rows else parameter.value
-        small.parameters()[name].value = np.array(value)
-    forms = np.concatenate([forms, characters], axis=1)
-    return small, Inputs(
-        forms=forms,
-        vectors=vectors[:, 0],
-        places=inputs.places,
-        extra=extra,
-        offsets=inputs.offsets,
-        attributes=attributes,
-    )
-
-
-def _used_attributes(attributes: Attributes | None) -> tuple[Array, Attributes | None]:
-    """The numbers of the attributes that occur, and the attributes numbered among them."""
-    if attributes is None:
-        return np.zeros(0, np.int64), None
-    used, places = np.unique(attributes.ids, return_inverse=True)
-    return used, attributes._replace(ids=places.astype(np.int32))
+    _copy_values(network, small, rows)
+    forms, vectors = np.concatenate([forms, characters], axis=1), vectors[:, 0]
+    return small, replace(inputs, forms=forms, vectors=vectors, extra=extra, attributes=attributes)
 
 
 def _used(ids: Array) -> tuple[list[Array], Array]:
     """Per column of ids (N, F) those that occur and 0 (the unknown value); and where each id stands among them."""
-    found, renumbered = [], np.zeros_like(ids)
-    for column in range(ids.shape[1]):
-        used = np.unique(np.append(ids[:, column], 0))
-        found.append(used)
-        renumbered[:, column] = np.searchsorted(used, ids[:, column])
-    return found, renumbered
+    columns = [np.unique(np.append(column, 0)) for column in ids.T]
+    renumbered = np.zeros_like(ids)
+    for i, used in enumerate(columns):
+        renumbered[:, i] = np.searchsorted(used, ids[:, i])
+    return columns, renumbered
 
 
-def _sizes(tables: LookupTables | None, rows: list[Array]) -> list[tuple[int, int]]:
-    return [] if tables is None else [(len(used), D) for used, (_, D) in zip(rows, tables.sizes, strict=True)]
-
-
-def _rows(name: str, tables: LookupTables | None, rows: list[Array]) -> dict[str, Any]:
-    """Which rows of each parameter stay."""
-    if tables is None:
-        return {}
-    return {
-        f"{name}.tables.{i}": np.concatenate([tables.starts[feature] + rows[feature] for feature in group])
-        for i, group in enumerate(tables.groups)
-    }
+def _copy_values(network: Any, small: Any, rows: Mapping[str, Array]) -> None:
+    """Give the small network the parameters of the whole one, of some only these rows."""
+    for name, parameter in network.parameters().items():
+        small.parameters()[name].value = np.array(parameter.value[rows[name]] if name in rows else parameter.value)
 
 
 # ----------------------------------------------------------------------------------------------------- tree classifiers
@@ -179,41 +157,21 @@ def _examine_tree_parts(parts: FittedModel, rng: np.random.Generator) -> Report:
     network = parts.network
     trees = [shape(["w"] * T) for T in (1, 2, 5) for shape in (balanced, right_branching)]
     plan = Forest.of(trees).schedule(np.arange(len(trees)))
-    words, word_rows = _random_rows(len(network.word_counts), plan.leaves, rng)
-    vectors, vector_rows = _random_rows(1 if network.vectors is None else len(network.vectors), plan.leaves, rng)
-    small = _cut_down_tree(network, len(parts.codec.labels), word_rows, vector_rows)
+    L, V = len(parts.codec.labels), 1 if network.vectors is None else len(network.vectors)
+    (word_rows,), words = _used(rng.integers(0, len(network.word_counts), (plan.leaves, 1)))
+    (vector_rows,), vectors = _used(rng.integers(0, V, (plan.leaves, 1)))
+    fixed = None if network.vectors is None else network.vectors[vector_rows]
+    small = TreeNetwork(network.config, L, word_counts=network.word_counts[word_rows], vectors=fixed, rng=None)
+    _copy_values(network, small, {"words.table": word_rows})
     rows = plan.roots if parts.config.loss == "root" else np.arange(len(plan.nodes))
-    gold = rng.integers(0, len(parts.codec.labels), len(rows))
-    example = TreeExample(batch=TreeBatch(plan=plan, words=words, vectors=vectors), rows=rows, gold=gold)
+    batch = TreeBatch(plan=plan, words=words[:, 0], vectors=vectors[:, 0])
+    example = TreeExample(batch=batch, rows=rows, gold=rng.integers(0, L, len(rows)))
 
     def loss() -> Node:
         return small.loss(example, rng=np.random.default_rng(_NOISE))
 
-    return examine(
-        loss,
-        parameters=small.parameters(),
-        name="the model's loss",
-        rng=rng,
-        epsilons=_EPSILONS,
-        sampling=_SAMPLING,
-    )
-
-
-def _random_rows(V: int, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Random rows of a table (count,), numbered among those that occur and row 0; and which these are."""
-    ids = rng.integers(0, V, count)
-    rows = np.unique(np.append(ids, 0))
-    return np.searchsorted(rows, ids), rows
-
-
-def _cut_down_tree(network: TreeNetwork, L: int, word_rows: Array, vector_rows: Array) -> TreeNetwork:
-    """The same network with only some rows of its tables: a model with a million words is checked as fast."""
-    vectors = None if network.vectors is None else network.vectors[vector_rows]
-    small = TreeNetwork(network.config, L, word_counts=network.word_counts[word_rows], vectors=vectors, rng=None)
-    for name, parameter in network.parameters().items():
-        value = parameter.value[word_rows] if name == "words.table" else parameter.value
-        small.parameters()[name].value = np.array(value)
-    return small
+    own, name = small.parameters(), "the model's loss"
+    return examine(loss, parameters=own, name=name, rng=rng, epsilons=_EPSILONS, sampling=_SAMPLING)
 
 
 # ------------------------------------------------------------------------------------------------------- the laboratory
@@ -298,20 +256,15 @@ class Laboratory:
         return central, one_sided
 
     def _loss_beside(self, key: str, row: int, column: int, by: float) -> float:
-        if key in self.parameters:
-            before = self.parameters[key].value.copy()
-        else:
-            before = self._added.get(key, np.zeros(0)).copy()
+        # ``_add`` never changes an array in place, so what was there before is still what it was.
+        values, added = {name: p.value for name, p in self.parameters.items()}, dict(self._added)
         self._add(key, row, column, by)
         try:
             return self.loss()
         finally:
-            if key in self.parameters:
-                self.parameters[key].value = before
-            elif before.size:
-                self._added[key] = before
-            else:
-                del self._added[key]
+            self._added = added
+            if key in values:
+                self.parameters[key].value = values[key]
 
     def _add(self, key: str, row: int, column: int, by: float) -> None:
         if key in self.parameters:

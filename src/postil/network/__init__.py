@@ -32,64 +32,24 @@ if typing.TYPE_CHECKING:
         new_composition,
     )
 else:  # most models have no trees
-    __getattr__, __dir__ = lazy.exports(
-        __name__,
-        {
-            ".tree": [
-                "AffineComposition",
-                "Composition",
-                "SumComposition",
-                "TensorComposition",
-                "TreeLSTM",
-                "new_composition",
-            ]
-        },
-    )
+    _OF_TREES = [
+        "Composition",
+        "SumComposition",
+        "AffineComposition",
+        "TensorComposition",
+        "TreeLSTM",
+        "new_composition",
+    ]
+    __getattr__, __dir__ = lazy.exports(__name__, {".tree": _OF_TREES})
 
-COMPOSITIONS = lazy.Table(
-    "postil.network.tree",
-    {
-        "sum": "SumComposition",
-        "concatenation": "AffineComposition",
-        "tensor": "TensorComposition",
-        "tree-lstm": "TreeLSTM",
-    },
-)
+_NAMES = {"sum": "SumComposition", "concatenation": "AffineComposition", "tensor": "TensorComposition"}
+COMPOSITIONS = lazy.Table("postil.network.tree", {**_NAMES, "tree-lstm": "TreeLSTM"})
 """Name -> class; the choices of the setting ``composition``."""
 
-__all__ = [
-    "Layer",
-    "LayerPullback",
-    "ParameterGradients",
-    "Run",
-    "Initialiser",
-    "INITIALISERS",
-    "constant",
-    "fan_in_as_printed",
-    "fan_in_variance",
-    "xavier",
-    "LookupTable",
-    "LookupTables",
-    "Linear",
-    "Window",
-    "WindowAverage",
-    "convolution",
-    "MaxOverTime",
-    "SentenceConvolution",
-    "CharacterConvolution",
-    "ACTIVATIONS",
-    "Activation",
-    "ParametricReLU",
-    "Dropout",
-    "LayerNorm",
-    "Chain",
-    "Concatenation",
-    "Residual",
-    "Composition",
-    "SumComposition",
-    "AffineComposition",
-    "TensorComposition",
-    "TreeLSTM",
-    "COMPOSITIONS",
-    "new_composition",
-]
+__all__ = ["Layer", "LayerPullback", "ParameterGradients", "Run"]
+__all__ += ["Initialiser", "INITIALISERS", "constant", "fan_in_as_printed", "fan_in_variance", "xavier"]
+__all__ += ["LookupTable", "LookupTables", "Linear", "Window", "WindowAverage", "convolution"]
+__all__ += ["MaxOverTime", "SentenceConvolution", "CharacterConvolution"]
+__all__ += ["ACTIVATIONS", "Activation", "ParametricReLU", "Dropout", "LayerNorm", "Chain", "Concatenation", "Residual"]
+__all__ += ["Composition", "SumComposition", "AffineComposition", "TensorComposition", "TreeLSTM", "COMPOSITIONS"]
+__all__ += ["new_composition"]

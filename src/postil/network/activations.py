@@ -12,19 +12,21 @@ from postil import kernels
 from postil.arrays import Array, checked_floats
 from postil.errors import ConfigurationError
 from postil.graph import Parameter
-from postil.graph.activations import (
-    Activated,
-    hardtanh,
-    leaky_relu,
-    parametric_relu,
-    relu,
-    sigmoid,
-    softsign,
-    tanh,
-)
+from postil.graph.activations import Activated, hardtanh, leaky_relu, parametric_relu, relu, sigmoid, softsign, tanh
 from postil.kernels import Noise
 from postil.kernels.plain_layers import kept_elements
-from postil.network.layer import Layer, LayerPullback, Run, checked_rows, checked_sizes, new_parameter, ones, zeros
+from postil.network.layer import (
+    Layer,
+    LayerPullback,
+    Rng,
+    Run,
+    by_parameter,
+    checked_rows,
+    checked_sizes,
+    new_parameter,
+    ones,
+    zeros,
+)
 
 ACTIVATIONS: dict[str, Callable[[Array], Activated]] = {
     "hardtanh": hardtanh,
@@ -62,26 +64,20 @@ class ParametricReLU(Layer):
         self.slope = Parameter(np.full(checked_sizes((D,), "slope"), slope, dtype), "slope", decays=False)
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
-        Y, back = parametric_relu(checked_rows(X, self.name, self.slope), self.slope.value)
-
-        def pullback(dY: Array) -> tuple[Array, dict[Parameter, Any]]:
-            dX, dslope = back(dY)
-            return dX, {self.slope: dslope}
-
-        return Y, pullback
+        return by_parameter(parametric_relu(checked_rows(X, self.name, self.slope), self.slope.value), self.slope)
 
 
 # ------------------------------------------------------------------------------------------------ dropout
 # It acts only if a forward pass carries an ``rng``, that is, in training.
 
 
-def noise_of(rate: float, rng: "np.random.Generator") -> Noise:
+def noise_of(rate: float, rng: Rng) -> Noise:
     """Drop a share ``rate``, rounded to 2⁻³². One number is drawn; the bits of the elements are made from it."""
     dropped = min(round(rate * 2**32), 2**32 - 1)
     return Noise(int(rng.integers(0, 2**64 - 1, dtype=np.uint64, endpoint=True)) if dropped else 0, dropped)
 
 
-def dropout(X: Array, rate: float, rows: bool, rng: "np.random.Generator") -> tuple[Array, Callable[[Array], Array]]:
+def dropout(X: Array, rate: float, rows: bool, rng: Rng) -> tuple[Array, Callable[[Array], Array]]:
     """Set a share ``rate`` of the elements (or rows) to 0 and scale the others, so that the mean stays.  X (N, D)."""
     noise = noise_of(rate, rng)
     if rows:
@@ -126,15 +122,10 @@ def layer_norm(X: Array, gain: Array, bias: Array) -> tuple[Array, Callable[[Arr
 class LayerNorm(Layer):
     """Normalises each row to mean 0 and variance 1, then applies a learned gain and bias. (N, D) to (N, D)."""
 
-    def __init__(self, D: int, *, rng: "np.random.Generator", dtype: Any = np.float32) -> None:
+    def __init__(self, D: int, *, rng: Rng, dtype: Any = np.float32) -> None:
         self.gain = new_parameter("gain", (D,), ones, rng, dtype, decays=False)
         self.bias = new_parameter("bias", (D,), zeros, rng, dtype, decays=False)
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
-        Y, back = layer_norm(checked_rows(X, self.name, self.gain), self.gain.value, self.bias.value)
-
-        def pullback(dY: Array) -> tuple[Array, dict[Parameter, Any]]:
-            dX, dgain, dbias = back(dY)
-            return dX, {self.gain: dgain, self.bias: dbias}
-
-        return Y, pullback
+        checked_rows(X, self.name, self.gain)
+        return by_parameter(layer_norm(X, self.gain.value, self.bias.value), self.gain, self.bias)

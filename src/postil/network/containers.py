@@ -1,6 +1,5 @@
 """Layers made of layers (A1, E7): one after the other, side by side, around a shortcut."""
 
-from collections.abc import Sequence
 from typing import final
 
 import numpy as np
@@ -76,7 +75,11 @@ class Concatenation(Layer):
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
         outputs, backs = zip(*(checked_forward(layer, X, run) for layer in self.layers), strict=True)  # 1
-        self._check_side_by_side(outputs, run)
+        # Rows of words and rows of sentences do not fit side by side, even if there are as many of both.
+        pooled = [layer.offsets_after(run.offsets) is None for layer in self.layers]
+        if len(set(pooled)) > 1 or len({len(Y) for Y in outputs}) > 1 or any(Y.ndim != 2 for Y in outputs):
+            got = ", ".join(f"{layer.name} {Y.shape}" for layer, Y in zip(self.layers, outputs, strict=True))
+            raise ShapeError("layers side by side", expected="a row per word, or per sentence, from each", got=got)
         ends = np.cumsum([Y.shape[1] for Y in outputs])[:-1]
 
         def pullback(dY: Array) -> tuple[Array | None, ParameterGradients]:
@@ -92,13 +95,6 @@ class Concatenation(Layer):
 
     def offsets_after(self, offsets: Array | None) -> Array | None:
         return self.layers[0].offsets_after(offsets)
-
-    def _check_side_by_side(self, outputs: Sequence[Array], run: Run) -> None:
-        """Rows of words and rows of sentences do not fit side by side, even if there are as many of both."""
-        pooled = [layer.offsets_after(run.offsets) is None for layer in self.layers]
-        if len(set(pooled)) > 1 or len({len(Y) for Y in outputs}) > 1 or any(Y.ndim != 2 for Y in outputs):
-            got = ", ".join(f"{layer.name} {Y.shape}" for layer, Y in zip(self.layers, outputs, strict=True))
-            raise ShapeError("layers side by side", expected="a row per word, or per sentence, from each", got=got)
 
 
 @final

@@ -54,14 +54,26 @@ class Layer(Parameterised, ABC):
 
     def __call__(self, x: Node | Ragged | Array, *, rng: "np.random.Generator | None" = None) -> Result:
         """One node with the layer's output; its parents are ``x`` (if it is a node) and the parameters."""
-        X, offsets = (x.data, x.offsets) if isinstance(x, Ragged) else _value_and_offsets(x)
+        offsets: Array | None
+        match x:
+            case Ragged():
+                X, offsets = x.data, x.offsets
+            case Node():
+                X, offsets = x.value, x.offsets
+            case _:
+                X, offsets = np.asarray(x), None
         parameters = tuple(self.parameters().values())
         Y, back = checked_forward(self, X, Run(offsets=offsets, rng=rng))
 
         def pullback(dY: Array) -> list[Gradient | None]:
             dX, gradients = back(dY)
             if unlisted := gradients.keys() - parameters:
-                raise _not_an_attribute(self, unlisted.pop())
+                raise ConfigurationError(
+                    "a gradient for a parameter that parameters() does not list",
+                    expected="every parameter in an attribute of the layer, or in a list, tuple, dict or layer there",
+                    got=unlisted.pop().name,
+                    where=self.name,
+                )
             of_parameters = [gradients.get(parameter) for parameter in parameters]
             return [dX, *of_parameters] if isinstance(x, Node) else of_parameters
 
@@ -73,29 +85,22 @@ def checked_forward(layer: Layer, X: Array, run: Run) -> tuple[Array, LayerPullb
     """``layer.forward(X, run)``. Mistakes in a layer that users write are reported, not unpacked."""
     answer: Any = layer.forward(X, run)
     if not (isinstance(answer, tuple) and len(answer) == 2 and callable(answer[1])):
-        raise ConfigurationError(
-            "forward of a layer", expected="must return (Y, pullback)", got=_kind(answer), where=layer.name
-        )
+        expected = "must return (Y, pullback)"
+        raise ConfigurationError("forward of a layer", expected=expected, got=_kind(answer), where=layer.name)
     Y, back = answer
     return Y, lambda dY: _checked_gradients(layer, back(dY))
 
 
 def _checked_gradients(layer: Layer, answer: Any) -> tuple[Array | None, ParameterGradients]:
     if not (isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], dict)):
-        raise ConfigurationError(
-            "the pullback of a layer",
-            expected="must return (dX, {parameter: gradient}), with an empty dict if there are no parameters",
-            got=_kind(answer),
-            where=layer.name,
+        expected = "must return (dX, {parameter: gradient}), with an empty dict if there are no parameters"
+        raise ConfigurationError("the pullback of a layer", expected=expected, got=_kind(answer), where=layer.name)
+    if others := [key for key in answer[1] if not isinstance(key, Parameter)]:
+        what, expected = (
+            "gradients that the pullback of a layer returns",
+            "must have parameters as keys, such as self.W",
         )
-    for key in answer[1]:
-        if not isinstance(key, Parameter):
-            raise ConfigurationError(
-                "gradients that the pullback of a layer returns",
-                expected="must have parameters as keys, such as self.W",
-                got=describe(key),
-                where=layer.name,
-            )
+        raise ConfigurationError(what, expected=expected, got=describe(others[0]), where=layer.name)
     return answer
 
 
@@ -105,15 +110,6 @@ def _kind(answer: Any) -> str:
     return describe(answer) if isinstance(answer, np.ndarray) else type(answer).__name__
 
 
-def _not_an_attribute(layer: Layer, parameter: Parameter) -> ConfigurationError:
-    return ConfigurationError(
-        "a gradient for a parameter that parameters() does not list",
-        expected="every parameter in an attribute of the layer, or in a list, tuple, dict or layer there",
-        got=parameter.name,
-        where=layer.name,
-    )
-
-
 def add_gradients(gradients: ParameterGradients, out: ParameterGradients) -> None:
     """Add the gradients of one more use of (partly) the same parameters to ``out``.
 
@@ -121,6 +117,19 @@ def add_gradients(gradients: ParameterGradients, out: ParameterGradients) -> Non
     """
     for parameter, gradient in gradients.items():
         out[parameter] = sum_of_two(out[parameter], gradient) if parameter in out else gradient
+
+
+def by_parameter(
+    answer: tuple[Array, Callable[[Array], tuple[Array, ...]]], *parameters: Parameter | None
+) -> tuple[Array, LayerPullback]:
+    """What a pure function (X, W, b) -> Y, with the pullback (dX, dW, db), returns, as a layer returns it."""
+    Y, back = answer
+
+    def pullback(dY: Array) -> tuple[Array, ParameterGradients]:
+        dX, *gradients = back(dY)
+        return dX, {p: gradient for p, gradient in zip(parameters, gradients, strict=True) if p is not None}
+
+    return Y, pullback
 
 
 def checked_layer(value: Any, what: str) -> Layer:
@@ -133,26 +142,20 @@ def checked_layer(value: Any, what: str) -> Layer:
 def needed_offsets(run: Run, where: str) -> Array:
     """The offsets of a layer that must know where sentences begin and end."""
     if run.offsets is None:
-        raise ShapeError(
-            "the rows are not cut into sentences", expected="a ragged batch", got="no offsets", where=where
-        )
+        what = "the rows are not cut into sentences"
+        raise ShapeError(what, expected="a ragged batch", got="no offsets", where=where)
     return run.offsets
 
 
 def checked_rows(X: Array, where: str, like: Parameter | None = None) -> Array:
     """X itself if it is (N, D) of floats and, with a parameter ``like`` (…, D), has its width and its float type."""
     if X.ndim != 2 or (like is not None and X.shape[1] != like.shape[-1]):
-        raise ShapeError(
-            "input of a layer", expected=f"(N, {like.shape[-1] if like is not None else 'D'})", got=X.shape, where=where
-        )
+        expected = f"(N, {like.shape[-1] if like is not None else 'D'})"
+        raise ShapeError("input of a layer", expected=expected, got=X.shape, where=where)
     if X.dtype not in ([like.dtype] if like is not None else FLOATS):
         expected = f"{like.dtype} like {like.name}" if like is not None else "float32 or float64"
         raise DtypeError("input of a layer", expected=expected, got=describe(X), where=where)
     return X
-
-
-def _value_and_offsets(x: Node | Array) -> tuple[Array, Array | None]:
-    return (x.value, x.offsets) if isinstance(x, Node) else (np.asarray(x), None)
 
 
 # ------------------------------------------------------------------------------------------------ initialisers
@@ -163,24 +166,27 @@ def _value_and_offsets(x: Node | Array) -> tuple[Array, Array | None]:
 
 
 Shape: TypeAlias = tuple[int, ...]
-Initialiser: TypeAlias = Callable[["np.random.Generator", Shape], Array]
+Rng: TypeAlias = "np.random.Generator"  # a text: to import NumPy's generators takes as long as to read a model
+Initialiser: TypeAlias = Callable[[Rng, Shape], Array]
 
 
-def fan_in_as_printed(rng: "np.random.Generator", shape: Shape, fan_in: int | None = None) -> Array:
+def fan_in_as_printed(rng: Rng, shape: Shape, fan_in: int | None = None) -> Array:
     """A10 to the letter: centred uniform with **variance** 1 / sqrt(fan-in).
 
     A uniform variable on ±a has the variance a²/3. Other texts read the sentence as variance 1 / fan-in: that is
     ``fan_in_variance``, whose values are smaller by the fourth root of the fan-in.
     """
-    return _uniform_of_variance(rng, shape, 1 / np.sqrt(shape[-1] if fan_in is None else fan_in))
+    bound = np.sqrt(3 * (1 / np.sqrt(shape[-1] if fan_in is None else fan_in)))
+    return rng.uniform(-bound, bound, shape)
 
 
-def fan_in_variance(rng: "np.random.Generator", shape: Shape, fan_in: int | None = None) -> Array:
+def fan_in_variance(rng: Rng, shape: Shape, fan_in: int | None = None) -> Array:
     """Centred uniform with variance 1 / fan-in: preserves the variance of the inputs."""
-    return _uniform_of_variance(rng, shape, 1 / (shape[-1] if fan_in is None else fan_in))
+    bound = np.sqrt(3 * (1 / (shape[-1] if fan_in is None else fan_in)))
+    return rng.uniform(-bound, bound, shape)
 
 
-def xavier(rng: "np.random.Generator", shape: Shape) -> Array:
+def xavier(rng: Rng, shape: Shape) -> Array:
     """Xavier initialisation (B7): U[± sqrt(6 / (n_in + n_out))]."""
     bound = np.sqrt(6 / (shape[-1] + shape[0]))
     return rng.uniform(-bound, bound, shape)
@@ -191,13 +197,13 @@ def constant(value: float) -> Initialiser:
     return lambda rng, shape: np.full(shape, float(value))
 
 
-def placeholder(rng: "np.random.Generator", shape: Shape) -> Array:
+def placeholder(rng: Rng, shape: Shape) -> Array:
     """Zeros that take no memory, whatever their shape, and cannot be written to: a model file's arrays replace them."""
     return np.broadcast_to(np.zeros((), np.float32), shape)
 
 
 UNUSED: Any = object()
-"""In place of a generator: every parameter is a placeholder. To import NumPy's takes as long as to read a model."""
+"""In place of a generator: every parameter is a placeholder."""
 zeros = constant(0.0)
 ones = constant(1.0)
 
@@ -210,14 +216,7 @@ def checked_sizes(shape: Shape, where: str) -> Shape:
 
 
 def new_parameter(
-    name: str,
-    shape: Shape,
-    initialise: Initialiser,
-    rng: "np.random.Generator",
-    dtype: Any,
-    *,
-    fan_in: int = 1,
-    decays: bool = True,
+    name: str, shape: Shape, initialise: Initialiser, rng: Rng, dtype: Any, *, fan_in: int = 1, decays: bool = True
 ) -> Parameter:
     """A parameter of a layer with its first value, after checking all arguments."""
     checked_sizes(shape, where=name)
@@ -232,11 +231,6 @@ def new_parameter(
         raise ShapeError("first value of a parameter", expected=shape, got=value.shape, where=name)
     # Not copied if the type is right: of zeros in place of a model file's arrays not even the pages are touched.
     return Parameter(value.astype(dtype, copy=False), name, fan_in=fan_in, decays=decays)
-
-
-def _uniform_of_variance(rng: "np.random.Generator", shape: Shape, variance: float) -> Array:
-    bound = np.sqrt(3 * variance)
-    return rng.uniform(-bound, bound, shape)
 
 
 INITIALISERS: dict[str, Initialiser] = {

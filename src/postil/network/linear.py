@@ -8,10 +8,20 @@ import numpy as np
 
 from postil import kernels
 from postil.arrays import Array
-from postil.graph import Parameter
 from postil.graph.node import listening, note_branches
 from postil.network.activations import Activation, Dropout, noise_of
-from postil.network.layer import Initialiser, Layer, LayerPullback, Run, checked_rows, new_parameter, xavier, zeros
+from postil.network.layer import (
+    Initialiser,
+    Layer,
+    LayerPullback,
+    Rng,
+    Run,
+    by_parameter,
+    checked_rows,
+    new_parameter,
+    xavier,
+    zeros,
+)
 
 # ----------------------------------------------------------------------------- bias, activation and dropout in one pass
 # What follows a matrix product in training, in one pass instead of three.
@@ -24,7 +34,7 @@ class Finish:
 
     activation: str
     rate: float
-    rng: "np.random.Generator"
+    rng: Rng
 
 
 def finish_of(layers: Sequence[Layer], run: Run) -> tuple[int, Finish | None]:
@@ -81,27 +91,15 @@ class Linear(Layer):
     """
 
     def __init__(
-        self,
-        D: int,
-        H: int,
-        *,
-        rng: "np.random.Generator",
-        initialise: Initialiser = xavier,
-        bias: bool = True,
-        dtype: Any = np.float32,
+        self, D: int, H: int, *, rng: Rng, initialise: Initialiser = xavier, bias: bool = True, dtype: Any = np.float32
     ) -> None:
         self.W = new_parameter("W", (H, D), initialise, rng, dtype, fan_in=D)
         self.b = new_parameter("b", (H,), zeros, rng, dtype, fan_in=D, decays=False) if bias else None
 
     def forward(self, X: Array, run: Run, finish: Finish | None = None) -> tuple[Array, LayerPullback]:
         """With ``finish``, the layers after it are fused into the same pass."""
-        Y, back = linear(checked_rows(X, self.name, self.W), self.W.value, self.bias(), finish)
-
-        def pullback(dY: Array) -> tuple[Array, dict[Parameter, Any]]:
-            dX, dW, db = back(dY)
-            return dX, {self.W: dW} | ({self.b: db} if self.b is not None else {})
-
-        return Y, pullback
+        checked_rows(X, self.name, self.W)
+        return by_parameter(linear(X, self.W.value, self.bias(), finish), self.W, self.b)
 
     def bias(self) -> Array:
         """b, zeros if the layer has none."""

@@ -10,7 +10,7 @@ from postil.arrays import Array, checked_indices, checked_offsets
 from postil.errors import ConfigurationError, ShapeError
 from postil.graph import Node, Parameter, Result, RowGradient
 from postil.kernels import Attributes
-from postil.network.layer import Initialiser, Layer, LayerPullback, Run, fan_in_variance, new_parameter
+from postil.network.layer import Initialiser, Layer, LayerPullback, Rng, Run, fan_in_variance, new_parameter
 
 # Paths that the data choose: each is a row of the gradient list (gradcheck/requirements.py).
 MODES = {"LookupTables": ("tables of one width",), "weighted_rows": ("values other than 1",)}
@@ -22,15 +22,10 @@ def lookup(W: Array, ids: Array) -> tuple[Array, Callable[[Array], RowGradient]]
     The gradient of row i is the sum of the output gradients at the tokens t with ids[t] = i; rows that do not occur
     have none, and cost nothing.
     """
-    Y = W.take(ids, axis=0)
-
-    def pullback(dY: Array) -> RowGradient:
-        return RowGradient.from_occurrences(ids, dY, W.shape)
-
-    return Y, pullback
+    return W.take(ids, axis=0), lambda dY: RowGradient.from_occurrences(ids, dY, W.shape)
 
 
-def _table(V: int, D: int, name: str, initialise: Initialiser, rng: "np.random.Generator", dtype: Any) -> Parameter:
+def _table(V: int, D: int, name: str, initialise: Initialiser, rng: Rng, dtype: Any) -> Parameter:
     # Tables are left out of L2 unless asked for (B5): decaying a million rows a step would undo the sparse update.
     return new_parameter(name, (V, D), initialise, rng, dtype, fan_in=1, decays=False)
 
@@ -40,13 +35,7 @@ class LookupTable(Layer):
     """Looks up ids (N,) as rows (N, D) of one table."""
 
     def __init__(
-        self,
-        V: int,
-        D: int,
-        *,
-        rng: "np.random.Generator",
-        initialise: Initialiser = fan_in_variance,
-        dtype: Any = np.float32,
+        self, V: int, D: int, *, rng: Rng, initialise: Initialiser = fan_in_variance, dtype: Any = np.float32
     ) -> None:
         self.table = _table(V, D, "table", initialise, rng, dtype)
 
@@ -70,7 +59,7 @@ class LookupTables(Layer):
         self,
         sizes: Sequence[tuple[int, int]],
         *,
-        rng: "np.random.Generator",
+        rng: Rng,
         initialise: Initialiser = fan_in_variance,
         dtype: Any = np.float32,
     ) -> None:
@@ -108,22 +97,16 @@ class LookupTables(Layer):
 
     def rows_by_table(self, X: Array) -> list[Array]:
         """(N, features of the table) for each parameter: the rows that hold the features X (N, F)."""
-        rows = self._rows(X)
-        return [np.ascontiguousarray(rows[:, group[0] : group[-1] + 1]) for group in self.groups]
-
-    def _rows(self, X: Array) -> Array:
-        """Indices of features as rows of the parameters that hold them."""
         if X.shape == (0,):  # a batch without a word cannot tell how many features a word has
             X = np.empty((0, len(self.sizes)), np.int64)
         if X.ndim != 2 or X.shape[1] != len(self.sizes):
-            raise ShapeError(
-                "indices of lookup tables", expected=f"(N, {len(self.sizes)})", got=X.shape, where=self.name
-            )
+            expected = f"(N, {len(self.sizes)})"
+            raise ShapeError("indices of lookup tables", expected=expected, got=X.shape, where=self.name)
         if X.dtype.kind not in "iu" or (len(X) and (X.min() < 0 or (X.max(axis=0) >= self.rows_of_each).any())):
             for feature, (V, _) in enumerate(self.sizes):
                 checked_indices(X[:, feature], V, where=f"{self.name}, feature {feature}")
         rows: Array = X + np.array(self.starts)
-        return rows
+        return [np.ascontiguousarray(rows[:, group[0] : group[-1] + 1]) for group in self.groups]
 
 
 # ------------------------------------------------------------------------------------ sums of rows by sparse attributes

@@ -6,7 +6,7 @@ CharacterConvolution    characters of a word -> one vector (A4, A5)
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from postil.network.layer import (
     Layer,
     LayerPullback,
     ParameterGradients,
+    Rng,
     Run,
     checked_rows,
     fan_in_variance,
@@ -106,14 +107,12 @@ class SentenceConvolution(Layer):
         *,
         distance_dim: int = 5,
         longest_distance: int = 30,
-        rng: "np.random.Generator",
+        rng: Rng,
         initialise: Initialiser = xavier,
         dtype: Any = np.float32,
     ) -> None:
         self.longest = longest_distance
-        self.distances = LookupTable(
-            2 * longest_distance + 1, distance_dim, rng=rng, initialise=fan_in_variance, dtype=dtype
-        )
+        self.distances = LookupTable(2 * longest_distance + 1, distance_dim, rng=rng, dtype=dtype)
         self.convolution = convolution(D + distance_dim, H, size, rng=rng, initialise=initialise, dtype=dtype)
         self.size = size
 
@@ -153,7 +152,11 @@ class SentenceConvolution(Layer):
         half, R = self.size // 2, 2 * (self.longest + self.size // 2) + 1
         E = np.einsum("rp,hkp->krh", P, slots)  # 1
         F = np.zeros((half + 1, half + 1, R, len(W)), P.dtype)
-        used = [_used_distances(shift, half, self.longest) for shift in range(-half, half + 1)]
+        # (R,) row of the table of distances for the slot at each shift of a window whose centre has each distance
+        centres = np.arange(-self.longest - half, self.longest + half + 1)
+        used = [
+            np.clip(centres + shift, -self.longest, self.longest) + self.longest for shift in range(-half, half + 1)
+        ]
         for k, shift in enumerate(range(-half, half + 1)):
             F[max(-shift, 0) :, max(shift, 0) :] += E[k, used[k]]  # 2
 
@@ -182,22 +185,16 @@ def views(offsets: Array, longest: int) -> Array:
     return np.concatenate([*cuts, offsets[-1:]])
 
 
-def _used_distances(shift: int, half: int, longest: int) -> Array:
-    """(R,) row of the table of distances for the slot at ``shift`` of a window whose centre has each distance."""
-    centres = np.arange(-longest - half, longest + half + 1)
-    return np.clip(centres + shift, -longest, longest) + longest
-
-
 def _largest_sums(A: Array, F: Array, offsets: Array) -> tuple[Array, Callable[[Array], tuple[Array, Array]]]:
     """Y[t] = max over p of A[p] + F[edges(p), p - t], for all targets t of each sentence.  A (N, H) -> Y (N, H)."""
     (N, H), flat = A.shape, F.reshape(-1, F.shape[-1])
     Y = np.empty_like(A)
     best_word, best_row = np.empty((N, H), np.int64), np.empty((N, H), np.int64)
-    for rows in _rows_of_targets(offsets, edges=F.shape[0] - 1, distances=F.shape[2]):
-        sums = A[rows.words]
-        sums += flat[rows.distances]
-        Y[rows.targets], winners = first_maxima(sums, rows.offsets)
-        best_word[rows.targets], best_row[rows.targets] = rows.words[winners], rows.distances[winners]
+    for targets, words, distances, starts in _rows_of_targets(offsets, edges=F.shape[0] - 1, distances=F.shape[2]):
+        sums = A[words]
+        sums += flat[distances]
+        Y[targets], winners = first_maxima(sums, starts)
+        best_word[targets], best_row[targets] = words[winners], distances[winners]
 
     def pullback(dY: Array) -> tuple[Array, Array]:
         return _scattered(dY, best_word, A.shape), _scattered(dY, best_row, flat.shape).reshape(F.shape)
@@ -212,16 +209,8 @@ def _scattered(dY: Array, rows: Array, shape: tuple[int, ...]) -> Array:
     return total.reshape(shape).astype(dY.dtype)
 
 
-class _Rows(NamedTuple):
+def _rows_of_targets(offsets: Array, edges: int, distances: int) -> Iterator[tuple[slice, Array, Array, Array]]:
     """Some targets, each with all M words of its sentence: the word (M,), its row in F (M,), where targets begin."""
-
-    targets: slice
-    words: Array
-    distances: Array
-    offsets: Array
-
-
-def _rows_of_targets(offsets: Array, edges: int, distances: int) -> Iterator[_Rows]:
     lengths = np.diff(offsets)
     sizes = np.repeat(lengths, lengths)  # (N,) the length of each target's sentence
     starts = np.repeat(offsets[:-1], lengths)
@@ -236,7 +225,7 @@ def _rows_of_targets(offsets: Array, edges: int, distances: int) -> Iterator[_Ro
         copies = offsets_from_lengths(sizes[first:end])
         target = np.repeat(np.arange(first, end), sizes[first:end])
         words = np.arange(copies[-1]) - np.repeat(copies[:-1] - starts[first:end], sizes[first:end])
-        yield _Rows(slice(first, end), words, edge[words] + np.clip(words - target, -largest, largest), copies)
+        yield slice(first, end), words, edge[words] + np.clip(words - target, -largest, largest), copies
         first = end
 
 
@@ -263,7 +252,7 @@ class CharacterConvolution(Layer):
         *,
         D: int = 16,
         size: int = 3,
-        rng: "np.random.Generator",
+        rng: Rng,
         initialise: Initialiser = xavier,
         initialise_table: Initialiser = fan_in_variance,
         dtype: Any = np.float32,
@@ -274,7 +263,12 @@ class CharacterConvolution(Layer):
         self.linear = Linear(size * D, H, rng=rng, initialise=initialise, dtype=dtype)
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
-        places, lengths = self._checked(X)
+        if X.ndim != 2 or X.dtype.kind not in "iu":
+            raise ShapeError("characters of words", expected="integers (U, M)", got=X.shape, where=self.name)
+        is_there = X > 0
+        places, lengths, V = X[is_there].astype(np.int64) - 1, is_there.sum(axis=1), len(self.table.value)
+        if len(places) and places.max() >= V:
+            raise IndexRangeError("characters of words", expected=f"0 to {V}", got=int(X.max()), where=self.name)
         spelled = np.flatnonzero(lengths)  # words with characters
         offsets = offsets_from_lengths(lengths[spelled])
         table, padding, (W, b) = self.table, self.window.padding, (self.linear.W, self.linear.b)
@@ -291,15 +285,3 @@ class CharacterConvolution(Layer):
             return None, {table: dtable, padding: dpadding, W: dW, b: db}
 
         return Y, pullback
-
-    def _checked(self, X: Array) -> tuple[Array, Array]:
-        """The characters of all words one after the other, and the length of each word (U,)."""
-        if X.ndim != 2 or X.dtype.kind not in "iu":
-            raise ShapeError("characters of words", expected="integers (U, M)", got=X.shape, where=self.name)
-        is_there = X > 0
-        places = X[is_there].astype(np.int64) - 1
-        if len(places) and places.max() >= len(self.table.value):
-            raise IndexRangeError(
-                "characters of words", expected=f"0 to {len(self.table.value)}", got=int(X.max()), where=self.name
-            )
-        return places, is_there.sum(axis=1)

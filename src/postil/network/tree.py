@@ -29,7 +29,7 @@ from postil.graph import Node, Parameterised, Result
 from postil.kernels import TreeCells
 from postil.kernels.plain_trees import CELLS, PAIRS, SUMS
 from postil.network.activations import ACTIVATIONS
-from postil.network.layer import Initialiser, constant, new_parameter, placeholder, xavier, zeros
+from postil.network.layer import Initialiser, Rng, constant, new_parameter, placeholder, xavier, zeros
 
 # ------------------------------------------------------------------------------------------------ trees as arrays
 # A level holds the nodes of one height, of all trees of the batch: their children are on the levels before, so a whole
@@ -155,109 +155,104 @@ def transposed(W: Array) -> Array:
     return np.ascontiguousarray(W.T)
 
 
-def upward_rows(leaves: Array, plan: TreeSchedule) -> Array:
-    """(M, D) with the leaves' vectors in front; the levels are to be filled in."""
-    X = np.empty((plan.leaves + plan.inner, leaves.shape[1]), leaves.dtype)
-    X[: plan.leaves] = leaves
-    return X
+def recursion(
+    leaves: Array,
+    plan: TreeSchedule,
+    activation: str,
+    combine: Callable[[Array, Array], None],
+    separate: Callable[[Array, Array, Array], None],
+) -> tuple[Array, Array, Callable[[Array], tuple[Array, Array]]]:
+    """x_p = f(z(c)) with c = [x_1; x_2], level by level.  leaves (n, D) -> X (M, D) and C (P, 2 D).
 
-
-def descended(
-    dX: Array, plan: TreeSchedule, F: Array, parents: Array, sent: Array, send: Callable[[int, int, Array], None]
-) -> Array:
-    """dZ (P, D) of x = f(Z), from the roots down: f' times what the loss and the parent send to each node (D3).
-
-    ``F`` (P, D) is f'. ``sent`` holds what parents send, a row each, the last one zeros for the roots; ``parents`` (M,)
-    says which row is a node's, and ``send(a, b, dZ)`` fills in those that come from the inner nodes a:b.
+    ``combine(C, Z)`` fills in z of a level, ``separate(dZ, C, dC)`` its gradient. The pullback returns the gradient of
+    the leaves and dZ (P, D), from the roots down: f' times what the loss and the parent send to each node (D3).
     """
-    n, dZ = plan.leaves, np.empty_like(F)
-    for a, b in reversed(plan.levels):
-        level = dZ[a:b]
-        sent.take(parents[n + a : n + b], axis=0, out=level, mode="clip")
-        np.add(level, dX[n + a : n + b], out=level)
-        np.multiply(level, F[a:b], out=level)
-        send(a, b, level)
-    return dZ
+    n, P, D = plan.leaves, plan.inner, leaves.shape[1]
+    X = np.empty((n + P, D), leaves.dtype)
+    X[:n] = leaves
+    C, Z = np.empty((P, 2 * D), X.dtype), np.empty((P, D), X.dtype)
+    pair = C.reshape(P, 2, D)
+    for a, b in plan.levels:
+        X.take(plan.children[a:b], axis=0, out=pair[a:b], mode="clip")  # 1
+        combine(C[a:b], Z[a:b])  # 2
+        activate(activation, Z[a:b], out=X[n + a : n + b])  # 3
+
+    def downward(dX: Array) -> tuple[Array, Array]:
+        sent = np.zeros((2 * P + 1, D), X.dtype)  # what each child is sent; the last row is for the roots
+        dC, dZ, F = sent[: 2 * P].reshape(P, 2 * D), np.empty_like(Z), slopes(activation, Z, X[n:])
+        for a, b in reversed(plan.levels):
+            sent.take(plan.parents[n + a : n + b], axis=0, out=dZ[a:b], mode="clip")  # undoes 1
+            np.add(dZ[a:b], dX[n + a : n + b], out=dZ[a:b])
+            np.multiply(dZ[a:b], F[a:b], out=dZ[a:b])  # undoes 3
+            separate(dZ[a:b], C[a:b], dC[a:b])  # undoes 2
+        return dX[:n] + sent[plan.parents[:n]], dZ
+
+    return X, C, downward
 
 
 def sum_composition(leaves: Array, plan: TreeSchedule, W: Array, *, activation: str) -> tuple[Array, Downward]:
     """x_p = f(W (x_1 + x_2)), D1.  leaves (n, D), W (D, D) -> X (M, D)."""
-    n, P, D = plan.leaves, plan.inner, leaves.shape[1]
-    X = upward_rows(leaves, plan)
-    pair, S, Z = (np.empty(shape, X.dtype) for shape in ((P, 2, D), (P, D), (P, D)))
-    across = transposed(W)
-    for a, b in plan.levels:
-        X.take(plan.children[a:b], axis=0, out=pair[a:b], mode="clip")  # 1
-        np.add(pair[a:b, 0], pair[a:b, 1], out=S[a:b])  # 2
-        np.matmul(S[a:b], across, out=Z[a:b])  # 3
-        activate(activation, Z[a:b], out=X[n + a : n + b])  # 4
+    D, across = leaves.shape[1], transposed(W)
+
+    def combine(C: Array, Z: Array) -> None:
+        np.matmul(C[:, :D] + C[:, D:], across, out=Z)
+
+    def separate(dZ: Array, C: Array, dC: Array) -> None:
+        np.matmul(dZ, W, out=dC[:, :D])
+        dC[:, D:] = dC[:, :D]  # both children get the same
+
+    X, C, back = recursion(leaves, plan, activation, combine, separate)
 
     def downward(dX: Array) -> tuple[Array, Array]:
-        sent = np.zeros((P + 1, D), X.dtype)
-
-        def send(a: int, b: int, dZ: Array) -> None:
-            np.matmul(dZ, W, out=sent[a:b])  # undoes 3; both children get the same, so 2 needs nothing
-
-        parents = plan.parents >> 1
-        dZ = descended(dX, plan, slopes(activation, Z, X[n:]), parents, sent, send)  # undoes 4 and 1
-        return dX[:n] + sent[parents[:n]], dZ.T @ S
+        dleaves, dZ = back(dX)
+        return dleaves, dZ.T @ (C[:, :D] + C[:, D:])
 
     return X, downward
 
 
 def affine_composition(
-    leaves: Array, plan: TreeSchedule, W: Array, b_: Array, *, activation: str
+    leaves: Array, plan: TreeSchedule, W: Array, b: Array, *, activation: str
 ) -> tuple[Array, Downward]:
     """x_p = f(W [x_1; x_2] + b).  leaves (n, D), W (D, 2 D), b (D,) -> X (M, D)."""
-    n, P, D = plan.leaves, plan.inner, leaves.shape[1]
-    X = upward_rows(leaves, plan)
-    C, Z = np.empty((P, 2 * D), X.dtype), np.empty((P, D), X.dtype)
-    pair, across = C.reshape(P, 2, D), transposed(W)
-    for a, b in plan.levels:
-        X.take(plan.children[a:b], axis=0, out=pair[a:b], mode="clip")  # 1
-        np.matmul(C[a:b], across, out=Z[a:b])  # 2
-        np.add(Z[a:b], b_, out=Z[a:b])  # 3
-        activate(activation, Z[a:b], out=X[n + a : n + b])  # 4
+    across = transposed(W)
+
+    def combine(C: Array, Z: Array) -> None:
+        np.matmul(C, across, out=Z)  # 1
+        np.add(Z, b, out=Z)  # 2
+
+    def separate(dZ: Array, C: Array, dC: Array) -> None:
+        np.matmul(dZ, W, out=dC)  # undoes 1
+
+    X, C, back = recursion(leaves, plan, activation, combine, separate)
 
     def downward(dX: Array) -> tuple[Array, Array, Array]:
-        sent = np.zeros((2 * P + 1, D), X.dtype)
-        dC = sent[: 2 * P].reshape(P, 2 * D)
-
-        def send(a: int, b: int, dZ: Array) -> None:
-            np.matmul(dZ, W, out=dC[a:b])  # undoes 2
-
-        dZ = descended(dX, plan, slopes(activation, Z, X[n:]), plan.parents, sent, send)  # undoes 4 and 1
-        return dX[:n] + sent[plan.parents[:n]], dZ.T @ C, dZ.sum(axis=0)  # the last one undoes 3
+        dleaves, dZ = back(dX)
+        return dleaves, dZ.T @ C, dZ.sum(axis=0)  # undoes 1 and 2
 
     return X, downward
 
 
 def tensor_composition(
-    leaves: Array, plan: TreeSchedule, V: Array, W: Array, b_: Array, *, activation: str
+    leaves: Array, plan: TreeSchedule, V: Array, W: Array, b: Array, *, activation: str
 ) -> tuple[Array, Downward]:
     """x_p = f(cᵀ V c + W c + b) with c = [x_1; x_2]: unit d has its own matrix V[:, d, :].
 
     leaves (n, D), V (2 D, D, 2 D), W (D, 2 D), b (D,) -> X (M, D). The product c_j c_k has the factor V[j, d, k] +
     V[k, d, j]: half as many sums as there are entries are all that the passes need.
     """
-    n, P, D = plan.leaves, plan.inner, leaves.shape[1]
-    X = upward_rows(leaves, plan)
-    C, Z = np.empty((P, 2 * D), X.dtype), np.empty((P, D), X.dtype)
-    pair, U = C.reshape(P, 2, D), kernels.sums_of_pairs(V)
-    for a, b in plan.levels:
-        X.take(plan.children[a:b], axis=0, out=pair[a:b], mode="clip")  # 1
-        kernels.quadratic_forms(C[a:b], U, W, b_, out=Z[a:b])  # 2
-        activate(activation, Z[a:b], out=X[n + a : n + b])  # 3
+    U = kernels.sums_of_pairs(V)
+
+    def combine(C: Array, Z: Array) -> None:
+        kernels.quadratic_forms(C, U, W, b, out=Z)  # 1
+
+    def separate(dZ: Array, C: Array, dC: Array) -> None:
+        kernels.quadratic_forms_back(dZ, C, U, W, out=dC)  # undoes 1
+
+    X, C, back = recursion(leaves, plan, activation, combine, separate)
 
     def downward(dX: Array) -> tuple[Array, ...]:
-        sent = np.zeros((2 * P + 1, D), X.dtype)
-        dC = sent[: 2 * P].reshape(P, 2 * D)
-
-        def send(a: int, b: int, dZ: Array) -> None:
-            kernels.quadratic_forms_back(dZ, C[a:b], U, W, out=dC[a:b])  # undoes 2
-
-        dZ = descended(dX, plan, slopes(activation, Z, X[n:]), plan.parents, sent, send)  # undoes 3 and 1
-        return dX[:n] + sent[plan.parents[:n]], kernels.quadratic_weights(dZ, C), dZ.T @ C, dZ.sum(axis=0)
+        dleaves, dZ = back(dX)
+        return dleaves, kernels.quadratic_weights(dZ, C), dZ.T @ C, dZ.sum(axis=0)  # undoes 1
 
     return X, downward
 
@@ -376,18 +371,13 @@ class Composition(Parameterised, ABC):
         """
         return lambda forms, plan: self.upward(words[forms], plan)[0]
 
-    @property
-    def name(self) -> str:
-        return type(self).__name__
-
     def __call__(self, leaves: Node, plan: TreeSchedule) -> Result:
         """The whole recursion as one node (M, H). ``leaves`` (n, D) are the vectors of the leaves, row by row."""
         if leaves.shape != (plan.leaves, self.leaf_dim):
-            raise ShapeError(
-                "vectors of leaves", expected=(plan.leaves, self.leaf_dim), got=leaves.shape, where=self.name
-            )
+            expected = plan.leaves, self.leaf_dim
+            raise ShapeError("vectors of leaves", expected=expected, got=leaves.shape, where=type(self).__name__)
         X, downward = self.upward(leaves.value, plan)
-        return Result(X, (leaves, *self.parameters().values()), downward, self.name, is_layer=True)
+        return Result(X, (leaves, *self.parameters().values()), downward, type(self).__name__, is_layer=True)
 
 
 class _SameWidth(Composition):
@@ -405,13 +395,7 @@ class SumComposition(_SameWidth):
     """D1: tanh(W (x_1 + x_2)). It cannot tell which part comes first."""
 
     def __init__(
-        self,
-        D: int,
-        *,
-        rng: np.random.Generator,
-        activation: str = "tanh",
-        initialise: Initialiser = xavier,
-        dtype: Any = np.float32,
+        self, D: int, *, rng: Rng, activation: str = "tanh", initialise: Initialiser = xavier, dtype: Any = np.float32
     ) -> None:
         super().__init__(D, activation=activation)
         self.W = new_parameter("W", (D, D), initialise, rng, dtype, fan_in=D)
@@ -428,13 +412,7 @@ class AffineComposition(_SameWidth):
     """f(W [x_1; x_2] + b)."""
 
     def __init__(
-        self,
-        D: int,
-        *,
-        rng: np.random.Generator,
-        activation: str = "tanh",
-        initialise: Initialiser = xavier,
-        dtype: Any = np.float32,
+        self, D: int, *, rng: Rng, activation: str = "tanh", initialise: Initialiser = xavier, dtype: Any = np.float32
     ) -> None:
         super().__init__(D, activation=activation)
         self.W = new_parameter("W", (D, 2 * D), initialise, rng, dtype, fan_in=2 * D)
@@ -456,13 +434,7 @@ class TensorComposition(_SameWidth):
     nodes_per_block = 16384  # each level reads the whole tensor, which is larger than the vectors
 
     def __init__(
-        self,
-        D: int,
-        *,
-        rng: np.random.Generator,
-        activation: str = "tanh",
-        initialise: Initialiser = xavier,
-        dtype: Any = np.float32,
+        self, D: int, *, rng: Rng, activation: str = "tanh", initialise: Initialiser = xavier, dtype: Any = np.float32
     ) -> None:
         super().__init__(D, activation=activation)
         self.V = new_parameter("V", (2 * D, D, 2 * D), _small(initialise), rng, dtype, fan_in=4 * D * D)
@@ -499,24 +471,17 @@ def _small(initialise: Initialiser) -> Initialiser:
 WORDS_AT_ONCE = 512  # words whose cells stay in the cache
 
 
-def phrases_up(cells: TreeCells, plan: TreeSchedule, U: Array, d: Array) -> None:
-    """Level by level, from the words' c and the vectors h that they have brought to their parents' parts."""
-    P, H = plan.inner, U.shape[1] // 2
+def tree_lstm(leaves: Array, plan: TreeSchedule, W: Array, b: Array, U: Array, d: Array) -> tuple[Array, Downward]:
+    """h (M, H) of all nodes.  leaves (n, D), W (3 H, D) and b (3 H,) of words, U (5 H, 2 H) and d (5 H,) of phrases."""
+    n, P, H = plan.leaves, plan.inner, U.shape[1] // 2
+    cells, across = TreeCells.empty(n, P, H, leaves.dtype), transposed(U)
+    np.matmul(leaves, W.T, out=cells.words.reshape(n, 3 * H))  # 1
+    kernels.leaf_cells_up(cells, b, plan.parents)  # 2
     parts, A = cells.parts[: 2 * P].reshape(P, 2 * H), cells.phrases.reshape(P, 5 * H)
-    across = transposed(U)
     open_gates = kernels.cells_up(cells, d, plan.children, plan.parents)
     for first, end in plan.levels:
         np.matmul(parts[first:end], across, out=A[first:end])  # 3
         open_gates(first, end)  # 4: and each h is brought to its parent's parts
-
-
-def tree_lstm(leaves: Array, plan: TreeSchedule, W: Array, b: Array, U: Array, d: Array) -> tuple[Array, Downward]:
-    """h (M, H) of all nodes.  leaves (n, D), W (3 H, D) and b (3 H,) of words, U (5 H, 2 H) and d (5 H,) of phrases."""
-    n, P, H = plan.leaves, plan.inner, U.shape[1] // 2
-    cells = TreeCells.empty(n, P, H, leaves.dtype)
-    np.matmul(leaves, W.T, out=cells.words.reshape(n, 3 * H))  # 1
-    kernels.leaf_cells_up(cells, b, plan.parents)  # 2
-    phrases_up(cells, plan, U, d)
 
     def downward(dH: Array) -> tuple[Array, ...]:
         dZ = np.empty((P, 5, H), leaves.dtype)
@@ -529,7 +494,6 @@ def tree_lstm(leaves: Array, plan: TreeSchedule, W: Array, b: Array, U: Array, d
             close_gates(first, end)  # undoes 4
             np.matmul(dA[first:end], U, out=to_parts[first:end])  # undoes 3
         of_words = kernels.leaf_cells_down(cells, plan.parents, dH, sent_h, sent_c).reshape(n, 3 * H)  # undoes 2
-        parts = cells.parts[: 2 * P].reshape(P, 2 * H)
         of_phrases = dA.T @ parts, dA.sum(axis=0)
         return of_words @ W, of_words.T @ leaves, of_words.sum(axis=0), *of_phrases  # undoes 1
 
@@ -540,15 +504,7 @@ def tree_lstm(leaves: Array, plan: TreeSchedule, W: Array, b: Array, U: Array, d
 class TreeLSTM(Composition):
     """The binary Tree-LSTM. Forget gates start open: their biases start at 1."""
 
-    def __init__(
-        self,
-        D: int,
-        H: int,
-        *,
-        rng: np.random.Generator,
-        initialise: Initialiser = xavier,
-        dtype: Any = np.float32,
-    ) -> None:
+    def __init__(self, D: int, H: int, *, rng: Rng, initialise: Initialiser = xavier, dtype: Any = np.float32) -> None:
         self.leaf_dim, self.hidden = D, H
         self.W = new_parameter("W", (3 * H, D), initialise, rng, dtype, fan_in=D)
         self.b = new_parameter("b", (3 * H,), zeros, rng, dtype, decays=False)
@@ -574,19 +530,13 @@ class TreeLSTM(Composition):
 # ------------------------------------------------------------------------------------------------ by name
 
 
-def new_composition(
-    name: str,
-    D: int,
-    H: int,
-    *,
-    rng: np.random.Generator,
-    activation: str = "tanh",
-    initialise: Initialiser = xavier,
-    dtype: Any = np.float32,
-) -> Composition:
-    """Create a composition with vectors of width H. Only a Tree-LSTM accepts word vectors of another width D."""
+def new_composition(name: str, D: int, H: int, *, rng: Rng, activation: str = "tanh", **options: Any) -> Composition:
+    """Create a composition with vectors of width H. Only a Tree-LSTM accepts word vectors of another width D.
+
+    ``options`` are the others of its class: ``initialise`` and ``dtype``.
+    """
     if name == "tree-lstm":
-        return TreeLSTM(D, H, rng=rng, initialise=initialise, dtype=dtype)
+        return TreeLSTM(D, H, rng=rng, **options)
     kinds: dict[str, Any] = {"sum": SumComposition, "concatenation": AffineComposition, "tensor": TensorComposition}
-    composition: Composition = kinds[name](H, rng=rng, activation=activation, initialise=initialise, dtype=dtype)
+    composition: Composition = kinds[name](H, rng=rng, activation=activation, **options)
     return composition

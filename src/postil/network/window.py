@@ -20,7 +20,7 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError
-from postil.graph import Node, Parameter, Result
+from postil.graph import Node, Result
 from postil.kernels.plain_chain import Scratch
 from postil.kernels.plain_layers import overlapping_sum, padded_places, shifts
 from postil.network.containers import Chain
@@ -28,7 +28,9 @@ from postil.network.layer import (
     Initialiser,
     Layer,
     LayerPullback,
+    Rng,
     Run,
+    by_parameter,
     checked_rows,
     needed_offsets,
     new_parameter,
@@ -70,20 +72,15 @@ class Window(Layer):
     """
 
     def __init__(
-        self, D: int, size: int, *, rng: "np.random.Generator", initialise: Initialiser = zeros, dtype: Any = np.float32
+        self, D: int, size: int, *, rng: Rng, initialise: Initialiser = zeros, dtype: Any = np.float32
     ) -> None:
         self.size = _odd(size)
         self.padding = new_parameter("padding", (D,), initialise, rng, dtype, decays=False)
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
         checked_rows(X, self.name, self.padding)
-        Y, back = concatenated_windows(X, self.padding.value, needed_offsets(run, self.name), self.size)
-
-        def pullback(dY: Array) -> tuple[Array, dict[Parameter, Any]]:
-            dX, dpadding = back(dY)
-            return dX, {self.padding: dpadding}
-
-        return Y, pullback
+        offsets = needed_offsets(run, self.name)
+        return by_parameter(concatenated_windows(X, self.padding.value, offsets, self.size), self.padding)
 
 
 @final
@@ -99,7 +96,7 @@ class WindowAverage(Layer):
 
 
 def convolution(
-    D: int, H: int, size: int, *, rng: "np.random.Generator", initialise: Initialiser = xavier, dtype: Any = np.float32
+    D: int, H: int, size: int, *, rng: Rng, initialise: Initialiser = xavier, dtype: Any = np.float32
 ) -> Chain:
     """A4: the same linear layer at every window of the sentence. (N, D) to (N, H)."""
     return Chain(
@@ -136,24 +133,19 @@ MODES = {"shared_windows": ("wide rows", "no bias")}
 
 
 def linear_of_windows(
-    X: Array,
-    padding: Array,
-    W: Array,
-    b: Array,
-    places: Array,
-    offsets: Array,
-    size: int,
-    finish: Finish | None = None,
+    X: Array, padding: Array, W: Array, b: Array, places: Array, offsets: Array, size: int, finish: Finish | None = None
 ) -> tuple[Array, Callable[[Array], tuple[Array, Array, Array, Array]]]:
     """Y_t = Σ_k W_k x_places(t+k) + b, with ``finish`` applied; ``padding`` stands for words beyond the sentence.
 
     X (U, D), padding (D,), W (H, size·D), b (H,), places (N,) the row of each token -> Y (N, H).
     """
     (U, D), H, ids = X.shape, len(W), places + 1
-    wide = _wide(D)
+    # Columns to compute with, those beyond D zeros: on odd widths BLAS takes a fifth longer for the gradients.
+    wide = D if D < 16 else -(-D // 8) * 8
     vectors = np.empty((1 + U, wide), X.dtype)
     vectors[0, :D], vectors[1:, :D], vectors[:, D:] = padding, X, 0  # 1
-    by_position = _by_position(W, size, wide)  # (size·H, wide)
+    by_position = np.zeros((size * H, wide), W.dtype)  # what each position adds to the outputs
+    by_position.reshape(size, H, wide)[:, :, :D] = W.reshape(H, size, D).transpose(1, 0, 2)
     rows = _rows(1 + U, size * H, X.dtype)
     np.matmul(vectors[:, :D], by_position[:, :D].T, out=rows)  # 2
     Z = kernels.sum_windows(rows, ids, offsets, size, "identity", np.empty((len(ids), H), X.dtype), add=False)  # 3
@@ -174,20 +166,6 @@ def _rows(count: int, width: int, dtype: Any) -> Array:
     return _SCRATCH.array("rows", count, width, dtype=dtype)
 
 
-def _wide(D: int) -> int:
-    """Columns to compute with, those beyond D zeros: on odd widths BLAS takes a fifth longer for the gradients."""
-    return D if D < 16 else -(-D // 8) * 8
-
-
-def _by_position(W: Array, size: int, wide: int) -> Array:
-    """(H, size·D) -> (size·H, wide): what each position adds to the outputs."""
-    H, D = len(W), W.shape[1] // size
-    ordered = np.empty((size, H, wide), W.dtype)
-    ordered[:, :, D:] = 0
-    ordered[:, :, :D] = W.reshape(H, size, D).transpose(1, 0, 2)
-    return ordered.reshape(size * H, wide)
-
-
 def shared_windows(
     x: Node, places: Array, offsets: Array, window: Window, linear: Linear, finish: Finish | None = None
 ) -> Result:
@@ -199,8 +177,5 @@ def shared_windows(
     tokens = places, offsets, window.size
     Y, back = linear_of_windows(x.value, window.padding.value, linear.W.value, linear.bias(), *tokens, finish)
     parents: tuple[Node, ...] = (x, window.padding, linear.W) + ((linear.b,) if linear.b is not None else ())
-
-    def pullback(dY: Array) -> list[Any]:
-        return list(back(dY))[: len(parents)]
-
-    return Result(Y, parents, pullback, "Linear of windows", offsets=offsets, is_layer=True)
+    name, n = "Linear of windows", len(parents)
+    return Result(Y, parents, lambda dY: list(back(dY))[:n], name, offsets=offsets, is_layer=True)

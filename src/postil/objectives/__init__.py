@@ -34,39 +34,10 @@ from postil.objectives.spans import (
     without_transition_scores,
 )
 
-__all__ = [
-    "softmax",
-    "log_softmax",
-    "softmax_cross_entropy",
-    "max_margin",
-    "l2",
-    "CRF",
-    "offset_scores",
-    "ChainScores",
-    "Lattice",
-    "path_scores",
-    "log_probabilities",
-    "Posterior",
-    "forward_backward",
-    "SCALED",
-    "LOGARITHMIC",
-    "loss_and_gradient",
-    "LossGradient",
-    "viterbi",
-    "k_best",
-    "RankedPath",
-    "EntityLabels",
-    "Windows",
-    "span_windows",
-    "window_probabilities",
-    "span_probabilities",
-    "forced_spans",
-    "outside_spans",
-    "SpanOfKind",
-    "without_spans",
-    "entities_of",
-    "log_odds",
-    "log_odds_and_gradient",
-    "summed_log_odds",
-    "without_transition_scores",
-]
+__all__ = ["softmax", "log_softmax", "softmax_cross_entropy", "max_margin", "l2"]
+__all__ += ["CRF", "offset_scores", "ChainScores", "Lattice", "path_scores", "log_probabilities"]
+__all__ += ["Posterior", "forward_backward", "SCALED", "LOGARITHMIC", "loss_and_gradient", "LossGradient"]
+__all__ += ["viterbi", "k_best", "RankedPath"]
+__all__ += ["EntityLabels", "Windows", "span_windows", "window_probabilities", "span_probabilities"]
+__all__ += ["forced_spans", "outside_spans", "SpanOfKind", "without_spans", "entities_of"]
+__all__ += ["log_odds", "log_odds_and_gradient", "summed_log_odds", "without_transition_scores"]

@@ -203,7 +203,9 @@ def _check_shape(array: Array, shape: tuple[int | None, ...], where: str) -> Non
 
 def path_scores(lattice: Lattice, labels: Any) -> Array:
     """s(y) of one labelling per sentence: labels (N,) -> (B,); -inf where it takes an impossible step."""
-    y = _checked_path(lattice, labels)
+    y = checked_indices(labels, lattice.chain.labels, where="labels")
+    if y.shape != lattice.unary.shape[:1]:
+        raise ShapeError("one label per token", expected=lattice.unary.shape[:1], got=y.shape, where="labels")
     chain, first, last = lattice.chain, lattice.first_tokens, lattice.last_tokens
     arriving = np.empty(len(y))  # (N,) the score of coming to each token
     arriving[1:] = chain.transitions[y[:-1], y[1:]]
@@ -216,13 +218,6 @@ def path_scores(lattice: Lattice, labels: Any) -> Array:
 def log_probabilities(lattice: Lattice, labels: Any) -> Array:
     """log p(y) of one labelling per sentence: labels (N,) -> (B,)."""
     return path_scores(lattice, labels) - Posterior.of(lattice).log_partition
-
-
-def _checked_path(lattice: Lattice, labels: Any) -> Array:
-    y = checked_indices(labels, lattice.chain.labels, where="labels")
-    if y.shape != lattice.unary.shape[:1]:
-        raise ShapeError("one label per token", expected=lattice.unary.shape[:1], got=y.shape, where="labels")
-    return y
 
 
 # ------------------------------------------------------------------------------------------------ messages
@@ -242,6 +237,36 @@ class Messages:
         """(N, L) α_t / Z, in the units of following_t."""
         share: Array = self.algebra.over(self.chain.prefix, self.chain.weight)
         return share
+
+    def marginals(self) -> Array:
+        """(N, L) p(y_t = j) = α_t(j) β_t(j) / Z (C4)."""
+        return self.algebra.probability(self.algebra.times(self.share, self.chain.following))
+
+    def pairwise_marginals(self) -> Array:
+        """(N, L, L) p(y_t-1 = i, y_t = j) = α_t-1(i) E_ij ψ_t(j) β_t(j) / Z in row t; 0 where t begins a sentence."""
+        N, L = self.chain.prefix.shape
+        joint = np.zeros((N, L, L))
+        edges = self.algebra.times(self.share[:-1, :, None], self.chain.transitions)
+        joint[1:] = self.algebra.probability(self.algebra.times(edges, self.chain.arriving[1:, None, :]))
+        return joint
+
+    def transition_counts(self) -> Array:
+        """(L, L) the expected number of each transition in the batch: the sum of the pairwise marginals."""
+        return self.algebra.pair_sum(self.share[:-1], self.chain.transitions, self.chain.arriving[1:])
+
+    def expected_step_scores(self) -> Array:
+        """(N,) the expected score of the transition to each token; 0 for the first token of a sentence."""
+        scores, table = np.zeros(len(self.chain.prefix)), _possible(self.lattice.chain.transitions)
+        if self.algebra is LOGARITHMIC:
+            return np.asarray(np.einsum("nij,ij->n", self.pairwise_marginals(), table))
+        steps = self.share[:-1] @ (self.chain.transitions * table)
+        scores[1:] = np.einsum("nj,nj->n", steps, self.chain.arriving[1:])
+        return scores
+
+
+def _possible(scores: Array) -> Array:
+    """The scores with 0 in place of -inf: no path has what is impossible, and 0 times -inf would be no number."""
+    return np.where(scores > -np.inf, scores, 0.0)
 
 
 def forward_backward(lattice: Lattice, algebra: Algebra) -> Messages:
@@ -290,21 +315,24 @@ class Posterior:
     @property
     def log_partition(self) -> Array:
         """(B,) log Z."""
-        shape = (len(self.lattice.lengths),)
-        return self._gathered(shape, lambda part: (part.sentences, part.messages.chain.log_partition))
+        if len(self.parts) == 1:
+            return self.parts[0].messages.chain.log_partition
+        whole = np.empty(len(self.lattice.lengths))
+        for part in self.parts:
+            whole[part.sentences] = part.messages.chain.log_partition
+        return whole
 
     def marginals(self) -> Array:
-        """(N, L) p(y_t = j) = α_t(j) β_t(j) / Z (C4)."""
-        return self._gathered(self.lattice.unary.shape, lambda part: (part.tokens, _marginals(part.messages)))
+        """(N, L) p(y_t = j) (C4)."""
+        return self._of_tokens(Messages.marginals, self.lattice.chain.labels)
 
     def pairwise_marginals(self) -> Array:
-        """(N, L, L) p(y_t-1 = i, y_t = j) = α_t-1(i) E_ij ψ_t(j) β_t(j) / Z in row t; 0 where t begins a sentence."""
-        N, L = self.lattice.unary.shape
-        return self._gathered((N, L, L), lambda part: (part.tokens, _pairwise_marginals(part.messages)))
+        """(N, L, L) p(y_t-1 = i, y_t = j) in row t; 0 where t begins a sentence."""
+        return self._of_tokens(Messages.pairwise_marginals, self.lattice.chain.labels, self.lattice.chain.labels)
 
     def transition_counts(self) -> Array:
-        """(L, L) the expected number of each transition in the batch: the sum of the pairwise marginals."""
-        counts: Array = np.sum([_transition_counts(part.messages) for part in self.parts], axis=0)
+        """(L, L) the expected number of each transition in the batch."""
+        counts: Array = np.sum([part.messages.transition_counts() for part in self.parts], axis=0)
         return counts
 
     def entropy(self) -> Array:
@@ -314,20 +342,20 @@ class Posterior:
         """
         lattice, chain, marginals = self.lattice, self.lattice.chain, self.marginals()
         first, last = lattice.first_tokens, lattice.last_tokens
-        scores = self._gathered((len(marginals),), lambda part: (part.tokens, _expected_step_scores(part.messages)))
+        scores = self._of_tokens(Messages.expected_step_scores)
         scores += np.einsum("nl,nl->n", marginals, _possible(lattice.unary))
         scores[first] += marginals[first] @ _possible(chain.start)
         scores[last] += marginals[last] @ _possible(chain.end)
         # The difference of two large numbers: rounding may leave less than nothing.
         return np.asarray(np.maximum(self.log_partition - lattice.sentence_sums(scores), 0.0))
 
-    def _gathered(self, shape: tuple[int, ...], answer: Callable[[Part], tuple[Array, Array]]) -> Array:
+    def _of_tokens(self, answer: Callable[[Messages], Array], *shape: int) -> Array:
+        """(N, …) the answers of all parts, each at its tokens."""
         if len(self.parts) == 1:
-            return answer(self.parts[0])[1]
-        whole = np.empty(shape)
+            return answer(self.parts[0].messages)
+        whole = np.empty((len(self.lattice.unary), *shape))
         for part in self.parts:
-            rows, values = answer(part)
-            whole[rows] = values
+            whole[part.tokens] = answer(part.messages)
         return whole
 
 
@@ -352,36 +380,6 @@ def no_possible_path(sentence: int) -> ConfigurationError:
         got="all paths forbidden",
         where=f"sentence {sentence}",
     )
-
-
-def _marginals(m: Messages) -> Array:
-    return m.algebra.probability(m.algebra.times(m.share, m.chain.following))
-
-
-def _pairwise_marginals(m: Messages) -> Array:
-    N, L = m.chain.prefix.shape
-    joint = np.zeros((N, L, L))
-    edges = m.algebra.times(m.share[:-1, :, None], m.chain.transitions)
-    joint[1:] = m.algebra.probability(m.algebra.times(edges, m.chain.arriving[1:, None, :]))
-    return joint
-
-
-def _expected_step_scores(m: Messages) -> Array:
-    """(N,) the expected score of the transition to each token; 0 for the first token of a sentence."""
-    scores, table = np.zeros(len(m.chain.prefix)), _possible(m.lattice.chain.transitions)
-    if m.algebra is LOGARITHMIC:
-        return np.asarray(np.einsum("nij,ij->n", _pairwise_marginals(m), table))
-    scores[1:] = np.einsum("nj,nj->n", m.share[:-1] @ (m.chain.transitions * table), m.chain.arriving[1:])
-    return scores
-
-
-def _possible(scores: Array) -> Array:
-    """The scores with 0 in place of -inf: no path has what is impossible, and 0 times -inf would be no number."""
-    return np.where(scores > -np.inf, scores, 0.0)
-
-
-def _transition_counts(m: Messages) -> Array:
-    return m.algebra.pair_sum(m.share[:-1], m.chain.transitions, m.chain.arriving[1:])
 
 
 # ------------------------------------------------------------------------------------------------ loss and gradient
@@ -411,12 +409,23 @@ def loss_and_gradient(lattice: Lattice, gold: Any) -> tuple[Array, LossGradient]
     log Z - log Z(gold), with Z(gold) summed over the paths consistent with the gold labels (for one path, its score).
     Its derivative by any score is what the model expects minus what the gold expects: p(y_t = j) - 1[gold_t = j].
     """
-    expected = expected_counts(lattice)
-    subtract = _subtract_sets if np.asarray(gold).dtype == np.bool_ else _subtract_path
-    losses, dU, dA = subtract(expected, lattice, np.asarray(gold))
-    # A start score is one more unary score of first tokens, an end score of last tokens.
+    log_z, dU, dA = expected_counts(lattice)
+    y, L = np.asarray(gold), lattice.chain.labels
+    if y.dtype == np.bool_:
+        log_gold, of_tokens, of_steps = expected_counts(lattice.restricted(y))
+        return log_z - log_gold, _gradient(lattice, dU - of_tokens, dA - of_steps)
+    scores = path_scores(lattice, y)
+    if not np.isfinite(scores).all():
+        raise _forbidden_gold(lattice, y, int(np.flatnonzero(~np.isfinite(scores))[0]))
+    dU[np.arange(len(y)), y] -= 1  # nobody else holds it: changed in place
+    steps = np.bincount(y[lattice.pairs] * L + y[lattice.pairs + 1], minlength=L * L)
+    return log_z - scores, _gradient(lattice, dU, dA - steps.reshape(L, L))
+
+
+def _gradient(lattice: Lattice, dU: Array, dA: Array) -> LossGradient:
+    """A start score is one more unary score of first tokens, an end score of last tokens."""
     start, end = dU[lattice.first_tokens].sum(axis=0), dU[lattice.last_tokens].sum(axis=0)
-    return losses, LossGradient(unary=dU, transitions=dA, start=start, end=end)
+    return LossGradient(unary=dU, transitions=dA, start=start, end=end)
 
 
 def cross_entropy_and_gradient(lattice: Lattice, teacher: Lattice) -> tuple[float, LossGradient]:
@@ -432,8 +441,7 @@ def cross_entropy_and_gradient(lattice: Lattice, teacher: Lattice) -> tuple[floa
     counted = [(theirs.unary, lattice.unary), (theirs.transitions, chain.transitions)]
     counted += [(starts, chain.start), (ends, chain.end)]
     score = sum(float((counts * np.where(counts > 0, scores, 0.0)).sum()) for counts, scores in counted)
-    dU, dA = ours.unary - theirs.unary, ours.transitions - theirs.transitions
-    gradient = LossGradient(unary=dU, transitions=dA, start=dU[first].sum(axis=0), end=dU[last].sum(axis=0))
+    gradient = _gradient(lattice, ours.unary - theirs.unary, ours.transitions - theirs.transitions)
     return float(ours.log_weight.sum()) - score, gradient
 
 
@@ -443,25 +451,10 @@ def expected_counts(lattice: Lattice) -> Moments:
     if not exact.all():
         for part in _solved(lattice, ~exact, LOGARITHMIC):
             log_weight[part.sentences] = part.messages.chain.log_partition
-            marginals[part.tokens] = _marginals(part.messages)
-            counts += _transition_counts(part.messages)
+            marginals[part.tokens] = part.messages.marginals()
+            counts += part.messages.transition_counts()
         check_possible(log_weight)
     return Moments(log_weight, marginals, counts)
-
-
-def _subtract_sets(expected: Moments, lattice: Lattice, allowed: Array) -> Moments:
-    agreeing = expected_counts(lattice.restricted(allowed))
-    return Moments(*(ours - theirs for ours, theirs in zip(expected, agreeing, strict=True)))
-
-
-def _subtract_path(expected: Moments, lattice: Lattice, labels: Array) -> Moments:
-    scores, L = path_scores(lattice, labels), lattice.chain.labels
-    if not np.isfinite(scores).all():
-        raise _forbidden_gold(lattice, labels, int(np.flatnonzero(~np.isfinite(scores))[0]))
-    dU = expected.unary  # nobody else holds it: changed in place
-    dU[np.arange(len(labels)), labels] -= 1
-    steps = np.bincount(labels[lattice.pairs] * L + labels[lattice.pairs + 1], minlength=L * L)
-    return Moments(expected.log_weight - scores, dU, expected.transitions - steps.reshape(L, L))
 
 
 def _forbidden_gold(lattice: Lattice, y: Array, sentence: int) -> DataError:
@@ -475,9 +468,8 @@ def _forbidden_gold(lattice: Lattice, y: Array, sentence: int) -> DataError:
         steps.append((unary[t, label], f"label {label} at token {t}"))
     steps.append((chain.end[labels[-1]], f"label {labels[-1]} at the end"))
     impossible = next(step for score, step in steps if score == -np.inf)
-    return DataError(
-        "gold labels on a forbidden path", expected="allowed steps", got=impossible, where=f"sentence {sentence}"
-    )
+    what, where = "gold labels on a forbidden path", f"sentence {sentence}"
+    return DataError(what, expected="allowed steps", got=impossible, where=where)
 
 
 # ------------------------------------------------------------------------------------------------ the best labelling
@@ -496,8 +488,7 @@ def viterbi(lattice: Lattice) -> Array:
 
 def best_paths(lattice: Lattice) -> tuple[Array, Array]:
     """Viterbi's labels (N,) and scores (B,); the labels mean nothing if the score is -inf."""
-    chain = lattice.chain
-    return kernels.viterbi(lattice.unary, lattice.offsets, chain.transitions, chain.start, chain.end)
+    return kernels.viterbi(*_arguments(lattice))
 
 
 # ------------------------------------------------------------------------------------------------ the k best labellings
@@ -521,8 +512,7 @@ def k_best(lattice: Lattice, k: int) -> list[list[RankedPath]]:
         raise ConfigurationError("number of labellings", expected="a whole number, 1 or more", got=k)
     log_z = Posterior.of(lattice).log_partition
     ranked: list[list[RankedPath]] = []
-    chain = lattice.chain
-    paths, scores = kernels.ranked_paths(lattice.unary, lattice.offsets, chain.transitions, chain.start, chain.end, k)
+    paths, scores = kernels.ranked_paths(*_arguments(lattice), k)
     for b, log_total in enumerate(log_z):
         possible = scores[b][scores[b] > -np.inf]
         probabilities = np.exp(np.minimum(possible - log_total, 0))
@@ -538,16 +528,9 @@ def k_best(lattice: Lattice, k: int) -> list[list[RankedPath]]:
 
 NORMALISATIONS = ("sentences", "tokens", "sum")
 # Paths that the data choose: each is a row of the gradient list (gradcheck/requirements.py).
-MODES = {
-    "CRF": (
-        "allowed labels",
-        "a teacher's lattice",
-        "three score tables",
-        "scores far apart",
-        "long sentences",
-        "more labels than kernels take",
-    )
-}
+_OF_GOLD = ("allowed labels", "a teacher's lattice")
+_OF_SCORES = ("three score tables", "scores far apart", "long sentences", "more labels than kernels take")
+MODES = {"CRF": _OF_GOLD + _OF_SCORES}
 
 
 @final
@@ -591,13 +574,8 @@ class CRF(Parameterised):
 
     def chain(self) -> ChainScores:
         """The current scores under the masks."""
-        return ChainScores.under_mask(
-            self.labels,
-            transitions=self.transitions.value,
-            start=self.start.value,
-            end=self.end.value,
-            **self.masks,
-        )
+        scores = {"transitions": self.transitions.value, "start": self.start.value, "end": self.end.value}
+        return ChainScores.under_mask(self.labels, **scores, **self.masks)
 
     def lattice(self, scores: Any, offsets: Any, *, allowed: Any = None, bias: Any = None) -> Lattice:
         """All paths of a batch under the current parameters.  scores (N, L), offsets (B + 1,)."""
@@ -610,10 +588,21 @@ class CRF(Parameterised):
         gold: labels (N,), or (N, L) boolean the labels that each token may have (partial annotation); or ragged ones;
         or the lattice of a teacher, whose posterior is learned.
         """
-        unary = scores if isinstance(scores, Node) else offset_scores(*_three(scores))
-        self._check_dtype(unary)
+        if not isinstance(scores, Node):
+            if len(scores) != 3:
+                expected = "one node, or three for the offsets 0, -1, +1"
+                raise ShapeError("score tables", expected=expected, got=len(scores))
+            scores = offset_scores(*scores)
+        unary = scores
+        if unary.dtype != self.transitions.dtype:
+            expected, got = f"{self.transitions.dtype}, as the transitions", unary.dtype
+            raise DtypeError("float types of scores and parameters differ", expected=expected, got=got, where=self.name)
         lattice = self.lattice(unary.value, _needed_offsets(unary))
-        total, gradient = _total_and_gradient(lattice, gold)
+        if isinstance(gold, Lattice):
+            total, gradient = cross_entropy_and_gradient(lattice, gold)
+        else:
+            losses, gradient = loss_and_gradient(lattice, np.asarray(gold.data if isinstance(gold, Ragged) else gold))
+            total = losses.sum()
         share = 1 / max(1, {"sentences": len(lattice.lengths), "tokens": len(lattice.unary), "sum": 1}[self.normalise])
 
         def pullback(dY: Array) -> list[Array]:
@@ -621,18 +610,6 @@ class CRF(Parameterised):
 
         parents = (unary, self.transitions, self.start, self.end)
         return Result(np.asarray(total * share, unary.dtype), parents, pullback, self.name, is_layer=True)
-
-    def _check_dtype(self, unary: Node) -> None:
-        if unary.dtype != self.transitions.dtype:
-            expected, got = f"{self.transitions.dtype}, as the transitions", unary.dtype
-            raise DtypeError("float types of scores and parameters differ", expected=expected, got=got, where=self.name)
-
-
-def _total_and_gradient(lattice: Lattice, gold: Any) -> tuple[float, LossGradient]:
-    if isinstance(gold, Lattice):
-        return cross_entropy_and_gradient(lattice, gold)
-    losses, gradient = loss_and_gradient(lattice, np.asarray(gold.data if isinstance(gold, Ragged) else gold))
-    return losses.sum(), gradient
 
 
 # ---------------------------------------------------------------------------------------------- scores at three offsets
@@ -674,12 +651,6 @@ def _edges(offsets: Array) -> tuple[Array, Array]:
     """The first and the last token of every sentence that has one."""
     filled = np.diff(offsets) > 0
     return offsets[:-1][filled], offsets[1:][filled] - 1
-
-
-def _three(scores: Sequence[Node]) -> Sequence[Node]:
-    if len(scores) != 3:
-        raise ShapeError("score tables", expected="one node, or three for the offsets 0, -1, +1", got=len(scores))
-    return scores
 
 
 def _moved(rows: Array, by: int, edges: Array) -> Array:

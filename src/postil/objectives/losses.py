@@ -90,25 +90,20 @@ def softmax_cross_entropy(scores: Node, gold: Array, weights: Array | None = Non
     checked_finite(S, where="scores of the cross-entropy")
     if weights is not None and weights.shape != S.shape[:1]:
         raise ShapeError("weights", expected=S.shape[:1], got=weights.shape, where="cross-entropy")
-    loss, dscores = _several(S, gold) if np.asarray(gold).dtype == np.bool_ else _one_each(S, gold, weights)
+    if np.asarray(gold).dtype == np.bool_:
+        if gold.shape != S.shape:
+            raise ShapeError("allowed labels", expected=S.shape, got=gold.shape, where="cross-entropy")
+        if not gold.any(axis=1).all():
+            where = f"word {int((~gold.any(axis=1)).argmax())}"
+            raise DataError("no label is allowed", expected="one or more", got="none", where=where)
+        loss, dscores = several_cross_entropy_and_gradient(S, gold)
+    else:
+        labels = checked_indices(gold, S.shape[1], where="gold labels")
+        if labels.shape != S.shape[:1]:
+            raise ShapeError("gold labels", expected=S.shape[:1], got=labels.shape, where="cross-entropy")
+        loss, dscores = cross_entropy_and_gradient(S, labels, weights)
     value = checked_finite(np.asarray(loss, S.dtype), where="cross-entropy: scores too far apart")
     return Result(value, (scores,), lambda dY: [dY * dscores], "cross-entropy")
-
-
-def _one_each(S: Array, gold: Array, weights: Array | None) -> tuple[float, Array]:
-    labels = checked_indices(gold, S.shape[1], where="gold labels")
-    if labels.shape != S.shape[:1]:
-        raise ShapeError("gold labels", expected=S.shape[:1], got=labels.shape, where="cross-entropy")
-    return cross_entropy_and_gradient(S, labels, weights)
-
-
-def _several(S: Array, allowed: Array) -> tuple[float, Array]:
-    if allowed.shape != S.shape:
-        raise ShapeError("allowed labels", expected=S.shape, got=allowed.shape, where="cross-entropy")
-    if not allowed.any(axis=1).all():
-        word = int((~allowed.any(axis=1)).argmax())
-        raise DataError("no label is allowed", expected="one or more", got="none", where=f"word {word}")
-    return several_cross_entropy_and_gradient(S, allowed)
 
 
 # ------------------------------------------------------------------------------------------------ max-margin
@@ -172,10 +167,17 @@ def l2(parameters: Iterable[Parameter], strength: float, *, touched: Mapping[Par
         table: np.unique(checked_indices(ids, len(table.value), where=f"touched rows of {table.name}"))
         for table, ids in (touched or {}).items()
     }
-    given = list(dict.fromkeys(_checked_parameter(p) for p in [*parameters, *rows]))  # a shared one decays once
-    decaying = [p for p in given if p.decays or p in rows]
+    given: list[Any] = [*parameters, *rows]
+    for other in [p for p in given if not isinstance(p, Parameter)]:
+        expected = "Parameter nodes, as in parameters().values()"
+        raise DtypeError("parameters of L2", expected=expected, got=describe(other))
+    dtypes = {p.dtype for p in given} or {np.dtype(np.float32)}
+    if len(dtypes) > 1:
+        got = ", ".join(f"{p.name} {p.dtype}" for p in dict.fromkeys(given))
+        raise DtypeError("parameters of L2", expected="all float32 or all float64", got=got)
+    decaying = [p for p in dict.fromkeys(given) if p.decays or p in rows]  # a shared one decays once
     parts = [p.value[rows[p]] if p in rows else p.value for p in decaying]
-    dtype = _float_type(given)
+    dtype = dtypes.pop()
     with np.errstate(over="ignore"):  # the value tells
         penalty = np.asarray(strength * sum(map(sum_of_squares, parts)), dtype)
     checked_finite(penalty, where="L2 penalty")
@@ -188,19 +190,3 @@ def l2(parameters: Iterable[Parameter], strength: float, *, touched: Mapping[Par
         ]
 
     return Result(penalty, tuple(decaying), pullback, "L2", is_layer=True)
-
-
-def _checked_parameter(value: Any) -> Parameter:
-    if not isinstance(value, Parameter):
-        raise DtypeError(
-            "parameters of L2", expected="Parameter nodes, as in parameters().values()", got=describe(value)
-        )
-    return value
-
-
-def _float_type(parameters: list[Parameter]) -> np.dtype[Any]:
-    dtypes = {p.dtype for p in parameters} or {np.dtype(np.float32)}
-    if len(dtypes) > 1:
-        got = ", ".join(f"{p.name} {p.dtype}" for p in parameters)
-        raise DtypeError("parameters of L2", expected="all float32 or all float64", got=got)
-    return dtypes.pop()

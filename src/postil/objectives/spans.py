@@ -41,13 +41,15 @@ class EntityLabels:
     def bio(cls, labels: int, *, begin: int, inside: int) -> Self:
         """B I I, where one more I would make the entity longer. ``labels`` is L."""
         first, rest = _one(labels, begin), _one(labels, inside)
-        return cls(before=_all(labels), only=first, first=first, middle=rest, last=rest, after=~rest)
+        return cls(before=np.ones(labels, bool), only=first, first=first, middle=rest, last=rest, after=~rest)
 
     @classmethod
     def iobes(cls, labels: int, *, begin: int, inside: int, end: int, single: int) -> Self:
         """B I E, or S alone."""
         first, middle, last, only = (_one(labels, label) for label in (begin, inside, end, single))
-        return cls(before=_all(labels), only=only, first=first, middle=middle, last=last, after=_all(labels))
+        return cls(
+            before=np.ones(labels, bool), only=only, first=first, middle=middle, last=last, after=np.ones(labels, bool)
+        )
 
     @classmethod
     def io(cls, labels: int, *, inside: int) -> Self:
@@ -66,10 +68,6 @@ class EntityLabels:
 
 
 BEFORE, ONLY, FIRST, MIDDLE, LAST, AFTER = range(6)
-
-
-def _all(labels: int) -> Array:
-    return np.ones(labels, bool)
 
 
 def _one(labels: int, label: int) -> Array:
@@ -96,7 +94,10 @@ def span_windows(lattice: Lattice, spans: Any, kinds: Any, entities: Sequence[En
     and the one after it if the scheme constrains them: BIO constrains the one after, IOBES neither.
     """
     rows, begin, end = _checked_spans(lattice, spans).T
-    kind = _checked_kinds(kinds, len(rows), entities)
+    given = np.asarray(kinds) if len(rows) else np.zeros(0, np.int64)
+    if given.shape not in ((), rows.shape):
+        raise ShapeError("kinds of spans", expected=f"one number, or ({len(rows)},)", got=given.shape)
+    kind = np.broadcast_to(checked_indices(given, len(entities), where="kinds of spans"), rows.shape)
     before, after = (not all(getattr(e, place).all() for e in entities) for place in ("before", "after"))
     low = np.maximum(begin - before, 0)
     lengths = np.minimum(end + after, lattice.lengths[rows]) - low
@@ -107,14 +108,25 @@ def span_windows(lattice: Lattice, spans: Any, kinds: Any, entities: Sequence[En
     place[t == begin], place[t == end - 1] = FIRST, LAST
     place[(t == begin) & (t == end - 1)] = ONLY
     place[t < begin], place[t == end] = BEFORE, AFTER
-    tables = np.array([_checked_places(entity, lattice) for entity in entities]).reshape(-1, 6, lattice.chain.labels)
-    return Windows(np.repeat(lattice.offsets[rows], lengths) + t, offsets, tables[kind, place].astype(bool))
+    shape = 6, lattice.chain.labels
+    tables = np.array([checked_mask(e.at_places(), shape, where="labels of an entity") for e in entities])
+    allowed = tables.reshape(-1, *shape)[kind, place].astype(bool)
+    return Windows(np.repeat(lattice.offsets[rows], lengths) + t, offsets, allowed)
 
 
 def window_probabilities(posterior: Posterior, windows: Windows) -> Array:
     """(M,) the probability that every token of the window has one of its allowed labels, whatever is outside."""
     lattice = posterior.lattice
-    _check_windows(lattice, windows)
+    checked_mask(windows.allowed, (len(windows.tokens), lattice.chain.labels), where="allowed labels of windows")
+    checked_offsets(windows.offsets, rows=len(windows.tokens))
+    checked_indices(windows.tokens, len(lattice.unary), where="tokens of windows")
+    sentences = np.repeat(np.arange(len(lattice.lengths)), lattice.lengths)[windows.tokens]
+    follows = (np.diff(windows.tokens) == 1) & (np.diff(sentences) == 0)
+    is_filled = bool((np.diff(windows.offsets) > 0).all())
+    if is_filled:
+        follows[windows.offsets[1:-1] - 1] = True  # from one window to the next anything goes
+    if not is_filled or not follows.all():
+        raise ShapeError("windows", expected="consecutive tokens of one sentence each, at least one", got="others")
     probabilities = np.empty(len(windows.offsets) - 1)
     first = windows.tokens[windows.offsets[:-1]]
     size = max(1, GROUP_ENTRIES // lattice.chain.labels**2)
@@ -123,29 +135,10 @@ def window_probabilities(posterior: Posterior, windows: Windows) -> Array:
         places[part.tokens] = np.arange(len(part.tokens))
         mine = np.flatnonzero(places[first] >= 0)
         for group in (mine[low : low + size] for low in range(0, len(mine), size)):
-            chosen = _selected(windows, group)
-            probabilities[group] = _window_sums(part.messages, chosen._replace(tokens=places[chosen.tokens]))
+            offsets, rows = selected_rows(windows.offsets, group)
+            chosen = Windows(places[windows.tokens[rows]], offsets, windows.allowed[rows])
+            probabilities[group] = _window_sums(part.messages, chosen)
     return probabilities
-
-
-def _check_windows(lattice: Lattice, windows: Windows) -> None:
-    checked_mask(windows.allowed, (len(windows.tokens), lattice.chain.labels), where="allowed labels of windows")
-    checked_offsets(windows.offsets, rows=len(windows.tokens))
-    checked_indices(windows.tokens, len(lattice.unary), where="tokens of windows")
-    if not (np.diff(windows.offsets) > 0).all() or not _is_consecutive(lattice, windows):
-        raise ShapeError("windows", expected="consecutive tokens of one sentence each, at least one", got="others")
-
-
-def _is_consecutive(lattice: Lattice, windows: Windows) -> bool:
-    sentences = np.repeat(np.arange(len(lattice.lengths)), lattice.lengths)[windows.tokens]
-    follows = (np.diff(windows.tokens) == 1) & (np.diff(sentences) == 0)
-    follows[windows.offsets[1:-1] - 1] = True  # from one window to the next anything goes
-    return bool(follows.all())
-
-
-def _selected(windows: Windows, which: Array) -> Windows:
-    offsets, rows = selected_rows(windows.offsets, which)
-    return Windows(windows.tokens[rows], offsets, windows.allowed[rows])
 
 
 def _window_sums(m: Messages, windows: Windows) -> Array:
@@ -219,18 +212,6 @@ def _checked_spans(lattice: Lattice, spans: Any) -> Array:
         got, where = tuple(array[wrong[0]].tolist()), f"span {wrong[0]}"
         raise IndexRangeError("a span lies outside its sentence", expected=room, got=got, where=where)
     return array
-
-
-def _checked_kinds(kinds: Any, spans: int, entities: Sequence[EntityLabels]) -> Array:
-    """(M,) one place in ``entities`` per span."""
-    array = np.asarray(kinds) if spans else np.zeros(0, np.int64)
-    if array.shape not in ((), (spans,)):
-        raise ShapeError("kinds of spans", expected=f"one number, or ({spans},)", got=array.shape)
-    return np.broadcast_to(checked_indices(array, len(entities), where="kinds of spans"), (spans,))
-
-
-def _checked_places(entity: EntityLabels, lattice: Lattice) -> Array:
-    return checked_mask(entity.at_places(), (6, lattice.chain.labels), where="labels of an entity")
 
 
 # -------------------------------------------------------------------------------------- spans that must not be entities

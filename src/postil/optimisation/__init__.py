@@ -7,15 +7,7 @@ from postil import lazy
 
 if typing.TYPE_CHECKING:
     from postil.graph import Parameter
-    from postil.optimisation.optimisers import (
-        SGD,
-        AdaGrad,
-        Adam,
-        Averaged,
-        Optimiser,
-        clipping_factor,
-        gradient_norm,
-    )
+    from postil.optimisation.optimisers import SGD, AdaGrad, Adam, Averaged, Optimiser, clipping_factor, gradient_norm
     from postil.optimisation.schedules import Constant, InverseDecay, Schedule, WarmUpAndDecay
 else:  # a model that only tags checks its settings against the names below
     __getattr__, __dir__ = lazy.exports(
@@ -26,16 +18,10 @@ else:  # a model that only tags checks its settings against the names below
         },
     )
 
-OPTIMISERS: "abc.Mapping[str, abc.Callable[[abc.Mapping[str, Parameter]], Optimiser]]" = lazy.Table(
-    "postil.optimisation.optimisers",
-    {
-        "adam": "Adam",
-        "adagrad": "AdaGrad",
-        "sgd": "SGD",
-        "sgd-fan-in": "SGDByFanIn",
-        "sgd-root-fan-in": "SGDByRootFanIn",
-    },
-)
+_NAMES = {"adam": "Adam", "adagrad": "AdaGrad", "sgd": "SGD"}
+_NAMES |= {"sgd-fan-in": "SGDByFanIn", "sgd-root-fan-in": "SGDByRootFanIn"}
+OPTIMISERS: "abc.Mapping[str, abc.Callable[[abc.Mapping[str, Parameter]], Optimiser]]"
+OPTIMISERS = lazy.Table("postil.optimisation.optimisers", _NAMES)
 """Name -> how to build it; the choices of the setting ``optimiser``."""
 SCHEDULES: "abc.Mapping[str, type[WarmUpAndDecay] | type[Constant] | type[InverseDecay]]" = lazy.Table(
     "postil.optimisation.schedules",
@@ -49,19 +35,5 @@ def new_schedule(name: str, settings: abc.Mapping[str, typing.Any]) -> "Schedule
     return kind(**{field: settings[field] for field in kind.__dataclass_fields__ if field in settings})
 
 
-__all__ = [
-    "Optimiser",
-    "SGD",
-    "AdaGrad",
-    "Adam",
-    "OPTIMISERS",
-    "Averaged",
-    "Schedule",
-    "Constant",
-    "InverseDecay",
-    "WarmUpAndDecay",
-    "SCHEDULES",
-    "new_schedule",
-    "clipping_factor",
-    "gradient_norm",
-]
+__all__ = ["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "Averaged", "clipping_factor", "gradient_norm"]
+__all__ += ["Schedule", "Constant", "InverseDecay", "WarmUpAndDecay", "SCHEDULES", "new_schedule"]

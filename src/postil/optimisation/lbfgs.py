@@ -62,6 +62,9 @@ class Point:
     slope: Array
 
 
+Evaluate = Callable[[Array], Point]
+
+
 class Iteration(NamedTuple):
     """One iteration of the loop. ``ending`` says why it is the last one, None: it is not."""
 
@@ -132,7 +135,7 @@ def _ending(point: Point, past: list[float], number: int, settings: LBFGSSetting
     return None
 
 
-def _with_l1(objective: Objective, c1: float) -> Callable[[Array], Point]:
+def _with_l1(objective: Objective, c1: float) -> Evaluate:
     """The objective plus c1 |x|_1; the pseudo-gradient is 0 where no step to either side helps."""
 
     def evaluate(x: Array) -> Point:
@@ -178,7 +181,7 @@ class _Memory:
 
 
 def _searched(
-    evaluate: Callable[[Array], Point], start: Point, direction: Array, step: float, settings: LBFGSSettings
+    evaluate: Evaluate, start: Point, direction: Array, step: float, settings: LBFGSSettings
 ) -> tuple[Point, float, int]:
     """The point arrived at, the step that led there and the number of points tried."""
     if settings.c1:
@@ -190,7 +193,7 @@ def _searched(
 
 
 def _backtracking(
-    evaluate: Callable[[Array], Point], start: Point, direction: Array, step: float, settings: LBFGSSettings
+    evaluate: Evaluate, start: Point, direction: Array, step: float, settings: LBFGSSettings
 ) -> tuple[Point, float, int]:
     """Halve the step until it decreases the value enough, lengthen it while the slope is still steep (Wolfe)."""
     slope = float(start.slope @ direction)
@@ -212,7 +215,7 @@ def _backtracking(
 
 
 def _projected(
-    evaluate: Callable[[Array], Point], start: Point, direction: Array, step: float, settings: LBFGSSettings
+    evaluate: Evaluate, start: Point, direction: Array, step: float, settings: LBFGSSettings
 ) -> tuple[Point, float, int]:
     """Halve the step; weights that would change their sign become 0 (OWL-QN)."""
     orthant = np.where(start.x == 0.0, -start.slope, start.x)
@@ -254,7 +257,7 @@ class _Interval:
 
 
 def _more_thuente(
-    evaluate: Callable[[Array], Point], start: Point, direction: Array, step: float, settings: LBFGSSettings
+    evaluate: Evaluate, start: Point, direction: Array, step: float, settings: LBFGSSettings
 ) -> tuple[Point, float, int]:
     """Moré and Thuente (1994): interpolate within an interval that shrinks around a step with both Wolfe conditions."""
     origin = _Trial(0.0, start.value, float(start.slope @ direction))

@@ -142,9 +142,9 @@ class Plan:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, smallest in (("epochs", 1), ("threads", 1)):
-            if getattr(self, name) < smallest:
-                raise ConfigurationError(name, expected=f"{smallest} or more", got=getattr(self, name))
+        for name in ("epochs", "threads"):
+            if getattr(self, name) < 1:
+                raise ConfigurationError(name, expected="1 or more", got=getattr(self, name))
         if self.minutes is not None and not self.minutes > 0:
             raise ConfigurationError("minutes", expected="a positive number", got=self.minutes)
 
@@ -196,42 +196,35 @@ class Progress:
             expected = ", ".join(cls.__dataclass_fields__)
             raise ModelFileError("progress of the training", expected=expected, got=repr(values)[:80])
         now = cls(**values)
+
+        def is_count(value: object, most: int = MOST_STEPS) -> bool:
+            return type(value) is int and 0 <= value <= most
+
+        def is_number(value: object) -> bool:
+            return (type(value) is float or type(value) is int) and abs(value) < 1e100
+
+        def is_entry(number: int, entry: object) -> bool:
+            if not isinstance(entry, dict) or set(entry) != {"epoch", "loss", "score", "seconds"}:
+                return False
+            has_score = entry["score"] is None or is_number(entry["score"])
+            return entry["epoch"] == number and has_score and is_number(entry["loss"]) and is_number(entry["seconds"])
+
+        is_history = isinstance(now.history, list) and len(now.history) == now.epoch
         checks = {
-            "epoch": _is_count(now.epoch, epochs),
-            "batch": _is_count(now.batch, MOST_STEPS),
-            "steps": _is_count(now.steps, MOST_STEPS),
-            "loss_sum": _is_number(now.loss_sum),
-            "seconds": _is_number(now.seconds) and now.seconds >= 0,
-            "best_score": now.best_score is None or _is_number(now.best_score),
-            "best_epoch": _is_count(now.best_epoch, epochs) and (now.best_epoch == 0) == (now.best_score is None),
-            "history": _is_history(now.history, now.epoch),
+            "epoch": is_count(now.epoch, epochs),
+            "batch": is_count(now.batch),
+            "steps": is_count(now.steps),
+            "loss_sum": is_number(now.loss_sum),
+            "seconds": is_number(now.seconds) and now.seconds >= 0,
+            "best_score": now.best_score is None or is_number(now.best_score),
+            "best_epoch": is_count(now.best_epoch, epochs) and (now.best_epoch == 0) == (now.best_score is None),
+            "history": is_history and all(is_entry(number, entry) for number, entry in enumerate(now.history, 1)),
         }
         for name, holds in checks.items():
             if not holds:
                 what = f"progress of the training: an impossible {name}"
                 raise ModelFileError(what, got=repr(getattr(now, name))[:80])
         return now
-
-
-def _is_count(value: object, most: int) -> bool:
-    return type(value) is int and 0 <= value <= most
-
-
-def _is_number(value: object) -> bool:
-    return (type(value) is float or type(value) is int) and abs(value) < 1e100
-
-
-def _is_history(history: object, epochs: int) -> bool:
-    if not isinstance(history, list) or len(history) != epochs:
-        return False
-    return all(_is_epoch(number, entry) for number, entry in enumerate(history, 1))
-
-
-def _is_epoch(number: int, entry: object) -> bool:
-    if not isinstance(entry, dict) or set(entry) != {"epoch", "loss", "score", "seconds"}:
-        return False
-    has_score = entry["score"] is None or _is_number(entry["score"])
-    return entry["epoch"] == number and has_score and _is_number(entry["loss"]) and _is_number(entry["seconds"])
 
 
 # ------------------------------------------------------------------------------------------------ the loop
@@ -266,18 +259,30 @@ class Training(Generic[Shard]):
 
     def run(self) -> Iterator[Step | Epoch]:
         """Train to the end of the plan, or from where ``restore`` put us."""
-        with Team(self.plan.threads) as team, kernels.new_crew(self.plan.threads) as crew:
-            while not self._finished():
+        now, plan = self.progress, self.plan
+        with Team(plan.threads) as team, kernels.new_crew(plan.threads) as crew:
+            while now.epoch < plan.epochs and not self._late():
+                waits = plan.patience is not None and now.best_score is not None
+                if waits and now.epoch - now.best_epoch >= (plan.patience or 0):
+                    return
                 yield from self._epoch(Workers(team, crew))
 
     def _epoch(self, workers: Workers) -> Iterator[Step | Epoch]:
-        now, began = self.progress, time.perf_counter() - self.progress.seconds
-        batches = self.batches(now.epoch, np.random.default_rng([self.plan.seed, now.epoch]))
-        prepared = self._prepared(batches, now.batch)
+        now, began, seed = self.progress, time.perf_counter() - self.progress.seconds, self.plan.seed
+        batches = self.batches(now.epoch, np.random.default_rng([seed, now.epoch]))
+
+        def prepare(number: int) -> Prepared | None:
+            """A batch with its generators; None after the last one."""
+            if number >= len(batches):
+                return None
+            key = [seed, now.epoch, number]
+            return self.step.prepare(batches[number], lambda shard: np.random.default_rng([*key, shard]))
+
+        prepared = prepare(now.batch)
         while prepared is not None and not self._late():
             rate = self.schedule(self._share(len(batches)))
             self.step.begin(prepared, workers)
-            coming = self._prepared(batches, now.batch + 1)  # while helpers have begun with this one
+            coming = prepare(now.batch + 1)  # while helpers have begun with this one
             loss = self._learn(prepared, rate, workers)
             now.loss_sum += loss
             now.batch += 1
@@ -292,14 +297,17 @@ class Training(Generic[Shard]):
                 progress=self._share(len(batches)),
             )
             prepared = coming
-        yield self._end_of_epoch(now.batch, began)
-
-    def _prepared(self, batches: Sequence[Batch[Shard]], number: int) -> Prepared | None:
-        """A batch with its generators; None after the last one."""
-        if number >= len(batches):
-            return None
-        seed, epoch = self.plan.seed, self.progress.epoch
-        return self.step.prepare(batches[number], lambda shard: np.random.default_rng([seed, epoch, number, shard]))
+        score = self.score() if self.score is not None else None
+        is_best = score is not None and (now.best_score is None or score > now.best_score)
+        loss = now.loss_sum / max(now.batch, 1)
+        now.epoch += 1
+        if is_best:
+            now.best_score, now.best_epoch = score, now.epoch
+            self.best = self.kept()
+        now.seconds = time.perf_counter() - began
+        now.history.append({"epoch": now.epoch, "loss": loss, "score": score, "seconds": now.seconds})
+        now.batch, now.loss_sum = 0, 0.0
+        yield Epoch(epoch=now.epoch, loss=loss, score=score, is_best=is_best, seconds=now.seconds)
 
     def _learn(self, prepared: Prepared, rate: float, workers: Workers) -> float:
         """One step of the optimiser; the loss before it."""
@@ -313,22 +321,6 @@ class Training(Generic[Shard]):
             raise NumericalError(f"the training has diverged ({error}): try a smaller rate", where=where) from None
         return loss
 
-    def _end_of_epoch(self, batches: int, began: float) -> Epoch:
-        now = self.progress
-        score = self.score() if self.score is not None else None
-        is_best = score is not None and (now.best_score is None or score > now.best_score)
-        now.epoch += 1
-        if is_best:
-            now.best_score, now.best_epoch = score, now.epoch
-            self.best = self.kept()
-        now.seconds = time.perf_counter() - began
-        event = Epoch(
-            epoch=now.epoch, loss=now.loss_sum / max(batches, 1), score=score, is_best=is_best, seconds=now.seconds
-        )
-        now.history.append({"epoch": now.epoch, "loss": event.loss, "score": score, "seconds": now.seconds})
-        now.batch, now.loss_sum = 0, 0.0
-        return event
-
     def _share(self, batches: int) -> float:
         """The completed share of training, by batches or, under a time budget, by the clock if that is further."""
         now = self.progress
@@ -336,13 +328,6 @@ class Training(Generic[Shard]):
         if self.plan.minutes is not None:
             done = max(done, now.seconds / (60 * self.plan.minutes))
         return min(done, 1.0)
-
-    def _finished(self) -> bool:
-        now, plan = self.progress, self.plan
-        waited = (
-            plan.patience is not None and now.best_score is not None and now.epoch - now.best_epoch >= plan.patience
-        )
-        return now.epoch >= plan.epochs or waited or self._late()
 
     def _late(self) -> bool:
         return self.plan.minutes is not None and self.progress.seconds >= 60 * self.plan.minutes

@@ -87,22 +87,15 @@ def _check_fits(what: str, name: str, given: Gradient, like: Parameter | Array) 
         raise DtypeError(what.format(name), expected=like.dtype, got=given.dtype)
 
 
-def _described(parameters: object) -> str:
-    if isinstance(parameters, Mapping):
-        return f"a dict with {sorted({type(value).__name__ for value in parameters.values()})}"
-    return f"a {type(parameters).__name__}"
-
-
 class Optimiser(ABC):
     """Base of all optimisers: finds the names of the parameters and keeps named arrays of state for them."""
 
     def __init__(self, parameters: Mapping[str, Parameter]) -> None:
         if not (isinstance(parameters, Mapping) and all(isinstance(p, Parameter) for p in parameters.values())):
-            raise ConfigurationError(
-                "parameters of an optimiser",
-                expected="a dict from names to parameters, such as layer.parameters()",
-                got=_described(parameters),
-            )
+            got, expected = type(parameters).__name__, "a dict from names to parameters, such as layer.parameters()"
+            if isinstance(parameters, Mapping):
+                got = f"dict with {sorted({type(value).__name__ for value in parameters.values()})}"
+            raise ConfigurationError("parameters of an optimiser", expected=expected, got=f"a {got}")
         self.parameters = dict(parameters)
         self._names: dict[Node, str] = {parameter: name for name, parameter in parameters.items()}
         self._memory: State = {}
@@ -276,9 +269,8 @@ def clipping_factor(gradients: Gradients, limit: float) -> tuple[float, float]:
     norm = gradient_norm(gradients)
     if not np.isfinite(norm):
         names = ", ".join(node.name for node, g in gradients.items() if not np.isfinite(part_and_values(g)[1]).all())
-        raise NumericalError(
-            "a gradient is not finite", expected="finite numbers", got=norm, where=names or "their sum"
-        )
+        where = names or "their sum"
+        raise NumericalError("a gradient is not finite", expected="finite numbers", got=norm, where=where)
     return min(1.0, limit / max(norm, limit)), norm
 
 
@@ -345,8 +337,8 @@ class Averaged:
                 parameter.value = values[name]
 
     def state(self) -> State:
-        sums = {key: array.copy() for key, array in self._memory().items()}
-        return sums | {f"optimiser/{key}": array for key, array in self.optimiser.state().items()}
+        own = {key: array.copy() for key, array in self._memory().items()}
+        return own | {f"optimiser/{key}": array for key, array in self.optimiser.state().items()}
 
     def restore(self, state: Mapping[str, Array]) -> None:
         inner = {k.removeprefix("optimiser/"): v for k, v in state.items() if k.startswith("optimiser/")}

@@ -25,7 +25,7 @@ class Constant:
     rate: float
 
     def __post_init__(self) -> None:
-        _check_positive("rate", self.rate)
+        _check_positive(rate=self.rate)
 
     def __call__(self, t: float) -> float:
         return self.rate
@@ -40,8 +40,7 @@ class InverseDecay:
     tau: float
 
     def __post_init__(self) -> None:
-        _check_positive("rate", self.rate)
-        _check_positive("tau", self.tau)
+        _check_positive(rate=self.rate, tau=self.tau)
 
     def __call__(self, t: float) -> float:
         return self.rate * self.tau / max(t, self.tau)
@@ -61,8 +60,7 @@ class WarmUpAndDecay:
     length: float = 1.0
 
     def __post_init__(self) -> None:
-        _check_positive("rate", self.rate)
-        _check_positive("length", self.length)
+        _check_positive(rate=self.rate, length=self.length)
         if not 0 <= self.warm_up <= self.length:
             raise ConfigurationError("warm_up", expected=f"between 0 and the length {self.length:g}", got=self.warm_up)
         if not 0 <= self.final_share <= 1:
@@ -75,6 +73,7 @@ class WarmUpAndDecay:
         return self.rate * (1 - done * (1 - self.final_share))
 
 
-def _check_positive(name: str, value: float) -> None:
-    if not 0 < value < math.inf:
-        raise ConfigurationError(name, expected="a positive number", got=value)
+def _check_positive(**settings: float) -> None:
+    for name, value in settings.items():
+        if not 0 < value < math.inf:
+            raise ConfigurationError(name, expected="a positive number", got=value)

@@ -1,16 +1,17 @@
-"""Word clusters from raw text: Brown clusters by the neighbours of words, and k-means of vectors."""
+"""Results of pretraining: word clusters (Brown clusters, k-means of vectors), nearest words, files of vectors."""
 
+import difflib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from postil import kernels
 from postil.arrays import Array
-from postil.errors import ConfigurationError
+from postil.errors import ConfigurationError, DataError
 from postil.features.lexicon_files import cluster_centres, directions, nearest_centres
-from postil.features.vectors import WordVectors
+from postil.features.vectors import WordVectors, looked_up
 from postil.kernels.plain_pretraining import Bigrams
 from postil.pretraining.corpus import Corpus
 from postil.text.output import write_text
@@ -75,3 +76,49 @@ def kmeans_clusters(vectors: WordVectors, clusters: int, *, rounds: int = 20, se
     X = directions(vectors.matrix[1:])
     nearest = nearest_centres(X, cluster_centres(X, clusters, rounds=rounds, seed=seed))
     return np.concatenate([[0], nearest + 1])
+
+
+# ------------------------------------------------------------------------------------------------ vectors
+
+
+class Neighbour(NamedTuple):
+    word: str
+    cosine: float
+
+
+def neighbours(vectors: WordVectors, word: str, count: int = 10) -> list[Neighbour]:
+    """The ``count`` words whose vectors have the largest cosine with that of ``word``, nearest first.
+
+    The word is looked up as a tagger does it: as it stands, in lower case, with its digits folded. For an unknown word
+    the error names words that are spelled alike.
+    """
+    if count < 1:
+        raise ConfigurationError("count", expected="at least 1", got=count)
+    place = int(looked_up(vectors.words, [word])[0])
+    if not place:
+        similar = [other for other in vectors.words if other and abs(len(other) - len(word)) <= 2]
+        close = difflib.get_close_matches(word.lower(), similar, n=3, cutoff=0.75)
+        raise DataError(f"no vector for {word!r}" + (f"; words spelt alike: {', '.join(close)}" if close else ""))
+    matrix = vectors.matrix.astype(np.float64)
+    lengths = np.sqrt(np.square(matrix).sum(axis=1)) * np.linalg.norm(matrix[place])
+    cosines = np.asarray(matrix @ matrix[place] / np.maximum(lengths, 1e-30))  # 0 for vectors of zeros
+    cosines[[0, place]] = -np.inf
+    nearest = np.argsort(-cosines, kind="stable")[: min(count, len(cosines) - 2)]
+    return [Neighbour(vectors.words[int(i)], float(cosines[i])) for i in nearest]
+
+
+def save_vectors(path: str | os.PathLike[str], vectors: WordVectors) -> None:
+    """Write a word and its numbers on each line, as GloVe does; the unknown word is left out. ``.gz``: compressed.
+
+    The file is written under another name and renamed.
+    """
+    if vectors.matrix.shape[1] < 2:
+        raise ConfigurationError("dimensions of a file of vectors", expected="must be at least 2", got=1)
+
+    def blocks() -> Iterator[str]:
+        words = list(vectors.words)
+        for begin in range(1, len(words), 1000):
+            rows = zip(words[begin : begin + 1000], vectors.matrix[begin : begin + 1000].tolist(), strict=True)
+            yield "".join(f"{word} {' '.join([f'{number:.6g}' for number in row])}\n" for word, row in rows)
+
+    write_text(path, blocks())

@@ -2,7 +2,7 @@
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple, final
@@ -18,9 +18,7 @@ from postil.kernels.plain_pretraining import ShardRoom
 from postil.optimisation.optimisers import checked_state
 from postil.pretraining.config import CorpusConfig, PretrainingConfig
 from postil.pretraining.corpus import SENTENCE_END, Corpus, Texts, read_corpus
-from postil.pretraining.method import Method, Parameters, ShardResult, merge
-from postil.pretraining.ranking import Ranking
-from postil.pretraining.skipgram import Skipgram
+from postil.pretraining.methods import METHODS, Method, Parameters, ShardResult, merge
 
 SHARDS = 8
 """Parts of a block, always: a block can use at most this many cores."""
@@ -31,7 +29,6 @@ _STEPS_PER_EPOCH = 50
 _LAST_RATE = 0.01
 CHECKPOINT_SECONDS = 120.0
 _OF_CORPUS = {field.name for field in dataclasses.fields(CorpusConfig)}
-METHODS: dict[str, Callable[[PretrainingConfig, Corpus], Method]] = {"skipgram": Skipgram, "ranking": Ranking}
 
 
 class Step(NamedTuple):
@@ -79,10 +76,12 @@ class Pretraining:
         rooms = [ShardRoom() for _ in range(SHARDS)]
         with ThreadPoolExecutor(min(self._threads, SHARDS)) as pool:
             while self.epoch < self.config.epochs:
-                for number, (ids, done) in enumerate(self._blocks()):
+                done = 0
+                for number, ids in enumerate(self.corpus.blocks(SHARDS * self._shard_words)):
+                    done += len(ids)
                     if number < self.block:
                         continue  # before the interruption
-                    progress = (self.epoch + done) / self.config.epochs
+                    progress = (self.epoch + done / len(self.corpus.ids)) / self.config.epochs
                     yield self._step(ids, progress, pool, rooms, began)
                     if self.checkpoint is not None and time.perf_counter() - saved > CHECKPOINT_SECONDS:
                         self.save_checkpoint()
@@ -98,13 +97,6 @@ class Pretraining:
         return WordVectors(Vocabulary.build(["", *self.corpus.words]), matrix)
 
     # -------------------------------------------------------------------------------------------- steps
-
-    def _blocks(self) -> Iterator[tuple[Array, float]]:
-        """The blocks of an epoch, and which share of it is done after each."""
-        done = 0
-        for ids in self.corpus.blocks(SHARDS * self._shard_words):
-            done += len(ids)
-            yield ids, done / len(self.corpus.ids)
 
     def _step(
         self, ids: Array, progress: float, pool: ThreadPoolExecutor, rooms: list[ShardRoom], began: float
@@ -136,12 +128,8 @@ class Pretraining:
         archive.save(self.checkpoint, self.parameters, {"pretraining": self._state()})
 
     def _state(self) -> dict[str, Any]:
-        return {
-            "config": dataclasses.asdict(self.config),
-            "text": self.corpus.fingerprint,
-            "epoch": self.epoch,
-            "block": self.block,
-        }
+        settings, text = dataclasses.asdict(self.config), self.corpus.fingerprint
+        return {"config": settings, "text": text, "epoch": self.epoch, "block": self.block}
 
     def _resumed(self) -> Parameters:
         """The parameters of the checkpoint, which must be of the same text and configuration."""
@@ -150,9 +138,9 @@ class Pretraining:
         state = metadata.get("pretraining")
         if not isinstance(state, dict) or set(state) != set(self._state()):
             raise ModelFileError("not a checkpoint of a pretraining", where=self.checkpoint)
-        for name, title in (("config", "settings"), ("text", "text")):
+        whats = {"config": "the checkpoint has other settings", "text": "the checkpoint is of another text"}
+        for name, what in whats.items():
             if state[name] != self._state()[name]:
-                what = f"the checkpoint has other {title}" if name == "config" else "the checkpoint is of another text"
                 raise ConfigurationError(what, expected="the same command as before", where=self.checkpoint)
         blocks = -(-len(self.corpus.ids) // (SHARDS * self._shard_words))
         for name, most in (("epoch", self.config.epochs), ("block", blocks)):
