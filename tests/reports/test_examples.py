@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from oracles.pages import read_page
 from postil.html import element
-from postil.reports.examples import Example, Shown, browser, fair_part, spread
+from postil.reports.sections import Example, Shown, browser, fair_part, spread
 
 
 @given(st.integers(0, 300), st.integers(1, 50))

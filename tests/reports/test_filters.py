@@ -9,7 +9,7 @@ import pytest
 from oracles.pages import read_page
 from postil.html import element
 from postil.reports import Section, page
-from postil.reports.examples import Example, Shown, browser
+from postil.reports.sections import Example, Shown, browser
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = (

@@ -13,7 +13,7 @@ from postil.metrics import bootstrap_interval, calibrate, known_from, spans_by_n
 from postil.metrics.evaluation import evaluate_compared, prepare
 from postil.reports import Answers, Heading, detector_page, tagger_page
 from postil.reports.answers import Place
-from postil.reports.spans import likely_spans
+from postil.reports.scores import likely_spans
 from postil.text import Sentence, Span, spans_from_labels, with_marks
 
 SPAN_SECTIONS = ["learning", "labels", "confusion", "reliability", "curve", "lengths", "mistakes", "hardest"]

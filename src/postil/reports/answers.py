@@ -88,14 +88,21 @@ class Answers:
     ) -> Self:
         """Ask the tagger for its probabilities; ``compared`` are its predictions and the labels of the sentences."""
         X = [tokens_of(sentence) for sentence in sentences]
+        likely: list[list[tuple[Span, float]]] = []
+        if compared.scheme == "none":
+            sure = [row.tolist() for row in tagger.predict_with_probabilities(X)[1]]
+        else:
+            sure = _sure_of_spans(tagger, sentences, compared)
+            likely = [[] for _ in X]
+            for posterior in Posteriors(tagger.model).of(X):
+                for row, span, probability in posterior.spans_above(LOWEST):
+                    likely[posterior.which[row]].append((span, probability))
         return cls(
             tokens=[sentence.tokens for sentence in sentences],
             compared=compared,
             evaluation=evaluate_compared(compared),
-            sure=_sure_of_tokens(tagger, X)
-            if compared.scheme == "none"
-            else _sure_of_spans(tagger, sentences, compared),
-            likely=[] if compared.scheme == "none" else _likely(tagger, X),
+            sure=sure,
+            likely=likely,
             place=place or line_of(sentences),
             probabilities=lambda places: probabilities_of(tagger, X, places),
         )
@@ -125,18 +132,6 @@ def _sure_of_spans(tagger: Tagger, sentences: Sequence[Sentence], compared: Comp
         known = {Span(entity.label, entity.start, entity.end): entity.probability or 0.0 for entity in entities}
         probabilities.append([known[span] for span in spans])
     return probabilities
-
-
-def _likely(tagger: Tagger, X: Sequence[Any]) -> list[list[tuple[Span, float]]]:
-    spans: list[list[tuple[Span, float]]] = [[] for _ in X]
-    for posterior in Posteriors(tagger.model).of(X):
-        for row, span, probability in posterior.spans_above(LOWEST):
-            spans[posterior.which[row]].append((span, probability))
-    return spans
-
-
-def _sure_of_tokens(tagger: Tagger, X: Sequence[Any]) -> list[list[float]]:
-    return [list(map(float, probabilities)) for probabilities in tagger.predict_with_probabilities(X)[1]]
 
 
 def probabilities_of(tagger: Tagger, X: Sequence[Any], places: Sequence[Place]) -> list[float | None]:
