@@ -18,7 +18,8 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError
 from postil.features.named import AttributeTable, ItemSequence
 from postil.files import replaced
-from postil.integrations.crfsuite.algorithms import ALGORITHMS, RUN, Step, algorithm_named, cast, parameter_named
+from postil.integrations.crfsuite import algorithms
+from postil.integrations.crfsuite.algorithms import ALGORITHMS, TrainingStep
 from postil.integrations.crfsuite.model import Model
 from postil.integrations.crfsuite.problem import Corpus, FeatureSettings, Problem, check_lengths
 from postil.threads import one_blas_thread
@@ -173,7 +174,7 @@ class BaseTrainer:
         """Choose ``lbfgs``, ``l2sgd``, ``ap``, ``pa`` or ``arow``; its parameters have their defaults again."""
         if type != "crf1d":
             raise ConfigurationError("type", expected="crf1d", got=repr(type))
-        self._algorithm = algorithm_named(algorithm)
+        self._algorithm = algorithms.algorithm_named(algorithm)
         self._values.clear()
 
     def params(self) -> list[str]:
@@ -182,11 +183,11 @@ class BaseTrainer:
 
     def set(self, name: str, value: Any) -> None:
         """Set one parameter."""
-        self._values[name] = cast(self._algorithm, name, value)
+        self._values[name] = algorithms.cast(self._algorithm, name, value)
 
     def get(self, name: str) -> Any:
         """The value of one parameter."""
-        return self._values.get(name, parameter_named(self._algorithm, name).default)
+        return self._values.get(name, algorithms.parameter_named(self._algorithm, name).default)
 
     def set_params(self, params: dict[str, Any]) -> None:
         """Set parameters by name."""
@@ -199,7 +200,7 @@ class BaseTrainer:
 
     def help(self, name: str) -> str:
         """The description of a parameter."""
-        return parameter_named(self._algorithm, name).help
+        return algorithms.parameter_named(self._algorithm, name).help
 
     # -------------------------------------------------------------------------------------------- data
 
@@ -254,7 +255,7 @@ class BaseTrainer:
         begin = before = time.perf_counter()
         weights = np.zeros(problem.features)
         with one_blas_thread():
-            for number, step in enumerate(RUN[self._algorithm](problem, self.get_params()), start=1):
+            for number, step in enumerate(algorithms.RUN[self._algorithm](problem, self.get_params()), start=1):
                 weights = step.weights
                 now = time.perf_counter()
                 self._tell_iteration(number, step, now - before, {} if apart is None else apart.scored(weights))
@@ -265,7 +266,7 @@ class BaseTrainer:
         self.message(f"Total seconds required for training: {seconds:.3f}\n")
         return weights
 
-    def _tell_iteration(self, number: int, step: Step, seconds: float, scored: dict[str, Any]) -> None:
+    def _tell_iteration(self, number: int, step: TrainingStep, seconds: float, scored: dict[str, Any]) -> None:
         info = {"num": number, "scores": {}, **step.info, "time": seconds, **scored}
         if self.logparser is not None:
             self.logparser.iterations.append(info)
