@@ -6,7 +6,6 @@ The model travels as the path and SHA-256 of its file, or once through Ray's obj
 import hashlib
 import json
 import os
-import posixpath
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,10 +18,9 @@ import numpy as np
 
 from postil.errors import ConfigurationError, DataError, ModelFileError, PostilError
 from postil.files import replaced
-from postil.integrations.arrow import asked_parts, asked_tasks, checked_units, model_of, tag_table
+from postil.integrations.arrow import asked_parts, asked_tasks, checked_units, model_of
 from postil.integrations.column_files import (
-    as_stored,
-    check_same_job,
+    TableJob,
     check_text_column,
     gathered,
     hash_of,
@@ -48,20 +46,11 @@ _WAITING = 16  # footers that are fetched at the same time: on object stores eac
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class Job:
+class Job(TableJob):
     """The settings that all parts of a folder have in common."""
 
-    model: str
-    """SHA-256 of the model file."""
-    column: str
-    parts: tuple[str, ...]
-    """The answers that are added, each as a column. None: of each task the usual one."""
-    offsets: str
-    threshold: Threshold
     part_rows: int
     """A part takes further row groups until it has this many rows."""
-    tasks: tuple[str, ...] = ()
-    """Of a multi-task model: those that are answered, each in a column. None: all."""
 
 
 @final
@@ -165,15 +154,15 @@ def _cuts(rows: Sequence[int], least: int) -> Iterator[tuple[int, int]]:
 
 def _claimed(job: Job, groups: dict[str, list[int]], out: Any, folder: str) -> list[str]:
     """Every input file of the folder so far, in the order of their numbers; files may join, but not change."""
-    path = f"{folder}/{JOB_FILE}"
-    told: dict[str, Any] = {**as_stored(job), "files": {}}
+    fs, path = needed("pyarrow.fs", "ray"), f"{folder}/{JOB_FILE}"
+    told: dict[str, Any] = {**job.stored(), "files": {}}
     if out.get_file_info(path).is_file:
         told = _told(out, path)
-        check_same_job(told, as_stored(job), folder)
+        job.check_same(told, folder)
         changed = [name for name in groups if told["files"].get(name, groups[name]) != groups[name]]
         if changed:
             raise DataError("the file has changed since the folder was begun", where=changed[0])
-    elif any(True for _ in _parquet_names(out, folder)):
+    elif any(info.path.endswith(".parquet") for info in out.get_file_info(fs.FileSelector(folder))):
         raise ConfigurationError("folder", expected="an empty one, or one that a job like this began", got=folder)
     if not set(groups) <= set(told["files"]):
         told["files"] = {**told["files"], **groups}
@@ -193,12 +182,6 @@ def _told(out: Any, path: str) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError, AttributeError):
         pass
     raise DataError("not the description of a job", expected="what postil tag wrote", where=path)
-
-
-def _parquet_names(out: Any, folder: str) -> Iterator[str]:
-    fs = needed("pyarrow.fs", "ray")
-    found = (posixpath.basename(info.path) for info in out.get_file_info(fs.FileSelector(folder)))
-    return (name for name in found if name.endswith(".parquet"))
 
 
 def write_part(part: Part, system: Any, out: Any, tagged: Callable[[Any], Any]) -> int:
@@ -400,17 +383,8 @@ class _TagBatches:
         self._model, self._job = model.opened(), job
 
     def __call__(self, table: Any) -> Any:
-        job = self._job
         with one_blas_thread():
-            return tag_table(
-                table,
-                self._model,
-                job.column,
-                tasks=job.tasks or None,
-                parts=job.parts or None,
-                offsets=job.offsets,
-                threshold=job.threshold,
-            )
+            return self._job.tag(table, self._model, self._job.tasks)
 
 
 @final
@@ -422,19 +396,17 @@ class _TagParts:
 
     def __call__(self, batch: Any) -> Any:
         """Rows and errors of parts. An error travels as a text: Ray would wrap it in the story of its processes."""
-        answers = [self._answer(Part(**row)) for row in batch.to_pylist()]
-        pa = needed("pyarrow", "ray")
-        schema = pa.schema([("rows", pa.int64()), ("error", pa.string())])
-        return pa.Table.from_pylist(answers, schema=schema)
-
-    def _answer(self, part: Part) -> dict[str, Any]:
-        pa = needed("pyarrow", "ray")
-        try:
-            return {"rows": write_part(part, self._system, self._out, self._tagged), "error": ""}
-        except PostilError as error:
-            return {"rows": 0, "error": f"{part.source}: {error}"}
-        except (pa.ArrowException, OSError) as error:
-            return {"rows": 0, "error": f"{part.source} could not be tagged into {part.target}: {error}"}
+        pa, answers = needed("pyarrow", "ray"), []
+        for part in (Part(**row) for row in batch.to_pylist()):
+            rows, told = 0, ""
+            try:
+                rows = write_part(part, self._system, self._out, self._tagged)
+            except PostilError as error:
+                told = f"{part.source}: {error}"
+            except (pa.ArrowException, OSError) as error:
+                told = f"{part.source} could not be tagged into {part.target}: {error}"
+            answers.append({"rows": rows, "error": told})
+        return pa.Table.from_pylist(answers, schema=pa.schema([("rows", pa.int64()), ("error", pa.string())]))
 
 
 # ------------------------------------------------------------------------------------------------ how a model travels
@@ -490,7 +462,10 @@ def _job(
     if is_path and not ship:
         travelling = _TravellingModel(hash_of(model), str(Path(model).absolute()))
     else:
-        travelling = _shipped(ray, Path(model).read_bytes() if is_path else to_bytes(opened))
+        content = Path(model).read_bytes() if is_path else to_bytes(opened)
+        # An array is one buffer of the object store that all workers of a machine map; bytes would be copied for each.
+        stored = ray.put(np.frombuffer(content, np.uint8))
+        travelling = _TravellingModel(hashlib.sha256(content).hexdigest(), None, stored)
     job = Job(
         model=travelling.sha256,
         column=column,
@@ -501,12 +476,6 @@ def _job(
         part_rows=part_rows,
     )
     return travelling, job
-
-
-def _shipped(ray: Any, content: bytes) -> _TravellingModel:
-    # An array is one buffer of the object store that all workers of a machine map; bytes would be copied for each.
-    stored = ray.put(np.frombuffer(content, np.uint8))
-    return _TravellingModel(hashlib.sha256(content).hexdigest(), None, stored)
 
 
 # ------------------------------------------------------------------------------------------------ Ray itself
