@@ -85,7 +85,10 @@ def _serialised(arrays: Mapping[str, Array], metadata: Mapping[str, Any]) -> tup
     given = {name: _writable(name, array) for name, array in arrays.items()}
     ordered = dict(sorted(given.items(), key=lambda item: (-item[1].itemsize, item[0])))
     data = {name: _bytes_of(array) for name, array in ordered.items()}
-    checksums = {name: _checksums(content) for name, content in data.items()}
+    checksums = {
+        name: [zlib.crc32(content[first : first + BLOCK]) for first in range(0, len(content), BLOCK)]
+        for name, content in data.items()
+    }
     try:
         content = _text({"metadata": dict(metadata), "checksums": checksums})
         # Keys that are numbers became texts, and sort differently: written from what a reader gets, they stand still.
@@ -121,23 +124,19 @@ def _header(arrays: Mapping[str, Array], content: str) -> bytes:
             "metadata of a model file", expected=f"at most {MOST_HEADER_BYTES >> 20} MiB", got=f"{length:,} bytes"
         )
     prefix, checked = length.to_bytes(8, "little"), rest.encode("ascii")
-    return prefix + _BEFORE_CHECKSUM + b"%08x" % _header_checksum(prefix, checked) + checked
+    return prefix + _BEFORE_CHECKSUM + _header_checksum(prefix, checked) + checked
 
 
 def _text(content: Mapping[str, Any]) -> str:
     return json.dumps(content, sort_keys=True, allow_nan=False)
 
 
-def _header_checksum(length: bytes, rest: bytes) -> int:
-    return zlib.crc32(rest, zlib.crc32(length))
+def _header_checksum(length: bytes, rest: bytes) -> bytes:
+    return b"%08x" % zlib.crc32(rest, zlib.crc32(length))
 
 
 def _bytes_of(array: Array) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
-
-
-def _checksums(content: memoryview) -> list[int]:
-    return [zlib.crc32(content[first : first + BLOCK]) for first in range(0, len(content), BLOCK)]
 
 
 # ---------------------------------------------------------------------------------------------------------- reading
@@ -280,8 +279,7 @@ def _parsed_header(content: bytes | mmap.mmap) -> tuple[dict[str, Any], int]:
         raise ModelFileError("the model file is cut", expected=f"at least {8 + length} bytes", got=len(content))
     header = content[8 : 8 + length]
     digits, rest = len(_BEFORE_CHECKSUM), len(_BEFORE_CHECKSUM) + _CHECKSUM_DIGITS
-    checksum = b"%08x" % _header_checksum(content[:8], header[rest:])
-    if not header.startswith(_BEFORE_CHECKSUM) or header[digits:rest] != checksum:
+    if not header.startswith(_BEFORE_CHECKSUM) or header[digits:rest] != _header_checksum(content[:8], header[rest:]):
         raise ModelFileError("the model file is damaged in its header: its checksum is wrong")
     return _json_object(header, "its header"), 8 + length
 
@@ -293,16 +291,11 @@ def _check_version(content: bytes | mmap.mmap) -> None:
         raise ModelFileError("a safetensors file, but not a model of Postil's")
     version = begin[len(MAGIC) :].partition(b'"')[0]
     if version.startswith(b"{"):
-        raise ModelFileError(
-            "the model file has format 1, from before the first release: train the model again",
-            expected=f"format {VERSION}",
-        )
+        what = "the model file has format 1, from before the first release: train the model again"
+        raise ModelFileError(what, expected=f"format {VERSION}")
     if version.isdigit() and int(version) > VERSION:
-        raise ModelFileError(
-            "the model file was written by a newer Postil: update this one",
-            expected=f"format {VERSION}",
-            got=int(version),
-        )
+        what = "the model file was written by a newer Postil: update this one"
+        raise ModelFileError(what, expected=f"format {VERSION}", got=int(version))
     if version != b"%d" % VERSION:
         raise ModelFileError("the model file is damaged in its header", expected=f"format {VERSION}", got=version)
 

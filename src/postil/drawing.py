@@ -107,7 +107,9 @@ def architecture_of(model: Any) -> Architecture:
         _features("Features of each word", f"N × {width:,}", bands),
         *_layers(first.encoder, width),
     ]
-    of_heads = {task: list(_head(network, codec)) for task, (network, codec) in heads.items()}
+    of_heads: dict[str, Sequence[Stage]] = {
+        task: list(_head(network, codec)) for task, (network, codec) in heads.items()
+    }
     return Architecture(kind=model.KIND, trunk=trunk, heads=of_heads, copies=len(members))
 
 
@@ -311,9 +313,9 @@ def drawn_architecture(network: Architecture, name: str, *, is_file: bool = True
     width, height = inside + 2 * side, bottom + _MARGIN + (26 if is_pile else 0)
     copies = f" in {network.copies} networks" if is_pile else ""
     facts = f"{' '.join(network.kind.rsplit('-', 1))} · {network.parameters:,} parameters{copies}"
-    heading = {"anchor": "start", "font_size": 21, "font_weight": 650, "fill": INK}
+    shown = shortened(name, _LONGEST_TITLE)
     parts = [
-        text((side, 38), shortened(name, _LONGEST_TITLE), **heading),
+        text((side, 38), shown, anchor="start", font_size=21, font_weight=650, fill=INK),
         text((side, 59), facts, anchor="start", fill=SOFT),
     ]
     if is_pile:

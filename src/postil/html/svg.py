@@ -87,7 +87,11 @@ class Plot:
     def axes(self, x_name: str, y_name: str, x_ticks: Sequence[float], y_ticks: Sequence[float]) -> Markup:
         """A grid line and a number for every tick, and what the axes are."""
         floor_, left, right = self.height - self.bottom, self.left, self.width - self.right
-        rows = [self._row(tick, left, right) for tick in y_ticks]
+        rows = []
+        for tick in y_ticks:
+            y = self.y(tick)
+            rows.append(line((left, y), (right, y), class_="grid"))
+            rows.append(text((left - 7, y + 4), f"{tick:g}", anchor="end", class_="tick"))
         columns = [text((self.x(tick), floor_ + 17), f"{tick:g}", class_="tick") for tick in x_ticks]
         bottom = line((left, floor_), (right, floor_), class_="axis")
         middle_x, middle_y = (left + right) / 2, (self.top + floor_) / 2
@@ -96,15 +100,6 @@ class Plot:
             text((13, middle_y), y_name, turned=-90, class_="name"),
         ]
         return joined([*rows, *columns, bottom, *names])
-
-    def _row(self, tick: float, left: float, right: float) -> Markup:
-        y = self.y(tick)
-        return joined(
-            [
-                line((left, y), (right, y), class_="grid"),
-                text((left - 7, y + 4), f"{tick:g}", anchor="end", class_="tick"),
-            ]
-        )
 
 
 def _share(value: float, between: Range) -> float:

@@ -1,7 +1,7 @@
 """The reports on scores: of taggers, of detectors and of tree classifiers."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 from urllib.parse import urlencode
 
 import numpy as np
@@ -156,7 +156,7 @@ def likely_spans(answers: Answers) -> list[Judged]:
 def confusion(scores: SpanScores | TokenScores) -> Section:
     """A heat map of the labels with the most mistakes, with what was missed and what is spurious; and a table."""
     counts, of_spans = scores.by_label(), isinstance(scores, SpanScores)
-    cells = scores.confusion() if isinstance(scores, SpanScores) else scores.confusion
+    cells: Mapping[tuple[Any, Any], int] = scores.confusion() if isinstance(scores, SpanScores) else scores.confusion
     weights = {label: counts[label].gold + counts[label].predicted - 2 * counts[label].correct for label in counts}
     heaviest = {*sorted(counts, key=lambda label: (-weights[label], label))[:MOST_CELLS]}
     sides: list[str | None] = [label for label in counts if label in heaviest]
