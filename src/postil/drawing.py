@@ -344,7 +344,7 @@ def drawn_architecture(network: Architecture, name: str, *, is_file: bool = True
 # ------------------------------------------------------------------------------------------------ places
 
 
-class _Place(NamedTuple):
+class _PlacedStage(NamedTuple):
     """A stage in its place."""
 
     stage: Stage
@@ -362,10 +362,10 @@ class _Place(NamedTuple):
         return self.left + self.width / 2
 
 
-def _placed(stages: Sequence[Stage], left: float, top: float, width: float) -> list[_Place]:
+def _placed(stages: Sequence[Stage], left: float, top: float, width: float) -> list[_PlacedStage]:
     places = []
     for stage in stages:
-        places.append(_Place(stage, left, top, width, _height(stage, width)))
+        places.append(_PlacedStage(stage, left, top, width, _height(stage, width)))
         top = places[-1].bottom + _GAP
     return places
 
@@ -383,7 +383,7 @@ def _height(stage: Stage, width: float) -> float:
     return 38.0 + 17 * len(_details(stage, width)) + pictures
 
 
-def _stack(places: Sequence[_Place], total: int) -> list[Markup]:
+def _stack(places: Sequence[_PlacedStage], total: int) -> list[Markup]:
     """Boxes from top to bottom, with arrows between them."""
     parts = []
     for number, place in enumerate(places):
@@ -398,7 +398,7 @@ def _stack(places: Sequence[_Place], total: int) -> list[Markup]:
     return parts
 
 
-def _arrow(upper: _Place, lower: _Place) -> Markup:
+def _arrow(upper: _PlacedStage, lower: _PlacedStage) -> Markup:
     shape = upper.stage.shape
     drawn = line((lower.middle, upper.bottom + 2), (lower.middle, lower.top - 3), stroke=FAINT)
     tip = _tip((lower.middle, lower.top - 2))
@@ -412,7 +412,7 @@ def _tip(place: Point) -> Markup:
     return element("path", d=f"M{x - 4:g},{y - 7:g} L{x + 4:g},{y - 7:g} L{x:g},{y:g} z", fill=FAINT)
 
 
-def _branch(trunk: _Place, first: _Place, task: str) -> Markup:
+def _branch(trunk: _PlacedStage, first: _PlacedStage, task: str) -> Markup:
     """The arrow from the last shared stage to a head, and the name of its task."""
     if not task:
         return _arrow(trunk, first)
@@ -423,7 +423,7 @@ def _branch(trunk: _Place, first: _Place, task: str) -> Markup:
     return joined([element("path", d=path, fill="none", stroke=FAINT), _tip((first.middle, y1 + 1)), name])
 
 
-def _shortcut(first: _Place, last: _Place) -> Markup:
+def _shortcut(first: _PlacedStage, last: _PlacedStage) -> Markup:
     """Around the stages of a residual layer, to the sum after them."""
     y0, y1 = first.top - _GAP / 2, last.bottom + _GAP / 2 - 4
     x, edge = first.middle, first.left - 12
@@ -451,14 +451,14 @@ def _copies(copies: int, corner: Point, size: Point) -> Markup:
 # ------------------------------------------------------------------------------------------------ boxes
 
 
-def _box(place: _Place) -> Markup:
+def _box(place: _PlacedStage) -> Markup:
     fill, stroke = _FILLS[place.stage.kind]
     stripe = rectangle((place.left, place.top + 6), 4, place.height - 12, rx=2, fill=stroke)
     body = rectangle((place.left, place.top), place.width, place.height, rx=9, fill=fill, stroke=stroke, stroke_width=1)
     return joined([body, stripe])
 
 
-def _titles(place: _Place) -> Markup:
+def _titles(place: _PlacedStage) -> Markup:
     """Title, and the detail below it."""
     x, y = place.left + _PAD, place.top + 25
     parts = [text((x, y), place.stage.title, anchor="start", font_weight=650, fill=INK)]
@@ -479,7 +479,7 @@ def _details(stage: Stage, width: float) -> list[str]:
     return lines if stage.detail else []
 
 
-def _counted(place: _Place, total: int) -> Markup:
+def _counted(place: _PlacedStage, total: int) -> Markup:
     """The number of parameters at the right edge, and a bar with their share of all."""
     count, right, y = place.stage.parameters, place.left + place.width - _PAD, place.top + 25
     if not count:
@@ -492,7 +492,7 @@ def _counted(place: _Place, total: int) -> Markup:
     return joined([shown, whole, rectangle((right - 112, y + 3), max(1.5, 112 * count / total), 4, rx=2, fill=stroke)])
 
 
-def _drawn_words(place: _Place) -> Markup:
+def _drawn_words(place: _PlacedStage) -> Markup:
     """A cell for each word that is seen at once, between the others of the sentence."""
     names = place.stage.names if len(place.stage.names) <= 9 else [*place.stage.names[:4], "…", *place.stage.names[-4:]]
     width = 62.0
@@ -512,7 +512,7 @@ def _drawn_words(place: _Place) -> Markup:
     return joined(parts)
 
 
-def _drawn_features(place: _Place) -> Markup:
+def _drawn_features(place: _PlacedStage) -> Markup:
     """The vector of a word as a bar of its parts, and a line about each of them."""
     bands, room = place.stage.bands, place.width - 2 * _PAD
     parts, x, y = [], place.left + _PAD, place.top + 42
@@ -538,7 +538,7 @@ def _hue(number: int) -> str:
     return _HUES[number % len(_HUES)]
 
 
-def _drawn_chain(place: _Place) -> Markup:
+def _drawn_chain(place: _PlacedStage) -> Markup:
     """Three labels by five words: all paths, and the best one."""
     x, y = place.middle - 84, place.bottom - 47
     xs, ys = [x + 42.0 * i for i in range(5)], [y + 15.0 * i for i in range(3)]
@@ -555,7 +555,7 @@ def _drawn_chain(place: _Place) -> Markup:
     return joined(parts)
 
 
-def _drawn_tree(place: _Place) -> Markup:
+def _drawn_tree(place: _PlacedStage) -> Markup:
     """Four words, and the phrases that they form."""
     x, y = place.middle - 66, place.bottom - 47
     leaves = [(x + 44.0 * i, y + 30) for i in range(4)]
@@ -569,7 +569,7 @@ def _drawn_tree(place: _Place) -> Markup:
     return joined(parts)
 
 
-def _drawn_labels(place: _Place) -> Markup:
+def _drawn_labels(place: _PlacedStage) -> Markup:
     parts = [_box(place)]
     more = len(place.stage.names) - _MOST_NAMES
     heading = place.stage.title + (f", {_MOST_NAMES} of them here" if more > 0 else "")

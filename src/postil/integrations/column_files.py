@@ -17,14 +17,14 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias, final
+from typing import Any, ClassVar, TypeAlias, final
 
 from postil.errors import ConfigurationError, DataError
 from postil.files import replaced
 from postil.integrations.arrow import is_text, known_column, tag_table
 from postil.integrations.extras import needed
 from postil.models.decoding.posteriors import Threshold
-from postil.reading import MOST_JSON_BYTES, open_regular, parsed_json, read_bytes
+from postil.reading import MOST_JSON_BYTES, limit, open_regular, parsed_json
 from postil.tagging.bulk import check_threads, in_order
 from postil.threads import one_blas_thread
 
@@ -41,6 +41,8 @@ ROWS_WRITTEN, BYTES_WRITTEN = 1 << 16, 1 << 26
 class TableJob:
     """The questions about a column of texts. Equal jobs write the same output."""
 
+    FILE: ClassVar[str] = "_job.json"
+    """What describes the job in its folder."""
     model: str = ""
     """SHA-256 of the model file."""
     column: str = "text"
@@ -56,18 +58,51 @@ class TableJob:
         stored: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         return stored
 
-    def check_same(self, known: Mapping[str, Any], folder: object) -> None:
-        """Refuse to add parts to those of another job, naming the first setting in which they differ."""
-        for name, value in self.stored().items():
-            if known.get(name) != value:
-                what = "the folder holds parts of another job"
-                expected = f"a new folder, or {name} {known.get(name)!r}"
-                raise ConfigurationError(what, expected=expected, got=repr(value), where=folder)
+    def claim(self, out: Any, folder: str, files: Mapping[str, list[int]]) -> list[str]:
+        """Mark a folder as this job's, and return the input files of all calls so far, in the order of their numbers.
+
+        Files may join, but not change: each is recognised by some numbers. ``out`` is an Arrow file system.
+        """
+        selector, path = needed("pyarrow.fs", "arrow").FileSelector, f"{folder}/{self.FILE}"
+        known: dict[str, Any] = {"job": self.stored(), "files": {}}
+        if out.get_file_info(folder).is_file:
+            expected = "must be a folder, or a file .parquet"
+            raise ConfigurationError("output", expected=expected, got="another file", where=folder)
+        out.create_dir(folder, recursive=True)
+        if out.get_file_info(path).is_file:
+            known = _described_job(out, path)
+            for name, value in self.stored().items():
+                if known["job"].get(name) != value:
+                    expected = f"a new folder, or {name} {known['job'].get(name)!r}"
+                    what = "the folder holds parts of another job"
+                    raise ConfigurationError(what, expected=expected, got=repr(value), where=folder)
+            for name, numbers in files.items():
+                if known["files"].get(name, numbers) != numbers:
+                    what = "the folder holds parts of a file that has changed since"
+                    raise ConfigurationError(what, expected="a new folder", got=name, where=folder)
+        elif out.get_file_info(selector(folder)):
+            raise ConfigurationError("output", expected="must be a new folder or one of the same job", where=folder)
+        if not known["files"].keys() >= files.keys():
+            known["files"] |= files
+            write_beside(out, path, lambda stream: stream.write(json.dumps(known, indent=1).encode()))
+        return list(known["files"])
 
     def tag(self, table: Any, model: Any, tasks: tuple[str, ...]) -> Any:
         """An Arrow table with the answers added."""
         options: dict[str, Any] = {"offsets": self.offsets, "threshold": self.threshold}
         return tag_table(table, model, self.column, tasks=tasks or None, parts=self.parts or None, **options)
+
+
+def _described_job(out: Any, path: str) -> dict[str, Any]:
+    with out.open_input_stream(path) as stream:
+        content = bytes(stream.read(limit(MOST_JSON_BYTES)))
+    try:
+        known = parsed_json(content)
+        if isinstance(known, dict) and isinstance(known["job"], dict) and isinstance(known["files"], dict):
+            return known
+    except (ValueError, KeyError):
+        pass
+    raise DataError("not the description of a job", expected="what postil tag wrote", where=path)
 
 
 @final
@@ -132,7 +167,7 @@ def is_done(out: Any, part: str) -> bool:
 def remove_unfinished(out: Any, folder: str) -> None:
     """Remove what killed processes left, once the folder is complete."""
     fs = needed("pyarrow.fs", "arrow")
-    for place, beginning in ((folder, ".part-"), (f"{folder}/{_RECEIPTS}", ".")):
+    for place, beginning in ((folder, (".part-", "._")), (f"{folder}/{_RECEIPTS}", ".")):
         for info in out.get_file_info(fs.FileSelector(place, allow_not_found=True)):
             if posixpath.basename(info.path).startswith(beginning) and info.path.endswith(_UNFINISHED):
                 out.delete_file(info.path)
@@ -254,8 +289,6 @@ def _told(path: str, title: str) -> Iterator[None]:
 
 # ------------------------------------------------------------------------------------------------ jobs
 
-JOB = "_job.json"
-
 Progress = Callable[[int], None]
 """Called with the number of rows tagged since the last call."""
 
@@ -310,8 +343,11 @@ def write_folder(
     folder, files, written = Path(folder), list(files), Written()
     for path in files:  # mistakes are told before any work
         source_of(path, job)
-    _begin(folder, files, job)
-    out = needed("pyarrow.fs", "arrow").LocalFileSystem()
+    stamps = {path: [Path(path).stat().st_size, Path(path).stat().st_mtime_ns] for path in files}
+    if len(stamps) < len(files):
+        raise ConfigurationError("files", expected="must be different", got="one of them twice")
+    out, inside = needed("pyarrow.fs", "arrow").LocalFileSystem(), folder.absolute().as_posix()
+    job.claim(out, inside, stamps)
     for path in files:
         source = source_of(path, job)
         for number, batches in source.parts():
@@ -328,7 +364,7 @@ def write_folder(
                 written.rows += _write(hashed, batches(), source.schema, model, job, threads, progress)
                 hashed.give_receipt(out, target)
             written.parts.append(part.name)
-    remove_unfinished(out, folder.absolute().as_posix())
+    remove_unfinished(out, inside)
     return written
 
 
@@ -371,40 +407,6 @@ def part_name(path: str, number: int) -> str:
     """The file of a part: named by the input, with a checksum of its path, and the row group."""
     stem = Path(path).name.partition(".")[0]
     return f"{stem}-{zlib.crc32(os.fsencode(path)):08x}-{number:05d}.parquet"
-
-
-def _begin(folder: Path, files: list[str], job: ColumnJob) -> None:
-    """Make the folder, or find out that it holds parts of the same job, of files that have not changed since."""
-    asked = job.stored()
-    stamps = {path: [Path(path).stat().st_size, Path(path).stat().st_mtime_ns] for path in files}
-    if len(stamps) < len(files):
-        raise ConfigurationError("files", expected="must be different", got="one of them twice")
-    known: dict[str, Any] = {"job": asked, "files": {}}
-    if folder.exists() and not folder.is_dir():
-        expected = "must be a folder, or a file .parquet"
-        raise ConfigurationError("output", expected=expected, got="another file", where=folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    if (folder / JOB).exists():
-        known = _known_job(folder)
-        job.check_same(known["job"], folder)
-        for path, stamp in stamps.items():
-            if known["files"].get(path, stamp) != stamp:
-                what = "the folder holds parts of a file that has changed since"
-                raise ConfigurationError(what, expected="a new folder", got=path, where=folder)
-    elif any(folder.iterdir()):
-        raise ConfigurationError("output", expected="must be a new folder or one of the same job", where=folder)
-    with replaced(folder / JOB) as stream:
-        stream.write(json.dumps({"job": asked, "files": known["files"] | stamps}, indent=1).encode())
-
-
-def _known_job(folder: Path) -> dict[str, Any]:
-    try:
-        known = parsed_json(read_bytes(folder / JOB, "the description of a job", MOST_JSON_BYTES, unpack=False))
-        if isinstance(known, dict) and isinstance(known["job"], dict) and isinstance(known["files"], dict):
-            return known
-    except (ValueError, KeyError):
-        pass
-    raise DataError("not the description of a job", expected="what postil tag wrote", where=folder / JOB)
 
 
 def _write(

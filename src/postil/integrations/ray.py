@@ -4,7 +4,6 @@ The model travels as the path and SHA-256 of its file, or once through Ray's obj
 """
 
 import hashlib
-import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,7 +30,6 @@ from postil.integrations.column_files import (
 from postil.integrations.extras import needed
 from postil.models.decoding.posteriors import Threshold
 from postil.models.storage import load, to_bytes
-from postil.reading import MOST_JSON_BYTES, limit, parsed_json
 from postil.threads import one_blas_thread
 
 __all__ = ["TaggedFiles", "tag_dataset", "tag_files"]
@@ -40,22 +38,22 @@ _BATCH_ROWS = 1024
 
 # ------------------------------------------------------------------------------------------------ parts of a job
 
-JOB_FILE = "_postil.json"  # readers of folders skip names that begin with "_" or "."
 _WAITING = 16  # footers that are fetched at the same time: on object stores each costs a round trip
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class Job(TableJob):
+class RayJob(TableJob):
     """The settings that all parts of a folder have in common."""
 
+    FILE = "_postil.json"
     part_rows: int
     """A part takes further row groups until it has this many rows."""
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class TablePart:
     """Row groups ``first:end`` of a file, and the file that they are tagged into."""
 
     source: str
@@ -110,14 +108,13 @@ def _matching(system: Any, path: str) -> Iterator[str]:
                 yield info.path
 
 
-def missing_parts(job: Job, system: Any, files: Sequence[str], out: Any, folder: str) -> tuple[list[Part], int]:
+def missing_parts(job: RayJob, system: Any, files: Sequence[str], out: Any, folder: str) -> tuple[list[TablePart], int]:
     """The parts that the folder lacks, and the number of all parts; the folder is made and marked as this job's."""
     with ThreadPoolExecutor(_WAITING) as pool:
         groups = dict(zip(files, pool.map(lambda path: _row_groups(system, path, job), files), strict=True))
-    out.create_dir(folder, recursive=True)
-    known = _claimed(job, groups, out, folder)
+    known = job.claim(out, folder, groups)
     parts = [
-        Part(source=path, first=first, end=end, target=f"{folder}/part-{known.index(path):05}-{first:05}.parquet")
+        TablePart(source=path, first=first, end=end, target=f"{folder}/part-{known.index(path):05}-{first:05}.parquet")
         for path in files
         for first, end in _cuts(groups[path], job.part_rows)
     ]
@@ -126,7 +123,7 @@ def missing_parts(job: Job, system: Any, files: Sequence[str], out: Any, folder:
     return [part for part, is_there in zip(parts, done, strict=True) if not is_there], len(parts)
 
 
-def _row_groups(system: Any, path: str, job: Job) -> list[int]:
+def _row_groups(system: Any, path: str, job: RayJob) -> list[int]:
     """The number of rows of each row group, once the columns are known to be right."""
     pa, parquet = needed("pyarrow", "ray"), needed("pyarrow.parquet", "ray")
     try:
@@ -152,39 +149,7 @@ def _cuts(rows: Sequence[int], least: int) -> Iterator[tuple[int, int]]:
         yield first, len(rows)
 
 
-def _claimed(job: Job, groups: dict[str, list[int]], out: Any, folder: str) -> list[str]:
-    """Every input file of the folder so far, in the order of their numbers; files may join, but not change."""
-    fs, path = needed("pyarrow.fs", "ray"), f"{folder}/{JOB_FILE}"
-    told: dict[str, Any] = {**job.stored(), "files": {}}
-    if out.get_file_info(path).is_file:
-        told = _told(out, path)
-        job.check_same(told, folder)
-        changed = [name for name in groups if told["files"].get(name, groups[name]) != groups[name]]
-        if changed:
-            raise DataError("the file has changed since the folder was begun", where=changed[0])
-    elif any(info.path.endswith(".parquet") for info in out.get_file_info(fs.FileSelector(folder))):
-        raise ConfigurationError("folder", expected="an empty one, or one that a job like this began", got=folder)
-    if not set(groups) <= set(told["files"]):
-        told["files"] = {**told["files"], **groups}
-        write_beside(out, path, lambda stream: stream.write(json.dumps(told).encode()))
-    return list(told["files"])
-
-
-def _told(out: Any, path: str) -> dict[str, Any]:
-    """The description of the job of a folder, checked."""
-    with out.open_input_stream(path) as stream:
-        content = bytes(stream.read(limit(MOST_JSON_BYTES)))
-    try:
-        told = parsed_json(content)
-        files = told["files"]
-        if all(isinstance(rows, list) and all(type(n) is int and n >= 0 for n in rows) for rows in files.values()):
-            return dict(told)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        pass
-    raise DataError("not the description of a job", expected="what postil tag wrote", where=path)
-
-
-def write_part(part: Part, system: Any, out: Any, tagged: Callable[[Any], Any]) -> int:
+def write_part(part: TablePart, system: Any, out: Any, tagged: Callable[[Any], Any]) -> int:
     """Read the row groups of a part, write them as ``tagged`` returns each table, and return the number of rows."""
     pa, parquet = needed("pyarrow", "ray"), needed("pyarrow.parquet", "ray")
     rows = 0
@@ -246,25 +211,13 @@ def tag_dataset(
     ----------
     ds
         A ``ray.data.Dataset``.
-    model
-        Path of a model file that every machine can read, or a fitted estimator.
-    column
-        The column of texts.
-    tasks
-        Multi-task models: those to answer, each in a column of its name; by default all.
-    parts
-        The answers to add, each as a column: entities, tokens, labels, sentences; see `postil.arrow.tag`.
-    offsets
-        The unit of offsets: characters, utf16 or bytes.
-    threshold
-        Drop entities whose probability is lower, for all classes or by class.
+    model, column, tasks, parts, offsets, threshold, ship
+        As for `tag_files`.
     workers
         The number of worker processes, or the least and the most; by default 1 to all cores but one, which
         reads and writes.
     batch_size
         Rows that are tagged at once.
-    ship
-        Send the content of the model file through Ray's object store, for machines that cannot read the path.
     """
     ray = _started_ray()
     travelling, job = _job(ray, model, ship, column, tasks, parts, offsets, threshold)
@@ -342,7 +295,7 @@ def tag_files(
 
 def _tag_parts(
     ray: Any,
-    parts: Sequence[Part],
+    parts: Sequence[TablePart],
     of_worker: tuple[Any, ...],
     workers: int | tuple[int, int] | None,
     number: int,
@@ -379,7 +332,7 @@ def _tag_parts(
 class _TagBatches:
     """A worker of a dataset: opens the model once, then tags tables."""
 
-    def __init__(self, model: "_TravellingModel", job: Job) -> None:
+    def __init__(self, model: "_TravellingModel", job: RayJob) -> None:
         self._model, self._job = model.opened(), job
 
     def __call__(self, table: Any) -> Any:
@@ -391,13 +344,13 @@ class _TagBatches:
 class _TagParts:
     """A worker of a folder: opens the model once, then reads, tags and writes parts."""
 
-    def __init__(self, model: "_TravellingModel", job: Job, system: Any, out: Any) -> None:
+    def __init__(self, model: "_TravellingModel", job: RayJob, system: Any, out: Any) -> None:
         self._tagged, self._system, self._out = _TagBatches(model, job), system, out
 
     def __call__(self, batch: Any) -> Any:
         """Rows and errors of parts. An error travels as a text: Ray would wrap it in the story of its processes."""
         pa, answers = needed("pyarrow", "ray"), []
-        for part in (Part(**row) for row in batch.to_pylist()):
+        for part in (TablePart(**row) for row in batch.to_pylist()):
             rows, told = 0, ""
             try:
                 rows = write_part(part, self._system, self._out, self._tagged)
@@ -453,7 +406,7 @@ def _job(
     offsets: str,
     threshold: Threshold,
     part_rows: int = _PART_ROWS,
-) -> tuple[_TravellingModel, Job]:
+) -> tuple[_TravellingModel, RayJob]:
     """The model and the questions. The model is also opened here, so that mistakes are reported before any work."""
     is_path = isinstance(model, str | os.PathLike)
     if is_path and not Path(model).is_file():
@@ -466,7 +419,7 @@ def _job(
         # An array is one buffer of the object store that all workers of a machine map; bytes would be copied for each.
         stored = ray.put(np.frombuffer(content, np.uint8))
         travelling = _TravellingModel(hashlib.sha256(content).hexdigest(), None, stored)
-    job = Job(
+    job = RayJob(
         model=travelling.sha256,
         column=column,
         tasks=asked_tasks(tasks, opened),

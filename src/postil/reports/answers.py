@@ -43,7 +43,7 @@ class Heading:
         )
 
 
-class Place(NamedTuple):
+class SpanPlace(NamedTuple):
     """A span of a sentence, counted from 0."""
 
     sentence: int
@@ -76,7 +76,7 @@ class Answers:
     sure: Sequence[Sequence[float]]
     likely: Sequence[Sequence[tuple[Span, float]]]
     place: Callable[[int, int], str]
-    probabilities: Callable[[Sequence[Place]], list[float | None]]
+    probabilities: Callable[[Sequence[SpanPlace]], list[float | None]]
 
     @classmethod
     def of(
@@ -114,11 +114,11 @@ class Answers:
             for pair in align(gold, predicted):
                 yield number, pair
 
-    def sureness(self) -> dict[Place, float]:
+    def sureness(self) -> dict[SpanPlace, float]:
         """The probability of each predicted span."""
         rows = zip(self.compared.predicted_spans, self.sure, strict=True)
         return {
-            Place(i, span): probability
+            SpanPlace(i, span): probability
             for i, (spans, figures) in enumerate(rows)
             for span, probability in zip(spans, figures, strict=True)
         }
@@ -134,7 +134,7 @@ def _sure_of_spans(tagger: Tagger, sentences: Sequence[Sentence], compared: Comp
     return probabilities
 
 
-def probabilities_of(tagger: Tagger, X: Sequence[Any], places: Sequence[Place]) -> list[float | None]:
+def probabilities_of(tagger: Tagger, X: Sequence[Any], places: Sequence[SpanPlace]) -> list[float | None]:
     """How probable the tagger holds any spans of sentences X, predicted or not; None for classes it does not know."""
     codec = tagger.model.codec
     number = {name: i for i, name in enumerate(codec.classes)}

@@ -38,7 +38,7 @@ from postil.metrics.trees import label_confusion_table, length_table
 from postil.models.detector import Detector
 from postil.models.sentences import tokens_of
 from postil.reports import charts, sections
-from postil.reports.answers import LOWEST, Answers, Heading, Place, line_of
+from postil.reports.answers import LOWEST, Answers, Heading, SpanPlace, line_of
 from postil.reports.sections import Mistake, Section, page
 from postil.text import Sentence, Span, Tree
 from postil.text.trees.tree_drawing import LONGEST_DRAWN, colours_of_trees, drawn_tree
@@ -230,7 +230,7 @@ def wrong_spans(answers: Answers) -> list[Mistake]:
     """All pairs of spans that differ, in the order of the file."""
     sureness = answers.sureness()
     return [
-        Mistake(i, pair.outcome.kind, *pair, None, pair.predicted and sureness[Place(i, pair.predicted)])
+        Mistake(i, pair.outcome.kind, *pair, None, pair.predicted and sureness[SpanPlace(i, pair.predicted)])
         for i, pair in answers.pairs()
         if pair.outcome.kind != "correct"
     ]
@@ -252,9 +252,9 @@ def mistakes(answers: Answers, wrong: Sequence[Mistake], colours: Mapping[str, s
 
     def with_gold(some: list[Mistake]) -> list[Mistake]:
         """Mistakes with the probabilities of their gold spans."""
-        gold = [Place(one.sentence, one.gold) for one in some if one.gold is not None]
+        gold = [SpanPlace(one.sentence, one.gold) for one in some if one.gold is not None]
         likely = dict(zip(gold, answers.probabilities(gold), strict=True))
-        return [one._replace(gold_figure=one.gold and likely[Place(one.sentence, one.gold)]) for one in some]
+        return [one._replace(gold_figure=one.gold and likely[SpanPlace(one.sentence, one.gold)]) for one in some]
 
     if answers.evaluation.spans is None:
         top = [sections.key("Numbers are the model’s probabilities of these labels.")]
@@ -290,13 +290,14 @@ def hardest(answers: Answers, mistakes: Sequence[Mistake], colours: Mapping[str,
     return Section("hardest", "Hardest sentences", joined([above, sections.sentences(items)]))
 
 
-def sentence_marks(answers: Answers, sentence: int, sureness: Mapping[Place, float]) -> list[Mark]:
+def sentence_marks(answers: Answers, sentence: int, sureness: Mapping[SpanPlace, float]) -> list[Mark]:
     """All spans of a sentence, from left to right; one mark for both if they agree."""
     gold = set(answers.compared.gold_spans[sentence])
     predicted = set(answers.compared.predicted_spans[sentence])
     spans: list[Span] = sorted(gold | predicted, key=lambda span: (span.start, span.end, span.label))
     return [
-        Mark(span, span in gold, span in predicted, sureness.get(Place(sentence, span))) for span in spans[:MOST_MARKS]
+        Mark(span, span in gold, span in predicted, sureness.get(SpanPlace(sentence, span)))
+        for span in spans[:MOST_MARKS]
     ]
 
 

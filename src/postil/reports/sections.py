@@ -266,7 +266,7 @@ class Mistake(NamedTuple):
         return marks if self.gold is None else [*marks, Mark(self.gold, True, False, self.gold_figure)]
 
 
-class Example(NamedTuple):
+class ShownMistake(NamedTuple):
     """One mistake as the page shows it. ``figure``: how sure the model was, if it gave a figure."""
 
     kind: str
@@ -310,7 +310,7 @@ def mistake_browser(
         gold, predicted = (span and span.label for span in (one.gold, one.predicted))
         sure = one.gold_figure if one.predicted is None else one.figure
         text = excerpt(tokens[one.sentence], marks, colours)
-        examples.append(Example(one.kind, gold, predicted, sure, place(one.sentence, first), text))
+        examples.append(ShownMistake(one.kind, gold, predicted, sure, place(one.sentence, first), text))
     counts = {name: Shown(len(groups[name]), len(shown.get(name, []))) for name in groups}
     sides = ({show_class(span.label) for span in (one.gold, one.predicted) if span is not None} for one in wrong)
     return browser(examples, counts, Counter(label for labels in sides for label in labels), figure=figure)
@@ -333,7 +333,9 @@ def spread(things: Sequence[Thing], most: int) -> list[Thing]:
     return [things[i * len(things) // most] for i in range(most)]
 
 
-def browser(examples: Sequence[Example], counts: Mapping[str, Shown], labels: Counter[str], *, figure: str) -> Markup:
+def browser(
+    examples: Sequence[ShownMistake], counts: Mapping[str, Shown], labels: Counter[str], *, figure: str
+) -> Markup:
     """Filters and the list of mistakes; the most confident ones first. ``figure`` is a probability or a score."""
     total, shown = sum(count.all for count in counts.values()), len(examples)
     if not total:
@@ -361,7 +363,7 @@ def browser(examples: Sequence[Example], counts: Mapping[str, Shown], labels: Co
 
 
 def _filters(
-    kinds: Sequence[tuple[str, str]], labels: Counter[str], examples: Sequence[Example], figure: str
+    kinds: Sequence[tuple[str, str]], labels: Counter[str], examples: Sequence[ShownMistake], figure: str
 ) -> Markup:
     """A form that works in the browser alone; hidden if there is no script to work it."""
     limits: dict[str, Any] = {"step": 0.05, "placeholder": "any", "min": 0, "max": 1}

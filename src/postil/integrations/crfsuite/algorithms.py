@@ -23,7 +23,7 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError, NumericalError, similar
-from postil.integrations.crfsuite.problem import Problem
+from postil.integrations.crfsuite.problem import TrainingProblem
 from postil.objectives import ChainScores, Lattice, Posterior
 from postil.optimisation.lbfgs import LBFGSSettings, minimise
 
@@ -34,7 +34,7 @@ ALIASES = {"ap": "averaged-perceptron", "pa": "passive-aggressive"}
 UNLIMITED = 2**31 - 1
 
 
-class Parameter(NamedTuple):
+class AlgorithmParameter(NamedTuple):
     """One setting of a training algorithm."""
 
     default: Any
@@ -47,59 +47,69 @@ def _switch(value: Any) -> bool:
 
 
 _FEATURES = {
-    "feature.minfreq": Parameter(0.0, float, "The minimum frequency of features."),
-    "feature.possible_states": Parameter(False, _switch, "Force to generate possible state features."),
-    "feature.possible_transitions": Parameter(False, _switch, "Force to generate possible transition features."),
+    "feature.minfreq": AlgorithmParameter(0.0, float, "The minimum frequency of features."),
+    "feature.possible_states": AlgorithmParameter(False, _switch, "Force to generate possible state features."),
+    "feature.possible_transitions": AlgorithmParameter(
+        False, _switch, "Force to generate possible transition features."
+    ),
 }
-_C2 = Parameter(1.0, float, "Coefficient for L2 regularization.")
-_PERIOD = Parameter(10, int, "The number of iterations over which the stopping criterion is tested.")
-_EPOCHS = Parameter(100, int, "The maximum number of iterations.")
-_MEAN_LOSS = Parameter(0.0, float, "The stopping criterion (the mean loss).")
+_C2 = AlgorithmParameter(1.0, float, "Coefficient for L2 regularization.")
+_PERIOD = AlgorithmParameter(10, int, "The number of iterations over which the stopping criterion is tested.")
+_EPOCHS = AlgorithmParameter(100, int, "The maximum number of iterations.")
+_MEAN_LOSS = AlgorithmParameter(0.0, float, "The stopping criterion (the mean loss).")
 _DELTA = "The stopping criterion: the least relative improvement of the objective over a period."
 
-ALGORITHMS: dict[str, dict[str, Parameter]] = {
+ALGORITHMS: dict[str, dict[str, AlgorithmParameter]] = {
     "lbfgs": {
         **_FEATURES,
-        "c1": Parameter(0.0, float, "Coefficient for L1 regularization."),
+        "c1": AlgorithmParameter(0.0, float, "Coefficient for L1 regularization."),
         "c2": _C2,
-        "max_iterations": Parameter(UNLIMITED, int, "The maximum number of iterations for L-BFGS optimization."),
-        "num_memories": Parameter(6, int, "The number of past gradients that approximate the inverse Hessian."),
-        "epsilon": Parameter(1e-5, float, "Epsilon for testing the convergence of the objective."),
+        "max_iterations": AlgorithmParameter(
+            UNLIMITED, int, "The maximum number of iterations for L-BFGS optimization."
+        ),
+        "num_memories": AlgorithmParameter(
+            6, int, "The number of past gradients that approximate the inverse Hessian."
+        ),
+        "epsilon": AlgorithmParameter(1e-5, float, "Epsilon for testing the convergence of the objective."),
         "period": _PERIOD,
-        "delta": Parameter(1e-5, float, _DELTA),
-        "linesearch": Parameter("MoreThuente", str, "MoreThuente, Backtracking or StrongBacktracking."),
-        "max_linesearch": Parameter(20, int, "The maximum number of trials for the line search algorithm."),
+        "delta": AlgorithmParameter(1e-5, float, _DELTA),
+        "linesearch": AlgorithmParameter("MoreThuente", str, "MoreThuente, Backtracking or StrongBacktracking."),
+        "max_linesearch": AlgorithmParameter(20, int, "The maximum number of trials for the line search algorithm."),
     },
     "l2sgd": {
         **_FEATURES,
         "c2": _C2,
-        "max_iterations": Parameter(1000, int, "The maximum number of iterations (epochs) for SGD optimization."),
+        "max_iterations": AlgorithmParameter(
+            1000, int, "The maximum number of iterations (epochs) for SGD optimization."
+        ),
         "period": _PERIOD,
-        "delta": Parameter(1e-6, float, _DELTA),
-        "calibration.eta": Parameter(0.1, float, "The initial learning rate (eta) used for calibration."),
-        "calibration.rate": Parameter(2.0, float, "The rate of increase or decrease of eta for calibration."),
-        "calibration.samples": Parameter(1000.0, float, "The number of instances used for calibration."),
-        "calibration.candidates": Parameter(10, int, "The number of candidates of learning rate."),
-        "calibration.max_trials": Parameter(20, int, "The maximum number of trials of learning rates."),
+        "delta": AlgorithmParameter(1e-6, float, _DELTA),
+        "calibration.eta": AlgorithmParameter(0.1, float, "The initial learning rate (eta) used for calibration."),
+        "calibration.rate": AlgorithmParameter(2.0, float, "The rate of increase or decrease of eta for calibration."),
+        "calibration.samples": AlgorithmParameter(1000.0, float, "The number of instances used for calibration."),
+        "calibration.candidates": AlgorithmParameter(10, int, "The number of candidates of learning rate."),
+        "calibration.max_trials": AlgorithmParameter(20, int, "The maximum number of trials of learning rates."),
     },
     "averaged-perceptron": {
         **_FEATURES,
         "max_iterations": _EPOCHS,
-        "epsilon": Parameter(0.0, float, "The stopping criterion (the ratio of incorrect label predictions)."),
+        "epsilon": AlgorithmParameter(0.0, float, "The stopping criterion (the ratio of incorrect label predictions)."),
     },
     "passive-aggressive": {
         **_FEATURES,
-        "type": Parameter(1, int, "The strategy of updates: 0 without slack variables, 1 type I, 2 type II."),
-        "c": Parameter(1.0, float, "The aggressiveness parameter."),
-        "error_sensitive": Parameter(True, _switch, "Consider the number of incorrect labels in the cost function."),
-        "averaging": Parameter(True, _switch, "Compute the average of feature weights."),
+        "type": AlgorithmParameter(1, int, "The strategy of updates: 0 without slack variables, 1 type I, 2 type II."),
+        "c": AlgorithmParameter(1.0, float, "The aggressiveness parameter."),
+        "error_sensitive": AlgorithmParameter(
+            True, _switch, "Consider the number of incorrect labels in the cost function."
+        ),
+        "averaging": AlgorithmParameter(True, _switch, "Compute the average of feature weights."),
         "max_iterations": _EPOCHS,
         "epsilon": _MEAN_LOSS,
     },
     "arow": {
         **_FEATURES,
-        "variance": Parameter(1.0, float, "The initial variance of every feature weight."),
-        "gamma": Parameter(1.0, float, "Tradeoff parameter."),
+        "variance": AlgorithmParameter(1.0, float, "The initial variance of every feature weight."),
+        "gamma": AlgorithmParameter(1.0, float, "Tradeoff parameter."),
         "max_iterations": _EPOCHS,
         "epsilon": _MEAN_LOSS,
     },
@@ -117,7 +127,7 @@ def algorithm_named(name: str) -> str:
     return full
 
 
-def parameter_named(algorithm: str, name: str) -> Parameter:
+def parameter_named(algorithm: str, name: str) -> AlgorithmParameter:
     """A parameter of an algorithm; an error if it has none of this name."""
     known = ALGORITHMS[algorithm]
     if name not in known:
@@ -152,7 +162,7 @@ class TrainingStep(NamedTuple):
 # ------------------------------------------------------------------------------------------------ L-BFGS
 
 
-def lbfgs(problem: Problem, parameters: Parameters) -> Iterator[TrainingStep]:
+def lbfgs(problem: TrainingProblem, parameters: Parameters) -> Iterator[TrainingStep]:
     """All sentences at once, to the minimum of the regularised loss."""
     most = parameters["max_iterations"]
     settings = LBFGSSettings(
@@ -196,7 +206,7 @@ class _Difference(NamedTuple):
 class _Sentences:
     """The sentences of a problem one by one."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: TrainingProblem) -> None:
         self.problem, self.K = problem, len(problem.pairs.targets)
         owners = np.repeat(np.arange(len(problem.corpus.names)), np.diff(problem.pairs.firsts))
         self.keys = owners * problem.L + problem.pairs.targets  # ascending: features are in order of these
@@ -252,7 +262,7 @@ def _found(keys: Array, wanted: Array) -> tuple[Array, Array]:
 # ------------------------------------------------------------------------------------------------ one by one
 
 
-def averaged_perceptron(problem: Problem, parameters: Parameters) -> Iterator[TrainingStep]:
+def averaged_perceptron(problem: TrainingProblem, parameters: Parameters) -> Iterator[TrainingStep]:
     """w += Δ; the answer is the average of w over all sentences seen."""
     w, weighted = np.zeros(problem.features), np.zeros(problem.features)
 
@@ -267,7 +277,7 @@ def averaged_perceptron(problem: Problem, parameters: Parameters) -> Iterator[Tr
     return _online(problem, parameters, w, update, averaged)
 
 
-def passive_aggressive(problem: Problem, parameters: Parameters) -> Iterator[TrainingStep]:
+def passive_aggressive(problem: TrainingProblem, parameters: Parameters) -> Iterator[TrainingStep]:
     """The least change of w that gives the gold path a margin of the cost."""
     w, weighted = np.zeros(problem.features), np.zeros(problem.features)
     kind, c = parameters["type"], parameters["c"]
@@ -286,7 +296,7 @@ def passive_aggressive(problem: Problem, parameters: Parameters) -> Iterator[Tra
     )
 
 
-def arow(problem: Problem, parameters: Parameters) -> Iterator[TrainingStep]:
+def arow(problem: TrainingProblem, parameters: Parameters) -> Iterator[TrainingStep]:
     """A mean and a variance for every weight: what was seen often changes little."""
     mean, variance = np.zeros(problem.features), np.full(problem.features, parameters["variance"])
     gamma = parameters["gamma"]
@@ -301,7 +311,7 @@ def arow(problem: Problem, parameters: Parameters) -> Iterator[TrainingStep]:
 
 
 def _online(
-    problem: Problem,
+    problem: TrainingProblem,
     parameters: Parameters,
     weights: Array,
     update: Callable[[_Difference, int, int], float],
@@ -332,7 +342,7 @@ def _online(
 # ------------------------------------------------------------------------------------------------ gradient descent
 
 
-def l2sgd(problem: Problem, parameters: Parameters) -> Iterator[TrainingStep]:
+def l2sgd(problem: TrainingProblem, parameters: Parameters) -> Iterator[TrainingStep]:
     """Stochastic gradient descent on the loss with an L2 term; the best epoch is the answer."""
     sentences = _Sentences(problem)
     if not len(sentences):
@@ -423,7 +433,7 @@ def _calibrated(sentences: _Sentences, penalty: float, parameters: Parameters) -
     return 1.0 / (penalty * float(best))
 
 
-RUN: dict[str, Callable[[Problem, Parameters], Iterator[TrainingStep]]] = {
+RUN: dict[str, Callable[[TrainingProblem, Parameters], Iterator[TrainingStep]]] = {
     "lbfgs": lbfgs,
     "l2sgd": l2sgd,
     "averaged-perceptron": averaged_perceptron,

@@ -48,7 +48,7 @@ class FeatureSettings:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Corpus:
+class AttributeCorpus:
     """Sentences as numbers, with the names of their attributes and labels in the order of their first occurrence."""
 
     attributes: Attributes
@@ -100,10 +100,10 @@ class _Shard:
 
 
 @final
-class Problem:
+class TrainingProblem:
     """The features of a corpus and the objective over their weights."""
 
-    def __init__(self, corpus: Corpus, settings: FeatureSettings, threads: int | None = None) -> None:
+    def __init__(self, corpus: AttributeCorpus, settings: FeatureSettings, threads: int | None = None) -> None:
         self.corpus, self.L = corpus, len(corpus.labels)
         if threads is not None and threads < 1:
             raise ConfigurationError("threads", expected="must be at least 1", got=threads)
@@ -218,7 +218,7 @@ def _moments(unary: Array, offsets: Array, chain: ChainScores) -> tuple[float, A
 
 
 def _state_features(
-    occurrences: AttributeTokens, corpus: Corpus, settings: FeatureSettings
+    occurrences: AttributeTokens, corpus: AttributeCorpus, settings: FeatureSettings
 ) -> tuple[PairWeights, Array]:
     """Pairs (attribute, label) and how often each was seen, Σ of the attribute's values."""
     A, L = len(corpus.names), len(corpus.labels)
@@ -233,7 +233,7 @@ def _state_features(
     return PairWeights(firsts, pairs.targets[kept]), totals[kept]
 
 
-def _transition_features(corpus: Corpus, settings: FeatureSettings) -> tuple[Array, Array]:
+def _transition_features(corpus: AttributeCorpus, settings: FeatureSettings) -> tuple[Array, Array]:
     """Pairs of labels i · L + j, and how often each was seen."""
     L, gold = len(corpus.labels), corpus.gold
     followed = np.ones(len(gold), bool)

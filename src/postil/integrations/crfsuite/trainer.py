@@ -21,7 +21,7 @@ from postil.files import replaced
 from postil.integrations.crfsuite import algorithms
 from postil.integrations.crfsuite.algorithms import ALGORITHMS
 from postil.integrations.crfsuite.model import Model
-from postil.integrations.crfsuite.problem import Corpus, FeatureSettings, Problem, check_lengths
+from postil.integrations.crfsuite.problem import AttributeCorpus, FeatureSettings, TrainingProblem, check_lengths
 from postil.threads import one_blas_thread
 
 # ------------------------------------------------------------------------------------------------ the log
@@ -231,9 +231,9 @@ class BaseTrainer:
         begin = time.perf_counter()
         training = [(x, y) for x, y, group in self._instances if group != holdout or holdout < 0]
         apart = [(x, y) for x, y, group in self._instances if group == holdout and holdout >= 0]
-        corpus = Corpus.of([x for x, _ in training], [y for _, y in training], also=(y for _, y in apart))
+        corpus = AttributeCorpus.of([x for x, _ in training], [y for _, y in training], also=(y for _, y in apart))
         settings = {ours: self.get(name) for name, ours in _FEATURE_SETTINGS.items()}
-        problem = Problem(corpus, FeatureSettings(**settings), self.threads)
+        problem = TrainingProblem(corpus, FeatureSettings(**settings), self.threads)
         seconds = time.perf_counter() - begin
         if self.logparser is not None:
             self.logparser.featgen_num_features, self.logparser.featgen_seconds = problem.features, seconds
@@ -241,7 +241,7 @@ class BaseTrainer:
         self._tell(["\n", f"{self._algorithm}\n", *told[3:], "\n"], "prepared")
         return problem.model(self._optimised(problem, _HeldOut(problem, apart) if apart else None))
 
-    def _optimised(self, problem: Problem, apart: "_HeldOut | None") -> Array:
+    def _optimised(self, problem: TrainingProblem, apart: "_HeldOut | None") -> Array:
         begin = before = time.perf_counter()
         weights = np.zeros(problem.features)
         with one_blas_thread():
@@ -280,7 +280,7 @@ class BaseTrainer:
 class _HeldOut:
     """Sentences that every iteration is evaluated on."""
 
-    def __init__(self, problem: Problem, sentences: list[tuple[Any, list[str]]]) -> None:
+    def __init__(self, problem: TrainingProblem, sentences: list[tuple[Any, list[str]]]) -> None:
         table = AttributeTable(problem.corpus.names, grows=False)
         ids = {label: number for number, label in enumerate(problem.corpus.labels)}
         self.problem = problem
