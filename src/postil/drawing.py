@@ -504,9 +504,8 @@ def _drawn_words(place: _PlacedStage) -> Markup:
         corner = left + number * width + 4, place.top + 2
         parts.append(rectangle(corner, width - 8, 30, rx=6, fill=fill, stroke=stroke))
         weight = 650 if is_centre else 400
-        parts.append(
-            text((corner[0] + width / 2 - 4, place.top + 22), name, fill=INK, font_size=13, font_weight=weight)
-        )
+        at = corner[0] + width / 2 - 4, place.top + 22
+        parts.append(text(at, name, fill=INK, font_size=13, font_weight=weight))
     for x in (left - 16, left + len(names) * width + 16):
         parts.append(text((x, place.top + 22), "…", fill=SOFT))
     return joined(parts)

@@ -13,11 +13,9 @@ Range: TypeAlias = tuple[float, float]
 
 def drawing(width: float, height: float, title: str, *content: Markup, **attributes: Value) -> Markup:
     """A picture that a screen reader names by its title; no wider than the page."""
+    named: dict[str, Value] = {"role": "img", "style": f"max-width:{width:g}px", "aria_label": title}
     box = f"0 0 {width:g} {height:g}"
-    style = f"max-width:{width:g}px"
-    return element(
-        "svg", element("title", title), *content, viewBox=box, role="img", style=style, aria_label=title, **attributes
-    )
+    return element("svg", element("title", title), *content, viewBox=box, **named, **attributes)
 
 
 def line(start: Point, end: Point, **attributes: Value) -> Markup:

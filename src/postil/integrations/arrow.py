@@ -282,9 +282,8 @@ def tag_table(
     has_tasks = isinstance(loaded, MultiTaskTagger)
     asked = list(asked_tasks(tasks, loaded) or (loaded.tasks if has_tasks else checked_parts(parts, loaded)))
     if column in asked:
-        raise ConfigurationError(
-            f"the answers {column!r} would replace the texts", expected="another name of the column"
-        )
+        what = f"the answers {column!r} would replace the texts"
+        raise ConfigurationError(what, expected="another name of the column")
     source = _Source(data, column)
     answered = source.like(_tagged(source.chunks, loaded, tasks, parts, offsets, threshold, threads))
     for name in asked:

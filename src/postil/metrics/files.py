@@ -36,9 +36,6 @@ class FileScores:
     """How many labels violate their scheme, of gold and of predicted labels."""
     span_parts: dict[str, SpanScores] = field(default_factory=dict)
     word_parts: dict[str, TokenScores] = field(default_factory=dict)
-    other: str = ""
-    """Name of the other predictions that ``comparison`` is about."""
-    comparison: significance.Comparison | None = None
     reliability: Reliability | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -50,8 +47,6 @@ class FileScores:
             }
         if self.word_parts:
             report["word_novelty"] = {name: part.to_dict() for name, part in self.word_parts.items()}
-        if self.comparison is not None:
-            report["comparison"] = self.comparison.to_dict()
         if self.reliability is not None:
             report["calibration"] = self.reliability.to_dict()
         return report
@@ -130,12 +125,3 @@ def novelty_parts(
     if not has_spans:
         return {}, words
     return novelty.spans_by_novelty(gold.tokens, compared.gold_spans, compared.predicted_spans, known), words
-
-
-def compare_predictions(
-    compared: Compared, other: Compared, rng: np.random.Generator, resamples: int
-) -> significance.Comparison:
-    """A paired test of two systems on the same gold labels."""
-    first, statistic = compared.sentence_counts()
-    second, _ = other.sentence_counts()
-    return significance.compare_systems(first, second, statistic, rng=rng, resamples=resamples)

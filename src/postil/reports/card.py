@@ -64,9 +64,8 @@ class ModelCard:
     def facts_table(self) -> Table:
         """Facts of the file and short texts of the card, a row each."""
         texts = {name: self.texts[name] for name in _TEXTS[2:] if name in self.texts}
-        return Table(
-            self.title, ("what", "value"), [(name, format_cell(v)) for name, v in {**self.facts, **texts}.items()]
-        )
+        rows = [(name, format_cell(value)) for name, value in {**self.facts, **texts}.items()]
+        return Table(self.title, ("what", "value"), rows)
 
 
 def card_of(path: Path, name: str | None = None) -> ModelCard:

@@ -114,10 +114,9 @@ def _histogram(plot: Plot, table: Calibration) -> Markup:
 
 def short(count: int) -> str:
     """12,345 as 12k: for narrow places."""
-    for limit, unit in ((1_000_000, "M"), (10_000, "k")):
-        if count >= limit:
-            return f"{count / (1_000_000 if unit == 'M' else 1000):.3g}{unit}"
-    return str(count)
+    if count >= 1_000_000:
+        return f"{count / 1_000_000:.3g}M"
+    return f"{count / 1000:.3g}k" if count >= 10_000 else str(count)
 
 
 class Grid(NamedTuple):
@@ -139,8 +138,8 @@ def heat_map(name: str, grid: Grid) -> Markup:
         text((left + cell * len(grid.columns) / 2, 13), "predicted", class_="name"),
         text((11, top + height * len(grid.rows) / 2), "gold", turned=-90, class_="name"),
     ]
-    for j, column in enumerate(grid.columns):
-        parts.append(_named((left + cell * (j + 0.42), top - 7), column, anchor="start", turned=-42))
+    names_of_columns = [((left + cell * (j + 0.42), top - 7), name) for j, name in enumerate(grid.columns)]
+    parts += [_named(place, name, anchor="start", turned=-42) for place, name in names_of_columns]
     for i, row in enumerate(grid.rows):
         parts.append(_named((left - 8, top + height * (i + 0.65)), row, anchor="end"))
         total = sum(grid.counts(i, j) for j in range(len(grid.columns)))

@@ -121,9 +121,8 @@ def algorithm_named(name: str) -> str:
     full = ALIASES.get(name.lower(), name.lower())
     if full not in ALGORITHMS:
         known = [*ALGORITHMS, *ALIASES]
-        raise ConfigurationError(
-            "algorithm", expected=" or ".join(known), got=f"{name!r}{similar(name.lower(), known)}"
-        )
+        told = f"{name!r}{similar(name.lower(), known)}"
+        raise ConfigurationError("algorithm", expected=" or ".join(known), got=told)
     return full
 
 
