@@ -85,7 +85,10 @@ def _serialised(arrays: Mapping[str, Array], metadata: Mapping[str, Any]) -> tup
     given = {name: _writable(name, array) for name, array in arrays.items()}
     ordered = dict(sorted(given.items(), key=lambda item: (-item[1].itemsize, item[0])))
     data = {name: _bytes_of(array) for name, array in ordered.items()}
-    checksums = {name: _checksums(content) for name, content in data.items()}
+    checksums = {
+        name: [zlib.crc32(content[first : first + BLOCK]) for first in range(0, len(content), BLOCK)]
+        for name, content in data.items()
+    }
     try:
         content = _text({"metadata": dict(metadata), "checksums": checksums})
         # Keys that are numbers became texts, and sort differently: written from what a reader gets, they stand still.
@@ -117,27 +120,22 @@ def _header(arrays: Mapping[str, Array], content: str) -> bytes:
     rest += " " * (-size % _ALIGNMENT)
     length = size + -size % _ALIGNMENT - 8
     if length > MOST_HEADER_BYTES:
-        raise ConfigurationError(
-            "metadata of a model file", expected=f"at most {MOST_HEADER_BYTES >> 20} MiB", got=f"{length:,} bytes"
-        )
+        expected = f"at most {MOST_HEADER_BYTES >> 20} MiB"
+        raise ConfigurationError("metadata of a model file", expected=expected, got=f"{length:,} bytes")
     prefix, checked = length.to_bytes(8, "little"), rest.encode("ascii")
-    return prefix + _BEFORE_CHECKSUM + b"%08x" % _header_checksum(prefix, checked) + checked
+    return prefix + _BEFORE_CHECKSUM + _header_checksum(prefix, checked) + checked
 
 
 def _text(content: Mapping[str, Any]) -> str:
     return json.dumps(content, sort_keys=True, allow_nan=False)
 
 
-def _header_checksum(length: bytes, rest: bytes) -> int:
-    return zlib.crc32(rest, zlib.crc32(length))
+def _header_checksum(length: bytes, rest: bytes) -> bytes:
+    return b"%08x" % zlib.crc32(rest, zlib.crc32(length))
 
 
 def _bytes_of(array: Array) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
-
-
-def _checksums(content: memoryview) -> list[int]:
-    return [zlib.crc32(content[first : first + BLOCK]) for first in range(0, len(content), BLOCK)]
 
 
 # ---------------------------------------------------------------------------------------------------------- reading
@@ -171,9 +169,8 @@ def load(
     except FileNotFoundError:
         raise ModelFileError("no such model file", where=path) from None
     except (OSError, ValueError) as error:
-        raise ModelFileError(
-            "cannot read the model file", got=getattr(error, "strerror", None) or error, where=path
-        ) from None
+        reason = getattr(error, "strerror", None) or error
+        raise ModelFileError("cannot read the model file", got=reason, where=path) from None
     return from_bytes(content, path, by_rows)
 
 
@@ -257,7 +254,7 @@ class Rows:
         self._checked[new] = True
 
 
-class _Place(NamedTuple):
+class _ArrayPlace(NamedTuple):
     name: str
     dtype: "np.dtype[Any]"
     shape: tuple[int, ...]
@@ -273,15 +270,13 @@ def _parsed_header(content: bytes | mmap.mmap) -> tuple[dict[str, Any], int]:
         raise ModelFileError("not a Postil model file", expected="a safetensors file", got=f"{content[:8]!r} …")
     _check_version(content)
     if length > MOST_HEADER_BYTES:
-        raise ModelFileError(
-            "the header of the model file is too long", expected=f"at most {MOST_HEADER_BYTES:,} bytes", got=length
-        )
+        expected = f"at most {MOST_HEADER_BYTES:,} bytes"
+        raise ModelFileError("the header of the model file is too long", expected=expected, got=length)
     if len(content) < 8 + length:
         raise ModelFileError("the model file is cut", expected=f"at least {8 + length} bytes", got=len(content))
     header = content[8 : 8 + length]
     digits, rest = len(_BEFORE_CHECKSUM), len(_BEFORE_CHECKSUM) + _CHECKSUM_DIGITS
-    checksum = b"%08x" % _header_checksum(content[:8], header[rest:])
-    if not header.startswith(_BEFORE_CHECKSUM) or header[digits:rest] != checksum:
+    if not header.startswith(_BEFORE_CHECKSUM) or header[digits:rest] != _header_checksum(content[:8], header[rest:]):
         raise ModelFileError("the model file is damaged in its header: its checksum is wrong")
     return _json_object(header, "its header"), 8 + length
 
@@ -293,16 +288,11 @@ def _check_version(content: bytes | mmap.mmap) -> None:
         raise ModelFileError("a safetensors file, but not a model of Postil's")
     version = begin[len(MAGIC) :].partition(b'"')[0]
     if version.startswith(b"{"):
-        raise ModelFileError(
-            "the model file has format 1, from before the first release: train the model again",
-            expected=f"format {VERSION}",
-        )
+        what = "the model file has format 1, from before the first release: train the model again"
+        raise ModelFileError(what, expected=f"format {VERSION}")
     if version.isdigit() and int(version) > VERSION:
-        raise ModelFileError(
-            "the model file was written by a newer Postil: update this one",
-            expected=f"format {VERSION}",
-            got=int(version),
-        )
+        what = "the model file was written by a newer Postil: update this one"
+        raise ModelFileError(what, expected=f"format {VERSION}", got=int(version))
     if version != b"%d" % VERSION:
         raise ModelFileError("the model file is damaged in its header", expected=f"format {VERSION}", got=version)
 
@@ -329,7 +319,7 @@ def _json_object(text: str | bytes, part: str) -> dict[str, Any]:
     return found
 
 
-def _place(name: str, entry: object) -> _Place:
+def _place(name: str, entry: object) -> _ArrayPlace:
     """Parse and check the header's entry for one array."""
     damaged = ModelFileError(
         f"the model file is damaged in its header at array {name[:80]!r}",
@@ -346,7 +336,7 @@ def _place(name: str, entry: object) -> _Place:
     dtype = np.dtype(_DTYPES[code])
     if len(bounds) != 2 or bounds[1] - bounds[0] != math.prod(shape) * dtype.itemsize:
         raise damaged
-    return _Place(name, dtype, tuple(shape), (bounds[0], bounds[1]))
+    return _ArrayPlace(name, dtype, tuple(shape), (bounds[0], bounds[1]))
 
 
 def _are_sizes(value: object, at_most: int) -> bool:
@@ -357,23 +347,22 @@ def _are_sizes(value: object, at_most: int) -> bool:
     )
 
 
-def _check_cover(places: list[_Place], size: int) -> None:
+def _check_cover(places: list[_ArrayPlace], size: int) -> None:
     """The arrays lie one after the other from the first byte of the data to the last."""
     end = 0
     for place in places:
         if place.bounds[0] != end:
-            raise ModelFileError(
-                f"the model file is damaged in its header: array {place.name[:80]!r} overlaps another or leaves a gap",
-                expected=f"its beginning at byte {end}",
-                got=place.bounds[0],
+            what = (
+                f"the model file is damaged in its header: array {place.name[:80]!r} overlaps another or leaves a gap"
             )
+            raise ModelFileError(what, expected=f"its beginning at byte {end}", got=place.bounds[0])
         end = place.bounds[1]
     if size != end:
         what = "the model file is cut" if size < end else "the model file has bytes after its end"
         raise ModelFileError(what, expected=f"{end} bytes of arrays", got=size)
 
 
-def _view(content: bytes | mmap.mmap, start: int, place: _Place) -> Array:
+def _view(content: bytes | mmap.mmap, start: int, place: _ArrayPlace) -> Array:
     try:
         if place.bounds[0] == place.bounds[1]:
             array = np.empty(place.shape, place.dtype)
@@ -381,11 +370,8 @@ def _view(content: bytes | mmap.mmap, start: int, place: _Place) -> Array:
             count = math.prod(place.shape)
             array = np.frombuffer(content, place.dtype, count, start + place.bounds[0]).reshape(place.shape)
     except (ValueError, OverflowError, MemoryError):  # longer dimensions than NumPy has
-        raise ModelFileError(
-            f"the model file is damaged in its header at array {place.name[:80]!r}",
-            expected="a possible shape",
-            got=str(place.shape)[:120],
-        ) from None
+        what = f"the model file is damaged in its header at array {place.name[:80]!r}"
+        raise ModelFileError(what, expected="a possible shape", got=str(place.shape)[:120]) from None
     if not array.flags.aligned:  # by another writer than ours, or in a buffer that begins at an odd address
         array = array.copy()
     array.flags.writeable = False

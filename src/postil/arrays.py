@@ -96,17 +96,11 @@ def checked_offsets(offsets: Any, rows: int) -> Array:
     """``offsets`` as int64 (B + 1,), or an error if they do not divide ``rows`` rows into sentences."""
     array = np.asarray(offsets)
     if array.ndim != 1 or len(array) < 1 or array.dtype.kind not in "iu":
-        raise ShapeError(
-            "offsets of a ragged batch",
-            expected="a vector of integers, one longer than the number of sentences",
-            got=describe(array),
-        )
+        expected = "a vector of integers, one longer than the number of sentences"
+        raise ShapeError("offsets of a ragged batch", expected=expected, got=describe(array))
     if array[0] != 0 or array[-1] != rows or (len(array) > 2 and (array[1:] < array[:-1]).any()):
-        raise ShapeError(
-            "offsets of a ragged batch",
-            expected=f"a rising sequence from 0 to {rows}, the number of rows",
-            got=np.array2string(array, threshold=8),
-        )
+        expected = f"a rising sequence from 0 to {rows}, the number of rows"
+        raise ShapeError("offsets of a ragged batch", expected=expected, got=np.array2string(array, threshold=8))
     return array.astype(np.int64, copy=False)
 
 
@@ -120,7 +114,14 @@ def describe(value: Any) -> str:
 def checked_floats(value: Any, where: str) -> Array:
     """``value`` as an array of float32 or float64; Python floats and lists of them become float64."""
     if not isinstance(value, np.ndarray | np.generic):
-        value = np.asarray(value, np.float64) if _is_numeric(value) else value
+        try:
+            is_numeric = np.asarray(value).dtype.kind in "fiub"
+        except ArrayError:  # a node
+            raise
+        except ValueError:  # ragged nested lists
+            got = type(value).__name__
+            raise ShapeError("rows of different lengths", expected="a rectangular array", got=got) from None
+        value = np.asarray(value, np.float64) if is_numeric else value
     array = np.asarray(value)
     if array.dtype not in FLOATS:
         raise DtypeError("wrong element type", expected="float32 or float64", got=describe(array), where=where)
@@ -136,9 +137,8 @@ def checked_indices(value: Any, size: int, where: str) -> Array:
         raise DtypeError("wrong element type", expected="integers", got=describe(array), where=where)
     if array.min() < 0 or array.max() >= size:
         place = tuple(int(i) for i in np.argwhere((array < 0) | (array >= size))[0])
-        raise IndexRangeError(
-            "index out of range", expected=f"0 to {size - 1}", got=f"{array[place]} at position {place}", where=where
-        )
+        got = f"{array[place]} at position {place}"
+        raise IndexRangeError("index out of range", expected=f"0 to {size - 1}", got=got, where=where)
     return array
 
 
@@ -169,14 +169,3 @@ def arrays_under(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
     Lets several objects share one file.
     """
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-
-
-def _is_numeric(value: Any) -> bool:
-    try:
-        return np.asarray(value).dtype.kind in "fiub"
-    except ArrayError:  # a node
-        raise
-    except ValueError:  # ragged nested lists
-        raise ShapeError(
-            "rows of different lengths", expected="a rectangular array", got=type(value).__name__
-        ) from None

@@ -5,7 +5,7 @@ Words stand at the top, labels at the bottom; arrows carry the shapes of what fl
 
 import itertools
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, final
 
@@ -97,13 +97,25 @@ def architecture_of(model: Any) -> Architecture:
     heads = {task: (head.network, head.codec) for task, head in parts.heads.items()}
     heads = heads or {"": (members[0], parts.codec)}
     first = next(iter(heads.values()))[0]
-    trunk = [*_inputs(first, parts), *_layers(first.encoder, _width_of(first))]
-    return Architecture(
-        kind=model.KIND,
-        trunk=trunk,
-        heads={task: list(_head(network, codec)) for task, (network, codec) in heads.items()},
-        copies=len(members),
-    )
+    width = int(first.form_dim) + sum(D for _, D in _extra_sizes(first))
+    bands = list(_bands(first, parts.features, parts.config))
+    reach = ENCODERS[parts.config.encoder].reach
+    sides = 2 if reach is None else reach(parts.config)  # None: all words are seen
+    names = [f"w{i:+d}".replace("-", "−") if i else "word" for i in range(-sides, sides + 1)]
+    trunk = [
+        Stage(kind="words", title="Words of the sentence", names=names, shape="N words"),
+        _features("Features of each word", f"N × {width:,}", bands),
+        *_layers(first.encoder, width),
+    ]
+    of_heads: dict[str, Sequence[Stage]] = {
+        task: list(_head(network, codec)) for task, (network, codec) in heads.items()
+    }
+    return Architecture(kind=model.KIND, trunk=trunk, heads=of_heads, copies=len(members))
+
+
+def _features(title: str, shape: str, bands: Sequence[Band]) -> Stage:
+    learnt = sum(band.parameters for band in bands)
+    return Stage(kind="features", title=title, shape=shape, parameters=learnt, bands=bands)
 
 
 def _size(*owners: Parameterised | None) -> int:
@@ -113,24 +125,17 @@ def _size(*owners: Parameterised | None) -> int:
 # ------------------------------------------------------------------------------------------------ words and features
 
 
-def _inputs(network: Any, parts: Any) -> Iterator[Stage]:
-    bands = list(_bands(network, parts.features, parts.config))
-    reach = ENCODERS[parts.config.encoder].reach
-    sides = 2 if reach is None else reach(parts.config)  # None: all words are seen
-    names = [f"w{i:+d}".replace("-", "−") if i else "word" for i in range(-sides, sides + 1)]
-    yield Stage(kind="words", title="Words of the sentence", names=names, shape="N words")
-    yield Stage(
-        kind="features",
-        title="Features of each word",
-        shape=f"N × {_width_of(network):,}",
-        parameters=sum(band.parameters for band in bands),
-        bands=bands,
-    )
+_NAMES = {
+    "caps": "capitalisation",
+    "clusters": "word cluster",
+    "vector clusters": "cluster of vectors",
+    "names": "list of names",
+}
 
 
-def _width_of(network: Any) -> int:
-    extra = sum(D for _, D in network.extra_tables.sizes) if network.extra_tables is not None else 0
-    return int(network.form_dim) + extra
+def _extra_sizes(network: Any) -> list[tuple[int, int]]:
+    """(V, D) of the columns of a file and of gazetteers."""
+    return list(network.extra_tables.sizes) if network.extra_tables is not None else []
 
 
 def _bands(network: Any, features: Any, config: Any) -> Iterator[Band]:
@@ -148,26 +153,15 @@ def _bands(network: Any, features: Any, config: Any) -> Iterator[Band]:
         V, D = vectors[0].V, vectors[0].D
         yield Band(name="pre-trained vector", columns=1, values=V, width=D, parameters=0, is_fixed=True)
     if network.characters is not None:
-        of_characters = _size(network.characters)
-        width = config.character_dim
-        yield Band(name="characters", columns=1, values=network.alphabet, width=width, parameters=of_characters)
-    sizes = network.extra_tables.sizes if network.extra_tables is not None else []
-    of_columns = len(features.columns)
+        size, width = _size(network.characters), config.character_dim
+        yield Band(name="characters", columns=1, values=network.alphabet, width=width, parameters=size)
+    sizes, of_columns = _extra_sizes(network), len(features.columns)
     for name, some in (("column of the file", sizes[:of_columns]), ("gazetteer", sizes[of_columns:])):
         if some:
             yield _learnt(name, some)
 
 
-_NAMES = {
-    "caps": "capitalisation",
-    "clusters": "word cluster",
-    "vector clusters": "cluster of vectors",
-    "names": "list of names",
-}
-
-
-def _learnt(name: str, sizes: Iterable[tuple[int, int]]) -> Band:
-    sizes = list(sizes)
+def _learnt(name: str, sizes: Sequence[tuple[int, int]]) -> Band:
     values, parameters = sum(V for V, _ in sizes), sum(V * D for V, D in sizes)
     return Band(name=name, columns=len(sizes), values=values, width=sum(D for _, D in sizes), parameters=parameters)
 
@@ -187,7 +181,8 @@ def _layers(encoder: Layer, width: int) -> list[Stage]:
             case WindowAverage():
                 stages.append(_layer(f"Mean of a window of {layer.size}", "every word counts the same", width, layer))
             case SentenceConvolution():
-                width = _outputs_of(layer.convolution)
+                assert isinstance(layer.convolution, Chain) and isinstance(layer.convolution.layers[-1], Linear)
+                width = int(layer.convolution.layers[-1].W.shape[0])
                 detail = f"windows of {layer.size}, distances to the word, maximum over the sentence"
                 stages.append(_layer("Sentence convolution", detail, width, layer))
             case Linear():
@@ -210,13 +205,6 @@ def _layer(title: str, detail: str, width: int, layer: Layer) -> Stage:
     return Stage(kind="layer", title=title, detail=detail, shape=f"N × {width:,}", parameters=_size(layer))
 
 
-def _outputs_of(chain: Layer) -> int:
-    assert isinstance(chain, Chain)
-    linear = chain.layers[-1]
-    assert isinstance(linear, Linear)
-    return int(linear.W.shape[0])
-
-
 # ------------------------------------------------------------------------------------------------ heads
 
 
@@ -228,11 +216,9 @@ def _head(network: Any, codec: Any) -> Iterator[Stage]:
     shape = f"N × {L:,}" if L > 1 else "N"
     yield Stage(kind="output", title=title, detail=f"{H:,} → {L:,}", shape=shape, parameters=_size(*network.outputs))
     if network.named is not None:
-        A = len(network.named.value)
-        detail = f"{A:,} features with a weight for each label, added to the scores"
-        yield Stage(
-            kind="output", title="Hand-made features", detail=detail, shape=shape, parameters=network.named.value.size
-        )
+        weights = network.named.value
+        detail = f"{len(weights):,} features with a weight for each label, added to the scores"
+        yield Stage(kind="output", title="Hand-made features", detail=detail, shape=shape, parameters=weights.size)
     if network.config.objective == "margin":
         yield Stage(kind="output", title="Max-margin score", detail=f"{codec.label} above {codec.threshold:.3g}")
         yield Stage(kind="labels", title="Detected or not", names=codec.answers)
@@ -259,39 +245,24 @@ def _of_trees(kind: str, parts: Any) -> Architecture:
         V = len(network.vectors)
         bands.append(Band(name="pre-trained vector", columns=1, values=V, width=D, parameters=0, is_fixed=True))
     if network.table is not None:
-        name = "word" if network.vectors is None else "word, added to it"
-        bands.append(
-            Band(name=name, columns=1, values=len(network.word_counts), width=D, parameters=_size(network.table))
-        )
-    learnt = sum(band.parameters for band in bands)
+        name, V = "word" if network.vectors is None else "word, added to it", len(network.word_counts)
+        bands.append(Band(name=name, columns=1, values=V, width=D, parameters=_size(network.table)))
     trunk = [
         Stage(kind="words", title="Words of the sentence", names=["w₁", "w₂", "w₃", "w₄"], shape="n words"),
-        Stage(kind="features", title="Vector of each word", shape=f"n × {D:,}", parameters=learnt, bands=bands),
+        _features("Vector of each word", f"n × {D:,}", bands),
     ]
     if network.leaf_map is not None:
-        size = _size(network.leaf_map)
-        trunk.append(Stage(kind="layer", title="Linear", detail=f"{D:,} → {H:,}", shape=f"n × {H:,}", parameters=size))
-    name, detail = config.composition, _COMPOSITIONS[config.composition]
-    detail = detail.replace("f(", f"{_ACTIVATIONS.get(config.activation, config.activation)}(")
-    trunk.append(
-        Stage(
-            kind="tree",
-            title=f"Composition: {name}",
-            detail=detail,
-            shape=f"(2 n − 1) × {H:,}",
-            parameters=_size(network.composition),
-        )
-    )
+        trunk.append(replace(_layer("Linear", f"{D:,} → {H:,}", H, network.leaf_map), shape=f"n × {H:,}"))
+    activation = _ACTIVATIONS.get(config.activation, config.activation)
+    detail = _COMPOSITIONS[config.composition].replace("f(", f"{activation}(")
+    composed = _layer(f"Composition: {config.composition}", detail, H, network.composition)
+    trunk.append(replace(composed, kind="tree", shape=f"(2 n − 1) × {H:,}"))
     labels = list(map(str, parts.codec.labels))
+    L = len(labels)
+    output = _layer("Linear, softmax", f"{H:,} → {L:,} at every phrase", L, network.output)
     head = [
-        Stage(
-            kind="output",
-            title="Linear, softmax",
-            detail=f"{H:,} → {len(labels):,} at every phrase",
-            shape=f"(2 n − 1) × {len(labels):,}",
-            parameters=_size(network.output),
-        ),
-        Stage(kind="labels", title=f"{len(labels):,} labels", names=labels),
+        replace(output, kind="output", shape=f"(2 n − 1) × {L:,}"),
+        Stage(kind="labels", title=f"{L:,} labels", names=labels),
     ]
     return Architecture(kind=kind, trunk=trunk, heads={"": head})
 
@@ -328,39 +299,34 @@ def network_picture(model: Any, name: str) -> Markup:
 
 def drawn_architecture(network: Architecture, name: str, *, is_file: bool = True) -> Markup:
     """The picture of a described network: a separate file, or a part of a page."""
-    columns = len(network.heads)
-    of_heads = columns * _HEAD_WIDTH + (columns - 1) * _GAP
-    inside = max(_WIDTH, of_heads if columns > 1 else 0.0)
-    side = _MARGIN + (24.0 if network.copies > 1 else 8.0)
-    middle, top = side + inside / 2, 78.0
-    trunk = _placed(network.trunk, middle - _WIDTH / 2, top, _WIDTH)
+    columns, is_pile = len(network.heads), network.copies > 1
+    of_heads = columns * _HEAD_WIDTH + (columns - 1) * _GAP if columns > 1 else _WIDTH
+    inside = max(_WIDTH, of_heads)
+    side = _MARGIN + (24.0 if is_pile else 8.0)
+    middle = side + inside / 2
+    trunk = _placed(network.trunk, middle - _WIDTH / 2, 78.0, _WIDTH)
     below = trunk[-1].bottom + _GAP + (22 if columns > 1 else 0)
-    heads = [_placed(network.heads[task], *_column(n, columns, middle, below)) for n, task in enumerate(network.heads)]
+    width_of_head = _HEAD_WIDTH if columns > 1 else _WIDTH
+    lefts = [middle - of_heads / 2 + n * (_HEAD_WIDTH + _GAP) for n in range(columns)]
+    heads = [_placed(s, x, below, width_of_head) for x, s in zip(lefts, network.heads.values(), strict=True)]
     bottom = max(place.bottom for places in heads for place in places)
-    width, height = inside + 2 * side, bottom + _MARGIN + (26 if network.copies > 1 else 0)
-    parts = [_heading(network, name, side)]
-    if network.copies > 1:
+    width, height = inside + 2 * side, bottom + _MARGIN + (26 if is_pile else 0)
+    copies = f" in {network.copies} networks" if is_pile else ""
+    facts = f"{' '.join(network.kind.rsplit('-', 1))} · {network.parameters:,} parameters{copies}"
+    shown = shortened(name, _LONGEST_TITLE)
+    parts = [
+        text((side, 38), shown, anchor="start", font_size=21, font_weight=650, fill=INK),
+        text((side, 59), facts, anchor="start", fill=SOFT),
+    ]
+    if is_pile:
         parts.append(_copies(network.copies, (side - 22, trunk[1].top - 12), (inside + 44, bottom - trunk[1].top + 24)))
     total = max(1, network.parameters // network.copies)
     parts += _stack(trunk, total)
     for task, places in zip(network.heads, heads, strict=True):
         parts += [_branch(trunk[-1], places[0], task if columns > 1 else ""), *_stack(places, total)]
-    about = f"The network of {name}: {network.kind}, {network.parameters:,} parameters"
-    return _picture(width, height, about, parts, is_file)
-
-
-def _column(number: int, columns: int, middle: float, top: float) -> tuple[float, float, float]:
-    """Left edge, top and width of a head."""
-    if columns == 1:
-        return middle - _WIDTH / 2, top, _WIDTH
-    left = middle - (columns * _HEAD_WIDTH + (columns - 1) * _GAP) / 2
-    return left + number * (_HEAD_WIDTH + _GAP), top, _HEAD_WIDTH
-
-
-def _picture(width: float, height: float, about: str, parts: Iterable[Markup], is_file: bool) -> Markup:
     return element(
         "svg",
-        element("title", about),
+        element("title", f"The network of {name}: {network.kind}, {network.parameters:,} parameters"),
         rectangle((0, 0), width, height, fill=GROUND),
         *parts,
         xmlns=NAMESPACE if is_file else None,
@@ -375,17 +341,10 @@ def _picture(width: float, height: float, about: str, parts: Iterable[Markup], i
     )
 
 
-def _heading(network: Architecture, name: str, left: float) -> Markup:
-    copies = f" in {network.copies} networks" if network.copies > 1 else ""
-    facts = f"{' '.join(network.kind.rsplit('-', 1))} · {network.parameters:,} parameters{copies}"
-    shown = text((left, 38), shortened(name, _LONGEST_TITLE), anchor="start", font_size=21, font_weight=650, fill=INK)
-    return joined([shown, text((left, 59), facts, anchor="start", fill=SOFT)])
-
-
 # ------------------------------------------------------------------------------------------------ places
 
 
-class _Place(NamedTuple):
+class _PlacedStage(NamedTuple):
     """A stage in its place."""
 
     stage: Stage
@@ -403,10 +362,10 @@ class _Place(NamedTuple):
         return self.left + self.width / 2
 
 
-def _placed(stages: Sequence[Stage], left: float, top: float, width: float) -> list[_Place]:
+def _placed(stages: Sequence[Stage], left: float, top: float, width: float) -> list[_PlacedStage]:
     places = []
     for stage in stages:
-        places.append(_Place(stage, left, top, width, _height(stage, width)))
+        places.append(_PlacedStage(stage, left, top, width, _height(stage, width)))
         top = places[-1].bottom + _GAP
     return places
 
@@ -424,7 +383,7 @@ def _height(stage: Stage, width: float) -> float:
     return 38.0 + 17 * len(_details(stage, width)) + pictures
 
 
-def _stack(places: Sequence[_Place], total: int) -> list[Markup]:
+def _stack(places: Sequence[_PlacedStage], total: int) -> list[Markup]:
     """Boxes from top to bottom, with arrows between them."""
     parts = []
     for number, place in enumerate(places):
@@ -432,11 +391,14 @@ def _stack(places: Sequence[_Place], total: int) -> list[Markup]:
             parts.append(_arrow(places[number - 1], place))
         if place.stage.shortcut:
             parts.append(_shortcut(places[number + 1 - place.stage.shortcut], place))
-        parts.append(_DRAWN.get(place.stage.kind, _drawn_layer)(place, total))
+        if place.stage.kind not in ("words", "labels"):
+            parts += [_box(place), _titles(place), _counted(place, total)]
+        if place.stage.kind in _DRAWN:
+            parts.append(_DRAWN[place.stage.kind](place))
     return parts
 
 
-def _arrow(upper: _Place, lower: _Place) -> Markup:
+def _arrow(upper: _PlacedStage, lower: _PlacedStage) -> Markup:
     shape = upper.stage.shape
     drawn = line((lower.middle, upper.bottom + 2), (lower.middle, lower.top - 3), stroke=FAINT)
     tip = _tip((lower.middle, lower.top - 2))
@@ -450,7 +412,7 @@ def _tip(place: Point) -> Markup:
     return element("path", d=f"M{x - 4:g},{y - 7:g} L{x + 4:g},{y - 7:g} L{x:g},{y:g} z", fill=FAINT)
 
 
-def _branch(trunk: _Place, first: _Place, task: str) -> Markup:
+def _branch(trunk: _PlacedStage, first: _PlacedStage, task: str) -> Markup:
     """The arrow from the last shared stage to a head, and the name of its task."""
     if not task:
         return _arrow(trunk, first)
@@ -461,7 +423,7 @@ def _branch(trunk: _Place, first: _Place, task: str) -> Markup:
     return joined([element("path", d=path, fill="none", stroke=FAINT), _tip((first.middle, y1 + 1)), name])
 
 
-def _shortcut(first: _Place, last: _Place) -> Markup:
+def _shortcut(first: _PlacedStage, last: _PlacedStage) -> Markup:
     """Around the stages of a residual layer, to the sum after them."""
     y0, y1 = first.top - _GAP / 2, last.bottom + _GAP / 2 - 4
     x, edge = first.middle, first.left - 12
@@ -489,14 +451,14 @@ def _copies(copies: int, corner: Point, size: Point) -> Markup:
 # ------------------------------------------------------------------------------------------------ boxes
 
 
-def _box(place: _Place) -> Markup:
+def _box(place: _PlacedStage) -> Markup:
     fill, stroke = _FILLS[place.stage.kind]
     stripe = rectangle((place.left, place.top + 6), 4, place.height - 12, rx=2, fill=stroke)
     body = rectangle((place.left, place.top), place.width, place.height, rx=9, fill=fill, stroke=stroke, stroke_width=1)
     return joined([body, stripe])
 
 
-def _titles(place: _Place) -> Markup:
+def _titles(place: _PlacedStage) -> Markup:
     """Title, and the detail below it."""
     x, y = place.left + _PAD, place.top + 25
     parts = [text((x, y), place.stage.title, anchor="start", font_weight=650, fill=INK)]
@@ -506,10 +468,18 @@ def _titles(place: _Place) -> Markup:
 
 
 def _details(stage: Stage, width: float) -> list[str]:
-    return _wrapped(stage.detail, width - 2 * _PAD, 12.5) if stage.detail else []
+    """The lines of the detail, no wider than its box, cut at spaces."""
+    lines = [""]
+    for word in stage.detail.split(" "):
+        longer = f"{lines[-1]} {word}".strip()
+        if lines[-1] and width_of(longer, 12.5) > width - 2 * _PAD:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines if stage.detail else []
 
 
-def _counted(place: _Place, total: int) -> Markup:
+def _counted(place: _PlacedStage, total: int) -> Markup:
     """The number of parameters at the right edge, and a bar with their share of all."""
     count, right, y = place.stage.parameters, place.left + place.width - _PAD, place.top + 25
     if not count:
@@ -517,21 +487,12 @@ def _counted(place: _Place, total: int) -> Markup:
     if place.width < _WIDTH:
         return text((right, y), f"{count:,}", anchor="end", fill=SOFT, font_size=12)
     stroke = _FILLS[place.stage.kind][1]
-    share = 112 * count / total
-    return joined(
-        [
-            text((right, y - 4), f"{count:,} parameters", anchor="end", fill=SOFT, font_size=12),
-            rectangle((right - 112, y + 3), 112, 4, title(f"{count / total:.1%} of all"), rx=2, fill=RULE),
-            rectangle((right - 112, y + 3), max(1.5, share), 4, rx=2, fill=stroke),
-        ]
-    )
+    shown = text((right, y - 4), f"{count:,} parameters", anchor="end", fill=SOFT, font_size=12)
+    whole = rectangle((right - 112, y + 3), 112, 4, title(f"{count / total:.1%} of all"), rx=2, fill=RULE)
+    return joined([shown, whole, rectangle((right - 112, y + 3), max(1.5, 112 * count / total), 4, rx=2, fill=stroke)])
 
 
-def _drawn_layer(place: _Place, total: int) -> Markup:
-    return joined([_box(place), _titles(place), _counted(place, total)])
-
-
-def _drawn_words(place: _Place, total: int) -> Markup:
+def _drawn_words(place: _PlacedStage) -> Markup:
     """A cell for each word that is seen at once, between the others of the sentence."""
     names = place.stage.names if len(place.stage.names) <= 9 else [*place.stage.names[:4], "…", *place.stage.names[-4:]]
     width = 62.0
@@ -543,60 +504,45 @@ def _drawn_words(place: _Place, total: int) -> Markup:
         corner = left + number * width + 4, place.top + 2
         parts.append(rectangle(corner, width - 8, 30, rx=6, fill=fill, stroke=stroke))
         weight = 650 if is_centre else 400
-        parts.append(
-            text((corner[0] + width / 2 - 4, place.top + 22), name, fill=INK, font_size=13, font_weight=weight)
-        )
+        at = corner[0] + width / 2 - 4, place.top + 22
+        parts.append(text(at, name, fill=INK, font_size=13, font_weight=weight))
     for x in (left - 16, left + len(names) * width + 16):
         parts.append(text((x, place.top + 22), "…", fill=SOFT))
     return joined(parts)
 
 
-def _drawn_features(place: _Place, total: int) -> Markup:
+def _drawn_features(place: _PlacedStage) -> Markup:
     """The vector of a word as a bar of its parts, and a line about each of them."""
-    bands = place.stage.bands
-    room = place.width - 2 * _PAD
-    parts, x, y = [_box(place), _titles(place), _counted(place, total)], place.left + _PAD, place.top + 42
+    bands, room = place.stage.bands, place.width - 2 * _PAD
+    parts, x, y = [], place.left + _PAD, place.top + 42
     widest = max(sum(band.width for band in bands), 1)
     for number, band in enumerate(bands):
         width = room * band.width / widest
         tip = title(f"{band.name}: {band.width:,} of {widest:,} numbers")
         parts.append(rectangle((x, y), max(width - 1.5, 1.0), 14, tip, rx=2, fill=_hue(number)))
         x += width
+    right = place.left + place.width - _PAD
     for number, band in enumerate(bands):
-        parts.append(_drawn_band(place, band, number, y + 32 + number * _LINE))
+        x, row = place.left + _PAD, y + 32 + number * _LINE
+        name = f"{band.name} × {band.columns}" if band.columns > 1 else band.name
+        learnt = "fixed" if band.is_fixed else f"{band.parameters:,}"
+        parts.append(rectangle((x, row - 9), 10, 10, rx=2, fill=_hue(number)))
+        parts.append(text((x + 18, row), name, anchor="start", fill=INK, font_size=13))
+        facts = [(x + 330, f"{band.values:,} values"), (x + 430, f"{band.width:,} numbers"), (right, learnt)]
+        parts += [text((at, row), fact, anchor="end", fill=SOFT, font_size=12) for at, fact in facts]
     return joined(parts)
-
-
-def _drawn_band(place: _Place, band: Band, number: int, y: float) -> Markup:
-    x, right = place.left + _PAD, place.left + place.width - _PAD
-    name = f"{band.name} × {band.columns}" if band.columns > 1 else band.name
-    learnt = "fixed" if band.is_fixed else f"{band.parameters:,}"
-    return joined(
-        [
-            rectangle((x, y - 9), 10, 10, rx=2, fill=_hue(number)),
-            text((x + 18, y), name, anchor="start", fill=INK, font_size=13),
-            text((x + 330, y), f"{band.values:,} values", anchor="end", fill=SOFT, font_size=12),
-            text((x + 430, y), f"{band.width:,} numbers", anchor="end", fill=SOFT, font_size=12),
-            text((right, y), learnt, anchor="end", fill=SOFT, font_size=12),
-        ]
-    )
 
 
 def _hue(number: int) -> str:
     return _HUES[number % len(_HUES)]
 
 
-def _corner(place: _Place, width: float) -> Point:
-    """Where the small picture in a box begins: in its middle, below the texts."""
-    return place.middle - width / 2, place.bottom - 47
-
-
-def _drawn_chain(place: _Place, total: int) -> Markup:
+def _drawn_chain(place: _PlacedStage) -> Markup:
     """Three labels by five words: all paths, and the best one."""
-    x, y = _corner(place, 168)
+    x, y = place.middle - 84, place.bottom - 47
     xs, ys = [x + 42.0 * i for i in range(5)], [y + 15.0 * i for i in range(3)]
     best = (0, 1, 2, 0, 0)
-    parts = [_box(place), _titles(place), _counted(place, total)]
+    parts = []
     for left, right in itertools.pairwise(xs):
         parts += [line((left, a), (right, b), stroke=RULE) for a in ys for b in ys]
     way = [(xs[i], ys[row]) for i, row in enumerate(best)]
@@ -608,22 +554,21 @@ def _drawn_chain(place: _Place, total: int) -> Markup:
     return joined(parts)
 
 
-def _drawn_tree(place: _Place, total: int) -> Markup:
+def _drawn_tree(place: _PlacedStage) -> Markup:
     """Four words, and the phrases that they form."""
-    x, y = _corner(place, 132)
+    x, y = place.middle - 66, place.bottom - 47
     leaves = [(x + 44.0 * i, y + 30) for i in range(4)]
     first, second = (x + 22.0, y + 15), (x + 110.0, y + 15)
     root = (x + 66.0, y)
     pairs = [(first, leaves[0]), (first, leaves[1]), (second, leaves[2]), (second, leaves[3])]
     colour = _FILLS["tree"][1]
-    parts = [_box(place), _titles(place), _counted(place, total)]
-    parts += [line(a, b, stroke=colour) for a, b in [*pairs, (root, first), (root, second)]]
+    parts = [line(a, b, stroke=colour) for a, b in [*pairs, (root, first), (root, second)]]
     parts += [circle(at, 3.2, fill=FAINT) for at in leaves]
     parts += [circle(at, 4.5, fill=colour) for at in (first, second, root)]
     return joined(parts)
 
 
-def _drawn_labels(place: _Place, total: int) -> Markup:
+def _drawn_labels(place: _PlacedStage) -> Markup:
     parts = [_box(place)]
     more = len(place.stage.names) - _MOST_NAMES
     heading = place.stage.title + (f", {_MOST_NAMES} of them here" if more > 0 else "")
@@ -672,23 +617,10 @@ _DRAWN = {
 
 def width_of(content: str, size: float) -> float:
     """About how wide a text of this font size is: nobody measures it, and fonts differ."""
-    return sum(_SHARES.get(unicodedata.east_asian_width(c), 0.56 if not c.isupper() else 0.67) for c in content) * size
-
-
-_SHARES = {"W": 1.0, "F": 1.0}
+    return (
+        sum(1.0 if unicodedata.east_asian_width(c) in "WF" else 0.67 if c.isupper() else 0.56 for c in content) * size
+    )
 
 
 def shortened(content: str, most: int) -> str:
     return content if len(content) <= most else content[: most - 1] + "…"
-
-
-def _wrapped(content: str, room: float, size: float) -> list[str]:
-    """Lines no wider than ``room``, cut at spaces."""
-    lines = [""]
-    for word in content.split(" "):
-        longer = f"{lines[-1]} {word}".strip()
-        if lines[-1] and width_of(longer, size) > room:
-            lines.append(word)
-        else:
-            lines[-1] = longer
-    return lines

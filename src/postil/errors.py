@@ -13,18 +13,7 @@
     ├── NumericalError          a value is NaN or infinite where it must not be
     └── GradientError           a gradient check failed
 
-    SchemeWarning               (a warning) labels break their labelling scheme
-    RepairWarning               (a warning) small mistakes in annotated data were put right
-    LowerCaseWarning            (a warning) the words of feature dicts are all in lower case
-    LongSentenceWarning         (a warning) a model sees a very long sentence in pieces
-    SlowKernelsWarning          (a warning) the compiled kernels are missing: everything works, but slower
-    SlowTrainingWarning         (a warning) a setting turns the fused step of training off
-    SlowRulesWarning            (a warning) a user's rules for tokens need the general path
-    UnspacedTextWarning         (a warning) a model of words gets text without spaces, such as Chinese
-    TrainingInterruptedWarning  (a warning) Ctrl-C ended a training run early; its best epoch is kept
-    ForgettingWarning           (a warning) a warm start has no data for some tasks, whose answers change
-    CheckpointWarning           (a warning) a checkpoint or a log cannot be written; the training goes on
-    WorkerWarning               (a warning) a worker process has not answered for long
+The warnings stand at the end of the module.
 
 Every message says what is wrong, what was expected, what was found instead and where, in one line. The command line
 prints that line and exits with code 1; any other exception is a defect of Postil.

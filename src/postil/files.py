@@ -37,7 +37,12 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             if target.exists():
                 temporary.chmod(stat.S_IMODE(target.stat().st_mode))
             temporary.replace(target)
-    _sync_folder(target.parent)
+    if os.name != "nt":  # Windows cannot open a folder
+        handle = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(handle)  # the disk holds the folder's new name for the file
+        finally:
+            os.close(handle)
 
 
 def append_line(path: str | os.PathLike[str], line: str, *, sync: bool = False) -> None:
@@ -72,33 +77,21 @@ def held_alone(path: str | os.PathLike[str]) -> Iterator[None]:
     target = Path(os.path.realpath(path))
     lock = target.with_name(f".{target.name}.lock")
     with naming(Path(path)):
-        file = _locked(lock)
+        while True:
+            file = lock.open("ab")
+            if not _lock(file, by_hand=True):
+                file.close()
+                raise BlockingIOError(errno.EWOULDBLOCK, "another process uses this file")
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(file.fileno()), lock.stat()):
+                    break
+            file.close()  # the process that held it has just removed it
     try:
         yield
     finally:
         if os.name != "nt":  # Windows removes no file that is open
             lock.unlink(missing_ok=True)
         file.close()
-
-
-def _locked(lock: Path) -> BinaryIO:
-    """The open and locked file at a path."""
-    while True:
-        file = lock.open("ab")
-        if not _lock(file, by_hand=True):
-            file.close()
-            raise BlockingIOError(errno.EWOULDBLOCK, "another process uses this file")
-        if _is_at(file, lock):
-            return file
-        file.close()  # the process that held it has just removed it
-
-
-def _is_at(file: BinaryIO, path: Path) -> bool:
-    """Whether an open file is the one that stands at a path now."""
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except FileNotFoundError:
-        return False
 
 
 def remove_abandoned(path: str | os.PathLike[str]) -> None:
@@ -166,7 +159,13 @@ def _lock(file: BinaryIO, *, by_hand: bool = False) -> bool:
     Windows removes no file that is open, so partial files need no lock there; others are locked ``by_hand``.
     """
     if sys.platform == "win32":
-        return not by_hand or _lock_on_windows(file)
+        import msvcrt
+
+        with contextlib.suppress(OSError):
+            if by_hand:
+                msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+            return True
+        return False
     import fcntl
 
     try:
@@ -176,25 +175,3 @@ def _lock(file: BinaryIO, *, by_hand: bool = False) -> bool:
     except OSError:
         pass  # a file system without locks
     return True
-
-
-def _lock_on_windows(file: BinaryIO) -> bool:
-    if sys.platform == "win32":
-        import msvcrt
-
-        try:
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-    return True
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the disk hold the folder's new name for the file."""
-    if os.name == "nt":
-        return  # Windows cannot open a folder
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

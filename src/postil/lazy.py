@@ -4,7 +4,6 @@ import importlib
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property
 from typing import Any, final
 
 
@@ -64,22 +63,9 @@ class Pattern:
     def __init__(self, pattern: str, flags: int = 0) -> None:
         self._pattern, self._flags = pattern, flags
 
-    @cached_property
-    def _compiled(self) -> re.Pattern[str]:
-        return re.compile(self._pattern, self._flags)
-
-    @cached_property
-    def match(self) -> Callable[[str], re.Match[str] | None]:
-        return self._compiled.match
-
-    @cached_property
-    def search(self) -> Callable[[str], re.Match[str] | None]:
-        return self._compiled.search
-
-    @cached_property
-    def findall(self) -> Callable[[str], list[Any]]:
-        return self._compiled.findall
-
-    @cached_property
-    def finditer(self) -> Callable[[str], Iterable[re.Match[str]]]:
-        return self._compiled.finditer
+    def __getattr__(self, name: str) -> Any:
+        """``match``, ``search`` … of the compiled expression, as an ordinary attribute from then on."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        value = self.__dict__[name] = getattr(re.compile(self._pattern, self._flags), name)
+        return value

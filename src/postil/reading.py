@@ -92,7 +92,9 @@ def opened(path: str | os.PathLike[str], what: str, most: int, *, unpack: bool =
     try:
         with open_regular(path) as file:
             size, most = os.fstat(file.fileno()).st_size, limit(most)
-            _check_size(size, most, what, path)
+            if size > most:
+                what = f"{what} must have at most {most:,} bytes, or a higher {VARIABLE}"
+                raise DataError(what, got=f"{size:,}", where=path)
             is_packed = unpack and file.read(2) == _GZIP
             file.seek(0)
             if not is_packed:
@@ -132,11 +134,9 @@ def blocks_of_lines(file: BinaryIO, what: str, where: object, number: int = 1) -
             piece = piece.removeprefix(b"\xef\xbb\xbf")
         lines = (unfinished + piece).split(b"\n")
         for place in (i for i, line in enumerate(lines) if len(line) > most):
-            shown = f"more, beginning with {lines[place][:30]!r}"
-            expected = f"at most {most:,} bytes"
-            raise DataError(
-                f"a line of {what} is too long", expected=expected, got=shown, where=f"{where}, line {number + place}"
-            )
+            shown, expected = f"more, beginning with {lines[place][:30]!r}", f"at most {most:,} bytes"
+            place_of_line = f"{where}, line {number + place}"
+            raise DataError(f"a line of {what} is too long", expected=expected, got=shown, where=place_of_line)
         if not piece:
             if unfinished:
                 yield number, lines
@@ -159,11 +159,6 @@ def decoded_lines(path: str | os.PathLike[str], what: str) -> Iterator[tuple[str
                     yield line.decode("utf-8").rstrip("\r"), where
                 except UnicodeDecodeError:
                     raise DataError(f"a line of {what}", expected="UTF-8", got=repr(line[:80]), where=where) from None
-
-
-def _check_size(size: int, most: int, what: str, path: object) -> None:
-    if size > most:
-        raise DataError(f"{what} must have at most {most:,} bytes, or a higher {VARIABLE}", got=f"{size:,}", where=path)
 
 
 @final
@@ -246,11 +241,8 @@ def _check_depth(value: Any) -> None:
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise DoubleKey(key)
-            seen.add(key)
+        names = [name for name, _ in pairs]
+        raise DoubleKey(next(name for place, name in enumerate(names) if name in names[:place]))
     return value
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, final
 import numpy as np
 
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import Executor
 
 _lock = Lock()
 _inside = 0  # how many blocks are open, in all threads
@@ -148,17 +148,15 @@ class one_blas_thread:
 # ------------------------------------------------------------------------------------------------ threads of Python
 
 
+def cores() -> int:
+    """The cores that this process may use."""
+    available = getattr(os, "sched_getaffinity", None)
+    return len(available(0)) if available is not None else os.cpu_count() or 1
+
+
 def training_threads() -> int:
     """The number of threads that commands train with: all cores, but no more than a batch has work for."""
-    available = getattr(os, "sched_getaffinity", None)
-    cores = len(available(0)) if available is not None else os.cpu_count() or 1
-    return min(cores, MOST_TRAINING_THREADS)
-
-
-def _pool(threads: int) -> "ThreadPoolExecutor":
-    from concurrent.futures import ThreadPoolExecutor  # slow to import; one thread needs none
-
-    return ThreadPoolExecutor(threads)
+    return min(cores(), MOST_TRAINING_THREADS)
 
 
 @final
@@ -166,7 +164,11 @@ class Team:
     """A pool of threads for Python functions; with one thread, the caller's own does everything."""
 
     def __init__(self, threads: int) -> None:
-        self._pool = _pool(threads) if threads > 1 else None
+        self._pool: Executor | None = None
+        if threads > 1:
+            from concurrent.futures import ThreadPoolExecutor  # slow to import; one thread needs none
+
+            self._pool = ThreadPoolExecutor(threads)
 
     def __enter__(self) -> Self:
         return self

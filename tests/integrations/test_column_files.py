@@ -12,7 +12,7 @@ import pytest
 import postil
 from oracles.corpora import named_entities
 from postil.errors import ConfigurationError, DataError
-from postil.integrations import arrow, column_files
+from postil.integrations import arrow
 from postil.integrations import column_files as column_sources
 from postil.integrations import column_files as part_folders
 from postil.integrations.column_files import ColumnJob, write_file, write_folder
@@ -130,10 +130,10 @@ def test_parts_of_another_job_are_never_mixed(news, tmp_path, tagger):
     Path(news).touch()
     with pytest.raises(ConfigurationError, match="the folder holds parts of a file that has changed since"):
         write_folder([news], tagger, job, folder)
-    (folder / column_files.JOB).write_text("[]")
+    (folder / ColumnJob.FILE).write_text("[]")
     with pytest.raises(DataError, match="not the description of a job"):
         write_folder([news], tagger, job, folder)
-    (folder / column_files.JOB).unlink()
+    (folder / ColumnJob.FILE).unlink()
     with pytest.raises(ConfigurationError, match="output must be a new folder or one of the same job"):
         write_folder([news], tagger, job, folder)
     with pytest.raises(ConfigurationError, match=r"output must be a folder, or a file .parquet"):

@@ -7,11 +7,10 @@ import pytest
 
 from postil.errors import ConfigurationError, DataError
 from postil.integrations import column_files as part_folders
-from postil.integrations import ray as parquet_parts
-from postil.integrations.ray import Job, _cuts, input_files, located, missing_parts, write_part
+from postil.integrations.ray import RayJob, _cuts, input_files, located, missing_parts, write_part
 
 pytestmark = pytest.mark.extra("pyarrow")
-JOB = Job(model="abc", column="text", parts=("entities",), offsets="characters", threshold=None, part_rows=4)
+JOB = RayJob(model="abc", column="text", parts=("entities",), offsets="characters", threshold=None, part_rows=4)
 
 
 @pytest.fixture
@@ -106,7 +105,7 @@ def test_a_part_that_is_damaged_is_missing(source, tmp_path, content):
 @pytest.mark.parametrize("content", ["[]", "{", '{"files": 5}', '{"files": {"a": "x"}}', "[" * 100_000])
 def test_a_description_that_is_damaged(source, tmp_path, content):
     plan(JOB, tmp_path / "out", source)
-    (tmp_path / "out" / parquet_parts.JOB_FILE).write_text(content)
+    (tmp_path / "out" / JOB.FILE).write_text(content)
     with pytest.raises(DataError, match="not the description of a job"):
         plan(JOB, tmp_path / "out", source)
 
@@ -127,12 +126,12 @@ def test_a_folder_belongs_to_one_job(source, tmp_path):
     for changed in ({"model": "def"}, {"column": "number"}, {"part_rows": 5}, {"threshold": {"LOC": 0.5}}):
         told = json.loads((tmp_path / "out" / "_postil.json").read_text())
         with pytest.raises((ConfigurationError, DataError)):
-            plan(Job(**{**JOB.__dict__, **changed}), tmp_path / "out", source)
+            plan(RayJob(**{**JOB.__dict__, **changed}), tmp_path / "out", source)
         assert json.loads((tmp_path / "out" / "_postil.json").read_text()) == told
     written(source, 12)
-    with pytest.raises(DataError, match="has changed since"):
+    with pytest.raises(ConfigurationError, match="has changed since"):
         plan(JOB, tmp_path / "out", source)
-    with pytest.raises(ConfigurationError, match="an empty one"):
+    with pytest.raises(ConfigurationError, match="must be a new folder"):
         plan(JOB, source.parent, source)
 
 
@@ -142,5 +141,5 @@ def test_wrong_files_and_columns(source, tmp_path):
         plan(JOB, tmp_path / "out", tmp_path / "not.parquet")
     for column, message in (("nix", "no column 'nix'"), ("number", "expected strings, got int64")):
         with pytest.raises(DataError, match=message):
-            plan(Job(**{**JOB.__dict__, "column": column}), tmp_path / "out", source)
+            plan(RayJob(**{**JOB.__dict__, "column": column}), tmp_path / "out", source)
     assert not (tmp_path / "out").exists()

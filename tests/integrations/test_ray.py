@@ -264,7 +264,7 @@ def test_the_command_writes_parts(ray, data, names_model, tmp_path, capsys, monk
         for row in expected_rows(data, names_model)
     ]
     assert [row["entities"] or [] for row in rows_of(tmp_path / "out")] == sure
-    assert json.loads((tmp_path / "out" / "_postil.json").read_text())["threshold"] == {"LOC": 0.9, "PER": 0.9}
+    assert json.loads((tmp_path / "out" / "_postil.json").read_text())["job"]["threshold"] == {"LOC": 0.9, "PER": 0.9}
     for wrong, message in (
         (["--nbest", "2"], "--nbest cannot be used here"),
         (["--workers", "0"], "--workers must be at least 1 (got 0)"),

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from oracles.pages import read_page
 from postil.html import element
-from postil.reports.examples import Example, Shown, browser, fair_part, spread
+from postil.reports.sections import Shown, ShownMistake, browser, fair_part, spread
 
 
 @given(st.integers(0, 300), st.integers(1, 50))
@@ -30,9 +30,9 @@ def test_a_fair_part_gives_small_groups_whole(sizes, most):
 
 def test_the_surest_mistakes_stand_first_and_counts_are_of_all():
     examples = [
-        Example("missed", "A", None, 0.1, "line 1", element("p", "x")),
-        Example("type", "A", "", 0.9, "line 2", element("p", "y")),
-        Example("missed", "A", None, None, "line 3", element("p", "z")),
+        ShownMistake("missed", "A", None, 0.1, "line 1", element("p", "x")),
+        ShownMistake("type", "A", "", 0.9, "line 2", element("p", "y")),
+        ShownMistake("missed", "A", None, None, "line 3", element("p", "z")),
     ]
     counts = {"missed": Shown(12_000, 2), "type": Shown(1, 1), "boundary": Shown(0, 0)}
     page = read_page(browser(examples, counts, Counter({"A": 12_001}), figure="probability"))

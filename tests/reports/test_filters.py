@@ -9,7 +9,7 @@ import pytest
 from oracles.pages import read_page
 from postil.html import element
 from postil.reports import Section, page
-from postil.reports.examples import Example, Shown, browser
+from postil.reports.sections import Shown, ShownMistake, browser
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = (
@@ -17,10 +17,10 @@ OPTIONS = (
 )
 
 EXAMPLES = [
-    Example("missed", "PER", None, 0.2, "line 1", element("p", element("span", "Anna Berg", class_="t"))),
-    Example("type", "PER", "LOC", 0.9, "line 2", element("p", element("span", "in Oslo", class_="t"))),
-    Example("type", "LOC", "PER", 0.4, "line 3", element("p", element("span", "of Oslo", class_="t"))),
-    Example("spurious", None, "A&B", 0.7, "line 4", element("p", element("span", "<b>", class_="t"))),
+    ShownMistake("missed", "PER", None, 0.2, "line 1", element("p", element("span", "Anna Berg", class_="t"))),
+    ShownMistake("type", "PER", "LOC", 0.9, "line 2", element("p", element("span", "in Oslo", class_="t"))),
+    ShownMistake("type", "LOC", "PER", 0.4, "line 3", element("p", element("span", "of Oslo", class_="t"))),
+    ShownMistake("spurious", None, "A&B", 0.7, "line 4", element("p", element("span", "<b>", class_="t"))),
 ]
 
 

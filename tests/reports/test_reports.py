@@ -12,8 +12,8 @@ from oracles.pages import read_page, table_rows
 from postil.metrics import bootstrap_interval, calibrate, known_from, spans_by_novelty, tokens_by_novelty
 from postil.metrics.evaluation import evaluate_compared, prepare
 from postil.reports import Answers, Heading, detector_page, tagger_page
-from postil.reports.answers import Place
-from postil.reports.spans import likely_spans
+from postil.reports.answers import SpanPlace
+from postil.reports.scores import likely_spans
 from postil.text import Sentence, Span, spans_from_labels, with_marks
 
 SPAN_SECTIONS = ["learning", "labels", "confusion", "reliability", "curve", "lengths", "mistakes", "hardest"]
@@ -291,7 +291,7 @@ def test_probabilities_are_those_of_the_tagger(tagger, scheme):
         assert [span for span, _ in spans] == [span for span, _ in found]
         assert [p for _, p in spans] == pytest.approx([p for _, p in found], abs=1e-6)
     strange = places[0].span._replace(label="NEW")
-    assert answers.probabilities([Place(0, strange)]) == [None]
+    assert answers.probabilities([SpanPlace(0, strange)]) == [None]
     page = read_page(tagger_page(Heading.of(tagger, model_name="m", data_name="d"), answers))
     assert cards(page)["F1"] == f"{100 * tagger.score(*named_entities(30, seed=1)):.2f}"
     assert "sentence 1, token 1" in answers.place(0, 0)

@@ -14,21 +14,6 @@ from postil.evaluation.cross_validation import (
 )
 from postil.evaluation.learning_curve import LearningCurve, curve
 
-__all__ = [
-    "CrossValidation",
-    "Difference",
-    "Fold",
-    "LearningCurve",
-    "ModelComparison",
-    "Progress",
-    "compare",
-    "compare_answers",
-    "compared_by",
-    "crossval",
-    "curve",
-    "documents_of",
-    "folds",
-    "groups_of",
-    "run_all",
-    "unfitted",
-]
+__all__ = ["CrossValidation", "Difference", "Fold", "LearningCurve", "ModelComparison", "Progress"]
+__all__ += ["compare", "compare_answers", "compared_by", "crossval", "curve"]
+__all__ += ["documents_of", "folds", "groups_of", "run_all", "unfitted"]

@@ -185,8 +185,10 @@ def forecast(points: list[CurvePoint], rng: np.random.Generator, sentences: int 
     sizes = np.array([point.sentences for point in points], float)
     scores = np.array([point.scores for point in points])
     law = fit(sizes, scores.mean(axis=1))
-    noise = _residuals(scores, np.array([law(n) for n in sizes]))
     fitted = np.array([law(n) for n in sizes])
+    # How far single scores are from the law, made as wide as if nothing had been fitted.
+    residuals = (scores - fitted[:, None]).ravel()
+    noise = residuals * np.sqrt(len(residuals) / max(1, len(residuals) - 3))
     laws = [
         fit(sizes, fitted + rng.choice(noise, (len(sizes), scores.shape[1])).mean(axis=1)) for _ in range(_RESAMPLES)
     ]
@@ -213,12 +215,6 @@ def fit(sizes: Array, scores: Array) -> PowerLaw:
         return PowerLaw(float(scores.mean()), 0.0, 1.0)
     best = rising[np.argmin(errors[rising])]
     return PowerLaw(float(ceiling[best]), float(b[best]), float(_POWERS[best]))
-
-
-def _residuals(scores: Array, fitted: Array) -> Array:
-    """How far single scores are from the law, as many as there are, made as wide as if nothing had been fitted."""
-    residuals = (scores - fitted[:, None]).ravel()
-    return np.asarray(residuals * np.sqrt(len(residuals) / max(1, len(residuals) - 3)))
 
 
 def _range(values: Sequence[float]) -> tuple[float, float]:

@@ -22,15 +22,14 @@ Value: TypeAlias = str | int | float | bool | None
 Content: TypeAlias = str | int | None
 
 
-def _shown_characters() -> dict[int, str]:
-    """Characters that a page must not contain -> visible replacements."""
-    pictures = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n"}  # ␀ for NUL …
-    pictures |= {0x7F: "\u2421"} | dict.fromkeys(range(128, 160), "�")
-    directions = [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]  # they would turn around what follows them
-    return pictures | dict.fromkeys([*directions, 0xFFFE, 0xFFFF], "\ufffd")
-
-
-_CHARACTERS: Mapping[int, str] = _shown_characters() | {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
+# Characters that a page must not contain -> visible ones: ␀ for NUL …; directions would turn around what follows them.
+_DIRECTIONS = [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+_CHARACTERS: dict[int, str] = {
+    **{code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n"},
+    **dict.fromkeys([*range(128, 160), *_DIRECTIONS, 0xFFFE, 0xFFFF], "\ufffd"),
+    0x7F: "\u2421",
+}
+_CHARACTERS |= {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
 _QUOTED: Mapping[int, str] = {**_CHARACTERS, ord('"'): "&quot;", ord("\n"): "&#10;"}
 
 
@@ -55,17 +54,13 @@ def _attribute(item: tuple[str, Value]) -> str:
     name, value = item[0].removesuffix("_").replace("_", "-"), item[1]
     if value is None or value is False:
         return ""
-    return f" {name}" if value is True else f' {name}="{_encodable(_number(value)).translate(_QUOTED)}"'
-
-
-def _number(value: Value) -> str:
-    """Numbers with at most two decimals."""
-    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+    if isinstance(value, float):  # at most two decimals
+        value = f"{value:.2f}".rstrip("0").rstrip(".")
+    return f" {name}" if value is True else f' {name}="{_encodable(str(value)).translate(_QUOTED)}"'
 
 
 def _encodable(text: str) -> str:
-    return text if text.isascii() else text.encode("utf-8", "replace").decode() if _has_surrogate(text) else text
-
-
-def _has_surrogate(text: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in text)
+    """The text with U+FFFD for lone surrogates."""
+    if text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text):
+        return text
+    return text.encode("utf-8", "replace").decode()

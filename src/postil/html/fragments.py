@@ -41,11 +41,11 @@ def fragment_style() -> Markup:
 
 def scoped(sheet: str) -> str:
     """The rules of a sheet, one a line, each only for what is inside a fragment; without a selector: the fragment."""
-    return re.sub(r"^([^{\n]*)\{", _in_scope, sheet, flags=re.MULTILINE)
 
+    def in_scope(found: re.Match[str]) -> str:
+        return ", ".join(f"{_STRONG} {selector.strip()}".strip() for selector in found[1].split(",")) + " {"
 
-def _in_scope(found: re.Match[str]) -> str:
-    return ", ".join(f"{_STRONG} {selector.strip()}".strip() for selector in found[1].split(",")) + " {"
+    return re.sub(r"^([^{\n]*)\{", in_scope, sheet, flags=re.MULTILINE)
 
 
 def _sheet(name: str) -> str:

@@ -86,9 +86,9 @@ def _cut(tokens: Sequence[str], first: int, last: int, marks: Sequence[Mark], co
     last = _within_length(tokens, first, last)
     edges = {first, last, *(edge for mark in marks for edge in (mark.span.start, mark.span.end) if first < edge < last)}
     parts: list[Markup] = []
-    places = sorted(edges)
-    for start, end in pairwise(places):
-        parts.append(_segment(tokens[start:end], [m for m in marks if m.span.start <= start < m.span.end], colours))
+    for start, end in pairwise(sorted(edges)):
+        cut = (t if len(t) <= LONGEST_TOKEN else t[: LONGEST_TOKEN - 1] + "…" for t in tokens[start:end])
+        parts.append(_piece(" ".join(cut), [m for m in marks if m.span.start <= start < m.span.end], colours))
         parts += [_chip(mark, colours) for mark in marks if mark.span.end == end or end == last < mark.span.end]
         parts.append(Markup(" "))
     before, after = "… " if first else None, "…" if last < len(tokens) else None
@@ -111,15 +111,6 @@ def _within_length(tokens: Sequence[str], first: int, last: int) -> int:
         if size > LONGEST and place > first:
             return place
     return last
-
-
-def _segment(tokens: Sequence[str], marks: Sequence[Mark], colours: Mapping[str, str]) -> Markup:
-    """Tokens between two edges of marks, with at most one gold and one predicted mark."""
-    return _piece(
-        " ".join(token if len(token) <= LONGEST_TOKEN else token[: LONGEST_TOKEN - 1] + "…" for token in tokens),
-        marks,
-        colours,
-    )
 
 
 def _piece(shown: str, marks: Sequence[Mark], colours: Mapping[str, str]) -> Markup:
@@ -198,17 +189,14 @@ def effects_table(title: str, columns: Sequence[str], effects: Iterable[Effect],
 
 def _row(row: Effect, largest: float, digits: int) -> Markup:
     name = element("bdi", row.name)
-    first = element("td", element("strong", "▸ ", name) if row.is_explained else name)
-    cells = [cell for value in row.values for cell in _cells(value, largest, digits)]
-    return element("tr", first, *cells)
-
-
-def _cells(value: float | None, largest: float, digits: int) -> tuple[Markup, Markup]:
-    number = element("td", signed(value, digits), class_="number")
-    if not value or not largest:
-        return number, element("td", class_="diverging")
-    bar = element("span", class_="support" if value > 0 else "oppose", style=f"--share:{abs(value) / largest:.3f}")
-    return number, element("td", bar, class_="diverging")
+    cells = [element("td", element("strong", "▸ ", name) if row.is_explained else name)]
+    for value in row.values:
+        bar = None
+        if value and largest:
+            share = f"--share:{abs(value) / largest:.3f}"
+            bar = element("span", class_="support" if value > 0 else "oppose", style=share)
+        cells += [element("td", signed(value, digits), class_="number"), element("td", bar, class_="diverging")]
+    return element("tr", *cells)
 
 
 def key(label: str) -> Markup:

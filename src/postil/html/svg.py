@@ -13,11 +13,9 @@ Range: TypeAlias = tuple[float, float]
 
 def drawing(width: float, height: float, title: str, *content: Markup, **attributes: Value) -> Markup:
     """A picture that a screen reader names by its title; no wider than the page."""
+    named: dict[str, Value] = {"role": "img", "style": f"max-width:{width:g}px", "aria_label": title}
     box = f"0 0 {width:g} {height:g}"
-    style = f"max-width:{width:g}px"
-    return element(
-        "svg", element("title", title), *content, viewBox=box, role="img", style=style, aria_label=title, **attributes
-    )
+    return element("svg", element("title", title), *content, viewBox=box, **named, **attributes)
 
 
 def line(start: Point, end: Point, **attributes: Value) -> Markup:
@@ -87,7 +85,11 @@ class Plot:
     def axes(self, x_name: str, y_name: str, x_ticks: Sequence[float], y_ticks: Sequence[float]) -> Markup:
         """A grid line and a number for every tick, and what the axes are."""
         floor_, left, right = self.height - self.bottom, self.left, self.width - self.right
-        rows = [self._row(tick, left, right) for tick in y_ticks]
+        rows = []
+        for tick in y_ticks:
+            y = self.y(tick)
+            rows.append(line((left, y), (right, y), class_="grid"))
+            rows.append(text((left - 7, y + 4), f"{tick:g}", anchor="end", class_="tick"))
         columns = [text((self.x(tick), floor_ + 17), f"{tick:g}", class_="tick") for tick in x_ticks]
         bottom = line((left, floor_), (right, floor_), class_="axis")
         middle_x, middle_y = (left + right) / 2, (self.top + floor_) / 2
@@ -96,15 +98,6 @@ class Plot:
             text((13, middle_y), y_name, turned=-90, class_="name"),
         ]
         return joined([*rows, *columns, bottom, *names])
-
-    def _row(self, tick: float, left: float, right: float) -> Markup:
-        y = self.y(tick)
-        return joined(
-            [
-                line((left, y), (right, y), class_="grid"),
-                text((left - 7, y + 4), f"{tick:g}", anchor="end", class_="tick"),
-            ]
-        )
 
 
 def _share(value: float, between: Range) -> float:

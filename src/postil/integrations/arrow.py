@@ -26,7 +26,6 @@ from postil.models.multi_task_tagger import MultiTaskTagger
 from postil.models.sentences import sentences_of, tokens_of, warn_of_unspaced
 from postil.models.tagger import Tagger
 from postil.tagging.bulk import check_threads, in_order
-from postil.text import Sentence
 from postil.text.offsets import offsets_in
 from postil.threads import one_blas_thread
 
@@ -48,115 +47,131 @@ class Spans(NamedTuple):
     probabilities: Array | None = None  # (M,)
 
 
-_Row: TypeAlias = tuple[int, int, str]
-"""Start, end and label."""
 Answers: TypeAlias = dict[str, Spans]
 """By part: entities, tokens, sentences. The labels are those of the tokens."""
 
 
 @final
 class ColumnTagger:
-    """A model and what is asked of it. Threads may share one."""
+    """A model of one task and the answers that are requested of it. Threads may share one."""
 
     def __init__(
         self, model: Tagger | Detector, parts: Sequence[str], units: str = "characters", threshold: Threshold = None
     ) -> None:
-        self._model, self._units, self._threshold = model, units, threshold
-        self.parts, self.names = list(parts), names_of(model)
-        self.asked = {TOKENS if part == LABELS else part for part in parts}
+        self._model, self._units, self.threshold = model, units, threshold
+        self.parts, self.asked = list(parts), {TOKENS if part == LABELS else part for part in parts}
+        self.names: dict[str, list[str]]  # of labels that entities and tokens can have, each once
+        self.is_fast = False
         if isinstance(model, Tagger):
-            self._posteriors = Posteriors(model.model)
-            spellings = self._posteriors.codec.spellings
-            self._numbers = np.array([self.names[TOKENS].index(name) for name in spellings])
-        self._segmenter = model.model.segmenter
-        self.is_fast = isinstance(model, Tagger) and self._posteriors.takes_cells and not self._segmenter.characters
-
-    def answers(self, content: bytes, documents: Array) -> Answers:
-        """Answers about the texts at ``documents`` (D, 2), first byte and end of each, of a content in UTF-8."""
-        if not self.is_fast:
-            return self._general([content[start:end].decode() for start, end in documents.tolist()])
-        warn_of_texts(content, documents)
-        task = self._model.model.task
-        with_labels = TOKENS in self.asked
-        tagged = Tagged.of(
-            content,
-            documents,
-            {task: self._posteriors},
-            self._segmenter,
-            self._threshold,
-            label_probabilities=with_labels,
-        )
-        return self.of_tagged(tagged, task)
+            codec = model.model.codec
+            classes = list(codec.classes) if codec.has_spans else []
+            self.names = {ENTITIES: classes, TOKENS: list(dict.fromkeys(codec.spellings))}
+            self.posteriors = Posteriors(model.model)
+            self._numbers = np.array([self.names[TOKENS].index(name) for name in codec.spellings])
+            self.is_fast = self.posteriors.takes_cells and not model.model.segmenter.characters
+        else:
+            self.names = {ENTITIES: [model.label], TOKENS: list(model.classes_)}
 
     def of_tagged(self, tagged: Tagged, task: str) -> Answers:
-        """The answers of a task about texts that are tagged already. Only if ``is_fast``."""
-        makers = {ENTITIES: _entities, TOKENS: self._tokens, SENTENCES: _sentences}
-        spans = {part: make(tagged, task) for part, make in makers.items() if part in self.asked}
-        return {part: _counted(tagged.content, tagged.documents, one, self._units) for part, one in spans.items()}
+        """The answers of a task about texts that the engine has tagged. Only if ``is_fast``."""
+        answers, segments, parts = tagged.tasks[task], tagged.segments, {}
+        if ENTITIES in self.asked:
+            assert answers.spans is not None, "asked for"
+            edges, places = tagged.entity_edges[task], tagged.entity_places(task)
+            parts[ENTITIES] = Spans(edges, places, answers.spans[:, 3], answers.span_probabilities)
+        if TOKENS in self.asked:
+            numbers = self._numbers[answers.codec.places_of(answers.numbers, segments.offsets)]
+            parts[TOKENS] = Spans(segments.documents, segments.cells, numbers, answers.label_probabilities)
+        if SENTENCES in self.asked:
+            firsts, lasts = segments.offsets[:-1], segments.offsets[1:] - 1
+            places = np.stack([segments.cells[firsts, 0], segments.cells[lasts, 1]], axis=1)
+            parts[SENTENCES] = Spans(tagged.sentence_edges, places, None, answers.probabilities)
+        return {part: _counted(tagged.content, tagged.documents, one, self._units) for part, one in parts.items()}
 
-    # -------------------------------------------------------------------------------------------- the fast path
-
-    def _tokens(self, tagged: Tagged, task: str) -> Spans:
-        segments, answers = tagged.segments, tagged.tasks[task]
-        numbers = self._numbers[answers.codec.places_of(answers.numbers, segments.offsets)]
-        return Spans(segments.documents, segments.cells, numbers, answers.label_probabilities)
-
-    # -------------------------------------------------------------------------------------------- the general path
-
-    def _general(self, texts: list[str]) -> Answers:
-        by_text = [sentences_of(text, self._segmenter) for text in texts]
+    def of_texts(self, texts: list[str]) -> Answers:
+        """The answers of a model that needs strings."""
+        by_text = [sentences_of(text, self._model.model.segmenter) for text in texts]
         sentences = [sentence for of_text in by_text for sentence in of_text]
-        edges, units = np.array([0, *accumulate(map(len, by_text))]), _Units(texts, self._units)
-        rows, figures = self._rows(sentences)
-        numbers = {part: {name: i for i, name in enumerate(names)} for part, names in self.names.items()}
-        answers: Answers = {}
-        for part in self.asked:
-            of_texts = np.array([0, *accumulate(map(len, rows[part]))])[edges]
-            flat = [row for of_sentence in rows[part] for row in of_sentence]
-            places = units.of(np.array([row[:2] for row in flat], np.int64).reshape(-1, 2), of_texts)
-            labels = np.array([numbers[part][row[2]] for row in flat], np.int64) if part in numbers else None
-            answers[part] = Spans(of_texts, places, labels, figures[part])
-        return answers
-
-    def _rows(self, sentences: list[Sentence]) -> tuple[dict[str, list[list[_Row]]], dict[str, Array | None]]:
-        """Of each part, the rows of each sentence, and the probabilities of all of them."""
+        figures: dict[str, Array] = {}
         if isinstance(self._model, Tagger):
-            entities, of_tokens, of_sentences = self._tagger_answers(self._model, sentences)
+            answered = self._model.answers(sentences, threshold=self.threshold)
+            entities = [answer.entities for answer in answered]
+            for sentence, answer in zip(sentences, answered, strict=True):
+                sentence.labels = answer.labels
+            figures[SENTENCES] = np.array([answer.probability for answer in answered])
+            if TOKENS in self.asked:
+                X = [tokens_of(sentence) for sentence in sentences]
+                _, of_tokens = self._model.predict_with_probabilities(X, threshold=self.threshold)
+                figures[TOKENS] = np.concatenate([np.zeros(0), *of_tokens])
         else:
-            entities, of_tokens, of_sentences = self._model.annotate(sentences), None, None
-        places = [list(zip(s.starts or (), s.ends or (), strict=True)) for s in sentences]
-        rows: dict[str, list[list[_Row]]] = {
+            entities = list(self._model.annotate(sentences))
+        of_entities = [entity.probability for of_sentence in entities for entity in of_sentence]
+        if None not in of_entities:
+            figures[ENTITIES] = np.array(of_entities, np.float64)
+        places = [list(zip(s.starts or (), s.ends or (), s.labels or (), strict=True)) for s in sentences]
+        rows: dict[str, list[list[tuple[int, int, str]]]] = {
             ENTITIES: [[(e.start, e.end, e.label) for e in of_sentence] for of_sentence in entities],
-            TOKENS: [
-                [(*place, label) for place, label in zip(of_sentence, s.labels or (), strict=True)]
-                for of_sentence, s in zip(places, sentences, strict=True)
-            ],
+            TOKENS: places,
             SENTENCES: [[(of_sentence[0][0], of_sentence[-1][1], "")] for of_sentence in places],
         }
-        of_entities = _figures([e.probability for of_sentence in entities for e in of_sentence])
-        return rows, {ENTITIES: of_entities, TOKENS: of_tokens, SENTENCES: of_sentences}
+        edges = np.array([0, *accumulate(map(len, by_text))])
+        return {part: self._spans(texts, part, rows[part], edges, figures.get(part)) for part in self.asked}
 
-    def _tagger_answers(self, tagger: Tagger, sentences: list[Sentence]) -> tuple[list[Any], Array | None, Array]:
-        """The entities of each sentence, the probabilities of all labels and those of all labellings."""
-        answers = tagger.answers(sentences, threshold=self._threshold)
-        for sentence, answer in zip(sentences, answers, strict=True):
-            sentence.labels = answer.labels
-        of_sentences = np.array([answer.probability for answer in answers])
-        of_tokens = None
-        if TOKENS in self.asked:
-            X = [tokens_of(sentence) for sentence in sentences]
-            _, figures = tagger.predict_with_probabilities(X, threshold=self._threshold)
-            of_tokens = np.concatenate([np.zeros(0), *figures])
-        return [answer.entities for answer in answers], of_tokens, of_sentences
+    def _spans(
+        self,
+        texts: list[str],
+        part: str,
+        rows: list[list[tuple[int, int, str]]],
+        edges: Array,
+        probabilities: Array | None,
+    ) -> Spans:
+        """The rows (start, end, label) of each sentence; ``edges`` (D + 1,) of the texts among the sentences."""
+        of_texts = np.array([0, *accumulate(map(len, rows))])[edges]
+        flat = [row for of_sentence in rows for row in of_sentence]
+        places = np.array([row[:2] for row in flat], np.int64).reshape(-1, 2)
+        if self._units != "characters":
+            for text, first, end in zip(texts, of_texts[:-1].tolist(), of_texts[1:].tolist(), strict=True):
+                places[first:end] = offsets_in(self._units, text, places[first:end].ravel().tolist()).reshape(-1, 2)
+        labels = None
+        if part in self.names:
+            numbers = {name: i for i, name in enumerate(self.names[part])}
+            labels = np.array([numbers[row[2]] for row in flat], np.int64)
+        return Spans(of_texts, places, labels, probabilities)
 
 
-def names_of(model: Tagger | Detector) -> dict[str, list[str]]:
-    """The names of labels that entities and tokens can have, each once."""
-    if isinstance(model, Tagger):
-        codec = model.model.codec
-        classes = list(codec.classes) if codec.has_spans else []
-        return {ENTITIES: classes, TOKENS: list(dict.fromkeys(codec.spellings))}
-    return {ENTITIES: [model.label], TOKENS: list(model.classes_)}
+@final
+class _Question:
+    """What is asked of a model, which may have several tasks."""
+
+    def __init__(self, model: Any, tasks: Iterable[str] | None, parts: Any, units: str, threshold: Threshold) -> None:
+        chosen = asked_tasks(tasks, model)
+        self.has_tasks = isinstance(model, MultiTaskTagger)
+        heads = {task: model[task] for task in chosen or model.tasks} if self.has_tasks else {model.model.task: model}
+        self.tasks: dict[str, ColumnTagger] = {}
+        for task, head in heads.items():
+            of_task = threshold if not self.has_tasks or head.model.codec.has_spans else None
+            self.tasks[task] = ColumnTagger(head, checked_parts(parts, head), units, of_task)
+        self._segmenter = model.model.segmenter
+        # With a threshold each task is asked alone: whether an entity is dropped changes the labels around it.
+        is_shared = threshold is None and all(tagger.is_fast for tagger in self.tasks.values())
+        self._together = [list(self.tasks)] if is_shared else [[task] for task in self.tasks]
+
+    def answers(self, content: bytes, documents: Array) -> dict[str, Answers]:
+        """By task, answers about the texts at ``documents`` (D, 2), first byte and end of each, of UTF-8 bytes."""
+        answers: dict[str, Answers] = {}
+        for names in self._together:
+            taggers = {task: self.tasks[task] for task in names}
+            first = taggers[names[0]]
+            if first.is_fast:
+                warn_of_texts(content, documents)
+                heads = {task: tagger.posteriors for task, tagger in taggers.items()}
+                with_labels = any(TOKENS in tagger.asked for tagger in taggers.values())
+                where = content, documents, heads, self._segmenter, first.threshold
+                tagged = Tagged.of(*where, label_probabilities=with_labels)
+                answers |= {task: tagger.of_tagged(tagged, task) for task, tagger in taggers.items()}
+            else:
+                answers[names[0]] = first.of_texts([content[start:end].decode() for start, end in documents.tolist()])
+        return answers
 
 
 def asked_parts(parts: str | Iterable[str] | None, model: Any) -> tuple[str, ...]:
@@ -181,22 +196,6 @@ def checked_units(units: str) -> str:
     if units not in UNITS:
         raise ConfigurationError("offsets", expected=f"must be {', '.join(UNITS[:-1])} or {UNITS[-1]}", got=repr(units))
     return units
-
-
-# ------------------------------------------------------------------------------------------------ fast: places in bytes
-
-
-def _entities(tagged: Tagged, task: str) -> Spans:
-    answers = tagged.tasks[task]
-    assert answers.spans is not None, "asked for"
-    places = tagged.entity_places(task)
-    return Spans(tagged.entity_edges[task], places, answers.spans[:, 3], answers.span_probabilities)
-
-
-def _sentences(tagged: Tagged, task: str) -> Spans:
-    cells, offsets = tagged.segments.cells, tagged.segments.offsets
-    places = np.stack([cells[offsets[:-1], 0], cells[offsets[1:] - 1, 1]], axis=1)
-    return Spans(tagged.sentence_edges, places, None, tagged.tasks[task].probabilities)
 
 
 def _counted(content: bytes, documents: Array, spans: Spans, units: str) -> Spans:
@@ -224,68 +223,6 @@ def warn_of_texts(content: bytes, documents: Array) -> None:
     counts = np.diff(np.searchsorted(leads, documents), axis=1).ravel()
     for start, end in documents[counts > 0].tolist():
         warn_of_unspaced(content[start:end].decode(), stacklevel=6)
-
-
-# ------------------------------------------------------------------------------------------------ general: characters
-
-
-@final
-class _Units:
-    """From characters of each text to other units."""
-
-    def __init__(self, texts: list[str], units: str) -> None:
-        self._texts, self._units = texts, units
-
-    def of(self, places: Array, edges: Array) -> Array:
-        """Places (M, 2) of texts with ``edges`` (D + 1,) among them."""
-        if self._units == "characters":
-            return places
-        counted = places.copy()
-        for text, first, end in zip(self._texts, edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-            counted[first:end] = offsets_in(self._units, text, places[first:end].ravel().tolist()).reshape(-1, 2)
-        return counted
-
-
-def _figures(probabilities: list[float | None]) -> Array | None:
-    """None if a model has no probabilities."""
-    if any(probability is None for probability in probabilities):
-        return None
-    return np.array(probabilities, np.float64)
-
-
-# ------------------------------------------------------------------------------------------------ several tasks
-
-
-@final
-class TaskColumnTagger:
-    """A multi-task model and the answers requested of each task. Threads may share one."""
-
-    def __init__(
-        self,
-        model: MultiTaskTagger,
-        tasks: Iterable[str] | None,
-        parts: Iterable[str] | None,
-        units: str = "characters",
-        threshold: Threshold = None,
-    ) -> None:
-        self.tasks: dict[str, ColumnTagger] = {}
-        for task in known_tasks(tasks, model.tasks):
-            head = model[task]
-            of_task = threshold if head.model.codec.has_spans else None
-            self.tasks[task] = ColumnTagger(head, checked_parts(parts, head), units, of_task)
-        self._heads = {task: Posteriors(model.model.heads[task]) for task in self.tasks}
-        self._segmenter = model.model.segmenter
-        # With a threshold each task is asked alone: whether an entity is dropped changes the labels around it.
-        self._is_shared = threshold is None and all(tagger.is_fast for tagger in self.tasks.values())
-
-    def answers(self, content: bytes, documents: Array) -> dict[str, Answers]:
-        """By task, what ``ColumnTagger.answers`` says."""
-        if not self._is_shared:
-            return {task: tagger.answers(content, documents) for task, tagger in self.tasks.items()}
-        warn_of_texts(content, documents)
-        with_labels = any(TOKENS in tagger.asked for tagger in self.tasks.values())
-        tagged = Tagged.of(content, documents, self._heads, self._segmenter, label_probabilities=with_labels)
-        return {task: tagger.of_tagged(tagged, task) for task, tagger in self.tasks.items()}
 
 
 # ------------------------------------------------------------------------------------------------ columns
@@ -342,19 +279,16 @@ def tag_table(
     if not isinstance(data, pa.Table | pa.RecordBatch):
         raise DataError("a table to tag", expected="an Arrow Table or RecordBatch", got=described(data))
     loaded = model_of(model)
-    is_multiple = isinstance(loaded, MultiTaskTagger)
-    asked = list(asked_tasks(tasks, loaded) or (loaded.tasks if is_multiple else checked_parts(parts, loaded)))
+    has_tasks = isinstance(loaded, MultiTaskTagger)
+    asked = list(asked_tasks(tasks, loaded) or (loaded.tasks if has_tasks else checked_parts(parts, loaded)))
     if column in asked:
-        raise ConfigurationError(
-            f"the answers {column!r} would replace the texts", expected="another name of the column"
-        )
+        what = f"the answers {column!r} would replace the texts"
+        raise ConfigurationError(what, expected="another name of the column")
     source = _Source(data, column)
     answered = source.like(_tagged(source.chunks, loaded, tasks, parts, offsets, threshold, threads))
     for name in asked:
-        values = answered
-        if is_multiple or len(asked) > 1:
-            compute = needed("pyarrow.compute", "arrow")
-            values = compute.struct_field(answered, name)
+        is_field = has_tasks or len(asked) > 1
+        values = needed("pyarrow.compute", "arrow").struct_field(answered, name) if is_field else answered
         place = data.schema.get_field_index(name)
         data = data.append_column(name, values) if place < 0 else data.set_column(place, name, values)
     return data
@@ -482,50 +416,32 @@ def _tagged(
     threads: int,
 ) -> list[Any]:
     check_threads(threads)
-    units = checked_units(offsets)
-    tagger: ColumnTagger | TaskColumnTagger
-    if isinstance(model, MultiTaskTagger):
-        tagger = TaskColumnTagger(model, asked_tasks(tasks, model) or None, parts, units, threshold)
-    else:
-        asked_tasks(tasks, model)
-        tagger = ColumnTagger(model, checked_parts(parts, model), units, threshold)
+    question = _Question(model, tasks, parts, checked_units(offsets), threshold)
     with one_blas_thread():  # once: to change the limit in each thread would cost more than the products
-        return [_tagged_array(chunk, tagger, threads) for chunk in chunks]
+        return [_tagged_array(chunk, question, threads) for chunk in chunks]
 
 
-def _tagged_array(array: Any, tagger: ColumnTagger | TaskColumnTagger, threads: int) -> Any:
+def _tagged_array(array: Any, question: _Question, threads: int) -> Any:
     pa = needed("pyarrow", "arrow")
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     if pa.types.is_dictionary(array.type):  # every distinct text once
-        return _tagged_array(array.dictionary, tagger, threads).take(array.indices)
+        return _tagged_array(array.dictionary, question, threads).take(array.indices)
     array = _strings(pa, array)
-    pieces = _pieces(array)
+    pieces, missing = _pieces(array), array.is_null()
 
-    def answers(piece: tuple[bytes, Array]) -> Any:
-        return tagger.answers(*piece)
+    def answers(piece: tuple[bytes, Array]) -> dict[str, Answers]:
+        return question.answers(*piece)
+
+    def column(fields: dict[str, Any]) -> Any:
+        return pa.StructArray.from_arrays(list(fields.values()), names=list(fields), mask=missing)
 
     answered = list(in_order(answers, pieces, threads) if threads > 1 else map(answers, pieces))
-    missing = array.is_null()
-    if isinstance(tagger, ColumnTagger):
-        return _answers(pa, tagger, answered, missing)
-    fields = {task: _answers(pa, one, [of[task] for of in answered], missing) for task, one in tagger.tasks.items()}
-    return pa.StructArray.from_arrays(list(fields.values()), names=list(fields), mask=missing)
-
-
-def _answers(pa: Any, tagger: ColumnTagger, answered: Sequence[Answers], missing: Any) -> Any:
-    """The column of one task: of the one part that is asked for, or structs of several."""
-    fields = {
-        part: _column(pa, part, [one[_source(part)] for one in answered], tagger.names, missing)
-        for part in tagger.parts
-    }
-    if len(fields) == 1:
-        return fields[tagger.parts[0]]
-    return pa.StructArray.from_arrays(list(fields.values()), names=list(fields), mask=missing)
-
-
-def _source(part: str) -> str:
-    return TOKENS if part == LABELS else part
+    by_task = {}
+    for task, tagger in question.tasks.items():
+        fields = {part: _column(pa, part, [one[task] for one in answered], tagger, missing) for part in tagger.parts}
+        by_task[task] = column(fields) if len(fields) > 1 else fields[tagger.parts[0]]
+    return column(by_task) if question.has_tasks else next(iter(by_task.values()))
 
 
 def _pieces(array: Any) -> Iterator[tuple[bytes, Array]]:
@@ -551,29 +467,24 @@ def _pieces(array: Any) -> Iterator[tuple[bytes, Array]]:
 # ------------------------------------------------------------------------------------------------ columns of answers
 
 
-def _column(pa: Any, part: str, spans: Sequence[Spans], names: dict[str, list[str]], missing: Any) -> Any:
+def _column(pa: Any, part: str, answered: Sequence[Answers], tagger: ColumnTagger, missing: Any) -> Any:
     """The answers about all pieces as one Arrow array of lists."""
+    source = TOKENS if part == LABELS else part
+    spans = [answers[source] for answers in answered]
     places = np.concatenate([np.zeros((0, 2), np.int64), *(one.places for one in spans)])
-    counts = np.concatenate([np.zeros(0, np.int64), *(np.diff(one.edges) for one in spans)])
-    edges = np.concatenate([[0], np.cumsum(counts)])
+    edges = np.concatenate([[0], np.cumsum(np.concatenate([[], *(np.diff(one.edges) for one in spans)]))])
     M = len(places)
     if np.iinfo(np.int32).max < M:
         raise DataError("a column to tag", expected="at most 2,147,483,647 answers in one chunk", got=f"{M:,}")
     fields = {"start": pa.array(places[:, 0].astype(np.int32)), "end": pa.array(places[:, 1].astype(np.int32))}
-    if part in (ENTITIES, TOKENS, LABELS):
+    if source in tagger.names:
         numbers = np.concatenate([np.zeros(0, np.int64), *(one.labels for one in spans if one.labels is not None)])
-        fields["label"] = pa.DictionaryArray.from_arrays(
-            pa.array(numbers.astype(np.int32)), pa.array(names[_source(part)], pa.string())
-        )
-    fields["probability"] = _probabilities(pa, spans, M)
-    values = (
-        fields["label"] if part == LABELS else pa.StructArray.from_arrays(list(fields.values()), names=list(fields))
-    )
+        names = pa.array(tagger.names[source], pa.string())
+        fields["label"] = pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int32)), names)
+    figures = np.concatenate([np.zeros(0), *(one.probabilities for one in spans if one.probabilities is not None)])
+    is_known = len(figures) == M
+    fields["probability"] = pa.array(figures.astype(np.float32)) if is_known else pa.nulls(M, pa.float32())
+    values = fields.get("label")
+    if part != LABELS:
+        values = pa.StructArray.from_arrays(list(fields.values()), names=list(fields))
     return pa.ListArray.from_arrays(pa.array(edges.astype(np.int32)), values, mask=missing)
-
-
-def _probabilities(pa: Any, spans: Sequence[Spans], M: int) -> Any:
-    known = [one.probabilities for one in spans if one.probabilities is not None]
-    if sum(map(len, known)) < M:
-        return pa.nulls(M, pa.float32())
-    return pa.array(np.concatenate([np.zeros(0), *known]).astype(np.float32))

@@ -17,14 +17,14 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias, final
+from typing import Any, ClassVar, TypeAlias, final
 
 from postil.errors import ConfigurationError, DataError
 from postil.files import replaced
 from postil.integrations.arrow import is_text, known_column, tag_table
 from postil.integrations.extras import needed
 from postil.models.decoding.posteriors import Threshold
-from postil.reading import MOST_JSON_BYTES, open_regular, parsed_json, read_bytes
+from postil.reading import MOST_JSON_BYTES, limit, open_regular, parsed_json
 from postil.tagging.bulk import check_threads, in_order
 from postil.threads import one_blas_thread
 
@@ -37,19 +37,72 @@ ROWS_WRITTEN, BYTES_WRITTEN = 1 << 16, 1 << 26
 """A row group is written when it has this many rows or bytes."""
 
 
-def as_stored(job: Any) -> dict[str, Any]:
-    """A job, a dataclass, as the folder's file of it is read again."""
-    stored: dict[str, Any] = json.loads(json.dumps(asdict(job)))
-    return stored
+@dataclass(frozen=True, kw_only=True)
+class TableJob:
+    """The questions about a column of texts. Equal jobs write the same output."""
+
+    FILE: ClassVar[str] = "_job.json"
+    """What describes the job in its folder."""
+    model: str = ""
+    """SHA-256 of the model file."""
+    column: str = "text"
+    tasks: tuple[str, ...] = ()
+    """Of a multi-task model: those that are answered, each in a column; none: all."""
+    parts: tuple[str, ...] = ("entities",)
+    """The answers that are added, each as a column; none: of each task the usual one."""
+    offsets: str = "characters"
+    threshold: Threshold = None
+
+    def stored(self) -> dict[str, Any]:
+        """The job as the folder's file of it is read again."""
+        stored: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return stored
+
+    def claim(self, out: Any, folder: str, files: Mapping[str, list[int]]) -> list[str]:
+        """Mark a folder as this job's, and return the input files of all calls so far, in the order of their numbers.
+
+        Files may join, but not change: each is recognised by some numbers. ``out`` is an Arrow file system.
+        """
+        selector, path = needed("pyarrow.fs", "arrow").FileSelector, f"{folder}/{self.FILE}"
+        known: dict[str, Any] = {"job": self.stored(), "files": {}}
+        if out.get_file_info(folder).is_file:
+            expected = "must be a folder, or a file .parquet"
+            raise ConfigurationError("output", expected=expected, got="another file", where=folder)
+        out.create_dir(folder, recursive=True)
+        if out.get_file_info(path).is_file:
+            known = _described_job(out, path)
+            for name, value in self.stored().items():
+                if known["job"].get(name) != value:
+                    expected = f"a new folder, or {name} {known['job'].get(name)!r}"
+                    what = "the folder holds parts of another job"
+                    raise ConfigurationError(what, expected=expected, got=repr(value), where=folder)
+            for name, numbers in files.items():
+                if known["files"].get(name, numbers) != numbers:
+                    what = "the folder holds parts of a file that has changed since"
+                    raise ConfigurationError(what, expected="a new folder", got=name, where=folder)
+        elif out.get_file_info(selector(folder)):
+            raise ConfigurationError("output", expected="must be a new folder or one of the same job", where=folder)
+        if not known["files"].keys() >= files.keys():
+            known["files"] |= files
+            write_beside(out, path, lambda stream: stream.write(json.dumps(known, indent=1).encode()))
+        return list(known["files"])
+
+    def tag(self, table: Any, model: Any, tasks: tuple[str, ...]) -> Any:
+        """An Arrow table with the answers added."""
+        options: dict[str, Any] = {"offsets": self.offsets, "threshold": self.threshold}
+        return tag_table(table, model, self.column, tasks=tasks or None, parts=self.parts or None, **options)
 
 
-def check_same_job(known: Mapping[str, Any], asked: Mapping[str, Any], folder: object) -> None:
-    """Refuse to add the parts of one job to those of another, naming the first setting in which they differ."""
-    for name, value in asked.items():
-        if known.get(name) != value:
-            what = "the folder holds parts of another job"
-            expected = f"a new folder, or {name} {known.get(name)!r}"
-            raise ConfigurationError(what, expected=expected, got=repr(value), where=folder)
+def _described_job(out: Any, path: str) -> dict[str, Any]:
+    with out.open_input_stream(path) as stream:
+        content = bytes(stream.read(limit(MOST_JSON_BYTES)))
+    try:
+        known = parsed_json(content)
+        if isinstance(known, dict) and isinstance(known["job"], dict) and isinstance(known["files"], dict):
+            return known
+    except (ValueError, KeyError):
+        pass
+    raise DataError("not the description of a job", expected="what postil tag wrote", where=path)
 
 
 @final
@@ -77,8 +130,11 @@ class Hashed:
     def close(self) -> None:
         """The one who opened the stream closes it."""
 
-    def receipt(self) -> dict[str, Any]:
-        return {"bytes": self.size, "sha256": self._sha256.hexdigest()}
+    def give_receipt(self, out: Any, part: str) -> None:
+        """Note what a part will hold, on an Arrow file system: just before it gets its name."""
+        path, receipt = _receipt_of(part), {"bytes": self.size, "sha256": self._sha256.hexdigest()}
+        out.create_dir(posixpath.dirname(path), recursive=True)
+        write_beside(out, path, lambda stream: stream.write(json.dumps(receipt).encode()))
 
 
 def write_beside(out: Any, path: str, fill: Callable[[Hashed], object], *, receipted: bool = False) -> None:
@@ -88,15 +144,8 @@ def write_beside(out: Any, path: str, fill: Callable[[Hashed], object], *, recei
     with out.open_output_stream(unfinished) as stream:
         fill(hashed := Hashed(stream))
     if receipted:
-        give_receipt(out, path, hashed)
+        hashed.give_receipt(out, path)
     out.move(unfinished, path)
-
-
-def give_receipt(out: Any, part: str, written: Hashed) -> None:
-    """Note what a part will hold, on an Arrow file system: just before it gets its name."""
-    path, receipt = _receipt_of(part), written.receipt()
-    out.create_dir(posixpath.dirname(path), recursive=True)
-    write_beside(out, path, lambda stream: stream.write(json.dumps(receipt).encode()))
 
 
 def is_done(out: Any, part: str) -> bool:
@@ -118,7 +167,7 @@ def is_done(out: Any, part: str) -> bool:
 def remove_unfinished(out: Any, folder: str) -> None:
     """Remove what killed processes left, once the folder is complete."""
     fs = needed("pyarrow.fs", "arrow")
-    for place, beginning in ((folder, ".part-"), (f"{folder}/{_RECEIPTS}", ".")):
+    for place, beginning in ((folder, (".part-", "._")), (f"{folder}/{_RECEIPTS}", ".")):
         for info in out.get_file_info(fs.FileSelector(place, allow_not_found=True)):
             if posixpath.basename(info.path).startswith(beginning) and info.path.endswith(_UNFINISHED):
                 out.delete_file(info.path)
@@ -226,12 +275,6 @@ class CSVSource:
         )
 
 
-def checked_schema(source: ParquetSource | CSVSource, column: str) -> Any:
-    """The schema of a file that has this column, and in it texts."""
-    check_text_column(source.schema, column, source.path)
-    return source.schema
-
-
 @contextmanager
 def _told(path: str, title: str) -> Iterator[None]:
     """The errors of pyarrow in one line that names the file."""
@@ -246,43 +289,24 @@ def _told(path: str, title: str) -> Iterator[None]:
 
 # ------------------------------------------------------------------------------------------------ jobs
 
-JOB = "_job.json"
-
 Progress = Callable[[int], None]
 """Called with the number of rows tagged since the last call."""
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class ColumnJob:
-    """The settings for tagging the texts of files. Equal jobs write the same output."""
+class ColumnJob(TableJob):
+    """The settings for tagging the texts of files. One task is answered as by a model that has no other."""
 
-    column: str = "text"
-    tasks: tuple[str, ...] = ()
-    """Of a multi-task model: those that are answered. One is answered as by a model that has no other; none: all."""
-    parts: tuple[str, ...] = ("entities",)
-    """None: of each task the usual one."""
-    offsets: str = "characters"
-    threshold: Threshold = None
     input: str = "parquet"
     encoding: str | None = None
     """CSV: of the files; None for UTF-8."""
-    model: str = ""
-    """SHA-256 of the model file."""
 
     def tagged(self, batch: tuple[str, Any], model: Any) -> Any:
         """A batch, which comes with the name of its file, with the answers added."""
         path, rows = batch
         try:
-            return tag_table(
-                rows,
-                model,
-                self.column,
-                tasks=self.tasks if len(self.tasks) > 1 else None,
-                parts=self.parts or None,
-                offsets=self.offsets,
-                threshold=self.threshold,
-            )
+            return self.tag(rows, model, self.tasks if len(self.tasks) > 1 else ())
         except DataError as error:
             raise DataError(error.what, expected=error.expected, got=error.got, where=path) from None
 
@@ -318,9 +342,12 @@ def write_folder(
     check_threads(threads)
     folder, files, written = Path(folder), list(files), Written()
     for path in files:  # mistakes are told before any work
-        check_source(path, job)
-    _begin(folder, files, job)
-    out = needed("pyarrow.fs", "arrow").LocalFileSystem()
+        source_of(path, job)
+    stamps = {path: [Path(path).stat().st_size, Path(path).stat().st_mtime_ns] for path in files}
+    if len(stamps) < len(files):
+        raise ConfigurationError("files", expected="must be different", got="one of them twice")
+    out, inside = needed("pyarrow.fs", "arrow").LocalFileSystem(), folder.absolute().as_posix()
+    job.claim(out, inside, stamps)
     for path in files:
         source = source_of(path, job)
         for number, batches in source.parts():
@@ -335,9 +362,9 @@ def write_folder(
             with replaced(part) as stream:
                 hashed = Hashed(stream)
                 written.rows += _write(hashed, batches(), source.schema, model, job, threads, progress)
-                give_receipt(out, target, hashed)
+                hashed.give_receipt(out, target)
             written.parts.append(part.name)
-    remove_unfinished(out, folder.absolute().as_posix())
+    remove_unfinished(out, inside)
     return written
 
 
@@ -353,16 +380,15 @@ def write_file(
     """Tag the files into one Parquet file, which appears when all is done. Their columns must be the same."""
     check_threads(threads)
     files, written = list(files), Written()
-    schemas = {path: check_source(path, job) for path in files}
-    first = schemas[files[0]]
-    for path, schema in schemas.items():
-        if not schema.equals(first):
-            expected = f"those of {files[0]}, or -o FOLDER"
-            raise DataError("the columns of the files differ", expected=expected, where=path)
+    first, *others = [source_of(path, job) for path in files]
+    for source in others:
+        if not source.schema.equals(first.schema):
+            expected = f"those of {first.path}, or -o FOLDER"
+            raise DataError("the columns of the files differ", expected=expected, where=source.path)
     every_part = (batches for path in files for _, batches in source_of(path, job).parts())
     with replaced(target) as stream:
         rows = (batch for batches in every_part for batch in batches())
-        written.rows = _write(stream, rows, first, model, job, threads, progress)
+        written.rows = _write(stream, rows, first.schema, model, job, threads, progress)
     written.parts.append(Path(target).name)
     return written
 
@@ -371,53 +397,16 @@ SOURCES: dict[str, type[ParquetSource] | type[CSVSource]] = {"parquet": ParquetS
 
 
 def source_of(path: str, job: ColumnJob) -> ParquetSource | CSVSource:
-    return SOURCES[job.input](path, job.encoding)
-
-
-def check_source(path: str, job: ColumnJob) -> Any:
-    """The schema of a file that has the column of texts."""
-    return checked_schema(source_of(path, job), job.column)
+    """A file that has the column of texts."""
+    source = SOURCES[job.input](path, job.encoding)
+    check_text_column(source.schema, job.column, path)
+    return source
 
 
 def part_name(path: str, number: int) -> str:
     """The file of a part: named by the input, with a checksum of its path, and the row group."""
     stem = Path(path).name.partition(".")[0]
     return f"{stem}-{zlib.crc32(os.fsencode(path)):08x}-{number:05d}.parquet"
-
-
-def _begin(folder: Path, files: list[str], job: ColumnJob) -> None:
-    """Make the folder, or find out that it holds parts of the same job, of files that have not changed since."""
-    asked = as_stored(job)
-    stamps = {path: [Path(path).stat().st_size, Path(path).stat().st_mtime_ns] for path in files}
-    if len(stamps) < len(files):
-        raise ConfigurationError("files", expected="must be different", got="one of them twice")
-    known: dict[str, Any] = {"job": asked, "files": {}}
-    if folder.exists() and not folder.is_dir():
-        raise ConfigurationError(
-            "output", expected="must be a folder, or a file .parquet", got="another file", where=folder
-        )
-    folder.mkdir(parents=True, exist_ok=True)
-    if (folder / JOB).exists():
-        known = _known_job(folder)
-        check_same_job(known["job"], asked, folder)
-        for path, stamp in stamps.items():
-            if known["files"].get(path, stamp) != stamp:
-                what = "the folder holds parts of a file that has changed since"
-                raise ConfigurationError(what, expected="a new folder", got=path, where=folder)
-    elif any(folder.iterdir()):
-        raise ConfigurationError("output", expected="must be a new folder or one of the same job", where=folder)
-    with replaced(folder / JOB) as stream:
-        stream.write(json.dumps({"job": asked, "files": known["files"] | stamps}, indent=1).encode())
-
-
-def _known_job(folder: Path) -> dict[str, Any]:
-    try:
-        known = parsed_json(read_bytes(folder / JOB, "the description of a job", MOST_JSON_BYTES, unpack=False))
-        if isinstance(known, dict) and isinstance(known["job"], dict) and isinstance(known["files"], dict):
-            return known
-    except (ValueError, KeyError):
-        pass
-    raise DataError("not the description of a job", expected="what postil tag wrote", where=folder / JOB)
 
 
 def _write(
@@ -431,8 +420,7 @@ def _write(
 ) -> int:
     """Tag batches of this schema and write them; returns the number of rows."""
     parquet = needed("pyarrow.parquet", "arrow")
-    rows = 0
-    tagged = partial(job.tagged, model=model)
+    rows, tagged = 0, partial(job.tagged, model=model)
 
     def counted(batch: Any) -> Any:
         nonlocal rows
@@ -441,7 +429,7 @@ def _write(
             progress(batch.num_rows)
         return batch
 
-    empty = job.tagged(("", schema.empty_table()), model)
+    empty = tagged(("", schema.empty_table()))
     with one_blas_thread(), parquet.ParquetWriter(stream, empty.schema) as writer:
         answered = in_order(tagged, batches, threads) if threads > 1 else map(tagged, batches)
         for table in gathered(map(counted, answered), "arrow"):

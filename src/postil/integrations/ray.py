@@ -4,9 +4,7 @@ The model travels as the path and SHA-256 of its file, or once through Ray's obj
 """
 
 import hashlib
-import json
 import os
-import posixpath
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,10 +17,9 @@ import numpy as np
 
 from postil.errors import ConfigurationError, DataError, ModelFileError, PostilError
 from postil.files import replaced
-from postil.integrations.arrow import asked_parts, asked_tasks, checked_units, model_of, tag_table
+from postil.integrations.arrow import asked_parts, asked_tasks, checked_units, model_of
 from postil.integrations.column_files import (
-    as_stored,
-    check_same_job,
+    TableJob,
     check_text_column,
     gathered,
     hash_of,
@@ -33,7 +30,6 @@ from postil.integrations.column_files import (
 from postil.integrations.extras import needed
 from postil.models.decoding.posteriors import Threshold
 from postil.models.storage import load, to_bytes
-from postil.reading import MOST_JSON_BYTES, limit, parsed_json
 from postil.threads import one_blas_thread
 
 __all__ = ["TaggedFiles", "tag_dataset", "tag_files"]
@@ -42,31 +38,22 @@ _BATCH_ROWS = 1024
 
 # ------------------------------------------------------------------------------------------------ parts of a job
 
-JOB_FILE = "_postil.json"  # readers of folders skip names that begin with "_" or "."
 _WAITING = 16  # footers that are fetched at the same time: on object stores each costs a round trip
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class Job:
+class RayJob(TableJob):
     """The settings that all parts of a folder have in common."""
 
-    model: str
-    """SHA-256 of the model file."""
-    column: str
-    parts: tuple[str, ...]
-    """The answers that are added, each as a column. None: of each task the usual one."""
-    offsets: str
-    threshold: Threshold
+    FILE = "_postil.json"
     part_rows: int
     """A part takes further row groups until it has this many rows."""
-    tasks: tuple[str, ...] = ()
-    """Of a multi-task model: those that are answered, each in a column. None: all."""
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class TablePart:
     """Row groups ``first:end`` of a file, and the file that they are tagged into."""
 
     source: str
@@ -121,14 +108,13 @@ def _matching(system: Any, path: str) -> Iterator[str]:
                 yield info.path
 
 
-def missing_parts(job: Job, system: Any, files: Sequence[str], out: Any, folder: str) -> tuple[list[Part], int]:
+def missing_parts(job: RayJob, system: Any, files: Sequence[str], out: Any, folder: str) -> tuple[list[TablePart], int]:
     """The parts that the folder lacks, and the number of all parts; the folder is made and marked as this job's."""
     with ThreadPoolExecutor(_WAITING) as pool:
         groups = dict(zip(files, pool.map(lambda path: _row_groups(system, path, job), files), strict=True))
-    out.create_dir(folder, recursive=True)
-    known = _claimed(job, groups, out, folder)
+    known = job.claim(out, folder, groups)
     parts = [
-        Part(source=path, first=first, end=end, target=f"{folder}/part-{known.index(path):05}-{first:05}.parquet")
+        TablePart(source=path, first=first, end=end, target=f"{folder}/part-{known.index(path):05}-{first:05}.parquet")
         for path in files
         for first, end in _cuts(groups[path], job.part_rows)
     ]
@@ -137,7 +123,7 @@ def missing_parts(job: Job, system: Any, files: Sequence[str], out: Any, folder:
     return [part for part, is_there in zip(parts, done, strict=True) if not is_there], len(parts)
 
 
-def _row_groups(system: Any, path: str, job: Job) -> list[int]:
+def _row_groups(system: Any, path: str, job: RayJob) -> list[int]:
     """The number of rows of each row group, once the columns are known to be right."""
     pa, parquet = needed("pyarrow", "ray"), needed("pyarrow.parquet", "ray")
     try:
@@ -163,45 +149,7 @@ def _cuts(rows: Sequence[int], least: int) -> Iterator[tuple[int, int]]:
         yield first, len(rows)
 
 
-def _claimed(job: Job, groups: dict[str, list[int]], out: Any, folder: str) -> list[str]:
-    """Every input file of the folder so far, in the order of their numbers; files may join, but not change."""
-    path = f"{folder}/{JOB_FILE}"
-    told: dict[str, Any] = {**as_stored(job), "files": {}}
-    if out.get_file_info(path).is_file:
-        told = _told(out, path)
-        check_same_job(told, as_stored(job), folder)
-        changed = [name for name in groups if told["files"].get(name, groups[name]) != groups[name]]
-        if changed:
-            raise DataError("the file has changed since the folder was begun", where=changed[0])
-    elif any(True for _ in _parquet_names(out, folder)):
-        raise ConfigurationError("folder", expected="an empty one, or one that a job like this began", got=folder)
-    if not set(groups) <= set(told["files"]):
-        told["files"] = {**told["files"], **groups}
-        write_beside(out, path, lambda stream: stream.write(json.dumps(told).encode()))
-    return list(told["files"])
-
-
-def _told(out: Any, path: str) -> dict[str, Any]:
-    """The description of the job of a folder, checked."""
-    with out.open_input_stream(path) as stream:
-        content = bytes(stream.read(limit(MOST_JSON_BYTES)))
-    try:
-        told = parsed_json(content)
-        files = told["files"]
-        if all(isinstance(rows, list) and all(type(n) is int and n >= 0 for n in rows) for rows in files.values()):
-            return dict(told)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        pass
-    raise DataError("not the description of a job", expected="what postil tag wrote", where=path)
-
-
-def _parquet_names(out: Any, folder: str) -> Iterator[str]:
-    fs = needed("pyarrow.fs", "ray")
-    found = (posixpath.basename(info.path) for info in out.get_file_info(fs.FileSelector(folder)))
-    return (name for name in found if name.endswith(".parquet"))
-
-
-def write_part(part: Part, system: Any, out: Any, tagged: Callable[[Any], Any]) -> int:
+def write_part(part: TablePart, system: Any, out: Any, tagged: Callable[[Any], Any]) -> int:
     """Read the row groups of a part, write them as ``tagged`` returns each table, and return the number of rows."""
     pa, parquet = needed("pyarrow", "ray"), needed("pyarrow.parquet", "ray")
     rows = 0
@@ -263,25 +211,13 @@ def tag_dataset(
     ----------
     ds
         A ``ray.data.Dataset``.
-    model
-        Path of a model file that every machine can read, or a fitted estimator.
-    column
-        The column of texts.
-    tasks
-        Multi-task models: those to answer, each in a column of its name; by default all.
-    parts
-        The answers to add, each as a column: entities, tokens, labels, sentences; see `postil.arrow.tag`.
-    offsets
-        The unit of offsets: characters, utf16 or bytes.
-    threshold
-        Drop entities whose probability is lower, for all classes or by class.
+    model, column, tasks, parts, offsets, threshold, ship
+        As for `tag_files`.
     workers
         The number of worker processes, or the least and the most; by default 1 to all cores but one, which
         reads and writes.
     batch_size
         Rows that are tagged at once.
-    ship
-        Send the content of the model file through Ray's object store, for machines that cannot read the path.
     """
     ray = _started_ray()
     travelling, job = _job(ray, model, ship, column, tasks, parts, offsets, threshold)
@@ -359,7 +295,7 @@ def tag_files(
 
 def _tag_parts(
     ray: Any,
-    parts: Sequence[Part],
+    parts: Sequence[TablePart],
     of_worker: tuple[Any, ...],
     workers: int | tuple[int, int] | None,
     number: int,
@@ -396,45 +332,34 @@ def _tag_parts(
 class _TagBatches:
     """A worker of a dataset: opens the model once, then tags tables."""
 
-    def __init__(self, model: "_TravellingModel", job: Job) -> None:
+    def __init__(self, model: "_TravellingModel", job: RayJob) -> None:
         self._model, self._job = model.opened(), job
 
     def __call__(self, table: Any) -> Any:
-        job = self._job
         with one_blas_thread():
-            return tag_table(
-                table,
-                self._model,
-                job.column,
-                tasks=job.tasks or None,
-                parts=job.parts or None,
-                offsets=job.offsets,
-                threshold=job.threshold,
-            )
+            return self._job.tag(table, self._model, self._job.tasks)
 
 
 @final
 class _TagParts:
     """A worker of a folder: opens the model once, then reads, tags and writes parts."""
 
-    def __init__(self, model: "_TravellingModel", job: Job, system: Any, out: Any) -> None:
+    def __init__(self, model: "_TravellingModel", job: RayJob, system: Any, out: Any) -> None:
         self._tagged, self._system, self._out = _TagBatches(model, job), system, out
 
     def __call__(self, batch: Any) -> Any:
         """Rows and errors of parts. An error travels as a text: Ray would wrap it in the story of its processes."""
-        answers = [self._answer(Part(**row)) for row in batch.to_pylist()]
-        pa = needed("pyarrow", "ray")
-        schema = pa.schema([("rows", pa.int64()), ("error", pa.string())])
-        return pa.Table.from_pylist(answers, schema=schema)
-
-    def _answer(self, part: Part) -> dict[str, Any]:
-        pa = needed("pyarrow", "ray")
-        try:
-            return {"rows": write_part(part, self._system, self._out, self._tagged), "error": ""}
-        except PostilError as error:
-            return {"rows": 0, "error": f"{part.source}: {error}"}
-        except (pa.ArrowException, OSError) as error:
-            return {"rows": 0, "error": f"{part.source} could not be tagged into {part.target}: {error}"}
+        pa, answers = needed("pyarrow", "ray"), []
+        for part in (TablePart(**row) for row in batch.to_pylist()):
+            rows, told = 0, ""
+            try:
+                rows = write_part(part, self._system, self._out, self._tagged)
+            except PostilError as error:
+                told = f"{part.source}: {error}"
+            except (pa.ArrowException, OSError) as error:
+                told = f"{part.source} could not be tagged into {part.target}: {error}"
+            answers.append({"rows": rows, "error": told})
+        return pa.Table.from_pylist(answers, schema=pa.schema([("rows", pa.int64()), ("error", pa.string())]))
 
 
 # ------------------------------------------------------------------------------------------------ how a model travels
@@ -481,7 +406,7 @@ def _job(
     offsets: str,
     threshold: Threshold,
     part_rows: int = _PART_ROWS,
-) -> tuple[_TravellingModel, Job]:
+) -> tuple[_TravellingModel, RayJob]:
     """The model and the questions. The model is also opened here, so that mistakes are reported before any work."""
     is_path = isinstance(model, str | os.PathLike)
     if is_path and not Path(model).is_file():
@@ -490,8 +415,11 @@ def _job(
     if is_path and not ship:
         travelling = _TravellingModel(hash_of(model), str(Path(model).absolute()))
     else:
-        travelling = _shipped(ray, Path(model).read_bytes() if is_path else to_bytes(opened))
-    job = Job(
+        content = Path(model).read_bytes() if is_path else to_bytes(opened)
+        # An array is one buffer of the object store that all workers of a machine map; bytes would be copied for each.
+        stored = ray.put(np.frombuffer(content, np.uint8))
+        travelling = _TravellingModel(hashlib.sha256(content).hexdigest(), None, stored)
+    job = RayJob(
         model=travelling.sha256,
         column=column,
         tasks=asked_tasks(tasks, opened),
@@ -501,12 +429,6 @@ def _job(
         part_rows=part_rows,
     )
     return travelling, job
-
-
-def _shipped(ray: Any, content: bytes) -> _TravellingModel:
-    # An array is one buffer of the object store that all workers of a machine map; bytes would be copied for each.
-    stored = ray.put(np.frombuffer(content, np.uint8))
-    return _TravellingModel(hashlib.sha256(content).hexdigest(), None, stored)
 
 
 # ------------------------------------------------------------------------------------------------ Ray itself

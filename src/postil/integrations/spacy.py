@@ -112,24 +112,18 @@ class PostilComponent:
         yield from self._annotated(batch)
 
     def _annotated(self, docs: list[Any]) -> list[Any]:
-        parts = [part for doc in docs for part in _parts(doc, self.tagger.model.segmenter)]
-        heads = self._heads()
-        of_words = [task for task, tagger in heads.items() if _labels_words(tagger)]
-        of_spans = [task for task in heads if task not in of_words]
-        for number, task in enumerate(of_spans):
+        model, heads = self.tagger, {"": self.tagger}
+        if isinstance(model, MultiTaskTagger):
+            heads = {task: model[task] for task in (model.tasks if self.tasks is None else self.tasks)}
+        elif self.tasks is not None:
+            raise ConfigurationError("tasks", expected="needs a model of several tasks", got=", ".join(self.tasks))
+        parts = [part for doc in docs for part in _parts(doc, model.model.segmenter)]
+        of_words = {t: one for t, one in heads.items() if isinstance(one, Tagger) and not one.model.codec.has_spans}
+        for number, task in enumerate(task for task in heads if task not in of_words):
             self._set_spans(docs, parts, heads[task], task if number else self.spans_key, are_entities=not number)
         if of_words:
-            self._set_tags(docs, parts, [heads[task] for task in of_words])
+            self._set_tags(docs, parts, list(of_words.values()))
         return docs
-
-    def _heads(self) -> dict[str, Any]:
-        """The taggers whose answers are written to docs, by their tasks."""
-        model = self.tagger
-        if isinstance(model, MultiTaskTagger):
-            return {task: model[task] for task in (model.tasks if self.tasks is None else self.tasks)}
-        if self.tasks is not None:
-            raise ConfigurationError("tasks", expected="needs a model of several tasks", got=", ".join(self.tasks))
-        return {"": model}
 
     def _set_spans(self, docs: list[Any], parts: list[_Part], tagger: Any, key: str, *, are_entities: bool) -> None:
         sentences = [part.sentence for part in parts]
@@ -149,7 +143,9 @@ class PostilComponent:
         for doc in docs:
             spans, doc.spans[key] = of_docs[id(doc)]
             if are_entities and spans:
-                _set_entities(doc, spans, self.overwrite)
+                first, second = (spans, list(doc.ents)) if self.overwrite else (list(doc.ents), spans)
+                taken = {i for span in first for i in range(span.start, span.end)}
+                doc.ents = [*first, *(span for span in second if taken.isdisjoint(range(span.start, span.end)))]
 
     def _set_tags(self, docs: list[Any], parts: list[_Part], taggers: list[Tagger]) -> None:
         """``token.pos_`` from labels that are universal tags, ``token.tag_`` from others, or from those if alone."""
@@ -191,10 +187,6 @@ class PostilComponent:
         return self
 
 
-def _labels_words(tagger: Any) -> bool:
-    return isinstance(tagger, Tagger) and not tagger.model.codec.has_spans
-
-
 # ------------------------------------------------------------------------------------------------ sentences and spans
 
 
@@ -207,25 +199,20 @@ def _parts(doc: Any, segmenter: Segmenter) -> Iterator[_Part]:
     """The sentences of a doc without its white-space tokens."""
     places = [token.i for token in doc if not is_space(token)]
     words = [doc[i].text for i in places]
-    for first, end in _ranges(doc, places, words, segmenter):
-        yield _Part(doc, places[first:end], Sentence(words[first:end]))
-
-
-def _ranges(doc: Any, places: list[int], words: list[str], segmenter: Segmenter) -> list[tuple[int, int]]:
-    """Sentences as ranges of the words."""
     if not places:
-        return []
+        return
     if doc.has_annotation("SENT_START"):
-        firsts = [n for n, i in enumerate(places) if n == 0 or _starts(doc, places[n - 1], i)]
-        return list(zip(firsts, [*firsts[1:], len(places)], strict=True))
-    starts = [doc[i].idx for i in places]
-    ends = [start + len(word) for start, word in zip(starts, words, strict=True)]
-    return segmenter.split(Tokens(doc.text, words, starts, ends))
-
-
-def _starts(doc: Any, before: int, i: int) -> bool:
-    """Whether a sentence starts with a token, or with one of the white-space tokens after the word before it."""
-    return any(doc[j].is_sent_start for j in range(before + 1, i + 1))
+        # A sentence starts with a token, or with one of the white-space tokens after the word before it.
+        before = [-1, *places]
+        starts = [any(doc[j].is_sent_start for j in range(a + 1, i + 1)) for a, i in zip(before, places, strict=False)]
+        firsts = [n for n, is_start in enumerate(starts) if n == 0 or is_start]
+        ranges = list(zip(firsts, [*firsts[1:], len(places)], strict=True))
+    else:
+        begins = [doc[i].idx for i in places]
+        ends = [begin + len(word) for begin, word in zip(begins, words, strict=True)]
+        ranges = segmenter.split(Tokens(doc.text, words, begins, ends))
+    for first, end in ranges:
+        yield _Part(doc, places[first:end], Sentence(words[first:end]))
 
 
 def _spans(part: _Part, entities: Iterable[Entity]) -> list[Any]:
@@ -240,14 +227,6 @@ def _spans(part: _Part, entities: Iterable[Entity]) -> list[Any]:
     return spans
 
 
-def _set_entities(doc: Any, spans: list[Any], overwrite: bool) -> None:
-    earlier = list(doc.ents)
-    first, second = (spans, earlier) if overwrite else (earlier, spans)
-    taken = {i for span in first for i in range(span.start, span.end)}
-    kept = [span for span in second if taken.isdisjoint(range(span.start, span.end))]
-    doc.ents = [*first, *kept]
-
-
 # ------------------------------------------------------------------------------------------------ probabilities
 # In doc.user_data, which spaCy stores with a doc. Its own values of extensions do not tell spans apart that have the
 # same place and different labels.
@@ -257,15 +236,12 @@ def _store(doc: Any, start: int, end: int, label: str, probability: float) -> No
     doc.user_data[(_KEY, start, end, label)] = float(probability)
 
 
-def _of_span(span: Any) -> float | None:
-    probability: float | None = span.doc.user_data.get((_KEY, span.start_char, span.end_char, span.label_))
-    return probability
+def _of_span(span: Any) -> Any:
+    return span.doc.user_data.get((_KEY, span.start_char, span.end_char, span.label_))
 
 
-def _of_token(token: Any) -> float | None:
-    place = token.idx, token.idx + len(token)
-    probability: float | None = token.doc.user_data.get((_KEY, *place, token.tag_))
-    return probability
+def _of_token(token: Any) -> Any:
+    return token.doc.user_data.get((_KEY, token.idx, token.idx + len(token), token.tag_))
 
 
 def _set_extensions() -> None:
@@ -294,16 +270,17 @@ def make_component(
 
 
 def _register() -> None:
+    defaults = {
+        "model": None,
+        "threshold": None,
+        "above": None,
+        "spans_key": "postil",
+        "overwrite": True,
+        "tasks": None,
+    }
     needed("spacy.language", "spacy").Language.factory(
         "postil",
-        default_config={
-            "model": None,
-            "threshold": None,
-            "above": None,
-            "spans_key": "postil",
-            "overwrite": True,
-            "tasks": None,
-        },
+        default_config=defaults,
         assigns=["doc.ents", "doc.spans", "token.tag", "token.pos"],
         func=make_component,
     )

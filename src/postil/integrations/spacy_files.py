@@ -67,7 +67,7 @@ class DocReading:
         report = self.report
         report.notes["docs"] += 1
         report.dropped.update({f"docs with {what}": 1 for name, what in _LOST.items() if doc.has_annotation(name)})
-        if _has_entities(doc):
+        if doc.has_annotation("ENT_IOB"):
             if doc.has_annotation("TAG"):
                 report.dropped["docs with tags beside their entities"] += 1
             unknown = sum(token.ent_iob == 0 for token in doc)
@@ -80,10 +80,6 @@ class DocReading:
             report.dropped["docs without words"] += 1
 
 
-def _has_entities(doc: Any) -> bool:
-    return bool(doc.has_annotation("ENT_IOB"))
-
-
 def _sentences(doc: Any) -> Iterator[tuple[list[Any], list[str] | None]]:
     """The tokens of each sentence that are not white space, and their labels."""
     for sentence in doc.sents if doc.has_annotation("SENT_START") else [doc[:]]:
@@ -93,24 +89,15 @@ def _sentences(doc: Any) -> Iterator[tuple[list[Any], list[str] | None]]:
 
 
 def _labels(doc: Any, tokens: list[Any]) -> list[str] | None:
-    if _has_entities(doc):
-        return _bio(tokens)
-    for name, attribute in (("TAG", "tag_"), ("POS", "pos_")):
-        if doc.has_annotation(name):
-            return [getattr(token, attribute) for token in tokens]
-    return None
-
-
-def _bio(tokens: list[Any]) -> list[str]:
-    """An entity that begins with white space, or goes on from the sentence before, begins with its first word here."""
+    """BIO labels: an entity that begins with white space, or goes on from the sentence before, begins here."""
+    if not doc.has_annotation("ENT_IOB"):
+        known = [attribute for name, attribute in (("TAG", "tag_"), ("POS", "pos_")) if doc.has_annotation(name)]
+        return [getattr(token, known[0]) for token in tokens] if known else None
     labels, is_inside = [], False
     for token in tokens:
-        if token.ent_iob_ not in ("B", "I"):
-            labels.append(OUTSIDE)
-        else:
-            goes_on = token.ent_iob_ == "I" and is_inside
-            labels.append(f"{'I' if goes_on else 'B'}-{token.ent_type_}")
+        letter = "I" if token.ent_iob_ == "I" and is_inside else "B"
         is_inside = token.ent_iob_ in ("B", "I")
+        labels.append(f"{letter}-{token.ent_type_}" if is_inside else OUTSIDE)
     return labels
 
 
@@ -154,12 +141,12 @@ def _groups(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
 def _doc(group: list[Sentence], scheme: str, tokens: Any, vocab: Any) -> Any:
     words, spaces, places = _words(group)
     doc = tokens.Doc(vocab, words=words, spaces=spaces)
-    firsts = {places[number] for number in _firsts(group)}
-    for i, token in enumerate(doc):
-        token.is_sent_start = i in firsts or i == 0
-    ents, first, has_labels = [], 0, False
+    for token in doc:
+        token.is_sent_start = token.i == 0
+    ents, first = [], 0
     for sentence in group:
-        has_labels = has_labels or sentence.labels is not None
+        if len(sentence):
+            doc[places[first]].is_sent_start = True
         if scheme == "none":
             for place, label in zip(places[first:], sentence.labels or (), strict=False):
                 doc[place].tag_ = label
@@ -168,17 +155,9 @@ def _doc(group: list[Sentence], scheme: str, tokens: Any, vocab: Any) -> Any:
                 end = places[first + span.end - 1] + 1
                 ents.append(tokens.Span(doc, places[first + span.start], end, label=span.label))
         first += len(sentence)
-    if scheme != "none" and has_labels:
+    if scheme != "none" and any(sentence.labels is not None for sentence in group):
         doc.set_ents(ents, default="outside")
     return doc
-
-
-def _firsts(group: list[Sentence]) -> Iterator[int]:
-    """The numbers of first tokens of sentences."""
-    first = 0
-    for sentence in group:
-        yield first
-        first += len(sentence)
 
 
 def _words(group: list[Sentence]) -> tuple[list[str], list[bool], list[int]]:

@@ -17,10 +17,9 @@ if typing.TYPE_CHECKING:
         score_detection,
     )
     from postil.metrics.evaluation import Evaluation, evaluate
-    from postil.metrics.lengths import spans_by_length
     from postil.metrics.novelty import Known, known_from, spans_by_novelty, tokens_by_novelty
     from postil.metrics.significance import Comparison, Interval, bootstrap_interval, compare_systems
-    from postil.metrics.spans import SpanScores, align, compare_spans, score_spans, sentence_counts
+    from postil.metrics.spans import SpanScores, align, compare_spans, score_spans, sentence_counts, spans_by_length
     from postil.metrics.tables import Table
     from postil.metrics.tokens import TokenScores, score_tokens, sentence_token_counts
     from postil.metrics.trees import TreeScores, score_trees
@@ -31,57 +30,22 @@ else:
             ".calibration": ["Calibration", "calibrate", "calibrate_by_label"],
             ".counts": ["Counts"],
             ".detection": [
-                "DetectionScores",
-                "PrecisionRecall",
-                "Threshold",
-                "average_precision",
-                "best_threshold",
-                "precision_recall",
-                "score_detection",
+                *["DetectionScores", "PrecisionRecall", "Threshold"],
+                *["average_precision", "best_threshold", "precision_recall", "score_detection"],
             ],
             ".evaluation": ["Evaluation", "evaluate"],
-            ".lengths": ["spans_by_length"],
             ".novelty": ["Known", "known_from", "spans_by_novelty", "tokens_by_novelty"],
             ".significance": ["Comparison", "Interval", "bootstrap_interval", "compare_systems"],
-            ".spans": ["SpanScores", "align", "compare_spans", "score_spans", "sentence_counts"],
+            ".spans": "SpanScores align compare_spans score_spans sentence_counts spans_by_length".split(),
             ".tables": ["Table"],
             ".tokens": ["TokenScores", "score_tokens", "sentence_token_counts"],
             ".trees": ["TreeScores", "score_trees"],
         },
     )
 
-__all__ = [
-    "Counts",
-    "SpanScores",
-    "align",
-    "compare_spans",
-    "score_spans",
-    "sentence_counts",
-    "TokenScores",
-    "score_tokens",
-    "sentence_token_counts",
-    "TreeScores",
-    "score_trees",
-    "spans_by_length",
-    "Known",
-    "known_from",
-    "spans_by_novelty",
-    "tokens_by_novelty",
-    "Calibration",
-    "calibrate",
-    "calibrate_by_label",
-    "DetectionScores",
-    "PrecisionRecall",
-    "precision_recall",
-    "Threshold",
-    "average_precision",
-    "best_threshold",
-    "score_detection",
-    "Interval",
-    "bootstrap_interval",
-    "Comparison",
-    "compare_systems",
-    "Evaluation",
-    "evaluate",
-    "Table",
-]
+__all__ = ["Counts", "SpanScores", "align", "compare_spans", "score_spans", "sentence_counts", "spans_by_length"]
+__all__ += ["TokenScores", "score_tokens", "sentence_token_counts", "TreeScores", "score_trees"]
+__all__ += ["Known", "known_from", "spans_by_novelty", "tokens_by_novelty"]
+__all__ += ["Calibration", "calibrate", "calibrate_by_label", "DetectionScores", "PrecisionRecall", "precision_recall"]
+__all__ += ["Threshold", "average_precision", "best_threshold", "score_detection"]
+__all__ += ["Interval", "bootstrap_interval", "Comparison", "compare_systems", "Evaluation", "evaluate", "Table"]

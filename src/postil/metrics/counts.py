@@ -33,12 +33,8 @@ class Counts:
     partial: int = 0
 
     def __add__(self, other: "Counts") -> "Counts":
-        return Counts(
-            self.correct + other.correct,
-            self.predicted + other.predicted,
-            self.gold + other.gold,
-            self.partial + other.partial,
-        )
+        sums = self.correct + other.correct, self.predicted + other.predicted, self.gold + other.gold
+        return Counts(*sums, self.partial + other.partial)
 
     @property
     def credit(self) -> float:
@@ -70,14 +66,9 @@ class Counts:
 def check_same_shape(gold: Sequence[Sequence[object]], predicted: Sequence[Sequence[object]]) -> None:
     """Refuse gold and predictions that are not about the same sentences."""
     if len(gold) != len(predicted):
-        raise DataError(
-            "gold and predictions differ in their number of sentences", expected=len(gold), got=len(predicted)
-        )
+        what = "gold and predictions differ in their number of sentences"
+        raise DataError(what, expected=len(gold), got=len(predicted))
     for number, (one, other) in enumerate(zip(gold, predicted, strict=True), start=1):
         if len(one) != len(other):
-            raise DataError(
-                "gold and predictions differ in their number of labels",
-                expected=len(one),
-                got=len(other),
-                where=f"sentence {number}",
-            )
+            what = "gold and predictions differ in their number of labels"
+            raise DataError(what, expected=len(one), got=len(other), where=f"sentence {number}")

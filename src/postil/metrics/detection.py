@@ -67,10 +67,8 @@ class DetectionScores:
         return fragment(headline(main, more, self._size()), drawn)
 
     def _size(self) -> str:
-        found = f"detected above a score of {self.threshold:.4f}"
-        return (
-            f"{self.sentences:,} sentences, {self.tokens:,} tokens, {self.counts.gold:,} of them {self.label}; {found}"
-        )
+        size = f"{self.sentences:,} sentences, {self.tokens:,} tokens, {self.counts.gold:,} of them {self.label}"
+        return f"{size}; detected above a score of {self.threshold:.4f}"
 
     def _table(self) -> tables.Table:
         return tables.label_table({self.label: self.counts}, title="", column="label")
@@ -115,9 +113,8 @@ def precision_recall(truth: ArrayLike, scores: ArrayLike, positives: int | None 
     """
     cuts = _cuts(truth, scores)
     total = positives if positives is not None else int(cuts.correct[-1]) if len(cuts.correct) else 0
-    return PrecisionRecall(
-        cuts.scores, ratio(cuts.correct, cuts.detected), ratio(cuts.correct, np.full(len(cuts.scores), total))
-    )
+    recall = ratio(cuts.correct, np.full(len(cuts.scores), total))
+    return PrecisionRecall(cuts.scores, ratio(cuts.correct, cuts.detected), recall)
 
 
 def best_threshold(truth: ArrayLike, scores: ArrayLike) -> Threshold:

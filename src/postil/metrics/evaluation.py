@@ -1,6 +1,5 @@
 """All scores of a set of predictions at once: what `postil evaluate` reports."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -130,9 +129,15 @@ def prepare(gold: Labels, predicted: Labels, scheme: str = "", predicted_scheme:
     unknown = sum(count_marks(gold).values())
     if scheme == "none":
         return Compared(scheme, "none", gold, predicted, (), (), LeftOut(unknown))
-    predicted_scheme = predicted_scheme or _recognise_beside(scheme, predicted)
-    gold_spans: Spans = _spans(gold, scheme)
-    predicted_spans: Spans = _spans(predicted, predicted_scheme)
+    if not predicted_scheme:
+        predicted_scheme = schemes.recognise(predicted)
+        if predicted_scheme == "none":
+            expected = f"labels like the gold ones ({scheme.upper()})"
+            raise DataError("predicted labels have no labelling scheme", expected=expected)
+        # Spans that open with I are the commonest mistake of taggers for BIO: not a reason to see IOB1 in them.
+        predicted_scheme = "bio" if (scheme, predicted_scheme) == ("bio", "iob1") else predicted_scheme
+    gold_spans: Spans = [schemes.spans_from_labels(labels, scheme) for labels in gold]
+    predicted_spans: Spans = [schemes.spans_from_labels(labels, predicted_scheme) for labels in predicted]
     if predicted_scheme != scheme:
         predicted = [
             schemes.labels_from_spans(spans, len(labels), scheme)
@@ -158,19 +163,11 @@ def _decided_spans(
             possible = read(labels)
             certain[i] = possible.certain()
             decided[i] = [span for span in predicted_spans[i] if span in certain[i] or not possible.has(span)]
-    return (
-        certain,
-        decided,
-        LeftOut(
-            tokens=sum(count_marks(gold).values()),
-            gold_entities=_number(gold_spans) - _number(certain),
-            predicted_entities=_number(predicted_spans) - _number(decided),
-        ),
-    )
-
-
-def _number(spans: Spans) -> int:
-    return sum(map(len, spans))
+    gone = [
+        sum(map(len, before)) - sum(map(len, after))
+        for before, after in ((gold_spans, certain), (predicted_spans, decided))
+    ]
+    return certain, decided, LeftOut(sum(count_marks(gold).values()), *gone)
 
 
 def evaluate(gold: Labels, predicted: Labels, scheme: str = "", predicted_scheme: str = "") -> Evaluation:
@@ -189,24 +186,9 @@ def evaluate_compared(compared: Compared) -> Evaluation:
     )
 
 
-def _recognise_beside(scheme: str, predicted: Labels) -> str:
-    """The scheme of predictions for a gold standard in ``scheme``."""
-    recognised = schemes.recognise(predicted)
-    if recognised == "none":
-        raise DataError(
-            "predicted labels have no labelling scheme", expected=f"labels like the gold ones ({scheme.upper()})"
-        )
-    # Spans that open with I are the commonest mistake of taggers for BIO: not a reason to see IOB1 in them.
-    return "bio" if (scheme, recognised) == ("bio", "iob1") else recognised
-
-
 def _in_iobes_letters(sequences: Labels) -> Labels:
     """BILOU and BMEWO must not differ from IOBES when tokens are compared."""
     return [
         [label if isinstance(label, PartialLabel) else schemes.in_iobes_letters(label) for label in labels]
         for labels in sequences
     ]
-
-
-def _spans(sequences: Sequence[Sequence[str]], scheme: str) -> list[list[schemes.Span]]:
-    return [schemes.spans_from_labels(labels, scheme) for labels in sequences]

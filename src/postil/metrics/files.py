@@ -36,9 +36,6 @@ class FileScores:
     """How many labels violate their scheme, of gold and of predicted labels."""
     span_parts: dict[str, SpanScores] = field(default_factory=dict)
     word_parts: dict[str, TokenScores] = field(default_factory=dict)
-    other: str = ""
-    """Name of the other predictions that ``comparison`` is about."""
-    comparison: significance.Comparison | None = None
     reliability: Reliability | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -50,8 +47,6 @@ class FileScores:
             }
         if self.word_parts:
             report["word_novelty"] = {name: part.to_dict() for name, part in self.word_parts.items()}
-        if self.comparison is not None:
-            report["comparison"] = self.comparison.to_dict()
         if self.reliability is not None:
             report["calibration"] = self.reliability.to_dict()
         return report
@@ -106,46 +101,27 @@ def compare_files(gold: LabelledFile, predicted: LabelledFile, scheme: str, pred
     except DataError as error:
         raise DataError(error.what, expected=error.expected, got=error.got, where=predicted.path) from error
     if compared.scheme == "none" and not scheme:
-        _check_predicted_without_scheme(gold, predicted)
+        recognised = schemes.recognise(predicted.labels)
+        if recognised != "none":  # parts of speech next to names: the wrong column or the wrong file
+            expected = f"labels without a scheme as in {gold.path} (--scheme none compares any labels)"
+            raise DataError(f"predicted labels are {recognised.upper()}", expected=expected, where=predicted.path)
     return compared
-
-
-def _check_predicted_without_scheme(gold: LabelledFile, predicted: LabelledFile) -> None:
-    """Parts of speech next to names: the wrong column or the wrong file."""
-    recognised = schemes.recognise(predicted.labels)
-    if recognised != "none":
-        raise DataError(
-            f"predicted labels are {recognised.upper()}",
-            expected=f"labels without a scheme as in {gold.path} (--scheme none compares any labels)",
-            where=predicted.path,
-        )
 
 
 def novelty_parts(
     gold: LabelledFile, compared: Compared, train: LabelledFile
 ) -> tuple[dict[str, SpanScores], dict[str, TokenScores]]:
     """Scores of spans and of tokens, separately for those that occur in ``train`` and those that do not."""
-    if compared.scheme == "none":
-        known = novelty.known_from(train.tokens)
-        return {}, novelty.tokens_by_novelty(gold.tokens, compared.gold, compared.predicted, known)
-    known = novelty.known_from(train.tokens, _training_spans(train))
+    has_spans = compared.scheme != "none"
+    known_spans: list[list[schemes.Span]] = []
+    if has_spans:
+        scheme = schemes.recognise(train.labels)
+        if scheme == "none":
+            expected = "spans as in the gold labels"
+            raise DataError("training labels have no labelling scheme", expected=expected, where=train.path)
+        known_spans = [schemes.spans_from_labels(labels, scheme) for labels in train.labels]
+    known = novelty.known_from(train.tokens, known_spans)
     words = novelty.tokens_by_novelty(gold.tokens, compared.gold, compared.predicted, known)
+    if not has_spans:
+        return {}, words
     return novelty.spans_by_novelty(gold.tokens, compared.gold_spans, compared.predicted_spans, known), words
-
-
-def _training_spans(train: LabelledFile) -> list[list[schemes.Span]]:
-    scheme = schemes.recognise(train.labels)
-    if scheme == "none":
-        raise DataError(
-            "training labels have no labelling scheme", expected="spans as in the gold labels", where=train.path
-        )
-    return [schemes.spans_from_labels(labels, scheme) for labels in train.labels]
-
-
-def compare_predictions(
-    compared: Compared, other: Compared, rng: np.random.Generator, resamples: int
-) -> significance.Comparison:
-    """A paired test of two systems on the same gold labels."""
-    first, statistic = compared.sentence_counts()
-    second, _ = other.sentence_counts()
-    return significance.compare_systems(first, second, statistic, rng=rng, resamples=resamples)

@@ -1,6 +1,6 @@
 """Every mistake of some predictions with its sentence, ready for JSON: what a page or another program lists."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from postil.metrics.evaluation import Compared
@@ -16,7 +16,17 @@ def mistakes_as_json(compared: Compared, tokens: Sequence[Sequence[str]]) -> lis
 
     Spans are in tokens; null if there is none. Labels without a scheme are spans of one token.
     """
-    found = _wrong_tokens(compared) if compared.scheme == "none" else _wrong_spans(compared)
+    mistakes: list[tuple[int, str, Span | None, Span | None]] = []
+    if compared.scheme == "none":
+        for number, sides in enumerate(zip(compared.gold, compared.predicted, strict=True)):
+            for place, (one, other) in enumerate(zip(*sides, strict=True)):
+                if one != other and not isinstance(one, PartialLabel):
+                    mistakes.append((number, LABEL, Span(one, place, place + 1), Span(other, place, place + 1)))
+    else:
+        for number, spans in enumerate(zip(compared.gold_spans, compared.predicted_spans, strict=True)):
+            for pair in sorted(align(*spans), key=lambda pair: min(span.start for span in pair if span is not None)):
+                if pair.outcome.kind != "correct":
+                    mistakes.append((number, pair.outcome.kind, *pair))
     return [
         {
             "kind": kind,
@@ -25,22 +35,8 @@ def mistakes_as_json(compared: Compared, tokens: Sequence[Sequence[str]]) -> lis
             "gold": _as_json(gold),
             "predicted": _as_json(predicted),
         }
-        for number, kind, gold, predicted in found
+        for number, kind, gold, predicted in mistakes
     ]
-
-
-def _wrong_spans(compared: Compared) -> Iterator[tuple[int, str, Span | None, Span | None]]:
-    for number, sides in enumerate(zip(compared.gold_spans, compared.predicted_spans, strict=True)):
-        for pair in sorted(align(*sides), key=lambda pair: min(span.start for span in pair if span is not None)):
-            if pair.outcome.kind != "correct":
-                yield number, pair.outcome.kind, *pair
-
-
-def _wrong_tokens(compared: Compared) -> Iterator[tuple[int, str, Span | None, Span | None]]:
-    for number, (gold, predicted) in enumerate(zip(compared.gold, compared.predicted, strict=True)):
-        for place, (one, other) in enumerate(zip(gold, predicted, strict=True)):
-            if one != other and not isinstance(one, PartialLabel):
-                yield number, LABEL, Span(one, place, place + 1), Span(other, place, place + 1)
 
 
 def _as_json(span: Span | None) -> dict[str, Any] | None:

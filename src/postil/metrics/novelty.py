@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from postil.metrics.spans import Outcome, Spans, SpanScores, align
+from postil.metrics.spans import Spans, SpanScores, spans_by
 from postil.metrics.tokens import TokenScores
 from postil.text.labels.schemes import PartialLabel, Span
 
@@ -46,13 +46,8 @@ def spans_by_novelty(
     tokens: Sequence[Sequence[str]], gold: Spans, predicted: Spans, known: Known
 ) -> dict[str, SpanScores]:
     """Scores by novelty; they add up to the whole. A pair is counted in the group of its gold span."""
-    outcomes: dict[str, Counter[Outcome]] = {novelty: Counter() for novelty in SPAN_NOVELTIES}
-    for words, one, other in zip(tokens, gold, predicted, strict=True):
-        for pair in align(one, other):
-            span = pair.gold or pair.predicted
-            if span is not None:
-                outcomes[span_novelty(words, span, known)][pair.outcome] += 1
-    return {novelty: SpanScores(counter) for novelty, counter in outcomes.items()}
+    found = spans_by(gold, predicted, lambda number, span: span_novelty(tokens[number], span, known))
+    return {novelty: found.get(novelty, SpanScores()) for novelty in SPAN_NOVELTIES}
 
 
 def tokens_by_novelty(

@@ -164,8 +164,7 @@ def _resampled_sums(
 
 def _kinds(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Distinct rows (K, C) and how many sentences have each (K,)."""
-    rows, sizes = np.unique(counts, axis=0, return_counts=True)
-    return rows, sizes
+    return np.unique(counts, axis=0, return_counts=True)
 
 
 def _batches(resamples: int, kinds: int, cells_at_once: int = CELLS_AT_ONCE) -> Iterator[int]:

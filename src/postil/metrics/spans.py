@@ -16,7 +16,7 @@ of the whole, and every number below is derived from them.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -61,21 +61,15 @@ class Pair(NamedTuple):
         return Outcome(gold and gold.label, predicted and predicted.label, same_place)
 
 
-def _is_same_class(outcome: Outcome) -> bool:
-    return outcome.gold is not None and outcome.gold == outcome.predicted
-
-
-def _overlaps(outcome: Outcome) -> bool:
-    return outcome.gold is not None and outcome.predicted is not None
-
-
-# Name -> (which outcomes are right, which others earn half a point).
-MATCHINGS: dict[str, tuple[Callable[[Outcome], bool], Callable[[Outcome], bool]]] = {
-    "strict": (lambda outcome: outcome.same_place and _is_same_class(outcome), lambda _: False),
-    "boundaries": (lambda outcome: outcome.same_place, lambda _: False),
-    "partial": (lambda outcome: outcome.same_place, lambda outcome: _overlaps(outcome) and not outcome.same_place),
-    "type": (_is_same_class, lambda _: False),
+# Name -> (which kinds are right, which others earn half a point).
+MATCHINGS: dict[str, tuple[Collection[str], Collection[str]]] = {
+    "strict": (["correct"], []),
+    "boundaries": (["correct", "type"], []),
+    "partial": (["correct", "type"], ["boundary", "boundary+type"]),
+    "type": (["correct", "boundary"], []),
 }
+LONG = 5
+"""Spans of this many tokens and more are counted together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +97,12 @@ class SpanScores:
         if name not in MATCHINGS:
             raise ConfigurationError("unknown way of matching spans", expected=" or ".join(MATCHINGS), got=repr(name))
         right, half = MATCHINGS[name]
+        kinds = self.errors()
         return Counts(
-            correct=self._total(right),
-            predicted=self._total(lambda outcome: outcome.predicted is not None),
-            gold=self._total(lambda outcome: outcome.gold is not None),
-            partial=self._total(half),
+            correct=sum(kinds[kind] for kind in right),
+            predicted=self.outcomes.total() - kinds["missed"],
+            gold=self.outcomes.total() - kinds["spurious"],
+            partial=sum(kinds[kind] for kind in half),
         )
 
     def by_label(self) -> dict[str, Counts]:
@@ -159,9 +154,6 @@ class SpanScores:
             "spurious": {label: confusion[None, label] for label in labels},
         }
 
-    def _total(self, wanted: Callable[[Outcome], bool]) -> int:
-        return sum(count for outcome, count in self.outcomes.items() if wanted(outcome))
-
 
 def score_spans(gold: Labels, predicted: Labels, scheme: str = "bio", predicted_scheme: str = "") -> SpanScores:
     """Score label sequences. The schemes of the two sides may differ, because spans are compared."""
@@ -180,10 +172,27 @@ def compare_spans(gold: Spans, predicted: Spans) -> SpanScores:
 
 def sentence_counts(gold: Spans, predicted: Spans) -> NDArray[np.int64]:
     """(B, 3): correct, predicted and gold spans of each sentence, under strict matching; for `significance`."""
-    rows = [
-        (len(set(one).intersection(other)), len(other), len(one)) for one, other in zip(gold, predicted, strict=True)
-    ]
+    sides = zip(gold, predicted, strict=True)
+    rows = [(len(set(one).intersection(other)), len(other), len(one)) for one, other in sides]
     return np.array(rows, np.int64).reshape(-1, 3)
+
+
+def spans_by(gold: Spans, predicted: Spans, group_of: Callable[[int, Span], str]) -> dict[str, SpanScores]:
+    """Scores by group of spans; they add up to the whole. A pair is counted in the group of its gold span."""
+    outcomes: dict[str, Counter[Outcome]] = {}
+    for number, (one, other) in enumerate(zip(gold, predicted, strict=True)):
+        for pair in align(one, other):
+            span = pair.gold or pair.predicted
+            if span is not None:
+                outcomes.setdefault(group_of(number, span), Counter())[pair.outcome] += 1
+    return {group: SpanScores(counter) for group, counter in outcomes.items()}
+
+
+def spans_by_length(gold: Spans, predicted: Spans) -> dict[str, SpanScores]:
+    """Scores by number of tokens; they add up to the whole. A pair is counted in the group of its gold span."""
+    names = [f"{length} token{'s' * (length > 1)}{' or more' * (length == LONG)}" for length in range(1, LONG + 1)]
+    found = spans_by(gold, predicted, lambda _, span: names[min(span.end - span.start, LONG) - 1])
+    return {name: found[name] for name in names if name in found}
 
 
 def align(gold: Sequence[Span], predicted: Sequence[Span]) -> list[Pair]:
@@ -203,7 +212,7 @@ def align(gold: Sequence[Span], predicted: Sequence[Span]) -> list[Pair]:
 
 def _overlapping(gold: Sequence[Span], predicted: Sequence[Span]) -> Iterator[tuple[Span, Span]]:
     """All overlapping couples of two lists of disjoint spans, in one walk from left to right."""
-    left, right = sorted(gold, key=_start), sorted(predicted, key=_start)
+    left, right = (sorted(spans, key=lambda span: span.start) for spans in (gold, predicted))
     i = j = 0
     while i < len(left) and j < len(right):
         if left[i].start < right[j].end and right[j].start < left[i].end:
@@ -212,10 +221,6 @@ def _overlapping(gold: Sequence[Span], predicted: Sequence[Span]) -> Iterator[tu
             i += 1
         else:
             j += 1
-
-
-def _start(span: Span) -> int:
-    return span.start
 
 
 def _preference(couple: tuple[Span, Span]) -> tuple[bool, int, int, int]:

@@ -8,7 +8,7 @@ as one that was trained on two classes would have to. With equal mass on both si
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -135,27 +135,28 @@ def score_trees(gold: Sequence[Tree], predicted: Sequence[Sequence[NodePredictio
     """Compare each labelled node of the gold trees with its prediction, in post-order."""
     if len(gold) != len(predicted):
         raise DataError("gold and predictions differ in their number of trees", expected=len(gold), got=len(predicted))
-    are_degrees = _are_degrees({label for tree in gold for label in tree.labels if label is not None})
+    labels = {label for tree in gold for label in tree.labels if label is not None}
+    are_degrees = labels <= {*BAD, NEUTRAL, *GOOD} and not labels.isdisjoint(BAD) and not labels.isdisjoint(GOOD)
     nodes = [list(_answers(tree, found, are_degrees)) for tree, found in zip(gold, predicted, strict=True)]
     roots = [[answers[-1]] if tree.root_label is not None else [] for tree, answers in zip(gold, nodes, strict=True)]
     every_node, every_root = [a for answers in nodes for a in answers], [a for answers in roots for a in answers]
+    lengths: dict[str, Share] = {}  # classes without a node are left out
+    for low, high in pairwise((0, *LENGTHS, math.inf)):
+        name = f"{low + 1}+" if high == math.inf else f"{high}" if high == low + 1 else f"{low + 1}-{high}"
+        if inside := [answer for answer in every_node if low < answer.length <= high]:
+            lengths[name] = _share(inside)
     return TreeScores(
         trees=len(gold),
-        roots=_confusion(every_root),
-        nodes=_confusion(every_node),
+        roots=TokenScores(Counter((answer.gold, answer.label) for answer in every_root)),
+        nodes=TokenScores(Counter((answer.gold, answer.label) for answer in every_node)),
         root_binary=_binary(every_root) if are_degrees else None,
         node_binary=_binary(every_node) if are_degrees else None,
-        lengths=_by_length(every_node),
+        lengths=lengths,
         root_calibration=_calibration(every_root),
         node_calibration=_calibration(every_node),
-        root_counts=_counts(roots),
-        node_counts=_counts(nodes),
+        root_counts=np.array([_share(answers) for answers in roots], np.int64).reshape(-1, 2),
+        node_counts=np.array([_share(answers) for answers in nodes], np.int64).reshape(-1, 2),
     )
-
-
-def _are_degrees(labels: set[str]) -> bool:
-    """Whether labels are some of 0 to 4, with both sides among them."""
-    return labels <= {*BAD, NEUTRAL, *GOOD} and not labels.isdisjoint(BAD) and not labels.isdisjoint(GOOD)
 
 
 def _answers(tree: Tree, found: Sequence[NodePrediction], are_degrees: bool) -> Iterator[_Answer]:
@@ -163,54 +164,23 @@ def _answers(tree: Tree, found: Sequence[NodePrediction], are_degrees: bool) -> 
         raise DataError("one prediction for each node is needed", expected=f"{len(tree)} nodes", got=len(found))
     for gold, (start, end), (label, probabilities) in zip(tree.labels, tree.spans, found, strict=True):
         if gold is not None:
-            side = _side(probabilities) if are_degrees else None
+            bad, good = (sum(probabilities.get(label, 0.0) for label in side) for side in (BAD, GOOD))
+            side = good > bad if are_degrees and bad != good else None
             yield _Answer(gold, label, float(probabilities[label]), side, end - start)
 
 
-def _side(probabilities: Mapping[str, float]) -> bool | None:
-    bad, good = (sum(probabilities.get(label, 0.0) for label in side) for side in (BAD, GOOD))
-    return None if bad == good else good > bad
-
-
-def _confusion(answers: Sequence[_Answer]) -> TokenScores:
-    return TokenScores(Counter((answer.gold, answer.label) for answer in answers))
+def _share(answers: Sequence[_Answer]) -> Share:
+    return Share(sum(answer.gold == answer.label for answer in answers), len(answers))
 
 
 def _binary(answers: Sequence[_Answer]) -> Share:
-    return _share([answer for answer in answers if answer.gold != NEUTRAL], lambda a: a.is_good is (a.gold in GOOD))
-
-
-def _by_length(answers: Sequence[_Answer]) -> dict[str, Share]:
-    """Shares by class of length; classes without a node are left out."""
-    shares: dict[str, Share] = {}
-    for low, high in pairwise((0, *LENGTHS, math.inf)):
-        inside = [answer for answer in answers if low < answer.length <= high]
-        if inside:
-            shares[_length_class(int(low) + 1, high)] = _share(inside, _is_right)
-    return shares
-
-
-def _length_class(shortest: int, longest: float) -> str:
-    if longest == math.inf:
-        return f"{shortest}+"
-    return f"{shortest}" if longest == shortest else f"{shortest}-{longest}"
-
-
-def _is_right(answer: _Answer) -> bool:
-    return answer.gold == answer.label
-
-
-def _share(answers: Sequence[_Answer], is_right: Callable[[_Answer], bool]) -> Share:
-    return Share(sum(map(is_right, answers)), len(answers))
+    sides = [answer.is_good is (answer.gold in GOOD) for answer in answers if answer.gold != NEUTRAL]
+    return Share(sum(sides), len(sides))
 
 
 def _calibration(answers: Sequence[_Answer]) -> Calibration:
     # Probabilities of float32 may add up to a little more than 1.
-    return calibrate([min(answer.probability, 1.0) for answer in answers], [_is_right(answer) for answer in answers])
-
-
-def _counts(trees: Sequence[Sequence[_Answer]]) -> NDArray[np.int64]:
-    return np.array([_share(answers, _is_right) for answers in trees], np.int64).reshape(-1, 2)
+    return calibrate([min(a.probability, 1.0) for a in answers], [a.gold == a.label for a in answers])
 
 
 def _percent(share: Share | None) -> float | None:

@@ -3,21 +3,8 @@
 from postil.drawing import drawn_network
 from postil.html import Markup, element
 from postil.reports.answers import Answers, Heading
-from postil.reports.detector import detector_page
+from postil.reports.scores import Drawn, detector_page, tagger_page, tree_page
 from postil.reports.sections import Section, page
-from postil.reports.tokens import tagger_page
-from postil.reports.trees import Drawn, tree_page
 
-__all__ = [
-    "Answers",
-    "Heading",
-    "tagger_page",
-    "detector_page",
-    "tree_page",
-    "Drawn",
-    "drawn_network",
-    "Markup",
-    "element",
-    "Section",
-    "page",
-]
+__all__ = ["Answers", "Heading", "tagger_page", "detector_page", "tree_page", "Drawn", "drawn_network"]
+__all__ += ["Markup", "element", "Section", "page"]

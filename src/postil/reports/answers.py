@@ -43,7 +43,7 @@ class Heading:
         )
 
 
-class Place(NamedTuple):
+class SpanPlace(NamedTuple):
     """A span of a sentence, counted from 0."""
 
     sentence: int
@@ -76,7 +76,7 @@ class Answers:
     sure: Sequence[Sequence[float]]
     likely: Sequence[Sequence[tuple[Span, float]]]
     place: Callable[[int, int], str]
-    probabilities: Callable[[Sequence[Place]], list[float | None]]
+    probabilities: Callable[[Sequence[SpanPlace]], list[float | None]]
 
     @classmethod
     def of(
@@ -88,14 +88,21 @@ class Answers:
     ) -> Self:
         """Ask the tagger for its probabilities; ``compared`` are its predictions and the labels of the sentences."""
         X = [tokens_of(sentence) for sentence in sentences]
+        likely: list[list[tuple[Span, float]]] = []
+        if compared.scheme == "none":
+            sure = [row.tolist() for row in tagger.predict_with_probabilities(X)[1]]
+        else:
+            sure = _sure_of_spans(tagger, sentences, compared)
+            likely = [[] for _ in X]
+            for posterior in Posteriors(tagger.model).of(X):
+                for row, span, probability in posterior.spans_above(LOWEST):
+                    likely[posterior.which[row]].append((span, probability))
         return cls(
             tokens=[sentence.tokens for sentence in sentences],
             compared=compared,
             evaluation=evaluate_compared(compared),
-            sure=_sure_of_tokens(tagger, X)
-            if compared.scheme == "none"
-            else _sure_of_spans(tagger, sentences, compared),
-            likely=[] if compared.scheme == "none" else _likely(tagger, X),
+            sure=sure,
+            likely=likely,
             place=place or line_of(sentences),
             probabilities=lambda places: probabilities_of(tagger, X, places),
         )
@@ -107,11 +114,11 @@ class Answers:
             for pair in align(gold, predicted):
                 yield number, pair
 
-    def sureness(self) -> dict[Place, float]:
+    def sureness(self) -> dict[SpanPlace, float]:
         """The probability of each predicted span."""
         rows = zip(self.compared.predicted_spans, self.sure, strict=True)
         return {
-            Place(i, span): probability
+            SpanPlace(i, span): probability
             for i, (spans, figures) in enumerate(rows)
             for span, probability in zip(spans, figures, strict=True)
         }
@@ -127,19 +134,7 @@ def _sure_of_spans(tagger: Tagger, sentences: Sequence[Sentence], compared: Comp
     return probabilities
 
 
-def _likely(tagger: Tagger, X: Sequence[Any]) -> list[list[tuple[Span, float]]]:
-    spans: list[list[tuple[Span, float]]] = [[] for _ in X]
-    for posterior in Posteriors(tagger.model).of(X):
-        for row, span, probability in posterior.spans_above(LOWEST):
-            spans[posterior.which[row]].append((span, probability))
-    return spans
-
-
-def _sure_of_tokens(tagger: Tagger, X: Sequence[Any]) -> list[list[float]]:
-    return [list(map(float, probabilities)) for probabilities in tagger.predict_with_probabilities(X)[1]]
-
-
-def probabilities_of(tagger: Tagger, X: Sequence[Any], places: Sequence[Place]) -> list[float | None]:
+def probabilities_of(tagger: Tagger, X: Sequence[Any], places: Sequence[SpanPlace]) -> list[float | None]:
     """How probable the tagger holds any spans of sentences X, predicted or not; None for classes it does not know."""
     codec = tagger.model.codec
     number = {name: i for i, name in enumerate(codec.classes)}

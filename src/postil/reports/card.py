@@ -64,9 +64,8 @@ class ModelCard:
     def facts_table(self) -> Table:
         """Facts of the file and short texts of the card, a row each."""
         texts = {name: self.texts[name] for name in _TEXTS[2:] if name in self.texts}
-        return Table(
-            self.title, ("what", "value"), [(name, format_cell(v)) for name, v in {**self.facts, **texts}.items()]
-        )
+        rows = [(name, format_cell(value)) for name, value in {**self.facts, **texts}.items()]
+        return Table(self.title, ("what", "value"), rows)
 
 
 def card_of(path: Path, name: str | None = None) -> ModelCard:
@@ -96,8 +95,8 @@ def _facts(path: Path, arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -
         "kind": metadata["kind"],
         "preset": about.get("preset") or about.get("composition"),
         "size, MB": path.stat().st_size / 1e6,
-        "words": _rows(arrays, "features/words/counts"),
-        "word vectors": _rows(arrays, "features/words/vector/table"),
+        "words": len(arrays.get("features/words/counts", ())),
+        "word vectors": len(arrays.get("features/words/vector/table", ())),
         "parameters": sum(int(np.prod(a.shape)) for n, a in arrays.items() if n.startswith(("network/", "heads/"))),
         "training sentences": about.get("data", {}).get("sentences"),
         "training tokens": about.get("data", {}).get("tokens"),
@@ -122,44 +121,31 @@ def _classes(labels: Mapping[str, Any]) -> str:
     return " ".join(map(str, names[:_MOST_CLASSES])) + more
 
 
-def _rows(arrays: Mapping[str, Any], name: str) -> int | None:
-    return int(arrays[name].shape[0]) if name in arrays else None
-
-
 def _written(path: Path) -> dict[str, Any]:
     """The content of a card file, checked; that of an empty one if there is none."""
-    if not path.is_file():
-        return {"tables": [], "weaknesses": []}
-    content = read_json(path, "the model card")
-    content = {"tables": [], "weaknesses": []} | content if isinstance(content, dict) else content
-    if not isinstance(content, dict) or not _is_card(content):
-        raise DataError(
-            "model card", expected="texts, tables with columns and rows, weaknesses", got="others", where=path
-        )
-    return content
+    content = read_json(path, "the model card") if path.is_file() else {}
+    if isinstance(content, dict):
+        content = {"tables": [], "weaknesses": []} | content
+        if (
+            all(isinstance(content.get(name, ""), str) for name in _TEXTS)
+            and _all(content["weaknesses"], str)
+            and _all(content["tables"], dict)
+            and all(map(_is_table, content["tables"]))
+        ):
+            return content
+    raise DataError("model card", expected="texts, tables with columns and rows, weaknesses", got="others", where=path)
 
 
-def _is_card(content: Mapping[str, Any]) -> bool:
-    texts = all(isinstance(content.get(name, ""), str) for name in _TEXTS)
-    weaknesses = isinstance(content["weaknesses"], list) and all(isinstance(one, str) for one in content["weaknesses"])
-    return texts and weaknesses and isinstance(content["tables"], list) and all(map(_is_table, content["tables"]))
-
-
-def _is_table(table: Any) -> bool:
-    if (
-        not isinstance(table, dict)
-        or not isinstance(table.get("title"), str)
-        or not isinstance(table.get("note", ""), str)
-    ):
-        return False
+def _is_table(table: Mapping[str, Any]) -> bool:
     columns, rows = table.get("columns"), table.get("rows")
-    if not isinstance(columns, list) or not isinstance(rows, list) or not all(isinstance(one, str) for one in columns):
+    if not _all([table.get("title"), table.get("note", "")], str) or not _all(columns, str) or not _all(rows, list):
         return False
-    return all(isinstance(row, list) and len(row) == len(columns) and all(map(_is_cell, row)) for row in rows)
+    return all(len(row) == len(columns) and _all(row, str | int | float | None) for row in rows)  # type: ignore[arg-type,union-attr]
 
 
-def _is_cell(value: Any) -> bool:
-    return value is None or (isinstance(value, str | int | float) and not isinstance(value, bool))
+def _all(values: object, kind: Any) -> bool:
+    """Whether this is a list of values of a kind; true and false are not numbers."""
+    return isinstance(values, list) and all(isinstance(v, kind) and not isinstance(v, bool) for v in values)
 
 
 def _markdown_table(table: Table) -> list[str]:

@@ -4,18 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from postil.html import Markup, element, joined
-from postil.html.svg import (
-    Plot,
-    Point,
-    circle,
-    drawing,
-    line,
-    polyline,
-    rectangle,
-    round_numbers,
-    text,
-    title,
-)
+from postil.html.svg import Plot, Point, circle, drawing, line, polyline, rectangle, round_numbers, text, title
 from postil.metrics import Calibration
 
 SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -43,21 +32,15 @@ def line_chart(
     whole = sorted({float(round(tick)) for tick in round_numbers(*plot.xs, 8)})
     parts = [plot.axes(x_name, y_name, whole, round_numbers(*plot.ys))]
     parts.append(polyline(map(plot.point, points), class_="line"))
-    parts += [_dot(plot, point, f"{x_name} {point[0]:g}: {point[1]:.4g}") for point in points[:: -(-len(points) // 60)]]
+    for point in points[:: -(-len(points) // 60)]:
+        tip = title(f"{x_name} {point[0]:g}: {point[1]:.4g}")
+        parts.append(circle(plot.point(point), 3, tip, class_="dot"))
     if marked is not None:
-        parts.append(_marked_point(plot, marked, mark))
+        x, y = plot.point(marked)
+        anchor = "end" if x > plot.width / 2 else "start"
+        parts.append(circle((x, y), 6, title(mark), class_="ring"))
+        parts.append(text((x, y - 12), mark, anchor=anchor, class_="marked"))
     return drawing(plot.width, plot.height, name, *parts)
-
-
-def _dot(plot: Plot, point: Point, tooltip: str) -> Markup:
-    return circle(plot.point(point), 3, title(tooltip), class_="dot")
-
-
-def _marked_point(plot: Plot, point: Point, mark: str) -> Markup:
-    x, y = plot.point(point)
-    is_right = x > plot.width / 2
-    label = text((x, y - 12), mark, anchor="end" if is_right else "start", class_="marked")
-    return joined([circle((x, y), 6, title(mark), class_="ring"), label])
 
 
 def curve_chart(name: str, curves: Sequence[Curve], *, x_name: str, y_name: str) -> Markup:
@@ -90,17 +73,17 @@ def reliability_chart(name: str, tables: Mapping[str, Calibration]) -> Markup:
 def reliability_legend(names: Sequence[str]) -> Markup:
     """How the lines of a reliability chart are drawn."""
     styles = {**dict(zip(names, _styles(len(names)), strict=True)), "perfect calibration": "ideal"}
-    entries = [element("li", _sample(style), name) for name, style in styles.items()]
+    entries = []
+    for name, style in styles.items():
+        sample = line((0, 5), (28, 5), class_=style)
+        drawn = element("svg", sample, viewBox="0 0 28 10", class_="sample", aria_hidden="true")
+        entries.append(element("li", drawn, name))
     return element("ul", *entries, class_="legend")
 
 
 def _styles(count: int) -> list[str]:
     """The last of the lines is the one that counts."""
     return ["line other"] * (count - 1) + ["line"] * bool(count)
-
-
-def _sample(style: str) -> Markup:
-    return element("svg", line((0, 5), (28, 5), class_=style), viewBox="0 0 28 10", class_="sample", aria_hidden="true")
 
 
 def _reliability_line(plot: Plot, series: str, table: Calibration, class_: str) -> Markup:
@@ -131,10 +114,9 @@ def _histogram(plot: Plot, table: Calibration) -> Markup:
 
 def short(count: int) -> str:
     """12,345 as 12k: for narrow places."""
-    for limit, unit in ((1_000_000, "M"), (10_000, "k")):
-        if count >= limit:
-            return f"{count / (1_000_000 if unit == 'M' else 1000):.3g}{unit}"
-    return str(count)
+    if count >= 1_000_000:
+        return f"{count / 1_000_000:.3g}M"
+    return f"{count / 1000:.3g}k" if count >= 10_000 else str(count)
 
 
 class Grid(NamedTuple):
@@ -156,8 +138,8 @@ def heat_map(name: str, grid: Grid) -> Markup:
         text((left + cell * len(grid.columns) / 2, 13), "predicted", class_="name"),
         text((11, top + height * len(grid.rows) / 2), "gold", turned=-90, class_="name"),
     ]
-    for j, column in enumerate(grid.columns):
-        parts.append(_named((left + cell * (j + 0.42), top - 7), column, anchor="start", turned=-42))
+    names_of_columns = [((left + cell * (j + 0.42), top - 7), name) for j, name in enumerate(grid.columns)]
+    parts += [_named(place, name, anchor="start", turned=-42) for place, name in names_of_columns]
     for i, row in enumerate(grid.rows):
         parts.append(_named((left - 8, top + height * (i + 0.65)), row, anchor="end"))
         total = sum(grid.counts(i, j) for j in range(len(grid.columns)))

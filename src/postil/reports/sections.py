@@ -1,21 +1,35 @@
-"""Sections that reports on all kinds of models share."""
+"""Pages of sections, and the sections that reports on all kinds of models share."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import resources
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from postil.html import Markup, element, joined
+from postil.html import Content, Markup, element, joined
 from postil.html.fragments import columns, document, figure, folded, note
+from postil.html.highlight import Mark, excerpt
 from postil.metrics import Calibration, Counts, PrecisionRecall, Table
 from postil.metrics.drawn_tables import drawn_table
 from postil.metrics.significance import Interval
-from postil.metrics.tables import Cell, by_frequency, calibration_table, label_table
+from postil.metrics.tables import Cell, by_frequency, calibration_table, label_table, show_class
 from postil.reports import charts
 from postil.reports.answers import Heading
+from postil.text import Span
 
-# ------------------------------------------------------------------------------------------------ pages
+MOST_LABELS = 200
+"""Rows of a table of labels, and options of a menu."""
+MOST_POINTS = 200
+"""Points of a curve."""
+MOST_CURVES = 12
+MOST_MISTAKES = 500
+"""Mistakes shown on a page."""
+
+Thing = TypeVar("Thing")
+
+
+# ------------------------------------------------------------------------------------------------ pages and their parts
 
 
 class Section(NamedTuple):
@@ -43,54 +57,76 @@ def _asset(name: str) -> Markup:
     return Markup("\n" + resources.files("postil.reports").joinpath(name).read_text(encoding="utf8"))
 
 
-# -------------------------------------------------------------------------------- sections that pages share
+def heading_of(before: str, name: str) -> Markup:
+    """The heading of a page about a file or a model."""
+    return element("h1", before, element("bdi", name))
 
 
-MOST_LABELS = 200
-"""Rows of a table of labels."""
-MOST_POINTS = 200
-"""Points of a curve."""
-MOST_CURVES = 12
+def card(what: str, value: str, more: str | None = None, class_: str = "card") -> Markup:
+    """One figure in large type."""
+    below = None if more is None else element("span", more, class_="more")
+    return element("div", element("span", what, class_="what"), element("strong", value), below, class_=class_)
+
+
+def entry(what: Content, place: str, *content: Content, **attributes: Any) -> Markup:
+    """A sentence in a list: what there is to see, where it is, and the sentence."""
+    facts = element("p", element("b", what), element("span", place), class_="facts")
+    return element("li", facts, *content, **attributes)
+
+
+def sentences(entries: Iterable[Markup]) -> Markup:
+    return element("ol", *entries, class_="sentences")
+
+
+def menu(options: Iterable[tuple[str, str]], **attributes: str) -> Markup:
+    """A menu of (shown, value)."""
+    return element("select", *(element("option", shown, value=value) for shown, value in options), **attributes)
+
+
+def key(figures: str = "Numbers are the model’s probabilities of these very spans.") -> Markup:
+    """A legend for the marks."""
+    style = "--label:var(--label-other);--gold:var(--label-other);--predicted:var(--label-other)"
+    entries = [("underlined", "t gold", "chip", "gold"), ("shaded", "t predicted", "chip filled", "predicted")]
+    shown = [
+        element(
+            "span",
+            element("span", word, class_=mark, style=style),
+            " ",
+            element("small", meaning, class_=chip, style=style),
+        )
+        for word, mark, chip, meaning in entries
+    ]
+    return element("p", *shown, element("span", figures), class_="key")
+
+
+# ------------------------------------------------------------------------------------------------ headers
 
 
 def header(
     heading: Heading, headline: str, percent: float, interval: Interval | None, others: Mapping[str, str]
 ) -> Markup:
     """The header of a report: model and data, the score in large figures with its interval, and further figures."""
-    titles = [
-        element("h1", "Report on ", element("bdi", heading.model)),
-        element("p", "scored on ", element("bdi", heading.data), f", {heading.date}", class_="subtitle"),
-    ]
-    return joined([*titles, cards(headline, f"{percent:.2f}", interval, others), facts(heading)])
+    subtitle = element("p", "scored on ", element("bdi", heading.data), f", {heading.date}", class_="subtitle")
+    shown = cards(headline, f"{percent:.2f}", interval, others)
+    return joined([heading_of("Report on ", heading.model), subtitle, shown, facts(heading)])
 
 
 def cards(headline: str, score: str, interval: Interval | None, others: Mapping[str, str]) -> Markup:
     """The score in large figures with its interval, and further figures."""
-    first = element(
-        "div",
-        element("span", headline, class_="what"),
-        element("strong", score),
-        element("span", _interval(interval), class_="more") if interval is not None else None,
-        class_="card score",
+    more = None
+    if interval is not None:
+        more = f"{100 * interval.level:g} % interval {100 * interval.low:.2f} to {100 * interval.high:.2f}"
+    return element(
+        "div", card(headline, score, more, "card score"), *map(card, others, others.values()), class_="cards"
     )
-    more = [
-        element("div", element("span", name, class_="what"), element("strong", value), class_="card")
-        for name, value in others.items()
-    ]
-    return element("div", first, *more, class_="cards")
-
-
-def _interval(interval: Interval) -> str:
-    return f"{100 * interval.level:g} % interval {100 * interval.low:.2f} to {100 * interval.high:.2f}"
 
 
 def facts(heading: Heading) -> Markup:
     """How the model came about, as far as its file tells."""
     about = heading.about
     data, training = about.get("data", {}), about.get("training", {})
-    known = [f"{heading.parameters:,} parameters"]
-    if about.get("preset"):
-        known.insert(0, f"preset {about['preset']}")
+    known = [f"preset {about['preset']}"] if about.get("preset") else []
+    known.append(f"{heading.parameters:,} parameters")
     if data:
         known.append(f"trained on {data['sentences']:,} sentences, {data['tokens']:,} tokens")
     if training:
@@ -100,39 +136,32 @@ def facts(heading: Heading) -> Markup:
     return element("p", " · ".join(known), class_="facts-of-model")
 
 
+# ------------------------------------------------------------------------------------------------ shared sections
+
+
 def learning(heading: Heading) -> Section:
     """Loss and score of every epoch, from the model file."""
     history = [epoch for epoch in heading.about.get("training", {}).get("history", []) if epoch.get("loss") is not None]
     if not history:
         return Section("learning", "Learning curve", note("The model file has no history of its training."))
-    rows: list[tuple[Cell, ...]] = [(e["epoch"], f"{e['loss']:.4f}", _percent(e.get("score"))) for e in history]
+    losses = [(float(epoch["epoch"]), float(epoch["loss"])) for epoch in history]
+    scores = [(float(e["epoch"]), 100 * float(e["score"])) for e in history if e.get("score") is not None]
+    of_loss = charts.line_chart("Loss per epoch", losses, x_name="epoch", y_name="loss")
+    of_dev = note("There was no dev file: the model has the parameters of the last epoch.")
+    if scores:
+        best = max(scores, key=lambda point: point[1])
+        options: dict[str, Any] = {"x_name": "epoch", "y_name": "score", "marked": best, "mark": f"kept: {best[1]:.2f}"}
+        of_dev = figure("Score on the dev file", charts.line_chart("Score on dev per epoch", scores, **options))
     names: tuple[str, ...] = ("epoch", "loss", "score")
+    rows: list[tuple[Cell, ...]] = [
+        (e["epoch"], f"{e['loss']:.4f}", None if e.get("score") is None else 100 * e["score"]) for e in history
+    ]
     if all("seconds" in epoch for epoch in history):  # of a training run that has just ended; files have no times
         names = (*names, "seconds")
         rows = [(*row, f"{epoch['seconds']:.1f}") for row, epoch in zip(rows, history, strict=True)]
-    numbers = drawn_table(Table("", names, rows))
-    drawn = columns(_loss_chart(history), _dev_chart(history))
-    return Section("learning", "Learning curve", joined([drawn, folded("As a table", numbers)]))
-
-
-def _loss_chart(history: Sequence[Mapping[str, Any]]) -> Markup:
-    losses = [(float(epoch["epoch"]), float(epoch["loss"])) for epoch in history]
-    drawn = charts.line_chart("Loss per epoch", losses, x_name="epoch", y_name="loss")
-    return figure("Loss on the training data", drawn)
-
-
-def _dev_chart(history: Sequence[Mapping[str, Any]]) -> Markup:
-    scores = [(float(e["epoch"]), 100 * float(e["score"])) for e in history if e.get("score") is not None]
-    if not scores:
-        return note("There was no dev file: the model has the parameters of the last epoch.")
-    best = max(scores, key=lambda point: point[1])
-    name, mark = "Score on dev per epoch", f"kept: {best[1]:.2f}"
-    drawn = charts.line_chart(name, scores, x_name="epoch", y_name="score", marked=best, mark=mark)
-    return figure("Score on the dev file", drawn)
-
-
-def _percent(share: float | None) -> float | None:
-    return None if share is None else 100 * share
+    drawn = columns(figure("Loss on the training data", of_loss), of_dev)
+    numbers = folded("As a table", drawn_table(Table("", names, rows)))
+    return Section("learning", "Learning curve", joined([drawn, numbers]))
 
 
 def label_scores(by_label: Mapping[str, Counts], total: Counts | None, *, column: str) -> Section:
@@ -146,23 +175,21 @@ def reliability(calibration: Calibration, before: Calibration | None, *, answers
     """The calibration of the probabilities, before and after temperature scaling if both are known."""
     if not calibration.counts.sum():
         return Section("reliability", "Reliability", note(f"No {answers} to judge."))
-    series = {"before calibration": before, "after calibration": calibration} if before else {answers: calibration}
-    tables = {name: entry for name, entry in series.items() if entry is not None}
-    errors = [f"{name}: {100 * entry.expected_error:.2f} %" for name, entry in tables.items()]
+    tables = {answers: calibration}
+    errors = f"{100 * calibration.expected_error:.2f} %"
+    numbers = [drawn_table(calibration_table(calibration))]
+    if before is not None:
+        tables = {"before calibration": before, "after calibration": calibration}
+        errors = "; ".join(f"{name}: {100 * entry.expected_error:.2f} %" for name, entry in tables.items())
+        earlier = folded("before calibration", drawn_table(calibration_table(before)))
+        numbers = [element("h3", "after calibration"), *numbers, earlier]
     meaning = note(
         f"Of all {answers} given with probability 0.8, eight in ten should be right: points on the dashed line are "
         "well calibrated, points below it are overconfident. The bars count the answers. Expected calibration error, "
-        f"the mean distance from that line: {'; '.join(errors) if before else errors[0].split(': ')[1]}."
+        f"the mean distance from that line: {errors}."
     )
     chart = charts.reliability_chart("Reliability diagram", tables)
     drawn = figure("Predicted and observed", joined([chart, charts.reliability_legend(list(tables))]))
-    numbers = [drawn_table(calibration_table(calibration))]
-    if before:
-        numbers = [
-            element("h3", "after calibration"),
-            *numbers,
-            folded("before calibration", drawn_table(calibration_table(before))),
-        ]
     return Section("reliability", "Reliability", joined([meaning, columns(drawn, element("div", *numbers))]))
 
 
@@ -174,40 +201,32 @@ def precision_and_recall(
     ``marks`` are the answers that were given, a point next to each curve.
     """
     drawn = [
-        charts.Curve(name, _thinned(curve), colours.get(name, "var(--strong)"), _point(marks[name]))
+        charts.Curve(
+            name, _thinned(curve), colours.get(name, "var(--strong)"), (marks[name].recall, marks[name].precision)
+        )
         for name, curve in curves.items()
         if len(curve.scores)
     ]
     if not drawn:
         return Section("curve", "Precision against recall", note("No span is probable enough."))
     chart = charts.curve_chart("Precision against recall", drawn, x_name="recall", y_name="precision")
-    aside = element(
-        "div",
-        _chooser([curve.name for curve in drawn]) if len(drawn) > 1 else None,
-        element("ul", *map(_legend, drawn), class_="legend"),
-        _at_thresholds(next(iter(curves.values()))),
-    )
+    legend = [
+        element(
+            "li",
+            element("span", class_="swatch", style=f"background:{curve.colour}"),
+            element("bdi", curve.name),
+            data_curve=curve.name,
+        )
+        for curve in drawn
+    ]
+    chooser = None
+    if len(drawn) > 1:  # hidden until the page's script, which does its work, shows it
+        options = [("all curves", ""), *((curve.name, curve.name) for curve in drawn)]
+        chooser = element("label", "Show ", menu(options, id="curve-choice"), class_="choice", hidden=True)
+    thresholds = _at_thresholds(next(iter(curves.values())))
+    aside = element("div", chooser, element("ul", *legend, class_="legend"), thresholds)
     body = joined([note(meaning), columns(figure("Every point is a threshold", chart), aside)])
     return Section("curve", "Precision against recall", body)
-
-
-def _chooser(names: Sequence[str]) -> Markup:
-    """Hidden until the page's script, which does its work, shows it."""
-    options = [_option("all curves", ""), *(_option(name, name) for name in names)]
-    return element("label", "Show ", element("select", *options, id="curve-choice"), class_="choice", hidden=True)
-
-
-def _option(shown: str, value: str) -> Markup:
-    return element("option", shown, value=value)
-
-
-def _legend(curve: charts.Curve) -> Markup:
-    swatch = element("span", class_="swatch", style=f"background:{curve.colour}")
-    return element("li", swatch, element("bdi", curve.name), data_curve=curve.name)
-
-
-def _point(counts: Counts) -> tuple[float, float]:
-    return float(counts.recall), float(counts.precision)
 
 
 def _thinned(curve: PrecisionRecall) -> list[tuple[float, float]]:
@@ -228,7 +247,136 @@ def _at_thresholds(curve: PrecisionRecall) -> Markup:
     return drawn_table(Table("", ("at least", "precision", "recall"), rows))
 
 
-def limited(labels: Sequence[str], weights: Mapping[str, int], most: int) -> list[str]:
-    """The heaviest labels, in their order."""
-    kept = {*sorted(labels, key=lambda label: (-weights.get(label, 0), label))[:most]}
-    return [label for label in labels if label in kept]
+# ------------------------------------------------------------------------------------------------ mistakes
+
+
+class Mistake(NamedTuple):
+    """A gold and a predicted span that differ, how they differ, and how probable (or how high) the model found each."""
+
+    sentence: int
+    kind: str
+    gold: Span | None
+    predicted: Span | None
+    gold_figure: float | None = None
+    figure: float | None = None
+
+    def marks(self) -> list[Mark]:
+        """Predicted span first."""
+        marks = [] if self.predicted is None else [Mark(self.predicted, False, True, self.figure)]
+        return marks if self.gold is None else [*marks, Mark(self.gold, True, False, self.gold_figure)]
+
+
+class ShownMistake(NamedTuple):
+    """One mistake as the page shows it. ``figure``: how sure the model was, if it gave a figure."""
+
+    kind: str
+    gold: str | None
+    predicted: str | None
+    figure: float | None
+    place: str
+    text: Markup
+
+
+class Shown(NamedTuple):
+    """How many mistakes of a kind there are and how many of them are shown."""
+
+    all: int
+    shown: int
+
+
+def mistake_browser(
+    wrong: Sequence[Mistake],
+    tokens: Sequence[Sequence[str]],
+    place: Callable[[int, int], str],
+    colours: Mapping[str, str],
+    *,
+    kinds: Sequence[str] = (),
+    figure: str = "probability",
+    complete: Callable[[list[Mistake]], list[Mistake]] = list,
+) -> Markup:
+    """Filters and a fair part of the mistakes. Without ``kinds`` the most frequent ones are listed, gold marks first.
+
+    ``complete`` adds what is computed only for the mistakes that are shown.
+    """
+    groups: dict[str, list[Mistake]] = {kind: [] for kind in kinds}
+    for one in wrong:
+        groups.setdefault(one.kind, []).append(one)
+    listed = list(kinds) or sorted(groups, key=lambda name: (-len(groups[name]), name))[:MOST_MISTAKES]
+    shown = fair_part({name: groups[name] for name in listed})
+    examples = []
+    for one in complete([one for name in listed for one in shown[name]]):
+        marks = one.marks() if kinds else one.marks()[::-1]
+        first = min(mark.span.start for mark in marks)
+        gold, predicted = (span and span.label for span in (one.gold, one.predicted))
+        sure = one.gold_figure if one.predicted is None else one.figure
+        text = excerpt(tokens[one.sentence], marks, colours)
+        examples.append(ShownMistake(one.kind, gold, predicted, sure, place(one.sentence, first), text))
+    counts = {name: Shown(len(groups[name]), len(shown.get(name, []))) for name in groups}
+    sides = ({show_class(span.label) for span in (one.gold, one.predicted) if span is not None} for one in wrong)
+    return browser(examples, counts, Counter(label for labels in sides for label in labels), figure=figure)
+
+
+def fair_part(groups: Mapping[str, Sequence[Thing]], most: int = MOST_MISTAKES) -> dict[str, list[Thing]]:
+    """At most ``most`` items, as evenly from the groups as their sizes allow, each group spread from first to last."""
+    sizes = [len(group) for group in groups.values()]
+    low, high = 1, max(sizes, default=1) or 1  # the largest size to which all groups can be cut is between them
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if sum(min(size, middle) for size in sizes) <= most else (low, middle - 1)
+    return {name: spread(group, low) for name, group in groups.items()}
+
+
+def spread(things: Sequence[Thing], most: int) -> list[Thing]:
+    """At most ``most`` of them, evenly spread from the first to the last."""
+    if len(things) <= most:
+        return list(things)
+    return [things[i * len(things) // most] for i in range(most)]
+
+
+def browser(
+    examples: Sequence[ShownMistake], counts: Mapping[str, Shown], labels: Counter[str], *, figure: str
+) -> Markup:
+    """Filters and the list of mistakes; the most confident ones first. ``figure`` is a probability or a score."""
+    total, shown = sum(count.all for count in counts.values()), len(examples)
+    if not total:
+        return note("There are no mistakes.")
+    kinds = sorted((kind for kind in counts if counts[kind].all), key=lambda kind: -counts[kind].all)[:MOST_LABELS]
+    left_out = None
+    if shown != total:
+        meaning = "This page lists {:,} of {:,} mistakes, evenly spread over the file. The counts cover all of them."
+        table = Table("", ("kind", "mistakes", "shown"), [(kind, *counts[kind]) for kind in kinds])
+        left_out = joined([note(meaning.format(shown, total)), folded("How many are shown", drawn_table(table))])
+    items = []
+    for one in sorted(examples, key=lambda one: -(one.figure if one.figure is not None else -1e9)):
+        sides = {"data_gold": one.gold, "data_predicted": one.predicted}
+        named = {side: show_class(label) for side, label in sides.items() if label is not None}
+        sure = None if one.figure is None else f"{one.figure:.4f}"
+        items.append(entry(one.kind, one.place, one.text, data_kind=one.kind, data_figure=sure, **named))
+    return joined(
+        [
+            left_out,
+            _filters([(f"{kind} ({counts[kind].all:,})", kind) for kind in kinds], labels, examples, figure),
+            element("p", f"{shown:,} examples", id="status", role="status", aria_live="polite"),
+            element("ol", *items, id="examples"),
+        ]
+    )
+
+
+def _filters(
+    kinds: Sequence[tuple[str, str]], labels: Counter[str], examples: Sequence[ShownMistake], figure: str
+) -> Markup:
+    """A form that works in the browser alone; hidden if there is no script to work it."""
+    limits: dict[str, Any] = {"step": 0.05, "placeholder": "any", "min": 0, "max": 1}
+    if figure != "probability":
+        limits = {"step": "any", "placeholder": "any"}
+    names = [(f"{label} ({count:,})", label) for label, count in labels.most_common(MOST_LABELS)]
+    menus = {"Kind": kinds, "Label": names} if len(kinds) > 1 else {"Label": names}
+    for side in ("gold", "predicted"):
+        present = Counter(show_class(getattr(one, side)) for one in examples if getattr(one, side) is not None)
+        menus[side.capitalize()] = [(label, label) for label, _ in present.most_common(MOST_LABELS)]
+    controls = {name: menu([("any", ""), *options], name=name.lower()) for name, options in menus.items()}
+    controls["Words"] = element("input", type="search", name="text", placeholder="any")
+    controls[f"{figure.capitalize()} from"] = element("input", type="number", name="min", **limits)
+    controls["to"] = element("input", type="number", name="max", **limits)
+    fields = [element("label", element("span", name), control) for name, control in controls.items()]
+    return element("form", *fields, element("button", "Clear", type="reset"), id="filters", hidden=True)

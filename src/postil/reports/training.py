@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, final
 
 from postil.drawing import network_picture
-from postil.html import Markup, element, joined
+from postil.html import element, joined
 from postil.html.fragments import folded, note
-from postil.metrics import Calibration, Counts, DetectionScores, Evaluation, Table, TreeScores
+from postil.metrics import DetectionScores, Evaluation, Table, TreeScores
 from postil.metrics.drawn_tables import drawn_table
 from postil.metrics.reliability import Reliability
 from postil.metrics.tables import Cell
@@ -38,7 +38,8 @@ class Run:
 
 def training_page(heading: Heading, model: Estimator, run: Run) -> str:
     """The whole page. ``heading.data`` names the training data."""
-    heading = replace(heading, about={**heading.about, "training": _training(heading, run)})
+    training = {**heading.about.get("training", {}), "history": run.history}
+    heading = replace(heading, about={**heading.about, "training": training})
     parts = [sections.learning(heading)]
     for name, scores in run.scores.items():
         parts += _of_file(name, scores, run.reliability.get(name))
@@ -46,30 +47,18 @@ def training_page(heading: Heading, model: Estimator, run: Run) -> str:
         parts.append(_gains(run.gains))
     parts += [Section("network", "Network", element("div", network_picture(model, heading.model), class_="scroll"))]
     parts += [_settings(model), _data(heading)]
-    return page(f"Training of {heading.model}", _header(heading, run), parts)
-
-
-def _training(heading: Heading, run: Run) -> dict[str, Any]:
-    return {**heading.about.get("training", {}), "history": run.history}
-
-
-def _header(heading: Heading, run: Run) -> Markup:
-    training = heading.about["training"]
-    scored = {name: _headline(scores) for name, scores in run.scores.items()}
-    first, *others = scored.items() or [("loss", ("loss of the last epoch", f"{run.history[-1]['loss']:.4f}"))]
-    cards = {f"{what} on {name}": value for name, (what, value) in others}
-    cards |= {
-        "epochs": f"{training.get('epochs', len(run.history))}, kept {training.get('best_epoch', len(run.history))}",
+    scored = {f"{what} on {name}": value for name, scores in run.scores.items() for what, value in [_headline(scores)]}
+    (main, value), *others = scored.items() or [("loss of the last epoch", f"{run.history[-1]['loss']:.4f}")]
+    epochs = len(run.history)
+    cards = dict(others) | {
+        "epochs": f"{training.get('epochs', epochs)}, kept {training.get('best_epoch', epochs)}",
         "time": duration(run.seconds),
         "parameters": f"{heading.parameters:,}",
     }
-    name, (what, value) = first
-    titles = [
-        element("h1", "Training of ", element("bdi", heading.model)),
-        element("p", "on ", element("bdi", heading.data), f", {heading.date}", class_="subtitle"),
-    ]
-    main = f"{what} on {name}" if scored else what
-    return joined([*titles, sections.cards(main, value, None, cards), sections.facts(heading)])
+    subtitle = element("p", "on ", element("bdi", heading.data), f", {heading.date}", class_="subtitle")
+    figures = sections.cards(main, value, None, cards)
+    header = joined([sections.heading_of("Training of ", heading.model), subtitle, figures, sections.facts(heading)])
+    return page(f"Training of {heading.model}", header, parts)
 
 
 def _headline(scores: Scores) -> tuple[str, str]:
@@ -93,30 +82,23 @@ def duration(seconds: float) -> str:
 
 
 def _of_file(name: str, scores: Scores, reliability: Reliability | None) -> list[Section]:
-    """Scores per label and the calibration on one held-out file."""
-    by_label, total, answers = _by_label(scores)
-    found = [sections.label_scores(by_label, total, column="label")]
-    calibration, before = _calibration(scores, reliability)
-    if calibration is not None:
-        found.append(sections.reliability(calibration, before, answers=answers))
-    return [one._replace(name=f"{name}-{one.name}", title=f"{one.title}: {name}") for one in found]
-
-
-def _by_label(scores: Scores) -> tuple[dict[str, Counts], Counts | None, str]:
+    """Scores per label and the calibration on one held-out file, before temperature scaling too if that differs."""
+    total = calibration = before = None
     if isinstance(scores, DetectionScores):
-        return {scores.label: scores.counts}, None, "tokens"
-    if isinstance(scores, TreeScores):
-        return dict((scores.roots if scores.roots.tokens else scores.nodes).by_label()), None, "roots"
-    if scores.spans is None:
-        return dict(scores.tokens.by_label()), None, "labels"
-    return dict(scores.spans.by_label()), scores.spans.overall, "spans"
-
-
-def _calibration(scores: Scores, reliability: Reliability | None) -> tuple[Calibration | None, Calibration | None]:
-    """After and, if it differs, before temperature scaling."""
+        by_label, answers = {scores.label: scores.counts}, "tokens"
+    elif isinstance(scores, TreeScores):
+        by_label, answers = (scores.roots if scores.roots.tokens else scores.nodes).by_label(), "roots"
+        calibration = scores.root_calibration
+    elif scores.spans is None:
+        by_label, answers = scores.tokens.by_label(), "labels"
+    else:
+        by_label, answers, total = scores.spans.by_label(), "spans", scores.spans.overall
     if reliability is not None:
-        return reliability.after, reliability.before if reliability.is_calibrated else None
-    return (scores.root_calibration if isinstance(scores, TreeScores) else None), None
+        calibration, before = reliability.after, reliability.before if reliability.is_calibrated else None
+    shown = [sections.label_scores(by_label, total, column="label")]
+    if calibration is not None:
+        shown.append(sections.reliability(calibration, before, answers=answers))
+    return [one._replace(name=f"{name}-{one.name}", title=f"{one.title}: {name}") for one in shown]
 
 
 # ------------------------------------------------------------------------------------------------ what it was made with

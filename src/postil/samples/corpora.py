@@ -199,14 +199,14 @@ def _opinion(rng: np.random.Generator, new_pairs: bool) -> _Nested:
     if rng.random() < 0.8:
         return statement
     before = _statement(_OPPOSITE[label], rng, new_pairs)
-    return _joined(label, before, _joined(label, _plain("but"), statement))
+    return (label, before, (label, _plain("but"), statement))
 
 
 def _statement(label: str, rng: np.random.Generator, new_pairs: bool) -> _Nested:
     """The film is …; half of the statements say what they say by a negation."""
     subject = _plain(f"{_drawn(('the', 'this'), rng)} {_drawn(_WHAT, rng)}")
     predicate = _negated(label, rng, new_pairs) if rng.random() < 0.5 else _plainly(label, rng)
-    return _joined(label, subject, _joined(label, _plain("is"), predicate))
+    return (label, subject, (label, _plain("is"), predicate))
 
 
 def _negated(label: str, rng: np.random.Generator, new_pairs: bool) -> _Nested:
@@ -216,28 +216,24 @@ def _negated(label: str, rng: np.random.Generator, new_pairs: bool) -> _Nested:
     negated: _Nested = (said, _QUALITIES[said][number])
     ending = int(rng.integers(3))
     if ending == 1:
-        negated = _joined(said, negated, _plain("at all"))
+        negated = (said, negated, _plain("at all"))
     elif ending == 2:
-        negated = _joined(said, _plain("a"), _joined(said, negated, _plain("one")))
-    return _joined(label, _plain(_drawn(allowed, rng)), negated)
+        negated = (said, _plain("a"), (said, negated, _plain("one")))
+    return (label, _plain(_drawn(allowed, rng)), negated)
 
 
 def _plainly(label: str, rng: np.random.Generator) -> _Nested:
     quality: _Nested = (label, _drawn(_QUALITIES[label], rng))
     form = int(rng.integers(3))
     if form == 1:
-        return _joined(label, _plain(_drawn(_DEGREES, rng)), quality)
-    return _joined(label, _plain("a"), _joined(label, quality, _plain("one"))) if form == 2 else quality
+        return (label, _plain(_drawn(_DEGREES, rng)), quality)
+    return (label, _plain("a"), (label, quality, _plain("one"))) if form == 2 else quality
 
 
 def _plain(words: str) -> _Nested:
     """One word or two that say neither."""
     first, _, second = words.partition(" ")
-    return _joined(NEITHER, (NEITHER, first), (NEITHER, second)) if second else (NEITHER, first)
-
-
-def _joined(label: str, left: _Nested, right: _Nested) -> _Nested:
-    return label, left, right
+    return (NEITHER, (NEITHER, first), (NEITHER, second)) if second else (NEITHER, first)
 
 
 def _drawn(words: Sequence[str], rng: np.random.Generator) -> str:

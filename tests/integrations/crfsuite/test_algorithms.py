@@ -9,7 +9,7 @@ from oracles.features import feature_dicts
 from postil.crfsuite import CRF
 from postil.errors import ConfigurationError
 from postil.integrations.crfsuite.algorithms import ALGORITHMS, RUN
-from postil.integrations.crfsuite.problem import Corpus, FeatureSettings, Problem
+from postil.integrations.crfsuite.problem import AttributeCorpus, FeatureSettings, TrainingProblem
 
 X, Y = feature_dicts(150)
 X_TEST, Y_TEST = feature_dicts(80, seed=1)
@@ -25,7 +25,7 @@ def test_every_algorithm_learns_and_repeats(algorithm):
 def first_step(algorithm, **changed):
     items, labels = [[{"a": 1.0, "b": 2.0}, {"a": 1.0}]], [["X", "Y"]]
     parameters = {name: parameter.default for name, parameter in ALGORITHMS[algorithm].items()}
-    problem = Problem(Corpus.of(items, labels), FeatureSettings(), 1)
+    problem = TrainingProblem(AttributeCorpus.of(items, labels), FeatureSettings(), 1)
     step = next(iter(RUN[algorithm](problem, {**parameters, **changed})))
     return step, problem
 

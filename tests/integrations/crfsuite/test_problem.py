@@ -7,7 +7,7 @@ import pytest
 
 from oracles.features import feature_dicts, flattened
 from postil.errors import DataError
-from postil.integrations.crfsuite.problem import Corpus, FeatureSettings, Problem
+from postil.integrations.crfsuite.problem import AttributeCorpus, FeatureSettings, TrainingProblem
 from postil.objectives import Posterior
 
 X, Y = feature_dicts(12, seed=1)
@@ -15,7 +15,7 @@ SHORT = [(x, y) for x, y in zip(X, Y, strict=True) if len(x) <= 4]
 
 
 def problem(X=X, y=Y, threads=1, **settings):
-    return Problem(Corpus.of(X, y), FeatureSettings(**settings), threads)
+    return TrainingProblem(AttributeCorpus.of(X, y), FeatureSettings(**settings), threads)
 
 
 def weights_by_name(found, weights):
@@ -83,8 +83,8 @@ def test_scores_far_apart_are_summed_in_log_space():
 
 def test_labels_and_items_must_match():
     with pytest.raises(DataError, match=r"y\[1\]: items and labels differ in length: expected 2 labels, got 1"):
-        Corpus.of([[{}], [{}, {}]], [["A"], ["B"]])
+        AttributeCorpus.of([[{}], [{}, {}]], [["A"], ["B"]])
     with pytest.raises(DataError, match="X and y differ in length"):
-        Corpus.of([[{}]], [["A"], ["B"]])
+        AttributeCorpus.of([[{}]], [["A"], ["B"]])
     with pytest.raises(DataError, match="label must be a string"):
-        Corpus.of([[{}]], [[3]])
+        AttributeCorpus.of([[{}]], [[3]])

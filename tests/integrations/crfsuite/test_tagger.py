@@ -11,7 +11,6 @@ from oracles.features import feature_dicts
 from oracles.sharing import compare_with_threads, interrupted_at_every_line
 from postil.crfsuite import BaseTrainer, ItemSequence, Tagger, Trainer
 from postil.errors import ConfigurationError, DataError, IndexRangeError, ModelFileError
-from postil.integrations.crfsuite import _logparser
 from postil.integrations.crfsuite.tagger import ClosedError
 
 X, Y = feature_dicts(40)
@@ -220,18 +219,3 @@ print([list(labels) for labels in crf.predict([[{"w": "b"}, {"w": "a"}]])], crf.
         command = [sys.executable, "-W", "ignore", "-c", program, str(tmp_path / "crf"), who, what]
         found.append(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     assert found == ["[['B', 'A']] True\n"] * 3
-
-
-@pytest.mark.extra("pycrfsuite")
-def test_logs_are_read_as_the_real_library_reads_them():
-    import pycrfsuite
-
-    for algorithm in ("lbfgs", "l2sgd", "ap"):
-        trainer = pycrfsuite.Trainer(algorithm, {"max_iterations": 3}, verbose=False)
-        for number, (x, y) in enumerate(zip(X, Y, strict=True)):
-            trainer.append(x, y, number % 2)
-        trainer.train("", holdout=1)
-        theirs, ours = trainer.logparser, _logparser.TrainLogParser()
-        for line in theirs.log:
-            ours.feed(line)
-        assert vars(ours) == vars(theirs) and ours.iterations and ours.last_log == theirs.last_log

@@ -14,6 +14,7 @@ iteration with a fixed seed: a linear chain w is scored by its best path ŷ agai
 """
 
 import math
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, final
 
@@ -22,7 +23,7 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError, NumericalError, similar
-from postil.integrations.crfsuite.problem import Problem
+from postil.integrations.crfsuite.problem import TrainingProblem
 from postil.objectives import ChainScores, Lattice, Posterior
 from postil.optimisation.lbfgs import LBFGSSettings, minimise
 
@@ -33,7 +34,7 @@ ALIASES = {"ap": "averaged-perceptron", "pa": "passive-aggressive"}
 UNLIMITED = 2**31 - 1
 
 
-class Parameter(NamedTuple):
+class AlgorithmParameter(NamedTuple):
     """One setting of a training algorithm."""
 
     default: Any
@@ -46,59 +47,69 @@ def _switch(value: Any) -> bool:
 
 
 _FEATURES = {
-    "feature.minfreq": Parameter(0.0, float, "The minimum frequency of features."),
-    "feature.possible_states": Parameter(False, _switch, "Force to generate possible state features."),
-    "feature.possible_transitions": Parameter(False, _switch, "Force to generate possible transition features."),
+    "feature.minfreq": AlgorithmParameter(0.0, float, "The minimum frequency of features."),
+    "feature.possible_states": AlgorithmParameter(False, _switch, "Force to generate possible state features."),
+    "feature.possible_transitions": AlgorithmParameter(
+        False, _switch, "Force to generate possible transition features."
+    ),
 }
-_C2 = Parameter(1.0, float, "Coefficient for L2 regularization.")
-_PERIOD = Parameter(10, int, "The number of iterations over which the stopping criterion is tested.")
-_EPOCHS = Parameter(100, int, "The maximum number of iterations.")
-_MEAN_LOSS = Parameter(0.0, float, "The stopping criterion (the mean loss).")
+_C2 = AlgorithmParameter(1.0, float, "Coefficient for L2 regularization.")
+_PERIOD = AlgorithmParameter(10, int, "The number of iterations over which the stopping criterion is tested.")
+_EPOCHS = AlgorithmParameter(100, int, "The maximum number of iterations.")
+_MEAN_LOSS = AlgorithmParameter(0.0, float, "The stopping criterion (the mean loss).")
 _DELTA = "The stopping criterion: the least relative improvement of the objective over a period."
 
-ALGORITHMS: dict[str, dict[str, Parameter]] = {
+ALGORITHMS: dict[str, dict[str, AlgorithmParameter]] = {
     "lbfgs": {
         **_FEATURES,
-        "c1": Parameter(0.0, float, "Coefficient for L1 regularization."),
+        "c1": AlgorithmParameter(0.0, float, "Coefficient for L1 regularization."),
         "c2": _C2,
-        "max_iterations": Parameter(UNLIMITED, int, "The maximum number of iterations for L-BFGS optimization."),
-        "num_memories": Parameter(6, int, "The number of past gradients that approximate the inverse Hessian."),
-        "epsilon": Parameter(1e-5, float, "Epsilon for testing the convergence of the objective."),
+        "max_iterations": AlgorithmParameter(
+            UNLIMITED, int, "The maximum number of iterations for L-BFGS optimization."
+        ),
+        "num_memories": AlgorithmParameter(
+            6, int, "The number of past gradients that approximate the inverse Hessian."
+        ),
+        "epsilon": AlgorithmParameter(1e-5, float, "Epsilon for testing the convergence of the objective."),
         "period": _PERIOD,
-        "delta": Parameter(1e-5, float, _DELTA),
-        "linesearch": Parameter("MoreThuente", str, "MoreThuente, Backtracking or StrongBacktracking."),
-        "max_linesearch": Parameter(20, int, "The maximum number of trials for the line search algorithm."),
+        "delta": AlgorithmParameter(1e-5, float, _DELTA),
+        "linesearch": AlgorithmParameter("MoreThuente", str, "MoreThuente, Backtracking or StrongBacktracking."),
+        "max_linesearch": AlgorithmParameter(20, int, "The maximum number of trials for the line search algorithm."),
     },
     "l2sgd": {
         **_FEATURES,
         "c2": _C2,
-        "max_iterations": Parameter(1000, int, "The maximum number of iterations (epochs) for SGD optimization."),
+        "max_iterations": AlgorithmParameter(
+            1000, int, "The maximum number of iterations (epochs) for SGD optimization."
+        ),
         "period": _PERIOD,
-        "delta": Parameter(1e-6, float, _DELTA),
-        "calibration.eta": Parameter(0.1, float, "The initial learning rate (eta) used for calibration."),
-        "calibration.rate": Parameter(2.0, float, "The rate of increase or decrease of eta for calibration."),
-        "calibration.samples": Parameter(1000.0, float, "The number of instances used for calibration."),
-        "calibration.candidates": Parameter(10, int, "The number of candidates of learning rate."),
-        "calibration.max_trials": Parameter(20, int, "The maximum number of trials of learning rates."),
+        "delta": AlgorithmParameter(1e-6, float, _DELTA),
+        "calibration.eta": AlgorithmParameter(0.1, float, "The initial learning rate (eta) used for calibration."),
+        "calibration.rate": AlgorithmParameter(2.0, float, "The rate of increase or decrease of eta for calibration."),
+        "calibration.samples": AlgorithmParameter(1000.0, float, "The number of instances used for calibration."),
+        "calibration.candidates": AlgorithmParameter(10, int, "The number of candidates of learning rate."),
+        "calibration.max_trials": AlgorithmParameter(20, int, "The maximum number of trials of learning rates."),
     },
     "averaged-perceptron": {
         **_FEATURES,
         "max_iterations": _EPOCHS,
-        "epsilon": Parameter(0.0, float, "The stopping criterion (the ratio of incorrect label predictions)."),
+        "epsilon": AlgorithmParameter(0.0, float, "The stopping criterion (the ratio of incorrect label predictions)."),
     },
     "passive-aggressive": {
         **_FEATURES,
-        "type": Parameter(1, int, "The strategy of updates: 0 without slack variables, 1 type I, 2 type II."),
-        "c": Parameter(1.0, float, "The aggressiveness parameter."),
-        "error_sensitive": Parameter(True, _switch, "Consider the number of incorrect labels in the cost function."),
-        "averaging": Parameter(True, _switch, "Compute the average of feature weights."),
+        "type": AlgorithmParameter(1, int, "The strategy of updates: 0 without slack variables, 1 type I, 2 type II."),
+        "c": AlgorithmParameter(1.0, float, "The aggressiveness parameter."),
+        "error_sensitive": AlgorithmParameter(
+            True, _switch, "Consider the number of incorrect labels in the cost function."
+        ),
+        "averaging": AlgorithmParameter(True, _switch, "Compute the average of feature weights."),
         "max_iterations": _EPOCHS,
         "epsilon": _MEAN_LOSS,
     },
     "arow": {
         **_FEATURES,
-        "variance": Parameter(1.0, float, "The initial variance of every feature weight."),
-        "gamma": Parameter(1.0, float, "Tradeoff parameter."),
+        "variance": AlgorithmParameter(1.0, float, "The initial variance of every feature weight."),
+        "gamma": AlgorithmParameter(1.0, float, "Tradeoff parameter."),
         "max_iterations": _EPOCHS,
         "epsilon": _MEAN_LOSS,
     },
@@ -110,13 +121,12 @@ def algorithm_named(name: str) -> str:
     full = ALIASES.get(name.lower(), name.lower())
     if full not in ALGORITHMS:
         known = [*ALGORITHMS, *ALIASES]
-        raise ConfigurationError(
-            "algorithm", expected=" or ".join(known), got=f"{name!r}{similar(name.lower(), known)}"
-        )
+        told = f"{name!r}{similar(name.lower(), known)}"
+        raise ConfigurationError("algorithm", expected=" or ".join(known), got=told)
     return full
 
 
-def parameter_named(algorithm: str, name: str) -> Parameter:
+def parameter_named(algorithm: str, name: str) -> AlgorithmParameter:
     """A parameter of an algorithm; an error if it has none of this name."""
     known = ALGORITHMS[algorithm]
     if name not in known:
@@ -140,7 +150,7 @@ def cast(algorithm: str, name: str, value: Any) -> Any:
 Parameters = Mapping[str, Any]
 
 
-class Step(NamedTuple):
+class TrainingStep(NamedTuple):
     """The weights after an iteration, and what the log says about it. ``ending`` None: there may be another one."""
 
     weights: Array
@@ -151,7 +161,7 @@ class Step(NamedTuple):
 # ------------------------------------------------------------------------------------------------ L-BFGS
 
 
-def lbfgs(problem: Problem, parameters: Parameters) -> Iterator[Step]:
+def lbfgs(problem: TrainingProblem, parameters: Parameters) -> Iterator[TrainingStep]:
     """All sentences at once, to the minimum of the regularised loss."""
     most = parameters["max_iterations"]
     settings = LBFGSSettings(
@@ -176,7 +186,7 @@ def lbfgs(problem: Problem, parameters: Parameters) -> Iterator[Step]:
             "linesearch_trials": iteration.trials,
             "linesearch_step": iteration.step,
         }
-        yield Step(weights, info, iteration.ending)
+        yield TrainingStep(weights, info, iteration.ending)
 
 
 # ------------------------------------------------------------------------------------------------ paths of a sentence
@@ -195,7 +205,7 @@ class _Difference(NamedTuple):
 class _Sentences:
     """The sentences of a problem one by one."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: TrainingProblem) -> None:
         self.problem, self.K = problem, len(problem.pairs.targets)
         owners = np.repeat(np.arange(len(problem.corpus.names)), np.diff(problem.pairs.firsts))
         self.keys = owners * problem.L + problem.pairs.targets  # ascending: features are in order of these
@@ -222,17 +232,12 @@ class _Sentences:
         wrong = int(np.count_nonzero(path != gold))
         if not wrong:
             return None
-        features, counts = (np.concatenate(both) for both in zip(*self._signed(b, gold, path), strict=True))
+        signed = [(self._on_path(b, gold), 1.0), (self._on_path(b, path), -1.0)]
+        features = np.concatenate([features for on_path, _ in signed for features, _ in on_path])
+        counts = np.concatenate([sign * counts for on_path, sign in signed for _, counts in on_path])
         distinct, inverse = np.unique(features, return_inverse=True)
         totals = np.bincount(inverse, counts, minlength=len(distinct))
         return _Difference(distinct, totals, wrong, -float(weights[distinct] @ totals))
-
-    def _signed(self, b: int, gold: Array, path: Array) -> list[tuple[Array, Array]]:
-        return [
-            (features, sign * counts)
-            for labels, sign in ((gold, 1.0), (path, -1.0))
-            for features, counts in self._on_path(b, labels)
-        ]
 
     def _on_path(self, b: int, labels: Array) -> list[tuple[Array, Array]]:
         """The features of a path and how often each is counted: those of attributes, then those of steps."""
@@ -256,82 +261,87 @@ def _found(keys: Array, wanted: Array) -> tuple[Array, Array]:
 # ------------------------------------------------------------------------------------------------ one by one
 
 
-def averaged_perceptron(problem: Problem, parameters: Parameters) -> Iterator[Step]:
+def averaged_perceptron(problem: TrainingProblem, parameters: Parameters) -> Iterator[TrainingStep]:
     """w += Δ; the answer is the average of w over all sentences seen."""
-    sentences = _Sentences(problem)
     w, weighted = np.zeros(problem.features), np.zeros(problem.features)
-    seen = 1
-    for number in range(parameters["max_iterations"]):
-        loss = 0.0
-        for b in sentences.shuffled():
-            if found := sentences.difference(b, w):
-                w[found.features] += found.counts
-                weighted[found.features] += seen * found.counts
-                loss += found.wrong / len(sentences.gold(b))
-            seen += 1
-        averaged = w - weighted / seen
-        done = loss / max(1, len(sentences)) < parameters["epsilon"]
-        yield _step(averaged, loss, averaged, done, number, parameters)
-        if done:
-            return
+
+    def update(found: _Difference, T: int, seen: int) -> float:
+        w[found.features] += found.counts
+        weighted[found.features] += seen * found.counts
+        return found.wrong / T
+
+    def averaged(seen: int) -> tuple[Array, Array]:
+        return (average := w - weighted / seen), average
+
+    return _online(problem, parameters, w, update, averaged)
 
 
-def passive_aggressive(problem: Problem, parameters: Parameters) -> Iterator[Step]:
+def passive_aggressive(problem: TrainingProblem, parameters: Parameters) -> Iterator[TrainingStep]:
     """The least change of w that gives the gold path a margin of the cost."""
-    sentences = _Sentences(problem)
     w, weighted = np.zeros(problem.features), np.zeros(problem.features)
-    kind, c, seen = parameters["type"], parameters["c"], 1
-    for number in range(parameters["max_iterations"]):
-        loss = 0.0
-        for b in sentences.shuffled():
-            if found := sentences.difference(b, w):
-                cost = found.margin + (math.sqrt(found.wrong) if parameters["error_sensitive"] else 1.0)
-                square = float(found.counts @ found.counts)
-                if square:
-                    tau = cost / (square + 0.5 / c) if kind == 2 else cost / square
-                    tau = min(c, tau) if kind == 1 else tau
-                    w[found.features] += tau * found.counts
-                    weighted[found.features] += tau * seen * found.counts
-                loss += cost
-            seen += 1
-        answer = w - weighted / seen if parameters["averaging"] else w.copy()
-        done = loss / max(1, len(sentences)) < parameters["epsilon"]
-        yield _step(answer, loss, w, done, number, parameters)
-        if done:
-            return
+    kind, c = parameters["type"], parameters["c"]
+
+    def update(found: _Difference, T: int, seen: int) -> float:
+        cost = found.margin + (math.sqrt(found.wrong) if parameters["error_sensitive"] else 1.0)
+        if square := float(found.counts @ found.counts):
+            tau = cost / (square + 0.5 / c) if kind == 2 else cost / square
+            tau = min(c, tau) if kind == 1 else tau
+            w[found.features] += tau * found.counts
+            weighted[found.features] += tau * seen * found.counts
+        return cost
+
+    return _online(
+        problem, parameters, w, update, lambda seen: (w - weighted / seen if parameters["averaging"] else w.copy(), w)
+    )
 
 
-def arow(problem: Problem, parameters: Parameters) -> Iterator[Step]:
+def arow(problem: TrainingProblem, parameters: Parameters) -> Iterator[TrainingStep]:
     """A mean and a variance for every weight: what was seen often changes little."""
-    sentences = _Sentences(problem)
     mean, variance = np.zeros(problem.features), np.full(problem.features, parameters["variance"])
     gamma = parameters["gamma"]
-    for number in range(parameters["max_iterations"]):
+
+    def update(found: _Difference, T: int, seen: int) -> float:
+        cost, k, square = found.margin + found.wrong, found.features, found.counts**2
+        mean[k] += cost / (gamma + float(square @ variance[k])) * variance[k] * found.counts
+        variance[k] = 1.0 / (1.0 / variance[k] + square / gamma)
+        return cost
+
+    return _online(problem, parameters, mean, update, lambda seen: (mean.copy(), mean), is_done=operator.le)
+
+
+def _online(
+    problem: TrainingProblem,
+    parameters: Parameters,
+    weights: Array,
+    update: Callable[[_Difference, int, int], float],
+    answer: Callable[[int], tuple[Array, Array]],
+    is_done: Callable[[float, float], bool] = operator.lt,
+) -> Iterator[TrainingStep]:
+    """Iterations of an algorithm that changes ``weights`` after each sentence with a mistake.
+
+    ``update`` is called with Δ, the number of tokens and the number of sentences seen, and returns the loss; ``answer``
+    returns the weights after an iteration and those whose norm is reported.
+    """
+    sentences, seen, most = _Sentences(problem), 1, parameters["max_iterations"]
+    for number in range(1, most + 1):
         loss = 0.0
         for b in sentences.shuffled():
-            if found := sentences.difference(b, mean):
-                cost, k, square = found.margin + found.wrong, found.features, found.counts**2
-                mean[k] += cost / (gamma + float(square @ variance[k])) * variance[k] * found.counts
-                variance[k] = 1.0 / (1.0 / variance[k] + square / gamma)
-                loss += cost
-        done = loss / max(1, len(sentences)) <= parameters["epsilon"]
-        yield _step(mean.copy(), loss, mean, done, number, parameters)
+            if found := sentences.difference(b, weights):
+                loss += update(found, len(sentences.gold(b)), seen)
+            seen += 1
+        averaged, norm_of = answer(seen)
+        ending = "Terminated with the maximum number of iterations" if number == most else None
+        if done := is_done(loss / max(1, len(sentences)), parameters["epsilon"]):
+            ending = "Terminated with the stopping criterion"
+        yield TrainingStep(averaged, {"loss": loss, "feature_norm": float(np.linalg.norm(norm_of))}, ending)
         if done:
             return
-
-
-def _step(weights: Array, loss: float, norm_of: Array, done: bool, number: int, parameters: Parameters) -> Step:
-    info = {"loss": loss, "feature_norm": float(np.linalg.norm(norm_of))}
-    if done:
-        return Step(weights, info, "Terminated with the stopping criterion")
-    last = number + 1 >= parameters["max_iterations"]
-    return Step(weights, info, "Terminated with the maximum number of iterations" if last else None)
 
 
 # ------------------------------------------------------------------------------------------------ gradient descent
 
 
-def l2sgd(problem: Problem, parameters: Parameters) -> Iterator[Step]:
+def l2sgd(problem: TrainingProblem, parameters: Parameters) -> Iterator[TrainingStep]:
     """Stochastic gradient descent on the loss with an L2 term; the best epoch is the answer."""
     sentences = _Sentences(problem)
     if not len(sentences):
@@ -353,7 +363,7 @@ def l2sgd(problem: Problem, parameters: Parameters) -> Iterator[Step]:
         if number == most:
             ending = ending or "SGD terminated with the maximum number of iterations"
         info = {"loss": loss, "feature_norm": float(np.linalg.norm(w))}
-        yield Step(best if ending else w, info, ending)
+        yield TrainingStep(best if ending else w, info, ending)
         if ending:
             return
 
@@ -385,22 +395,16 @@ def _descend(sentences: _Sentences, b: int, w: Array, decay: float, gain: float)
     score = float(unary[np.arange(len(gold)), gold].sum() + steps.transitions[gold[:-1], gold[1:]].sum())
     rest = -posterior.marginals()
     rest[np.arange(len(gold)), gold] += 1.0
-    places, tokens, values = _features_of(sentences, b)
+    attributes, firsts = instance.attributes, problem.pairs.firsts[instance.attributes.ids]
+    sizes = problem.pairs.firsts[attributes.ids + 1] - firsts
+    sources = np.repeat(np.arange(len(sizes)), sizes)  # the attribute of each of its features
+    places = np.arange(len(sources)) - (np.cumsum(sizes) - sizes)[sources] + firsts[sources]
+    tokens = np.repeat(np.arange(len(gold)), np.diff(attributes.offsets))[sources]
     pull = rest[tokens, problem.pairs.targets[places]]
-    np.add.at(w, places, gain * (pull if values is None else pull * values))
+    np.add.at(w, places, gain * (pull if attributes.values is None else pull * attributes.values[sources]))
     counts = np.bincount(gold[:-1] * problem.L + gold[1:], minlength=problem.L**2)
     w[sentences.K :] += gain * (counts - posterior.transition_counts().ravel())[problem.steps]
     return float(posterior.log_partition[0]) - score
-
-
-def _features_of(sentences: _Sentences, b: int) -> tuple[Array, Array, Array | None]:
-    """All features of the attributes of a sentence, with the token and the value of each."""
-    attributes, firsts = sentences.problem.instances[b].attributes, sentences.problem.pairs.firsts
-    sizes = firsts[attributes.ids + 1] - firsts[attributes.ids]
-    sources = np.repeat(np.arange(len(sizes)), sizes)
-    places = np.arange(len(sources)) - (np.cumsum(sizes) - sizes)[sources] + firsts[attributes.ids][sources]
-    tokens = np.repeat(np.arange(len(attributes.offsets) - 1), np.diff(attributes.offsets))
-    return places, tokens[sources], None if attributes.values is None else attributes.values[sources]
 
 
 def _calibrated(sentences: _Sentences, penalty: float, parameters: Parameters) -> float:
@@ -428,7 +432,7 @@ def _calibrated(sentences: _Sentences, penalty: float, parameters: Parameters) -
     return 1.0 / (penalty * float(best))
 
 
-RUN: dict[str, Callable[[Problem, Parameters], Iterator[Step]]] = {
+RUN: dict[str, Callable[[TrainingProblem, Parameters], Iterator[TrainingStep]]] = {
     "lbfgs": lbfgs,
     "l2sgd": l2sgd,
     "averaged-perceptron": averaged_perceptron,

@@ -5,6 +5,7 @@ import inspect
 import os
 import tempfile
 from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
@@ -72,6 +73,7 @@ class ModelFile:
             Path(self.refresh()).write_bytes(content)
 
 
+@dataclass(eq=False, repr=False)
 class CRF:
     """A conditional random field over hand-made features, trained as CRFsuite trains it.
 
@@ -84,69 +86,39 @@ class CRF:
     ['LOC']
     """
 
-    def __init__(
-        self,
-        algorithm: str | None = None,
-        min_freq: float | None = None,
-        all_possible_states: bool | None = None,
-        all_possible_transitions: bool | None = None,
-        c1: float | None = None,
-        c2: float | None = None,
-        max_iterations: int | None = None,
-        num_memories: int | None = None,
-        epsilon: float | None = None,
-        period: int | None = None,
-        delta: float | None = None,
-        linesearch: str | None = None,
-        max_linesearch: int | None = None,
-        calibration_eta: float | None = None,
-        calibration_rate: float | None = None,
-        calibration_samples: int | None = None,
-        calibration_candidates: int | None = None,
-        calibration_max_trials: int | None = None,
-        pa_type: int | None = None,
-        c: float | None = None,
-        error_sensitive: bool | None = None,
-        averaging: bool | None = None,
-        variance: float | None = None,
-        gamma: float | None = None,
-        verbose: bool = False,
-        model_filename: str | os.PathLike[str] | None = None,
-        keep_tempfiles: bool = False,
-        trainer_cls: Any = None,
-        *,
-        threads: int | None = None,
-    ) -> None:
-        self.algorithm = algorithm
-        self.min_freq = min_freq
-        self.all_possible_states = all_possible_states
-        self.all_possible_transitions = all_possible_transitions
-        self.c1 = c1
-        self.c2 = c2
-        self.max_iterations = max_iterations
-        self.num_memories = num_memories
-        self.epsilon = epsilon
-        self.period = period
-        self.delta = delta
-        self.linesearch = linesearch
-        self.max_linesearch = max_linesearch
-        self.calibration_eta = calibration_eta
-        self.calibration_rate = calibration_rate
-        self.calibration_samples = calibration_samples
-        self.calibration_candidates = calibration_candidates
-        self.calibration_max_trials = calibration_max_trials
-        self.pa_type = pa_type
-        self.c = c
-        self.error_sensitive = error_sensitive
-        self.averaging = averaging
-        self.variance = variance
-        self.gamma = gamma
-        self.verbose = verbose
-        self.model_filename = model_filename
-        self.keep_tempfiles = keep_tempfiles
-        self.trainer_cls = trainer_cls
-        self.threads = threads
-        self.modelfile = ModelFile(model_filename, keep_tempfiles)
+    algorithm: str | None = None
+    min_freq: float | None = None
+    all_possible_states: bool | None = None
+    all_possible_transitions: bool | None = None
+    c1: float | None = None
+    c2: float | None = None
+    max_iterations: int | None = None
+    num_memories: int | None = None
+    epsilon: float | None = None
+    period: int | None = None
+    delta: float | None = None
+    linesearch: str | None = None
+    max_linesearch: int | None = None
+    calibration_eta: float | None = None
+    calibration_rate: float | None = None
+    calibration_samples: int | None = None
+    calibration_candidates: int | None = None
+    calibration_max_trials: int | None = None
+    pa_type: int | None = None
+    c: float | None = None
+    error_sensitive: bool | None = None
+    averaging: bool | None = None
+    variance: float | None = None
+    gamma: float | None = None
+    verbose: bool = False
+    model_filename: str | os.PathLike[str] | None = None
+    keep_tempfiles: bool = False
+    trainer_cls: Any = None
+    _: KW_ONLY
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        self.modelfile = ModelFile(self.model_filename, self.keep_tempfiles)
         self.training_log_: TrainingLog | None = None
         self._tagger: Tagger | None = None
 
@@ -189,15 +161,6 @@ class CRF:
         if (X_dev is None) != (y_dev is None):
             raise ConfigurationError("X_dev and y_dev", expected="must be passed together")
         self._tagger = None
-        trainer = self._new_trainer()
-        for group, xs, ys in ((0, X, y), (1, X_dev, y_dev)):
-            for xseq, yseq in _matched(xs, ys) if xs is not None else ():
-                trainer.append(xseq, yseq, group)
-        trainer.train(self.modelfile.refresh(), holdout=-1 if X_dev is None else 1)
-        self.training_log_ = trainer.logparser
-        return self
-
-    def _new_trainer(self) -> Any:
         chosen = {name: getattr(self, ours) for name, ours in _PARAMETERS.items()}
         trainer = (self.trainer_cls or LinePerIterationTrainer)(
             algorithm=self.algorithm,
@@ -205,11 +168,22 @@ class CRF:
             verbose=self.verbose,
         )
         trainer.threads = self.threads
-        return trainer
+        for group, xs, ys in ((0, X, y), (1, X_dev, y_dev)):
+            if xs is None:
+                continue
+            xs, ys = list(xs), list(ys)
+            if len(xs) != len(ys):
+                expected = f"{len(xs)} sequences of labels"
+                raise ConfigurationError("X and y differ in length", expected=expected, got=len(ys))
+            for xseq, yseq in zip(xs, ys, strict=True):
+                trainer.append(xseq, yseq, group)
+        trainer.train(self.modelfile.refresh(), holdout=-1 if X_dev is None else 1)
+        self.training_log_ = trainer.logparser
+        return self
 
     def predict(self, X: Iterable[Any]) -> Array:
-        """The most probable labels: an array of lists."""
-        return _array_of_lists(self._fitted().tagged(list(X)))
+        """The most probable labels: an array of lists, or one of two dimensions if all sequences have one length."""
+        return np.array(self._fitted().tagged(list(X)), dtype=object)
 
     def predict_single(self, xseq: Any) -> list[str]:
         """The most probable labels of one sequence."""
@@ -217,7 +191,7 @@ class CRF:
 
     def predict_marginals(self, X: Iterable[Any]) -> Array:
         """For every item of every sequence the probability of every label."""
-        return _array_of_lists(self._marginals(list(X)))
+        return np.array(self._marginals(list(X)), dtype=object)
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[str, float]]:
         """For every item of one sequence the probability of every label."""
@@ -280,15 +254,3 @@ class CRF:
     def transition_features_(self) -> dict[tuple[str, str], float] | None:
         """{(label, next label): weight}"""
         return None if self.tagger_ is None else self._fitted().transition_features()
-
-
-def _matched(X: Iterable[Any], y: Iterable[Any]) -> Iterable[tuple[Any, Any]]:
-    xs, ys = list(X), list(y)
-    if len(xs) != len(ys):
-        raise ConfigurationError("X and y differ in length", expected=f"{len(xs)} sequences of labels", got=len(ys))
-    return zip(xs, ys, strict=True)
-
-
-def _array_of_lists(rows: list[Any]) -> Array:
-    """As sklearn-crfsuite returns it: sequences of one length become a two-dimensional array."""
-    return np.array(rows, dtype=object)

@@ -3,12 +3,12 @@
 Letters: B sentences, N tokens, L labels, A attributes, K features of (attribute, label).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from struct import Struct
-from typing import Any, NamedTuple, Self, final, overload
+from typing import Any, Self, final, overload
 
 import numpy as np
 
@@ -60,25 +60,8 @@ def check_weights(weights: Array) -> None:
         raise ValueError("a weight is not finite")
 
 
-class CRFsuiteFile(NamedTuple):
-    """The content of a file."""
-
-    labels: list[str]
-    attributes: "Names"
-    pairs: PairWeights
-    weights: Array  # (K,)
-    transitions: Array  # (L, L)
-
-
-def parsed(content: bytes, where: object) -> CRFsuiteFile:
-    """Read a file; a ModelFileError if it is cut, damaged, or not one of a first-order model."""
-    try:
-        return _parsed(content)
-    except ValueError as error:
-        raise ModelFileError("damaged CRFsuite model", got=error, where=where) from None
-
-
-def _parsed(content: bytes) -> CRFsuiteFile:
+def parsed(content: bytes) -> dict[str, Any]:
+    """The fields of a `Model`; a ValueError if the file is cut, damaged, or not one of a first-order model."""
     if len(content) < _HEADER.size or content[8:12] != b"FOMC":
         raise ValueError("no complete header of a first-order model")
     _, size, _, _, _, L, A, features_at, labels_at, attributes_at, _, _ = _HEADER.unpack_from(content)
@@ -93,15 +76,15 @@ def _parsed(content: bytes) -> CRFsuiteFile:
     first = features_at + _CHUNK.size
     if first + K * _FEATURE.itemsize > len(content):
         raise ValueError(f"cut: {K} features do not fit into the file")
-    features = np.frombuffer(content, _FEATURE, K, first)
-    states, steps = _of_type(features)
+    states, steps = _of_type(np.frombuffer(content, _FEATURE, K, first))
     owners, targets, weights = _columns(states, A, L)
     firsts = np.zeros(A + 1, np.int64)
     np.cumsum(np.bincount(owners, minlength=A), out=firsts[1:])
     transitions = np.zeros((L, L))
     sources, following, of_steps = _columns(steps, L, L)
     transitions[sources, following] = of_steps
-    return CRFsuiteFile(labels, attributes, PairWeights(firsts, targets), weights, transitions)
+    known = {"labels": labels, "attributes": attributes, "pairs": PairWeights(firsts, targets)}
+    return {**known, "weights": weights, "transitions": transitions}
 
 
 def _of_type(features: Array) -> tuple[Array, Array]:
@@ -290,23 +273,6 @@ class Scorer:
 
 
 @final
-class _LazyScorer:
-    """The scorer of a model: its table is built once enough has been scored to justify the cost."""
-
-    def __init__(self, pairs: PairWeights, L: int, weights: Array) -> None:
-        self._pairs, self._L, self._weights = pairs, L, weights
-        self._scorer = Scorer(pairs, L, 0, small=0).set(weights)
-        self._left = len(pairs.firsts) * L // 4  # attributes; threads that count at once only lose some of them
-
-    def __call__(self, attributes: Attributes) -> Array:
-        if self._left > 0:
-            self._left -= len(attributes.ids)
-            if self._left <= 0:
-                self._scorer = Scorer(self._pairs, self._L, len(self._weights)).set(self._weights)
-        return self._scorer(attributes)
-
-
-@final
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Model:
     """Weights of a first-order CRF. Pairs of labels and of attribute and label without a feature weigh 0."""
@@ -340,9 +306,24 @@ class Model:
         return Lattice(unary=self.unary(attributes), offsets=offsets, chain=self._chain)
 
     @cached_property
-    def unary(self) -> "_LazyScorer":
-        """Attributes -> the scores (N, L) of every label of every token."""
-        return _LazyScorer(self.pairs, len(self.labels), self.weights)
+    def unary(self) -> Callable[[Attributes], Array]:
+        """Attributes -> the scores (N, L) of every label of every token.
+
+        The table of a scorer is built once enough has been scored to justify the cost.
+        """
+        L = len(self.labels)
+        scorer = Scorer(self.pairs, L, 0, small=0).set(self.weights)
+        left = len(self.pairs.firsts) * L // 4  # attributes; threads that count at once only lose some of them
+
+        def scores(attributes: Attributes) -> Array:
+            nonlocal scorer, left
+            if left > 0:
+                left -= len(attributes.ids)
+                if left <= 0:
+                    scorer = Scorer(self.pairs, L, len(self.weights)).set(self.weights)
+            return scorer(attributes)
+
+        return scores
 
     def tagged(self, sequences: Sequence[Any]) -> list[list[str]]:
         """The most probable labels of every sequence."""
@@ -420,7 +401,10 @@ class Model:
     def from_bytes(cls, content: bytes, where: object = "model") -> Self:
         """Load a model from the output of ``to_bytes``, or from a file written by CRFsuite."""
         if content[: len(MAGIC)] == MAGIC:
-            return cls(**parsed(content, where)._asdict())
+            try:
+                return cls(**parsed(content))
+            except ValueError as error:
+                raise ModelFileError("damaged CRFsuite model", got=error, where=where) from None
         arrays, metadata = archive.from_bytes(content, where)
         if metadata.get("kind") != KIND:
             raise ModelFileError("wrong kind of model", expected=KIND, got=repr(metadata.get("kind"))[:80], where=where)

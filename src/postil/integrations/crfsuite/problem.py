@@ -11,7 +11,6 @@ Sentences are cut into shards whose number does not depend on the number of thre
 expectation of a feature are each summed by one thread in a fixed order, so the same bits come out of any number.
 """
 
-import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ from postil.features.named import AttributeTable
 from postil.integrations.crfsuite.model import Model, Scorer
 from postil.kernels import Attributes, AttributeTokens, PairWeights
 from postil.objectives import ChainScores, Lattice, Posterior
-from postil.threads import one_blas_thread
+from postil.threads import cores, one_blas_thread
 
 _TOKENS_OF_A_SHARD = 2048
 _OCCURRENCES_OF_A_SHARD = 1 << 14
@@ -49,7 +48,7 @@ class FeatureSettings:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Corpus:
+class AttributeCorpus:
     """Sentences as numbers, with the names of their attributes and labels in the order of their first occurrence."""
 
     attributes: Attributes
@@ -100,20 +99,15 @@ class _Shard:
     offsets: Array  # (b + 1,) of its sentences, from 0 on
 
 
-def _cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 @final
-class Problem:
+class TrainingProblem:
     """The features of a corpus and the objective over their weights."""
 
-    def __init__(self, corpus: Corpus, settings: FeatureSettings, threads: int | None = None) -> None:
+    def __init__(self, corpus: AttributeCorpus, settings: FeatureSettings, threads: int | None = None) -> None:
         self.corpus, self.L = corpus, len(corpus.labels)
         if threads is not None and threads < 1:
             raise ConfigurationError("threads", expected="must be at least 1", got=threads)
-        self.threads = threads or _cores()
+        self.threads = threads or cores()
         occurrences = kernels.attribute_tokens(corpus.attributes, len(corpus.names))
         self.pairs, observed = _state_features(occurrences, corpus, settings)
         # An occurrence with value 0 may make a feature, but adds nothing to any sum.
@@ -136,9 +130,12 @@ class Problem:
         return [self._shard(int(a), int(b)) for a, b in pairwise(cuts)]
 
     def _shard(self, first: int, end: int) -> _Shard:
-        offsets = self.corpus.offsets[first : end + 1]
+        offsets, every = self.corpus.offsets[first : end + 1], self.attributes
         tokens = slice(int(offsets[0]), int(offsets[-1]))
-        return _Shard(_part(self.attributes, tokens), tokens, offsets - offsets[0])
+        edges = every.offsets[tokens.start : tokens.stop + 1]
+        rows = slice(int(edges[0]), int(edges[-1]))
+        values = None if every.values is None else every.values[rows]
+        return _Shard(Attributes(every.ids[rows], values, edges - edges[0]), tokens, offsets - offsets[0])
 
     @cached_property
     def instances(self) -> list[_Shard]:
@@ -147,24 +144,21 @@ class Problem:
 
     # -------------------------------------------------------------------------------------------- weights
 
-    def transitions(self, weights: Array) -> Array:
-        """(L, L) of all weights."""
-        table = np.zeros(self.L * self.L)
-        table[self.steps] = weights[len(self.pairs.targets) :]
-        return table.reshape(self.L, self.L)
-
     def states(self, weights: Array) -> Array:
         """(K,) the weights of pairs (attribute, label)."""
         return weights[: len(self.pairs.targets)]
 
     def model(self, weights: Array) -> Model:
         """The weights with their names."""
-        corpus = self.corpus
-        states, steps = self.states(weights), self.transitions(weights)
-        return Model.pruned(corpus.labels, corpus.names, self.pairs, states, steps)
+        corpus, steps = self.corpus, self.chain(weights).transitions
+        return Model.pruned(corpus.labels, corpus.names, self.pairs, self.states(weights), steps)
 
     def chain(self, weights: Array) -> ChainScores:
-        return ChainScores(transitions=self.transitions(weights), start=np.zeros(self.L), end=np.zeros(self.L))
+        """The weights of pairs of labels, (L, L)."""
+        table = np.zeros(self.L * self.L)
+        table[self.steps] = weights[len(self.pairs.targets) :]
+        edge = np.zeros(self.L)
+        return ChainScores(transitions=table.reshape(self.L, self.L), start=edge, end=edge.copy())
 
     # -------------------------------------------------------------------------------------------- the objective
 
@@ -224,7 +218,7 @@ def _moments(unary: Array, offsets: Array, chain: ChainScores) -> tuple[float, A
 
 
 def _state_features(
-    occurrences: AttributeTokens, corpus: Corpus, settings: FeatureSettings
+    occurrences: AttributeTokens, corpus: AttributeCorpus, settings: FeatureSettings
 ) -> tuple[PairWeights, Array]:
     """Pairs (attribute, label) and how often each was seen, Σ of the attribute's values."""
     A, L = len(corpus.names), len(corpus.labels)
@@ -239,7 +233,7 @@ def _state_features(
     return PairWeights(firsts, pairs.targets[kept]), totals[kept]
 
 
-def _transition_features(corpus: Corpus, settings: FeatureSettings) -> tuple[Array, Array]:
+def _transition_features(corpus: AttributeCorpus, settings: FeatureSettings) -> tuple[Array, Array]:
     """Pairs of labels i · L + j, and how often each was seen."""
     L, gold = len(corpus.labels), corpus.gold
     followed = np.ones(len(gold), bool)
@@ -260,13 +254,6 @@ def _without_zeros(attributes: Attributes) -> Attributes:
     offsets = np.concatenate([[0], np.cumsum(kept)])[attributes.offsets].astype(np.int64)
     values = attributes.values[kept]
     return Attributes(attributes.ids[kept], None if (values == 1.0).all() else values, offsets)
-
-
-def _part(attributes: Attributes, tokens: slice) -> Attributes:
-    offsets = attributes.offsets[tokens.start : tokens.stop + 1]
-    rows = slice(int(offsets[0]), int(offsets[-1]))
-    values = None if attributes.values is None else attributes.values[rows]
-    return Attributes(attributes.ids[rows], values, offsets - offsets[0])
 
 
 def _blocks(starts: Array) -> list[tuple[int, int]]:

@@ -81,7 +81,13 @@ class Template:
         With ``word_key`` the value of the first column stands under that key: for ``Tagger(word_key=…)``.
         """
         rows = [*rows]
-        columns = [_padded(values) for values in self._checked_columns(rows)]
+        for t, row in enumerate(rows):
+            if isinstance(row, str) or len(row) < self.columns:
+                got = "a string" if isinstance(row, str) else f"{len(row)}"
+                raise DataError("columns of a row", expected=f"at least {self.columns}", got=got, where=f"token {t}")
+        # The names that CRF++ has for the positions before and after a sentence.
+        before, after = ([f"_B{sign}{i}" for i in range(1, FARTHEST + 1)] for sign in "-+")
+        columns = [[*before[::-1], *(row[column] for row in rows), *after] for column in range(self.columns)]
         items = [self._item(columns, t) for t in range(len(rows))]
         if word_key is None:
             return items
@@ -94,17 +100,11 @@ class Template:
             if rule.key is None or self._has_bare_names:  # which may be the key of another rule
                 item[value if rule.key is None else f"{rule.key}:{value}"] = True
             elif rule.key in item:  # two lines of one name: CRF++ takes both
-                item[rule.key] = [*_listed(item[rule.key]), value]
+                known = item[rule.key]
+                item[rule.key] = [*(known if isinstance(known, list) else [known]), value]
             else:
                 item[rule.key] = value
         return item
-
-    def _checked_columns(self, rows: Sequence[Row]) -> list[list[str]]:
-        for t, row in enumerate(rows):
-            if isinstance(row, str) or len(row) < self.columns:
-                got = "a string" if isinstance(row, str) else f"{len(row)}"
-                raise DataError("columns of a row", expected=f"at least {self.columns}", got=got, where=f"token {t}")
-        return [[row[column] for row in rows] for column in range(self.columns)]
 
     def read(
         self, path: str | os.PathLike[str], *, word_key: str | None = None
@@ -135,28 +135,16 @@ def _rule(line: str, where: str) -> _Rule:
     texts = _MACRO.split(line)[::3]
     places = tuple((int(row), int(column)) for row, column in _MACRO.findall(line))
     if any("%" in text for text in texts):
-        raise DataError(
-            "template", expected="must have [row,column] after %x, and no other %", got=repr(line), where=where
-        )
+        expected = "must have [row,column] after %x, and no other %"
+        raise DataError("template", expected=expected, got=repr(line), where=where)
     for row, _ in places:
         if abs(row) > FARTHEST:
-            raise DataError(
-                "row of a template", expected=f"must be from -{FARTHEST} to {FARTHEST}", got=row, where=where
-            )
+            expected = f"must be from -{FARTHEST} to {FARTHEST}"
+            raise DataError("row of a template", expected=expected, got=row, where=where)
     key, colon, rest = texts[0].partition(":")
     if colon and (rest or places):
         return _Rule(key, (rest, *texts[1:]), places)
     return _Rule(None, tuple(texts), places)
-
-
-def _padded(values: Sequence[str]) -> list[str]:
-    """With the names that CRF++ has for the positions before and after a sentence."""
-    before = [f"_B-{i}" for i in range(FARTHEST, 0, -1)]
-    return [*before, *values, *(f"_B+{i}" for i in range(1, FARTHEST + 1))]
-
-
-def _listed(value: Any) -> list[str]:
-    return value if isinstance(value, list) else [value]
 
 
 def _sentences(path: Path, least: int) -> Iterator[list[list[str]]]:

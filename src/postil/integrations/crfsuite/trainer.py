@@ -18,9 +18,10 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError
 from postil.features.named import AttributeTable, ItemSequence
 from postil.files import replaced
-from postil.integrations.crfsuite.algorithms import ALGORITHMS, RUN, Step, algorithm_named, cast, parameter_named
+from postil.integrations.crfsuite import algorithms
+from postil.integrations.crfsuite.algorithms import ALGORITHMS
 from postil.integrations.crfsuite.model import Model
-from postil.integrations.crfsuite.problem import Corpus, FeatureSettings, Problem, check_lengths
+from postil.integrations.crfsuite.problem import AttributeCorpus, FeatureSettings, TrainingProblem, check_lengths
 from postil.threads import one_blas_thread
 
 # ------------------------------------------------------------------------------------------------ the log
@@ -99,34 +100,24 @@ def _held_out_lines(info: dict[str, Any]) -> Iterable[str]:
 def held_out(labels: list[str], gold: Array, path: Array, offsets: Array) -> dict[str, Any]:
     """Scores of a labelling (N,) of held-out sentences (B + 1 offsets) against gold labels (N,)."""
     L = len(labels)
-    match, model, ref = (np.bincount(ids, minlength=L) for ids in (gold[gold == path], path, gold))
-    rows = zip(match.tolist(), model.tolist(), ref.tolist(), strict=True)
-    scores = {label: _score(*row) for label, row in zip(labels, rows, strict=True)}
+    match, model, ref = (np.bincount(ids, minlength=L).tolist() for ids in (gold[gold == path], path, gold))
+    scores = {}
+    for label, *counts in zip(labels, match, model, ref, strict=True):
+        hits, answered, there = counts
+        ratios: tuple[float | None, ...] = (None, None, None)
+        if answered or there:
+            precision, recall = hits / answered if answered else 0.0, hits / there if there else 0.0
+            ratios = precision, recall, 2 * precision * recall / (precision + recall) if hits else 0.0
+        scores[label] = LabelScore(hits, answered, there, *ratios)
     wrong = np.concatenate([[0], np.cumsum(gold != path)])[offsets]
+    info: dict[str, Any] = {"scores": scores}
+    for name in ("precision", "recall", "f1"):
+        info[f"avg_{name}"] = sum(getattr(score, name) or 0.0 for score in scores.values()) / max(1, L)
     items, instances = (len(gold) - int(wrong[-1]), len(gold)), (int((np.diff(wrong) == 0).sum()), len(offsets) - 1)
-    return {
-        "scores": scores,
-        **{f"avg_{name}": _mean(scores, name) for name in ("precision", "recall", "f1")},
-        **_accuracy("item_accuracy", items),
-        **_accuracy("instance_accuracy", instances),
-    }
-
-
-def _mean(scores: dict[str, LabelScore], name: str) -> float:
-    return sum(getattr(score, name) or 0.0 for score in scores.values()) / max(1, len(scores))
-
-
-def _accuracy(name: str, counts: tuple[int, int]) -> dict[str, Any]:
-    ratio = Fraction(counts[0], max(1, counts[1]))
-    return {name: ratio, f"{name}_float": float(ratio), f"{name}_counts": counts}
-
-
-def _score(match: int, model: int, ref: int) -> LabelScore:
-    if not (match or model or ref):
-        return LabelScore(0, 0, 0, None, None, None)
-    precision, recall = match / model if model else 0.0, match / ref if ref else 0.0
-    f1 = 2 * precision * recall / (precision + recall) if match else 0.0
-    return LabelScore(match, model, ref, precision, recall, f1)
+    for name, (right, all_) in (("item_accuracy", items), ("instance_accuracy", instances)):
+        ratio = Fraction(right, max(1, all_))
+        info |= {name: ratio, f"{name}_float": float(ratio), f"{name}_counts": (right, all_)}
+    return info
 
 
 # ------------------------------------------------------------------------------------------------ trainers
@@ -173,7 +164,7 @@ class BaseTrainer:
         """Choose ``lbfgs``, ``l2sgd``, ``ap``, ``pa`` or ``arow``; its parameters have their defaults again."""
         if type != "crf1d":
             raise ConfigurationError("type", expected="crf1d", got=repr(type))
-        self._algorithm = algorithm_named(algorithm)
+        self._algorithm = algorithms.algorithm_named(algorithm)
         self._values.clear()
 
     def params(self) -> list[str]:
@@ -182,11 +173,11 @@ class BaseTrainer:
 
     def set(self, name: str, value: Any) -> None:
         """Set one parameter."""
-        self._values[name] = cast(self._algorithm, name, value)
+        self._values[name] = algorithms.cast(self._algorithm, name, value)
 
     def get(self, name: str) -> Any:
         """The value of one parameter."""
-        return self._values.get(name, parameter_named(self._algorithm, name).default)
+        return self._values.get(name, algorithms.parameter_named(self._algorithm, name).default)
 
     def set_params(self, params: dict[str, Any]) -> None:
         """Set parameters by name."""
@@ -199,7 +190,7 @@ class BaseTrainer:
 
     def help(self, name: str) -> str:
         """The description of a parameter."""
-        return parameter_named(self._algorithm, name).help
+        return algorithms.parameter_named(self._algorithm, name).help
 
     # -------------------------------------------------------------------------------------------- data
 
@@ -240,9 +231,9 @@ class BaseTrainer:
         begin = time.perf_counter()
         training = [(x, y) for x, y, group in self._instances if group != holdout or holdout < 0]
         apart = [(x, y) for x, y, group in self._instances if group == holdout and holdout >= 0]
-        corpus = Corpus.of([x for x, _ in training], [y for _, y in training], also=(y for _, y in apart))
+        corpus = AttributeCorpus.of([x for x, _ in training], [y for _, y in training], also=(y for _, y in apart))
         settings = {ours: self.get(name) for name, ours in _FEATURE_SETTINGS.items()}
-        problem = Problem(corpus, FeatureSettings(**settings), self.threads)
+        problem = TrainingProblem(corpus, FeatureSettings(**settings), self.threads)
         seconds = time.perf_counter() - begin
         if self.logparser is not None:
             self.logparser.featgen_num_features, self.logparser.featgen_seconds = problem.features, seconds
@@ -250,29 +241,26 @@ class BaseTrainer:
         self._tell(["\n", f"{self._algorithm}\n", *told[3:], "\n"], "prepared")
         return problem.model(self._optimised(problem, _HeldOut(problem, apart) if apart else None))
 
-    def _optimised(self, problem: Problem, apart: "_HeldOut | None") -> Array:
+    def _optimised(self, problem: TrainingProblem, apart: "_HeldOut | None") -> Array:
         begin = before = time.perf_counter()
         weights = np.zeros(problem.features)
         with one_blas_thread():
-            for number, step in enumerate(RUN[self._algorithm](problem, self.get_params()), start=1):
+            for number, step in enumerate(algorithms.RUN[self._algorithm](problem, self.get_params()), start=1):
                 weights = step.weights
-                now = time.perf_counter()
-                self._tell_iteration(number, step, now - before, {} if apart is None else apart.scored(weights))
+                info = {"num": number, "scores": {}, **step.info, "time": time.perf_counter() - before}
+                info |= {} if apart is None else apart.scored(weights)
+                if self.logparser is not None:
+                    self.logparser.iterations.append(info)
+                    self.logparser.last_iteration = info
+                self._tell(iteration_lines(number, info), "iteration")
+                if step.ending is not None:
+                    self.message(f"{step.ending}\n")
                 before = time.perf_counter()
         seconds = time.perf_counter() - begin
         if self.logparser is not None:
             self.logparser.training_seconds = seconds
         self.message(f"Total seconds required for training: {seconds:.3f}\n")
         return weights
-
-    def _tell_iteration(self, number: int, step: Step, seconds: float, scored: dict[str, Any]) -> None:
-        info = {"num": number, "scores": {}, **step.info, "time": seconds, **scored}
-        if self.logparser is not None:
-            self.logparser.iterations.append(info)
-            self.logparser.last_iteration = info
-        self._tell(iteration_lines(number, info), "iteration")
-        if step.ending is not None:
-            self.message(f"{step.ending}\n")
 
     # -------------------------------------------------------------------------------------------- what it tells
 
@@ -292,7 +280,7 @@ class BaseTrainer:
 class _HeldOut:
     """Sentences that every iteration is evaluated on."""
 
-    def __init__(self, problem: Problem, sentences: list[tuple[Any, list[str]]]) -> None:
+    def __init__(self, problem: TrainingProblem, sentences: list[tuple[Any, list[str]]]) -> None:
         table = AttributeTable(problem.corpus.names, grows=False)
         ids = {label: number for number, label in enumerate(problem.corpus.labels)}
         self.problem = problem

@@ -1,0 +1,417 @@
+"""The reports on scores: of taggers, of detectors and of tree classifiers."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, final
+from urllib.parse import urlencode
+
+import numpy as np
+
+from postil.html import Markup, element, joined
+from postil.html.fragments import figure, folded, note
+from postil.html.highlight import Mark, lasting_colours, whole
+from postil.metrics import (
+    Calibration,
+    PrecisionRecall,
+    SpanScores,
+    Table,
+    TokenScores,
+    TreeScores,
+    calibrate,
+    precision_recall,
+    score_detection,
+    spans_by_length,
+)
+from postil.metrics.drawn_tables import drawn_table
+from postil.metrics.significance import Interval
+from postil.metrics.spans import KINDS
+from postil.metrics.tables import (
+    by_frequency,
+    confusion_table,
+    errors_table,
+    label_table,
+    mistakes_table,
+    show_class,
+    span_novelty_table,
+    token_novelty_table,
+)
+from postil.metrics.trees import label_confusion_table, length_table
+from postil.models.detector import Detector
+from postil.models.sentences import tokens_of
+from postil.reports import charts, sections
+from postil.reports.answers import LOWEST, Answers, Heading, SpanPlace, line_of
+from postil.reports.sections import Mistake, Section, page
+from postil.text import Sentence, Span, Tree
+from postil.text.trees.tree_drawing import LONGEST_DRAWN, colours_of_trees, drawn_tree
+
+ALL = "all labels"
+RATIOS = ("precision", "recall", "F1")
+MOST_CELLS = 20
+"""Labels of a heat map."""
+HARDEST = 20
+MOST_MARKS = 60
+"""Marks of one sentence."""
+MOST_TREES = 24
+
+
+# ------------------------------------------------------------------------------------------------ taggers
+
+
+def tagger_page(
+    heading: Heading,
+    answers: Answers,
+    *,
+    interval: Interval | None = None,
+    before: Calibration | None = None,
+    span_novelty: Mapping[str, SpanScores] | None = None,
+    word_novelty: Mapping[str, TokenScores] | None = None,
+) -> str:
+    """The whole page.
+
+    ``interval`` of the main score; ``before``: the reliability without calibration, drawn with that of the answers;
+    ``span_novelty`` and ``word_novelty``: scores of what occurs in the training data and what does not.
+    """
+    evaluation, spans = answers.evaluation, answers.evaluation.spans
+    tokens = evaluation.tokens
+    counts = tokens.by_label() if spans is None else spans.by_label()
+    colours = lasting_colours(counts)
+    judged = judged_tokens(answers) if spans is None else judged_spans(answers)
+    calibration = calibrate([min(one.probability, 1.0) for one in judged], [one.is_right for one in judged])
+    error = f"{100 * calibration.expected_error:.2f}"
+    parts = [
+        sections.learning(heading),
+        sections.label_scores(counts, None if spans is None else spans.overall, column="label"),
+        confusion(tokens if spans is None else spans),
+        sections.reliability(calibration, before, answers="labels" if spans is None else "spans"),
+    ]
+    if spans is None:
+        cards = {
+            "right / tokens": f"{tokens.correct:,} / {tokens.tokens:,}",
+            "calibration error": error,
+            "labels": f"{len(counts):,}",
+            "sentences": f"{evaluation.sentences:,}",
+        }
+        header = sections.header(heading, "token accuracy", 100 * tokens.accuracy, interval, cards)
+        if word_novelty:
+            drawn = drawn_table(token_novelty_table(word_novelty), bars=("accuracy",))
+            parts.append(Section("novelty", "Seen and unseen words", drawn))
+    else:
+        overall = spans.overall
+        cards = {
+            "precision": f"{100 * overall.precision:.2f}",
+            "recall": f"{100 * overall.recall:.2f}",
+            "token accuracy": f"{100 * tokens.accuracy:.2f}",
+            "calibration error": error,
+            "spans gold / predicted": f"{overall.gold:,} / {overall.predicted:,}",
+            "sentences / tokens": f"{evaluation.sentences:,} / {tokens.tokens:,}",
+        }
+        header = sections.header(heading, "F1", 100 * overall.f1, interval, cards)
+        parts += [curves(spans, likely_spans(answers), colours), lengths(answers, span_novelty or {})]
+    wrong = wrong_tokens(answers) if spans is None else wrong_spans(answers)
+    parts += [mistakes(answers, wrong, colours), hardest(answers, wrong, colours)]
+    return page(f"{heading.model} on {heading.data}", header, parts)
+
+
+@final
+class Judged(NamedTuple):
+    """A span or a label, its probability, and whether it is right."""
+
+    label: str
+    probability: float
+    is_right: bool
+
+
+def judged_tokens(answers: Answers) -> list[Judged]:
+    """The label of every token."""
+    sides = zip(answers.compared.gold, answers.compared.predicted, answers.sure, strict=True)
+    return [
+        Judged(predicted, probability, predicted == gold)
+        for sentence in sides
+        for gold, predicted, probability in zip(*sentence, strict=True)
+    ]
+
+
+def judged_spans(answers: Answers) -> list[Judged]:
+    """Every predicted span."""
+    sides = zip(answers.compared.gold_spans, answers.compared.predicted_spans, answers.sure, strict=True)
+    return [
+        Judged(span.label, probability, span in right)
+        for gold, predicted, sure in sides
+        for right in [set(gold)]
+        for span, probability in zip(predicted, sure, strict=True)
+    ]
+
+
+def likely_spans(answers: Answers) -> list[Judged]:
+    """Every span that is probable enough to be looked at, predicted or not, and known to be right or wrong."""
+    decided = answers.compared.decided([[span for span, _ in spans] for spans in answers.likely])
+    return [
+        Judged(span.label, probability, span in right)
+        for gold, spans, kept in zip(answers.compared.gold_spans, answers.likely, decided, strict=True)
+        for right, known in [(set(gold), set(kept))]
+        for span, probability in spans
+        if span in known
+    ]
+
+
+def confusion(scores: SpanScores | TokenScores) -> Section:
+    """A heat map of the labels with the most mistakes, with what was missed and what is spurious; and a table."""
+    counts, of_spans = scores.by_label(), isinstance(scores, SpanScores)
+    cells: Mapping[tuple[Any, Any], int] = scores.confusion() if isinstance(scores, SpanScores) else scores.confusion
+    weights = {label: counts[label].gold + counts[label].predicted - 2 * counts[label].correct for label in counts}
+    heaviest = {*sorted(counts, key=lambda label: (-weights[label], label))[:MOST_CELLS]}
+    sides: list[str | None] = [label for label in counts if label in heaviest]
+    left_out = len(counts) - len(sides)
+    if of_spans:
+        sides.append(None)
+    grid = charts.Grid(
+        rows=[show_class(label, "(spurious)") for label in sides],
+        columns=[show_class(label, "(missed)") for label in sides],
+        counts=lambda i, j: cells.get((sides[i], sides[j]), 0),
+        wrong=lambda i, j: i != j,
+        link=lambda i, j: _link(sides[i], sides[j]) if i != j else None,
+    )
+    parts = [
+        note(
+            f"{'Overlapping spans by label. ' * of_spans}Shades are shares of a row; "
+            "click on a mistake to list its examples."
+        ),
+        charts.heat_map("Confusion", grid),
+        note(f"{left_out:,} labels with fewer mistakes are not shown.") if left_out else None,
+    ]
+    if isinstance(scores, SpanScores):
+        parts.append(folded("As a table", drawn_table(confusion_table(scores))))
+    else:
+        parts += [element("h3", "Confused most often"), drawn_table(mistakes_table(scores.mistakes(), ""))]
+    return Section("confusion", "Confusion", joined(parts))
+
+
+def _link(gold: str | None, predicted: str | None) -> str:
+    """The address of the filters that list these mistakes."""
+    sides = {"gold": gold, "predicted": predicted}
+    wanted = {side: show_class(label) for side, label in sides.items() if label is not None}
+    if None in sides.values():
+        wanted["kind"] = "spurious" if gold is None else "missed"
+    return "#" + urlencode(wanted, errors="replace")
+
+
+def curves(scores: SpanScores, judged: Sequence[Judged], colours: Mapping[str, str]) -> Section:
+    """Precision-recall curves of all spans above a probability, for all labels and for the most frequent ones."""
+
+    def curve(some: Sequence[Judged], gold: int) -> PrecisionRecall:
+        return precision_recall([one.is_right for one in some], [one.probability for one in some], positives=gold)
+
+    counts = scores.by_label()
+    frequent = by_frequency(counts)[: sections.MOST_CURVES]
+    curves = {ALL: curve(judged, scores.overall.gold)}
+    if len(counts) > 1:
+        by_label = {label: [one for one in judged if one.label == label] for label in frequent}
+        curves |= {show_class(label): curve(by_label[label], counts[label].gold) for label in frequent}
+    marks = {ALL: scores.overall} | {show_class(label): counts[label] for label in frequent}
+    meaning = (
+        "A ring is the model’s answer. A curve shows all spans above a probability, whether or not the best labelling "
+        f"contains them (as with tag --all-above; they may overlap); it ends at a probability of {LOWEST:g}. "
+        "The table covers all labels."
+    )
+    named = {show_class(label): colour for label, colour in colours.items()}
+    return sections.precision_and_recall(curves, named | {ALL: "var(--ink)"}, meaning, marks)
+
+
+def lengths(answers: Answers, novelty: Mapping[str, SpanScores]) -> Section:
+    """Long and short spans, and if the training data are known, seen and new ones."""
+    parts = spans_by_length(answers.compared.gold_spans, answers.compared.predicted_spans)
+    by_length = label_table({name: part.overall for name, part in parts.items()}, title="", column="length")
+    content = [drawn_table(by_length, bars=RATIOS)]
+    if novelty:
+        content += [element("h3", "Seen and new"), drawn_table(span_novelty_table(novelty), bars=RATIOS)]
+    return Section("lengths", "Short and long, seen and new" if novelty else "Short and long spans", joined(content))
+
+
+def wrong_spans(answers: Answers) -> list[Mistake]:
+    """All pairs of spans that differ, in the order of the file."""
+    sureness = answers.sureness()
+    return [
+        Mistake(i, pair.outcome.kind, *pair, None, pair.predicted and sureness[SpanPlace(i, pair.predicted)])
+        for i, pair in answers.pairs()
+        if pair.outcome.kind != "correct"
+    ]
+
+
+def wrong_tokens(answers: Answers) -> list[Mistake]:
+    """All wrong labels as spans of one token, in the order of the file."""
+    rows = zip(answers.compared.gold, answers.compared.predicted, answers.sure, strict=True)
+    return [
+        Mistake(i, f"{gold} → {predicted}", Span(gold, t, t + 1), Span(predicted, t, t + 1), None, probability)
+        for i, row in enumerate(rows)
+        for t, (gold, predicted, probability) in enumerate(zip(*row, strict=True))
+        if gold != predicted
+    ]
+
+
+def mistakes(answers: Answers, wrong: Sequence[Mistake], colours: Mapping[str, str]) -> Section:
+    """Counts of all mistakes by kind, and examples of each."""
+
+    def with_gold(some: list[Mistake]) -> list[Mistake]:
+        """Mistakes with the probabilities of their gold spans."""
+        gold = [SpanPlace(one.sentence, one.gold) for one in some if one.gold is not None]
+        likely = dict(zip(gold, answers.probabilities(gold), strict=True))
+        return [one._replace(gold_figure=one.gold and likely[SpanPlace(one.sentence, one.gold)]) for one in some]
+
+    if answers.evaluation.spans is None:
+        top = [sections.key("Numbers are the model’s probabilities of these labels.")]
+        browser = sections.mistake_browser(wrong, answers.tokens, answers.place, colours)
+    else:
+        top = [drawn_table(errors_table(answers.evaluation.spans), bars=("percent",)), sections.key()]
+        options = answers.tokens, answers.place, colours
+        browser = sections.mistake_browser(wrong, *options, kinds=KINDS[1:], complete=with_gold)
+    return Section("mistakes", "Mistakes", joined([*top, browser]))
+
+
+def hardest(answers: Answers, mistakes: Sequence[Mistake], colours: Mapping[str, str]) -> Section:
+    """The sentences with the most mistakes, whole."""
+    of_spans = answers.evaluation.spans is not None
+    by_sentence: dict[int, list[Mistake]] = {}
+    for one in mistakes:
+        by_sentence.setdefault(one.sentence, []).append(one)
+    ranked = sorted(by_sentence, key=lambda i: (-len(by_sentence[i]), len(answers.tokens[i]), i))[:HARDEST]
+    if not ranked:
+        return Section("hardest", "Hardest sentences", note("Every sentence is correct."))
+    sureness = answers.sureness() if of_spans else {}
+    items = []
+    for i in ranked:
+        wrong = len(by_sentence[i])
+        if of_spans:
+            count, marks = f"{wrong} mistake{'s' * (wrong > 1)}", sentence_marks(answers, i, sureness)
+        else:
+            count = f"{wrong} of {len(answers.tokens[i])} tokens wrong"
+            marks = [mark for one in by_sentence[i][:MOST_MARKS] for mark in one.marks()[::-1]]
+        items.append(sections.entry(count, answers.place(i, 0), whole(answers.tokens[i], marks, colours)))
+    what, end = ("mistakes", "; ✓ marks correct spans") if of_spans else ("wrong labels", "")
+    above = note(f"The {len(ranked)} sentences with the most {what}, of {len(by_sentence):,} with any{end}.")
+    return Section("hardest", "Hardest sentences", joined([above, sections.sentences(items)]))
+
+
+def sentence_marks(answers: Answers, sentence: int, sureness: Mapping[SpanPlace, float]) -> list[Mark]:
+    """All spans of a sentence, from left to right; one mark for both if they agree."""
+    gold = set(answers.compared.gold_spans[sentence])
+    predicted = set(answers.compared.predicted_spans[sentence])
+    spans: list[Span] = sorted(gold | predicted, key=lambda span: (span.start, span.end, span.label))
+    return [
+        Mark(span, span in gold, span in predicted, sureness.get(SpanPlace(sentence, span)))
+        for span in spans[:MOST_MARKS]
+    ]
+
+
+# ------------------------------------------------------------------------------------------------ detectors
+
+
+def detector_page(
+    heading: Heading,
+    detector: Detector,
+    sentences: Sequence[Sentence],
+    *,
+    place: Callable[[int, int], str] | None = None,
+) -> str:
+    """The whole page, for sentences with labels: how scores rank the tokens, and what the threshold makes of them."""
+    truth = [numbers.astype(bool) for numbers in detector.model.codec.numbers([s.labels or [] for s in sentences])]
+    scores = detector.decision([tokens_of(sentence) for sentence in sentences])
+    every = np.concatenate(truth), np.concatenate(scores)
+    label = detector.label
+    results = score_detection(*every, detector.threshold, label=label, sentences=len(sentences))
+    counts = results.counts
+    cards = {
+        "F1 at the threshold": f"{100 * counts.f1:.2f}",
+        "precision": f"{100 * counts.precision:.2f}",
+        "recall": f"{100 * counts.recall:.2f}",
+        "detects": label,
+        "sentences / tokens": f"{results.sentences:,} / {results.tokens:,}",
+    }
+    header = sections.header(heading, "average precision", 100 * results.average_precision, None, cards)
+    missed, spurious = counts.gold - counts.correct, counts.predicted - counts.correct
+    rows = [
+        (f"is {label}", counts.correct, missed),
+        ("is not", spurious, results.tokens - counts.gold - spurious),
+    ]
+    decisions = [
+        note(
+            f"Tokens that score above {results.threshold:.4f} are detected; this threshold was chosen on held-out data."
+        ),
+        drawn_table(Table("", ("token", "detected", "not detected"), rows)),
+    ]
+    meaning = "Every point is a threshold; the ring is the model’s. The area below the curve is the average precision."
+    wrong = []
+    for i, (true, figures) in enumerate(zip(truth, scores, strict=True)):
+        for t in np.flatnonzero(true != (figures > results.threshold)).tolist():
+            span, score = Span(label, t, t + 1), float(figures[t])
+            one = (
+                Mistake(i, "missed", span, None, score) if true[t] else Mistake(i, "spurious", None, span, None, score)
+            )
+            wrong.append(one)
+    browser = sections.mistake_browser(
+        wrong,
+        [sentence.tokens for sentence in sentences],
+        place or line_of(sentences),
+        lasting_colours([label]),
+        kinds=("missed", "spurious"),
+        figure="score",
+    )
+    parts = [
+        sections.learning(heading),
+        Section("decisions", "Decisions", joined(decisions)),
+        sections.precision_and_recall({label: precision_recall(*every)}, {}, meaning, {label: counts}),
+        Section("mistakes", "Mistakes", joined([sections.key("Numbers are the model’s scores."), browser])),
+    ]
+    return page(f"{heading.model} on {heading.data}", header, parts)
+
+
+# ------------------------------------------------------------------------------------------------ tree classifiers
+
+
+@final
+class Drawn(NamedTuple):
+    """A tree with predicted labels, the gold labels of its nodes, and the probability of the label of its root."""
+
+    tree: Tree
+    gold: Sequence[str | None]
+    probability: float
+    place: str
+
+    @property
+    def is_wrong(self) -> bool:
+        return self.gold[-1] is not None and self.gold[-1] != self.tree.root_label
+
+    def caption(self) -> str:
+        gold = f", gold {self.gold[-1]}" if self.is_wrong else ""
+        return f"{self.place}: {self.tree.root_label} ({self.probability:.2f}){gold}"
+
+
+def tree_page(heading: Heading, scores: TreeScores, interval: Interval, answers: Sequence[Drawn]) -> str:
+    """The whole page: scores, and trees drawn in the colours of their labels."""
+    cards = {"node accuracy": f"{100 * scores.nodes.accuracy:.2f}"}
+    if scores.root_binary is not None:
+        cards["good or bad"] = f"{100 * scores.root_binary.ratio:.2f}"
+    cards["trees / labelled nodes"] = f"{scores.trees:,} / {scores.nodes.tokens:,}"
+    headline = "root accuracy" if scores.roots.tokens else "node accuracy"
+    parts = [
+        sections.learning(heading),
+        sections.label_scores(scores.roots.by_label(), None, column="label of the root"),
+        Section("confusion", "Confusion at the roots", drawn_table(label_confusion_table(scores.roots, ""))),
+        Section("nodes", "Confusion at all nodes", drawn_table(label_confusion_table(scores.nodes, ""))),
+        Section("lengths", "Phrases by length", drawn_table(length_table(scores), bars=("accuracy",))),
+        sections.reliability(scores.root_calibration, None, answers="roots"),
+        Section("trees", "Trees", _trees(answers)),
+    ]
+    header = sections.header(heading, headline, 100 * scores.main_score, interval, cards)
+    return page(f"{heading.model} on {heading.data}", header, parts)
+
+
+def _trees(answers: Sequence[Drawn]) -> Markup:
+    """The mistakes at the root of which the model was surest; right trees if there are not enough of them."""
+    short = [one for one in answers if len(one.tree.tokens) <= LONGEST_DRAWN]
+    chosen = sorted(short, key=lambda one: (not one.is_wrong, -one.probability))[:MOST_TREES]
+    colours = colours_of_trees([one.tree for one in chosen])
+    order = "The most confident mistakes at the root come first, right ones after them."
+    if not any(one.is_wrong for one in chosen):
+        order = "The label at the root is right in all of these trees."
+    drawn = [figure(one.caption(), drawn_tree(one.tree, one.gold, colours)) for one in chosen]
+    meaning = note(f"{order} A ring marks a phrase with another gold label.")
+    return joined([meaning, *(element("div", one, class_="scroll") for one in drawn)])
