@@ -22,7 +22,6 @@ _KERNELS = {
     "segmentation": "split_sentences tokenise_text",
     "sparse": "attribute_scores attribute_sums attribute_counts attribute_tokens observed_features",
     "text": "character_offsets number_words word_features",
-    "training": "tagger_kernel adam_kernel new_crew",
     "trees": "binary_shape leaf_cells_up cells_up cells_down leaf_cells_down composed_phrases bilinear_forms "
     "chosen_products quadratic_forms quadratic_forms_back quadratic_weights sums_of_pairs",
 }
@@ -40,8 +39,9 @@ _OTHERS = {
     ".plain_segmentation": "ChunkCache SentencePatterns TokenisedText TokenPatterns",
     ".plain_sparse": "Attributes AttributeTokens PairWeights padded_labels",
     ".plain_text": "Columns StringTable TokenCells WordColumn WordRules Words",
-    ".plain_training": "AdamKernel AdamUpdate Crew SpellingShape TableShape TaggerBatch TaggerKernel TaggerShape",
     ".plain_trees": "TreeCells",
+    ".training": "AdamKernel AdamUpdate Crew SpellingShape TableShape TaggerBatch TaggerKernel TaggerShape adam_kernel "
+    "tagger_kernel",
 }
 
 if typing.TYPE_CHECKING:
@@ -59,8 +59,8 @@ if typing.TYPE_CHECKING:
     from postil.kernels.plain_segmentation import *
     from postil.kernels.plain_sparse import *
     from postil.kernels.plain_text import *
-    from postil.kernels.plain_training import *
     from postil.kernels.plain_trees import *
+    from postil.kernels.training import *
 else:
     _modules = {f".{choice.PREFIX}_{chapter}": names.split() for chapter, names in _KERNELS.items()}
     for _module, _names in _OTHERS.items():

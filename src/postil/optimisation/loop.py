@@ -266,7 +266,7 @@ class Training(Generic[Shard]):
 
     def run(self) -> Iterator[Step | Epoch]:
         """Train to the end of the plan, or from where ``restore`` put us."""
-        with Team(self.plan.threads) as team, kernels.new_crew(self.plan.threads) as crew:
+        with Team(self.plan.threads) as team, kernels.Crew(self.plan.threads) as crew:
             while not self._finished():
                 yield from self._epoch(Workers(team, crew))
 
