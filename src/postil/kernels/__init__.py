@@ -14,8 +14,7 @@ from postil.kernels import choice
 
 # Kernels by the chapter of their twins: with a compiler they come from compiled_x instead of plain_x.
 _KERNELS = {
-    "answers": "chain_answers",
-    "chain": "viterbi ranked_paths chain_messages chain_moments",
+    "chain": "viterbi ranked_paths chain_messages chain_moments chain_answers",
     "layers": "windows windows_back first_maxima normalise_rows normalise_rows_back activate sum_of_squares "
     "sums_of_occurrences adam_step adagrad_step settle_rows sum_windows spread_windows",
     "pretraining": "brown_merges merge_rows ranking_shard skipgram_shard",
@@ -29,9 +28,8 @@ _KERNELS = {
 _OTHERS = {
     ".checking": "ACTIVATIONS",
     ".choice": "IN_USE KernelsInUse in_use",
-    ".compiled_records": "write_records",
-    ".compiled_text": "line_cells token_cells write_rows",
-    ".plain_answers": "Answers Question",
+    ".compiled_text": "line_cells token_cells write_records write_rows",
+    ".plain_chain": "Answers Question",
     ".plain_layers": "AdamMemory AdamSettings Noise Totals",
     ".plain_pretraining": "Bigrams RankingChanges RankingLayers RankingRates RankingText RowChanges ShardRoom "
     "SkipgramChanges SkipgramText",
@@ -47,11 +45,10 @@ _OTHERS = {
 if typing.TYPE_CHECKING:
     from postil.kernels.checking import *
     from postil.kernels.choice import *
-    from postil.kernels.compiled_records import *
     from postil.kernels.compiled_text import line_cells as line_cells
     from postil.kernels.compiled_text import token_cells as token_cells
+    from postil.kernels.compiled_text import write_records as write_records
     from postil.kernels.compiled_text import write_rows as write_rows
-    from postil.kernels.plain_answers import *
     from postil.kernels.plain_chain import *
     from postil.kernels.plain_layers import *
     from postil.kernels.plain_pretraining import *
