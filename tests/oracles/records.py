@@ -29,6 +29,11 @@ def _checked_shapes(r: Records) -> Records:
     if r.fields is not None and len(r.fields) != D:
         raise IndexRangeError("fields", expected=f"{D}, one per text", got=len(r.fields))
     sizes = {"probabilities": len(spans), "figures": N, "whole": B}
+    figures: dict[str, Any] = {
+        name: contiguous(getattr(r, name), np.float64, (size,), where=name)
+        for name, size in sizes.items()
+        if getattr(r, name) is not None
+    }
     return replace(
         r,
         documents=checked_documents(r.text, r.documents),
@@ -37,11 +42,7 @@ def _checked_shapes(r: Records) -> Records:
         sentences=checked_offsets(r.sentences, rows=N),
         spans=contiguous(spans, np.int64, (len(spans), 3), where="spans"),
         labels=None if r.labels is None else contiguous(r.labels, np.int64, (N,), where="labels"),
-        **{
-            name: contiguous(getattr(r, name), np.float64, (size,), where=name)
-            for name, size in sizes.items()
-            if getattr(r, name) is not None
-        },
+        **figures,
     )
 
 

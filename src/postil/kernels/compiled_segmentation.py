@@ -55,7 +55,7 @@ def tokenise_text(
     D, size = len(documents), len(text)
     documents = contiguous(documents, np.int64, (D, 2), where="documents")
     offsets, state, blocks = np.zeros(D + 1, INT64), ffi.new(_STATE), []
-    source = text if type(text) is bytes else pointer(text, BYTES), size, pointer(documents, INTEGERS), D
+    source = text if type(text) is bytes else ffi.from_buffer(BYTES, text), size, pointer(documents, INTEGERS), D
     rules = *token_rules(patterns, program), surrogates
     table = pointer(cache.table, BYTES), cache.BUCKETS, cache.seed
     edges = pointer(offsets, INTEGERS)

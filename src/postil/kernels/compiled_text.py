@@ -107,7 +107,7 @@ def write_records(records: Records) -> bytes:
         raise IndexRangeError("units", expected=f"one of {', '.join(UNITS)}", got=r.units)
     spans = _NO_SPANS if r.spans is None else r.spans
     fields, field_ends = _joined(r.fields) if r.fields is not None else (b"", np.zeros(D + 1, np.int64))
-    arguments = [
+    arguments: list[Any] = [
         r.text,
         r.documents,
         r.tokens,
