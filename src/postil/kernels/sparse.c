@@ -50,8 +50,10 @@ INLINED void row_sums(const int32_t *ids, const double *values, int64_t begin, i
     vec sums[6];
     for (int k = 0; k < count; k++) sums[k] = every(0.0);
     for (int64_t i = begin; i < end; i++) {
+        if (ids[i] < 0) continue;
         const double value = values == NULL ? 1.0 : values[i];
-        for (int k = 0; k < count && ids[i] >= 0; k++) sums[k] += value * (vec)((const loose *)(table + ids[i] * P))[first + k];
+        const loose *vector = (const loose *)(table + ids[i] * P);
+        for (int k = 0; k < count; k++) sums[k] += value * (vec)vector[first + k];
     }
     for (int k = 0; k < count; k++) vectors(row)[first + k] = sums[k];
 }
