@@ -242,7 +242,7 @@ PUBLIC = {
         *["log_odds", "log_odds_and_gradient", "summed_log_odds", "without_transition_scores"],
     ],
     "postil.kernels": [
-        *["TaggerBatch", "TaggerKernel", "TaggerShape", "tagger_kernel", "Crew", "new_crew"],
+        *["TaggerBatch", "TaggerKernel", "TaggerShape", "tagger_kernel", "Crew"],
         *["AdamKernel", "AdamUpdate", "SpellingShape", "TableShape", "adam_kernel"],
         *["Answers", "Question", "chain_answers"],
         *[

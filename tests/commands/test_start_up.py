@@ -48,7 +48,7 @@ NOT_FOR_TAGGING = [
         "commands.train",
         "commands.training",
     ],
-    *["kernels.plain_trees", "kernels.plain_training", "kernels.plain_skipgram"],
+    *["kernels.plain_trees", "kernels.training", "kernels.plain_skipgram"],
     *["kernels.plain_ranking", "kernels.plain_brown", "kernels.plain_quadratic"],
     *[
         "text.columns.webanno",

@@ -3,7 +3,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.graph import RowGradient
-from postil.kernels.plain_layers import sums_of_runs
 
 ids = st.lists(st.integers(0, 9), max_size=30)
 
@@ -34,10 +33,3 @@ def test_two_sparse_gradients_add_to_a_sparse_one(a, b):
     total = RowGradient.total([first, second])
     assert np.array_equal(total.dense(), first.dense() + second.dense())
     assert list(total.rows) == sorted(set(a) | set(b))
-
-
-@given(st.lists(st.integers(1, 40), min_size=1, max_size=60), st.integers(0, 20))
-def test_sums_of_runs_are_those_of_reduceat(lengths, few):
-    starts = np.concatenate(([0], np.cumsum(lengths)[:-1]))
-    values = np.random.default_rng(0).normal(size=(sum(lengths), 3))
-    assert np.allclose(sums_of_runs(values, starts, few), np.add.reduceat(values, starts, axis=0), rtol=0, atol=1e-12)

@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles.paths import enumerate_paths
-from postil.kernels import Question, plain_answers
+from postil.kernels import Question, plain_chain
 from postil.objectives import ChainScores, Lattice
 from postil.text import spans_from_labels, transition_mask
 
-TWINS = {"plain": plain_answers.chain_answers}
+TWINS = {"plain": plain_chain.chain_answers}
 try:
-    from postil.kernels import compiled_answers
+    from postil.kernels import compiled_chain
 
-    TWINS["compiled"] = compiled_answers.chain_answers
+    TWINS["compiled"] = compiled_chain.chain_answers
 except ImportError:
     pass
 seeds = st.integers(0, 2**32 - 1)

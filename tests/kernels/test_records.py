@@ -15,8 +15,7 @@ from postil.kernels import Records
 from postil.kernels.plain_records import UNITS
 from postil.text.splitting.segmenter import Segmenter
 
-compiled = pytest.importorskip("postil.kernels.compiled_records", reason="the kernels were not compiled here")
-compiled_text = pytest.importorskip("postil.kernels.compiled_text")
+compiled = pytest.importorskip("postil.kernels.compiled_text", reason="the kernels were not compiled here")
 
 BOTH = pytest.mark.parametrize("module", [plain, compiled], ids=["plain", "compiled"])
 SEGMENTER = Segmenter()
@@ -101,7 +100,7 @@ def test_there_is_never_too_little_room(given_records, room):
 @given(st.lists(shares, min_size=1, max_size=20))
 def test_decimals_are_those_of_python(values):
     N, cells = len(values), np.zeros((len(values), 2), np.int64)
-    columns, _ = compiled_text.write_rows(b"", cells, np.array([0, N]), np.zeros(N, np.int64), [b"O"], np.array(values))
+    columns, _ = compiled.write_rows(b"", cells, np.array([0, N]), np.zeros(N, np.int64), [b"O"], np.array(values))
     assert columns.decode() == "".join(f"\t{value:.4f}\tO\n" for value in values) + "\n"
     assert (
         plain_columns.write_rows(b"", cells, np.array([0, N]), np.zeros(N, np.int64), [b"O"], np.array(values))[0]

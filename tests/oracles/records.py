@@ -2,22 +2,48 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 
 from oracles.columns import checked_shares
-from postil.arrays import Array
+from postil.arrays import Array, checked_offsets
 from postil.errors import IndexRangeError
+from postil.kernels.checking import contiguous
 from postil.kernels.plain_records import ESCAPED, Records
-from postil.kernels.plain_text import character_offsets
+from postil.kernels.plain_segmentation import checked_documents
+from postil.kernels.plain_text import character_offsets, checked_cells
 
 
 def write_records(records: Records) -> bytes:
     """A line for each text, with its spans; or, where ``labels`` are given, its labels and tokens."""
-    r = records.checked()
+    r = _checked_shapes(records)
     _check(r)
     return "".join(_lines(r)).encode()
+
+
+def _checked_shapes(r: Records) -> Records:
+    D, N, B = len(r.documents), len(r.cells), len(r.sentences) - 1
+    spans = np.zeros((0, 3), np.int64) if r.spans is None else r.spans
+    if r.fields is not None and len(r.fields) != D:
+        raise IndexRangeError("fields", expected=f"{D}, one per text", got=len(r.fields))
+    sizes = {"probabilities": len(spans), "figures": N, "whole": B}
+    figures: dict[str, Any] = {
+        name: contiguous(getattr(r, name), np.float64, (size,), where=name)
+        for name, size in sizes.items()
+        if getattr(r, name) is not None
+    }
+    return replace(
+        r,
+        documents=checked_documents(r.text, r.documents),
+        tokens=checked_offsets(r.tokens, rows=N),
+        cells=checked_cells(r.text, r.cells),
+        sentences=checked_offsets(r.sentences, rows=N),
+        spans=contiguous(spans, np.int64, (len(spans), 3), where="spans"),
+        labels=None if r.labels is None else contiguous(r.labels, np.int64, (N,), where="labels"),
+        **figures,
+    )
 
 
 def _check(r: Records) -> None:

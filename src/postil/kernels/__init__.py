@@ -14,15 +14,13 @@ from postil.kernels import choice
 
 # Kernels by the chapter of their twins: with a compiler they come from compiled_x instead of plain_x.
 _KERNELS = {
-    "answers": "chain_answers",
-    "chain": "viterbi ranked_paths chain_messages chain_moments",
+    "chain": "viterbi ranked_paths chain_messages chain_moments chain_answers",
     "layers": "windows windows_back first_maxima normalise_rows normalise_rows_back activate sum_of_squares "
     "sums_of_occurrences adam_step adagrad_step settle_rows sum_windows spread_windows",
     "pretraining": "brown_merges merge_rows ranking_shard skipgram_shard",
     "segmentation": "split_sentences tokenise_text",
     "sparse": "attribute_scores attribute_sums attribute_counts attribute_tokens observed_features",
     "text": "character_offsets number_words word_features",
-    "training": "tagger_kernel adam_kernel new_crew",
     "trees": "binary_shape leaf_cells_up cells_up cells_down leaf_cells_down composed_phrases bilinear_forms "
     "chosen_products quadratic_forms quadratic_forms_back quadratic_weights sums_of_pairs",
 }
@@ -30,9 +28,8 @@ _KERNELS = {
 _OTHERS = {
     ".checking": "ACTIVATIONS",
     ".choice": "IN_USE KernelsInUse in_use",
-    ".compiled_records": "write_records",
-    ".compiled_text": "line_cells token_cells write_rows",
-    ".plain_answers": "Answers Question",
+    ".compiled_text": "line_cells token_cells write_records write_rows",
+    ".plain_chain": "Answers Question",
     ".plain_layers": "AdamMemory AdamSettings Noise Totals",
     ".plain_pretraining": "Bigrams RankingChanges RankingLayers RankingRates RankingText RowChanges ShardRoom "
     "SkipgramChanges SkipgramText",
@@ -40,18 +37,18 @@ _OTHERS = {
     ".plain_segmentation": "ChunkCache SentencePatterns TokenisedText TokenPatterns",
     ".plain_sparse": "Attributes AttributeTokens PairWeights padded_labels",
     ".plain_text": "Columns StringTable TokenCells WordColumn WordRules Words",
-    ".plain_training": "AdamKernel AdamUpdate Crew SpellingShape TableShape TaggerBatch TaggerKernel TaggerShape",
     ".plain_trees": "TreeCells",
+    ".training": "AdamKernel AdamUpdate Crew SpellingShape TableShape TaggerBatch TaggerKernel TaggerShape adam_kernel "
+    "tagger_kernel",
 }
 
 if typing.TYPE_CHECKING:
     from postil.kernels.checking import *
     from postil.kernels.choice import *
-    from postil.kernels.compiled_records import *
     from postil.kernels.compiled_text import line_cells as line_cells
     from postil.kernels.compiled_text import token_cells as token_cells
+    from postil.kernels.compiled_text import write_records as write_records
     from postil.kernels.compiled_text import write_rows as write_rows
-    from postil.kernels.plain_answers import *
     from postil.kernels.plain_chain import *
     from postil.kernels.plain_layers import *
     from postil.kernels.plain_pretraining import *
@@ -59,8 +56,8 @@ if typing.TYPE_CHECKING:
     from postil.kernels.plain_segmentation import *
     from postil.kernels.plain_sparse import *
     from postil.kernels.plain_text import *
-    from postil.kernels.plain_training import *
     from postil.kernels.plain_trees import *
+    from postil.kernels.training import *
 else:
     _modules = {f".{choice.PREFIX}_{chapter}": names.split() for chapter, names in _KERNELS.items()}
     for _module, _names in _OTHERS.items():

@@ -10,16 +10,6 @@
 #include "forward_backward.h"
 #include "viterbi.h"
 
-/* What the caller asks for; the fields are those of kernels.h. */
-typedef struct {
-    double temperature, shift;
-    int64_t outside;
-    const double *bonus;
-    const int64_t *classes;
-    const uint8_t *begins, *after;
-    const double *lowest, *alike;
-} Question;
-
 typedef struct {
     double *A, *departures, *sums, *delta; /* Viterbi's: (L, P), (L + 1, P), (P,), (T, P) */
     double *scores;                        /* (T, L) of one sentence, in the units of the distribution */
@@ -40,7 +30,7 @@ INLINED int make_room(Room *r, int64_t L, int64_t longest, const double *transit
 }
 
 /* The scores of T tokens as the distribution has them. */
-INLINED void enter_scores(const Question *q, const void *unary, int single, int64_t first, int64_t T, int64_t L,
+INLINED void enter_scores(const chain_question *q, const void *unary, int single, int64_t first, int64_t T, int64_t L,
                           double *scores) {
     for (int64_t t = 0; t < T; t++, scores += L) {
         unary_row(unary, single, first + t, L, L, 0.0, scores);
@@ -50,7 +40,7 @@ INLINED void enter_scores(const Question *q, const void *unary, int single, int6
     }
 }
 
-INLINED void best_path(const Question *q, const Room *r, const double *start, int64_t T, int64_t L, int64_t P,
+INLINED void best_path(const chain_question *q, const Room *r, const double *start, int64_t T, int64_t L, int64_t P,
                        int64_t *path) {
     double ignored;
     for (int64_t t = 0; t < T; t++) {
@@ -75,7 +65,7 @@ INLINED double path_score(const Room *r, const double *transitions, const double
 }
 
 /* The entity of the tokens s:e, e > s, as the path labels them. */
-INLINED double entity_probability(const Question *q, const Chain *c, const int64_t *path, int64_t s, int64_t e,
+INLINED double entity_probability(const chain_question *q, const Chain *c, const int64_t *path, int64_t s, int64_t e,
                                   int64_t T) {
     const int64_t P = c->P, L = c->L, last = path[e - 1], kind = q->classes[path[s]];
     double v = c->alpha[s * P + path[s]];
@@ -90,7 +80,7 @@ INLINED double entity_probability(const Question *q, const Chain *c, const int64
 }
 
 /* The entities on the path, with their probabilities; those that are not probable enough leave it. */
-INLINED int64_t entities(const Question *q, const Chain *c, int64_t sentence, int64_t T, int64_t *path, int64_t *spans,
+INLINED int64_t entities(const chain_question *q, const Chain *c, int64_t sentence, int64_t T, int64_t *path, int64_t *spans,
                          double *probabilities) {
     int64_t found = 0;
     for (int64_t s = 0, e; s < T; s = e) {
@@ -110,7 +100,7 @@ INLINED int64_t entities(const Question *q, const Chain *c, int64_t sentence, in
 }
 
 /* How probable each token's label is; labels that the user's scheme spells alike add up. */
-INLINED void label_probabilities_of(const Question *q, const Chain *c, int64_t T, const int64_t *path, double *out) {
+INLINED void label_probabilities_of(const chain_question *q, const Chain *c, int64_t T, const int64_t *path, double *out) {
     const int64_t P = c->P, L = c->L;
     for (int64_t t = 0; t < T; t++) {
         const double *alpha = c->alpha + t * P, *beta = c->beta + t * P, *alike = q->alike + path[t] * L;
@@ -120,14 +110,11 @@ INLINED void label_probabilities_of(const Question *q, const Chain *c, int64_t T
     }
 }
 
-int chain_answers(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
-                         int64_t labels, const double *transitions, const double *start, const double *end,
-                         double temperature, double shift, int64_t outside, const double *bonus,
-                         const int64_t *classes, const uint8_t *begins, const uint8_t *after, const double *lowest,
-                         const double *alike, int64_t *path, double *whole, double *label_probabilities,
-                         int64_t *spans, double *probabilities, int64_t *found, uint8_t *exact) {
-    const Question q = {temperature, shift, outside, bonus, classes, begins, after, lowest, alike};
-    const int64_t L = labels;
+/* `whole` is NULL where nothing but the path is wanted. */
+int chain_answers(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t L,
+                  const double *transitions, const double *start, const double *end, const chain_question *q,
+                  double *label_probabilities, int64_t *path, double *whole, int64_t *spans, double *probabilities,
+                  int64_t *found, uint8_t *exact) {
     Chain c;
     Room r;
     void *of_chain, *of_room;
@@ -144,14 +131,14 @@ int chain_answers(const void *unary, int single, const int64_t *offsets, int64_t
         if (whole != NULL) whole[b] = 1.0;
         exact[b] = 1;
         if (T == 0) continue;
-        enter_scores(&q, unary, single, first, T, L, r.scores);
-        best_path(&q, &r, start, T, L, c.P, path + first);
+        enter_scores(q, unary, single, first, T, L, r.scores);
+        best_path(q, &r, start, T, L, c.P, path + first);
         if (whole == NULL) continue; /* the labels alone */
         exact[b] = (uint8_t)solve(&c, r.scores, 0, 0, T, &log_partition);
-        if (classes != NULL)
-            *found += entities(&q, &c, b, T, path + first, spans + 4 * *found, probabilities + *found);
+        if (q->classes != NULL)
+            *found += entities(q, &c, b, T, path + first, spans + 4 * *found, probabilities + *found);
         whole[b] = exp(path_score(&r, transitions, start, end, T, L, path + first) - log_partition);
-        if (alike != NULL) label_probabilities_of(&q, &c, T, path + first, label_probabilities + first);
+        if (q->alike != NULL) label_probabilities_of(q, &c, T, path + first, label_probabilities + first);
     }
     free(of_chain);
     free(of_room);

@@ -33,6 +33,9 @@ def contiguous(array: Any, dtype: Any, shape: tuple[int, ...], where: str, *, ch
 
     An array that C changes cannot be a copy: it must be ready, and writable.
     """
+    is_ready = type(array) is np.ndarray and array.dtype is dtype and array.shape == shape and array.flags.c_contiguous
+    if is_ready and (not changed or array.flags.writeable):  # almost always
+        return array  # type: ignore[no-any-return]
     ready = np.asarray(array, dtype, order="C")
     check_shape(ready, shape, where)
     if changed and (ready is not array or not ready.flags.writeable):

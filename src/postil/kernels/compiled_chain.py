@@ -1,13 +1,15 @@
-"""The kernels of chain.c and forward_backward.c under the names and arguments of ``plain_chain.py``."""
+"""The kernels of chain.c, forward_backward.c and answers.c under the names and arguments of ``plain_chain.py``."""
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from postil.arrays import Array
 from postil.kernels import plain_chain as plain
-from postil.kernels.library import BYTES, INTEGERS, MOST_LABELS, call, pointer, steps
-from postil.kernels.plain_chain import ChainMessages
+from postil.kernels.checking import contiguous
+from postil.kernels.library import BYTES, DOUBLES, INTEGERS, MOST_LABELS, call, ffi, pointer
+from postil.kernels.plain_chain import Answers, ChainMessages, Question
 
 viterbi, ranked_paths = call.viterbi, call.ranked_paths
 
@@ -29,8 +31,37 @@ def chain_moments(
     return moments
 
 
-def on_chain(unary: Array, offsets: Array, transitions: Array, start: Array, end: Array) -> tuple[Any, ...]:
-    """The arguments that all recursions over a chain begin with."""
-    N, L = unary.shape
-    scores = pointer(unary, BYTES), unary.itemsize == 4, pointer(offsets, INTEGERS)
-    return *scores, N, len(offsets) - 1, L, *steps(transitions, start, end, L)
+_known: WeakKeyDictionary[Question, tuple[int, Any, list[Any]]] = WeakKeyDictionary()
+"""Of each question the number of labels, the struct of C, and what that points to: it is asked again and again."""
+
+
+def chain_answers(
+    unary: Array, offsets: Array, transitions: Array, start: Array, end: Array, question: Question
+) -> Answers:
+    """See ``plain_chain.chain_answers``."""
+    N, L = np.shape(unary)
+    if L > MOST_LABELS and len(offsets) > 2:
+        return plain.chain_answers(unary, offsets, transitions, start, end, question)
+    known = _known.get(question)
+    if known is None or known[0] != L:
+        known = _known[question] = L, *_struct(question, L)
+    labels = np.empty(N) if question.alike is not None else None
+    path, whole, spans, of_spans, exact = call.chain_answers(unary, offsets, transitions, start, end, known[1], labels)
+    return Answers(path, whole, labels, spans.copy(), of_spans.copy(), exact)
+
+
+def _struct(q: Question, L: int) -> tuple[Any, list[Any]]:
+    C = int(q.classes.max(initial=-1)) + 1 if q.classes is not None else 0
+    if not -1 <= q.outside < L or (q.lowest is not None and q.outside < 0):
+        raise IndexError(f"outside {q.outside} of {L} labels")
+    shapes = {"bonus": (L,), "classes": (L,), "begins": (L,), "after": (C, L), "lowest": (C,), "alike": (L, L)}
+    kinds = {"classes": (np.int64, INTEGERS), "begins": (np.bool_, BYTES), "after": (np.bool_, BYTES)}
+    fields: dict[str, Any] = {}
+    for name, shape in shapes.items():
+        dtype, kind = kinds.get(name, (np.float64, DOUBLES))
+        if getattr(q, name) is not None:
+            fields[name] = pointer(contiguous(getattr(q, name), dtype, shape, name), kind)
+    struct = ffi.new(
+        "chain_question *", fields | {"temperature": q.temperature, "shift": q.shift, "outside": q.outside}
+    )
+    return struct, [*fields.values()]

@@ -19,9 +19,9 @@ from postil.kernels.plain_pretraining import (
     ShardRoom,
     SkipgramChanges,
     SkipgramText,
-    checked_bigrams,
-    checked_ranking,
-    checked_text,
+    check_bigrams,
+    check_ranking,
+    check_text,
 )
 
 _BROWN_STEPS = 200  # between two reports
@@ -54,7 +54,8 @@ def skipgram_shard(
     inputs: Array, outputs: Array, text: SkipgramText, rate: float, room: ShardRoom | None = None
 ) -> SkipgramChanges:
     """See ``plain_pretraining.skipgram_shard``."""
-    text, room = checked_text(text), room or ShardRoom()
+    check_text(text)
+    room = room or ShardRoom()
     (V, P), (N, K) = inputs.shape, text.negatives.shape
     of_inputs, of_outputs = _row_room(room, "input", min(V, N), P), _row_room(room, "output", min(V, N * (1 + K)), P)
     slots = room.array("slots", (2, V), np.int32, fill=-1)
@@ -74,7 +75,8 @@ def ranking_shard(
     table: Array, layers: RankingLayers, text: RankingText, rates: RankingRates, room: ShardRoom | None = None
 ) -> RankingChanges:
     """See ``plain_pretraining.ranking_shard``."""
-    (ids, offsets, corrupt, V), room = checked_ranking(table, layers, text), room or ShardRoom()
+    check_ranking(table, layers, text)
+    (ids, offsets, corrupt, V), room = text, room or ShardRoom()
     before = RankingLayers(*(contiguous(array, np.float32, array.shape, "layers") for array in layers))
     moved = RankingLayers(*(array.copy() for array in before))
     rows = _row_room(room, "table", min(len(table), 2 * len(ids) + 1), table.shape[1])
@@ -89,7 +91,8 @@ def ranking_shard(
 
 def brown_merges(bigrams: Bigrams, N: int, report: Callable[[int], None] | None = None) -> Array:
     """See ``plain_pretraining.brown_merges``."""
-    first, second, counts, V = checked_bigrams(bigrams, N)
+    check_bigrams(bigrams, N)
+    first, second, counts, V = bigrams
     pairs = *_by_word(first, second, counts, V), *_by_word(second, first, counts, V)
     S = N + 1
     state, merged = np.empty(2 * V + 5 * S, np.int64), np.empty((V - 1, 2), np.int64)

@@ -6,11 +6,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from postil.arrays import Array
+from postil.errors import IndexRangeError, ShapeError
 from postil.kernels import plain_segmentation
 from postil.kernels.characters import character_places, decoded
 from postil.kernels.checking import contiguous
 from postil.kernels.compiled_text import tables
-from postil.kernels.library import BYTES, INT64, INTEGERS, bytes_of, ffi, finish, lib, pointer, ready_offsets
+from postil.kernels.library import BYTES, INT64, INTEGERS, call, ffi, finish, lib, pointer
 from postil.kernels.plain_segmentation import (
     ChunkCache,
     Kind,
@@ -54,7 +55,7 @@ def tokenise_text(
     D, size = len(documents), len(text)
     documents = contiguous(documents, np.int64, (D, 2), where="documents")
     offsets, state, blocks = np.zeros(D + 1, INT64), ffi.new(_STATE), []
-    source = bytes_of(text), size, pointer(documents, INTEGERS), D
+    source = text if type(text) is bytes else ffi.from_buffer(BYTES, text), size, pointer(documents, INTEGERS), D
     rules = *token_rules(patterns, program), surrogates
     table = pointer(cache.table, BYTES), cache.BUCKETS, cache.seed
     edges = pointer(offsets, INTEGERS)
@@ -68,16 +69,11 @@ def tokenise_text(
         if code == lib.TOO_LONG:
             blocks.append(_cut_by_twin(text, state, patterns))
         elif code != lib.NO_ROOM:
-            _fail(code, text, documents, state[0], surrogates)
-
-
-def _fail(code: int, text: bytes, documents: Array, document: int, surrogates: bool) -> None:
-    """Raise the error of a code. C sees that something is wrong, Python says what."""
-    checked_documents(text, documents)
-    if code == lib.NOT_UTF8:
-        first, end = documents[document].tolist()
-        decoded(text[first:end], surrogates, first)
-    finish(code, "documents")
+            checked_documents(text, documents)  # C sees that something is wrong, Python says what
+            if code == lib.NOT_UTF8:
+                first, end = documents[state[0]].tolist()
+                decoded(text[first:end], surrogates, first)
+            finish(code, "documents")
 
 
 def _cut_by_twin(text: bytes, state: Any, patterns: TokenPatterns) -> Array:
@@ -121,22 +117,9 @@ def split_sentences(text: bytes, documents: Array, cells: Array, offsets: Array,
     program = rules.program
     if program is None:
         return plain_segmentation.split_sentences(text, documents, cells, offsets, rules)
-    D, N = len(documents), len(cells)
-    documents = contiguous(documents, np.int64, (D, 2), where="documents")
-    cells = contiguous(cells, np.int64, (N, 2), where="cells")
-    if len(offsets) != D + 1:
+    try:
+        found: Array = call.split_sentences(text, documents, offsets, cells, *sentence_rules(rules, program))
+    except (IndexRangeError, ShapeError):
         checked_tokens(text, documents, cells, offsets)
-    offsets = ready_offsets(offsets, N)
-    out = np.empty(N + 2, INT64)  # the last one is how many sentences there are
-    places = pointer(out, INTEGERS)
-    code = lib.split_sentences(
-        *(bytes_of(text), len(text)),
-        *(pointer(documents, INTEGERS), pointer(offsets, INTEGERS), D),
-        *(pointer(cells, INTEGERS), N),
-        *sentence_rules(rules, program),
-        *(places, places + (N + 1)),
-    )
-    if code:
-        checked_tokens(text, documents, cells, offsets)
-        finish(code, "cells", offsets, N)
-    return out[: places[N + 1] + 1]
+        raise
+    return found

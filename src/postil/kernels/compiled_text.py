@@ -1,18 +1,22 @@
-"""The kernels of characters.c, columns.c and words.c: tokens as places among bytes, rows written from them, features.
+"""The kernels of characters.c, columns.c, records.c and words.c: tokens as places among bytes, what is made of them.
 
-Those of ``plain_text.py`` have the same names and arguments there. The readers and writers of columns have oracles in
-tests/oracles/columns.py instead.
+Those of ``plain_text.py`` have the same names and arguments there. The readers and writers of columns and JSON Lines
+have oracles in tests/oracles instead.
 """
 
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from postil.arrays import Array
+from postil.errors import IndexRangeError
 from postil.kernels import plain_text
 from postil.kernels.characters import Characters, shapes_of_categories
 from postil.kernels.library import BYTES, call, ffi, pointer
+from postil.kernels.plain_records import UNITS, Records, json_string
 from postil.kernels.plain_text import (
     KINDS,
     Columns,
@@ -81,11 +85,70 @@ def write_rows(
     labels (N,) are places in ``names``; figures (N,) are probabilities, a column before the label.
     """
     cells = checked_cells(text, cells)
-    ends, joined = np.cumsum([0, *map(len, names)]), b"".join(names)
+    joined, ends = _joined(names)
     row = max(map(len, names), default=0) + 3 + _LONGEST_DECIMAL * (figures is not None)
     out = np.empty(int((cells[:, 1] - cells[:, 0]).sum()) + len(cells) * row + len(offsets) - 1, np.uint8)
     places = call.write_rows(text, cells, offsets, labels, figures, joined, ends, out)
     return out[: places[-1]].tobytes(), places
+
+
+# ------------------------------------------------------------------------------------------------ JSON Lines
+
+
+def write_records(records: Records) -> bytes:
+    """A line for each text, with its spans; or, where ``labels`` are given, its labels and tokens.
+
+    The bytes come in blocks: how many there are is not known before. The oracle is tests/oracles/records.py.
+    """
+    r, D = records, len(records.documents)
+    if r.fields is not None and len(r.fields) != D:
+        raise IndexRangeError("fields", expected=f"{D}, one per text", got=len(r.fields))
+    if r.units not in UNITS:
+        raise IndexRangeError("units", expected=f"one of {', '.join(UNITS)}", got=r.units)
+    spans = _NO_SPANS if r.spans is None else r.spans
+    fields, field_ends = _joined(r.fields) if r.fields is not None else (b"", np.zeros(D + 1, np.int64))
+    arguments: list[Any] = [
+        r.text,
+        r.documents,
+        r.tokens,
+        r.cells,
+        r.sentences,
+        r.labels,
+        r.figures,
+        spans,
+        r.probabilities,
+        r.whole,
+    ]
+    arguments += [*_written_names(tuple(r.names)), fields, field_ends, UNITS.index(r.units), r.lists_tokens]
+    state, room = np.zeros(4, np.int64), _first_room(r) + len(fields)
+    blocks: list[bytes] = []
+    while True:
+        out = np.empty(room, np.uint8)
+        is_done = call.write_records(*arguments, out, state)
+        blocks.append(out[: state[3]].tobytes())
+        if is_done:
+            return blocks[0] if len(blocks) == 1 else b"".join(blocks)
+        room *= 2
+
+
+_NO_SPANS = np.zeros((0, 3), np.int64)
+
+
+@lru_cache(maxsize=64)
+def _written_names(names: tuple[str, ...]) -> tuple[bytes, Array]:
+    """Those of a model, which writes thousands of records."""
+    return _joined([json_string(name).encode() for name in names])
+
+
+def _first_room(r: Records) -> int:
+    """About what is needed for texts with few escapes."""
+    spans = 0 if r.spans is None else len(r.spans)
+    of_tokens = 120 * len(r.cells) if r.labels is not None or r.lists_tokens else 0
+    return 5 * len(r.text) // 4 + 100 * len(r.documents) + 160 * spans + 12 * len(r.sentences) + of_tokens + 4096
+
+
+def _joined(parts: Sequence[bytes]) -> tuple[bytes, Array]:
+    return b"".join(parts), np.cumsum([0, *map(len, parts)])
 
 
 # ------------------------------------------------------------------------------------------------ features of words

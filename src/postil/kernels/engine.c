@@ -18,34 +18,15 @@
 #include "engine/trees.c"
 
 int engine_open(const engine_section *directory, int64_t count, engine_model **opened) {
-    postil_model *model = calloc(1, sizeof *model);
-    *opened = NULL;
-    if (model == NULL) return POSTIL_NO_MEMORY;
-    model->directory = directory, model->sections = count, model->is_trusted = 1;
-    read_model(model);
-    const int code = model->code;
-    if (code == POSTIL_OK)
-        *opened = model;
-    else
-        postil_close(model);
-    return code;
+    return open_model((postil_model){.directory = directory, .sections = count, .is_trusted = 1}, opened);
 }
 
 void engine_close(engine_model *model) { postil_close(model); }
 
-typedef void (*narrow_product)(int, int, int, int32_t, int32_t, int32_t, float, const float *, int32_t, const float *,
-                               int32_t, float, float *, int32_t);
-typedef void (*wide_product)(int, int, int, int64_t, int64_t, int64_t, float, const float *, int64_t, const float *,
-                             int64_t, float, float *, int64_t);
-
 /* By cblas_sgemm: all by rows, nothing transposed. */
 static void multiply_by_blas(const postil_workspace *w, const float *X, const float *W, int64_t n, int64_t D, int64_t H,
                              float *Y) {
-    if (w->wide_integers)
-        ((wide_product)w->product)(101, 111, 111, n, H, D, 1.0f, X, D, W, H, 0.0f, Y, H);
-    else
-        ((narrow_product)w->product)(101, 111, 111, (int32_t)n, (int32_t)H, (int32_t)D, 1.0f, X, (int32_t)D, W, (int32_t)H, 0.0f,
-                                     Y, (int32_t)H);
+    matrix_product(w->product, w->wide_integers, 111, 111, n, H, D, X, D, W, H, Y, H);
 }
 
 int engine_workspace_new(const engine_model *model, void *product, int wide_integers, int64_t cached_bytes,

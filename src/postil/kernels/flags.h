@@ -20,4 +20,8 @@
 INLINED void clear_flags(void) { feclearexcept(FE_OVERFLOW | FE_INVALID); }
 INLINED int done(void) { return fetestexcept(FE_OVERFLOW | FE_INVALID) ? NOT_FINITE : DONE; }
 
+/* Calls the function for float if `single`, else that for double (see both_types.h), and asks for the flags. */
+#define BY_TYPE(name, ...) \
+    (clear_flags(), single ? name##_single(__VA_ARGS__) : name##_double(__VA_ARGS__), done())
+
 #endif

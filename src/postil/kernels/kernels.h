@@ -22,15 +22,16 @@ int64_t interface(void);
 const char *instruction_set(void);
 int instruction_level(void);
 
-/* answers.c: `classes` (L,) is the class of an entity's labels, negative elsewhere (NULL: labels without spans), `begins`
-   (L,) says with which labels an entity begins, `after` (classes, L) which may follow it (NULL: all). What may be NULL
-   besides: `bonus` (L,), `lowest` (classes,), `alike` (L, L), and `whole` (sentences,) where nothing but the path is
-   wanted. `outside` is negative where there is no label O. */
-int chain_answers(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
-                  int64_t labels, const double *transitions, const double *start, const double *end, double temperature,
-                  double shift, int64_t outside, const double *bonus, const int64_t *classes, const uint8_t *begins,
-                  const uint8_t *after, const double *lowest, const double *alike, int64_t *path, double *whole,
-                  double *label_probabilities, int64_t *spans, double *probabilities, int64_t *found, uint8_t *exact);
+/* answers.c: how to read answers from the scores of L labels. What is NULL is not asked for, or restricts nothing. */
+typedef struct {
+    double temperature, shift;
+    int64_t outside;              /* the label O; negative: there is none */
+    const double *bonus;          /* (L,) added to scores when labels are chosen */
+    const int64_t *classes;       /* (L,) of an entity's labels, negative elsewhere; NULL: labels without spans */
+    const uint8_t *begins;        /* (L,) the labels with which an entity begins */
+    const uint8_t *after;         /* (classes, L) the labels that may follow it; NULL: all */
+    const double *lowest, *alike; /* (classes,) of probabilities, (L, L) */
+} chain_question;
 
 /* windows.c: for the engine */
 enum { IDENTITY, RELU, HARDTANH };
@@ -187,17 +188,6 @@ int engine_score(engine_workspace *w, const uint8_t *text, int64_t size, const i
                  const int64_t *offsets, int64_t B, const float *extra_rows, int64_t extra_count,
                  const int64_t *extra_ids, float *const *scores);
 
-/* records.c: D texts with N tokens in B sentences. Either spans (M, 3) of first token, end and class, or labels (N,) of
-   tokens (else NULL). Probabilities that are not asked for are NULL. `names` are JSON strings of classes or labels,
-   `fields` what is written of each record's other fields, with a comma before it, `units` what offsets count: 0
-   characters, 1 UTF-16 units, 2 bytes. */
-int write_records(const uint8_t *text, int64_t size, const int64_t *documents, const int64_t *tokens, int64_t D,
-                  const int64_t *cells, int64_t N, const int64_t *sentences, int64_t B, const int64_t *labels,
-                  const double *figures, const int64_t *spans, const double *probabilities, int64_t M,
-                  const double *whole, const uint8_t *names, int64_t names_size, const int64_t *name_ends,
-                  int64_t name_count, const uint8_t *fields, int64_t fields_size, const int64_t *field_ends,
-                  int64_t units, int lists_tokens, uint8_t *out, int64_t room, int64_t *state);
-
 /* characters.c: what characters.py knows, see there; `spaces` (256,) of a byte: 1 it is whitespace, 2 it may begin some */
 typedef struct {
     const int32_t *records;
@@ -233,10 +223,6 @@ typedef struct {
     pattern_program program;
     int32_t token, depends, reach; /* entries of two expressions, and the most characters that the second can match */
 } token_rules;
-int tokenise_text(const uint8_t *text, int64_t size, const int64_t *documents, int64_t D, const token_rules *rules,
-                  const character_tables *known, int surrogates, uint8_t *slots, int64_t buckets, uint64_t seed,
-                  int64_t room, int64_t *cells, int64_t *offsets, int64_t *state);
-
 /* sentences.c: word i of the rules is words[ends[i]:ends[i + 1]], in the order of their bytes */
 typedef struct {
     pattern_program program;
@@ -246,10 +232,6 @@ typedef struct {
     const int64_t *ends;
     int64_t count;
 } sentence_rules;
-int split_sentences(const uint8_t *text, int64_t size, const int64_t *documents, const int64_t *tokens, int64_t D,
-                    const int64_t *cells, int64_t N, const sentence_rules *rules, const character_tables *known,
-                    int64_t *offsets, int64_t *found);
-
 /* skipgram.c, ranking.c */
 enum { MOST_REACH = 32, MOST_OUTPUTS = 64, LOSS_EVERY = 16, RANKING_GROUP = 16 };
 

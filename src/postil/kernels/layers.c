@@ -27,12 +27,7 @@ INLINED double root_double(double x) { return sqrt(x); }
 int windows(const void *X, int single, const void *padding, const int64_t *offsets, int64_t tokens,
                    int64_t sentences, int64_t columns, int64_t size, void *Y) {
     if (longest_sentence(offsets, sentences, tokens) < 0 || size < 1) return WRONG_OFFSETS;
-    clear_flags();
-    if (single)
-        windows_single(X, padding, offsets, sentences, columns, size, Y);
-    else
-        windows_double(X, padding, offsets, sentences, columns, size, Y);
-    return done();
+    return BY_TYPE(windows, X, padding, offsets, sentences, columns, size, Y);
 }
 
 int first_maxima(const void *X, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
@@ -47,42 +42,22 @@ int first_maxima(const void *X, int single, const int64_t *offsets, int64_t toke
 int windows_back(const void *dY, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
                         int64_t columns, int64_t size, void *dX, void *dpadding) {
     if (longest_sentence(offsets, sentences, tokens) < 0 || size < 1) return WRONG_OFFSETS;
-    clear_flags();
-    if (single)
-        windows_back_single(dY, offsets, sentences, columns, size, dX, dpadding);
-    else
-        windows_back_double(dY, offsets, sentences, columns, size, dX, dpadding);
-    return done();
+    return BY_TYPE(windows_back, dY, offsets, sentences, columns, size, dX, dpadding);
 }
 
 int normalise_rows(const void *X, int single, const void *gain, const void *bias, double epsilon, int64_t rows,
                            int64_t columns, void *Y, void *Z, void *deviation) {
-    clear_flags();
-    if (single)
-        normalise_single(X, gain, bias, (float)epsilon, rows, columns, Y, Z, deviation);
-    else
-        normalise_double(X, gain, bias, epsilon, rows, columns, Y, Z, deviation);
-    return done();
+    return BY_TYPE(normalise, X, gain, bias, epsilon, rows, columns, Y, Z, deviation);
 }
 
 int normalise_rows_back(const void *dY, int single, const void *Z, const void *deviation, const void *gain,
                                 int64_t rows, int64_t columns, void *dX, void *dgain, void *dbias) {
-    clear_flags();
-    if (single)
-        normalise_back_single(dY, Z, deviation, gain, rows, columns, dX, dgain, dbias);
-    else
-        normalise_back_double(dY, Z, deviation, gain, rows, columns, dX, dgain, dbias);
-    return done();
+    return BY_TYPE(normalise_back, dY, Z, deviation, gain, rows, columns, dX, dgain, dbias);
 }
 
 int activate(const void *Z, int single, const void *bias, int activation, uint64_t key, uint32_t dropped,
                     int64_t rows, int64_t columns, void *out, void *slopes) {
-    clear_flags();
-    if (single)
-        activate_single(Z, bias, key, dropped, rows, columns, activation, out, slopes);
-    else
-        activate_double(Z, bias, key, dropped, rows, columns, activation, out, slopes);
-    return done();
+    return BY_TYPE(activate, Z, bias, key, dropped, rows, columns, activation, out, slopes);
 }
 
 double sum_of_squares(const void *x, int single, int64_t n) {
@@ -123,12 +98,7 @@ int sums_of_occurrences(const int64_t *ids, int64_t occurrences, const void *val
     for (int64_t i = 0; i < occurrences; i++)
         if (i == 0 || ids[order[i]] != ids[order[i - 1]]) starts[R] = i, rows[R++] = ids[order[i]];
     starts[R] = occurrences;
-    clear_flags();
-    if (single)
-        sum_rows_single(values, order, starts, R, columns, sums);
-    else
-        sum_rows_double(values, order, starts, R, columns, sums);
-    const int code = done();
+    const int code = BY_TYPE(sum_rows, values, order, starts, R, columns, sums);
     *found = R;
     free(memory);
     return code;
@@ -144,36 +114,18 @@ int adam_step(void *value, int single, void *mean, void *square, int64_t *touche
                      const void *g, int64_t count, int64_t table, int64_t columns, double rate, double beta1,
                      double beta2, double epsilon, double scale, double *total, int64_t *settled, int64_t steps) {
     if (!are_inside(rows, count, table)) return WRONG_INDEX;
-    clear_flags();
-#define STEP(kind) \
-    adam_##kind(value, mean, square, touches, rows, g, count, columns, rate, beta1, beta2, epsilon, scale, total, \
-                settled, steps)
-    if (single)
-        STEP(single);
-    else
-        STEP(double);
-#undef STEP
-    return done();
+    return BY_TYPE(adam, value, mean, square, touches, rows, g, count, columns, rate, beta1, beta2, epsilon, scale, total,
+                   settled, steps);
 }
 
 int adagrad_step(void *value, int single, void *square, const int64_t *rows, const void *g, int64_t count,
                         int64_t table, int64_t columns, double rate, double epsilon) {
     if (!are_inside(rows, count, table)) return WRONG_INDEX;
-    clear_flags();
-    if (single)
-        adagrad_single(value, square, rows, g, count, columns, rate, epsilon);
-    else
-        adagrad_double(value, square, rows, g, count, columns, rate, epsilon);
-    return done();
+    return BY_TYPE(adagrad, value, square, rows, g, count, columns, rate, epsilon);
 }
 
 int settle_rows(double *total, int64_t *settled, const void *value, int single, const int64_t *rows,
                        int64_t count, int64_t table, int64_t columns, int64_t steps) {
     if (!are_inside(rows, count, table)) return WRONG_INDEX;
-    clear_flags();
-    if (single)
-        settle_single(total, settled, value, rows, count, columns, steps);
-    else
-        settle_double(total, settled, value, rows, count, columns, steps);
-    return done();
+    return BY_TYPE(settle, total, settled, value, rows, count, columns, steps);
 }

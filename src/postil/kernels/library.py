@@ -96,11 +96,6 @@ def reals(array: Any, dtype: Any, shape: tuple[int, ...], where: str, *, changed
     return _from_buffer(BYTES, contiguous(array, dtype, shape, where, changed=changed))
 
 
-def bytes_of(text: Any) -> Any:
-    """A text as an argument. cffi takes bytes as they are; other buffers, such as mapped files, need a pointer."""
-    return text if type(text) is bytes else _from_buffer(BYTES, text)
-
-
 def finish(code: int, where: str, offsets: Array | None = None, rows: int = 0) -> None:
     """Raise the error that a kernel's code stands for. C sees that offsets are wrong, Python says what is wrong."""
     if not code:  # almost always
@@ -141,18 +136,36 @@ def steps(transitions: Array, start: Array, end: Array, L: int) -> tuple[Any, An
     return pointers
 
 
-def ready_offsets(offsets: Any, rows: int) -> Array:
-    if is_ready(offsets, INT64) and offsets.ndim == 1 and len(offsets):
-        ready: Array = offsets
-        return ready
-    return np.ascontiguousarray(checked_offsets(offsets, rows))
+def parts(offsets: Any, rows: int) -> tuple[Array, int]:
+    """Offsets of parts among rows as C expects them, and how many parts there are. C checks them."""
+    if not (is_ready(offsets, INT64) and offsets.ndim == 1 and len(offsets)):
+        offsets = np.ascontiguousarray(checked_offsets(offsets, rows))
+    return offsets, len(offsets) - 1
 
 
-def _shape_of(array: Any, dimensions: int, where: str) -> tuple[int, ...]:
-    shape: tuple[int, ...] = np.shape(array)
-    if len(shape) != dimensions:
-        raise ShapeError("wrong shape", expected=f"{dimensions} dimensions", got=shape, where=where)
-    return shape
+def _shaped(
+    array: Any, dtype: np.dtype[Any], dimensions: int, where: str, changed: bool = False
+) -> tuple[Array, tuple[int, ...]]:
+    """An array with a number of dimensions, and its shape."""
+    if not is_ready(array, dtype) or array.ndim != dimensions or changed:
+        shape: tuple[int, ...] = np.shape(array)
+        if len(shape) != dimensions:
+            raise ShapeError("wrong shape", expected=f"{dimensions} dimensions", got=shape, where=where)
+        array = contiguous(array, dtype, shape, where, changed=changed)
+    return array, array.shape
+
+
+def _reals(array: Any, dimensions: int, where: str, changed: bool = False) -> tuple[Array, Any, tuple[int, ...]]:
+    """An array of float32 or float64, which decides about the type of a call."""
+    ready = floats(array, dimensions, where)
+    if changed:
+        contiguous(array, ready.dtype, ready.shape, where, changed=True)
+    return ready, ready.dtype, ready.shape
+
+
+def _scores(unary: Any) -> tuple[Array, Any, tuple[int, ...]]:
+    ready = label_scores(unary)
+    return ready, ready.dtype, ready.shape
 
 
 def _wrong(array: Array, expected: tuple[int, ...], where: str) -> None:
@@ -174,11 +187,11 @@ call = SimpleNamespace(
         _from_buffer,
         np.empty,
         {"NULL": ffi.NULL, **_TYPES, **{name: ffi.typeof(name) for name in _C}},
-        _shape_of,
-        floats,
-        label_scores,
+        _shaped,
+        _reals,
+        _scores,
         contiguous,
-        ready_offsets,
+        parts,
         steps,
         _activation,
         finish,

@@ -1,13 +1,14 @@
-"""Recursions over chains of labels in NumPy: Viterbi, the k best paths, forward-backward.
+"""Recursions over chains of labels in NumPy: Viterbi, the k best paths, forward-backward, answers.
 
-The twins of chain.c and forward_backward.c: same names, arguments and results. They serve where nothing was compiled,
-and the tests as the reference. Each works on all sentences of a batch at once, in the order of time, because a step of
-NumPy costs the same for one sentence and for a thousand.
+The twins of chain.c, forward_backward.c and answers.c: same names, arguments and results. They serve where nothing was
+compiled, and the tests as the reference. Each works on all sentences of a batch at once, in the order of time, because
+a step of NumPy costs the same for one sentence and for a thousand.
 """
 
 import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple, final
@@ -108,7 +109,7 @@ class Scratch(threading.local):
 
 _SCRATCH = Scratch()
 
-# ------------------------------------------------------------------------------------------------ Viterbi
+# ------------------------------------------------------------------------------------------------ best paths
 
 
 def viterbi(unary: Array, offsets: Array, transitions: Array, start: Array, end: Array) -> tuple[Array, Array]:
@@ -117,61 +118,8 @@ def viterbi(unary: Array, offsets: Array, transitions: Array, start: Array, end:
     unary (N, L) float32 or float64, offsets (B + 1,), transitions (L, L), start and end (L,) float64; -inf forbids. Of
     equal paths: the lower label, decided from the last token. Labels mean nothing if the score is -inf.
     """
-    unary, offsets, *chain = checked_chain(unary, offsets, transitions, start, end)
-    labels, scores = np.empty(len(unary), np.int64), np.empty(len(offsets) - 1)
-    for sentences, tokens in sentence_groups(offsets, unary.shape[1]):
-        group = offsets[sentences.start : sentences.stop + 1] - tokens.start
-        labels[tokens], scores[sentences] = _best_paths(unary[tokens], Packing(group), *chain)
-    return labels, scores
-
-
-def _best_paths(
-    unary: Array, packing: Packing, transitions: Array, start: Array, end_scores: Array
-) -> tuple[Array, Array]:
-    """Back from the last tokens: y_t = argmax_i (δ_t(i) + A_i,y_t+1). No pointers are kept."""
-    L = len(start)
-    delta = _best_beginnings(unary, packing, transitions, start)  # (N, L), rows in the order of time
-    # The end is one more label, number L, that follows each sentence's last token.
-    departures = np.empty((L + 1, L))  # one row per next label
-    departures[:L], departures[L] = transitions.T, end_scores
-    y = np.full(len(packing.order), L)  # (B,) label of the next token
-    packed, ended, scores = np.empty(len(delta), np.int64), 0, np.zeros(len(packing.order))
-    for first, end in reversed(packing.steps):
-        n = end - first
-        totals = departures.take(y[:n], axis=0)  # (n, L)
-        totals += delta[first:end]
-        if n > ended:  # sentences that end here: their best total is the score of the whole path
-            scores[packing.order[ended:n]] = totals[ended:].max(axis=1)
-            ended = n
-        packed[first:end] = y[:n] = totals.argmax(axis=1)
-    labels = np.empty_like(packed)
-    labels[packing.forward] = packed
-    return labels, scores
-
-
-def _best_beginnings(unary: Array, packing: Packing, transitions: Array, start: Array) -> Array:
-    """δ of every token, (N, L) in the order of time. Inside, labels come first: long inner loops for the maximum."""
-    (N, L), B = unary.shape, len(packing.order)
-    delta = _SCRATCH.array("delta", L, N)  # turned from u into δ step by step
-    delta[:] = unary.take(packing.forward, axis=0).T
-    steps = _SCRATCH.array("steps", L, L, B)  # A_ij for every sentence
-    steps[:] = transitions[:, :, None]
-    sums, best = _SCRATCH.array("sums", L, L, B), _SCRATCH.array("best", L, B)
-    before = delta[:, :0]
-    for first, end in packing.steps:
-        here, n = delta[:, first:end], end - first
-        if first == 0:
-            here += start[:, None]
-        else:
-            if sums.shape[2] != n:
-                steps, sums, best = steps[:, :, :n], _SCRATCH.array("sums", L, L, n), _SCRATCH.array("best", L, n)
-            np.add(before[:, None, :n], steps, sums)
-            here += np.maximum.reduce(sums, axis=0, out=best)
-        before = here
-    return delta.T.copy()
-
-
-# ------------------------------------------------------------------------------------------------ k best
+    paths, scores = ranked_paths(unary, offsets, transitions, start, end, 1)
+    return paths[:, 0], scores[:, 0]
 
 
 def ranked_paths(
@@ -466,3 +414,106 @@ def chain_moments(
             lost = np.repeat(~m.is_exact, np.diff(offsets))
             share[lost] = m.arriving[lost] = 0
         return m.log_partition, marginals, share[:-1].T @ m.arriving[1:] * m.transitions, m.is_exact
+
+
+# ------------------------------------------------------------------------------------------------ answers
+
+# All that is answered about sentences, from their scores at once: the twin of answers.c. Probabilities come from
+#
+#     p(y) ∝ exp(s(y) / temperature + shift · (tokens that y does not label O)),
+#
+# and the labelling that is answered has the largest log p(y) + the bonuses of its labels.
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Question:
+    """How to read answers from the scores of L labels. None: not requested, or no restriction."""
+
+    temperature: float = 1.0
+    shift: float = 0.0
+    outside: int = -1
+    """The label O; -1: there is none."""
+    bonus: Array | None = None
+    """(L,) float64, added to the scores when labels are chosen, not in the distribution."""
+    classes: Array | None = None
+    """(L,) int64, the class of an entity's labels, negative elsewhere; None: labels without spans."""
+    begins: Array | None = None
+    """(L,) boolean, the labels with which an entity begins."""
+    after: Array | None = None
+    """(classes, L) boolean, the labels that may follow an entity; None: all."""
+    lowest: Array | None = None
+    """(classes,) float64: entities less probable than this become O."""
+    alike: Array | None = None
+    """(L, L) float64, 1 where two labels have one spelling: asks for the probabilities of labels."""
+
+
+class Answers(NamedTuple):
+    """The answers for B sentences of N tokens with M entities."""
+
+    path: Array  # (N,) label numbers
+    whole: Array  # (B,) the probability of each sentence's labelling
+    label_probabilities: Array | None  # (N,) the probability of each token's label
+    spans: Array  # (M, 4) sentence, start, end and class, in the order of the text
+    probabilities: Array  # (M,)
+    is_exact: Array  # (B,) False if something may have been lost to underflow: the sentence's numbers mean nothing
+
+
+def chain_answers(
+    unary: Array, offsets: Array, transitions: Array, start: Array, end: Array, question: Question
+) -> Answers:
+    """Answer the question about every sentence.
+
+    unary (N, L) are scores of the network; transitions (L, L), start and end (L,), float64, are those of the
+    distribution, that is, divided by the temperature already. Paths must be valid labellings of the scheme.
+    """
+    q = question
+    scores = unary.astype(np.float64) / q.temperature
+    if q.outside >= 0:
+        scores[:, q.outside] -= q.shift
+    path, _ = viterbi(scores if q.bonus is None else scores + q.bonus, offsets, transitions, start, end)
+    m = chain_messages(scores, offsets, transitions, start, end)
+    with np.errstate(all="ignore"):  # sentences that are not exact
+        spans, probabilities = _entities(m, path, offsets, q)
+        steps = scores[np.arange(len(path)), path]  # s(y) is the sum over tokens of these
+        steps[1:] += transitions[path[:-1], path[1:]]
+        first, last = (sentences := Sentences(offsets)).first, sentences.last
+        steps[first] = start[path[first]] + scores[first, path[first]]
+        steps[last] += end[path[last]]
+        whole = np.exp(sentences.sums(steps) - m.log_partition)
+        of_labels = None
+        if q.alike is not None:
+            of_labels = (m.prefix * m.following * q.alike[path]).sum(axis=1) / m.weight[:, 0]
+    return Answers(path, whole, of_labels, spans, probabilities, m.is_exact)
+
+
+def _entities(m: ChainMessages, path: Array, offsets: Array, q: Question) -> tuple[Array, Array]:
+    """Spans (M, 4) on the path and their probabilities; the path loses those that are not probable enough."""
+    spans, probabilities = [], []
+    if q.classes is not None and q.begins is not None:
+        for b, (low, high) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
+            s = low
+            while s < high:
+                e = s + 1
+                if q.begins[path[s]]:
+                    while e < high and q.classes[path[e]] >= 0 and not q.begins[path[e]]:
+                        e += 1
+                    kind, p = int(q.classes[path[s]]), _entity_probability(m, path, s, e, high, q)
+                    if q.lowest is not None and p < q.lowest[kind]:
+                        path[s:e] = q.outside
+                    else:
+                        spans.append((b, s - low, e - low, kind))
+                        probabilities.append(p)
+                s = e
+    return np.array(spans, np.int64).reshape(-1, 4), np.array(probabilities, np.float64)
+
+
+def _entity_probability(m: ChainMessages, path: Array, s: int, e: int, high: int, q: Question) -> float:
+    """The share of all paths that label the tokens s:e as this one does and do not go on with the entity."""
+    v = m.prefix[s, path[s]]
+    for t in range(s + 1, e):
+        v = v * m.transitions[path[t - 1], path[t]] * m.factors[t, path[t]] / m.scale[t, 0]
+    if q.after is None or e == high or q.classes is None:
+        return float(v * m.following[e - 1, path[e - 1]] / m.weight[e - 1, 0])
+    onward = v * m.transitions[path[e - 1]] * m.factors[e] / m.scale[e, 0] * m.following[e]
+    return float(onward[q.after[q.classes[path[s]]]].sum() / m.weight[e, 0])

@@ -173,26 +173,7 @@ def sums_of_occurrences(ids: Array, values: Array) -> tuple[Array, Array]:
     order = np.argsort(ids, kind="stable")
     ordered = ids[order].astype(np.int64)
     starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-    return ordered[starts], sums_of_runs(values[order], starts)
-
-
-def sums_of_runs(values: Array, starts: Array, few: int = 16) -> Array:
-    """The sum of every run of rows: run i begins at row starts[i] and ends where the next begins.  (N, …) -> (R, …).
-
-    The same as ``np.add.reduceat``, several times faster if most runs are short, as the words of a batch are: the
-    second rows of all runs are added at once, then the third, until only a few long runs are left.
-    """
-    lengths = np.diff(starts, append=len(values))
-    sums = values[starts]
-    done = 1
-    unfinished = np.flatnonzero(lengths > done)
-    while len(unfinished) > few:
-        sums[unfinished] += values[starts[unfinished] + done]
-        done += 1
-        unfinished = unfinished[lengths[unfinished] > done]
-    for run in unfinished:
-        sums[run] += values[starts[run] + done : starts[run] + lengths[run]].sum(axis=0)
-    return sums
+    return ordered[starts], np.add.reduceat(values[order], starts, axis=0)
 
 
 class AdamSettings(NamedTuple):

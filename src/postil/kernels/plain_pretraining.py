@@ -5,13 +5,14 @@ run at the same time and be merged in a fixed order.
 """
 
 from collections.abc import Callable
+from itertools import combinations, pairwise
 from typing import NamedTuple, final
 
 import numpy as np
 
 from postil.arrays import Array, checked_offsets
 from postil.errors import IndexRangeError, ShapeError
-from postil.kernels.checking import contiguous
+from postil.kernels.checking import check_shape
 
 # ------------------------------------------------------------------------------------------------ skip-gram
 
@@ -84,38 +85,32 @@ def pair_losses(X: Array, Y: Array, wanted: Array) -> tuple[float, Array, Array]
     return float(costs[:, counted].sum(dtype=np.float64)), dS @ Y, dS.T @ X  # 1
 
 
-def checked_text(text: SkipgramText) -> SkipgramText:
-    """The arrays as C expects them. Ids are checked where they are used."""
-    N = len(text.ids)
+def check_text(text: SkipgramText) -> None:
+    """Shapes; ids are checked where they are used."""
     K = text.negatives.shape[1]
     if not 1 <= K <= MOST_NEGATIVES:
         raise IndexRangeError("negatives", expected=f"must be 1 to {MOST_NEGATIVES}", got=K)
-    return SkipgramText(
-        contiguous(text.ids, np.int32, (N,), "words"),
-        checked_offsets(text.offsets, rows=N),
-        contiguous(text.reach, np.uint8, (N,), "reach of words"),
-        contiguous(text.negatives, np.int32, (N, K), "negatives"),
-    )
+    check_shape(text.reach, text.ids.shape, "reach of words")
+    check_shape(text.negatives, (len(text.ids), K), "negatives")
 
 
-def _check_ids(text: SkipgramText, V: int) -> None:
-    for ids in (text.ids, text.negatives):
-        if ids.size and not 0 <= ids.min() <= ids.max() < V:
-            raise IndexRangeError("an index points outside its table", where="skipgram_shard")
-    if len(text.reach) and text.reach.max() > MOST_REACH:
-        raise IndexRangeError("an index points outside its table", where="skipgram_shard")
+def _check_ids(ids: Array, count: int, where: str) -> None:
+    if ids.size and not 0 <= ids.min() <= ids.max() < count:
+        raise IndexRangeError("an index points outside its table", where=where)
 
 
 def skipgram_shard(
     inputs: Array, outputs: Array, text: SkipgramText, rate: float, room: ShardRoom | None = None
 ) -> SkipgramChanges:
     """One pass of gradient descent over a shard, window after window.  inputs (V, P), outputs (V, P)."""
-    text = checked_text(text)
-    _check_ids(text, len(inputs))
+    check_text(text)
+    offsets = checked_offsets(text.offsets, rows=len(text.ids)).tolist()
+    for ids, count in ((text.ids, len(inputs)), (text.negatives, len(inputs)), (text.reach, MOST_REACH + 1)):
+        _check_ids(ids, count, "skipgram_shard")
     X, Y = inputs.copy(), outputs.copy()
     touches = np.zeros((2, len(inputs)), np.int32)
     loss, pairs = 0.0, 0
-    for begin, end in zip(text.offsets[:-1].tolist(), text.offsets[1:].tolist(), strict=True):
+    for begin, end in pairwise(offsets):
         for t in range(begin, end):
             reach = int(text.reach[t])
             around = [i for i in range(max(begin, t - reach), min(end, t + reach + 1)) if i != t]
@@ -226,23 +221,19 @@ def ranking_losses(X: Array, C: Array, layers: RankingLayers, margin: float) -> 
     return RankingGradients(loss, violated, dX, dboth[1, :, centre], layers, pieces)
 
 
-def checked_ranking(table: Array, layers: RankingLayers, text: RankingText) -> RankingText:
-    """The arrays as C expects them. Ids are checked where they are used."""
-    N, (S, P, H) = len(text.ids), layers.W.shape
+def check_ranking(table: Array, layers: RankingLayers, text: RankingText) -> None:
+    S, P, H = layers.W.shape
     if table.ndim != 2 or table.shape[1] != P or P % LANES or H % UNIT_LANES or not H or not S % 2:
         expected = f"W (S, P, H) for a table (R, P), S odd, P a multiple of {LANES}, H of {UNIT_LANES}"
         raise ShapeError("wrong shape", expected=expected, got=(table.shape, layers.W.shape), where="ranking_shard")
     if not 0 < text.V < len(table):
         raise IndexRangeError("an index points outside its table", where="ranking_shard")
-    offsets = checked_offsets(text.offsets, rows=N)
-    ids, corrupt = (contiguous(a, np.int32, (N,), "words") for a in (text.ids, text.corrupt))
-    return RankingText(ids, offsets, corrupt, text.V)
 
 
 def _windows_of(text: RankingText, S: int, outside: int) -> Array:
     """(n, S + 1): the words of each window, then its corrupt centre."""
     found = []
-    for begin, end in zip(text.offsets[:-1].tolist(), text.offsets[1:].tolist(), strict=True):
+    for begin, end in pairwise(checked_offsets(text.offsets, rows=len(text.ids)).tolist()):
         padded = np.full(end - begin + S - 1, outside)
         padded[S // 2 : S // 2 + end - begin] = text.ids[begin:end]
         for t in range(begin, end):
@@ -258,10 +249,10 @@ def ranking_shard(
 
     table (R, P): the first V rows are words, the last one stands outside of sentences.
     """
-    text = checked_ranking(table, layers, text)
-    for ids, most in ((text.ids, len(table)), (text.corrupt, text.V)):
-        if len(ids) and not 0 <= ids.min() <= ids.max() < most:
-            raise IndexRangeError("an index points outside its table", where="ranking_shard")
+    check_ranking(table, layers, text)
+    check_shape(text.corrupt, text.ids.shape, "words")
+    for ids, count in ((text.ids, len(table)), (text.corrupt, text.V)):
+        _check_ids(ids, count, "ranking_shard")
     E, moved = table.copy(), RankingLayers(*(array.copy() for array in layers))
     windows = _windows_of(text, layers.W.shape[0], len(table) - 1)
     touches, loss = np.zeros(len(table), np.int32), 0.0
@@ -275,9 +266,8 @@ def ranking_shard(
         for array, gradient in zip(moved, found.layers, strict=True):
             array -= E.dtype.type(rates.rate * rates.ratio) * gradient
         loss += found.loss
-    rows = np.flatnonzero(touches)
     changed = RankingLayers(*(after - before for after, before in zip(moved, layers, strict=True)))
-    return RankingChanges(RowChanges(rows, E[rows] - table[rows], touches[rows]), changed, loss, len(windows))
+    return RankingChanges(_changes(E, table, touches), changed, loss, len(windows))
 
 
 # ------------------------------------------------------------------------------------------------ Brown clusters
@@ -297,14 +287,12 @@ class Bigrams(NamedTuple):
     V: int
 
 
-def checked_bigrams(bigrams: Bigrams, N: int) -> Bigrams:
+def check_bigrams(bigrams: Bigrams, N: int) -> None:
     if not 1 <= N < bigrams.V:
         expected = f"must be 1 to {bigrams.V - 1}, less than the words"
         raise IndexRangeError("number of clusters", expected=expected, got=N)
     for ids in (bigrams.first, bigrams.second):
-        if len(ids) and not 0 <= ids.min() <= ids.max() < bigrams.V:
-            raise IndexRangeError("an index points outside its table", where="bigrams")
-    return bigrams
+        _check_ids(ids, bigrams.V, "bigrams")
 
 
 def brown_merges(bigrams: Bigrams, N: int, report: Callable[[int], None] | None = None) -> Array:
@@ -313,7 +301,7 @@ def brown_merges(bigrams: Bigrams, N: int, report: Callable[[int], None] | None 
     The name of a cluster is one of its words. The last N - 1 merges are the tree. ``report`` is called with the number
     of merges that are done.
     """
-    bigrams = checked_bigrams(bigrams, N)
+    check_bigrams(bigrams, N)
     V = bigrams.V
     counts = np.zeros((V, V), np.int64)
     np.add.at(counts, (bigrams.first, bigrams.second), bigrams.counts)
@@ -344,22 +332,16 @@ def merging_losses(counts: Array, members: list[list[int]]) -> Array:
     C = indicator @ counts @ indicator.T
     before = information(C)
     lost = np.full(C.shape, np.inf)
-    for i in range(len(C)):
-        for j in range(i + 1, len(C)):
-            lost[i, j] = before - information(_merged(_merged(C, i, j).T, i, j).T)
+    for i, j in combinations(range(len(C)), 2):
+        merged = np.delete(np.eye(len(C), dtype=np.int64), j, axis=0)
+        merged[i, j] = 1  # row j is added to row i, and gone
+        lost[i, j] = before - information(merged @ C @ merged.T)
     return lost
 
 
 def information(C: Array) -> float:
     """Σ h(c) - Σ h(left) - Σ h(right) with h(n) = n log n: the mutual information up to constants and a factor."""
     return float(_h(C).sum() - _h(C.sum(axis=1)).sum() - _h(C.sum(axis=0)).sum())
-
-
-def _merged(array: Array, i: int, j: int) -> Array:
-    """Row j added to row i, and gone."""
-    added = array.copy()
-    added[i] += added[j]
-    return np.delete(added, j, axis=0)
 
 
 def _h(n: Array) -> Array:

@@ -141,18 +141,11 @@ class TokenPatterns:
         return self.characters.stand_ins(self.program.classes())
 
 
-# The tokens of a chunk, with their offsets inside it.
-Cut = tuple[tuple[str, int, int], ...]
-_WHOLE: Cut = (("whole", 0, 0),)  # markers, recognised by identity: the chunk is one token;
-_DEPENDS: Cut = (("depends", 0, 0),)  # its cut depends on what follows
-
-
 @final
-class Cuts(dict[str, Cut]):
-    """Chunk -> its cut, found when first asked for.
+class Cuts(dict[str, tuple[tuple[int, int], ...] | None]):
+    """Chunk -> where its tokens begin and end, found when first asked for; None: that depends on what follows.
 
-    A key ``chunk + " " + character`` holds the cut of a chunk before a chunk that begins so. When the table is full it
-    becomes the older generation and an empty one takes its place: what is common comes back from there, the rest goes.
+    A key ``chunk + " " + character`` holds the cut of a chunk before a chunk that begins so.
     """
 
     MOST_CHUNKS = 1 << 16
@@ -161,25 +154,18 @@ class Cuts(dict[str, Cut]):
     def __init__(self, patterns: TokenPatterns) -> None:
         super().__init__()
         self.patterns = patterns
-        self.older: dict[str, Cut] = {}
 
-    def __missing__(self, key: str) -> Cut:
-        cut = self.older.get(key) or self._cut(key)
+    def __missing__(self, key: str) -> tuple[tuple[int, int], ...] | None:
+        chunk, space, _ = key.partition(" ")
+        size, cut = len(chunk), None
+        if space or not chunk.endswith(".") or not self.patterns.search.search(chunk):
+            spans = (match.span() for match in self.patterns.scan.finditer(key))  # a user's may match nothing somewhere
+            cut = tuple((first, min(end, size)) for first, end in spans if first < min(end, size))
         if len(key) <= self.LONGEST_CHUNK:
             if len(self) >= self.MOST_CHUNKS:
-                self.older = dict(self)
                 self.clear()
             self[key] = cut
         return cut
-
-    def _cut(self, key: str) -> Cut:
-        chunk, space, _ = key.partition(" ")
-        if not space and chunk.endswith(".") and self.patterns.search.search(chunk):
-            return _DEPENDS
-        spans = (match.span() for match in self.patterns.scan.finditer(key))
-        cut = tuple((chunk[first:end], first, min(end, len(chunk))) for first, end in spans if first < len(chunk))
-        cut = tuple(token for token in cut if token[0])  # an expression of the user may match nothing somewhere
-        return _WHOLE if len(cut) == 1 and not space else cut
 
 
 @final
@@ -241,35 +227,15 @@ _SPACES = re.compile(r"(\s+)")
 
 def cut_text(text: str, patterns: TokenPatterns, cache: ChunkCache) -> tuple[list[str], list[int], list[int]]:
     """The tokens of a text, and where they begin and end, in characters."""
-    seen = text.translate(patterns.stand_ins) if patterns.stand_ins else text
-    cuts = cache.cuts
-    parts = _SPACES.split(seen)  # chunk, space, chunk, …, chunk; only the first and the last chunk may be empty
-    edges = [0, *accumulate(map(len, parts))]
-    chunks = parts[::2]
-    tokens: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    for index, (chunk, start, end) in enumerate(zip(chunks, edges[::2], edges[1::2], strict=True)):
-        cut = cuts[chunk]
-        if cut is _WHOLE:
-            tokens.append(chunk)
-            starts.append(start)
-            ends.append(end)
-            continue
-        if cut is _DEPENDS:
-            cut = cuts[chunk + _next_letter(chunks, index)]
-        for token, first, last in cut:
-            tokens.append(token)
-            starts.append(start + first)
-            ends.append(start + last)
-    if seen is not text:
-        tokens = [text[start:end] for start, end in zip(starts, ends, strict=True)]
-    return tokens, starts, ends
-
-
-def _next_letter(chunks: list[str], index: int) -> str:
-    """A space and the first character of the next chunk, all that a chunk's cut may depend on."""
-    return " " + chunks[index + 1][:1] if index + 1 < len(chunks) else " "
+    parts = _SPACES.split(text.translate(patterns.stand_ins) if patterns.stand_ins else text)
+    chunks = parts[::2]  # chunk, space, chunk, …, chunk; only the first and the last chunk may be empty
+    spans: list[tuple[int, int]] = []
+    for index, (chunk, start) in enumerate(zip(chunks, [0, *accumulate(map(len, parts))][::2], strict=True)):
+        cut = cache.cuts[chunk]
+        if cut is None:
+            cut = cache.cuts[f"{chunk} {chunks[index + 1][:1] if index + 1 < len(chunks) else ''}"] or ()
+        spans += [(start + first, start + end) for first, end in cut]
+    return [text[a:b] for a, b in spans], [start for start, _ in spans], [end for _, end in spans]
 
 
 def cut_chunk(chunk: str, following: str, patterns: TokenPatterns) -> list[tuple[int, int]]:
@@ -323,16 +289,8 @@ class SentencePatterns:
         self.characters = characters if characters is not None else frozen()
 
     @functools.cached_property
-    def line_break(self) -> re.Pattern[str]:
-        return re.compile(self.sources[0])
-
-    @functools.cached_property
-    def emoticon(self) -> re.Pattern[str]:
-        return re.compile(self.sources[1])
-
-    @functools.cached_property
-    def ellipsis(self) -> re.Pattern[str]:
-        return re.compile(self.sources[2])
+    def expressions(self) -> tuple[re.Pattern[str], ...]:
+        return tuple(map(re.compile, self.sources))
 
     @functools.cached_property
     def program(self) -> Program | None:
@@ -398,21 +356,17 @@ class _Splitter:
     ) -> None:
         self.tokens, self.starts, self.ends, self.rules = tokens, starts, ends, rules
         self.seen = tokens if not rules.stand_ins else [rules.seen(token) for token in tokens]
-        self.kind = rules.words.get
-        self.finals = rules.finals
-        self.lines = self._line_edges(rules.seen(text))
-
-    def _line_edges(self, text: str) -> list[int]:
-        """Indices of the tokens that begin after a counted line break, in order, and the end."""
-        indices = {bisect_left(self.starts, match.start()) for match in self.rules.line_break.finditer(text)}
-        return [*sorted(indices - {0, len(self.tokens)}), len(self.tokens)]
+        self.kinds = [rules.words.get(token, 0) for token in tokens]
+        self.line_break, self.emoticon, self.ellipsis = rules.expressions
+        breaks = {bisect_left(starts, match.start()) for match in self.line_break.finditer(rules.seen(text))}
+        self.lines = [*sorted(breaks - {0, len(tokens)}), len(tokens)]  # tokens after a counted line break, and the end
 
     def edges(self) -> Iterator[int]:
         """Indices of the tokens that begin a sentence, except the first."""
         begin = 0
         for line_end in self.lines:
             for index in range(begin, line_end):
-                if self.tokens[index][-1:] in self.finals and index >= begin:
+                if self.tokens[index][-1:] in self.rules.finals and index >= begin:
                     edge = self._skip_closing(index + 1, line_end)
                     if edge < line_end and self._ends_sentence(begin, index, edge, line_end):
                         yield edge
@@ -421,46 +375,39 @@ class _Splitter:
                 yield line_end
                 begin = line_end
 
+    def _is_glued(self, index: int) -> bool:
+        return self.starts[index] == self.ends[index - 1]
+
     def _skip_closing(self, index: int, limit: int) -> int:
         """The first token from `index` on that no longer closes what went before."""
         while index < limit:
-            kind = self.kind(self.tokens[index], 0)
+            kind = self.kinds[index]
             closes = kind & Kind.CLOSES or (kind & Kind.CLOSES_IF_GLUED and self._is_glued(index))
-            if not closes and not self.rules.emoticon.match(self.seen[index]):
+            if not closes and not self.emoticon.match(self.seen[index]):
                 break
             index += 1
         return index
 
-    def _is_glued(self, index: int) -> bool:
-        return self.starts[index] == self.ends[index - 1]
-
     def _ends_sentence(self, begin: int, index: int, edge: int, limit: int) -> bool:
-        mark, following = self.tokens[index], self.tokens[edge]
-        if self.kind(following, 0) & Kind.GOES_ON or following[:1] in self.finals:
+        """Whether the mark at ``index`` ends the sentence from ``begin`` on; then the next one begins at ``edge``."""
+        mark, seen, finals = self.tokens[index], self.seen, self.rules.finals
+        if self.kinds[edge] & Kind.GOES_ON or self.tokens[edge][:1] in finals:
             return False
-        if self._is_glued(edge) and self.seen[edge][:1].isdigit():
+        if self._is_glued(edge) and seen[edge][:1].isdigit():
             return False
-        while edge + 1 < limit and self.kind(self.tokens[edge], 0) & Kind.OPENS:
+        while edge + 1 < limit and self.kinds[edge] & Kind.OPENS:
             edge += 1
-        if mark[:1] not in self.finals:
-            return self._ends_after_abbreviation(index, edge)
-        if index == begin or (mark == "." and self._is_list_mark(begin, index)):
+        if mark[:1] not in finals:  # an abbreviation
+            is_initial = len(mark) == 2 and seen[index][:-1].isupper()
+            never_final = self.rules.words.get(mark[:-1], 0) & Kind.NEVER_FINAL
+            return not is_initial and not never_final and bool(self.kinds[edge] & Kind.STARTS)
+        first, before = seen[begin], seen[index - 1]
+        # "1. Wash the rice": the number is the sentence's first token.
+        is_list_mark = mark == "." and index == begin + 1 and (len(first) == 1 or (first.isdigit() and len(first) <= 3))
+        if index == begin or is_list_mark:
             return False
-        if self.seen[edge][:1].islower():
-            return edge == index + 1 and not self.rules.ellipsis.match(mark) and self._is_common_word(index - 1)
+        if seen[edge][:1].islower():
+            # Not after a name ("Yahoo! is") nor a short word ("approx. ten"): a small letter may begin a sentence.
+            is_common = before.islower() and len(before) > 3
+            return edge == index + 1 and not self.ellipsis.match(mark) and is_common
         return True
-
-    def _ends_after_abbreviation(self, index: int, edge: int) -> bool:
-        stem = self.tokens[index][:-1]
-        is_initial = len(stem) == 1 and self.seen[index][:-1].isupper()
-        never_final = self.kind(stem, 0) & Kind.NEVER_FINAL
-        return not is_initial and not never_final and bool(self.kind(self.tokens[edge], 0) & Kind.STARTS)
-
-    def _is_common_word(self, index: int) -> bool:
-        """Not a name ("Yahoo! is") nor short ("approx. ten"): even a small letter may begin a sentence after it."""
-        return self.seen[index].islower() and len(self.seen[index]) > 3
-
-    def _is_list_mark(self, begin: int, index: int) -> bool:
-        """ "1. Wash the rice": the number is the sentence's first token."""
-        first = self.seen[begin]
-        return index == begin + 1 and (len(first) == 1 or (first.isdigit() and len(first) <= 3))

@@ -117,4 +117,17 @@ INLINED void unary_row(const void *unary, int single, int64_t t, int64_t L, int6
         default: STEP(v, 6);                               \
     }
 
+/* C (m, n) = A (m, k) B (k, n) by cblas_sgemm, by rows; 112 instead of 111: A or B is stored as its transpose. `a`, `b`,
+   `c`: numbers from row to row. */
+INLINED void matrix_product(void *product, int wide_integers, int of_A, int of_B, int64_t m, int64_t n, int64_t k,
+                            const float *A, int64_t a, const float *B, int64_t b, float *C, int64_t c) {
+    if (wide_integers)
+        ((void (*)(int, int, int, int64_t, int64_t, int64_t, float, const float *, int64_t, const float *, int64_t, float,
+                   float *, int64_t))product)(101, of_A, of_B, m, n, k, 1.0f, A, a, B, b, 0.0f, C, c);
+    else
+        ((void (*)(int, int, int, int32_t, int32_t, int32_t, float, const float *, int32_t, const float *, int32_t, float,
+                   float *, int32_t))product)(101, of_A, of_B, (int32_t)m, (int32_t)n, (int32_t)k, 1.0f, A, (int32_t)a, B,
+                                              (int32_t)b, 0.0f, C, (int32_t)c);
+}
+
 #endif

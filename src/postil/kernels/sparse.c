@@ -42,23 +42,23 @@ int attribute_scores(const int32_t *ids, const double *values, const int64_t *of
     return DONE;
 }
 
-/* Vectors that begin at any double, and one such row added to sums that stay in registers. */
-typedef double loose __attribute__((vector_size(8 * LANES), __may_alias__, aligned(8)));
+typedef double loose __attribute__((vector_size(8 * LANES), __may_alias__, aligned(8))); /* begins at any double */
 
-INLINED void add_row(const double *row, double value, int64_t first, int count, vec *sums) {
-    for (int k = 0; k < count; k++) sums[k] += value * (vec)((const loose *)row)[first + k];
-}
-
-/* The same from a table (A, P) with a row of weights for every attribute; P is a multiple of LANES. out (N, L). */
-INLINED void token_sums(const int32_t *ids, const double *values, int64_t begin, int64_t end, const double *table,
-                        int64_t P, int64_t first, int count, double *row) {
+/* row (P,) = Σ value × row of the table (A, P) over some ids, in `count` vectors that stay in registers. */
+INLINED void row_sums(const int32_t *ids, const double *values, int64_t begin, int64_t end, const double *table, int64_t P,
+                      int64_t first, int count, double *row) {
     vec sums[6];
     for (int k = 0; k < count; k++) sums[k] = every(0.0);
-    for (int64_t i = begin; i < end; i++)
-        if (ids[i] >= 0) add_row(table + ids[i] * P, values == NULL ? 1.0 : values[i], first, count, sums);
+    for (int64_t i = begin; i < end; i++) {
+        if (ids[i] < 0) continue;
+        const double value = values == NULL ? 1.0 : values[i];
+        const loose *vector = (const loose *)(table + ids[i] * P);
+        for (int k = 0; k < count; k++) sums[k] += value * (vec)vector[first + k];
+    }
     for (int k = 0; k < count; k++) vectors(row)[first + k] = sums[k];
 }
 
+/* The same scores from a table (A, P) with a row of weights for every attribute; P is a multiple of LANES. out (N, L). */
 int attribute_sums(const int32_t *ids, const double *values, const int64_t *offsets, int64_t N, int64_t M,
                           const double *table, int64_t A, int64_t P, int64_t L, double *out) {
     void *memory;
@@ -75,23 +75,13 @@ int attribute_sums(const int32_t *ids, const double *values, const int64_t *offs
         for (int64_t i = begin; i < end; i++)
             if (ids[i] >= A) code = WRONG_INDEX;
         if (code != DONE) break;
-#define SUMS(first, count) token_sums(ids, values, begin, end, table, P, first, count, row)
+#define SUMS(first, count) row_sums(ids, values, begin, end, table, P, first, count, row)
         IN_BLOCKS(P / LANES, SUMS)
 #undef SUMS
         memcpy(out + n * L, row, (size_t)L * sizeof(double));
     }
     free(memory);
     return code;
-}
-
-/* row (P,) = Σ value p over the tokens of one attribute; `marginals` (N, P). */
-INLINED void label_sums(const int32_t *tokens, const double *values, int64_t begin, int64_t end, const double *marginals,
-                        int64_t P, int64_t first, int count, double *row) {
-    vec sums[6];
-    for (int k = 0; k < count; k++) sums[k] = every(0.0);
-    for (int64_t i = begin; i < end; i++)
-        add_row(marginals + tokens[i] * P, values == NULL ? 1.0 : values[i], first, count, sums);
-    for (int k = 0; k < count; k++) vectors(row)[first + k] = sums[k];
 }
 
 /* out (K,): what the features of attributes first:end expect, Σ over the attribute's tokens of value p(label). */
@@ -119,7 +109,7 @@ int attribute_counts(const int64_t *starts, const int32_t *tokens, const double 
         const int32_t *labels = targets + firsts[a];
         double *restrict sums = out + firsts[a];
         if (size * LANES >= L) { /* whole rows are as quick as some of their columns */
-#define SUMS(first, count) label_sums(tokens, values, begin, stop, marginals, P, first, count, row)
+#define SUMS(first, count) row_sums(tokens, values, begin, stop, marginals, P, first, count, row)
             IN_BLOCKS(P / LANES, SUMS)
 #undef SUMS
             for (int64_t k = 0; k < size; k++) sums[k] = row[labels[k]];

@@ -20,8 +20,8 @@
 | ``found: counts[R, S]`` | where C writes these sizes; not returned                                                  |
 | ``| NOT_FINITE``        | the code for which the wrapper returns None; if there are no results, it returns True else |
 
-Only the build imports this module; ``source`` is a part of _declarations.py, ``prototypes`` is prototypes.h. Kernels
-with special structures (the training step, the engine) are declared in kernels.h.
+Only the build imports this module; ``source`` is a part of _declarations.py, ``prototypes`` is prototypes.h. The
+training step and the engine are declared in kernels.h, with the structures of all kernels.
 """
 
 import re
@@ -46,6 +46,9 @@ TABLE = {
     "chain_moments": f"{_CHAIN} -> log_partition: f64[B], marginals: f64[N, L], counts: f64[L, L], exact: bool[B]",
     "chain_messages": f"{_CHAIN} -> factors: f64[N, L], moves: f64[L, L], prefix: f64[N, L], scale: f64[N, 1], "
     "following: f64[N, L], arriving: f64[N, L], weight: f64[N, 1], log_partition: f64[B], exact: bool[B]",
+    # answers.c
+    "chain_answers": f"{_CHAIN}, question: chain_question*, of_labels: f64[N]?! -> path: i64[N], whole: f64[B], "
+    "spans: i64[N:M, 4], probabilities: f64[N:M], found: counts[M], exact: bool[B]",
     # windows.c: row 0 stands for what is beyond the sentence
     "sum_windows": "rows: f32[V, size*H], V, size: int64_t, H, ids: i64[N], offsets: offsets[B, N], N, B, "
     "how: activation, add: int, out: f32[N, H]!",
@@ -109,9 +112,20 @@ TABLE = {
     "write_rows": "text: bytes[S], S, cells: i64[N, 2], N, offsets: offsets[B, N], B, labels: i64[N], "
     "figures: f64[N]?, names: bytes[Q], Q, ends: i64[L+1], L, out: u8[R]!, R -> places: i64[B+1]",
     "character_offsets": "text: bytes[S], S, places: i64[n], n -> counted: i64[n]",
-    # words.c, tokens.c, sentences.c: the structures are in kernels.h
+    # records.c: spans of first token, end and class, or labels; names and fields are JSON, fields with a comma before;
+    # `units` of offsets are a place in UNITS; `state` is the next text, sentence and span, and the bytes written
+    "write_records": "text: bytes[S], S, documents: i64[D, 2], tokens: offsets[D, N], D, cells: i64[N, 2], N, "
+    "sentences: offsets[B, N], B, labels: i64[N]?, figures: f64[N]?, spans: i64[M, 3], probabilities: f64[M]?, M, "
+    "whole: f64[B]?, names: bytes[Q], Q, name_ends: i64[C+1], C, fields: bytes[F], F, field_ends: i64[D+1], "
+    "units: int64_t, lists_tokens: int, out: u8[R]!, R, state: i64[4]! | NO_ROOM",
+    # words.c, tokens.c, sentences.c
     "word_features": "text: bytes[S], S, cells: i64[U, 2], U, rules: word_rules*, characters: character_tables*, "
     "ids: i32[U, F]! | NOT_UTF8",
+    "tokenise_text": "text: uint8_t*, size, documents: int64_t*, D, rules: token_rules*, known: character_tables*, "
+    "surrogates: int, slots: uint8_t*!, buckets, seed: uint64_t, room, cells: int64_t*!, edges: int64_t*!, "
+    "state: int64_t*!",
+    "split_sentences": "text: bytes[S], S, documents: i64[D, 2], tokens: offsets[D, N], D, cells: i64[N, 2], N, "
+    "rules: sentence_rules*, known: character_tables* -> edges: i64[N+1:B+1], found: counts[B]",
     # skipgram.c, ranking.c, brown.c: `slots` are -1, and so again afterwards
     "skipgram_shard": f"inputs: f32[V, P], outputs: f32[V, P], V, P, {_SHARD}, reach: u8[N], negatives: i32[N, K], K, "
     f"rate: double, slots: i32[2, V]!, {_CHANGES.format('input', 'R')}, {_CHANGES.format('output', 'Q')}, "
@@ -212,16 +226,13 @@ def _types_in_c(kernel: Row) -> Iterator[str]:
 
 def source() -> str:
     """A function that makes the wrappers of all kernels, from the library and its other arguments."""
-    helpers = "lib, at, empty, types, shape_of, floats, label_scores, contiguous, ready_offsets, steps, activation, "
-    lines = [f"def wrappers({helpers}finish, wrong):", *_kinds(), *(line for name in TABLE for line in _wrapper(name))]
-    return "\n".join([*lines, f"    return {{{', '.join(f'{name!r}: {name}' for name in TABLE)}}}", ""])
-
-
-def _kinds() -> Iterator[str]:
+    helpers = "lib, at, empty, types, shaped, reals, scores, contiguous, parts, steps, activation, finish, wrong"
+    lines = [f"def wrappers({helpers}):"]
     for name, (numpy_name, c) in _TYPES.items():
         if numpy_name not in ("", "kind") and name not in ("offsets", "counts"):
-            yield f"    {name}, at_{name} = types[{numpy_name!r}], types['{c}[]']"
-    yield "    NULL = types['NULL']"
+            lines.append(f"    {name}, at_{name} = types[{numpy_name!r}], types['{c}[]']")
+    lines += ["    NULL = types['NULL']", *(line for name in TABLE for line in _wrapper(name))]
+    return "\n".join([*lines, f"    return {{{', '.join(f'{name!r}: {name}' for name in TABLE)}}}", ""])
 
 
 def _wrapper(name: str) -> Iterator[str]:
@@ -239,36 +250,40 @@ def _wrapper(name: str) -> Iterator[str]:
     yield f"    def {name}({', '.join(dict.fromkeys(parameters))}):"
     for group in dict.fromkeys(item.group for item in given if item.group):
         yield f"        {', '.join(item.name for item in given if item.group == group)} = {group}"
-    known, kind_of, rows = numbers, "", "None, 0"
+    known, has_kind, rows = numbers, False, ""
+    ready: list[tuple[str, str]] = []  # arrays and their checks that ask for nothing new, in one statement
     while arrays:  # offsets after the array that has the rows
         item = next(i for i in arrays if i.kind != "offsets" or i.shape[1] in known)
         arrays.remove(item)
-        decides = item.kind in ("real", "scores") and not kind_of
-        yield from _checked(item, f"{item.name} of {name}", known, decides)
-        kind_of = item.name if decides else kind_of
-        if item.kind == "offsets" and rows == "None, 0":
-            rows = f"{item.name}, {item.shape[1]}"
+        decides = item.kind in ("real", "scores") and not has_kind
+        statements = list(_checked(item, f"{item.name} of {name}", known, decides))
+        if " = contiguous(" in statements[0] and not item.may_be_none:
+            ready.append((item.name, statements[0].partition(" = ")[2]))
+            continue
+        yield from _together(ready)
+        yield from statements
+        has_kind |= decides
+        if item.kind == "offsets" and not rows:
+            rows = f", {item.name}, {item.shape[1]}"
         known = known | {size for part in item.shape for size in _names(part)}
-    for item in results:
-        if item.kind == "counts":
-            yield f"        {item.name} = empty(({len(item.shape)},), i64)"
-        else:
-            shape = ", ".join(part.partition(":")[0] for part in item.shape)
-            yield f"        {item.name} = empty(({shape},), {'kind' if item.kind == 'real' else item.kind})"
+    yield from _together(ready)
+    if results:
+        shapes = [", ".join(part.partition(":")[0] for part in i.shape) for i in results]
+        kinds = ["kind" if i.kind == "real" else i.kind for i in results]
+        made = [f"empty({len(i.shape)}, i64)" if i.kind == "counts" else f"empty(({shape},), {kind})"
+                for i, shape, kind in zip(results, shapes, kinds, strict=True)]  # fmt: skip
+        yield f"        {', '.join(i.name for i in results)} = {', '.join(made)}"
     arguments = ", ".join(map(_argument, [*given, *results]))
-    failed = f"if code: finish(code, {name!r}, {rows})"
     if kernel.later:
         names = ", ".join(item.name for item in kernel.later)
         yield f"        arguments = ({arguments})"
-        yield f"        def run({names}):"
-        yield f"            code = lib.{name}(*arguments, {names})"
-        yield f"            {failed}"
-        yield "        return run"
+        yield f"        return lambda {names}: finish(lib.{name}(*arguments, {names}), {name!r}{rows})"
         return
-    yield f"        code = lib.{name}({arguments})"
     if kernel.none_if:
-        yield f"        if code == lib.{kernel.none_if}: return None"
-    yield f"        {failed}"
+        yield f"        if (code := lib.{name}({arguments})) == lib.{kernel.none_if}: return None"
+        yield f"        if code: finish(code, {name!r}{rows})"
+    else:
+        yield f"        if code := lib.{name}({arguments}): finish(code, {name!r}{rows})"
     for item in results:
         if item.kind == "counts":
             yield f"        {', '.join(item.shape)}, = {item.name}.tolist()"
@@ -280,39 +295,43 @@ def _wrapper(name: str) -> Iterator[str]:
 
 def _checked(item: Item, where: str, known: set[str], decides: bool) -> Iterator[str]:
     """Statements that check an array and find out the sizes that are not known. ``decides``: also the type."""
-    array, shape = item.name, f"({', '.join(item.shape)},)"
+    array, shape, kind = item.name, f"({', '.join(item.shape)},)", "kind" if item.kind == "real" else item.kind
     if item.kind == "bytes":
         yield f"        {item.shape[0]} = len({array})"
         return
     if item.kind == "offsets":
-        parts, total = item.shape
-        yield f"        {array} = ready_offsets({array}, {total})"
-        if parts in known:
-            yield f"        if len({array}) != {parts} + 1: wrong({array}, ({parts} + 1,), {where!r})"
+        of_parts, total = item.shape
+        if of_parts in known:
+            yield f"        {array}, found_parts = parts({array}, {total})"
+            yield f"        if found_parts != {of_parts}: wrong({array}, ({of_parts} + 1,), {where!r})"
         else:
-            yield f"        {parts} = len({array}) - 1"
+            yield f"        {array}, {of_parts} = parts({array}, {total})"
         return
-    if decides:
-        check = f"label_scores({array})" if item.kind == "scores" else f"floats({array}, {len(item.shape)}, {where!r})"
-        if item.is_changed:
-            yield f"        kind, shape = {check}.dtype, {array}.shape"
-        else:
-            yield f"        {array} = {check}"
-            yield f"        kind, shape = {array}.dtype, {array}.shape"
-    elif not all(_names(part) <= known for part in item.shape):
-        yield f"        shape = shape_of({array}, {len(item.shape)}, {where!r})"
-    bound = set(known)
+    is_known = all(_names(part) <= known for part in item.shape)
+    changed = ", True" if item.is_changed else ""
+    if not decides and (is_known or item.may_be_none):
+        check = f"contiguous({array}, {kind}, {shape}, {where!r}{changed and ', changed=True'})"
+        yield f"        {f'if {array} is not None: ' if item.may_be_none else ''}{array} = {check}"
+        return
+    is_plain = len(set(item.shape)) == len(item.shape) and not any(
+        not part.isidentifier() or part in known for part in item.shape
+    )
+    found = shape if is_plain else "shape"
+    if item.kind == "scores":
+        yield f"        {array}, kind, {found} = scores({array})"
+    elif decides:
+        yield f"        {array}, kind, {found} = reals({array}, {len(item.shape)}, {where!r}{changed})"
+    else:
+        yield f"        {array}, {found} = shaped({array}, {kind}, {len(item.shape)}, {where!r}{changed})"
+    if is_plain:
+        return
+    bound, sizes = set(known), []
     for place, part in enumerate(item.shape):
         if not _names(part) <= bound:
-            yield f"        {_bound(part, f'shape[{place}]')}"
+            sizes.append(_bound(part, f"shape[{place}]"))
             bound |= _names(part)
-    if decides and not item.is_changed:
-        if len(set(item.shape)) < len(item.shape) or any("*" in part or _names(part) <= known for part in item.shape):
-            yield f"        if shape != {shape}: wrong({array}, {shape}, {where!r})"
-        return
-    kind = "kind" if item.kind == "real" else item.kind
-    check = f"contiguous({array}, {kind}, {shape}, {where!r}{', changed=True' if item.is_changed else ''})"
-    yield f"        {f'if {array} is not None: ' if item.may_be_none else ''}{array} = {check}"
+    yield f"        {', '.join(size for size, _ in sizes)} = {', '.join(value for _, value in sizes)}"
+    yield f"        if shape != {shape}: wrong({array}, {shape}, {where!r})"
 
 
 def _argument(item: Item) -> str:
@@ -339,10 +358,16 @@ def _names(part: str) -> set[str]:
     return set(re.findall(r"[A-Za-z]\w*", part))
 
 
-def _bound(part: str, value: str) -> str:
-    """The statement that finds out a size from the length of an axis: ``D``, ``size*D`` or ``A+1``."""
+def _bound(part: str, value: str) -> tuple[str, str]:
+    """A size, and the expression for it from the length of an axis: ``D``, ``size*D`` or ``A+1``."""
     if "*" in part:
         factor, size = part.split("*")
-        return f"{size} = {value} // {factor}"
+        return size, f"{value} // {factor}"
     size, _, more = part.partition("+")
-    return f"{size} = {value} - {more}" if more else f"{size} = {value}"
+    return size, f"{value} - {more}" if more else value
+
+
+def _together(checks: list[tuple[str, str]]) -> Iterator[str]:
+    if checks:
+        yield f"        {', '.join(array for array, _ in checks)} = {', '.join(check for _, check in checks)}"
+        checks.clear()

@@ -75,20 +75,9 @@ INLINED int64_t parts_of(int64_t n, int64_t size) { return n > size ? (n + size 
 
 /* ------------------------------------------------------------------------------------------------ products, sums */
 
-typedef void (*narrow_product)(int, int, int, int32_t, int32_t, int32_t, float, const float *, int32_t, const float *,
-                               int32_t, float, float *, int32_t);
-typedef void (*wide_product)(int, int, int, int64_t, int64_t, int64_t, float, const float *, int64_t, const float *,
-                             int64_t, float, float *, int64_t);
-
-/* C (m, n) = A (m, k) B (k, n), by rows; A or B may be stored as its transpose. `a`, `b`, `c`: numbers from row to row. */
 static void multiply(const tagger_step *s, int trans_A, int trans_B, int64_t m, int64_t n, int64_t k, const float *A,
                      int64_t a, const float *B, int64_t b, float *C, int64_t c) {
-    if (m == 0 || n == 0) return;
-    if (s->wide_integers)
-        ((wide_product)s->product)(101, trans_A, trans_B, m, n, k, 1.0f, A, a, B, b, 0.0f, C, c);
-    else
-        ((narrow_product)s->product)(101, trans_A, trans_B, (int32_t)m, (int32_t)n, (int32_t)k, 1.0f, A, (int32_t)a, B,
-                                     (int32_t)b, 0.0f, C, (int32_t)c);
+    if (m > 0 && n > 0) matrix_product(s->product, s->wide_integers, trans_A, trans_B, m, n, k, A, a, B, b, C, c);
 }
 
 static void add_columns(const float *X, int64_t N, int64_t H, float *restrict out) {

@@ -260,7 +260,7 @@ class Training(Generic[Shard]):
     def run(self) -> Iterator[Step | Epoch]:
         """Train to the end of the plan, or from where ``restore`` put us."""
         now, plan = self.progress, self.plan
-        with Team(plan.threads) as team, kernels.new_crew(plan.threads) as crew:
+        with Team(plan.threads) as team, kernels.Crew(plan.threads) as crew:
             while now.epoch < plan.epochs and not self._late():
                 waits = plan.patience is not None and now.best_score is not None
                 if waits and now.epoch - now.best_epoch >= (plan.patience or 0):

@@ -33,7 +33,7 @@ def fitting(preset, **settings):
 
 def computed(step, batch, training, threads=1):
     """(loss, gradients) of a batch."""
-    with kernels.new_crew(threads) as crew, Team(1) as team:
+    with kernels.Crew(threads) as crew, Team(1) as team:
         prepared = step.prepare(batch, lambda shard: np.random.default_rng([training.plan.seed, 0, 0, shard]))
         step.begin(prepared, Workers(team, crew))
         return step.finish(prepared, Workers(team, crew))

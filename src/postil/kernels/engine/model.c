@@ -50,12 +50,10 @@ typedef struct {
 
 typedef struct {
     const char *name, **labels, **class_names;
-    int64_t L, C, spellings, outside, maps;
+    int64_t L, C, spellings, maps;
     int is_iob1;
-    double temperature, shift;
-    const double *transitions, *start, *end, *alike, *bonus, *lowest;
-    const int64_t *class_of;
-    const uint8_t *begins, *after;
+    const double *transitions, *start, *end;
+    chain_question q;
     linear_map *outputs; /* (members, maps), each with `wide` columns: L and some zeros */
     int64_t wide;
 } task_head;
@@ -669,16 +667,16 @@ static int64_t read_network(postil_model *model) {
 
 static void read_spans(postil_model *model, const char *prefix, task_head *head) {
     const int64_t L = head->L, C = head->C;
-    head->class_of = wanted(model, joined(prefix, "class_of").text, I64, L, 1);
-    head->begins = wanted(model, joined(prefix, "begins").text, U8, L, 1);
+    head->q.classes = wanted(model, joined(prefix, "class_of").text, I64, L, 1);
+    head->q.begins = wanted(model, joined(prefix, "begins").text, U8, L, 1);
     if (has_section(model, joined(prefix, "after").text))
-        head->after = wanted(model, joined(prefix, "after").text, U8, C, L);
+        head->q.after = wanted(model, joined(prefix, "after").text, U8, C, L);
     if (has_section(model, joined(prefix, "lowest").text)) {
-        head->lowest = wanted_doubles(model, joined(prefix, "lowest").text, C, 1);
-        require(model, head->outside >= 0);
+        head->q.lowest = wanted_doubles(model, joined(prefix, "lowest").text, C, 1);
+        require(model, head->q.outside >= 0);
     }
     for (int64_t j = 0; j < L && model->code == POSTIL_OK; j++) {
-        require(model, head->class_of[j] < C && (!head->begins[j] || head->class_of[j] >= 0));
+        require(model, head->q.classes[j] < C && (!head->q.begins[j] || head->q.classes[j] >= 0));
     }
 }
 
@@ -687,7 +685,7 @@ static void read_labels(postil_model *model, const char *prefix, task_head *head
     const section_name numbers = joined(prefix, "numbers");
     const int64_t L = head->L;
     head->C = whole_number(model, numbers.text, 1, 0, L);
-    head->outside = whole_number(model, numbers.text, 2, -1, L - 1);
+    head->q.outside = whole_number(model, numbers.text, 2, -1, L - 1);
     head->is_iob1 = (int)whole_number(model, numbers.text, 4, 0, 1);
     head->spellings = head->is_iob1 ? 2 * L : L;
     require(model, !head->is_iob1 || head->C > 0);
@@ -697,14 +695,14 @@ static void read_labels(postil_model *model, const char *prefix, task_head *head
     head->transitions = wanted_doubles(model, joined(prefix, "transitions").text, L, L);
     head->start = wanted_doubles(model, joined(prefix, "start").text, L, 1);
     head->end = wanted_doubles(model, joined(prefix, "end").text, L, 1);
-    head->alike = wanted_doubles(model, joined(prefix, "alike").text, L, L);
+    head->q.alike = wanted_doubles(model, joined(prefix, "alike").text, L, L);
     const double *reals = wanted_doubles(model, joined(prefix, "reals").text, 2, 1);
     if (has_section(model, joined(prefix, "bonus").text))
-        head->bonus = wanted_doubles(model, joined(prefix, "bonus").text, L, 1);
+        head->q.bonus = wanted_doubles(model, joined(prefix, "bonus").text, L, 1);
     if (model->code != POSTIL_OK) return;
-    head->temperature = reals[0], head->shift = reals[1];
-    require(model, head->temperature >= 1e-6 && head->temperature <= 1e6 && head->shift >= -1e6 && head->shift <= 1e6);
-    for (int64_t i = 0; i < L * L; i++) require(model, head->alike[i] >= 0.0 && head->alike[i] <= 1.0);
+    head->q.temperature = reals[0], head->q.shift = reals[1];
+    require(model, head->q.temperature >= 1e-6 && head->q.temperature <= 1e6 && head->q.shift >= -1e6 && head->q.shift <= 1e6);
+    for (int64_t i = 0; i < L * L; i++) require(model, head->q.alike[i] >= 0.0 && head->q.alike[i] <= 1.0);
     if (head->C > 0) read_spans(model, prefix, head);
 }
 
@@ -805,15 +803,15 @@ void postil_close(postil_model *model) {
     free(model);
 }
 
-/* `content` is what is freed with the model; NULL: nothing. */
-static int open_content(void *content, const void *bytes, size_t size, postil_model **opened) {
-    postil_model *model = calloc(1, sizeof *model);
+/* A model of the fields that are known so far; its content is freed with it. */
+static int open_model(postil_model begun, postil_model **opened) {
+    postil_model *model = malloc(sizeof *model);
     *opened = NULL;
     if (model == NULL) {
-        free(content);
+        free(begun.content);
         return POSTIL_NO_MEMORY;
     }
-    model->content = content, model->bytes = bytes, model->size = size;
+    *model = begun;
     read_model(model);
     const int code = model->code;
     if (code == POSTIL_OK)
@@ -825,12 +823,12 @@ static int open_content(void *content, const void *bytes, size_t size, postil_mo
 
 int postil_open_memory(const void *bytes, size_t size, postil_model **model) {
     if (model == NULL || bytes == NULL) return POSTIL_WRONG_ARGUMENT;
-    if ((uintptr_t)bytes % 8 == 0) return open_content(NULL, bytes, size, model);
+    if ((uintptr_t)bytes % 8 == 0) return open_model((postil_model){.bytes = bytes, .size = size}, model);
     *model = NULL;
     void *copy = malloc(size + 1);
     if (copy == NULL) return POSTIL_NO_MEMORY;
     memcpy(copy, bytes, size);
-    return open_content(copy, copy, size, model);
+    return open_model((postil_model){.content = copy, .bytes = copy, .size = size}, model);
 }
 
 int postil_open(const char *path, postil_model **model) {
@@ -848,7 +846,7 @@ int postil_open(const char *path, postil_model **model) {
         free(content);
         return size >= 0 && content == NULL ? POSTIL_NO_MEMORY : POSTIL_NO_FILE;
     }
-    return open_content(content, content, (size_t)size, model);
+    return open_model((postil_model){.content = content, .bytes = content, .size = (size_t)size}, model);
 }
 
 const char *postil_about(const postil_model *model) { return model->about; }

@@ -684,7 +684,7 @@ static void general_path(general_chain *c, int64_t *path) {
                 const double sum = c->alpha[(t - 1) * L + i] + head->transitions[i * L + j];
                 top = sum > top ? sum : top;
             }
-            c->alpha[t * L + j] = top + c->scores[t * L + j] + (head->bonus == NULL ? 0.0 : head->bonus[j]);
+            c->alpha[t * L + j] = top + c->scores[t * L + j] + (head->q.bonus == NULL ? 0.0 : head->q.bonus[j]);
         }
     for (int64_t t = T - 1; t >= 0; t--) {
         double top = -INFINITY;
@@ -699,12 +699,12 @@ static void general_path(general_chain *c, int64_t *path) {
 
 static double general_entity(const general_chain *c, const int64_t *path, int64_t s, int64_t e) {
     const task_head *head = c->head;
-    const int64_t L = head->L, last = path[e - 1], kind = head->class_of[path[s]];
+    const int64_t L = head->L, last = path[e - 1], kind = head->q.classes[path[s]];
     double v = c->alpha[s * L + path[s]];
     for (int64_t t = s + 1; t < e; t++) v += head->transitions[path[t - 1] * L + path[t]] + c->scores[t * L + path[t]];
-    if (head->after == NULL || e == c->T) return exp(v + c->beta[(e - 1) * L + last] - c->log_partition);
+    if (head->q.after == NULL || e == c->T) return exp(v + c->beta[(e - 1) * L + last] - c->log_partition);
     for (int64_t j = 0; j < L; j++)
-        c->row[j] = head->after[kind * L + j]
+        c->row[j] = head->q.after[kind * L + j]
                         ? v + head->transitions[last * L + j] + c->scores[e * L + j] + c->beta[e * L + j]
                         : -INFINITY;
     return exp(log_sum(c->row, L) - c->log_partition);
@@ -717,7 +717,7 @@ static double marked_beginning(const general_chain *c, int64_t t, int64_t kind) 
     double sum = 0.0;
     for (int64_t i = 0; t > 0 && i < L; i++)
         for (int64_t j = 0; j < L; j++)
-            if (head->class_of[i] == kind && head->class_of[j] == kind && head->begins[j])
+            if (head->q.classes[i] == kind && head->q.classes[j] == kind && head->q.begins[j])
                 sum += exp(c->alpha[(t - 1) * L + i] + head->transitions[i * L + j] + c->scores[t * L + j] +
                            c->beta[t * L + j] - c->log_partition);
     return sum;
@@ -725,7 +725,7 @@ static double marked_beginning(const general_chain *c, int64_t t, int64_t kind) 
 
 /* Whether IOB1 does not mark the first token of an entity: none of its class ends right before it. */
 static int is_bare(const task_head *head, const int64_t *path, int64_t t) {
-    return head->begins[path[t]] && (t == 0 || head->class_of[path[t - 1]] != head->class_of[path[t]]);
+    return head->q.begins[path[t]] && (t == 0 || head->q.classes[path[t - 1]] != head->q.classes[path[t]]);
 }
 
 static double general_label(const general_chain *c, const int64_t *path, int64_t t) {
@@ -734,11 +734,11 @@ static double general_label(const general_chain *c, const int64_t *path, int64_t
     double sum = 0.0;
     for (int64_t j = 0; j < L; j++) {
         const double p = exp(c->alpha[t * L + j] + c->beta[t * L + j] - c->log_partition);
-        if (head->is_iob1 ? head->class_of[j] == head->class_of[y] : head->alike[y * L + j] > 0.0) sum += p;
+        if (head->is_iob1 ? head->q.classes[j] == head->q.classes[y] : head->q.alike[y * L + j] > 0.0) sum += p;
     }
     if (!head->is_iob1) return sum;
-    const double begin = head->class_of[y] >= 0 ? marked_beginning(c, t, head->class_of[y]) : 0.0;
-    if (head->begins[y] && !is_bare(head, path, t)) return begin;
+    const double begin = head->q.classes[y] >= 0 ? marked_beginning(c, t, head->q.classes[y]) : 0.0;
+    if (head->q.begins[y] && !is_bare(head, path, t)) return begin;
     return sum > begin ? sum - begin : 0.0;
 }
 
@@ -755,17 +755,17 @@ static int answer_in_general(const task_head *head, const float *unary, int64_t 
     if (memory == NULL) return POSTIL_NO_MEMORY;
     general_chain c = {head, T, memory, memory + T * L, memory + 2 * T * L, memory + 3 * T * L, 0.0};
     for (int64_t i = 0; i < T * L; i++)
-        c.scores[i] = (double)unary[i] / head->temperature - (head->outside == i % L ? head->shift : 0.0);
+        c.scores[i] = (double)unary[i] / head->q.temperature - (head->q.outside == i % L ? head->q.shift : 0.0);
     general_path(&c, out->path);
     general_sums(&c);
     for (int64_t s = 0, e; head->C > 0 && s < T; s = e) {
         e = s + 1;
-        if (!head->begins[out->path[s]]) continue;
-        while (e < T && head->class_of[out->path[e]] >= 0 && !head->begins[out->path[e]]) e++;
-        const int64_t kind = head->class_of[out->path[s]];
+        if (!head->q.begins[out->path[s]]) continue;
+        while (e < T && head->q.classes[out->path[e]] >= 0 && !head->q.begins[out->path[e]]) e++;
+        const int64_t kind = head->q.classes[out->path[s]];
         const double p = general_entity(&c, out->path, s, e);
-        if (head->lowest != NULL && p < head->lowest[kind]) {
-            for (int64_t t = s; t < e; t++) out->path[t] = head->outside;
+        if (head->q.lowest != NULL && p < head->q.lowest[kind]) {
+            for (int64_t t = s; t < e; t++) out->path[t] = head->q.outside;
             continue;
         }
         int64_t *span = out->spans + 4 * out->found;
@@ -798,10 +798,8 @@ static int answer_one_by_one(postil_workspace *w, const task_head *head, const f
         uint8_t exact = 0;
         if (!head->is_iob1) {
             const int code = chain_answers(scores + first * head->L, 1, whole, T, 1, head->L, head->transitions, head->start,
-                                           head->end, head->temperature, head->shift, head->outside, head->bonus,
-                                           head->class_of, head->begins, head->after, head->lowest, head->alike, one.path,
-                                           one.whole, one.labels, one.spans + 4 * one.found,
-                                           one.probabilities + one.found, &found, &exact);
+                                           head->end, &head->q, one.labels, one.path, one.whole,
+                                           one.spans + 4 * one.found, one.probabilities + one.found, &found, &exact);
             if (code != DONE) return error_of(code);
         }
         if (exact) {
@@ -819,15 +817,11 @@ static int answer_one_by_one(postil_workspace *w, const task_head *head, const f
 static int answer_task(postil_workspace *w, const task_head *head, const float *scores, int64_t N, int64_t sentences,
                        sentence_answers *out) {
     int code = DONE, exact = !head->is_iob1;
-    if (w->labels_only && exact && head->lowest == NULL) /* no label depends on a probability */
-        return error_of(chain_answers(scores, 1, w->offsets, N, sentences, head->L, head->transitions, head->start,
-                                      head->end, head->temperature, head->shift, head->outside, head->bonus, NULL, NULL,
-                                      NULL, NULL, NULL, out->path, NULL, NULL, NULL, NULL, &out->found, w->exact));
+    const int only = w->labels_only && exact && head->q.lowest == NULL; /* no label depends on a probability */
     if (exact)
-        code = chain_answers(scores, 1, w->offsets, N, sentences, head->L, head->transitions, head->start, head->end,
-                             head->temperature, head->shift, head->outside, head->bonus, head->class_of, head->begins,
-                             head->after, head->lowest, head->alike, out->path, out->whole, out->labels, out->spans,
-                             out->probabilities, &out->found, w->exact);
+        code = chain_answers(scores, 1, w->offsets, N, sentences, head->L, head->transitions, head->start, head->end, &head->q,
+                             out->labels, out->path, only ? NULL : out->whole, out->spans, out->probabilities, &out->found,
+                             w->exact);
     if (code != DONE) return error_of(code);
     for (int64_t b = 0; b < sentences && exact; b++) exact = w->exact[b];
     return exact ? POSTIL_OK : answer_one_by_one(w, head, scores, sentences, out);
