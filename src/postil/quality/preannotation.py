@@ -96,7 +96,10 @@ class Suggestion:
         others = dict(rest.fields) if isinstance(rest, Record) else {}
         fields: dict[str, Any] = {"text": text, "tokens": tokens}
         if self.has_spans:
-            fields["spans"] = [{**option(span), "sure": not _is_doubted(span, self.doubts)} for span in self.spans]
+            fields["spans"] = [
+                {**option(one), "sure": all(one.end <= doubt.start or doubt.end <= one.start for doubt in self.doubts)}
+                for one in self.spans
+            ]
         else:
             fields["labels"] = self.labels
             fields["probabilities"] = [round(span.probability, 4) for span in self.spans]
@@ -104,108 +107,79 @@ class Suggestion:
         return {**ours, **{name: value for name, value in others.items() if name not in ours}}
 
 
-def _is_doubted(span: Option, doubts: Sequence[Doubt]) -> bool:
-    return any(doubt.start < span.end and span.start < doubt.end for doubt in doubts)
-
-
 def text_and_tokens(sentence: Sentence) -> tuple[str, list[dict[str, Any]]]:
     """The sentence's own text, and its tokens with their places in it, as in a JSON record."""
-    text, starts, ends = _placed(sentence)
-    places = zip(sentence.tokens, starts, ends, strict=True)
-    return text, [{"text": token, "start": s, "end": e, "id": i} for i, (token, s, e) in enumerate(places)]
-
-
-def _placed(sentence: Sentence) -> tuple[str, list[int], list[int]]:
-    """The sentence's own text, and where its tokens start and end in it."""
     if sentence.text is not None and sentence.starts and sentence.ends:
         first = sentence.starts[0]
+        text = sentence.text[first : sentence.ends[-1]]
         starts, ends = [s - first for s in sentence.starts], [e - first for e in sentence.ends]
-        return sentence.text[first : sentence.ends[-1]], starts, ends
-    edges = offsets_from_lengths([len(token) + 1 for token in sentence.tokens]).tolist()
-    return " ".join(sentence.tokens), edges[:-1], [end - 1 for end in edges[1:]]
+    else:
+        edges = offsets_from_lengths([len(token) + 1 for token in sentence.tokens]).tolist()
+        text, starts, ends = " ".join(sentence.tokens), edges[:-1], [end - 1 for end in edges[1:]]
+    places = zip(sentence.tokens, starts, ends, strict=True)
+    return text, [{"text": token, "start": s, "end": e, "id": i} for i, (token, s, e) in enumerate(places)]
 
 
 # ------------------------------------------------------------------------------------------------ from a posterior
 
 
-class Annotation(NamedTuple):
-    """A model's annotation of a sentence."""
-
-    labels: list[str]
-    spans: list[Option]
-    doubts: list[Doubt]
+Annotation = tuple[list[str], list[Option], list[Doubt]]
+"""The labels of a sentence by a model, its spans, and the doubts about them."""
 
 
 def annotated(posteriors: Posteriors, X: Sequence[Any], sure: float) -> list[Annotation]:
     """The annotation of every sentence. Whatever is less probable than ``sure`` is in doubt."""
     found: dict[int, Annotation] = {}
     for posterior in posteriors.of(X):
+        codec, rows = posterior.codec, range(len(posterior.which))
         numbers, entities = posteriors.labels_and_spans(posterior)
         texts = posterior.texts(numbers)
         probabilities = posterior.by_sentence(posterior.label_probabilities(numbers))
-        spans: list[list[Option]] = [[] for _ in texts]
-        for row, span, probability in entities:
-            spans[row].append(Option(span.label, span.start, span.end, probability))
-        if not posterior.codec.has_spans:
-            spans = [_as_options(*pair) for pair in zip(texts, probabilities, strict=True)]
-        others = _alternatives(posterior)
+        spans: list[list[Option]] = [[] for _ in rows]
+        others: list[list[Option]] = [[] for _ in rows]  # everything that is probable enough to be listed
+        if codec.has_spans:
+            for row, span, probability in entities:
+                spans[row].append(Option(span.label, span.start, span.end, probability))
+            for row, span, probability in posterior.spans_above(LOWEST):
+                others[row].append(Option(span.label, span.start, span.end, probability))
+        else:
+            for row, marginals in enumerate(posterior.by_sentence(posterior.marginals())):
+                pairs = zip(texts[row], probabilities[row].tolist(), strict=True)
+                spans[row] = [Option(label, t, t + 1, p) for t, (label, p) in enumerate(pairs)]
+                for t, label in zip(*np.nonzero(marginals >= LOWEST), strict=True):
+                    others[row].append(Option(codec.labels[label], int(t), int(t) + 1, float(marginals[t, label])))
         for row, i in enumerate(posterior.which):
             doubts = _doubts(posterior, row, spans[row], others[row], probabilities[row], sure)
-            found[i] = Annotation(texts[row], spans[row], doubts)
+            found[i] = texts[row], spans[row], doubts
     return [found[i] for i in range(len(X))]
-
-
-def _as_options(labels: Sequence[str], probabilities: Array) -> list[Option]:
-    pairs = zip(labels, probabilities.tolist(), strict=True)
-    return [Option(label, t, t + 1, p) for t, (label, p) in enumerate(pairs)]
-
-
-def _alternatives(posterior: LabelPosterior) -> list[list[Option]]:
-    """Everything that is probable enough to be listed, of every sentence."""
-    codec = posterior.codec
-    options: list[list[Option]] = [[] for _ in posterior.which]
-    if codec.has_spans:
-        for row, span, probability in posterior.spans_above(LOWEST):
-            options[row].append(Option(span.label, span.start, span.end, probability))
-        return options
-    for of_sentence, rows in zip(options, posterior.by_sentence(posterior.marginals()), strict=True):
-        for t, label in zip(*np.nonzero(rows >= LOWEST), strict=True):
-            of_sentence.append(Option(codec.labels[label], int(t), int(t) + 1, float(rows[t, label])))
-    return options
 
 
 def _doubts(
     posterior: LabelPosterior, row: int, spans: list[Option], others: list[Option], probabilities: Array, sure: float
 ) -> list[Doubt]:
-    unsure = probabilities < sure  # (T,)
+    """Stretches of tokens to look at; the ``probabilities`` (T,) are those of the labels."""
+    unsure = probabilities < sure
+    has_spans, outside = posterior.codec.has_spans, posterior.codec.outside
     for one in spans:
         unsure[one.start : one.end] |= one.probability < sure
-    edges = {*range(len(unsure) + 1)} if not posterior.codec.has_spans else set[int]()
-    for one in [*spans, *others] if posterior.codec.has_spans else ():
+    for one in [*spans, *others] if has_spans else ():
         if one.probability < sure and unsure[one.start : one.end].any():
             unsure[one.start : one.end] = True
-    return [_doubt(posterior, row, start, end, others) for start, end in _runs(unsure, edges)]
+    doubts = []
+    for start, end in _runs(unsure) if has_spans else ((t, t + 1) for t in np.flatnonzero(unsure).tolist()):
+        options = [one for one in others if start <= one.start and one.end <= end]
+        if has_spans and outside is not None:
+            nothing = _nothing(posterior, row, start, end, outside)
+            options += [Option("O", start, end, nothing)] if nothing >= LOWEST or not options else []
+        ordered = sorted(options, key=lambda one: (-one.probability, one.start, one.end, one.label))
+        doubts.append(Doubt(start, end, tuple(ordered[:MOST_OPTIONS])))
+    return doubts
 
 
-def _runs(marked: Array, edges: set[int]) -> Iterator[tuple[int, int]]:
-    """Stretches of marked tokens, cut at the edges."""
-    start = None
-    for t, is_marked in enumerate([*marked.tolist(), False]):
-        if start is not None and (not is_marked or t in edges):
-            yield start, t
-            start = None
-        if is_marked and start is None:
-            start = t
-
-
-def _doubt(posterior: LabelPosterior, row: int, start: int, end: int, others: list[Option]) -> Doubt:
-    options = [one for one in others if start <= one.start and one.end <= end]
-    outside = posterior.codec.outside
-    if posterior.codec.has_spans and outside is not None:
-        nothing = _nothing(posterior, row, start, end, outside)
-        options += [Option("O", start, end, nothing)] if nothing >= LOWEST or not options else []
-    ordered = sorted(options, key=lambda one: (-one.probability, one.start, one.end, one.label))
-    return Doubt(start, end, tuple(ordered[:MOST_OPTIONS]))
+def _runs(marked: Array) -> Iterator[tuple[int, int]]:
+    """Stretches of marked tokens."""
+    edges = np.flatnonzero(np.diff(marked.astype(int), prepend=0, append=0)).tolist()
+    return zip(edges[::2], edges[1::2], strict=True)
 
 
 def _nothing(posterior: LabelPosterior, row: int, start: int, end: int, outside: int) -> float:

@@ -4,9 +4,9 @@ A sentence scores
 
     uncertainty · density ^ DENSITY
 
-with its uncertainty per token, exact by the posterior (``uncertainty.py``), and how typical it is of the pool
-(``similarity.py``). From the sentences that score highest, those are taken one by one that are also unlike what was
-taken before. The pool is read once, block by block; only the candidates are kept.
+with its uncertainty per token, exact by the posterior, and how typical it is of the pool. From the sentences that
+score highest, those are taken one by one that are also unlike what was taken before. The pool is read once, block by
+block; only the candidates are kept.
 """
 
 import heapq
@@ -29,7 +29,7 @@ from postil.models.sentences import sentences_of, tokens_of
 from postil.models.tagger import Tagger
 from postil.objectives.crf import best_paths
 from postil.quality.preannotation import Suggestion, annotated
-from postil.text import Segmenter, Sentence
+from postil.text import Sentence
 
 # ------------------------------------------------------------ similarity of sentences
 
@@ -85,15 +85,13 @@ class WordStatistics:
     def _buckets(self, sentences: Sequence[Sequence[str]]) -> tuple[Array, Array]:
         """The bucket of every word (N,), lower-cased, and the lengths of the sentences (B,)."""
         lengths = np.array([len(tokens) for tokens in sentences], np.int64)
-        cached, words = self._cached, chain.from_iterable(sentences)
+        cached = self._cached
         if len(cached) > MOST_CACHED:
             cached.clear()
-        found = [cached[word] if word in cached else cached.setdefault(word, _bucket(word)) for word in words]
-        return np.array(found, np.int64), lengths
-
-
-def _bucket(word: str) -> int:
-    return crc32(word.lower().encode("utf8", "surrogatepass")) % BUCKETS
+        for word in chain.from_iterable(sentences):
+            if word not in cached:
+                cached[word] = crc32(word.lower().encode("utf8", "surrogatepass")) % BUCKETS
+        return np.array([cached[word] for word in chain.from_iterable(sentences)], np.int64), lengths
 
 
 # ------------------------------------------------------------ uncertainty about sentences
@@ -197,15 +195,30 @@ def suggest(
     suggested; 0 turns either off. The seed matters only for "random".
     """
     check_probability(sure, "sure")
-    options: dict[str, Any] = {
-        "by": by,
-        "per_token": per_token,
-        "density": density,
-        "diversity": diversity,
-        "seed": seed,
-    }
-    chosen = ranked(tagger, pool, n, labelled=labelled, progress=progress, **options)
-    return _suggestions(Posteriors(tagger.model), chosen, sure)
+    chosen = ranked(
+        tagger,
+        pool,
+        n,
+        by=by,
+        per_token=per_token,
+        density=density,
+        diversity=diversity,
+        labelled=labelled,
+        seed=seed,
+        progress=progress,
+    )
+    answers = annotated(Posteriors(tagger.model), [item.tokens for item, _ in chosen], sure)
+    return [
+        Suggestion(
+            sentence=replace(item.sentence, labels=labels),
+            index=item.place,
+            score=score,
+            spans=spans,
+            doubts=doubts,
+            has_spans=tagger.model.codec.has_spans,
+        )
+        for (item, score), (labels, spans, doubts) in zip(chosen, answers, strict=True)
+    ]
 
 
 class Item(NamedTuple):
@@ -230,26 +243,37 @@ def ranked(
     progress: Progress | None = None,
 ) -> list[tuple[Item, float]]:
     """Choose sentences as ``suggest`` does; return them with their scores, without annotations."""
-    _check(tagger, n, by, density, diversity)
-    ranking = _Ranking(Posteriors(tagger.model), by, per_token, np.random.default_rng(seed))
-    candidates = _Candidates(max(CANDIDATES * n, FEWEST_CANDIDATES), _keys(labelled))
-    words = WordStatistics()
+    if not isinstance(tagger, Tagger):
+        raise ConfigurationError("suggest", expected="needs a tagger", got=f"a {type(tagger).__name__}")
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise ConfigurationError("n", expected="must be at least 1", got=n)
+    if by not in WAYS:
+        raise ConfigurationError("by", expected=f"must be one of {', '.join(WAYS)}", got=repr(by))
+    for name, power in (("density", density), ("diversity", diversity)):
+        if not 0 <= power <= 100:
+            raise ConfigurationError(name, expected="must be from 0 to 100", got=power)
+    posteriors, rng, words = Posteriors(tagger.model), np.random.default_rng(seed), WordStatistics()
+    excluded = {tuple(one.tokens if isinstance(one, Sentence) else forms_of(one)) for one in labelled}
+    candidates = _Candidates(max(CANDIDATES * n, FEWEST_CANDIDATES), excluded)
     items = _items(tagger, pool)
     while block := list(islice(items, BLOCK)):
         words.add([item.sentence.tokens for item in block])
-        candidates.add(block, ranking.uncertainties([item.tokens for item in block]))
+        uncertainty = rng.random(len(block)) if by == RANDOM else np.zeros(len(block))
+        for posterior in posteriors.of([item.tokens for item in block]) if by != RANDOM else ():
+            effort = posterior.lattice.lengths + EFFORT if per_token else 1
+            uncertainty[posterior.which] = MEASURES[by](posterior) / effort
+        candidates.add(block, uncertainty)
         if progress is not None:
             progress(sum(len(item.tokens) for item in block))
-    best = candidates.ranked()
-    scores = np.array([candidate.uncertainty for candidate in best])
-    forms = [candidate.item.sentence.tokens for candidate in best]
+    best = sorted(candidates.heap, key=lambda one: one[:2], reverse=True)  # the most uncertain first
+    scores, forms = np.array([one[0] for one in best]), [item.sentence.tokens for _, _, item in best]
     if density and by != RANDOM and best:
         scores = scores * words.density(forms) ** density
     if by == RANDOM or not diversity:
         chosen = np.argsort(-scores, kind="stable")[:n].tolist()
     else:
         chosen = diverse(scores, words.vectors(forms), n, diversity)
-    return [(best[i].item, float(scores[i])) for i in chosen]
+    return [(best[i][2], float(scores[i])) for i in chosen]
 
 
 def diverse(scores: Array, vectors: Array, n: int, power: float) -> list[int]:
@@ -268,112 +292,47 @@ def diverse(scores: Array, vectors: Array, n: int, power: float) -> list[int]:
     return chosen
 
 
-class _Candidate(NamedTuple):
-    """Compared by its uncertainty; of equals, the one that came first is larger."""
-
-    uncertainty: float
-    order: int
-    item: Item
-
-
 @final
 class _Candidates:
     """The most uncertain sentences so far, none of them twice: a bounded heap, the least uncertain one on top."""
 
     def __init__(self, most: int, excluded: set[tuple[str, ...]]) -> None:
         self._most, self._excluded = most, excluded
-        self._heap: list[_Candidate] = []
+        self.heap: list[tuple[float, int, Item]] = []  # of equally uncertain ones, the first of the pool is larger
         self._present: set[tuple[str, ...]] = set()
 
     def add(self, items: Sequence[Item], uncertainties: Array) -> None:
         for item, uncertainty in zip(items, uncertainties.tolist(), strict=True):
-            candidate = _Candidate(uncertainty, -item.place, item)
-            if len(self._heap) == self._most and candidate[:2] < self._heap[0][:2]:
+            candidate = (uncertainty, -item.place, item)
+            if len(self.heap) == self._most and candidate[:2] < self.heap[0][:2]:
                 continue
             key = tuple(item.sentence.tokens)
             if key in self._present or key in self._excluded:
                 continue
             self._present.add(key)
-            if len(self._heap) < self._most:
-                heapq.heappush(self._heap, candidate)
+            if len(self.heap) < self._most:
+                heapq.heappush(self.heap, candidate)
             else:
-                dropped = heapq.heapreplace(self._heap, candidate)
-                self._present.remove(tuple(dropped.item.sentence.tokens))
-
-    def ranked(self) -> list[_Candidate]:
-        """The most uncertain first."""
-        return sorted(self._heap, key=lambda candidate: candidate[:2], reverse=True)
-
-
-@final
-class _Ranking:
-    """How uncertain the model is of sentences."""
-
-    def __init__(self, posteriors: Posteriors, by: str, per_token: bool, rng: np.random.Generator) -> None:
-        self.posteriors, self._by, self._per_token, self._rng = posteriors, by, per_token, rng
-
-    def uncertainties(self, X: Sequence[Sequence[Token]]) -> Array:
-        """(B,)"""
-        if self._by == RANDOM:
-            return self._rng.random(len(X))
-        values, measure = np.zeros(len(X)), MEASURES[self._by]
-        for posterior in self.posteriors.of(X):
-            found = measure(posterior)
-            values[posterior.which] = found / (posterior.lattice.lengths + EFFORT) if self._per_token else found
-        return values
+                dropped = heapq.heapreplace(self.heap, candidate)
+                self._present.remove(tuple(dropped[2].sentence.tokens))
 
 
 def _items(tagger: Tagger, pool: Iterable[PoolItem]) -> Iterator[Item]:
     """The sentences of a pool, but for empty and endless ones."""
-    parts = tagger.model
-    word_key, index = parts.config.word_key, -1
+    parts, index = tagger.model, -1
     for place, entry in enumerate(pool):
-        for sentence, given in _sentences(entry, parts.segmenter, place):
+        found: list[tuple[Sentence | None, Any]]
+        if isinstance(entry, str):
+            found = [(sentence, sentence.tokens) for sentence in sentences_of(entry, parts.segmenter)]
+        elif isinstance(entry, Sentence):
+            found = [(entry, tokens_of(entry))]
+        elif isinstance(entry, Sequence) or hasattr(entry, "tolist"):
+            found = [(None, list(entry))]
+        else:
+            expected = "must be a list of tokens, a Sentence or a string"
+            raise DataError("an item of the pool", expected=expected, got=described(entry), where=f"item {place}")
+        for sentence, given in found:
             index += 1
             if given and len(given) <= LONGEST:
-                tokens = checked_sentence(given, word_key)
+                tokens = checked_sentence(given, parts.config.word_key)
                 yield Item(sentence or Sentence(forms_of(tokens)), tokens, index)
-
-
-def _sentences(entry: Any, segmenter: Segmenter, place: int) -> Iterator[tuple[Sentence | None, Any]]:
-    if isinstance(entry, str):
-        yield from ((sentence, sentence.tokens) for sentence in sentences_of(entry, segmenter))
-    elif isinstance(entry, Sentence):
-        yield entry, tokens_of(entry)
-    elif isinstance(entry, Sequence) or hasattr(entry, "tolist"):
-        yield None, list(entry)
-    else:
-        expected = "must be a list of tokens, a Sentence or a string"
-        raise DataError("an item of the pool", expected=expected, got=described(entry), where=f"item {place}")
-
-
-def _keys(labelled: Iterable[Sequence[Token]]) -> set[tuple[str, ...]]:
-    return {tuple(one.tokens if isinstance(one, Sentence) else forms_of(one)) for one in labelled}
-
-
-def _suggestions(posteriors: Posteriors, chosen: list[tuple[Item, float]], sure: float) -> list[Suggestion]:
-    answers = annotated(posteriors, [item.tokens for item, _ in chosen], sure)
-    has_spans = posteriors.codec.has_spans
-    return [
-        Suggestion(
-            sentence=replace(item.sentence, labels=answer.labels),
-            index=item.place,
-            score=score,
-            spans=answer.spans,
-            doubts=answer.doubts,
-            has_spans=has_spans,
-        )
-        for (item, score), answer in zip(chosen, answers, strict=True)
-    ]
-
-
-def _check(tagger: Any, n: int, by: str, density: float, diversity: float) -> None:
-    if not isinstance(tagger, Tagger):
-        raise ConfigurationError("suggest", expected="needs a tagger", got=f"a {type(tagger).__name__}")
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise ConfigurationError("n", expected="must be at least 1", got=n)
-    if by not in WAYS:
-        raise ConfigurationError("by", expected=f"must be one of {', '.join(WAYS)}", got=repr(by))
-    for name, power in (("density", density), ("diversity", diversity)):
-        if not 0 <= power <= 100:
-            raise ConfigurationError(name, expected="must be from 0 to 100", got=power)
