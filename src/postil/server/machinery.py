@@ -20,14 +20,14 @@ import numpy as np
 
 from postil import graph
 from postil.arrays import Array
-from postil.graph import Gradient, Input, Node, Parameter, Result, ancestors, dense
+from postil.graph import Input, Node, Parameter, Result, ancestors, dense
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.laboratory import Laboratory, as_table
 from postil.models.sentences import tokens_of
 from postil.models.tagger import Tagger
 from postil.objectives.crf import Lattice, k_best
 from postil.server.answers import check_cost, sentences_in
-from postil.server.api import GraphAsked, LatticeAsked, SlopesAsked
+from postil.server.api import GraphAsked, LatticeAsked
 from postil.server.batching import Steps
 from postil.server.registry import Registry
 from postil.server.requests import refused
@@ -128,9 +128,14 @@ def flow_graph(registry: Registry, request: GraphAsked) -> Steps:
     if len(labels) != len(tokens):
         raise refused("unfit", f"labels: {len(tokens)} tokens need as many labels, not {len(labels)}")
     laboratory = Laboratory(tagger, tokens, labels)
-    losses = []
-    for edit in request.edits or ():
-        losses.append(_edited(laboratory, edit))
+    losses, edits = [], list[Any](request.edits or ())
+    for edit in edits:
+        with np.errstate(all="ignore"):  # a large rate ends in NaN or infinity: shown as null
+            if edit.optimiser:
+                losses.append(laboratory.step(edit.optimiser, edit.rate))
+            else:
+                laboratory.set(edit.node, edit.row, edit.column, edit.value)
+                losses.append(laboratory.loss())
         yield
     with np.errstate(all="ignore"):
         loss, keys = laboratory.graph()
@@ -141,25 +146,11 @@ def flow_graph(registry: Registry, request: GraphAsked) -> Steps:
             "nodes": nodes_as_json(loss, keys),
             "losses": [_rounded(value) for value in losses],
         }
-        if request.check:
-            answer["check"] = _checked(laboratory, request.check)
+        if request.check:  # numerical slopes of the shown part of a node
+            slopes = laboratory.slopes(request.check.node, MOST_CHECKED, MOST_CHECKED, request.check.step)
+            tables = zip(("central", "one_sided"), map(_table, slopes), strict=True)
+            answer["check"] = {"node": request.check.node, **dict(tables)}
     return json.dumps(answer, ensure_ascii=False).encode()
-
-
-def _edited(laboratory: Laboratory, edit: Any) -> float:
-    """Change a number or take a step, as the page says; returns the loss after it."""
-    with np.errstate(all="ignore"):  # a large rate ends in NaN or infinity: shown as null
-        if edit.optimiser:
-            return laboratory.step(edit.optimiser, edit.rate)
-        laboratory.set(edit.node, edit.row, edit.column, edit.value)
-        return laboratory.loss()
-
-
-def _checked(laboratory: Laboratory, asked: SlopesAsked) -> dict[str, Any]:
-    """Numerical slopes of the shown part of a node."""
-    central, one_sided = laboratory.slopes(asked.node, MOST_CHECKED, MOST_CHECKED, asked.step)
-    tables = {"central": _table(central, len(central)), "one_sided": _table(one_sided, len(central))}
-    return {"node": asked.node, **tables}
 
 
 def nodes_as_json(output: Node, keys: dict[Node, str] | None = None) -> list[dict[str, Any]]:
@@ -179,22 +170,17 @@ def nodes_as_json(output: Node, keys: dict[Node, str] | None = None) -> list[dic
             "parents": [number[parent] for parent in node.parents],
             "rms": _rounded(np.sqrt(np.mean(np.square(node.value)))) if node.value.size else 0.0,
             "norm": _rounded(np.linalg.norm(dense(gradients[node]))),
-            **_cut(node, gradients[node]),
+            "rows": list(range(min(len(np.atleast_1d(node.value)), MOST_ROWS))),
+            "value": _table(np.atleast_1d(node.value)),
+            "gradient": _table(np.atleast_1d(dense(gradients[node]))),
         }
         for node in nodes
     ]
 
 
-def _cut(node: Node, gradient: Gradient) -> dict[str, Any]:
-    """Value and gradient, the same rows of both, and which rows these are."""
-    value, slope = np.atleast_1d(node.value), np.atleast_1d(dense(gradient))
-    rows = np.arange(len(value))[:MOST_ROWS]
-    return {"rows": rows.tolist(), "value": _table(value, len(rows)), "gradient": _table(slope, len(rows))}
-
-
-def _table(array: Array, rows: int) -> list[list[float | None]]:
-    """null stands for minus infinity: a transition that is impossible."""
-    flat = as_table(array[:rows])[:, :MOST_COLUMNS].astype(np.float64)
+def _table(array: Array) -> list[list[float | None]]:
+    """The first rows and columns. null stands for minus infinity: a transition that is impossible."""
+    flat = as_table(array[:MOST_ROWS])[:, :MOST_COLUMNS].astype(np.float64)
     return [[_rounded(value) for value in row] for row in flat.tolist()]
 
 
