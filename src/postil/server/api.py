@@ -20,6 +20,13 @@ PRESETS_OFFERED = tuple(name for name in PRESETS if name != "margin")
 _Kind = TypeVar("_Kind")
 Maybe = _Kind | UnsetType
 """A field that may be left out."""
+
+
+def about(text: str) -> Meta:
+    """What the OpenAPI description says of a field."""
+    return Meta(description=text)
+
+
 Place = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Name = Annotated[str, Meta(max_length=200)]
@@ -50,15 +57,16 @@ class Request(Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=Tr
             raise ValueError("must have " + " or ".join(" and ".join(needed) for needed in self.ALTERNATIVES))
 
 
-class Constrained(Request):
+class SpanAsked(Request):
     start: Place
     end: Place
+
+
+class Constrained(SpanAsked):
     label: str | None = None
 
 
-class Allowed(Request):
-    start: Place
-    end: Place
+class Allowed(SpanAsked):
     labels: Annotated[list[str], Meta(min_length=1, max_length=1000)]
 
 
@@ -72,13 +80,12 @@ Model = Annotated[
     str,
     Meta(max_length=200, description="Name of a model, as /api/models lists it. Not needed if only one model fits."),
 ]
-Text = Annotated[str, Meta(description="Raw text. It is split into sentences and tokens.")]
-Tokens = Annotated[list[Annotated[str, Meta(min_length=1)]], Meta(description="One sentence, as a list of its tokens.")]
+Text = Annotated[str, about("Raw text. It is split into sentences and tokens.")]
+Tokens = Annotated[list[Annotated[str, Meta(min_length=1)]], about("One sentence, as a list of its tokens.")]
 Known = Annotated[
-    ConstraintsAsked,
-    Meta(description="What is known already. Offsets count characters of a text, tokens of a list of tokens."),
+    ConstraintsAsked, about("What is known already. Offsets count characters of a text, tokens of a list of tokens.")
 ]
-Brackets = Annotated[str, Meta(description="A tree: (3 (2 not) (1 bad)).")]
+Brackets = Annotated[str, about("A tree: (3 (2 not) (1 bad)).")]
 Best = Annotated[int, Meta(ge=1, le=50, description="Number of best labellings to add.")]
 Label = Annotated[str, Meta(max_length=200, description="Explain this label. Default: the predicted one.")]
 
@@ -91,19 +98,15 @@ class DocumentAsked(Request):
 
 
 class TagOptions(Request):
-    probabilities: Maybe[Annotated[bool, Meta(description="Add probabilities (taggers; default: true).")]] = UNSET
+    probabilities: Maybe[Annotated[bool, about("Add probabilities (taggers; default: true).")]] = UNSET
     nbest: Maybe[Best] = UNSET
-    threshold: Maybe[Annotated[Share, Meta(description="Drop entities below this probability.")]] = UNSET
-    thresholds: Maybe[
-        Annotated[dict[str, Share], Meta(description="The same by class; takes precedence over threshold.")]
-    ] = UNSET
+    threshold: Maybe[Annotated[Share, about("Drop entities below this probability.")]] = UNSET
+    thresholds: Maybe[Annotated[dict[str, Share], about("The same by class; takes precedence over threshold.")]] = UNSET
     all_above: Maybe[
         Annotated[float, Meta(gt=0, le=1, description="Add every span that is at least this probable.")]
     ] = UNSET
-    tokens: Maybe[Annotated[bool, Meta(description="Add the tokens and the sentence boundaries.")]] = UNSET
-    marginals: Maybe[
-        Annotated[bool, Meta(description="Add the probability of every label at every token (taggers).")]
-    ] = UNSET
+    tokens: Maybe[Annotated[bool, about("Add the tokens and the sentence boundaries.")]] = UNSET
+    marginals: Maybe[Annotated[bool, about("Add the probability of every label at every token (taggers).")]] = UNSET
 
 
 class Tag(DocumentAsked):
@@ -111,11 +114,6 @@ class Tag(DocumentAsked):
     model: Maybe[Model] = UNSET
     options: TagOptions = msgspec.field(default_factory=TagOptions)
     documents: Maybe[Annotated[list[DocumentAsked], Meta(min_length=1, max_length=1000)]] = UNSET
-
-
-class SpanAsked(Request):
-    start: Place
-    end: Place
 
 
 class TextAsked(Request):
@@ -128,16 +126,14 @@ class TextAsked(Request):
 class Explain(TextAsked):
     ALTERNATIVES = {("text",): ("span",), ("tokens",): ("span",), ("brackets",): ()}
     brackets: Maybe[Brackets] = UNSET
-    span: Maybe[
-        Annotated[SpanAsked, Meta(description="Tokens, counted through all sentences. Default: every entity.")]
-    ] = UNSET
+    span: Maybe[Annotated[SpanAsked, about("Tokens, counted through all sentences. Default: every entity.")]] = UNSET
     label: Maybe[Label] = UNSET
 
 
 class TreeAsked(TextAsked):
     ALTERNATIVES = {("text",): ("shape",), ("tokens",): ("shape",), ("brackets",): ()}
     brackets: Maybe[Brackets] = UNSET
-    shape: Maybe[Annotated[Shape, Meta(description="Shape of the tree over a text.")]] = UNSET
+    shape: Maybe[Annotated[Shape, about("Shape of the tree over a text.")]] = UNSET
 
 
 class LatticeAsked(TextAsked):
@@ -164,22 +160,18 @@ class SlopesAsked(Request):
 
 
 class GraphAsked(TextAsked):
-    labels: Maybe[Annotated[list[str], Meta(description="Gold labels. Default: the predicted ones.")]] = UNSET
+    labels: Maybe[Annotated[list[str], about("Gold labels. Default: the predicted ones.")]] = UNSET
     edits: Maybe[
         Annotated[list[Edit], Meta(max_length=100, description="Changed numbers and single training steps, in order.")]
     ] = UNSET
-    check: Maybe[
-        Annotated[SlopesAsked, Meta(description="Compare the gradient of this node with numerical slopes.")]
-    ] = UNSET
+    check: Maybe[Annotated[SlopesAsked, about("Compare the gradient of this node with numerical slopes.")]] = UNSET
 
 
 class Nothing(Request):
     """An empty object."""
 
 
-class Labelled(Request):
-    start: Place
-    end: Place
+class Labelled(SpanAsked):
     label: Name
 
 
@@ -206,9 +198,7 @@ File = Annotated[
 
 class TrainingStart(Request):
     train: File
-    dev: Maybe[
-        Annotated[File, Meta(description="Held-out file. Default: every tenth sentence of the training file.")]
-    ] = UNSET
+    dev: Maybe[Annotated[File, about("Held-out file. Default: every tenth sentence of the training file.")]] = UNSET
     preset: Preset = "fast"
     epochs: Maybe[Annotated[int, Meta(ge=1, le=1000)]] = UNSET
     seed: Place = 0
@@ -518,9 +508,9 @@ def description(*, training: bool = False) -> dict[str, Any]:
     ]
     schemas, components = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
     schema_of = dict(zip(map(str, kinds), schemas, strict=True))
-    for kind in _requests(Request):
-        if kind.ALTERNATIVES and kind.__name__ in components:
-            components[kind.__name__]["oneOf"] = _one_of(kind.ALTERNATIVES)
+    for name, component in components.items():
+        if alternatives := getattr(globals()[name], "ALTERNATIVES", None):
+            component["oneOf"] = _one_of(alternatives)
 
     def json_of(meaning: str, kind: Any) -> dict[str, Any]:
         media = "text/plain" if kind is str else "application/json"
@@ -557,10 +547,6 @@ def description(*, training: bool = False) -> dict[str, Any]:
         },
         "security": [{}, {"token": []}],
     }
-
-
-def _requests(base: type[Request]) -> list[type[Request]]:
-    return [kind for below in base.__subclasses__() for kind in (below, *_requests(below))]
 
 
 def _one_of(alternatives: Mapping[tuple[str, ...], tuple[str, ...]]) -> list[dict[str, Any]]:

@@ -43,9 +43,9 @@ class _Server:
         self._monitor, self._is_ready = Monitor(), False
         self._deadlines = Deadlines(settings.seconds)
         limits: dict[str, Any] = {"queue": settings.queue, "wait": settings.wait}
-        self._tagging = Worker(self._tag_batch, **limits, watch=self._monitor.batched, is_short=_is_short)
+        self._tagging = Worker(self._tag_batch, **limits, watch=self._monitor.batches.observe, is_short=_is_short)
         self._others = Worker(_one_by_one, **limits)
-        self._monitor.watch_waiting(lambda: self._tagging.waiting + self._others.waiting)
+        self._monitor.waiting.set_function(lambda: self._tagging.waiting + self._others.waiting)
         self._trainer = None if settings.training is None else Trainer(settings.training, registry)
         self._description = json.dumps(api.description(training=self._trainer is not None)).encode()
         page = assets()
@@ -88,7 +88,7 @@ class _Server:
         while True:
             await asyncio.sleep(RELOAD_SECONDS)
             for name in await asyncio.to_thread(self._registry.refresh):
-                self._monitor.reloaded(name)
+                self._monitor.reloads.labels(name).inc()
 
     # -------------------------------------------------------------------------------------------- questions
 
