@@ -317,7 +317,7 @@ class _Candidates:
                 self._present.remove(tuple(dropped[2].sentence.tokens))
 
 
-def _items(tagger: Tagger, pool: Iterable[PoolItem]) -> Iterator[Item]:
+def _items(tagger: Tagger, pool: Iterable[Any]) -> Iterator[Item]:
     """The sentences of a pool, but for empty and endless ones."""
     parts, index = tagger.model, -1
     for place, entry in enumerate(pool):

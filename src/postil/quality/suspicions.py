@@ -200,7 +200,7 @@ class Judgements:
     """
 
     def __init__(self, split: Split, repeats: int) -> None:
-        self._split, self._share, self._mentions = split, 1 / repeats, Mentions.of(split)
+        self._split, self._share, self._mentions = split, 1 / repeats, Mentions(split)
         codec = LabelCodec.of(split.labels)
         self._inner, self._number = codec.inner, {label: i for i, label in enumerate(codec.labels)}
         self._outside = codec.outside

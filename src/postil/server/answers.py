@@ -65,8 +65,11 @@ def check_tokens(asked: Sequence[DocumentAsked | TextAsked], limit: int) -> int:
     # A token has at least one character: most requests need not be tokenised to be counted.
     number = sum(len(content) for _, content in contents)
     if number > limit:
-        leaves = _LEAF.findall
-        count = {"text": lambda text: len(tokenise(text).tokens), "tokens": len, "brackets": lambda s: len(leaves(s))}
+        count: dict[str, Callable[[Any], int]] = {
+            "text": lambda text: len(tokenise(text).tokens),
+            "tokens": len,
+            "brackets": lambda brackets: len(_LEAF.findall(brackets)),
+        }
         number = sum(count[name](content) for name, content in contents)
     if number > limit:
         raise refused("tokens", f"the request has {number:,} tokens; at most {limit:,} are answered at once")

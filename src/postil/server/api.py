@@ -7,7 +7,7 @@ them needs, and those that may come with it. Exactly one must be there.
 import re
 from collections.abc import Mapping
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -18,7 +18,7 @@ from postil.text.trees.tree import SHAPES
 
 PRESETS_OFFERED = tuple(name for name in PRESETS if name != "margin")
 _Kind = TypeVar("_Kind")
-Maybe = _Kind | UnsetType
+Maybe: TypeAlias = _Kind | UnsetType
 """A field that may be left out."""
 
 
