@@ -8,7 +8,7 @@ import postil
 from oracles import corpora
 from postil.models.decoding.posteriors import Posteriors
 from postil.quality import Doubt, Option, Suggestion
-from postil.quality.preannotation import annotated
+from postil.quality.suggestion import annotated
 from postil.text import Sentence
 from postil.text.formats import read
 

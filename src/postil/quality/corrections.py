@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from postil.errors import DataError
 from postil.quality.diagnosis import Diagnosis
-from postil.quality.preannotation import text_and_tokens
+from postil.quality.suggestion import text_and_tokens
 from postil.quality.suspicions import Suspicion
 from postil.text import Sentence, Span
 from postil.text.annotations.annotated import Record
