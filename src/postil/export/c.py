@@ -119,15 +119,9 @@ def _array_source(content: bytes) -> str:
 
 
 def _readme(model: Any, array: bool) -> str:
-    is_tree = isinstance(model, TreeClassifier)
-    what = (
-        "labels sentences and their phrases, given as trees in brackets" if is_tree else "labels words and finds names"
-    )
-    call = (
-        "postil_tree(model, workspace, text, strlen(text), &result)"
-        if is_tree
-        else "postil_tag(model, workspace, text, strlen(text), &result)"
-    )
+    what, call = "labels words and finds names", "postil_tag"
+    if isinstance(model, TreeClassifier):
+        what, call = "labels sentences and their phrases, given as trees in brackets", "postil_tree"
     more = (
         "\n`model.c` and `model.h` hold the same model as an array: compile `model.c` with your program and open it\n"
         "with `postil_open_memory(postil_model_data, postil_model_size, &model)`. No file is needed then.\n"
@@ -157,7 +151,7 @@ GCC, Clang and zig cc compile it.
 postil_model *model;
 postil_workspace *workspace;
 if (postil_open("model.bin", &model) || postil_workspace_new(model, 0, &workspace)) return 1;
-if ({call}) return 1;
+if ({call}(model, workspace, text, strlen(text), &result)) return 1;
 ```
 {more}
 A model never changes: threads may share it. Each thread has a workspace of its own. With

@@ -259,13 +259,12 @@ def _composition(layer: Any) -> tuple[int, Sections]:
     match layer:
         case SumComposition():
             return SUMS, {"tree/phrases/W": layer.W.value.T, "tree/phrases/b": np.zeros(layer.hidden, np.float32)}
-        case AffineComposition():
-            return PAIRS, {"tree/phrases/W": layer.W.value.T, "tree/phrases/b": layer.b.value}
-        case TensorComposition():
-            by_first = layer.V.value.transpose(0, 2, 1)  # (2 D, 2 D, D): the sums over the last part run in rows
-            tensor = np.ascontiguousarray(by_first).reshape(len(by_first), -1)
+        case AffineComposition() | TensorComposition():
             phrases = {"tree/phrases/W": layer.W.value.T, "tree/phrases/b": layer.b.value}
-            return TENSOR, {**phrases, "tree/tensor": tensor}
+            if isinstance(layer, AffineComposition):
+                return PAIRS, phrases
+            by_first = layer.V.value.transpose(0, 2, 1)  # (2 D, 2 D, D): the sums over the last part run in rows
+            return TENSOR, {**phrases, "tree/tensor": np.ascontiguousarray(by_first).reshape(len(by_first), -1)}
         case TreeLSTM():
             words = {"tree/words/W": layer.W.value.T, "tree/words/b": layer.b.value}
             return CELLS, {**words, "tree/phrases/W": layer.U.value.T, "tree/phrases/b": layer.d.value}

@@ -14,6 +14,7 @@ the server keeps nothing, and never changes its models.
 """
 
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -89,18 +90,20 @@ def _as_json(lattice: Lattice, tokens: list[str], labels: list[str], nbest: int)
         "alphas": _numbers(alphas),
         "betas": _numbers(betas),
         "marginals": _numbers(np.exp(alphas + betas - log_partition)),
-        "log_partition": round(log_partition, _DIGITS),
-        "paths": [
-            {"labels": path.labels.tolist(), "probability": round(float(path.probability), _DIGITS)} for path in paths
-        ],
+        "log_partition": _numbers(log_partition),
+        "paths": [{"labels": path.labels.tolist(), "probability": _numbers(path.probability)} for path in paths],
     }
 
 
-def _numbers(array: Array) -> Any:
-    """Nested lists of an array; null for what is impossible (log 0)."""
-    if array.ndim > 1:
-        return [_numbers(row) for row in array]
-    return [round(value, _DIGITS) if np.isfinite(value) else None for value in array.astype(np.float64).tolist()]
+def _numbers(array: Any, digits: int = _DIGITS) -> Any:
+    """An array, or a number, as nested lists; null for what is impossible (log 0) or not a number."""
+
+    def rounded(value: Any) -> Any:
+        if isinstance(value, list):
+            return [rounded(one) for one in value]
+        return round(value, digits) if math.isfinite(value) else None
+
+    return rounded(np.asarray(array, np.float64).tolist())
 
 
 # ------------------------------------------------------------------------------------------------ the flow graph
@@ -144,7 +147,7 @@ def flow_graph(registry: Registry, request: GraphAsked) -> Steps:
             "tokens": sentences[0].tokens,
             "labels": labels,
             "nodes": nodes_as_json(loss, keys),
-            "losses": [_rounded(value) for value in losses],
+            "losses": _numbers(losses, _GRAPH_DIGITS),
         }
         if request.check:  # numerical slopes of the shown part of a node
             slopes = laboratory.slopes(request.check.node, MOST_CHECKED, MOST_CHECKED, request.check.step)
@@ -168,8 +171,8 @@ def nodes_as_json(output: Node, keys: dict[Node, str] | None = None) -> list[dic
             "kind": _KINDS[type(node)],
             "shape": list(node.shape),
             "parents": [number[parent] for parent in node.parents],
-            "rms": _rounded(np.sqrt(np.mean(np.square(node.value)))) if node.value.size else 0.0,
-            "norm": _rounded(np.linalg.norm(dense(gradients[node]))),
+            "rms": _numbers(np.sqrt(np.mean(np.square(node.value))), _GRAPH_DIGITS) if node.value.size else 0.0,
+            "norm": _numbers(np.linalg.norm(dense(gradients[node])), _GRAPH_DIGITS),
             "rows": list(range(min(len(np.atleast_1d(node.value)), MOST_ROWS))),
             "value": _table(np.atleast_1d(node.value)),
             "gradient": _table(np.atleast_1d(dense(gradients[node]))),
@@ -179,10 +182,6 @@ def nodes_as_json(output: Node, keys: dict[Node, str] | None = None) -> list[dic
 
 
 def _table(array: Array) -> list[list[float | None]]:
-    """The first rows and columns. null stands for minus infinity: a transition that is impossible."""
-    flat = as_table(array[:MOST_ROWS])[:, :MOST_COLUMNS].astype(np.float64)
-    return [[_rounded(value) for value in row] for row in flat.tolist()]
-
-
-def _rounded(value: Any) -> float | None:
-    return round(float(value), _GRAPH_DIGITS) if np.isfinite(value) else None
+    """The first rows and columns."""
+    table: list[list[float | None]] = _numbers(as_table(array[:MOST_ROWS])[:, :MOST_COLUMNS], _GRAPH_DIGITS)
+    return table
