@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 import postil
 from oracles import corpora
 from postil.annotation import REVIEWED, Answer, Journal, Pool, key_of
-from postil.annotation.annotation import Annotation, checked_class, curve_of, suggested_first
+from postil.annotation.annotation import Annotation, checked_class, curve_of
 from postil.errors import DataError
 from postil.text import Sentence, Span, labels_from_spans, read, spans_from_labels
 
@@ -137,7 +137,7 @@ def test_what_is_suggested_comes_first_and_then_all_others(journal, tagger, monk
         annotation.answer(record["key"])
     assert order[:5] == [one.tokens for one in postil.suggest(tagger, X, 5)]
     assert sorted(order) == sorted(map(list, {tuple(tokens) for tokens in X}))
-    assert suggested_first(tagger, []) == []
+    assert Annotation(Pool([]), journal, tagger=tagger).next() is None
 
 
 def test_of_what_suggest_has_written_only_the_unsure_is_asked_for(tmp_path, journal, tagger):

@@ -31,7 +31,7 @@ def test_an_endless_pool_is_read_as_far_as_it_is_needed():
     assert next(counted) == AT_FIRST, "nothing more was read"
     pool.fill()
     assert len(pool.records) == 5 * AT_FIRST
-    pool.fill(known=set(list(pool.records)[:3000]))
+    pool.fill(set(list(pool.records)[:3000]).__contains__)
     assert len(pool.records) == 8 * AT_FIRST, "as many wait as before"
 
 

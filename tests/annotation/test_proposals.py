@@ -6,8 +6,17 @@ import pytest
 
 import postil
 from oracles import corpora
-from postil.annotation import Answer, PoolRecord
-from postil.annotation.proposals import CONTEXT, MAYBE, about, cut_out, of_answer, of_model, of_pool, predicted, view
+from postil.annotation import PoolRecord
+from postil.annotation.annotation import (
+    CONTEXT,
+    MAYBE,
+    about,
+    cut_out,
+    predicted,
+    proposals,
+    proposals_of_model,
+    view,
+)
 from postil.text import Span
 
 X, Y = corpora.named_entities(40)
@@ -18,46 +27,44 @@ def tagger():
     return postil.Tagger(hidden=8, epochs=2, rate=0.02).fit(X, Y)
 
 
+def spanned(proposal):
+    return Span(proposal["label"], proposal["start"], proposal["end"])
+
+
 def test_a_model_proposes_its_best_labelling_and_what_else_is_probable(tagger):
     states = set()
     for tokens in X:
-        proposals = of_model(tagger, tokens, 0.6, lambda span: True)
+        proposed = proposals_of_model(tagger, tokens, 0.6, lambda span: True)
         best = predicted(tagger, tokens, lambda span: True)
-        assert {one.span for one in proposals if one.state != "maybe"} == set(best)
-        for one in proposals:
-            assert one.state == "maybe" or (one.state == "sure") == (one.probability >= 0.6)
-            assert one.probability >= MAYBE or one.state != "maybe"
-            states.add(one.state)
-        places = [place for one in proposals for place in range(one.span.start, one.span.end)]
+        assert {spanned(one) for one in proposed if one["state"] != "maybe"} == set(best)
+        for one in proposed:
+            assert one["state"] == "maybe" or (one["state"] == "sure") == (one["probability"] >= 0.6)
+            assert one["probability"] >= MAYBE or one["state"] != "maybe"
+            states.add(one["state"])
+        places = [place for one in proposed for place in range(one["start"], one["end"])]
         assert places == sorted(set(places)), "in their order, and none overlaps another"
     assert states == {"sure", "asked", "maybe"}
 
 
 def test_classes_that_are_not_wanted_are_not_proposed(tagger):
     classes = {
-        one.span.label for tokens in X for one in of_model(tagger, tokens, 0.9, lambda span: span.label == "PER")
+        one["label"]
+        for tokens in X
+        for one in proposals_of_model(tagger, tokens, 0.9, lambda span: span.label == "PER")
     }
     assert classes == {"PER"}
 
 
 def test_a_pool_proposes_its_labels_and_is_sure_of_the_probable_ones():
     spans = Span("PER", 0, 1), Span("LOC", 2, 3), Span("LOC", 3, 4)
-    record = PoolRecord(
-        "k",
-        "a b c d",
-        array("L", [0, 2, 4, 6]),
-        array("L", [1, 3, 5, 7]),
-        spans,
-        dict(zip(spans, (0.95, 0.5), strict=False)),
-    )
-    assert [(one.span, one.state) for one in of_pool(record, 0.9)] == list(
+    given = dict(zip(spans, (0.95, 0.5, None), strict=True))
+    assert [(spanned(one), one["state"]) for one in proposals(given, 0.9)] == list(
         zip(spans, ("sure", "asked", "asked"), strict=True)
     )
 
 
 def test_an_earlier_answer_is_settled():
-    answer = Answer(key="k", text="a", tokens=((0, 1),), spans=(Span("PER", 0, 1),))
-    assert [one.to_dict() for one in of_answer(answer)] == [
+    assert proposals({Span("PER", 0, 1): None}, 0.9, "sure") == [
         {"label": "PER", "start": 0, "end": 1, "probability": None, "state": "sure"}
     ]
 
@@ -82,7 +89,7 @@ def test_only_some_of_a_long_text_is_shown_around_a_sentence():
 
 
 def test_a_sentence_that_is_cut_out_keeps_its_words():
-    text, tokens = cut_out(TEXT, STARTS, ENDS)
+    text, tokens = cut_out(PoolRecord("k", TEXT, array("L", STARTS), array("L", ENDS)))
     assert text == "Anna  met Bo." and [text[start:end] for start, end in tokens] == ["Anna", "met", "Bo", "."]
 
 

@@ -52,7 +52,7 @@ def test_places_classes_and_excerpts():
 def test_the_odds_of_a_mention_count_other_places_only():
     X = [["Oslo", "won"]] * 4 + [["in", "Oslo"]]
     y = [["B-LOC", "O"]] * 3 + [["B-ORG", "O"], ["O", "O"]]
-    mentions = Mentions.of(Split.of("X", X, y))
+    mentions = Mentions(Split.of("X", X, y))
     assert mentions.odds(0, [Span("LOC", 0, 1)], True) == pytest.approx(0)  # twice so and twice otherwise elsewhere
     assert mentions.odds(3, [Span("ORG", 0, 1)], True) == pytest.approx(np.log(4.3 / 0.3))
     assert mentions.odds(4, [Span("LOC", 1, 2)], False) == pytest.approx(np.log(4.3 / 0.3))

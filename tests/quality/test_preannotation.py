@@ -8,7 +8,7 @@ import postil
 from oracles import corpora
 from postil.models.decoding.posteriors import Posteriors
 from postil.quality import Doubt, Option, Suggestion
-from postil.quality.preannotation import annotated
+from postil.quality.suggestion import annotated
 from postil.text import Sentence
 from postil.text.formats import read
 
@@ -36,8 +36,8 @@ def test_spans_and_options_have_their_exact_probabilities(tagger):
 
 
 def test_no_entity_is_an_option_with_the_probability_that_no_token_has_one(tagger):
-    (one,) = annotated(Posteriors(tagger.model), [["of", "slept"]], sure=1.0)
-    (doubt,) = one.doubts
+    ((_, _, doubts),) = annotated(Posteriors(tagger.model), [["of", "slept"]], sure=1.0)
+    (doubt,) = doubts
     assert (doubt.start, doubt.end) == (0, 2)
     nothing = next(option.probability for option in doubt.options if option.label == "O")
     assert nothing == pytest.approx(tagger.probability(["of", "slept"], ["O", "O"]), abs=1e-9)
@@ -46,20 +46,22 @@ def test_no_entity_is_an_option_with_the_probability_that_no_token_has_one(tagge
 def test_every_token_that_is_less_than_sure_is_in_a_doubt_and_sure_ones_are_not(tagger):
     sentences = corpora.named_entities(30, seed=5)[0] + [["Gotham", "City", "and", "Anna"]]
     for sure in (0.5, 0.9, 0.99):
-        for tokens, one in zip(sentences, annotated(Posteriors(tagger.model), sentences, sure), strict=True):
-            doubted = {t for doubt in one.doubts for t in range(doubt.start, doubt.end)}
+        for tokens, (_, spans, doubts) in zip(
+            sentences, annotated(Posteriors(tagger.model), sentences, sure), strict=True
+        ):
+            doubted = {t for doubt in doubts for t in range(doubt.start, doubt.end)}
             _, (figures,) = tagger.predict_with_probabilities([tokens])
             assert {t for t, p in enumerate(figures) if p < sure} <= doubted
-            for span in one.spans:
+            for span in spans:
                 places = set(range(span.start, span.end))
                 assert places <= doubted if span.probability < sure else True
-    assert not any(answer.doubts for answer in annotated(Posteriors(tagger.model), sentences, 0.0))
+    assert not any(doubts for _, _, doubts in annotated(Posteriors(tagger.model), sentences, 0.0))
 
 
 def test_labels_are_the_predictions(tagger):
     X = corpora.named_entities(20, seed=7)[0]
     found = annotated(Posteriors(tagger.model), X, 0.9)
-    assert [one.labels for one in found] == tagger.predict(X)
+    assert [labels for labels, _, _ in found] == tagger.predict(X)
 
 
 @pytest.mark.parametrize("pool", [[TEXT], [["Anna", "lives", "in", "Gotham", "City"]]])

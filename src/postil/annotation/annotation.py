@@ -13,46 +13,36 @@ the agreement is an estimate of how good the model is, without a held-out file (
 """
 
 import threading
-from collections.abc import Callable, Container, Sequence
-from itertools import chain
-from typing import Any, NamedTuple, final
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, islice
+from typing import Any, final
 
 import numpy as np
 
-from postil.annotation import proposals
-from postil.annotation import proposals as views
 from postil.annotation.journal import Answer, Journal
-from postil.annotation.pool import AT_FIRST, Pool, PoolRecord, TokensOfRecords
+from postil.annotation.pool import AT_FIRST, Pool, PoolRecord
 from postil.errors import DataError
 from postil.models.fitting.fitting import Fitting
 from postil.models.tagger import Tagger
 from postil.quality import ranked
-from postil.text import Span, labels_from_spans
+from postil.text import Sentence, Span, labels_from_spans
 from postil.text.labels.schemes import looks_like_mark
 from postil.text.lines import shortened
 
 EVERY = 20
 SURE = 0.9
 """Spans at least this probable count as right unless the person corrects them."""
+MAYBE = 0.3
+"""Spans at least this probable are asked about even where the model's best labelling does not have them."""
 AHEAD = 200
 """Records that a model chooses; by the time they are answered there is another one."""
+CONTEXT = 240
+"""Characters of the text around a sentence that are shown."""
 _LONGEST_CLASS = 100
 
 Labelled = tuple[Sequence[Sequence[str]], Sequence[Sequence[str]]]
-Order = Callable[[Tagger, Sequence[Sequence[str]]], Sequence[int]]
-
-
-def suggested_first(tagger: Tagger, X: Sequence[Sequence[str]]) -> list[int]:
-    """The places of the sentences that should be asked for next, as ``postil.suggest`` chooses them."""
-    return [item.place for item, _ in ranked(tagger, X, AHEAD)]
-
-
-class _Model(NamedTuple):
-    """The model in use: how often it was trained, and the order in which it wants to ask."""
-
-    tagger: Tagger | None
-    round: int | None
-    order: Sequence[str]
+Wanted = Callable[[Span], bool]
+"""Whether a span is of a class that is labelled."""
 
 
 @final
@@ -70,7 +60,6 @@ class Annotation:
         labelled: Labelled | None = None,
         every: int = EVERY,
         sure: float = SURE,
-        order: Order = suggested_first,
         known: frozenset[str] = frozenset(),
     ) -> None:
         """``tagger`` makes the first proposals; training runs start from it.
@@ -80,14 +69,17 @@ class Annotation:
         answers have. ``known`` are keys of records that are not asked for.
         """
         self.every, self.sure = every, sure
-        self._pool, self._journal, self._known, self._order_by = pool, journal, known, order
+        self._pool, self._journal, self._known = pool, journal, known
         self._estimator, self._given, self._labelled = estimator, tagger, labelled
         self._only = frozenset(classes) if tagger is not None and classes else None
         self._lock = threading.RLock()
         pool.fill(self._is_done, most=AT_FIRST)
         self.classes = _classes(classes, tagger, labelled, pool, journal)
+        # The model in use, how often it was trained, and the order in which it wants to ask.
+        self._tagger: Tagger | None = None
+        self._round: int | None = None
+        self._order = list(pool.records)
         self._next_round = max((answer.round for answer in journal if answer.round is not None), default=-1) + 1
-        self._model = _Model(None, None, list(pool.records))
         if tagger is not None:
             self._put_in_use(tagger)
         self._again: list[str] = []  # records whose answers were undone: to be asked first
@@ -96,58 +88,49 @@ class Annotation:
 
     # -------------------------------------------------------------------------------------------- records
 
-    @property
-    def _is_done(self) -> "_Done":
-        return _Done(self._journal, self._known)
+    def _is_done(self, key: str) -> bool:
+        return key in self._journal or key in self._known
 
     def next(self) -> dict[str, Any] | None:
         """The record to ask for now, with its proposals; None if nothing is left."""
         with self._lock:
-            key = self._next_key()
-            return None if key is None else self.shown(key)
-
-    def _next_key(self) -> str | None:
-        done, records = self._is_done, self._pool.records
-        while self._again:
-            if self._again[-1] not in done and self._again[-1] in records:
-                return self._again[-1]
-            self._again.pop()
-        key = next((key for key in chain(self._model.order, records) if key not in done), None)
-        if key is None and not self._pool.is_at_end:
-            self._pool.fill(done, most=AT_FIRST)
-            key = next((key for key in self._pool.records if key not in done), None)
-        return key
+            while self._again:
+                if not self._is_done(self._again[-1]) and self._again[-1] in self._pool.records:
+                    return self.shown(self._again[-1])
+                self._again.pop()
+            while True:
+                key = next((key for key in chain(self._order, self._pool.records) if not self._is_done(key)), None)
+                if key is not None or self._pool.is_at_end:
+                    return None if key is None else self.shown(key)
+                self._pool.fill(self._is_done, most=AT_FIRST)
 
     def shown(self, key: str) -> dict[str, Any]:
         """A record as it is shown: words, the text between and around them, and spans over the words."""
         with self._lock:
             record, answer = self._pool.records.get(key), self._journal.get(key)
-            if record is None:
-                if answer is None:
-                    raise _unknown(key)
-                shown = views.view(answer.text, *zip(*answer.tokens, strict=True)) | views.about(answer.fields, "")
+            if record is not None:
+                shown = view(record.text, record.starts, record.ends) | about(record.fields, record.where)
+            elif answer is not None:
+                shown = view(answer.text, *zip(*answer.tokens, strict=True)) | about(answer.fields, "")
             else:
-                shown = views.view(record.text, record.starts, record.ends) | views.about(record.fields, record.where)
-            shown |= {"key": key, "answered": answer is not None, "skipped": answer is not None and answer.is_skipped}
+                raise _unknown(key)
             earlier = answer or self._undone.get(key)
-            spans = proposals.of_answer(earlier) if earlier is not None else self._proposals(record)
-            return shown | {"spans": [one.to_dict() for one in spans]}
+            if earlier is not None:
+                spans = proposals(dict.fromkeys(earlier.spans), 0.0, "sure")
+            elif record is None:
+                spans = []
+            elif self._tagger is None:
+                spans = proposals({span: record.probabilities.get(span) for span in record.spans or ()}, self.sure)
+            else:
+                spans = proposals_of_model(self._tagger, record.tokens, self.sure, self._is_wanted)
+            is_skipped = answer is not None and answer.is_skipped
+            return shown | {"key": key, "answered": answer is not None, "skipped": is_skipped, "spans": spans}
 
     def answered(self, back: int) -> dict[str, Any] | None:
         """The record that was answered this many answers ago, counted from 1, as it is shown."""
         with self._lock:
             keys = [answer.key for answer in self._journal]
             return self.shown(keys[-back]) if 0 < back <= len(keys) else None
-
-    # -------------------------------------------------------------------------------------------- proposals
-
-    def _proposals(self, record: PoolRecord | None) -> list[proposals.Proposal]:
-        if record is None:
-            return []
-        tagger = self._model.tagger
-        if tagger is None:
-            return proposals.of_pool(record, self.sure)
-        return proposals.of_model(tagger, record.tokens, self.sure, self._is_wanted)
 
     def _is_wanted(self, span: Span) -> bool:
         return self._only is None or span.label in self._only or span.label in self.classes
@@ -159,7 +142,7 @@ class Annotation:
         with self._lock:
             record, before = self._pool.records.get(key), self._journal.get(key)
             if record is not None:
-                text, tokens = views.cut_out(record.text, record.starts, record.ends)
+                text, tokens = cut_out(record)
                 fields = record.fields
             elif before is not None:
                 text, tokens, fields = before.text, before.tokens, before.fields
@@ -169,28 +152,16 @@ class Annotation:
             for span in spans:
                 self.add_class(span.label)
             before = before or self._undone.get(key)  # which the model may have learned from
-            guess = self._guess(record) if before is None else (before.round, before.predicted)
-            self._journal.add(
-                Answer(
-                    key=key,
-                    text=text,
-                    tokens=tokens,
-                    spans=spans,
-                    is_skipped=is_skipped,
-                    round=guess[0],
-                    predicted=guess[1],
-                    fields=fields,
-                )
-            )
+            number: int | None = None
+            guess: tuple[Span, ...] | None = None
+            if before is not None:
+                number, guess = before.round, before.predicted
+            elif self._tagger is not None and record is not None:
+                number, guess = self._round, tuple(predicted(self._tagger, record.tokens, self._is_wanted))
+            about_it: dict[str, Any] = {"key": key, "text": text, "tokens": tokens, "fields": fields}
+            self._journal.add(Answer(**about_it, spans=spans, is_skipped=is_skipped, round=number, predicted=guess))
             self._undone.pop(key, None)
             self._since += not is_skipped
-
-    def _guess(self, record: PoolRecord | None) -> tuple[int | None, tuple[Span, ...] | None]:
-        """The predictions of the current model for a record that it was not trained on."""
-        tagger = self._model.tagger
-        if tagger is None or record is None:
-            return None, None
-        return self._model.round, tuple(proposals.predicted(tagger, record.tokens, self._is_wanted))
 
     def undo(self) -> dict[str, Any] | None:
         """Take the last answer back; the record is shown again with what was said. None if there is no answer."""
@@ -239,14 +210,12 @@ class Annotation:
             used = self._used()
             self._since = 0
         X, y = ([list(one) for one in part] for part in self._labelled or ((), ()))
+        annotates = None
+        if self._only is not None:  # answers say nothing about the other classes of the model that is trained on
+            annotates = [*[None] * len(X), *[tuple(sorted(self._only | set(self.classes)))] * len(used)]
         X += [answer.words for answer in used]
         y += [labels_from_spans(answer.spans, len(answer.tokens), "bio") for answer in used]
         tagger = Tagger(**self._estimator.get_params())
-        if self._only is None:
-            return tagger, tagger.fitting(X, y, warm_start=self._given)
-        # Answers say nothing about the other classes of the model that is trained on.
-        of_answers = tuple(sorted(self._only | set(self.classes)))
-        annotates = [None if number < len(X) - len(used) else of_answers for number in range(len(X))]
         return tagger, tagger.fitting(X, y, warm_start=self._given, annotates=annotates)
 
     def use(self, tagger: Tagger) -> Tagger:
@@ -259,11 +228,12 @@ class Annotation:
         return tagger
 
     def _put_in_use(self, tagger: Tagger) -> None:
-        done, records = self._is_done, self._pool.records
-        keys = [key for key in records if key not in done]
-        places = self._order_by(tagger, TokensOfRecords([records[key] for key in keys]))
+        records = self._pool.records
+        keys = [key for key in records if not self._is_done(key)]
+        # Words are made when they are looked at: lists of all of them would take several times the memory.
+        chosen = ranked(tagger, (records[key].tokens for key in keys), AHEAD)
         with self._lock:
-            self._model = _Model(tagger, self._next_round, [keys[place] for place in places])
+            self._tagger, self._round, self._order = tagger, self._next_round, [keys[item.place] for item, _ in chosen]
             self._next_round += 1
 
     # -------------------------------------------------------------------------------------------- progress
@@ -271,16 +241,15 @@ class Annotation:
     def progress(self) -> dict[str, Any]:
         """How much is done, ready for JSON."""
         with self._lock:
-            done, answers = self._is_done, list(self._journal)
-            skipped = sum(answer.is_skipped for answer in answers)
+            used = self._used()
             return {
-                "answered": len(answers) - skipped,
-                "skipped": skipped,
-                "spans": sum(len(answer.spans) for answer in answers if not answer.is_skipped),
-                "waiting": sum(key not in done for key in self._pool.records),
+                "answered": len(used),
+                "skipped": len(self._journal) - len(used),
+                "spans": sum(len(answer.spans) for answer in used),
+                "waiting": sum(not self._is_done(key) for key in self._pool.records),
                 "more": not self._pool.is_at_end,
                 "problem": self._pool.problem,
-                "round": self._model.round,
+                "round": self._round,
                 "every": self.every if self.learns else None,
                 "until": max(0, self.every - self._since) if self.learns else None,
             }
@@ -291,18 +260,7 @@ class Annotation:
             return curve_of(self._used())
 
 
-@final
-class _Done(Container[str]):
-    """Keys of records that are not asked for."""
-
-    def __init__(self, journal: Journal, known: frozenset[str]) -> None:
-        self._journal, self._known = journal, known
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._journal or key in self._known
-
-
-# ------------------------------------------------------------------------------------------------ small parts
+# ------------------------------------------------------------------------------------------------ classes and spans
 
 
 def checked_class(name: str) -> str:
@@ -343,8 +301,73 @@ def _unknown(key: str) -> DataError:
     return DataError("a record", expected="must be one of the pool", got=shortened(key))
 
 
-# ------------------------------------------------------------------------------------------------ agreement
+# ------------------------------------------------------------------------------------------------ what is shown
 
+
+def proposals(spans: Mapping[Span, float | None], sure: float, state: str | None = None) -> list[dict[str, Any]]:
+    """Spans as they are shown before the person has said anything.
+
+    Their state is ``sure``: taken for right; ``asked``: proposed; ``maybe``: not proposed, but not improbable either.
+    """
+    return [
+        {
+            **span._asdict(),
+            "probability": None if probability is None else round(probability, 4),
+            "state": state or ("sure" if probability is not None and probability >= sure else "asked"),
+        }
+        for span, probability in spans.items()
+    ]
+
+
+def predicted(tagger: Tagger, tokens: Sequence[str], wanted: Wanted) -> dict[Span, float | None]:
+    """The spans of the model's best labelling, with their probabilities."""
+    (entities,) = tagger.annotate([Sentence(list(tokens))])
+    spans = {Span(one.label, one.start, one.end): one.probability for one in entities}
+    return {span: probability for span, probability in spans.items() if wanted(span)}
+
+
+def proposals_of_model(tagger: Tagger, tokens: Sequence[str], sure: float, wanted: Wanted) -> list[dict[str, Any]]:
+    """The spans that a model predicts, and further spans that are not improbable."""
+    best = predicted(tagger, tokens, wanted)
+    others: dict[Span, float | None] = {}
+    for entity in sorted(tagger.spans_above(tokens, MAYBE), key=lambda one: -(one.probability or 0.0)):
+        span = Span(entity.label, entity.start, entity.end)
+        if wanted(span) and all(span.end <= one.start or one.end <= span.start for one in (*best, *others)):
+            others[span] = entity.probability
+    return sorted([*proposals(best, sure), *proposals(others, sure, "maybe")], key=lambda one: int(one["start"]))
+
+
+def cut_out(record: PoolRecord) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """A sentence without the text around it."""
+    left = record.starts[0]
+    tokens = tuple((start - left, end - left) for start, end in zip(record.starts, record.ends, strict=True))
+    return record.text[left : record.ends[-1]], tokens
+
+
+def view(text: str, starts: Sequence[int], ends: Sequence[int]) -> dict[str, Any]:
+    """Words and gaps instead of offsets: a browser counts characters otherwise."""
+    return {
+        "words": [text[start:end] for start, end in zip(starts, ends, strict=True)],
+        "gaps": [text[end:start] for end, start in zip(ends, islice(starts, 1, None), strict=False)],
+        "before": text[max(0, starts[0] - CONTEXT) : starts[0]],
+        "after": text[ends[-1] : ends[-1] + CONTEXT],
+    }
+
+
+def about(fields: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The pool's notes on a record: its source, and the doubts of a review."""
+    doubts = fields.get("doubts")
+    return {
+        "where": str(fields.get("where") or where),
+        "doubts": [
+            {"data": str(doubt.get("in the data", "")), "models": str(doubt.get("models", ""))}
+            for doubt in (doubts if isinstance(doubts, list) else ())
+            if isinstance(doubt, dict)
+        ],
+    }
+
+
+# ------------------------------------------------------------------------------------------------ agreement
 
 WINDOW = 20
 """Answers over which a point of the curve is computed; the first one comes after ``FEWEST``."""
@@ -361,15 +384,18 @@ def curve_of(answers: Sequence[Answer]) -> dict[str, Any]:
     Each has precision, recall and F1 of the spans, and the share of records in which nothing was changed.
     """
     judged = [(number, one) for number, one in enumerate(answers, 1) if one.predicted is not None]
-    counts = np.array([_counts(one) for _, one in judged], dtype=np.int64).reshape(-1, 5)
-    sums = np.concatenate([np.zeros((1, 5), np.int64), counts.cumsum(axis=0)])
-    ends = np.unique(np.linspace(FEWEST, len(judged), MOST_POINTS).round().astype(int)) if len(judged) >= FEWEST else ()
-    points = [(judged[end - 1][0], sums[end] - sums[max(0, end - WINDOW)]) for end in ends]
+    counts = np.zeros((len(judged), 5), np.int64)
     rounds: dict[int, list[int]] = {}
     for place, (_, one) in enumerate(judged):
+        gold, guessed = set(one.spans), set(one.predicted or ())
+        counts[place] = 1, gold == guessed, len(gold & guessed), len(gold), len(guessed)
         rounds.setdefault(one.round or 0, []).append(place)
+    sums = np.concatenate([np.zeros((1, 5), np.int64), counts.cumsum(axis=0)])
+    ends = np.unique(np.linspace(FEWEST, len(judged), MOST_POINTS).round().astype(int)) if len(judged) >= FEWEST else ()
     return {
-        "points": [{"answers": number, **_agreement(total)} for number, total in points],
+        "points": [
+            {"answers": judged[end - 1][0], **_agreement(sums[end] - sums[max(0, end - WINDOW)])} for end in ends
+        ],
         "rounds": [
             {"round": key, "answers": judged[places[-1]][0], **_agreement(counts[places].sum(axis=0))}
             for key, places in sorted(rounds.items())
@@ -377,13 +403,8 @@ def curve_of(answers: Sequence[Answer]) -> dict[str, Any]:
     }
 
 
-def _counts(answer: Answer) -> tuple[int, int, int, int, int]:
-    """Records, unchanged records, spans that agree, spans of the answer, spans of the prediction."""
-    gold, guessed = set(answer.spans), set(answer.predicted or ())
-    return 1, gold == guessed, len(gold & guessed), len(gold), len(guessed)
-
-
 def _agreement(counts: Any) -> dict[str, Any]:
+    """Figures from counts of records, unchanged records, spans that agree, spans of answers, spans of predictions."""
     records, unchanged, right, gold, guessed = map(int, counts)
     return {
         "records": records,

@@ -12,11 +12,13 @@ or that and one thing more. The unfinished last line of a killed process is drop
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self, TypeVar, final
+from typing import Annotated, Any, Literal, Self, final
+
+import msgspec
 
 from postil.errors import ConfigurationError, DataError
 from postil.files import append_line, held_alone, replaced
@@ -29,8 +31,6 @@ OWN = "annotation"
 """The field with what only a journal needs."""
 ACCEPTED, IGNORED = "accept", "ignore"
 UNDONE, REPLACED = "undone", "replaced"
-_MOST_ROUNDS = 1 << 53
-_Value = TypeVar("_Value")
 
 
 @final
@@ -89,53 +89,65 @@ class Answer:
     def of_record(cls, record: Mapping[str, Any], where: str) -> "tuple[Answer, str | None]":
         """The answer of a line, every field checked, and its state."""
         try:
-            own, text = record[OWN], _checked(record["text"], str)
-            tokens = tuple((_checked(one["start"], int), _checked(one["end"], int)) for one in record["tokens"])
-            borders = [0, *(border for token in tokens for border in token), len(text)]
-            state = own.get("state")
-            if borders != sorted(borders) or state not in (None, UNDONE, REPLACED):
-                raise ValueError
-            others = {"text", "tokens", "spans", "answer", OWN}
+            line = msgspec.convert(record, _Line)
+            tokens, own = tuple((one.start, one.end) for one in line.tokens), line.annotation
+            borders = [0, *(border for token in tokens for border in token), len(line.text)]
+            if borders != sorted(borders):
+                raise ValueError("tokens overlap")
+            others = {*_Line.__struct_fields__}
             answer = cls(
-                key=_checked(own["key"], str),
-                text=text,
+                key=own.key,
+                text=line.text,
                 tokens=tokens,
-                spans=_spans(record["spans"], len(tokens)) or (),
-                is_skipped=own.get("given", record["answer"]) == IGNORED,
-                round=None if own["round"] is None else _count(own["round"], _MOST_ROUNDS),
-                predicted=_spans(own["predicted"], len(tokens)),
+                spans=_spans(line.spans or (), len(tokens)),
+                is_skipped=(line.answer if own.given is None else own.given) == IGNORED,
+                round=own.round,
+                predicted=None if own.predicted is None else _spans(own.predicted, len(tokens)),
                 fields={name: value for name, value in record.items() if name not in others},
             )
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except ValueError:
             expected = "a line that postil annotate has written"
             got = shortened(json.dumps(record, ensure_ascii=False))
             raise DataError("not an answer", expected=expected, got=got, where=where) from None
-        return answer, state
+        return answer, own.state
 
 
-def _checked(value: Any, kind: type[_Value]) -> _Value:
-    if type(value) is not kind:
-        raise TypeError
-    return value
+# The fields of a line, as they are read.
 
 
-def _count(value: Any, most: int) -> int:
-    if not 0 <= _checked(value, int) <= most:
-        raise ValueError
-    return int(value)
+class _Token(msgspec.Struct):
+    start: int
+    end: int
 
 
-def _spans(values: Any, tokens: int) -> tuple[Span, ...] | None:
+class _Placed(msgspec.Struct):
+    label: Annotated[str, msgspec.Meta(min_length=1)]
+    token_start: Annotated[int, msgspec.Meta(ge=0)]
+    token_end: int
+
+
+class _Own(msgspec.Struct):
+    key: str
+    round: Annotated[int, msgspec.Meta(ge=0, le=1 << 53)] | None
+    predicted: list[_Placed] | None
+    state: Literal["undone", "replaced"] | None = None
+    given: Any = None
+
+
+class _Line(msgspec.Struct):
+    text: str
+    tokens: list[_Token]
+    spans: list[_Placed] | None
+    answer: Any
+    annotation: _Own
+
+
+def _spans(values: Iterable[_Placed], tokens: int) -> tuple[Span, ...]:
     """Spans over tokens that do not overlap."""
-    if values is None:
-        return None
-    spans = tuple(
-        Span(_checked(one["label"], str), _count(one["token_start"], tokens), _count(one["token_end"], tokens - 1) + 1)
-        for one in _checked(values, list)
-    )
+    spans = tuple(Span(one.label, one.token_start, one.token_end + 1) for one in values)
     borders = [border for span in sorted(spans, key=lambda one: one.start) for border in (span.start, span.end)]
-    if borders != sorted(borders) or any(span.start == span.end or not span.label for span in spans):
-        raise ValueError
+    if borders != sorted(borders) or any(not span.start < span.end <= tokens for span in spans):
+        raise ValueError("not spans of these tokens, or spans that overlap")
     return spans
 
 
@@ -194,7 +206,7 @@ class Journal:
         self._current[answer.key] = len(self._entries) - 1
         try:
             if before is None:
-                append_line(self.path, _line(answer, None).rstrip("\n"), sync=True)
+                append_line(self.path, json_line(answer.record()).rstrip("\n"), sync=True)
             else:
                 self._rewrite()
         except BaseException:  # what is not on the disk does not count
@@ -231,7 +243,7 @@ class Journal:
         with replaced(self.path) as stream:
             for place, answer in enumerate(self._entries):
                 state = None if place in counting else UNDONE if place in self._undone else REPLACED
-                stream.write(_line(answer, state).encode())
+                stream.write(json_line(answer.record(state)).encode())
 
     def _load(self) -> None:
         if not self.path.exists():
@@ -242,37 +254,24 @@ class Journal:
         end = 0
         for number, line in enumerate(lines, 1):
             where = f"{self.path}, line {number}"
-            if line.strip():
-                try:
-                    self._take(line, where)
-                except DataError as error:
-                    if content[end + len(line) :].strip() or not _is_torn(line):
-                        raise
-                    self._drop(end, error, where)
+            try:
+                if line.strip():
+                    answer, state = Answer.of_record(parse(line.decode(), where), where)
+                    if state == UNDONE:
+                        self._undone.add(len(self._entries))
+                    self._entries.append(answer)
+            except (DataError, UnicodeDecodeError) as error:
+                if not content[end + len(line) :].strip() and _is_torn(line):
+                    self.torn = f"{where}: an unfinished line is dropped; its record will be asked again"
+                    with self.path.open("rb+") as file:
+                        file.truncate(end)
+                        os.fsync(file.fileno())
                     break
+                if isinstance(error, DataError):
+                    raise
+                raise DataError("not UTF-8", where=where) from None
             end += len(line) + 1
         self._count()
-
-    def _take(self, line: bytes, where: str) -> None:
-        try:
-            text = line.decode()
-        except UnicodeDecodeError:
-            raise DataError("not UTF-8", where=where) from None
-        answer, state = Answer.of_record(parse(text, where), where)
-        if state == UNDONE:
-            self._undone.add(len(self._entries))
-        self._entries.append(answer)
-
-    def _drop(self, end: int, error: DataError, where: str) -> None:
-        """Cut the file before its last line, which was never finished."""
-        self.torn = f"{where}: an unfinished line is dropped; its record will be asked again"
-        with self.path.open("rb+") as file:
-            file.truncate(end)
-            os.fsync(file.fileno())
-
-
-def _line(answer: Answer, state: str | None) -> str:
-    return json_line(answer.record(state))
 
 
 def _is_torn(line: bytes) -> bool:

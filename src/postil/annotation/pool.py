@@ -3,8 +3,9 @@
 import hashlib
 import threading
 from array import array
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, final
 
 from postil.errors import DataError
@@ -70,96 +71,61 @@ class Pool:
         self._sentences: Iterator[Sentence] = iter(sentences)
         self._lock = threading.Lock()
 
-    def fill(self, known: Container[str] = (), *, most: int | None = None) -> None:
-        """Read until this many records wait (``most``, by default the window); those that are ``known`` do not."""
+    def fill(self, is_done: Callable[[str], bool] = lambda key: False, *, most: int | None = None) -> None:
+        """Read until this many records wait (``most``, by default the window); those that are done do not."""
         with self._lock:
             records = dict(self.records)
-            waiting = sum(key not in known for key in records)
+            waiting = sum(not is_done(key) for key in records)
             while waiting < (most or self.window) and not self.is_at_end:
-                batch = self._read(AT_FIRST)
+                batch: list[Sentence] = []
+                try:
+                    batch.extend(islice(self._sentences, AT_FIRST))
+                except DataError as error:
+                    if not batch and not self.records:
+                        raise
+                    self.problem = str(error)
+                self.is_at_end = len(batch) < AT_FIRST
                 labels = [one.labels for one in batch if one.labels is not None]
                 if self._scheme == "none" and any(label != OUTSIDE for one in labels for label in one):
                     self._scheme = recognise(labels)
-                for record in self._new_records(batch):
+                for record in (self._record(sentence) for sentence in batch if sentence.tokens):
                     if record.key not in records:
                         records[record.key] = record
-                        waiting += record.key not in known
+                        waiting += not is_done(record.key)
             self.records = records  # whoever looks at the old ones is not disturbed
 
-    def _read(self, count: int) -> list[Sentence]:
-        batch: list[Sentence] = []
-        try:
-            for sentence in self._sentences:
-                batch.append(sentence)
-                if len(batch) == count:
-                    return batch
-        except DataError as error:
-            if not batch and not self.records:
-                raise
-            self.problem = str(error)
-        self.is_at_end = True
-        return batch
-
-    def _new_records(self, batch: Sequence[Sentence]) -> Iterator[PoolRecord]:
-        return (_record(sentence, self._scheme, self._name, self._identity) for sentence in batch if sentence.tokens)
+    def _record(self, sentence: Sentence) -> PoolRecord:
+        own = sentence.rest if isinstance(sentence.rest, Record) else None
+        fields = {} if own is None else {key: value for key, value in own.fields.items() if key not in _NOT_KEPT}
+        if sentence.text is not None and sentence.starts is not None and sentence.ends is not None:
+            text, starts, ends = sentence.text, sentence.starts, sentence.ends
+        else:
+            place = place_of([sentence], Report())
+            text, starts, ends = place.text, place.starts, place.ends
+        spans = None
+        if sentence.labels is not None and self._scheme != "none":
+            known = [OUTSIDE if isinstance(label, PartialLabel) else label for label in sentence.labels]
+            spans = tuple(spans_from_labels(known, self._scheme))
+        probabilities: dict[Span, float] = {}
+        if own is not None and own.span_fields:  # a model's pre-annotation
+            by_place = {(place.start, place.end, place.label): other for place, other in own.span_fields.items()}
+            for span in spans or ():
+                other = by_place.get((starts[span.start], ends[span.end - 1], span.label), {})
+                if isinstance(other.get("probability"), int | float):
+                    probabilities[span] = float(other["probability"])
+        return PoolRecord(
+            key_of(sentence.tokens, fields.get(self._identity) if self._identity is not None else None),
+            text,
+            array("L", starts),
+            array("L", ends),
+            spans,
+            probabilities,
+            fields,
+            f"{self._name}, line {sentence.line}" if self._name and sentence.line else "",
+        )
 
 
 def key_of(tokens: Sequence[str], identity: object = None) -> str:
     """A name for a sentence by its words: it stays the same when the pool is sorted, extended or read again."""
     content = "\x1f".join(tokens) if identity is None else "\x1f".join([*tokens, "", str(identity)])
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def _record(sentence: Sentence, scheme: str, name: str, identity: str | None) -> PoolRecord:
-    own = sentence.rest if isinstance(sentence.rest, Record) else None
-    fields = {} if own is None else {key: value for key, value in own.fields.items() if key not in _NOT_KEPT}
-    if sentence.text is not None and sentence.starts is not None and sentence.ends is not None:
-        text, starts, ends = sentence.text, sentence.starts, sentence.ends
-    else:
-        place = place_of([sentence], Report())
-        text, starts, ends = place.text, place.starts, place.ends
-    spans = None
-    if sentence.labels is not None and scheme != "none":
-        known = [OUTSIDE if isinstance(label, PartialLabel) else label for label in sentence.labels]
-        spans = tuple(spans_from_labels(known, scheme))
-    return PoolRecord(
-        key_of(sentence.tokens, fields.get(identity) if identity is not None else None),
-        text,
-        array("L", starts),
-        array("L", ends),
-        spans,
-        _probabilities(spans or (), own, starts, ends),
-        fields,
-        f"{name}, line {sentence.line}" if name and sentence.line else "",
-    )
-
-
-def _probabilities(
-    spans: Sequence[Span], own: Record | None, starts: Sequence[int], ends: Sequence[int]
-) -> dict[Span, float]:
-    """The probabilities that the spans of a JSON record bring, as a model's pre-annotation does."""
-    if own is None or not own.span_fields:
-        return {}
-    by_place = {(place.start, place.end, place.label): other for place, other in own.span_fields.items()}
-    found = {span: by_place.get((starts[span.start], ends[span.end - 1], span.label), {}) for span in spans}
-    return {
-        span: float(other["probability"])
-        for span, other in found.items()
-        if isinstance(other.get("probability"), int | float)
-    }
-
-
-@final
-class TokensOfRecords(Sequence[Any]):
-    """The words of records, made when they are looked at: lists of all of them would take several times the memory."""
-
-    def __init__(self, records: Sequence[PoolRecord]) -> None:
-        self._records = records
-
-    def __len__(self) -> int:
-        return len(self._records)
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return [record.tokens for record in self._records[index]]
-        return self._records[index].tokens

@@ -9,7 +9,9 @@ compiles ``postil.c`` sees the names of ``postil.h`` and no others.
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,9 +25,10 @@ KERNEL_FILES = (
 )
 """The files that exported models need, in an order in which each comes after those that it includes."""
 RUNTIME_FILES = ("memory.c", "model.c", "tagging.c", "trees.c")
-_INCLUDED = "fenv.h float.h limits.h math.h stddef.h stdint.h stdio.h stdlib.h string.h".split()
+_INCLUDED = "math.h stddef.h stdint.h stdio.h stdlib.h string.h".split()
 _KEYWORDS = {"if", "for", "while", "switch", "return", "sizeof", "__attribute__", "defined"}
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_PROTOTYPE = re.compile(r"(?:int|int64_t|double|void|const char \*)\s*\**\w+\(")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _OPENING = """\
 /* Postil's runtime in one file: see postil.h. Generated from the sources of Postil, where changes belong. MIT licence.
@@ -56,15 +59,22 @@ class Item(NamedTuple):
 def amalgamation() -> str:
     """The text of ``postil.c``."""
     runtime = {name: (RUNTIME / name).read_text(encoding="utf-8") for name in RUNTIME_FILES}
-    files = {name: list(items(_source(name))) for name in KERNEL_FILES}
-    kept = _used(files, words_of(runtime.values()))
-    parts = [_OPENING, *(f"#include <{name}>\n" for name in _INCLUDED if name not in ("fenv.h", "float.h", "limits.h"))]
-    parts += ['\n#include "postil.h"\n\n', runtime["memory.c"]]
+    kept = _used({name: list(items(_source(name))) for name in KERNEL_FILES}, words_of(runtime.values()))
+    parts = [
+        _OPENING,
+        *(f"#include <{name}>\n" for name in _INCLUDED),
+        '\n#include "postil.h"\n\n',
+        runtime["memory.c"],
+    ]
     parts += ["\n#define malloc kernel_malloc\n#define free kernel_free\n"]
-    shared = _shared_names(kept)
-    for name, of_file in kept.items():
-        text = "\n\n".join(_static(item.text) for item in of_file)
-        parts.append(f"\n/* {'=' * 96} {name} */\n\n{_renamed(text, shared & _defined(of_file), name)}\n")
+    defined = {file: {name for item in of_file for name in item.names} for file, of_file in kept.items()}
+    shared = {name for name, files in Counter(chain.from_iterable(defined.values())).items() if files > 1}
+    for file, of_file in kept.items():
+        # A kernel becomes a function that nobody else sees.
+        text = "\n\n".join(re.sub(r"^(?=int \w+\()", "static ", item.text, flags=re.MULTILINE) for item in of_file)
+        for name in sorted(shared & defined[file]):
+            text = re.sub(rf"\b{name}\b", f"{Path(file).stem}_{name}", text)
+        parts.append(f"\n/* {'=' * 96} {file} */\n\n{text}\n")
     parts += ["\n#undef malloc\n#undef free\n\n", *(runtime[name] + "\n" for name in RUNTIME_FILES[1:])]
     return "".join(parts)
 
@@ -101,15 +111,13 @@ def items(text: str) -> Iterator[Item]:
         elif "#define" not in lines[-1]:
             depth += code.count("{") - code.count("}")
         stripped = code.strip()
-        is_macro = lines[-1].endswith("\\")
-        ends = stripped.endswith(("}", ";")) or (stripped.startswith("#") and not is_macro) or _ends_macro(lines)
-        if not depth and not conditions and not in_comment and not is_macro and ends:
-            yield _item("\n".join(lines))
+        ends_macro = stripped.startswith("#") or (len(lines) > 1 and lines[-2].endswith("\\"))
+        ends = not line.endswith("\\") and (stripped.endswith(("}", ";")) or ends_macro)
+        if not depth and not conditions and not in_comment and ends:
+            whole = "\n".join(lines)
+            without = _COMMENT.sub("", whole).strip()
+            yield Item(whole.strip("\n"), without, frozenset(_names(without)))
             lines = []
-
-
-def _ends_macro(lines: list[str]) -> bool:
-    return len(lines) > 1 and lines[-2].endswith("\\")
 
 
 def _without_comments(line: str, in_comment: bool) -> tuple[str, bool]:
@@ -120,11 +128,6 @@ def _without_comments(line: str, in_comment: bool) -> tuple[str, bool]:
         code += "" if in_comment else before
         in_comment = in_comment != bool(mark)
     return code, in_comment
-
-
-def _item(text: str) -> Item:
-    code = _COMMENT.sub("", text).strip()
-    return Item(text.strip("\n"), code, frozenset(_names(code)))
 
 
 def _names(code: str) -> Iterable[str]:
@@ -156,44 +159,13 @@ def _used(files: dict[str, list[Item]], wanted: set[str]) -> dict[str, list[Item
     while grows:
         grows = False
         for item in (item for of_file in files.values() for item in of_file):
-            if id(item) not in kept and not _is_prototype(item) and (not item.names or item.names & wanted):
+            # Static functions need no prototypes: each is defined before its callers.
+            is_prototype = _PROTOTYPE.match(item.code) is not None and item.code.endswith(");")
+            if id(item) not in kept and not is_prototype and (not item.names or item.names & wanted):
                 kept.add(id(item))
                 wanted |= words_of([item.code])
                 grows = True
     return {name: [item for item in of_file if id(item) in kept] for name, of_file in files.items()}
-
-
-def _is_prototype(item: Item) -> bool:
-    """Whether an item is a prototype. Static functions need none: each is defined before its callers."""
-    return re.match(
-        r"(?:int|int64_t|double|void|const char \*)\s*\**\w+\(", item.code
-    ) is not None and item.code.endswith(");")
-
-
-def _defined(of_file: Iterable[Item]) -> set[str]:
-    return {name for item in of_file for name in item.names}
-
-
-def _shared_names(files: dict[str, list[Item]]) -> set[str]:
-    """Names that several files define."""
-    seen: set[str] = set()
-    shared: set[str] = set()
-    for of_file in files.values():
-        names = _defined(of_file)
-        shared |= names & seen
-        seen |= names
-    return shared
-
-
-def _static(text: str) -> str:
-    """A kernel as a function that nobody else sees."""
-    return re.sub(r"^(?=int \w+\()", "static ", text, flags=re.MULTILINE)
-
-
-def _renamed(text: str, names: set[str], file: str) -> str:
-    for name in sorted(names):
-        text = re.sub(rf"\b{name}\b", f"{Path(file).stem}_{name}", text)
-    return text
 
 
 if __name__ == "__main__":

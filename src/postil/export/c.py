@@ -1,11 +1,8 @@
 """A model as a folder of C99 without dependencies: header, source, model, example, conformance test."""
 
 import os
-import shutil
 import struct
-import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -17,8 +14,7 @@ import postil
 from postil.errors import ConfigurationError
 from postil.export import amalgamation
 from postil.export.flat import FILE as LICENCES
-from postil.export.flat import Change, change, exported, halved, licences, sample
-from postil.files import naming
+from postil.export.flat import Change, change, check_parent, exported, halved, licences, sample, write_folder
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.decoding.tagged import Tagged
 from postil.models.model import FittedModel, heads_of
@@ -29,6 +25,8 @@ from postil.text.trees.treebank import bracketed, parse_tree
 MARK = "conformance.txt"
 """A folder with this file and postil.c is an earlier export, which a new one replaces."""
 _COPIED = ("Makefile", "conformance.c")
+_BUILT = ("example", "conformance", "sanitised", "libpostil.so", "model.h", "model.c")
+"""Files that make built from an earlier export, and files that only earlier exports had."""
 _WORDS_PER_LINE = 4
 
 
@@ -61,7 +59,12 @@ def export_c(
     export wrote is replaced, any other that is not empty is an error.
     """
     path = Path(path)
-    _check_target(path)
+    if path.is_dir() and any(path.iterdir()) and not all((path / name).is_file() for name in (MARK, "postil.c")):
+        expected = "must be a new folder or an earlier export"
+        raise ConfigurationError("output", expected=expected, got="other files", where=path)
+    if path.exists() and not path.is_dir():
+        raise ConfigurationError("output", expected="must be a folder", got="a file", where=path)
+    check_parent(path)
     content = exported(model, half=half)
     compared = halved(model) if half else model
     made = {
@@ -76,53 +79,13 @@ def export_c(
     }
     if array:
         made |= {"model.h": _ARRAY_HEADER.encode(), "model.c": _array_source(content).encode()}
-    with naming(path), _new_folder(path) as folder:
-        for name, written in made.items():
-            (folder / name).write_bytes(written)
+    write_folder(path, made, _BUILT)
     changed = change(model, compared, sample(model)) if compared is not model else None
     return WrittenC(path=path, files={name: len(written) for name, written in made.items()}, change=changed)
 
 
 def _template(name: str) -> bytes:
     return (files("postil.export") / "c_files" / name).read_bytes()
-
-
-# ------------------------------------------------------------------------------------------------ folders
-
-
-def _check_target(path: Path) -> None:
-    if path.is_dir() and any(path.iterdir()) and not all((path / name).is_file() for name in (MARK, "postil.c")):
-        raise ConfigurationError(
-            "output", expected="must be a new folder or an earlier export", got="other files", where=path
-        )
-    if path.exists() and not path.is_dir():
-        raise ConfigurationError("output", expected="must be a folder", got="a file", where=path)
-    if not path.resolve().parent.is_dir():
-        raise ConfigurationError(
-            "output", expected="must be in an existing folder", got=f"no {path.parent}", where=path
-        )
-
-
-@contextmanager
-def _new_folder(path: Path) -> Iterator[Path]:
-    """A folder next to the target that replaces it if the block succeeds. The user's files stay."""
-    beside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".partial", dir=path.resolve().parent))
-    try:
-        beside.chmod(0o755)
-        yield beside
-        if path.is_dir():
-            names = {entry.name for entry in beside.iterdir()}
-            for entry in path.iterdir():
-                if entry.name not in names and entry.name not in _BUILT:
-                    shutil.move(entry, beside / entry.name)
-            shutil.rmtree(path)
-        beside.rename(path)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-
-
-_BUILT = ("example", "conformance", "sanitised", "libpostil.so", "model.h", "model.c")
-"""Files that make built from an earlier export, and files that only earlier exports had."""
 
 
 # ------------------------------------------------------------------------------------------------ texts
@@ -156,15 +119,9 @@ def _array_source(content: bytes) -> str:
 
 
 def _readme(model: Any, array: bool) -> str:
-    is_tree = isinstance(model, TreeClassifier)
-    what = (
-        "labels sentences and their phrases, given as trees in brackets" if is_tree else "labels words and finds names"
-    )
-    call = (
-        "postil_tree(model, workspace, text, strlen(text), &result)"
-        if is_tree
-        else "postil_tag(model, workspace, text, strlen(text), &result)"
-    )
+    what, call = "labels words and finds names", "postil_tag"
+    if isinstance(model, TreeClassifier):
+        what, call = "labels sentences and their phrases, given as trees in brackets", "postil_tree"
     more = (
         "\n`model.c` and `model.h` hold the same model as an array: compile `model.c` with your program and open it\n"
         "with `postil_open_memory(postil_model_data, postil_model_size, &model)`. No file is needed then.\n"
@@ -194,7 +151,7 @@ GCC, Clang and zig cc compile it.
 postil_model *model;
 postil_workspace *workspace;
 if (postil_open("model.bin", &model) || postil_workspace_new(model, 0, &workspace)) return 1;
-if ({call}) return 1;
+if ({call}(model, workspace, text, strlen(text), &result)) return 1;
 ```
 {more}
 A model never changes: threads may share it. Each thread has a workspace of its own. With

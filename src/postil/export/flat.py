@@ -15,9 +15,11 @@
 
 import copy
 import json
+import shutil
 import struct
+import tempfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -28,6 +30,7 @@ import numpy as np
 import postil
 from postil.arrays import Array
 from postil.errors import ConfigurationError, ModelFileError
+from postil.files import naming
 from postil.kernels.characters import frozen
 from postil.kernels.checking import SECTION_TYPES
 from postil.kernels.plain_segmentation import Kind, Program, program_of
@@ -66,7 +69,9 @@ def written(sections: Mapping[str, Array]) -> bytes:
     rows, body = [], bytearray()
     first = _HEADER.size + _ROW.size * len(sections)
     for name, array in sections.items():
-        _check(name, array)
+        if len(name) >= 48 or array.dtype.name not in SECTION_TYPES or not 1 <= array.ndim <= _MOST_DIMENSIONS:
+            expected = "a short name and an array of 1 to 3 dimensions"
+            raise ConfigurationError(f"section {name!r}", expected=expected, got=str(array.dtype))
         body += bytes(-(first + len(body)) % ALIGNMENT)
         content = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
         shape = [*array.shape, *[1] * (_MOST_DIMENSIONS - array.ndim)]
@@ -97,14 +102,6 @@ def read(content: bytes) -> dict[str, Array]:
         values = np.frombuffer(content, dtype, length // dtype.itemsize, offset)
         sections[name.rstrip(b"\0").decode("ascii")] = values.reshape(shape)
     return sections
-
-
-def _check(name: str, array: Array) -> None:
-    """A section that the format cannot hold is a mistake of this package, or of a model of absurd size."""
-    if len(name) >= 48 or array.dtype.name not in SECTION_TYPES or not 1 <= array.ndim <= _MOST_DIMENSIONS:
-        raise ConfigurationError(
-            f"section {name!r}", expected="a short name and an array of 1 to 3 dimensions", got=str(array.dtype)
-        )
 
 
 def strings(values: list[str]) -> Array:
@@ -143,16 +140,10 @@ def tagger_sections(parts: FittedModel, half: bool = False) -> Sections:
     for number, (task, head) in enumerate(heads.items()):
         maps = int(sections[f"head{number}/numbers"][3])
         sections |= {f"head{number}/{name}": array for name, array in label_sections(task, head, maps).items()}
-    return _halved(sections) if half else sections
-
-
-def _halved(sections: Sections) -> Sections:
-    """The same with half precision in the tables of words and vectors."""
-    return {name: array.astype(np.float16) if _is_table(name) else array for name, array in sections.items()}
-
-
-def _is_table(name: str) -> bool:
-    return name.rpartition("/")[2].rstrip("0123456789") in _HALVED
+    if half:
+        tables = [name for name in sections if name.rpartition("/")[2].rstrip("0123456789") in _HALVED]
+        sections |= {name: sections[name].astype(np.float16) for name in tables}
+    return sections
 
 
 def about(parts: FittedModel, kind: str) -> Array:
@@ -252,10 +243,10 @@ def tree_sections(parts: FittedModel) -> Sections:
         "tree/labels": strings(labels.labels),
         "tree/at_root": np.array([label in labels.at_roots for label in labels.labels], np.uint8),
         **composition,
-        **_named("tree/output", linear_arrays(network.output)),
     }
-    if network.leaf_map is not None:
-        sections |= _named("tree/leaves", linear_arrays(network.leaf_map))
+    for prefix, layer in (("tree/output", network.output), ("tree/leaves", network.leaf_map)):
+        if layer is not None:
+            sections |= {f"{prefix}/{name}": array for name, array in linear_arrays(layer).items()}
     if network.table is not None:
         sections["tree/table"] = network.table.table.value
     if network.vectors is not None:
@@ -268,21 +259,16 @@ def _composition(layer: Any) -> tuple[int, Sections]:
     match layer:
         case SumComposition():
             return SUMS, {"tree/phrases/W": layer.W.value.T, "tree/phrases/b": np.zeros(layer.hidden, np.float32)}
-        case AffineComposition():
-            return PAIRS, {"tree/phrases/W": layer.W.value.T, "tree/phrases/b": layer.b.value}
-        case TensorComposition():
-            by_first = layer.V.value.transpose(0, 2, 1)  # (2 D, 2 D, D): the sums over the last part run in rows
-            tensor = np.ascontiguousarray(by_first).reshape(len(by_first), -1)
+        case AffineComposition() | TensorComposition():
             phrases = {"tree/phrases/W": layer.W.value.T, "tree/phrases/b": layer.b.value}
-            return TENSOR, {**phrases, "tree/tensor": tensor}
+            if isinstance(layer, AffineComposition):
+                return PAIRS, phrases
+            by_first = layer.V.value.transpose(0, 2, 1)  # (2 D, 2 D, D): the sums over the last part run in rows
+            return TENSOR, {**phrases, "tree/tensor": np.ascontiguousarray(by_first).reshape(len(by_first), -1)}
         case TreeLSTM():
             words = {"tree/words/W": layer.W.value.T, "tree/words/b": layer.b.value}
             return CELLS, {**words, "tree/phrases/W": layer.U.value.T, "tree/phrases/b": layer.d.value}
     raise refused(f"a composition {type(layer).__name__}")
-
-
-def _named(prefix: str, arrays: Sections) -> Sections:
-    return {f"{prefix}/{name}": array for name, array in arrays.items()}
 
 
 # ------------------------------------------------------------------------------------------------ the file
@@ -331,45 +317,38 @@ class Change:
 def halved(model: Any) -> Any:
     """A copy of a tagger whose tables of words and vectors are rounded to half precision, as they are exported."""
     model = copy.deepcopy(model)
-    rounded: dict[int, tuple[Any, Array]] = {}  # members and tasks share arrays
+    done: dict[int, tuple[Any, Array]] = {}  # members and tasks share arrays: each is rounded once
+
+    def rounded(array: Any) -> Array:
+        """An array in half precision, and that of rows which are still in the model file."""
+        if id(array) not in done:
+            result = np.asarray(array).astype(np.float16).astype(np.float32)
+            result.flags.writeable = False
+            done[id(array)] = array, result  # also the first one: nothing else gets its id
+            done[id(result)] = result, result
+        return done[id(array)][1]
+
     for head in heads_of(model.model).values():
         for network in (head.network, *members_of(head.network)):
             if network.vectors is not None:
-                network.vectors = _rounded(network.vectors, rounded)
+                network.vectors = rounded(network.vectors)
         for member in members_of(head.network):
             for parameter in member.form_tables.tables if member.form_tables is not None else ():
-                parameter.value = _rounded(parameter.value, rounded)
+                parameter.value = rounded(parameter.value)
     return model
-
-
-def _rounded(array: Any, done: dict[int, tuple[Any, Array]]) -> Array:
-    """An array in half precision, and that of rows which are still in the model file. Each is rounded once."""
-    if id(array) not in done:
-        result = np.asarray(array).astype(np.float16).astype(np.float32)
-        result.flags.writeable = False
-        done[id(array)] = array, result  # also the first one: nothing else gets its id
-        done[id(result)] = result, result
-    return done[id(array)][1]
 
 
 def change(model: Any, other: Any, sentences: Sequence[Sequence[str]]) -> Change:
     """Compare the answers of two models."""
     tokens, labels, largest = 0, 0, 0.0
-    for one, two in zip(_tasks(model), _tasks(other), strict=True):
-        for (y, p), (z, q) in zip(_answers(one, sentences), _answers(two, sentences), strict=True):
+    several = isinstance(model, MultiTaskTagger)
+    for one, two in [(model[task], other[task]) for task in model.tasks] if several else [(model, other)]:
+        answers = *one.predict_with_probabilities(sentences), *two.predict_with_probabilities(sentences)
+        for y, p, z, q in zip(*answers, strict=True):
             tokens += len(y)
             labels += sum(a != b for a, b in zip(y, z, strict=True))
             largest = max([largest, *(abs(a - b) for a, b, c, d in zip(p, q, y, z, strict=True) if c == d)])
     return Change(tokens=tokens, labels=labels, probability=largest)
-
-
-def _tasks(model: Any) -> list[Any]:
-    return [model[task] for task in model.tasks] if isinstance(model, MultiTaskTagger) else [model]
-
-
-def _answers(tagger: Any, sentences: Sequence[Sequence[str]]) -> list[tuple[list[str], list[float]]]:
-    labels, probabilities = tagger.predict_with_probabilities(sentences)
-    return list(zip(labels, probabilities, strict=True))
 
 
 def sample(model: Any) -> list[list[str]]:
@@ -384,6 +363,35 @@ def sample(model: Any) -> list[list[str]]:
     return sentences
 
 
+# ------------------------------------------------------------------------------------------------ folders
+
+
+def check_parent(path: Path) -> None:
+    """Reject a target whose folder does not exist."""
+    if not path.absolute().parent.is_dir():
+        got = f"no {path.parent}"
+        raise ConfigurationError("output", expected="must be in an existing folder", got=got, where=path)
+
+
+def write_folder(path: Path, contents: Mapping[str, bytes], dropped: Collection[str] | None = None) -> None:
+    """Write files next to a folder, then replace it.
+
+    Files of others in the folder go with it; if ``dropped`` is given, they stay, but for those.
+    """
+    parent = path.absolute().parent
+    with naming(path), tempfile.TemporaryDirectory(prefix=f".{path.name}.", suffix=".partial", dir=parent) as beside:
+        made = Path(beside) / "made"
+        made.mkdir()
+        for name, content in contents.items():
+            (made / name).write_bytes(content)
+        if path.exists():
+            for entry in path.iterdir() if dropped is not None else ():
+                if entry.name not in contents and entry.name not in (dropped or ()):
+                    shutil.move(entry, made / entry.name)
+            shutil.move(path, Path(beside) / "earlier")
+        made.replace(path)
+
+
 # ------------------------------------------------------------------------------------------------ licences
 
 
@@ -392,27 +400,23 @@ ATTRIBUTIONS = "ATTRIBUTIONS.md"
 """A file next to a model that its card may refer to: whose data it was made from."""
 
 
-def licences(model: Path | None) -> str:
-    """The licence of a model file as its card states it, its sources and attributions, then the notice of Postil."""
-    return f"{_of_model(model)}\n\n{'=' * 100}\n{notice()}"
-
-
 def notice() -> str:
     """The licences of Postil and of everything that it contains."""
     return (files("postil.export") / "NOTICE.txt").read_text(encoding="utf8")
 
 
-def _of_model(path: Path | None) -> str:
+def licences(path: Path | None) -> str:
+    """The licence of a model file as its card states it, its sources and attributions, then the notice of Postil."""
     card = None if path is None else card_of(path, path.stem)
     licence = None if card is None else card.texts.get("licence")
-    if path is None or card is None or licence is None:
-        return "The model\n\nNo model card states a licence. Ask whoever trained the model."
-    lines = [f"The model: {card.title}", "", f"Licence: {licence}"]
-    for table in card.tables:
-        if "licence" in table.columns:
-            rows = [" | ".join(map(str, row)) for row in (table.columns, *table.rows)]
-            lines += ["", table.title, "", *rows]
-    attributions = path.with_name(ATTRIBUTIONS)
-    if ATTRIBUTIONS in licence and attributions.is_file():
-        lines += ["", attributions.read_text(encoding="utf8").strip()]
-    return "\n".join(lines)
+    lines = ["The model", "", "No model card states a licence. Ask whoever trained the model."]
+    if path is not None and card is not None and licence is not None:
+        lines = [f"The model: {card.title}", "", f"Licence: {licence}"]
+        for table in card.tables:
+            if "licence" in table.columns:
+                rows = [" | ".join(map(str, row)) for row in (table.columns, *table.rows)]
+                lines += ["", table.title, "", *rows]
+        attributions = path.with_name(ATTRIBUTIONS)
+        if ATTRIBUTIONS in licence and attributions.is_file():
+            lines += ["", attributions.read_text(encoding="utf8").strip()]
+    return "\n".join([*lines, "", "=" * 100, notice()])

@@ -4,8 +4,7 @@ from postil.quality.checks import CHECKS, Finding
 from postil.quality.corpus import Split
 from postil.quality.corrections import apply, review
 from postil.quality.diagnosis import Diagnosis, diagnosed, doctor
-from postil.quality.preannotation import Doubt, Option, Suggestion
-from postil.quality.suggestion import DIVERSITY, WAYS, ranked, suggest
+from postil.quality.suggestion import DIVERSITY, WAYS, Doubt, Option, Suggestion, ranked, suggest
 from postil.quality.suspicions import Suspicion
 
 __all__ = [

@@ -9,7 +9,6 @@ from zlib import crc32
 
 import numpy as np
 
-from postil.arrays import Array
 from postil.quality.corpus import Split, known_labels, occurrences
 from postil.text.labels.schemes import convert, violations
 
@@ -67,54 +66,44 @@ def _same_sentence(splits: Sequence[Split]) -> Iterator[Finding]:
                 yield Finding("duplicate", split.place(i, 0), what, " ".join(tokens[:14]))
 
 
+_BANDS, _WIDTH, _LARGEST_BUCKET = 8, 3, 50
+
+
 def _near_duplicates(splits: Sequence[Split]) -> Iterator[Finding]:
-    """Sentences of different splits that share most of their word triples; candidates come from minimum hashes."""
+    """Sentences of different splits that share most of their word triples.
+
+    Candidates come from minimum hashes: similar sentences almost always agree in some band of them.
+    """
     rows = [
         (number, i) for number, split in enumerate(splits) for i, tokens in enumerate(split.tokens) if len(tokens) > 7
     ]
     triples = [_triples(splits[number].tokens[i]) for number, i in rows]
+    factors = np.random.default_rng(0).integers(1, 1 << 31, (_BANDS * _WIDTH, 2)).astype(np.uint64)
+    signatures = np.zeros((len(triples), _BANDS * _WIDTH), np.uint64)
+    for row, hashes in enumerate(triples):
+        values = np.array([*hashes] or [0], np.uint64)[:, None]
+        signatures[row] = ((values * factors[:, 0] + factors[:, 1]) % np.uint64(4294967291)).min(axis=0)
     seen: set[tuple[int, int]] = set()
-    for bucket in _buckets(triples):
-        for position, b in enumerate(bucket):
-            for a in bucket[:position]:
-                if rows[a][0] == rows[b][0] or (a, b) in seen:
-                    continue
-                seen.add((a, b))
-                if triples[a] != triples[b] and _overlap(triples[a], triples[b]) >= SIMILAR:
-                    (one, i), (two, j) = rows[a], rows[b]
-                    what = f"almost the same sentence as at {splits[one].place(i, 0)}"
-                    yield Finding("near-duplicate", splits[two].place(j, 0), what, " ".join(splits[two].tokens[j][:14]))
+    for band in np.split(signatures, _BANDS, axis=1):
+        buckets: dict[tuple[int, ...], list[int]] = {}
+        for row, key in enumerate(map(tuple, band.tolist())):
+            buckets.setdefault(key, []).append(row)
+        cut = [bucket[:_LARGEST_BUCKET] for bucket in buckets.values()]
+        for a, b in ((a, b) for bucket in cut for place, b in enumerate(bucket) for a in bucket[:place]):
+            if rows[a][0] == rows[b][0] or (a, b) in seen:
+                continue
+            seen.add((a, b))
+            share = len(triples[a] & triples[b]) / max(1, len(triples[a] | triples[b]))
+            if triples[a] != triples[b] and share >= SIMILAR:
+                (one, i), (two, j) = rows[a], rows[b]
+                what = f"almost the same sentence as at {splits[one].place(i, 0)}"
+                yield Finding("near-duplicate", splits[two].place(j, 0), what, " ".join(splits[two].tokens[j][:14]))
 
 
 def _triples(tokens: Sequence[str]) -> frozenset[int]:
     lowered = [token.lower() for token in tokens]
     # Python's own hash changes from process to process.
     return frozenset(crc32(" ".join(lowered[i : i + 3]).encode("utf-8", "replace")) for i in range(len(lowered) - 2))
-
-
-_BANDS, _WIDTH, _LARGEST_BUCKET = 8, 3, 50
-
-
-def _buckets(triples: Sequence[frozenset[int]]) -> Iterator[list[int]]:
-    """Groups of sentences whose smallest hashes agree in some band: similar ones almost always share one."""
-    rng = np.random.default_rng(0)
-    factors = rng.integers(1, 1 << 31, (_BANDS * _WIDTH, 2)).astype(np.uint64)
-    signatures = np.array([_signature(one, factors) for one in triples]).reshape(len(triples), _BANDS, _WIDTH)
-    for band in range(_BANDS):
-        groups: dict[tuple[int, ...], list[int]] = {}
-        for row, key in enumerate(map(tuple, signatures[:, band].tolist())):
-            groups.setdefault(key, []).append(row)
-        yield from (group[:_LARGEST_BUCKET] for group in groups.values() if len(group) > 1)
-
-
-def _signature(triples: frozenset[int], factors: Array) -> Array:
-    values = np.array([*triples] or [0], np.uint64)
-    hashed = (values[:, None] * factors[:, 0] + factors[:, 1]) % np.uint64(4294967291)
-    return np.asarray(hashed.min(axis=0))
-
-
-def _overlap(one: frozenset[int], two: frozenset[int]) -> float:
-    return len(one & two) / max(1, len(one | two))
 
 
 def _inconsistent(splits: Sequence[Split]) -> Iterator[Finding]:
@@ -216,10 +205,7 @@ def _characters(splits: Sequence[Split]) -> Iterator[Finding]:
     for split in splits:
         for i, tokens in enumerate(split.tokens):
             for t, token in enumerate(tokens):
-                if token.isascii() and token.isalnum():
-                    continue
-                what = _odd(token)
-                if what:
+                if not (token.isascii() and token.isalnum()) and (what := _odd(token)):
                     yield Finding("character", split.place(i, t), f"{token!r} {what}", split.excerpt(i, t, t + 1))
 
 
@@ -233,9 +219,7 @@ def _odd(token: str) -> str:
             return f"contains {name}"
     if any(unicodedata.category(c) in ("Cc", "Co", "Cs") for c in token):
         return "contains a control character"
-    if _MISREAD.search(token):
-        return "looks like UTF-8 that was read in another encoding"
-    return ""
+    return "looks like UTF-8 that was read in another encoding" if _MISREAD.search(token) else ""
 
 
 def _lengths(splits: Sequence[Split]) -> Iterator[Finding]:

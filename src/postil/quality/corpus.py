@@ -1,7 +1,7 @@
 """Labelled data to examine: named splits, and places in them as file and line."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, final
@@ -98,36 +98,27 @@ def occurrences(splits: Sequence[Split], forms: set[tuple[str, ...]]) -> dict[tu
     for number, split in enumerate(splits):
         for i, tokens in enumerate(split.tokens):
             exact = {(span.start, span.end): span.label for span in split.spans[i]}
-            for start, end in _matches(tokens, by_first, forms):
+            for start, end in ((at, at + n) for at, token in enumerate(tokens) for n in by_first.get(token, ())):
+                form = tuple(tokens[start:end])
+                if form not in forms:
+                    continue
                 label = exact.get((start, end))
                 inside = any(a < end and start < b for a, b in exact)
                 unknown = any(isinstance(label, PartialLabel) for label in split.labels[i][start:end])
                 if label is not None or not (inside or unknown):
-                    found[tuple(tokens[start:end])].append(Occurrence(number, i, start, label or ""))
+                    found[form].append(Occurrence(number, i, start, label or ""))
     return found
-
-
-def _matches(
-    tokens: Sequence[str], by_first: dict[str, set[int]], forms: set[tuple[str, ...]]
-) -> Iterator[tuple[int, int]]:
-    for start, token in enumerate(tokens):
-        for length in by_first.get(token, ()):
-            if tuple(tokens[start : start + length]) in forms:
-                yield start, start + length
 
 
 @final
 class Mentions:
     """How often the words of every entity, and of anything else, are labelled as what."""
 
-    def __init__(self, split: Split, counts: dict[tuple[str, ...], Counter[str]]) -> None:
-        self._split, self._counts = split, counts
-
-    @classmethod
-    def of(cls, split: Split) -> "Mentions":
+    def __init__(self, split: Split) -> None:
         forms = {split.form(i, span) for i, spans in enumerate(split.spans) for span in spans}
         found = occurrences([split], forms)
-        return cls(split, {form: Counter(place.label for place in places) for form, places in found.items()})
+        self._split = split
+        self._counts = {form: Counter(place.label for place in places) for form, places in found.items()}
 
     def odds(self, sentence: int, spans: Sequence[Span], labelled: bool, instead_of: Span | None = None) -> float:
         """How much more often the words of these spans are labelled otherwise elsewhere: log-odds, from 0.
@@ -141,10 +132,9 @@ class Mentions:
             counts = self._counts.get(form)
             if counts is None:
                 continue
-            label = span.label if labelled else ""
-            here = (
-                instead_of.label if instead_of is not None and self._split.form(sentence, instead_of) == form else label
-            )
+            here = label = span.label if labelled else ""
+            if instead_of is not None and self._split.form(sentence, instead_of) == form:
+                here = instead_of.label
             elsewhere = sum(counts.values()) - (counts[here] > 0)
             same = counts[label] - (here == label and counts[label] > 0)
             if elsewhere:

@@ -10,12 +10,11 @@ know the field drop it: what comes back without it has been looked at, and is ta
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from postil.errors import DataError
-from postil.quality.corpus import Split
 from postil.quality.diagnosis import Diagnosis
-from postil.quality.preannotation import text_and_tokens
+from postil.quality.suggestion import text_and_tokens
 from postil.quality.suspicions import Suspicion
 from postil.text import Sentence, Span
 from postil.text.annotations.annotated import Record
@@ -40,33 +39,30 @@ def review(diagnosis: Diagnosis, most: int | None = None) -> Iterator[str]:
     for suspicion in diagnosis.suspicions[:most]:
         by_sentence.setdefault(suspicion.sentence, []).append(suspicion)
     for sentence, found in by_sentence.items():
-        record = _record(split, sentence, found)
-        record["where"] = diagnosis.where(found[0])
-        record["doubts"] = [
-            {"in the data": diagnosis.spelt(one, one.gold), "models": diagnosis.spelt(one, one.suggestion)}
-            | {"probability": round(one.gold_probability, 4), "of models": round(one.suggestion_probability, 4)}
-            for one in found
-        ]
+        gold = split.spans[sentence]
+        if split.scheme == "none":
+            gold = [Span(label, t, t + 1) for t, label in enumerate(split.labels[sentence])]
+        doubted = {span for one in found for span in one.gold}
+        kept = [span for span in gold if span not in doubted]
+        spans = sorted([*kept, *(span for one in found for span in one.suggestion)], key=lambda span: span.start)
+        text, tokens = text_and_tokens(Sentence(split.tokens[sentence]))
+        record = {
+            "text": text,
+            "tokens": tokens,
+            "spans": [
+                {"start": tokens[span.start]["start"], "end": tokens[span.end - 1]["end"], "label": span.label}
+                for span in spans
+            ],
+            "sentence": sentence,
+            "answer": None,
+            "where": diagnosis.where(found[0]),
+            "doubts": [
+                {"in the data": diagnosis.spelt(one, one.gold), "models": diagnosis.spelt(one, one.suggestion)}
+                | {"probability": round(one.gold_probability, 4), "of models": round(one.suggestion_probability, 4)}
+                for one in found
+            ],
+        }
         yield json.dumps(record, ensure_ascii=False) + "\n"
-
-
-def _record(split: Split, sentence: int, found: list[Suspicion]) -> dict[str, Any]:
-    text, tokens = text_and_tokens(Sentence(split.tokens[sentence]))
-    spans = _suggested(split, sentence, found)
-    shown = [
-        {"start": tokens[span.start]["start"], "end": tokens[span.end - 1]["end"], "label": span.label}
-        for span in spans
-    ]
-    return {"text": text, "tokens": tokens, "spans": shown, "sentence": sentence, "answer": None}
-
-
-def _suggested(split: Split, sentence: int, found: list[Suspicion]) -> list[Span]:
-    gold = split.spans[sentence]
-    if split.scheme == "none":
-        gold = [Span(label, t, t + 1) for t, label in enumerate(split.labels[sentence])]
-    doubted = {span for one in found for span in one.gold}
-    kept = [span for span in gold if span not in doubted]
-    return sorted([*kept, *(span for one in found for span in one.suggestion)], key=lambda span: span.start)
 
 
 def apply(reviewed: Iterable[Sentence], sentences: Sequence[Sentence], scheme: str, where: str = "") -> Applied:
@@ -80,11 +76,16 @@ def apply(reviewed: Iterable[Sentence], sentences: Sequence[Sentence], scheme: s
         if fields.get("answer", TAKEN) in LEFT:
             counts["left"] += 1
             continue
-        place = f"{where}, line {corrected.line}" if where else None
-        sentence = sentences[_number(fields, corrected, sentences, by_tokens, place)]
+        # Which sentence it is: by its number, and by its tokens if a tool lost the number.
+        given, tokens = fields.get("sentence"), tuple(corrected.tokens)
+        if not (isinstance(given, int) and 0 <= given < len(sentences) and tuple(sentences[given].tokens) == tokens):
+            if tokens not in by_tokens:
+                expected, place = "must be in the data", f"{where}, line {corrected.line}" if where else None
+                raise DataError("a reviewed sentence", expected=expected, got=" ".join(tokens)[:60], where=place)
+            given = by_tokens[tokens]
         labels = _labels(corrected, scheme)
-        counts["unchanged" if labels == sentence.labels else "changed"] += 1
-        sentence.labels = labels
+        counts["unchanged" if labels == sentences[given].labels else "changed"] += 1
+        sentences[given].labels = labels
     return Applied(**counts)
 
 
@@ -94,19 +95,3 @@ def _labels(corrected: Sentence, scheme: str) -> list[str]:
     if scheme == "none":
         return [label if own == "none" else label.partition("-")[2] or label for label in labels]
     return convert(labels, "bio" if own == "none" else own, scheme)
-
-
-def _number(
-    fields: Any,
-    corrected: Sentence,
-    sentences: Sequence[Sentence],
-    by_tokens: dict[tuple[str, ...], int],
-    where: str | None,
-) -> int:
-    """Which sentence of the data a record is about: by its number, and by its tokens if a tool lost the number."""
-    number, tokens = fields.get("sentence"), tuple(corrected.tokens)
-    if isinstance(number, int) and 0 <= number < len(sentences) and tuple(sentences[number].tokens) == tokens:
-        return number
-    if tokens not in by_tokens:
-        raise DataError("a reviewed sentence", expected="must be in the data", got=" ".join(tokens)[:60], where=where)
-    return by_tokens[tokens]

@@ -53,7 +53,12 @@ class Diagnosis:
 
     @property
     def sizes(self) -> list[Size]:
-        return [_size(split) for split in self.splits]
+        found = []
+        for split in self.splits:
+            lengths = np.array([len(tokens) for tokens in split.X] or [0])
+            spread = np.percentile(lengths, [0, 50, 99, 100], method="nearest").astype(int).tolist()
+            found.append(Size(split.name, len(split.X), int(lengths.sum()), split.classes, tuple(spread)))
+        return found
 
     @property
     def counts(self) -> dict[str, int]:
@@ -137,13 +142,13 @@ class Diagnosis:
             ],
             "counts": self.counts,
             "findings": [finding._asdict() for finding in self.findings],
-            "suspicions": [self._to_dict(one) for one in self.suspicions],
+            "suspicions": [
+                {"where": self.where(one), "excerpt": self.excerpt(one), **one._asdict()}
+                | {name: [span._asdict() for span in getattr(one, name)] for name in ("gold", "suggestion")}
+                for one in self.suspicions
+            ],
             "curve": None if self.curve is None else self.curve.to_dict(),
         }
-
-    def _to_dict(self, suspicion: Suspicion) -> dict[str, Any]:
-        spans = {name: [span._asdict() for span in getattr(suspicion, name)] for name in ("gold", "suggestion")}
-        return {"where": self.where(suspicion), "excerpt": self.excerpt(suspicion), **suspicion._asdict(), **spans}
 
 
 def doctor(
@@ -189,7 +194,7 @@ def diagnosed(
     left_out = "" if quick else _too_little(train)
     if quick or left_out:
         return Diagnosis(splits, findings, left_out=left_out)
-    show = progress or _quiet
+    show = progress or (lambda what: lambda done, total: None)
     estimator = estimator or Tagger()
     folds = min(folds, len(set(groups_of(train.documents))) or folds)
     judgements = judged(
@@ -213,10 +218,6 @@ def diagnosed(
     return Diagnosis(splits, findings, worse, growth)
 
 
-def _quiet(what: str) -> Progress:
-    return lambda done, total: None
-
-
 def _too_little(split: Split) -> str:
     """Why no models are trained."""
     if len(split.X) < FEWEST:
@@ -225,9 +226,3 @@ def _too_little(split: Split) -> str:
     if not split.classes:
         return "without any entity there is nothing to learn: no models were trained"
     return ""
-
-
-def _size(split: Split) -> Size:
-    lengths = np.array([len(tokens) for tokens in split.X] or [0])
-    spread = np.percentile(lengths, [0, 50, 99, 100], method="nearest").astype(int).tolist()
-    return Size(split.name, len(split.X), int(lengths.sum()), split.classes, tuple(spread))

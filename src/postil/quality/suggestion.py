@@ -4,14 +4,14 @@ A sentence scores
 
     uncertainty · density ^ DENSITY
 
-with its uncertainty per token, exact by the posterior (``uncertainty.py``), and how typical it is of the pool
-(``similarity.py``). From the sentences that score highest, those are taken one by one that are also unlike what was
-taken before. The pool is read once, block by block; only the candidates are kept.
+with its uncertainty per token, exact by the posterior, and how typical it is of the pool. From the sentences that
+score highest, those are taken one by one that are also unlike what was taken before. The pool is read once, block by
+block; only the candidates are kept.
 """
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any, NamedTuple, final
 from zlib import crc32
@@ -19,8 +19,8 @@ from zlib import crc32
 import numpy as np
 
 from postil import kernels
-from postil.arrays import Array
-from postil.errors import ConfigurationError, DataError
+from postil.arrays import Array, offsets_from_lengths
+from postil.errors import ConfigurationError, DataError, printable
 from postil.features.inputs import Token, forms_of
 from postil.models.decoding.distribution import LabelPosterior, check_probability
 from postil.models.decoding.posteriors import Posteriors
@@ -28,8 +28,117 @@ from postil.models.inputs import checked_sentence, described
 from postil.models.sentences import sentences_of, tokens_of
 from postil.models.tagger import Tagger
 from postil.objectives.crf import best_paths
-from postil.quality.preannotation import Suggestion, annotated
-from postil.text import Segmenter, Sentence
+from postil.objectives.spans import Windows, window_probabilities
+from postil.text import Sentence
+from postil.text.annotations.annotated import Record
+
+# ------------------------------------------------------------ a suggestion
+
+LOWEST = 0.05
+"""Probability below which an alternative is not listed."""
+MOST_OPTIONS = 6
+
+
+class Option(NamedTuple):
+    """A possible reading of a stretch: an entity in it, or "O" for no entity; offsets count tokens."""
+
+    label: str
+    start: int
+    end: int
+    probability: float
+
+
+class Doubt(NamedTuple):
+    """Tokens ``start`` to ``end`` that need a look, with what may stand there, the most probable first."""
+
+    start: int
+    end: int
+    options: tuple[Option, ...]
+
+
+@final
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Suggestion:
+    """A sentence to label next, labelled by the model as far as it can."""
+
+    sentence: Sentence
+    """The sentence as it was read, with the model's labels."""
+    index: int
+    """Its place among the sentences of the pool, from 0."""
+    score: float
+    """The uncertainty, weighted by density; see ``suggest``."""
+    spans: list[Option]
+    """The model's entities with their probabilities; without a labelling scheme, the label of each token."""
+    doubts: list[Doubt]
+    """The places that a person should check; the rest is certain."""
+    has_spans: bool = True
+    """Whether the model labels spans; otherwise single tokens, such as parts of speech."""
+
+    @property
+    def tokens(self) -> list[str]:
+        return self.sentence.tokens
+
+    @property
+    def labels(self) -> list[str]:
+        """The model's label of every token, in the scheme of its training data."""
+        return self.sentence.labels or []
+
+    def __str__(self) -> str:
+        """The sentence; doubtful stretches are in brackets with its most probable label."""
+        parts, done = [f"{self.score:.3f} "], 0
+        for doubt in self.doubts:
+            best, words = doubt.options[0], " ".join(self.tokens[doubt.start : doubt.end])
+            parts += [*self.tokens[done : doubt.start], f"[{words}] {best.label} {100 * best.probability:.0f} %"]
+            done = doubt.end
+        return printable(" ".join([*parts, *self.tokens[done:]]))
+
+    def record(self) -> dict[str, Any]:
+        """A JSON object in the form that ``postil train`` and ``postil convert`` read; places count characters.
+
+        ``spans`` have a probability and say whether they are ``sure``; ``unsure`` lists the stretches to look at with
+        their options; ``sentence`` is the index in the pool; ``answer`` waits for a person's "accept" or "reject".
+        Other fields of a JSON Lines pool are kept.
+        """
+        text, tokens = text_and_tokens(self.sentence)
+
+        def place(start: int, end: int) -> dict[str, Any]:
+            first, last = tokens[start]["start"], tokens[end - 1]["end"]
+            return {"start": first, "end": last, "text": text[first:last]}
+
+        def option(one: Option) -> dict[str, Any]:
+            figures = {"label": one.label, "probability": round(one.probability, 4)}
+            return {**place(one.start, one.end), **figures}
+
+        unsure = [
+            {**place(one.start, one.end), "options": [option(other) for other in one.options]} for one in self.doubts
+        ]
+        rest = self.sentence.rest
+        others = dict(rest.fields) if isinstance(rest, Record) else {}
+        fields: dict[str, Any] = {"text": text, "tokens": tokens}
+        if self.has_spans:
+            fields["spans"] = [
+                {**option(one), "sure": all(one.end <= doubt.start or doubt.end <= one.start for doubt in self.doubts)}
+                for one in self.spans
+            ]
+        else:
+            fields["labels"] = self.labels
+            fields["probabilities"] = [round(span.probability, 4) for span in self.spans]
+        ours = {**fields, "unsure": unsure, "sentence": self.index, "score": round(self.score, 6), "answer": None}
+        return {**ours, **{name: value for name, value in others.items() if name not in ours}}
+
+
+def text_and_tokens(sentence: Sentence) -> tuple[str, list[dict[str, Any]]]:
+    """The sentence's own text, and its tokens with their places in it, as in a JSON record."""
+    if sentence.text is not None and sentence.starts and sentence.ends:
+        first = sentence.starts[0]
+        text = sentence.text[first : sentence.ends[-1]]
+        starts, ends = [s - first for s in sentence.starts], [e - first for e in sentence.ends]
+    else:
+        edges = offsets_from_lengths([len(token) + 1 for token in sentence.tokens]).tolist()
+        text, starts, ends = " ".join(sentence.tokens), edges[:-1], [end - 1 for end in edges[1:]]
+    places = zip(sentence.tokens, starts, ends, strict=True)
+    return text, [{"text": token, "start": s, "end": e, "id": i} for i, (token, s, e) in enumerate(places)]
+
 
 # ------------------------------------------------------------ similarity of sentences
 
@@ -85,15 +194,13 @@ class WordStatistics:
     def _buckets(self, sentences: Sequence[Sequence[str]]) -> tuple[Array, Array]:
         """The bucket of every word (N,), lower-cased, and the lengths of the sentences (B,)."""
         lengths = np.array([len(tokens) for tokens in sentences], np.int64)
-        cached, words = self._cached, chain.from_iterable(sentences)
+        cached = self._cached
         if len(cached) > MOST_CACHED:
             cached.clear()
-        found = [cached[word] if word in cached else cached.setdefault(word, _bucket(word)) for word in words]
-        return np.array(found, np.int64), lengths
-
-
-def _bucket(word: str) -> int:
-    return crc32(word.lower().encode("utf8", "surrogatepass")) % BUCKETS
+        for word in chain.from_iterable(sentences):
+            if word not in cached:
+                cached[word] = crc32(word.lower().encode("utf8", "surrogatepass")) % BUCKETS
+        return np.array([cached[word] for word in chain.from_iterable(sentences)], np.int64), lengths
 
 
 # ------------------------------------------------------------ uncertainty about sentences
@@ -197,15 +304,30 @@ def suggest(
     suggested; 0 turns either off. The seed matters only for "random".
     """
     check_probability(sure, "sure")
-    options: dict[str, Any] = {
-        "by": by,
-        "per_token": per_token,
-        "density": density,
-        "diversity": diversity,
-        "seed": seed,
-    }
-    chosen = ranked(tagger, pool, n, labelled=labelled, progress=progress, **options)
-    return _suggestions(Posteriors(tagger.model), chosen, sure)
+    chosen = ranked(
+        tagger,
+        pool,
+        n,
+        by=by,
+        per_token=per_token,
+        density=density,
+        diversity=diversity,
+        labelled=labelled,
+        seed=seed,
+        progress=progress,
+    )
+    answers = annotated(Posteriors(tagger.model), [item.tokens for item, _ in chosen], sure)
+    return [
+        Suggestion(
+            sentence=replace(item.sentence, labels=labels),
+            index=item.place,
+            score=score,
+            spans=spans,
+            doubts=doubts,
+            has_spans=tagger.model.codec.has_spans,
+        )
+        for (item, score), (labels, spans, doubts) in zip(chosen, answers, strict=True)
+    ]
 
 
 class Item(NamedTuple):
@@ -230,26 +352,37 @@ def ranked(
     progress: Progress | None = None,
 ) -> list[tuple[Item, float]]:
     """Choose sentences as ``suggest`` does; return them with their scores, without annotations."""
-    _check(tagger, n, by, density, diversity)
-    ranking = _Ranking(Posteriors(tagger.model), by, per_token, np.random.default_rng(seed))
-    candidates = _Candidates(max(CANDIDATES * n, FEWEST_CANDIDATES), _keys(labelled))
-    words = WordStatistics()
+    if not isinstance(tagger, Tagger):
+        raise ConfigurationError("suggest", expected="needs a tagger", got=f"a {type(tagger).__name__}")
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise ConfigurationError("n", expected="must be at least 1", got=n)
+    if by not in WAYS:
+        raise ConfigurationError("by", expected=f"must be one of {', '.join(WAYS)}", got=repr(by))
+    for name, power in (("density", density), ("diversity", diversity)):
+        if not 0 <= power <= 100:
+            raise ConfigurationError(name, expected="must be from 0 to 100", got=power)
+    posteriors, rng, words = Posteriors(tagger.model), np.random.default_rng(seed), WordStatistics()
+    excluded = {tuple(one.tokens if isinstance(one, Sentence) else forms_of(one)) for one in labelled}
+    candidates = _Candidates(max(CANDIDATES * n, FEWEST_CANDIDATES), excluded)
     items = _items(tagger, pool)
     while block := list(islice(items, BLOCK)):
         words.add([item.sentence.tokens for item in block])
-        candidates.add(block, ranking.uncertainties([item.tokens for item in block]))
+        uncertainty = rng.random(len(block)) if by == RANDOM else np.zeros(len(block))
+        for posterior in posteriors.of([item.tokens for item in block]) if by != RANDOM else ():
+            effort = posterior.lattice.lengths + EFFORT if per_token else 1
+            uncertainty[posterior.which] = MEASURES[by](posterior) / effort
+        candidates.add(block, uncertainty)
         if progress is not None:
             progress(sum(len(item.tokens) for item in block))
-    best = candidates.ranked()
-    scores = np.array([candidate.uncertainty for candidate in best])
-    forms = [candidate.item.sentence.tokens for candidate in best]
+    best = sorted(candidates.heap, key=lambda one: one[:2], reverse=True)  # the most uncertain first
+    scores, forms = np.array([one[0] for one in best]), [item.sentence.tokens for _, _, item in best]
     if density and by != RANDOM and best:
         scores = scores * words.density(forms) ** density
     if by == RANDOM or not diversity:
         chosen = np.argsort(-scores, kind="stable")[:n].tolist()
     else:
         chosen = diverse(scores, words.vectors(forms), n, diversity)
-    return [(best[i].item, float(scores[i])) for i in chosen]
+    return [(best[i][2], float(scores[i])) for i in chosen]
 
 
 def diverse(scores: Array, vectors: Array, n: int, power: float) -> list[int]:
@@ -268,112 +401,118 @@ def diverse(scores: Array, vectors: Array, n: int, power: float) -> list[int]:
     return chosen
 
 
-class _Candidate(NamedTuple):
-    """Compared by its uncertainty; of equals, the one that came first is larger."""
-
-    uncertainty: float
-    order: int
-    item: Item
-
-
 @final
 class _Candidates:
     """The most uncertain sentences so far, none of them twice: a bounded heap, the least uncertain one on top."""
 
     def __init__(self, most: int, excluded: set[tuple[str, ...]]) -> None:
         self._most, self._excluded = most, excluded
-        self._heap: list[_Candidate] = []
+        self.heap: list[tuple[float, int, Item]] = []  # of equally uncertain ones, the first of the pool is larger
         self._present: set[tuple[str, ...]] = set()
 
     def add(self, items: Sequence[Item], uncertainties: Array) -> None:
         for item, uncertainty in zip(items, uncertainties.tolist(), strict=True):
-            candidate = _Candidate(uncertainty, -item.place, item)
-            if len(self._heap) == self._most and candidate[:2] < self._heap[0][:2]:
+            candidate = (uncertainty, -item.place, item)
+            if len(self.heap) == self._most and candidate[:2] < self.heap[0][:2]:
                 continue
             key = tuple(item.sentence.tokens)
             if key in self._present or key in self._excluded:
                 continue
             self._present.add(key)
-            if len(self._heap) < self._most:
-                heapq.heappush(self._heap, candidate)
+            if len(self.heap) < self._most:
+                heapq.heappush(self.heap, candidate)
             else:
-                dropped = heapq.heapreplace(self._heap, candidate)
-                self._present.remove(tuple(dropped.item.sentence.tokens))
-
-    def ranked(self) -> list[_Candidate]:
-        """The most uncertain first."""
-        return sorted(self._heap, key=lambda candidate: candidate[:2], reverse=True)
+                dropped = heapq.heapreplace(self.heap, candidate)
+                self._present.remove(tuple(dropped[2].sentence.tokens))
 
 
-@final
-class _Ranking:
-    """How uncertain the model is of sentences."""
-
-    def __init__(self, posteriors: Posteriors, by: str, per_token: bool, rng: np.random.Generator) -> None:
-        self.posteriors, self._by, self._per_token, self._rng = posteriors, by, per_token, rng
-
-    def uncertainties(self, X: Sequence[Sequence[Token]]) -> Array:
-        """(B,)"""
-        if self._by == RANDOM:
-            return self._rng.random(len(X))
-        values, measure = np.zeros(len(X)), MEASURES[self._by]
-        for posterior in self.posteriors.of(X):
-            found = measure(posterior)
-            values[posterior.which] = found / (posterior.lattice.lengths + EFFORT) if self._per_token else found
-        return values
-
-
-def _items(tagger: Tagger, pool: Iterable[PoolItem]) -> Iterator[Item]:
+def _items(tagger: Tagger, pool: Iterable[Any]) -> Iterator[Item]:
     """The sentences of a pool, but for empty and endless ones."""
-    parts = tagger.model
-    word_key, index = parts.config.word_key, -1
+    parts, index = tagger.model, -1
     for place, entry in enumerate(pool):
-        for sentence, given in _sentences(entry, parts.segmenter, place):
+        found: list[tuple[Sentence | None, Any]]
+        if isinstance(entry, str):
+            found = [(sentence, sentence.tokens) for sentence in sentences_of(entry, parts.segmenter)]
+        elif isinstance(entry, Sentence):
+            found = [(entry, tokens_of(entry))]
+        elif isinstance(entry, Sequence) or hasattr(entry, "tolist"):
+            found = [(None, list(entry))]
+        else:
+            expected = "must be a list of tokens, a Sentence or a string"
+            raise DataError("an item of the pool", expected=expected, got=described(entry), where=f"item {place}")
+        for sentence, given in found:
             index += 1
             if given and len(given) <= LONGEST:
-                tokens = checked_sentence(given, word_key)
+                tokens = checked_sentence(given, parts.config.word_key)
                 yield Item(sentence or Sentence(forms_of(tokens)), tokens, index)
 
 
-def _sentences(entry: Any, segmenter: Segmenter, place: int) -> Iterator[tuple[Sentence | None, Any]]:
-    if isinstance(entry, str):
-        yield from ((sentence, sentence.tokens) for sentence in sentences_of(entry, segmenter))
-    elif isinstance(entry, Sentence):
-        yield entry, tokens_of(entry)
-    elif isinstance(entry, Sequence) or hasattr(entry, "tolist"):
-        yield None, list(entry)
-    else:
-        expected = "must be a list of tokens, a Sentence or a string"
-        raise DataError("an item of the pool", expected=expected, got=described(entry), where=f"item {place}")
+# ------------------------------------------------------------ labels, spans and doubts of a model
 
 
-def _keys(labelled: Iterable[Sequence[Token]]) -> set[tuple[str, ...]]:
-    return {tuple(one.tokens if isinstance(one, Sentence) else forms_of(one)) for one in labelled}
+Annotation = tuple[list[str], list[Option], list[Doubt]]
+"""The labels of a sentence by a model, its spans, and the doubts about them."""
 
 
-def _suggestions(posteriors: Posteriors, chosen: list[tuple[Item, float]], sure: float) -> list[Suggestion]:
-    answers = annotated(posteriors, [item.tokens for item, _ in chosen], sure)
-    has_spans = posteriors.codec.has_spans
-    return [
-        Suggestion(
-            sentence=replace(item.sentence, labels=answer.labels),
-            index=item.place,
-            score=score,
-            spans=answer.spans,
-            doubts=answer.doubts,
-            has_spans=has_spans,
-        )
-        for (item, score), answer in zip(chosen, answers, strict=True)
-    ]
+def annotated(posteriors: Posteriors, X: Sequence[Any], sure: float) -> list[Annotation]:
+    """The annotation of every sentence. Whatever is less probable than ``sure`` is in doubt."""
+    found: dict[int, Annotation] = {}
+    for posterior in posteriors.of(X):
+        codec, rows = posterior.codec, range(len(posterior.which))
+        numbers, entities = posteriors.labels_and_spans(posterior)
+        texts = posterior.texts(numbers)
+        probabilities = posterior.by_sentence(posterior.label_probabilities(numbers))
+        spans: list[list[Option]] = [[] for _ in rows]
+        others: list[list[Option]] = [[] for _ in rows]  # everything that is probable enough to be listed
+        if codec.has_spans:
+            for row, span, probability in entities:
+                spans[row].append(Option(span.label, span.start, span.end, probability))
+            for row, span, probability in posterior.spans_above(LOWEST):
+                others[row].append(Option(span.label, span.start, span.end, probability))
+        else:
+            for row, marginals in enumerate(posterior.by_sentence(posterior.marginals())):
+                pairs = zip(texts[row], probabilities[row].tolist(), strict=True)
+                spans[row] = [Option(label, t, t + 1, p) for t, (label, p) in enumerate(pairs)]
+                for t, label in zip(*np.nonzero(marginals >= LOWEST), strict=True):
+                    others[row].append(Option(codec.labels[label], int(t), int(t) + 1, float(marginals[t, label])))
+        for row, i in enumerate(posterior.which):
+            doubts = _doubts(posterior, row, spans[row], others[row], probabilities[row], sure)
+            found[i] = texts[row], spans[row], doubts
+    return [found[i] for i in range(len(X))]
 
 
-def _check(tagger: Any, n: int, by: str, density: float, diversity: float) -> None:
-    if not isinstance(tagger, Tagger):
-        raise ConfigurationError("suggest", expected="needs a tagger", got=f"a {type(tagger).__name__}")
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise ConfigurationError("n", expected="must be at least 1", got=n)
-    if by not in WAYS:
-        raise ConfigurationError("by", expected=f"must be one of {', '.join(WAYS)}", got=repr(by))
-    for name, power in (("density", density), ("diversity", diversity)):
-        if not 0 <= power <= 100:
-            raise ConfigurationError(name, expected="must be from 0 to 100", got=power)
+def _doubts(
+    posterior: LabelPosterior, row: int, spans: list[Option], others: list[Option], probabilities: Array, sure: float
+) -> list[Doubt]:
+    """Stretches of tokens to look at; the ``probabilities`` (T,) are those of the labels."""
+    unsure = probabilities < sure
+    has_spans, outside = posterior.codec.has_spans, posterior.codec.outside
+    for one in spans:
+        unsure[one.start : one.end] |= one.probability < sure
+    for one in [*spans, *others] if has_spans else ():
+        if one.probability < sure and unsure[one.start : one.end].any():
+            unsure[one.start : one.end] = True
+    doubts = []
+    for start, end in _runs(unsure) if has_spans else ((t, t + 1) for t in np.flatnonzero(unsure).tolist()):
+        options = [one for one in others if start <= one.start and one.end <= end]
+        if has_spans and outside is not None:
+            nothing = _nothing(posterior, row, start, end, outside)
+            options += [Option("O", start, end, nothing)] if nothing >= LOWEST or not options else []
+        ordered = sorted(options, key=lambda one: (-one.probability, one.start, one.end, one.label))
+        doubts.append(Doubt(start, end, tuple(ordered[:MOST_OPTIONS])))
+    return doubts
+
+
+def _runs(marked: Array) -> Iterator[tuple[int, int]]:
+    """Stretches of marked tokens."""
+    edges = np.flatnonzero(np.diff(marked.astype(int), prepend=0, append=0)).tolist()
+    return zip(edges[::2], edges[1::2], strict=True)
+
+
+def _nothing(posterior: LabelPosterior, row: int, start: int, end: int, outside: int) -> float:
+    """The probability that no entity is in these tokens of a sentence."""
+    tokens = posterior.lattice.offsets[row] + np.arange(start, end)
+    allowed = np.zeros((len(tokens), posterior.lattice.chain.labels), bool)
+    allowed[:, outside] = True
+    windows = Windows(tokens, np.array([0, len(tokens)]), allowed)
+    return float(window_probabilities(posterior.posterior, windows)[0])

@@ -19,7 +19,6 @@ import numpy as np
 from postil.arrays import Array
 from postil.evaluation import Progress, folds, groups_of, run_all, unfitted
 from postil.models.decoding.codec import LabelCodec
-from postil.models.decoding.distribution import LabelPosterior
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.tagger import Tagger
 from postil.quality.corpus import Mentions, Split, known_labels
@@ -130,13 +129,6 @@ class Suspicion(NamedTuple):
     """Log-odds of an error, up to a constant: the larger, the more suspicious."""
 
 
-class Judgement(NamedTuple):
-    """Predictions of held-out models for one sentence of T tokens, averaged over repetitions."""
-
-    marginals: Array  # (T, L) of all labels of the network, see `Judgements`
-    spans: dict[Span, float]  # the probable spans; without a scheme, the probable labels of single tokens
-
-
 class Stretch(NamedTuple):
     """Tokens ``start`` to ``end`` with what the data say about them, what else is probable, and its description."""
 
@@ -177,69 +169,69 @@ def judged(
     return judgements
 
 
-Answer = tuple[Array, dict[Span, float]]
-
-
 def _judge(
     estimator: Tagger, X: list[Any], y: list[Any], held_out: list[Any], seed: int
-) -> tuple[list[str], list[Answer]]:
-    """The network's labels; and of every held-out sentence the marginals (T, L) and the probable spans."""
+) -> tuple[list[str], list[tuple[Array, dict[Span, float]]]]:
+    """The network's labels; and of every held-out sentence the marginals (T, L) and the probable spans.
+
+    Without a scheme these are the probable labels of single tokens.
+    """
     tagger = unfitted(estimator, threads=1, seed=seed).fit(X, y)
-    answers: dict[int, Answer] = {}
+    codec = tagger.model.codec
+    answers: dict[int, tuple[Array, dict[Span, float]]] = {}
     for posterior in Posteriors(tagger.model).of(held_out):
         marginals = posterior.by_sentence(posterior.marginals())
-        spans = _probable(posterior, marginals)
+        spans: list[dict[Span, float]] = [{} for _ in marginals]
+        if codec.has_spans:
+            for row, span, probability in posterior.spans_above(LOWEST):
+                spans[row][span] = probability
+        else:
+            for of_sentence, rows in zip(spans, marginals, strict=True):
+                for t, i in zip(*np.nonzero(rows >= LOWEST), strict=True):
+                    of_sentence[Span(codec.labels[i], t, t + 1)] = float(rows[t, i])
         answers |= zip(posterior.which, zip(marginals, spans, strict=True), strict=True)
-    return tagger.model.codec.labels, [answers[i] for i in range(len(held_out))]
-
-
-def _probable(posterior: LabelPosterior, marginals: list[Array]) -> list[dict[Span, float]]:
-    codec = posterior.codec
-    if not codec.has_spans:
-        return [
-            {
-                Span(codec.labels[i], t, t + 1): float(rows[t, i])
-                for t, i in zip(*np.nonzero(rows >= LOWEST), strict=True)
-            }
-            for rows in marginals
-        ]
-    spans: list[dict[Span, float]] = [{} for _ in marginals]
-    for row, span, probability in posterior.spans_above(LOWEST):
-        spans[row][span] = probability
-    return spans
+    return codec.labels, [answers[i] for i in range(len(held_out))]
 
 
 class Judgements:
-    """The judgements of the models of all folds and repetitions on a split, and the suspicions they lead to."""
+    """The judgements of the models of all folds and repetitions on a split, and the suspicions they lead to.
+
+    Of every sentence the means over repetitions: the marginals (T, L) of all labels, and the probable spans.
+    """
 
     def __init__(self, split: Split, repeats: int) -> None:
-        self._split, self._share, self._mentions = split, 1 / repeats, Mentions.of(split)
+        self._split, self._share, self._mentions = split, 1 / repeats, Mentions(split)
         codec = LabelCodec.of(split.labels)
         self._inner, self._number = codec.inner, {label: i for i, label in enumerate(codec.labels)}
         self._outside = codec.outside
-        shape = len(self._number)
-        self._judgements = [Judgement(np.zeros((len(tokens), shape), np.float32), {}) for tokens in split.X]
+        self._marginals = [np.zeros((len(tokens), len(self._number)), np.float32) for tokens in split.X]
+        self._spans: list[dict[Span, float]] = [{} for _ in split.X]
 
     def add(self, sentence: int, labels: list[str], marginals: Array, spans: dict[Span, float]) -> None:
         """Add one model's prediction for a sentence. A model may have seen fewer labels than there are."""
-        judgement = self._judgements[sentence]
-        judgement.marginals[:, [self._number[label] for label in labels]] += self._share * marginals
+        self._marginals[sentence][:, [self._number[label] for label in labels]] += self._share * marginals
+        probable = self._spans[sentence]
         for span, probability in spans.items():
-            judgement.spans[span] = judgement.spans.get(span, 0.0) + self._share * probability
+            probable[span] = probable.get(span, 0.0) + self._share * probability
 
     def marginals(self, sentence: int) -> tuple[Array, list[int]]:
         """(T, L) of a sentence, and which of the labels stands in the data, -1 for one that is unknown."""
         spelt: Sequence[str] = self._split.labels[sentence]
         if self._split.scheme != "none":
             spelt = labels_from_spans(self._gold(sentence), len(spelt), self._inner)
-        return self._judgements[sentence].marginals, [self._number.get(label, -1) for label in spelt]
+        return self._marginals[sentence], [self._number.get(label, -1) for label in spelt]
 
     def ranked(self, seed: int = 0) -> list[Suspicion]:
         """All doubtful stretches, the most suspicious first."""
-        found = [(i, stretch) for i in range(len(self._judgements)) for stretch in self._stretches(i, self._gold(i))]
+        found = [(i, stretch) for i in range(len(self._spans)) for stretch in self._stretches(i, self._gold(i))]
         if not found:
             return []
-        scores = self._scores([stretch.description for _, stretch in found], np.random.default_rng(seed))
+        # Log-odds of an error, from what tells the stretches of the data from those with an error on paper.
+        ordinary = np.array([stretch.description for _, stretch in found])
+        wrong = self._on_paper(np.random.default_rng(seed))
+        scores = ordinary[:, 0]  # the most improbable label
+        if min(len(wrong), len(ordinary)) >= ENOUGH:
+            scores = Logistic.between(ordinary, np.array(wrong)).log_odds(ordinary)
         ranked = [self._suspicion(i, stretch, score) for (i, stretch), score in zip(found, scores, strict=True)]
         return sorted(ranked, key=lambda one: (-one.score, one.sentence, one.start))
 
@@ -252,9 +244,8 @@ class Judgements:
 
     def _stretches(self, sentence: int, gold: list[Span], instead_of: Span | None = None) -> Iterator[Stretch]:
         """Where the data, or what stands on paper ``instead_of`` one of its entities, and the models differ."""
-        judgement, labels = self._judgements[sentence], self._split.labels[sentence]
-        given = self._given(sentence, gold)
-        others = [span for span, p in judgement.spans.items() if p >= PROBABLE and span not in gold]
+        labels, given = self._split.labels[sentence], self._given(sentence, gold)
+        others = [span for span, p in self._spans[sentence].items() if p >= PROBABLE and span not in gold]
         for start, end, group in _overlapping([*gold, *others]):
             if any(isinstance(label, PartialLabel) for label in labels[start:end]):
                 continue
@@ -265,7 +256,7 @@ class Judgements:
 
     def _given(self, sentence: int, gold: list[Span]) -> Array:
         """(T,) the marginals of the labels that spell these entities; 0 of a class that no model has seen."""
-        marginals = self._judgements[sentence].marginals
+        marginals = self._marginals[sentence]
         if self._split.scheme == "none":
             spelt: Sequence[str] = self._split.labels[sentence]
             for span in gold:
@@ -287,14 +278,13 @@ class Judgements:
     ) -> list[float]:
         """The numbers that the regression sees: how improbable the data are here, how sure the models are, and whether
         the same words are labelled otherwise elsewhere."""
-        judgement = self._judgements[sentence]
-        rows = judgement.marginals[start:end].astype(float)
+        probability, rows = self._spans[sentence], self._marginals[sentence][start:end].astype(float)
         outside = rows[:, self._outside] if self._outside is not None else np.zeros(len(rows))
         surprise = -np.log(np.maximum(given[start:end], 1e-6))
         top = rows[surprise.argmax()].max()
-        best = max(others, key=lambda span: (judgement.spans[span], span), default=None)
-        of_best = 0.0 if best is None else judgement.spans[best]
-        of_gold = min((judgement.spans.get(span, 0.01) for span in gold), default=float(outside.min()))
+        best = max(others, key=lambda span: (probability[span], span), default=None)
+        of_best = 0.0 if best is None else probability[best]
+        of_gold = min((probability.get(span, 0.01) for span in gold), default=float(outside.min()))
         entropy = -(rows * np.log(rows + 1e-9)).sum(axis=1)
         same_class = best is not None and any(span.label == best.label for span in gold)
         same_place = best is not None and any(span[1:] == best[1:] for span in gold)
@@ -313,19 +303,12 @@ class Judgements:
             ),
         ]
 
-    def _scores(self, descriptions: list[list[float]], rng: np.random.Generator) -> Array:
-        """Log-odds of an error, from what tells the stretches of the data from those with an error on paper."""
-        wrong = self._on_paper(rng)
-        if min(len(wrong), len(descriptions)) < ENOUGH:
-            return np.array([description[0] for description in descriptions])  # the most improbable label
-        return Logistic.between(np.array(descriptions), np.array(wrong)).log_odds(np.array(descriptions))
-
     def _on_paper(self, rng: np.random.Generator) -> list[list[float]]:
         """The descriptions of stretches with an error that was made on purpose."""
         classes = sorted(self._split.classes)
         made = [
             (i, gold, span)
-            for i in range(len(self._judgements))
+            for i in range(len(self._spans))
             for gold in [self._gold(i)]
             for span in gold
             if not any(isinstance(label, PartialLabel) for label in self._split.labels[i])
@@ -346,21 +329,22 @@ class Judgements:
     # -------------------------------------------------------------------------------------------- findings
 
     def _suspicion(self, sentence: int, stretch: Stretch, score: float) -> Suspicion:
-        probability = self._judgements[sentence].spans
+        probability = self._spans[sentence]
         start, end, gold, others = stretch[:4]
+        # How probable it is, at most, that no entity is there.
+        rows = self._marginals[sentence][start:end]
+        nothing = 0.0 if self._outside is None else float(rows[:, self._outside].min())
         best = max(others, key=lambda span: (probability[span], span), default=None)
-        nothing = self._nothing(sentence, start, end)
-        of_gold = min((probability.get(span, 0.0) for span in gold), default=nothing)
-        suggestion: tuple[Span, ...] = ()
-        of_suggestion = nothing
+        of_gold, of_suggestion = min((probability.get(span, 0.0) for span in gold), default=nothing), nothing
+        suggestion: list[Span] = []
         if best is not None and (probability[best] >= nothing or not gold):
-            suggestion, of_suggestion = _compatible(best, others, probability), probability[best]
-        return Suspicion(sentence, start, end, tuple(gold), suggestion, of_gold, of_suggestion, float(score))
-
-    def _nothing(self, sentence: int, start: int, end: int) -> float:
-        """How probable it is, at most, that no entity is there."""
-        rows = self._judgements[sentence].marginals[start:end]
-        return 0.0 if self._outside is None else float(rows[:, self._outside].min())
+            # The most probable entity of the stretch, with what else is more probable than not.
+            suggestion, of_suggestion = [best], probability[best]
+            for span in sorted(others, key=lambda span: -probability[span]):
+                apart = all(span.end <= one.start or one.end <= span.start for one in suggestion)
+                suggestion += [span] * (apart and probability[span] > 0.5)
+        suggested = tuple(sorted(suggestion, key=lambda span: span.start))
+        return Suspicion(sentence, start, end, tuple(gold), suggested, of_gold, of_suggestion, float(score))
 
 
 def _surprise(probability: float, lowest: float = 1e-3) -> float:
@@ -379,12 +363,3 @@ def _overlapping(spans: list[Span]) -> Iterator[tuple[int, int, list[Span]]]:
         end = max(end, span.end) if len(group) > 1 else span.end
     if group:
         yield group[0].start, end, group
-
-
-def _compatible(best: Span, others: list[Span], probability: dict[Span, float]) -> tuple[Span, ...]:
-    """The most probable entity of a stretch, with what else is more probable than not beside it."""
-    chosen = [best]
-    for span in sorted(others, key=lambda span: -probability[span]):
-        if probability[span] > 0.5 and all(span.end <= one.start or one.end <= span.start for one in chosen):
-            chosen.append(span)
-    return tuple(sorted(chosen, key=lambda span: span.start))

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from functools import partial
 from typing import Any, final
 
 from starlette.routing import Route, Router
@@ -11,7 +10,7 @@ from starlette.routing import Route, Router
 from postil.annotation import Annotation
 from postil.errors import ConfigurationError
 from postil.server import api
-from postil.server.app import assets, changes, reading, send_asset
+from postil.server.app import assets, changes, reading
 from postil.server.batching import Deadlines
 from postil.server.guard import Guard, Monitor
 from postil.server.jobs import BackgroundTraining
@@ -19,7 +18,6 @@ from postil.server.requests import refused
 from postil.server.settings import ServerSettings
 from postil.text import Span
 
-HOME = "annotate.html"
 END_SECONDS = 10.0
 """A training run that is under way is waited for this long at the end."""
 
@@ -48,7 +46,7 @@ class _Annotator:
             Route("/api/annotation", reading(self._state)),
             Route("/api/annotation/progress", reading(self._progress)),
             *changes("/api/annotation", actions, deadlines, settings),
-            *(Route(path, partial(send_asset, asset=asset)) for path, asset in assets(HOME).items()),
+            *assets("annotate.html"),
         ]
         router = Router(routes, redirect_slashes=False, lifespan=self._lifespan)
         self.app = Guard(router, settings, Monitor())

@@ -2,9 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import accumulate, pairwise
 from typing import Any
 
 import msgspec
@@ -13,7 +13,7 @@ from msgspec import UNSET
 from postil.errors import PostilError
 from postil.models.decoding.constraints import Constraints
 from postil.models.explaining.explanation import feature_groups, words_in_reach
-from postil.models.explaining.places import Place, place_of_span, places_of_entities
+from postil.models.explaining.places import place_of_span, places_of_entities
 from postil.models.sentences import sentences_of, tokens_of
 from postil.models.tagger import Tagger
 from postil.server.api import DocumentAsked, Explain, Tag, TagOptions, TextAsked, TreeAsked
@@ -65,15 +65,15 @@ def check_tokens(asked: Sequence[DocumentAsked | TextAsked], limit: int) -> int:
     # A token has at least one character: most requests need not be tokenised to be counted.
     number = sum(len(content) for _, content in contents)
     if number > limit:
-        count = {"text": lambda text: len(tokenise(text).tokens), "tokens": len, "brackets": _number_of_leaves}
+        count: dict[str, Callable[[Any], int]] = {
+            "text": lambda text: len(tokenise(text).tokens),
+            "tokens": len,
+            "brackets": lambda brackets: len(_LEAF.findall(brackets)),
+        }
         number = sum(count[name](content) for name, content in contents)
     if number > limit:
         raise refused("tokens", f"the request has {number:,} tokens; at most {limit:,} are answered at once")
     return number
-
-
-def _number_of_leaves(brackets: str) -> int:
-    return len(_LEAF.findall(brackets))
 
 
 def check_cost(cost: int, most: int, what: str, unit: str) -> None:
@@ -119,85 +119,70 @@ def tag_alike(
     """Answers to requests with the same model and options, labelled as one passage of JSON Lines."""
     try:
         labeller = served.labeller(msgspec.json.encode(options), partial(tagging_options, served, options))
-    except PostilError as error:
-        return [unfit(error)] * len(requests)
-    except Refusal as refusal:
-        return [refusal] * len(requests)
-    costly = [_cost_of(served, options, documents) for documents in requests]
-    if any(costly):
-        return [refusal or tag_alike(served, options, [one])[0] for refusal, one in zip(costly, requests, strict=True)]
-    lines = (
-        [_lines(labeller, documents) for documents in requests] if len(requests) == 1 else _joined(labeller, requests)
-    )
-    return [_answer(served, options, *pair) for pair in zip(requests, lines, strict=True)]
+        for documents in requests:
+            _check_costs(served, options, documents)
+        every = [document for documents in requests for document in documents]
+        lines = iter(_tagged(served, labeller, options, every))
+    except (PostilError, Refusal) as error:
+        if len(requests) > 1:  # one of them is wrong: which one?
+            return [tag_alike(served, options, [documents])[0] for documents in requests]
+        return [error if isinstance(error, Refusal) else unfit(error)]
+    return [_named(served, "documents", [next(lines) for _ in documents]) for documents in requests]
 
 
-def _cost_of(served: Served, options: TagOptions, documents: Sequence[DocumentAsked]) -> Refusal | None:
-    """Why options cost too much; None if they do not."""
+def _named(served: Served, name: str, objects: Iterable[bytes]) -> bytes:
+    return b'{"model": %b, "%b": [%b]}' % (json.dumps(served.name).encode(), name.encode(), b", ".join(objects))
+
+
+def _check_costs(served: Served, options: TagOptions, documents: Sequence[DocumentAsked]) -> None:
+    """Refuse options that cost too much."""
     if options.all_above is UNSET and not options.marginals:
-        return None
+        return
     about = served.about()
     lengths = [len(sentence) for document in documents for sentence in sentences_in(served, document)]
-    try:
-        if options.all_above is not UNSET:
-            spans = sum(length * length for length in lengths) * len(about.get("classes") or [""])
-            check_cost(spans, MOST_SPANS, "options: all_above", "spans")
-        if options.marginals:
-            numbers = sum(lengths) * len(about.get("labels") or [""])
-            check_cost(numbers, MOST_MARGINALS, "options: marginals", "probabilities")
-    except Refusal as refusal:
-        return refusal
-    return None
+    if options.all_above is not UNSET:
+        spans = sum(length * length for length in lengths) * len(about.get("classes") or [""])
+        check_cost(spans, MOST_SPANS, "options: all_above", "spans")
+    if options.marginals:
+        numbers = sum(lengths) * len(about.get("labels") or [""])
+        check_cost(numbers, MOST_MARGINALS, "options: marginals", "probabilities")
 
 
-def _joined(labeller: Labeller, requests: Sequence[Sequence[DocumentAsked]]) -> list[list[bytes] | Exception]:
-    """The answers' lines of each request; one by one if a mistake in one of them ends the passage."""
-    every = _lines(labeller, [document for documents in requests for document in documents])
-    if isinstance(every, Exception):
-        return [_lines(labeller, documents) for documents in requests]
-    lines = iter(every)
-    return [[next(lines) for _ in documents] for documents in requests]
-
-
-def _lines(labeller: Labeller, documents: Sequence[DocumentAsked]) -> list[bytes] | Exception:
-    try:
-        labelled = _labelled(labeller, documents)
-    except PostilError as error:
-        return unfit(error)
-    if labelled.mistake is not None:
-        return unfit(labelled.mistake)
-    lines: list[bytes] = labelled.content.split(b"\n")[:-1]
+def _tagged(served: Served, labeller: Labeller, options: TagOptions, documents: Sequence[DocumentAsked]) -> list[bytes]:
+    """A JSON object for every document."""
+    if all(document.tokens is UNSET and document.constraints is UNSET for document in documents):
+        labelled = labeller.label_texts([document.text or "" for document in documents])
+    else:
+        text = "".join([msgspec.json.encode(document).decode() + "\n" for document in documents])
+        labelled = labeller.label(Passage(name="request", format="jsonl", first=1, text=text, whole=True))
+    lines = _lines(labelled)
     assert len(lines) == len(documents), "one line per record"
+    if options.tokens or options.marginals:
+        return [_with_tokens(served, options, *pair) for pair in zip(documents, lines, strict=True)]
     return lines
 
 
-def _labelled(labeller: Labeller, documents: Sequence[DocumentAsked]) -> Labelled:
-    if all(document.tokens is UNSET and document.constraints is UNSET for document in documents):
-        return labeller.label_texts([document.text or "" for document in documents])
-    text = "".join([msgspec.json.encode(document).decode() + "\n" for document in documents])
-    return labeller.label(Passage(name="request", format="jsonl", first=1, text=text, whole=True))
-
-
-def _answer(
-    served: Served, options: TagOptions, documents: Sequence[DocumentAsked], lines: list[bytes] | Exception
-) -> bytes | Exception:
-    if isinstance(lines, Exception):
-        return lines
-    try:
-        if options.tokens or options.marginals:
-            lines = [_with_tokens(served, options, *pair) for pair in zip(documents, lines, strict=True)]
-    except PostilError as error:
-        return unfit(error)
-    return b'{"model": %b, "documents": [%b]}' % (json.dumps(served.name).encode(), b", ".join(lines))
+def _lines(labelled: Labelled) -> list[bytes]:
+    if labelled.mistake is not None:
+        raise labelled.mistake
+    return labelled.content.split(b"\n")[:-1]
 
 
 def _with_tokens(served: Served, options: TagOptions, document: DocumentAsked, line: bytes) -> bytes:
     """A document with its tokens, the places of its sentences among them, and the marginals of its labels."""
     answer = json.loads(line)
     sentences = sentences_in(served, document)
+    is_text = document.tokens is UNSET
     if options.tokens:
-        answer.setdefault("tokens", _token_list(document, sentences))
-        answer["sentences"] = _sentence_places(sentences)
+        places = [
+            {"text": token, "start": start, "end": end}
+            for one in sentences
+            for token, start, end in zip(one.tokens, one.starts or (), one.ends or (), strict=is_text)
+        ]
+        answer.setdefault(
+            "tokens", [{**place, "id": i} for i, place in enumerate(places)] if is_text else document.tokens
+        )
+        answer["sentences"] = list(pairwise(accumulate(map(len, sentences), initial=0)))
     if options.marginals:
         tagger, constraints = served.model, None
         assert isinstance(tagger, Tagger), "other kinds refuse marginals"
@@ -207,32 +192,10 @@ def _with_tokens(served: Served, options: TagOptions, document: DocumentAsked, l
             {label: round(probability, 6) for label, probability in of_token.items()}
             for sentence in sentences
             for of_token in tagger.marginals(
-                tokens_of(sentence),
-                constraints.in_tokens(sentence) if constraints and document.tokens is UNSET else constraints,
+                tokens_of(sentence), constraints.in_tokens(sentence) if constraints and is_text else constraints
             )
         ]
     return json.dumps(answer, ensure_ascii=False).encode()
-
-
-def _token_list(document: DocumentAsked, sentences: list[Sentence]) -> list[Any]:
-    if document.tokens is not UNSET:
-        return list(document.tokens)
-    places = [
-        place
-        for sentence in sentences
-        for place in zip(sentence.tokens, sentence.starts or (), sentence.ends or (), strict=True)
-    ]
-    return [
-        {"text": token, "start": start, "end": end, "id": number} for number, (token, start, end) in enumerate(places)
-    ]
-
-
-def _sentence_places(sentences: list[Sentence]) -> list[list[int]]:
-    places, first = [], 0
-    for sentence in sentences:
-        places.append([first, first + len(sentence)])
-        first += len(sentence)
-    return places
 
 
 def sentences_in(served: Served, asked: DocumentAsked | TextAsked) -> list[Sentence]:
@@ -250,43 +213,41 @@ def explain(registry: Registry, request: Explain) -> Steps:
     kinds = ("tree-classifier",) if request.brackets is not UNSET else (*SENTENCE_KINDS, "tree-classifier")
     served = registry.find(request.model or None, kinds, "explain this")
     model: Any = served.model
-    explanations = []
+    label, calls = request.label or None, list[Callable[[], Any]]()
     if served.kind == "tree-classifier":
         if request.span is not UNSET:
             raise refused("unfit", "span: a tree classifier explains whole sentences")
-        trees = _trees(served, request, model.config.tree)
+        if request.brackets is not UNSET:
+            trees = [parse_tree(request.brackets)]
+        else:
+            trees = [tree_over(sentence, model.config.tree) for sentence in sentences_in(served, request)]
         check_cost(sum(len(tree) ** 2 for tree in trees), MOST_TREE_NODES, "the explanation", "nodes of trees")
-        for tree in trees:
-            yield
-            explanations.append(model.explain(tree, request.label or None).to_dict())
-        return _dumped(served, explanations=explanations)
-    sentences, label = sentences_in(served, request), request.label or None
-    if request.span is not UNSET:
-        places = [place_of_span(sentences, request.span.start, request.span.end, label)]
+        calls += [partial(model.explain, tree, label) for tree in trees]
     else:
-        places = list(places_of_entities(model, sentences, label))
-    check_cost(_passes(model, places), MOST_PASSES, "the explanation", "passes of a token through the network")
-    for at in places:
+        sentences, parts = sentences_in(served, request), model.model
+        if request.span is not UNSET:
+            places = [place_of_span(sentences, request.span.start, request.span.end, label)]
+        else:
+            places = list(places_of_entities(model, sentences, label))
+        features = 2 + len(feature_groups(parts.config, parts.features))
+        passes = sum(
+            (features + len(words_in_reach(parts.config, len(at.sentence), at.start, at.end))) * len(at.sentence)
+            for at in places
+        )
+        check_cost(passes, MOST_PASSES, "the explanation", "passes of a token through the network")
+        calls += [partial(model.explain, tokens_of(at.sentence), at.start, at.end, at.label) for at in places]
+    explanations = []
+    for call in calls:
         yield
-        explanations.append(model.explain(tokens_of(at.sentence), at.start, at.end, at.label).to_dict())
-    return _dumped(served, explanations=explanations)
-
-
-def _passes(model: Any, places: Iterable[Place]) -> int:
-    """Tokens that pass through the network for explanations of these places."""
-    parts = model.model
-    features = 2 + len(feature_groups(parts.config, parts.features))
-    return sum(
-        (features + len(words_in_reach(parts.config, len(at.sentence), at.start, at.end))) * len(at.sentence)
-        for at in places
-    )
+        explanations.append(call().to_dict())
+    return json.dumps({"model": served.name, "explanations": explanations}, ensure_ascii=False).encode()
 
 
 def tree(registry: Registry, request: TreeAsked) -> bytes:
     """/api/tree: what ``postil tag --to jsonl --probabilities`` writes about trees."""
     served = registry.find(request.model or None, ("tree-classifier",), "classify trees")
-    options = TaggingOptions(output="jsonl", probabilities=True, tree=request.shape or None)
-    options = replace(options, reading=ReadOptions(features=(), every_record=True))
+    reading = ReadOptions(features=(), every_record=True)
+    options = TaggingOptions(output="jsonl", probabilities=True, tree=request.shape or None, reading=reading)
     if request.brackets is not UNSET:
         parse_tree(request.brackets)  # exactly one
         passage = Passage(name="request", format="trees", first=1, text=request.brackets, whole=True)
@@ -294,19 +255,4 @@ def tree(registry: Registry, request: TreeAsked) -> bytes:
         record = msgspec.json.encode(DocumentAsked(text=request.text, tokens=request.tokens)).decode()
         passage = Passage(name="request", format="jsonl", first=1, text=record + "\n", whole=True)
     labelled = served.labeller(("tree", request.shape), lambda: options).label(passage)
-    if labelled.mistake is not None:
-        raise labelled.mistake
-    return b'{"model": %b, "trees": [%b]}' % (
-        json.dumps(served.name).encode(),
-        b", ".join(labelled.content.split(b"\n")[:-1]),
-    )
-
-
-def _trees(served: Served, request: Explain, shape: Any) -> list[Any]:
-    if request.brackets is not UNSET:
-        return [parse_tree(request.brackets)]
-    return [tree_over(sentence, shape) for sentence in sentences_in(served, request)]
-
-
-def _dumped(served: Served, **content: Any) -> bytes:
-    return json.dumps({"model": served.name, **content}, ensure_ascii=False).encode()
+    return _named(served, "trees", _lines(labelled))

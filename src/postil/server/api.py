@@ -7,7 +7,7 @@ them needs, and those that may come with it. Exactly one must be there.
 import re
 from collections.abc import Mapping
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -17,6 +17,16 @@ from postil.server.requests import CODES, refused
 from postil.text.trees.tree import SHAPES
 
 PRESETS_OFFERED = tuple(name for name in PRESETS if name != "margin")
+_Kind = TypeVar("_Kind")
+Maybe: TypeAlias = _Kind | UnsetType
+"""A field that may be left out."""
+
+
+def about(text: str) -> Meta:
+    """What the OpenAPI description says of a field."""
+    return Meta(description=text)
+
+
 Place = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Name = Annotated[str, Meta(max_length=200)]
@@ -47,99 +57,87 @@ class Request(Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=Tr
             raise ValueError("must have " + " or ".join(" and ".join(needed) for needed in self.ALTERNATIVES))
 
 
-class Constrained(Request):
+class SpanAsked(Request):
     start: Place
     end: Place
+
+
+class Constrained(SpanAsked):
     label: str | None = None
 
 
-class Allowed(Request):
-    start: Place
-    end: Place
+class Allowed(SpanAsked):
     labels: Annotated[list[str], Meta(min_length=1, max_length=1000)]
 
 
 class ConstraintsAsked(Request):
-    force: Annotated[list[Constrained], Meta(max_length=1000)] | UnsetType = UNSET
-    forbid: Annotated[list[Constrained], Meta(max_length=1000)] | UnsetType = UNSET
-    allow: Annotated[list[Allowed], Meta(max_length=100)] | UnsetType = UNSET
+    force: Maybe[Annotated[list[Constrained], Meta(max_length=1000)]] = UNSET
+    forbid: Maybe[Annotated[list[Constrained], Meta(max_length=1000)]] = UNSET
+    allow: Maybe[Annotated[list[Allowed], Meta(max_length=100)]] = UNSET
 
 
 Model = Annotated[
     str,
     Meta(max_length=200, description="Name of a model, as /api/models lists it. Not needed if only one model fits."),
 ]
-Text = Annotated[str, Meta(description="Raw text. It is split into sentences and tokens.")]
-Tokens = Annotated[list[Annotated[str, Meta(min_length=1)]], Meta(description="One sentence, as a list of its tokens.")]
+Text = Annotated[str, about("Raw text. It is split into sentences and tokens.")]
+Tokens = Annotated[list[Annotated[str, Meta(min_length=1)]], about("One sentence, as a list of its tokens.")]
 Known = Annotated[
-    ConstraintsAsked,
-    Meta(description="What is known already. Offsets count characters of a text, tokens of a list of tokens."),
+    ConstraintsAsked, about("What is known already. Offsets count characters of a text, tokens of a list of tokens.")
 ]
-Brackets = Annotated[str, Meta(description="A tree: (3 (2 not) (1 bad)).")]
+Brackets = Annotated[str, about("A tree: (3 (2 not) (1 bad)).")]
 Best = Annotated[int, Meta(ge=1, le=50, description="Number of best labellings to add.")]
 Label = Annotated[str, Meta(max_length=200, description="Explain this label. Default: the predicted one.")]
 
 
 class DocumentAsked(Request):
     ALTERNATIVES = {("text",): ("constraints",), ("tokens",): ("constraints",)}
-    text: Text | UnsetType = UNSET
-    tokens: Tokens | UnsetType = UNSET
-    constraints: Known | UnsetType = UNSET
+    text: Maybe[Text] = UNSET
+    tokens: Maybe[Tokens] = UNSET
+    constraints: Maybe[Known] = UNSET
 
 
 class TagOptions(Request):
-    probabilities: Annotated[bool, Meta(description="Add probabilities (taggers; default: true).")] | UnsetType = UNSET
-    nbest: Best | UnsetType = UNSET
-    threshold: Annotated[Share, Meta(description="Drop entities below this probability.")] | UnsetType = UNSET
-    thresholds: (
-        Annotated[dict[str, Share], Meta(description="The same by class; takes precedence over threshold.")] | UnsetType
-    ) = UNSET
-    all_above: (
-        Annotated[float, Meta(gt=0, le=1, description="Add every span that is at least this probable.")] | UnsetType
-    ) = UNSET
-    tokens: Annotated[bool, Meta(description="Add the tokens and the sentence boundaries.")] | UnsetType = UNSET
-    marginals: (
-        Annotated[bool, Meta(description="Add the probability of every label at every token (taggers).")] | UnsetType
-    ) = UNSET
+    probabilities: Maybe[Annotated[bool, about("Add probabilities (taggers; default: true).")]] = UNSET
+    nbest: Maybe[Best] = UNSET
+    threshold: Maybe[Annotated[Share, about("Drop entities below this probability.")]] = UNSET
+    thresholds: Maybe[Annotated[dict[str, Share], about("The same by class; takes precedence over threshold.")]] = UNSET
+    all_above: Maybe[
+        Annotated[float, Meta(gt=0, le=1, description="Add every span that is at least this probable.")]
+    ] = UNSET
+    tokens: Maybe[Annotated[bool, about("Add the tokens and the sentence boundaries.")]] = UNSET
+    marginals: Maybe[Annotated[bool, about("Add the probability of every label at every token (taggers).")]] = UNSET
 
 
 class Tag(DocumentAsked):
     ALTERNATIVES = {**DocumentAsked.ALTERNATIVES, ("documents",): ()}
-    model: Model | UnsetType = UNSET
+    model: Maybe[Model] = UNSET
     options: TagOptions = msgspec.field(default_factory=TagOptions)
-    documents: Annotated[list[DocumentAsked], Meta(min_length=1, max_length=1000)] | UnsetType = UNSET
-
-
-class SpanAsked(Request):
-    start: Place
-    end: Place
+    documents: Maybe[Annotated[list[DocumentAsked], Meta(min_length=1, max_length=1000)]] = UNSET
 
 
 class TextAsked(Request):
     ALTERNATIVES = {("text",): (), ("tokens",): ()}
-    model: Model | UnsetType = UNSET
-    text: Text | UnsetType = UNSET
-    tokens: Tokens | UnsetType = UNSET
+    model: Maybe[Model] = UNSET
+    text: Maybe[Text] = UNSET
+    tokens: Maybe[Tokens] = UNSET
 
 
 class Explain(TextAsked):
     ALTERNATIVES = {("text",): ("span",), ("tokens",): ("span",), ("brackets",): ()}
-    brackets: Brackets | UnsetType = UNSET
-    span: (
-        Annotated[SpanAsked, Meta(description="Tokens, counted through all sentences. Default: every entity.")]
-        | UnsetType
-    ) = UNSET
-    label: Label | UnsetType = UNSET
+    brackets: Maybe[Brackets] = UNSET
+    span: Maybe[Annotated[SpanAsked, about("Tokens, counted through all sentences. Default: every entity.")]] = UNSET
+    label: Maybe[Label] = UNSET
 
 
 class TreeAsked(TextAsked):
     ALTERNATIVES = {("text",): ("shape",), ("tokens",): ("shape",), ("brackets",): ()}
-    brackets: Brackets | UnsetType = UNSET
-    shape: Annotated[Shape, Meta(description="Shape of the tree over a text.")] | UnsetType = UNSET
+    brackets: Maybe[Brackets] = UNSET
+    shape: Maybe[Annotated[Shape, about("Shape of the tree over a text.")]] = UNSET
 
 
 class LatticeAsked(TextAsked):
-    nbest: Best | UnsetType = UNSET
+    nbest: Maybe[Best] = UNSET
 
 
 NodeKey = Annotated[str, Meta(max_length=200, description="Key of a node, as an answer without edits lists it.")]
@@ -148,12 +146,12 @@ Entry = Annotated[int, Meta(ge=0, le=15)]
 
 class Edit(Request):
     ALTERNATIVES = {("node", "row", "column", "value"): (), ("optimiser", "rate"): ()}
-    node: NodeKey | UnsetType = UNSET
-    row: Entry | UnsetType = UNSET
-    column: Entry | UnsetType = UNSET
-    value: Annotated[float, Meta(ge=-1e9, le=1e9)] | UnsetType = UNSET
-    optimiser: Literal["sgd", "adagrad", "adam"] | UnsetType = UNSET
-    rate: Annotated[float, Meta(ge=0, le=1000)] | UnsetType = UNSET
+    node: Maybe[NodeKey] = UNSET
+    row: Maybe[Entry] = UNSET
+    column: Maybe[Entry] = UNSET
+    value: Maybe[Annotated[float, Meta(ge=-1e9, le=1e9)]] = UNSET
+    optimiser: Maybe[Literal["sgd", "adagrad", "adam"]] = UNSET
+    rate: Maybe[Annotated[float, Meta(ge=0, le=1000)]] = UNSET
 
 
 class SlopesAsked(Request):
@@ -162,23 +160,18 @@ class SlopesAsked(Request):
 
 
 class GraphAsked(TextAsked):
-    labels: Annotated[list[str], Meta(description="Gold labels. Default: the predicted ones.")] | UnsetType = UNSET
-    edits: (
+    labels: Maybe[Annotated[list[str], about("Gold labels. Default: the predicted ones.")]] = UNSET
+    edits: Maybe[
         Annotated[list[Edit], Meta(max_length=100, description="Changed numbers and single training steps, in order.")]
-        | UnsetType
-    ) = UNSET
-    check: (
-        Annotated[SlopesAsked, Meta(description="Compare the gradient of this node with numerical slopes.")] | UnsetType
-    ) = UNSET
+    ] = UNSET
+    check: Maybe[Annotated[SlopesAsked, about("Compare the gradient of this node with numerical slopes.")]] = UNSET
 
 
 class Nothing(Request):
     """An empty object."""
 
 
-class Labelled(Request):
-    start: Place
-    end: Place
+class Labelled(SpanAsked):
     label: Name
 
 
@@ -205,12 +198,9 @@ File = Annotated[
 
 class TrainingStart(Request):
     train: File
-    dev: (
-        Annotated[File, Meta(description="Held-out file. Default: every tenth sentence of the training file.")]
-        | UnsetType
-    ) = UNSET
+    dev: Maybe[Annotated[File, about("Held-out file. Default: every tenth sentence of the training file.")]] = UNSET
     preset: Preset = "fast"
-    epochs: Annotated[int, Meta(ge=1, le=1000)] | UnsetType = UNSET
+    epochs: Maybe[Annotated[int, Meta(ge=1, le=1000)]] = UNSET
     seed: Place = 0
 
 
@@ -258,9 +248,9 @@ class SpanFound(Response):
     start: Place
     end: Place
     label: str
-    text: str | UnsetType = UNSET
-    probability: Share | UnsetType = UNSET
-    score: float | UnsetType = UNSET
+    text: Maybe[str] = UNSET
+    probability: Maybe[Share] = UNSET
+    score: Maybe[float] = UNSET
 
 
 class TokenFound(Response):
@@ -268,9 +258,9 @@ class TokenFound(Response):
     start: Place
     end: Place
     id: Place
-    label: str | UnsetType = UNSET
-    probability: Share | UnsetType = UNSET
-    score: float | UnsetType = UNSET
+    label: Maybe[str] = UNSET
+    probability: Maybe[Share] = UNSET
+    score: Maybe[float] = UNSET
 
 
 class RankedLabels(Response):
@@ -279,24 +269,24 @@ class RankedLabels(Response):
 
 
 class Layer(Response):
-    spans: list[SpanFound] | UnsetType = UNSET
-    tokens: list[TokenFound] | UnsetType = UNSET
-    labelling_probabilities: list[Share] | UnsetType = UNSET
+    spans: Maybe[list[SpanFound]] = UNSET
+    tokens: Maybe[list[TokenFound]] = UNSET
+    labelling_probabilities: Maybe[list[Share]] = UNSET
 
 
 class TaggedDocument(Response):
     text: str
-    spans: list[SpanFound] | UnsetType = UNSET
-    labels: list[str] | UnsetType = UNSET
-    tokens: list[str | TokenFound] | UnsetType = UNSET
-    sentences: list[tuple[Place, Place]] | UnsetType = UNSET
-    constraints: ConstraintsAsked | UnsetType = UNSET
-    labelling_probabilities: list[Share] | UnsetType = UNSET
-    probabilities: list[Share] | UnsetType = UNSET
-    spans_above: list[SpanFound] | UnsetType = UNSET
-    nbest: list[list[RankedLabels]] | UnsetType = UNSET
-    marginals: list[dict[str, Share]] | UnsetType = UNSET
-    layers: dict[str, Layer] | UnsetType = UNSET
+    spans: Maybe[list[SpanFound]] = UNSET
+    labels: Maybe[list[str]] = UNSET
+    tokens: Maybe[list[str | TokenFound]] = UNSET
+    sentences: Maybe[list[tuple[Place, Place]]] = UNSET
+    constraints: Maybe[ConstraintsAsked] = UNSET
+    labelling_probabilities: Maybe[list[Share]] = UNSET
+    probabilities: Maybe[list[Share]] = UNSET
+    spans_above: Maybe[list[SpanFound]] = UNSET
+    nbest: Maybe[list[list[RankedLabels]]] = UNSET
+    marginals: Maybe[list[dict[str, Share]]] = UNSET
+    layers: Maybe[dict[str, Layer]] = UNSET
 
 
 class TagAnswer(Response):
@@ -312,17 +302,17 @@ class Contribution(Response):
 class Explained(Struct, kw_only=True):
     label: str
     words: list[dict[str, Any]]
-    tokens: list[str] | UnsetType = UNSET
-    start: Place | UnsetType = UNSET
-    end: Place | UnsetType = UNSET
-    text: str | UnsetType = UNSET
-    measure: str | UnsetType = UNSET
-    value: float | UnsetType | None = UNSET
-    probability: float | UnsetType | None = UNSET
-    parts: dict[str, float | None] | UnsetType = UNSET
-    unknown: float | UnsetType | None = UNSET
-    features: dict[str, Contribution] | UnsetType = UNSET
-    phrases: list[dict[str, Any]] | UnsetType = UNSET
+    tokens: Maybe[list[str]] = UNSET
+    start: Maybe[Place] = UNSET
+    end: Maybe[Place] = UNSET
+    text: Maybe[str] = UNSET
+    measure: Maybe[str] = UNSET
+    value: Maybe[float | None] = UNSET
+    probability: Maybe[float | None] = UNSET
+    parts: Maybe[dict[str, float | None]] = UNSET
+    unknown: Maybe[float | None] = UNSET
+    features: Maybe[dict[str, Contribution]] = UNSET
+    phrases: Maybe[list[dict[str, Any]]] = UNSET
 
 
 class ExplainAnswer(Response):
@@ -340,11 +330,11 @@ class Phrase(Response):
 class LabelledTree(Response):
     tokens: list[str]
     label: str | None
-    text: str | UnsetType = UNSET
-    probability: Share | UnsetType = UNSET
-    probabilities: dict[str, Share] | UnsetType = UNSET
-    tree: str | UnsetType = UNSET
-    phrases: list[Phrase] | UnsetType = UNSET
+    text: Maybe[str] = UNSET
+    probability: Maybe[Share] = UNSET
+    probabilities: Maybe[dict[str, Share]] = UNSET
+    tree: Maybe[str] = UNSET
+    phrases: Maybe[list[Phrase]] = UNSET
 
 
 class TreeAnswer(Response):
@@ -405,7 +395,7 @@ class GraphAnswer(Response):
     labels: list[str]
     nodes: list[GraphNode]
     losses: Row
-    check: Slopes | UnsetType = UNSET
+    check: Maybe[Slopes] = UNSET
 
 
 class ServedModel(Response):
@@ -415,7 +405,7 @@ class ServedModel(Response):
     classes: list[str]
     spans: bool
     scheme: str
-    tasks: list[str] | UnsetType = UNSET
+    tasks: Maybe[list[str]] = UNSET
 
 
 class ModelsAnswer(Response):
@@ -518,9 +508,9 @@ def description(*, training: bool = False) -> dict[str, Any]:
     ]
     schemas, components = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
     schema_of = dict(zip(map(str, kinds), schemas, strict=True))
-    for kind in _requests(Request):
-        if kind.ALTERNATIVES and kind.__name__ in components:
-            components[kind.__name__]["oneOf"] = _one_of(kind.ALTERNATIVES)
+    for name, component in components.items():
+        if alternatives := getattr(globals()[name], "ALTERNATIVES", None):
+            component["oneOf"] = _one_of(alternatives)
 
     def json_of(meaning: str, kind: Any) -> dict[str, Any]:
         media = "text/plain" if kind is str else "application/json"
@@ -557,10 +547,6 @@ def description(*, training: bool = False) -> dict[str, Any]:
         },
         "security": [{}, {"token": []}],
     }
-
-
-def _requests(base: type[Request]) -> list[type[Request]]:
-    return [kind for below in base.__subclasses__() for kind in (below, *_requests(below))]
 
 
 def _one_of(alternatives: Mapping[tuple[str, ...], tuple[str, ...]]) -> list[dict[str, Any]]:

@@ -3,11 +3,11 @@
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.resources import files
-from typing import Any, NamedTuple, TypeVar, final
+from typing import Any, TypeVar, final
 
 import msgspec
 from starlette.requests import Request
@@ -43,17 +43,17 @@ class _Server:
         self._monitor, self._is_ready = Monitor(), False
         self._deadlines = Deadlines(settings.seconds)
         limits: dict[str, Any] = {"queue": settings.queue, "wait": settings.wait}
-        self._tagging = Worker(self._tag_batch, **limits, watch=self._monitor.batched, is_short=_is_short)
-        self._others = Worker(_one_by_one, **limits)
-        self._monitor.watch_waiting(lambda: self._tagging.waiting + self._others.waiting)
+        self._tagging = Worker(self._tag_batch, **limits, watch=self._monitor.batches.observe, is_short=_is_short)
+        self._others = Worker(lambda group, calls: [call() for call in calls], **limits)
+        self._monitor.waiting.set_function(lambda: self._tagging.waiting + self._others.waiting)
         self._trainer = None if settings.training is None else Trainer(settings.training, registry)
         self._description = json.dumps(api.description(training=self._trainer is not None)).encode()
-        page = assets()
+        lattices = partial(machinery.lattices, most_cells=settings.max_cells)
         routes = [
             Route(TAG_PATH, _Endpoint(self._tag), methods=["POST"]),
             Route("/api/explain", self._simple(api.Explain, answers.explain), methods=["POST"]),
             Route("/api/tree", self._simple(api.TreeAsked, answers.tree), methods=["POST"]),
-            Route("/api/lattice", self._simple(api.LatticeAsked, self._lattice), methods=["POST"]),
+            Route("/api/lattice", self._simple(api.LatticeAsked, lattices), methods=["POST"]),
             Route("/api/graph", self._simple(api.GraphAsked, machinery.flow_graph), methods=["POST"]),
             Route("/api/models", self._models),
             Route("/api/openapi.json", self._openapi),
@@ -61,7 +61,7 @@ class _Server:
             Route("/ready", self._ready),
             Route("/metrics", self._metrics),
             *([] if self._trainer is None else self._training_routes(self._trainer)),
-            *(Route(path, partial(send_asset, asset=asset)) for path, asset in page.items()),
+            *assets("index.html"),
         ]
         router = _Router(routes, redirect_slashes=False, lifespan=self._lifespan)
         router.tag = self._tag
@@ -88,7 +88,7 @@ class _Server:
         while True:
             await asyncio.sleep(RELOAD_SECONDS)
             for name in await asyncio.to_thread(self._registry.refresh):
-                self._monitor.reloaded(name)
+                self._monitor.reloads.labels(name).inc()
 
     # -------------------------------------------------------------------------------------------- questions
 
@@ -120,9 +120,6 @@ class _Server:
                 return Response(await visit.answer(self._others, job), media_type=_JSON)
 
         return endpoint
-
-    def _lattice(self, registry: Registry, asked: api.LatticeAsked) -> Steps:
-        return machinery.lattices(registry, asked, self._settings.max_cells)
 
     # -------------------------------------------------------------------------------------------- training
 
@@ -188,10 +185,6 @@ def _is_short(batch: Sequence[Job]) -> bool:
     )
 
 
-def _one_by_one(group: Hashable, contents: Sequence[Any]) -> Sequence[Any]:
-    return [function() for function in contents]
-
-
 # ------------------------------------------------------------------------------------------------ shared endpoints
 # Disks may be slow: other requests do not wait for them.
 
@@ -247,34 +240,25 @@ TYPES = {
 SHARED = ("palette.css", "page.css", "dom.js", "icon.svg")
 
 
-class Asset(NamedTuple):
-    content: bytes
-    type: str
-    tag: str
-    """Entity tag: browsers ask with it whether their copy is still good."""
-
-
-def assets(home: str = "index.html") -> dict[str, Asset]:
-    """Path -> file; the page itself, ``home``, is at /."""
-    found = {}
-    for file in files("postil.server").joinpath("page").iterdir():
+def assets(home: str) -> list[Route]:
+    """Routes of the files of the page; the page itself, ``home``, is at /."""
+    page = files("postil.server").joinpath("page").iterdir()
+    routes = []
+    for file in (*page, *(files("postil.html").joinpath(name) for name in SHARED)):
         ending = file.name.rpartition(".")[2]
         if ending in TYPES and (ending != "html" or file.name == home):
             path = "/" if file.name == home else f"/page/{file.name}"
-            found[path] = _asset(file.read_bytes(), TYPES[ending])
-    for name in SHARED:
-        content = files("postil.html").joinpath(name).read_bytes()
-        found[f"/page/{name}"] = _asset(content, TYPES[name.rpartition(".")[2]])
-    return found
+            routes.append(Route(path, _sending(file.read_bytes(), TYPES[ending])))
+    return routes
 
 
-def _asset(content: bytes, kind: str) -> Asset:
-    return Asset(content, kind, f'"{hashlib.sha256(content).hexdigest()[:16]}"')
+def _sending(content: bytes, kind: str) -> Callable[[Request], Awaitable[Response]]:
+    """An endpoint that sends a file of the page, or that the browser's copy of it is still good."""
+    headers = {"etag": f'"{hashlib.sha256(content).hexdigest()[:16]}"', "cache-control": "no-cache"}
 
+    async def endpoint(request: Request) -> Response:
+        if request.headers.get("if-none-match") == headers["etag"]:
+            return Response(status_code=304, headers=headers)
+        return Response(content, media_type=kind, headers=headers)
 
-async def send_asset(request: Request, asset: Asset) -> Response:
-    """A file of the page, or that the browser's copy of it is still good."""
-    headers = {"etag": asset.tag, "cache-control": "no-cache"}
-    if request.headers.get("if-none-match") == asset.tag:
-        return Response(status_code=304, headers=headers)
-    return Response(asset.content, media_type=asset.type, headers=headers)
+    return endpoint

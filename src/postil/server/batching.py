@@ -132,14 +132,11 @@ class Worker:
     # -------------------------------------------------------------------------------------------- in the thread
 
     def _run(self) -> None:
-        while (batch := self._batches.get()) is not None:
-            self._answer(batch)
-
-    def _answer(self, batch: list[Job]) -> None:
-        answered = self._answered(batch)
         assert self._loop is not None, "started"
-        with contextlib.suppress(*([RuntimeError] if self._is_ending else [])):  # the event loop has ended
-            self._loop.call_soon_threadsafe(self._deliver, *answered)
+        while (batch := self._batches.get()) is not None:
+            answered = self._answered(batch)
+            with contextlib.suppress(*([RuntimeError] if self._is_ending else [])):  # the event loop has ended
+                self._loop.call_soon_threadsafe(self._deliver, *answered)
 
     def _answered(self, batch: list[Job]) -> tuple[list[tuple[Job, Any]], float]:
         """The jobs with their answers, and the seconds they took."""

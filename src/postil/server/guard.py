@@ -7,6 +7,7 @@ run       the token of this run, likewise: what changes something needs it
 """
 
 import asyncio
+import contextlib
 import hmac
 import ipaddress
 import json
@@ -14,7 +15,7 @@ import logging
 import re
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -37,6 +38,11 @@ _HEADERS = [
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
+]
+_PREFLIGHT = [
+    (b"access-control-allow-methods", b"GET, POST"),
+    (b"access-control-allow-headers", b"authorization, content-type"),
+    (b"access-control-max-age", b"600"),
 ]
 _NEEDS_TOKEN = ("/api/", "/metrics")
 _CHANGES = "/api/training"
@@ -80,7 +86,8 @@ class Guard:
             if allowed is not None:
                 extra += [(b"access-control-allow-origin", allowed), (b"vary", b"origin")]
                 if scope["method"] == "OPTIONS":
-                    await _preflight(answer)
+                    await answer({"type": "http.response.start", "status": 204, "headers": _PREFLIGHT})
+                    await answer({"type": "http.response.body", "body": b""})
                     return
             await self._app(scope, receive, answer)
         except ClientLeft:
@@ -97,58 +104,40 @@ class Guard:
 
     def _check(self, scope: Any) -> bytes | None:
         """Refuse what must not pass; return another origin that may read the answer."""
-        hosts: list[bytes] = []
-        origin = token = site = None
-        for name, value in scope["headers"]:
-            if name == b"host":
-                hosts.append(value)
-            elif name == b"origin":
-                origin = value
-            elif name == b"authorization":
-                token = value
-            elif name == b"sec-fetch-site":
-                site = value
+        hosts = [value for name, value in scope["headers"] if name == b"host"]
+        headers = dict(scope["headers"])
         if len(hosts) != 1 or not (hosts[0] in self._seen or self._is_known(hosts[0])):
             raise refused("host", "the Host header does not name this server (--allow-host NAME adds a name)")
-        other = self._other_origin(origin, hosts[0])
+        other = self._other_origin(headers.get(b"origin"), hosts[0])
         path = scope["path"]
-        if other is None and site == b"cross-site" and path.startswith(_NEEDS_TOKEN):
+        if other is None and headers.get(b"sec-fetch-site") == b"cross-site" and path.startswith(_NEEDS_TOKEN):
             raise refused("origin", "another site's page must not call this server")
         if scope["method"] == "OPTIONS" and other is not None:
             return other  # browsers ask without the token
         if (
             self._token is not None
             and path.startswith(_NEEDS_TOKEN)
-            and not hmac.compare_digest(token or b"", self._token)
+            and not hmac.compare_digest(headers.get(b"authorization", b""), self._token)
         ):
             raise refused("token", "the API needs a bearer token", {"www-authenticate": "Bearer"})
-        if self._run is not None and path.startswith(_CHANGES):
-            given = next((value for name, value in scope["headers"] if name == b"x-postil-run"), b"")
-            if not hmac.compare_digest(given, self._run):
-                raise refused("run", "this needs the token of the run, which the server printed when it started")
+        run = headers.get(b"x-postil-run", b"")
+        if self._run is not None and path.startswith(_CHANGES) and not hmac.compare_digest(run, self._run):
+            raise refused("run", "this needs the token of the run, which the server printed when it started")
         return other
 
     def _is_known(self, host: bytes) -> bool:
-        is_known = self._names_this_server(host)
-        if is_known and len(self._seen) < _MOST_SEEN:
-            self._seen.add(host)
-        return is_known
-
-    def _names_this_server(self, host: bytes) -> bool:
-        """Addresses are safe: rebinding needs a name. On loopback they must be loopback's."""
+        """Whether this server has a name. Addresses are safe: rebinding needs a name. On loopback they are its own."""
         found = _HOST.fullmatch(host.decode("latin-1").lower())
         if found is None:
             return False
         name = found["name"] or found["address"]
-        if name in self._names:
-            return True
-        if self._settings.is_local:
-            return is_loopback(name)
-        try:
-            ipaddress.ip_address(name)
-        except ValueError:
-            return False
-        return True
+        is_known = name in self._names or is_loopback(name)
+        if not (is_known or self._settings.is_local):
+            with contextlib.suppress(ValueError):
+                is_known = bool(ipaddress.ip_address(name))
+        if is_known and len(self._seen) < _MOST_SEEN:
+            self._seen.add(host)
+        return is_known
 
     def _other_origin(self, origin: bytes | None, host: bytes) -> bytes | None:
         if origin is None or origin.lower() in (b"http://" + host.lower(), b"https://" + host.lower()):
@@ -189,16 +178,6 @@ async def send_json(send: Send, status: int, body: bytes, headers: Sequence[tupl
     await send({"type": "http.response.body", "body": body})
 
 
-async def _preflight(send: Send) -> None:
-    headers = [
-        (b"access-control-allow-methods", b"GET, POST"),
-        (b"access-control-allow-headers", b"authorization, content-type"),
-        (b"access-control-max-age", b"600"),
-    ]
-    await send({"type": "http.response.start", "status": 204, "headers": headers})
-    await send({"type": "http.response.body", "body": b""})
-
-
 # ------------------------------------------------------------------------------------------------ metrics
 
 PATHS = (*OPERATIONS, *TRAINING_OPERATIONS, "/")
@@ -216,11 +195,11 @@ class Monitor:
         self._seconds = Histogram(
             "postil_request_seconds", "Seconds per answer.", ["path"], buckets=_SECONDS, registry=self._registry
         )
-        self._batches = Histogram(
+        self.batches = Histogram(
             "postil_batch_requests", "Requests per batch.", buckets=_SIZES, registry=self._registry
         )
-        self._reloads = Counter("postil_reloads", "Models opened again.", ["model"], registry=self._registry)
-        self._waiting = Gauge("postil_waiting_requests", "Requests that wait for an answer.", registry=self._registry)
+        self.reloads = Counter("postil_reloads", "Models opened again.", ["model"], registry=self._registry)
+        self.waiting = Gauge("postil_waiting_requests", "Requests that wait for an answer.", registry=self._registry)
         # Looking a labelled counter up costs more than counting.
         self._counters: dict[tuple[str, int], Counter] = {}
         self._histograms = {path: self._seconds.labels(path) for path in (*PATHS, "other")}
@@ -232,15 +211,6 @@ class Monitor:
             counter = self._counters[known, status] = self._requests.labels(known, str(status))
         counter.inc()
         self._histograms[known].observe(seconds)
-
-    def batched(self, requests: int) -> None:
-        self._batches.observe(requests)
-
-    def reloaded(self, model: str) -> None:
-        self._reloads.labels(model).inc()
-
-    def watch_waiting(self, count: Callable[[], int]) -> None:
-        self._waiting.set_function(count)
 
     def text(self) -> bytes:
         """In Prometheus's text format."""

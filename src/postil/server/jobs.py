@@ -3,7 +3,6 @@
     run = BackgroundTraining()
     run.start(lambda: (tagger, tagger.fitting(X, y, dev)))
     run.status()        {"state": "running", "epoch": 3, "loss": 0.41, "score": 0.87, "history": […], …}
-    run.wait(seen)      the same, when it has changed
     run.stop()          keeps the best of the epochs that are complete
     run.result()        the tagger; None if nothing was kept
 
@@ -19,8 +18,9 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, final
 
 import msgspec
 
@@ -28,28 +28,34 @@ from postil.errors import ConfigurationError, DataError, PostilError
 from postil.models.fitting.fitting import Fitting
 from postil.models.sentences import tokens_of
 from postil.models.tagger import Tagger
-from postil.optimisation.loop import Epoch, Step
+from postil.optimisation.loop import Epoch
 from postil.server.api import PRESETS_OFFERED, Nothing, TrainingKeep, TrainingStart
 from postil.server.registry import Registry
 from postil.server.requests import refused
-from postil.text import Sentence
 from postil.text.formats import FORMATS, read
 
 IDLE, RUNNING, STOPPING, FINISHED, STOPPED, FAILED = "idle", "running", "stopping", "finished", "stopped", "failed"
 STEP_SECONDS: Final = 0.1
-"""Listeners hear of a batch at most this often; of every epoch at once."""
+"""The status follows batches at most this often; every epoch at once."""
 Make = Callable[[], tuple[Any, Fitting]]
 """Prepares a training run: the estimator, and what ``estimator.fitting`` returns. Called in the thread."""
-Listener = Callable[[dict[str, Any]], None]
 log = logging.getLogger("postil.server")
 
-
-class _Begun(NamedTuple):
-    """The arguments that a training run was started with."""
-
-    make: Make
-    then: Callable[[Any], Any] | None
-    epochs: int | None
+_FRESH: dict[str, Any] = {
+    "run": 0,  # its number, counted from 1; 0 before the first
+    "state": IDLE,  # or running, stopping, finished, stopped (with or without a result), failed
+    "epoch": 0,  # epochs that are complete
+    "epochs": None,  # planned, as soon as that is known
+    "progress": 0.0,  # share of the training that is done, 0 to 1
+    "loss": None,  # of the last epoch, or of the last batch before there is one
+    "score": None,  # of dev, if there is one
+    "best_score": None,
+    "best_epoch": 0,
+    "seconds": 0.0,
+    "history": [],  # one {"epoch", "loss", "score", "seconds"} per complete epoch
+    "error": None,  # one line, if it failed
+    "version": 0,  # larger after every change
+}
 
 
 @final
@@ -57,35 +63,31 @@ class BackgroundTraining:
     """At most one training at a time. All methods may be called from any thread."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._status: dict[str, Any] = _fresh(0, IDLE)
-        self._version = 0
+        self._lock = threading.RLock()
+        self._status = dict(_FRESH)
         self._result: Any = None
         self._thread: threading.Thread | None = None
-        self._listeners: list[Listener] = []
 
-    def start(self, make: Make, then: Callable[[Any], Any] | None = None, *, epochs: int | None = None) -> int:
+    def start(self, make: Make, then: Callable[[Any], Any] | None = None) -> int:
         """Begin a training run and return its number, counted from 1. One that is under way is an error.
 
-        ``then`` is called in the thread with the fitted estimator; what it returns is the result. ``epochs`` is shown
-        in the status; the default is the number that the training plans.
+        ``then`` is called in the thread with the fitted estimator; what it returns is the result.
         """
-        with self._changed:
+        with self._lock:
             if self.is_running:
                 raise ConfigurationError("a training is running already", expected="stop it first, or wait for its end")
-            number = self._status["run"] + 1
+            number = int(self._status["run"]) + 1
             self._result = None
-            self._set(_fresh(number, RUNNING))
-            begun = _Begun(make, then, epochs)
-            self._thread = threading.Thread(target=self._train, args=(begun,), name="postil-training", daemon=True)
+            self._update(**{**_FRESH, "run": number, "state": RUNNING, "version": self._status["version"]})
+            self._thread = threading.Thread(target=self._train, args=(make, then), name="postil-training", daemon=True)
             self._thread.start()
-            return int(number)
+            return number
 
     def stop(self) -> None:
         """Ask the training to end after this batch: the best of its complete epochs is kept. Returns at once."""
-        with self._changed:
+        with self._lock:
             if self._status["state"] == RUNNING:
-                self._set(self._status | {"state": STOPPING})
+                self._update(state=STOPPING)
 
     def join(self, seconds: float | None = None) -> bool:
         """Wait for the end of the training run; False if the time ran out first."""
@@ -99,133 +101,55 @@ class BackgroundTraining:
         return self._status["state"] in (RUNNING, STOPPING)
 
     def status(self) -> dict[str, Any]:
-        """Where the training stands; a copy, ready for JSON.
-
-        run        its number, counted from 1; 0 before the first
-        state      idle, running, stopping, finished, stopped (with or without a result) or failed
-        epoch      epochs that are complete; epochs: how many are planned, None before that is known
-        progress   share of the training that is done, 0 to 1
-        loss       of the last epoch, or of the last batch before there is one; score: of dev, None without dev
-        best_score, best_epoch, seconds
-        history    one {"epoch", "loss", "score", "seconds"} per complete epoch
-        error      one line, where it failed
-        version    larger after every change
-        """
-        with self._changed:
-            return self._copied()
-
-    def wait(self, seen: int, seconds: float = 10.0) -> dict[str, Any]:
-        """The status, as soon as its version is another than the one that was ``seen``, or the time is over."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._version != seen, seconds)
-            return self._copied()
+        """Where the training stands, as listed above; a copy, ready for JSON."""
+        with self._lock:
+            return {**self._status, "history": [dict(epoch) for epoch in self._status["history"]]}
 
     def result(self) -> Any:
         """The fitted estimator of the last training run (or the result of ``then``); None if there is none."""
-        with self._changed:
-            return self._result
-
-    def listen(self, listener: Listener) -> Callable[[], None]:
-        """Call a function with the status after every epoch, and often in between, in the training's thread.
-
-        Call what is returned to end that. An exception of a listener is logged; training continues.
-        """
-        with self._changed:
-            self._listeners = [*self._listeners, listener]
-
-        def forget() -> None:
-            with self._changed:
-                self._listeners = [one for one in self._listeners if one is not listener]
-
-        return forget
+        return self._result
 
     # -------------------------------------------------------------------------------------------- in the thread
 
-    def _train(self, begun: _Begun) -> None:
+    def _train(self, make: Make, then: Callable[[Any], Any] | None) -> None:
         try:
-            ended = self._fitted(begun)
+            estimator, fitting = make()
+            state = self._followed(fitting)
+            if state == FINISHED or fitting.training.progress.epoch:
+                if state == STOPPED:
+                    fitting.stop()
+                self._result = estimator if then is None else then(estimator)
+            self._update(state=state, **({"progress": 1.0} if state == FINISHED else {}))
         except PostilError as error:
-            ended = {"state": FAILED, "error": str(error)}
+            self._update(state=FAILED, error=str(error))
         except MemoryError:
-            ended = {"state": FAILED, "error": "the training ran out of memory"}
+            self._update(state=FAILED, error="the training ran out of memory")
         except Exception:
             log.exception("a training failed")
-            ended = {"state": FAILED, "error": "the training failed; the log has the details"}
-        self._update(ended)
+            self._update(state=FAILED, error="the training failed; the log has the details")
 
-    def _fitted(self, begun: _Begun) -> dict[str, Any]:
-        """Train; returns what the status says of the end."""
-        estimator, fitting = begun.make()
-        self._update({"epochs": begun.epochs or fitting.training.plan.epochs})
-        state, told = FINISHED, 0.0
+    def _followed(self, fitting: Fitting) -> str:
+        """Train to the end, or until it is stopped."""
+        self._update(epochs=fitting.training.plan.epochs)
+        told, progress = 0.0, fitting.training.progress
         for event in fitting:
             now = time.monotonic()
             if isinstance(event, Epoch) or now - told >= STEP_SECONDS:
                 told = now
-                self._update(_of_event(event, self._status) | _of_progress(fitting))
+                if isinstance(event, Epoch):
+                    changes = {"epoch": event.epoch, "loss": event.loss, "score": event.score}
+                else:
+                    changes = {"progress": event.progress, **({} if self._status["epoch"] else {"loss": event.loss})}
+                figures = {name: getattr(progress, name) for name in ("best_score", "best_epoch", "seconds")}
+                self._update(**changes, **figures, history=list(progress.history))
             if self._status["state"] == STOPPING:
-                state = STOPPED
-                break
-        if state == STOPPED:
-            if not fitting.training.progress.epoch:
-                return {"state": STOPPED}
-            fitting.stop()
-        result = estimator if begun.then is None else begun.then(estimator)
-        with self._changed:
-            self._result = result
-        return {"state": state, **({"progress": 1.0} if state == FINISHED else {})}
+                return STOPPED
+        return FINISHED
 
-    def _update(self, changes: dict[str, Any]) -> None:
-        with self._changed:
-            self._set(self._status | changes)
-            listeners, status = self._listeners, self._copied()
-        for listener in listeners:
-            try:
-                listener(status)
-            except Exception:
-                log.exception("a listener of a training failed")
-
-    # -------------------------------------------------------------------------------------------- with the lock
-
-    def _set(self, status: dict[str, Any]) -> None:
-        self._status = status
-        self._version += 1
-        self._changed.notify_all()
-
-    def _copied(self) -> dict[str, Any]:
-        history = [dict(epoch) for epoch in self._status["history"]]
-        return {**self._status, "history": history, "version": self._version}
-
-
-def _fresh(run: int, state: str) -> dict[str, Any]:
-    figures = dict.fromkeys(("epochs", "loss", "score", "best_score", "error"))
-    return {
-        "run": run,
-        "state": state,
-        "epoch": 0,
-        "best_epoch": 0,
-        "progress": 0.0,
-        "seconds": 0.0,
-        **figures,
-        "history": [],
-    }
-
-
-def _of_event(event: Step | Epoch, status: dict[str, Any]) -> dict[str, Any]:
-    if isinstance(event, Epoch):
-        return {"epoch": event.epoch, "loss": event.loss, "score": event.score}
-    loss = {} if status["epoch"] else {"loss": event.loss}
-    return {"progress": event.progress, **loss}
-
-
-def _of_progress(fitting: Fitting) -> dict[str, Any]:
-    progress = fitting.training.progress
-    return {
-        "best_score": progress.best_score,
-        "best_epoch": progress.best_epoch,
-        "seconds": progress.seconds,
-        "history": list(progress.history),
-    }
+    def _update(self, **changes: Any) -> None:
+        with self._lock:
+            status = self._status | changes
+            self._status = {**status, "version": status["version"] + 1}
 
 
 # ------------------------------------------------------------------------------------------------ files of a folder
@@ -259,7 +183,7 @@ class Trainer:
         """Where the training stands, what it was started with, and under which name its model was kept."""
         status = self._training.status()
         if status["error"] is not None:
-            status["error"] = self._without_folder(status["error"])
+            status["error"] = status["error"].replace(f"{self._folder}/", "").replace(str(self._folder), "the folder")
         can_keep = not self._training.is_running and self._training.result() is not None and not self._kept
         return {"training": status, "asked": self._asked, "kept": self._kept, "can_keep": can_keep}
 
@@ -280,15 +204,14 @@ class Trainer:
 
         def make() -> tuple[Any, Any]:
             tagger = Tagger(**settings)
-            sentences = _labelled(train)
+            X, y = _labelled(train)
             if dev is not None:
-                held_out = _labelled(dev)
-            elif len(sentences) < FEWEST:
-                return tagger, tagger.fitting(*_examples(sentences))
-            else:
-                held_out = sentences[HELD_OUT - 1 :: HELD_OUT]
-                sentences = [sentence for number, sentence in enumerate(sentences, 1) if number % HELD_OUT]
-            return tagger, tagger.fitting(*_examples(sentences), _examples(held_out))
+                return tagger, tagger.fitting(X, y, _labelled(dev))
+            if len(X) < FEWEST:
+                return tagger, tagger.fitting(X, y)
+            held_out = X[HELD_OUT - 1 :: HELD_OUT], y[HELD_OUT - 1 :: HELD_OUT]
+            del X[HELD_OUT - 1 :: HELD_OUT], y[HELD_OUT - 1 :: HELD_OUT]
+            return tagger, tagger.fitting(X, y, held_out)
 
         with self._keeping:
             self._training.start(make)
@@ -352,29 +275,18 @@ class Trainer:
                 continue
             if entry.is_dir() and not entry.is_symlink():
                 yield from self._names(entry, depth + 1) if depth < DEEPEST else ()
-            elif not entry.name.endswith(_NOT_DATA) and self._is_inside(entry):
-                yield entry.relative_to(self._folder).as_posix()
-
-    def _is_inside(self, path: Path) -> bool:
-        try:
-            return path.resolve(strict=True).is_relative_to(self._folder) and path.is_file()
-        except (OSError, RuntimeError):
-            return False
-
-    def _without_folder(self, message: str) -> str:
-        return message.replace(f"{self._folder}/", "").replace(str(self._folder), "the folder")
+            elif not entry.name.endswith(_NOT_DATA):
+                with suppress(OSError, RuntimeError):
+                    if entry.resolve(strict=True).is_relative_to(self._folder) and entry.is_file():
+                        yield entry.relative_to(self._folder).as_posix()
 
 
-def _labelled(path: Path) -> list[Sentence]:
-    """The sentences of a labelled file of any format but trees."""
+def _labelled(path: Path) -> tuple[list[Any], list[list[str]]]:
+    """The sentences of a labelled file of any format but trees, and their labels."""
     with read(str(path), features=()) as reading:
         if reading.format == "trees":
             raise DataError("a file of trees", expected="labels of words: postil train learns from trees", where=path)
         sentences, form = list(reading), reading.format
     if not sentences or any(sentence.labels is None for sentence in sentences):
         raise DataError("no labels", expected="a label for every token", got=FORMATS[form].title, where=path)
-    return sentences
-
-
-def _examples(sentences: list[Sentence]) -> tuple[list[Any], list[list[str]]]:
     return [tokens_of(sentence) for sentence in sentences], [list(sentence.labels or ()) for sentence in sentences]

@@ -14,20 +14,21 @@ the server keeps nothing, and never changes its models.
 """
 
 import json
+import math
 from typing import Any
 
 import numpy as np
 
 from postil import graph
 from postil.arrays import Array
-from postil.graph import Gradient, Input, Node, Parameter, Result, ancestors, dense
+from postil.graph import Input, Node, Parameter, Result, ancestors, dense
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.laboratory import Laboratory, as_table
 from postil.models.sentences import tokens_of
 from postil.models.tagger import Tagger
 from postil.objectives.crf import Lattice, k_best
 from postil.server.answers import check_cost, sentences_in
-from postil.server.api import GraphAsked, LatticeAsked, SlopesAsked
+from postil.server.api import GraphAsked, LatticeAsked
 from postil.server.batching import Steps
 from postil.server.registry import Registry
 from postil.server.requests import refused
@@ -89,18 +90,20 @@ def _as_json(lattice: Lattice, tokens: list[str], labels: list[str], nbest: int)
         "alphas": _numbers(alphas),
         "betas": _numbers(betas),
         "marginals": _numbers(np.exp(alphas + betas - log_partition)),
-        "log_partition": round(log_partition, _DIGITS),
-        "paths": [
-            {"labels": path.labels.tolist(), "probability": round(float(path.probability), _DIGITS)} for path in paths
-        ],
+        "log_partition": _numbers(log_partition),
+        "paths": [{"labels": path.labels.tolist(), "probability": _numbers(path.probability)} for path in paths],
     }
 
 
-def _numbers(array: Array) -> Any:
-    """Nested lists of an array; null for what is impossible (log 0)."""
-    if array.ndim > 1:
-        return [_numbers(row) for row in array]
-    return [round(value, _DIGITS) if np.isfinite(value) else None for value in array.astype(np.float64).tolist()]
+def _numbers(array: Any, digits: int = _DIGITS) -> Any:
+    """An array, or a number, as nested lists; null for what is impossible (log 0) or not a number."""
+
+    def rounded(value: Any) -> Any:
+        if isinstance(value, list):
+            return [rounded(one) for one in value]
+        return round(value, digits) if math.isfinite(value) else None
+
+    return rounded(np.asarray(array, np.float64).tolist())
 
 
 # ------------------------------------------------------------------------------------------------ the flow graph
@@ -128,9 +131,14 @@ def flow_graph(registry: Registry, request: GraphAsked) -> Steps:
     if len(labels) != len(tokens):
         raise refused("unfit", f"labels: {len(tokens)} tokens need as many labels, not {len(labels)}")
     laboratory = Laboratory(tagger, tokens, labels)
-    losses = []
-    for edit in request.edits or ():
-        losses.append(_edited(laboratory, edit))
+    losses, edits = [], list[Any](request.edits or ())
+    for edit in edits:
+        with np.errstate(all="ignore"):  # a large rate ends in NaN or infinity: shown as null
+            if edit.optimiser:
+                losses.append(laboratory.step(edit.optimiser, edit.rate))
+            else:
+                laboratory.set(edit.node, edit.row, edit.column, edit.value)
+                losses.append(laboratory.loss())
         yield
     with np.errstate(all="ignore"):
         loss, keys = laboratory.graph()
@@ -139,27 +147,13 @@ def flow_graph(registry: Registry, request: GraphAsked) -> Steps:
             "tokens": sentences[0].tokens,
             "labels": labels,
             "nodes": nodes_as_json(loss, keys),
-            "losses": [_rounded(value) for value in losses],
+            "losses": _numbers(losses, _GRAPH_DIGITS),
         }
-        if request.check:
-            answer["check"] = _checked(laboratory, request.check)
+        if request.check:  # numerical slopes of the shown part of a node
+            slopes = laboratory.slopes(request.check.node, MOST_CHECKED, MOST_CHECKED, request.check.step)
+            tables = zip(("central", "one_sided"), map(_table, slopes), strict=True)
+            answer["check"] = {"node": request.check.node, **dict(tables)}
     return json.dumps(answer, ensure_ascii=False).encode()
-
-
-def _edited(laboratory: Laboratory, edit: Any) -> float:
-    """Change a number or take a step, as the page says; returns the loss after it."""
-    with np.errstate(all="ignore"):  # a large rate ends in NaN or infinity: shown as null
-        if edit.optimiser:
-            return laboratory.step(edit.optimiser, edit.rate)
-        laboratory.set(edit.node, edit.row, edit.column, edit.value)
-        return laboratory.loss()
-
-
-def _checked(laboratory: Laboratory, asked: SlopesAsked) -> dict[str, Any]:
-    """Numerical slopes of the shown part of a node."""
-    central, one_sided = laboratory.slopes(asked.node, MOST_CHECKED, MOST_CHECKED, asked.step)
-    tables = {"central": _table(central, len(central)), "one_sided": _table(one_sided, len(central))}
-    return {"node": asked.node, **tables}
 
 
 def nodes_as_json(output: Node, keys: dict[Node, str] | None = None) -> list[dict[str, Any]]:
@@ -177,26 +171,17 @@ def nodes_as_json(output: Node, keys: dict[Node, str] | None = None) -> list[dic
             "kind": _KINDS[type(node)],
             "shape": list(node.shape),
             "parents": [number[parent] for parent in node.parents],
-            "rms": _rounded(np.sqrt(np.mean(np.square(node.value)))) if node.value.size else 0.0,
-            "norm": _rounded(np.linalg.norm(dense(gradients[node]))),
-            **_cut(node, gradients[node]),
+            "rms": _numbers(np.sqrt(np.mean(np.square(node.value))), _GRAPH_DIGITS) if node.value.size else 0.0,
+            "norm": _numbers(np.linalg.norm(dense(gradients[node])), _GRAPH_DIGITS),
+            "rows": list(range(min(len(np.atleast_1d(node.value)), MOST_ROWS))),
+            "value": _table(np.atleast_1d(node.value)),
+            "gradient": _table(np.atleast_1d(dense(gradients[node]))),
         }
         for node in nodes
     ]
 
 
-def _cut(node: Node, gradient: Gradient) -> dict[str, Any]:
-    """Value and gradient, the same rows of both, and which rows these are."""
-    value, slope = np.atleast_1d(node.value), np.atleast_1d(dense(gradient))
-    rows = np.arange(len(value))[:MOST_ROWS]
-    return {"rows": rows.tolist(), "value": _table(value, len(rows)), "gradient": _table(slope, len(rows))}
-
-
-def _table(array: Array, rows: int) -> list[list[float | None]]:
-    """null stands for minus infinity: a transition that is impossible."""
-    flat = as_table(array[:rows])[:, :MOST_COLUMNS].astype(np.float64)
-    return [[_rounded(value) for value in row] for row in flat.tolist()]
-
-
-def _rounded(value: Any) -> float | None:
-    return round(float(value), _GRAPH_DIGITS) if np.isfinite(value) else None
+def _table(array: Array) -> list[list[float | None]]:
+    """The first rows and columns."""
+    table: list[list[float | None]] = _numbers(as_table(array[:MOST_ROWS])[:, :MOST_COLUMNS], _GRAPH_DIGITS)
+    return table

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 from postil.errors import ConfigurationError, PostilError, UnicodeVersionWarning
 from postil.models.estimator import Estimator
@@ -28,18 +28,10 @@ _TRIAL = "Museums in Paris are amazing."
 log = logging.getLogger("postil.server")
 
 
-class Identity(NamedTuple):
+def _identity(path: Path) -> tuple[int, ...]:
     """Which file stands at a path: another one after a rename."""
-
-    device: int
-    inode: int
-    size: int
-    changed: int
-
-    @classmethod
-    def of(cls, path: Path) -> "Identity":
-        stat = path.stat()
-        return cls(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+    stat = path.stat()
+    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 @final
@@ -77,17 +69,20 @@ class Served:
     def about(self) -> dict[str, Any]:
         """The model's entry in /api/models."""
         model: Any = self.model
+        content = {"name": self.name, "kind": self.kind, "labels": [], "classes": [], "spans": False, "scheme": "none"}
         if self.kind == SEVERAL_TASKS:
-            none: dict[str, Any] = {"labels": [], "classes": [], "spans": False, "scheme": "none"}
-            return {"name": self.name, "kind": self.kind, **none, "tasks": list(model.tasks)}
-        answer = {"name": self.name, "kind": self.kind, "labels": list(map(str, model.classes_))}
+            return {**content, "tasks": list(model.tasks)}
+        content["labels"] = list(map(str, model.classes_))
         if isinstance(model, Tagger):
             codec = model.model.codec
-            classes = list(codec.classes) if codec.has_spans else []
-            return {**answer, "classes": classes, "spans": codec.has_spans, "scheme": codec.scheme}
-        finds_spans = isinstance(model, SentenceEstimator)
-        classes = [str(self.model.model.codec.label)] if finds_spans else []
-        return {**answer, "classes": classes, "spans": finds_spans, "scheme": "none"}
+            return content | {
+                "classes": list(codec.classes) if codec.has_spans else [],
+                "spans": codec.has_spans,
+                "scheme": codec.scheme,
+            }
+        if isinstance(model, SentenceEstimator):
+            return content | {"classes": [str(self.model.model.codec.label)], "spans": True}
+        return content
 
 
 @final
@@ -98,15 +93,12 @@ class Registry:
         """``paths`` are opened, ``models`` are fitted estimators."""
         self._changing = threading.Lock()  # two changes at once would lose one of them; readers need no lock
         self._paths = dict(paths or {})
-        self._identities = {name: Identity.of(path) for name, path in self._paths.items()}
-        opened = {name: _opened(path) for name, path in self._paths.items()}
+        self._identities = {name: _identity(path) for name, path in self._paths.items()}
         self._served: dict[str, Served] = {}
-        for name, model in {**opened, **(models or {})}.items():
+        for name, model in {**self._paths, **(models or {})}.items():
             self._served |= _heads(name, model)
         if not self._served:
             raise ConfigurationError("no model to serve", expected="at least one model file")
-        for served in self._served.values():
-            _check_columns(served)
 
     @classmethod
     def of_files(cls, paths: Iterable[str | os.PathLike[str]]) -> "Registry":
@@ -139,7 +131,7 @@ class Registry:
     def add(self, name: str, path: Path) -> None:
         """Serve one more model file. One that cannot be used changes nothing."""
         with self._changing:
-            identity, heads = Identity.of(path), _tried(name, path)
+            identity, heads = _identity(path), _heads(name, path, tried=True)
             self._identities[name], self._paths = identity, {**self._paths, name: path}
             self._served = {**self._served, **heads}
 
@@ -151,14 +143,14 @@ class Registry:
     def _refreshed(self, name: str, path: Path) -> bool:
         """Whether the file of a model was replaced, and is served from now on."""
         try:
-            identity = Identity.of(path)
+            identity = _identity(path)
         except OSError:  # between its removal and its return
             return False
         if identity == self._identities[name]:
             return False
         self._identities[name] = identity
         try:
-            heads = _tried(name, path)
+            heads = _heads(name, path, tried=True)
         except (PostilError, OSError) as error:
             log.warning("model %s: the new file is not used: %s", name, error)
             return False
@@ -168,39 +160,22 @@ class Registry:
         return True
 
 
-def _tried(name: str, path: Path) -> dict[str, Served]:
-    """The models of a file, each of which has answered once."""
-    heads = _heads(name, _opened(path))
-    for served in heads.values():
-        _check_columns(served)
-        _try(served)
-    return heads
+def _heads(name: str, model: Any, *, tried: bool = False) -> dict[str, Served]:
+    """A model, or that of a file, by its name; before a model with several tasks, the tagger of each.
 
-
-def _heads(name: str, model: Any) -> dict[str, Served]:
-    """The model by its name; before a model with several tasks, the tagger of each."""
-    if model.KIND != SEVERAL_TASKS:
-        return {name: Served(name, model)}
-    heads = {f"{name}{TASK}{task}": Served(f"{name}{TASK}{task}", model[task]) for task in model.tasks}
-    return {**heads, name: Served(name, model)}
-
-
-def _opened(path: Path) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnicodeVersionWarning)
-        return load(path)
-
-
-def _check_columns(served: Served) -> None:
-    """Reject a model that was trained with extra columns: requests over HTTP have none."""
-    if isinstance(served.model, SentenceEstimator) and served.model.model.features.columns:
-        raise ConfigurationError(f"model {served.name} was trained with extra columns; it cannot be served")
-
-
-def _try(served: Served) -> None:
-    """Answer once, so that a model which cannot answer is found before it is used."""
-    model: Any = served.model
-    if isinstance(model, SentenceEstimator):
-        model.tag(_TRIAL)
-    else:
-        model.predict([_TRIAL.split()])
+    If ``tried``, each answers once, so that one which cannot answer is found before it is used.
+    """
+    if isinstance(model, Path):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnicodeVersionWarning)
+            model = load(model)
+    tasks = model.tasks if model.KIND == SEVERAL_TASKS else ()
+    heads = {**{f"{name}{TASK}{task}": model[task] for task in tasks}, name: model}
+    for key, head in heads.items():
+        if isinstance(head, SentenceEstimator) and head.model.features.columns:
+            raise ConfigurationError(f"model {key} was trained with extra columns; it cannot be served")
+        if tried and isinstance(head, SentenceEstimator):
+            head.tag(_TRIAL)
+        elif tried:
+            head.predict([_TRIAL.split()])
+    return {key: Served(key, head) for key, head in heads.items()}

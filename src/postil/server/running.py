@@ -111,9 +111,11 @@ class PatientProtocol(HttpToolsProtocol):
         self._stop_waiting()
         self._in_head = False
         # One read may contain the head with more; then the head itself is measured.
-        if self._undelivered > HEAD_BYTES and _size(self.url, self.headers) > HEAD_BYTES:
-            self._refuse_head()
-            raise ValueError("the head is too large")
+        if self._undelivered > HEAD_BYTES:
+            sizes = [len(self.url), *(len(name) + len(value) + 4 for name, value in self.headers)]
+            if sum(sizes) > HEAD_BYTES:
+                self._refuse_head()
+                raise ValueError("the head is too large")
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -165,10 +167,6 @@ class PatientProtocol(HttpToolsProtocol):
         self.transport.close()
 
 
-def _size(url: bytes, headers: list[tuple[bytes, bytes]]) -> int:
-    return len(url) + sum(len(name) + len(value) + 4 for name, value in headers)
-
-
 def bound(settings: ServerSettings) -> socket.socket:
     """A socket that listens at the address of the settings."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
@@ -189,7 +187,11 @@ def run(app: Any, listening: socket.socket, started: Callable[[], None] | None =
 
     After ``DRAIN_SECONDS`` the process ends, whatever is still under way.
     """
-    raise_file_limit()
+    with contextlib.suppress(ImportError, OSError, ValueError):  # connections are open files: as many as are allowed
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     gc.collect()
     gc.freeze()  # models stay: to look through them again and again would hold up requests
     config = uvicorn.Config(
@@ -235,12 +237,3 @@ def _give_up() -> None:
     log.error("stopped; work that was still under way after %d seconds was given up", DRAIN_SECONDS)
     logging.shutdown()
     os._exit(0)
-
-
-def raise_file_limit() -> None:
-    """Connections are open files: allow the most that the system permits."""
-    with contextlib.suppress(ImportError, OSError, ValueError):
-        import resource
-
-        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

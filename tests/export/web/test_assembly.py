@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from postil.export.web import assembly
+from postil.export.web import writing as assembly
 
 HOSTILE = "</script><script>alert(1)</script><!-- ${x} $title ` \u2028 \\"
 ABOUT = {"title": HOSTILE, "about": HOSTILE, "facts": [[HOSTILE, HOSTILE]], "tables": [], "weaknesses": [HOSTILE]}

@@ -1,18 +1,28 @@
-"""A model file written for the web: what is written is decided by the name of the target."""
+"""A model file written for the web as one page, one ES module, or the files of an npm package.
 
+The name of the target decides which of them it is.
+"""
+
+import base64
+import gzip
+import hashlib
+import json
 import os
-import shutil
-import tempfile
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
+from string import Template
 from typing import Any, final
+from urllib.parse import quote
 
 import postil
 from postil import files
 from postil.errors import ConfigurationError
-from postil.export.flat import Change, change, exported, halved, licences, sample
-from postil.export.web import assembly
+from postil.export.flat import FILE as LICENCES
+from postil.export.flat import Change, change, check_parent, exported, halved, licences, sample, write_folder
+from postil.html import escaped
 from postil.models.tree_classifier import TreeClassifier
 from postil.reports.card import card_of
 
@@ -46,10 +56,7 @@ def write(
     Tables of words have half precision if that changes no label of ``sentences``, or if ``half`` says so.
     """
     path, source = Path(path), Path(model)
-    if not path.absolute().parent.is_dir():
-        raise ConfigurationError(
-            "output", expected="must be in an existing folder", got=f"no {path.parent}", where=path
-        )
+    check_parent(path)
     estimator = postil.load(source)
     content = exported(estimator, half=bool(half))  # refuses what is not supported before anything else is done
     tried = None
@@ -59,13 +66,21 @@ def write(
         content = exported(estimator, half=True) if half else content
     about, terms = described(source), licences(source)
     match path.suffix.lower():
-        case ".html" | ".htm":
-            total = _write_file(path, assembly.page(content, about, version=postil.__version__, licences=terms))
-        case ".mjs" | ".js":
-            total = _write_file(path, assembly.module(content, version=postil.__version__, licences=terms))
+        case ".html" | ".htm" | ".mjs" | ".js" as kind:
+            if kind.startswith(".h"):
+                text = page(content, about, version=postil.__version__, licences=terms)
+            else:
+                text = module(content, version=postil.__version__, licences=terms)
+            total = len(text.encode())
+            with files.replaced(path) as stream:
+                stream.write(text.encode())
         case _:
-            name = assembly.npm_name(path.name)
-            total = _write_folder(path, assembly.package(content, about, name=name, version="0.1.0", licences=terms))
+            if path.exists() and (not path.is_dir() or (any(path.iterdir()) and not (path / MARK).is_file())):
+                expected = "a new one, an empty one or an earlier export"
+                raise ConfigurationError("folder", expected=expected, got="other files", where=path)
+            made = package(content, about, name=npm_name(path.name), version="0.1.0", licences=terms)
+            write_folder(path, made)
+            total = sum(map(len, made.values()))
     return Written(path=path, half=bool(half), change=tried, model_bytes=len(content), total_bytes=total)
 
 
@@ -94,26 +109,109 @@ def described(model: Path) -> dict[str, Any]:
     }
 
 
-def _write_file(path: Path, text: str) -> int:
-    content = text.encode()
-    with files.replaced(path) as stream:
-        stream.write(content)
-    return len(content)
+# ------------------------------------------------------------ the parts put together
+
+POLICY = (
+    "default-src 'none'; script-src '{script}' 'wasm-unsafe-eval'; style-src '{style}'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+"""Content security policy of the page: its own script and style, by their hashes, and nothing from elsewhere."""
 
 
-def _write_folder(path: Path, package: dict[str, bytes]) -> int:
-    """Write the files next to the folder, then replace it."""
-    if path.exists() and (not path.is_dir() or (any(path.iterdir()) and not (path / MARK).is_file())):
-        raise ConfigurationError(
-            "folder", expected="a new one, an empty one or an earlier export", got="other files", where=path
-        )
-    parent = path.absolute().parent
-    with files.naming(path), tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=parent) as beside:
-        made = Path(beside) / "made"
-        made.mkdir()
-        for name, content in package.items():
-            (made / name).write_bytes(content)
-        if path.exists():
-            shutil.move(path, Path(beside) / "earlier")
-        made.replace(path)
-    return sum(map(len, package.values()))
+def page(model: bytes, about: Mapping[str, Any], *, version: str, licences: str) -> str:
+    """One self-contained HTML file. ``about`` is what the page says of the model; every string in it is escaped."""
+    style = "\n" + "".join(map(_shared, ("palette.css", "page.css"))) + _text("try.css")
+    script = "\n" + bundled([_shared("dom.js"), _text("runtime.mjs"), _text("try.js")])
+    return Template(_text("page.html")).substitute(
+        policy=escaped(POLICY.format(script=_digest(script), style=_digest(style))),
+        version=escaped(version),
+        title=escaped(str(about["title"])),
+        icon="data:image/svg+xml," + quote(_shared("icon.svg").strip()),
+        style=style,
+        script=script,
+        about=_json_block(about),
+        licences=escaped(licences),
+        plain=packed(_bytes("postil.wasm")),
+        simd=packed(_bytes("postil-simd.wasm")),
+        model=packed(model),
+    )
+
+
+def module(model: bytes, *, version: str, licences: str) -> str:
+    """One self-contained ES module that exports ``load``."""
+    return Template(_text("single.mjs")).substitute(
+        version=version,
+        licences=licences.replace("*/", "* /"),
+        runtime=bundled([_text("runtime.mjs")]),
+        plain=packed(_bytes("postil.wasm")),
+        simd=packed(_bytes("postil-simd.wasm")),
+        model=packed(model),
+    )
+
+
+def package(model: bytes, about: Mapping[str, Any], *, name: str, version: str, licences: str) -> dict[str, bytes]:
+    """The files of an npm package: path -> content."""
+    described = {
+        "name": name,
+        "version": version,
+        "description": str(about["title"]),
+        "type": "module",
+        "main": "./index.mjs",
+        "types": "./index.d.ts",
+        "exports": {".": {"types": "./index.d.ts", "default": "./index.mjs"}, "./*": "./*"},
+        "files": ["*.mjs", "*.d.ts", "*.wasm", "model.bin", LICENCES],
+        "license": f"SEE LICENSE IN {LICENCES}",
+        "engines": {"node": ">=18"},
+        "sideEffects": False,
+    }
+    texts = {
+        "package.json": json.dumps(described, indent=2, ensure_ascii=False) + "\n",
+        "README.md": Template(_text("README.md")).substitute(name=name, title=_one_line(str(about["title"]))),
+        LICENCES: licences,
+        **{name: _text(name) for name in ("index.mjs", "index.d.ts", "runtime.mjs")},
+    }
+    compiled = {name: _bytes(name) for name in ("postil.wasm", "postil-simd.wasm")}
+    return {path: text.encode() for path, text in texts.items()} | compiled | {"model.bin": model}
+
+
+def bundled(scripts: Sequence[str]) -> str:
+    """Modules as one script: imports go, and what was exported is in the same scope."""
+    joined = "\n".join(scripts)
+    return re.sub(r"^(?:import [^;]*;\n|export (?=(?:async )?function|const|class))", "", joined, flags=re.MULTILINE)
+
+
+def packed(content: bytes) -> str:
+    """Bytes as gzip in base64; the same bytes always become the same text."""
+    return base64.b64encode(gzip.compress(content, 9, mtime=0)).decode()
+
+
+def npm_name(title: str) -> str:
+    """A name that npm allows, from the name of a model."""
+    name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+    return f"postil-{name}"[:200] if name else "postil-model"
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _json_block(content: Mapping[str, Any]) -> str:
+    """JSON for a script element: nothing in it can end the element or begin a comment."""
+    return json.dumps(content).replace("<", "\\u003c")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(re.sub(r"[<>`\[\]]", "", text).split())
+
+
+def _shared(name: str) -> str:
+    """A file that the page of the server also has."""
+    return resources.files("postil.html").joinpath(name).read_text(encoding="utf8")
+
+
+def _text(name: str) -> str:
+    return resources.files("postil.export.web").joinpath(name).read_text(encoding="utf8")
+
+
+def _bytes(name: str) -> bytes:
+    return resources.files("postil.export.web").joinpath(name).read_bytes()

@@ -3,6 +3,7 @@
 import { call } from "/page/api.js";
 import { colour, h, percent, say } from "/page/dom.js";
 import { counted, curve, figures, learningText, summary } from "/page/progress.js";
+import { chip as chipOf, failed } from "/page/shared.js";
 import { Editor } from "/page/spans.js";
 
 const main = document.getElementById("main");
@@ -38,7 +39,7 @@ async function attempt(action) {
     await action();
   } catch (error) {
     const message = error.code && error.code !== "unreachable" ? error.message : "the server does not answer: nothing was saved";
-    document.getElementById("problem")?.replaceChildren(h("p", { className: "error", role: "alert" }, message));
+    document.getElementById("problem")?.replaceChildren(failed({ message }));
   }
 }
 
@@ -245,7 +246,7 @@ function drawQuestion() {
   let text;
   let buttons = [];
   if (span) {
-    const chip = h("span", { className: `chip ${colour(span.label, state.classes)}` }, span.label);
+    const chip = chipOf(span.label, state.classes);
     const figure = span.probability === null ? "" : ` ${percent(span.probability)}`;
     const question = { asked: "Is this right? ", maybe: "Not proposed, but possible: ", sure: "", mine: "" }[span.state];
     text = [question, h("q", {}, wordsOf(span.start, span.end)), " ", chip, figure.replaceAll(" ", "\u00a0")];
@@ -410,5 +411,5 @@ document.addEventListener("mouseup", () => { if (dragged !== null) { dragged = n
 try {
   take(await ask(""));
 } catch (error) {
-  main.replaceChildren(h("p", { className: "error", role: "alert" }, `The server does not answer: ${error.message}`));
+  main.replaceChildren(failed({ message: `The server does not answer: ${error.message}` }));
 }

@@ -5,7 +5,7 @@ import { keep, written } from "/page/address.js";
 import { call } from "/page/api.js";
 import { characters } from "/page/characters.js";
 import { colour, h, percent, say } from "/page/dom.js";
-import { heading } from "/page/shared.js";
+import { chip, failed, figures as sideBySide, heading } from "/page/shared.js";
 
 const AT_ONCE = 100;
 const MOST_LISTED = 200;
@@ -145,7 +145,7 @@ export function mount(root, values, context) {
       const report = readReport(content);
       if (report) { ({ figures, mistakes } = report); draw(); return; }
       await evaluate(readColumns(content, both.checked, chosen.name));
-    } catch (error) { problem.replaceChildren(h("p", { className: "error", role: "alert" }, error.message)); }
+    } catch (error) { problem.replaceChildren(failed(error)); }
   }
 
   async function evaluate(sentences) {
@@ -180,7 +180,6 @@ export function mount(root, values, context) {
   function draw() {
     keep("errors", { model: context.model?.name ?? "", kind: state.kind, label: state.label, find: state.text });
     if (figures === null) return;
-    const figure = ([name, value]) => h("div", {}, h("span", {}, name), h("strong", { className: "big" }, value));
     const labels = [...new Set(mistakes.flatMap((one) => [one.gold?.label, one.predicted?.label]).filter((label) => label !== undefined))].sort();
     const count = (kind) => mistakes.filter((one) => one.kind === kind).length;
     const choice = (name, title, items) => h("label", {}, `${title} `, h("select", { id: name, onchange: (event) => { state[name] = event.target.value; draw(); } },
@@ -189,7 +188,7 @@ export function mount(root, values, context) {
     const words = h("input", { type: "text", id: "find", value: state.text, onchange: () => { state.text = words.value; draw(); } });
     const listed = mistakes.filter(fits);
     answer.replaceChildren(
-      h("section", { className: "card", "aria-label": "Scores and filters" }, h("div", { className: "figures" }, Object.entries({ ...figures, mistakes: mistakes.length }).map(figure)),
+      h("section", { className: "card", "aria-label": "Scores and filters" }, sideBySide(Object.entries({ ...figures, mistakes: mistakes.length })),
         h("div", { className: "row" }, choice("kind", "Kind", kinds.map((kind) => [kind, `${kind} (${count(kind)})`])), choice("label", "Label", labels.map((one) => [one, one])), h("label", {}, "Words ", words),
           h("span", { className: "note", role: "status" }, `${listed.length} shown`))),
       h("ol", { className: "list" }, listed.slice(0, MOST_LISTED).map(item)),
@@ -200,11 +199,11 @@ export function mount(root, values, context) {
     const at = one.gold ?? one.predicted;
     const text = one.tokens.join(" ");
     const classes = model?.classes ?? [];
-    const chip = (span, title) => span && [` ${title} `, h("span", { className: `chip ${colour(span.label, classes)}` }, span.label), ` ${one.tokens.slice(span.start, span.end).join(" ")} `];
+    const said = (span, title) => span && [` ${title} `, chip(span.label, classes), ` ${one.tokens.slice(span.start, span.end).join(" ")} `];
     const links = model ? [h("a", { href: written("tag", { model: model.name, text }) }, "open in Tag"), " · ",
       h("a", { href: written("why", { model: model.name, text, span: `${at.start}:${at.end}`, label: at.label }) }, "why")] : [];
     return h("li", { className: "card" }, h("p", {}, one.tokens.slice(0, at.start).join(" "), " ", h("mark", { className: `entity ${colour(at.label, classes)}` }, one.tokens.slice(at.start, at.end).join(" ")), " ", one.tokens.slice(at.end).join(" ")),
-      h("p", { className: "note" }, `sentence ${one.number + 1}, ${one.kind}: `, chip(one.gold, "gold"), chip(one.predicted, "predicted"), links));
+      h("p", { className: "note" }, `sentence ${one.number + 1}, ${one.kind}: `, said(one.gold, "gold"), said(one.predicted, "predicted"), links));
   }
 
   const file = h("input", { type: "file", id: "file", onchange: opened });

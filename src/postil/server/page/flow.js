@@ -1,16 +1,14 @@
 // A flow graph in the page (E8): nodes with values, forward in topological order, backward in reverse order; the gradient
 // of a node is the sum over its successors. Values are matrices, lists of rows. All state is in the nodes.
 
+import { logSum } from "/page/crf.js";
+
 export const matrix = (rows, columns, fill) => Array.from({ length: rows }, (_, i) => Array.from({ length: columns }, (__, j) => fill(i, j)));
 export const zeros = (value) => value.map((row) => row.map(() => 0));
 const each = (value, change) => value.map((row, i) => row.map((item, j) => change(item, i, j)));
 const plus = (a, b) => each(a, (item, i, j) => item + b[i][j]);
 const transposed = (value) => value[0].map((_, j) => value.map((row) => row[j]));
 const product = (a, b) => a.map((row) => b[0].map((_, j) => row.reduce((sum, item, k) => sum + item * b[k][j], 0)));
-const logSum = (items) => {
-  const peak = Math.max(...items);
-  return peak + Math.log(items.reduce((sum, item) => sum + Math.exp(item - peak), 0));
-};
 const shares = (items) => { const total = logSum(items); return items.map((item) => Math.exp(item - total)); };
 
 const sigmoid = (z) => 1 / (1 + Math.exp(-z));

@@ -4,7 +4,7 @@ import { keep } from "/page/address.js";
 import { call } from "/page/api.js";
 import { debounced, h, number, s, say, tip } from "/page/dom.js";
 import { ACTIVATIONS, OPERATIONS, OPTIMISERS } from "/page/flow.js";
-import { EXAMPLE, failed, fitting, heading } from "/page/shared.js";
+import { EXAMPLE, failed, fitting, heading, table } from "/page/shared.js";
 import { TOURS } from "/page/tours.js";
 
 const SERVED = "model";
@@ -248,10 +248,10 @@ export function mount(root, values, context) {
   function checkTable() {
     const rows = checked.central.flatMap((row, i) => row.map((item, j) => [`${i + 1}, ${j + 1}`, chosen.gradient[i][j], item, checked.forward[i][j]]));
     const worst = Math.max(...rows.map(([, a, b]) => Math.abs(a - b)));
-    return h("div", { className: "scroll" }, h("table", { "aria-label": "Numerical check" },
-      h("thead", {}, h("tr", {}, ["entry", "gradient", "central", "one-sided"].map((text) => h("th", { className: "number" }, text)))),
-      h("tbody", {}, rows.slice(0, 64).map(([place, ...items]) => h("tr", {}, h("td", { className: "number" }, place), items.map((item) => h("td", { className: "number mono" }, number(item, 8))))))),
-    h("p", {}, `Largest difference from the central slope: ${worst.toExponential(1)}`));
+    const listed = rows.slice(0, 64).map(([place, ...items]) => [place, ...items.map((item) => h("td", { className: "number mono" }, number(item, 8)))]);
+    const checks = table(["#entry", "#gradient", "#central", "#one-sided"], listed, { "aria-label": "Numerical check" });
+    checks.append(h("p", {}, `Largest difference from the central slope: ${worst.toExponential(1)}`));
+    return checks;
   }
 
   function drawServed() {
@@ -288,25 +288,29 @@ export function mount(root, values, context) {
   }
 
   // ---------------------------------------------------------------------------------------------- walking
-  function stepForward() {
-    if (!graph) return;
-    walk(forwardTo + 1, graph.nodes.length);
-    chosen = graph.nodes[forwardTo];
+  /** Walk, and look at the node that was reached. */
+  function to(forward, back, reached) {
+    walk(forward, back);
+    look(reached());
+  }
+
+  function look(node) {
+    chosen = node;
     checked = null;
     draw();
+  }
+
+  function stepForward() {
+    if (!graph) return;
+    to(forwardTo + 1, graph.nodes.length, () => graph.nodes[forwardTo]);
     say(`${chosen.name} computed`);
   }
 
   function stepBackward() {
     if (!graph) return;
-    walk(graph.nodes.length - 1, Math.min(backTo, graph.nodes.length) - 1);
-    chosen = graph.nodes[backTo];
-    checked = null;
-    draw();
+    to(graph.nodes.length - 1, Math.min(backTo, graph.nodes.length) - 1, () => graph.nodes[backTo]);
     say(`gradient of ${chosen.name} computed`);
   }
-
-  function whole() { if (graph) walk(graph.nodes.length - 1, 0); checked = null; if (graph) draw(); }
 
   function train() {
     if (state.tour === SERVED) { buildServed({ optimiser: optimiser.value.toLowerCase(), rate: Math.min(1000, Math.max(0, Number(rate.value) || 0)) }); return; }
@@ -326,20 +330,16 @@ export function mount(root, values, context) {
     if (!graph) return;
     const place = event.target.closest?.("[data-node]")?.dataset.node;
     if (place === undefined) return;
-    chosen = graph.nodes[Number(place)];
-    checked = null;
-    draw();
+    look(graph.nodes[Number(place)]);
     drawing.querySelector(`[data-node="${place}"]`).focus();
   }
 
   function key(event) {
     const place = event.target.closest?.("[data-node]")?.dataset.node;
     if (place === undefined) return;
-    const to = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    if (to === undefined && event.key !== "Enter" && event.key !== " ") return;
-    chosen = graph.nodes[Math.max(0, Math.min(graph.nodes.length - 1, Number(place) + (to ?? 0)))];
-    checked = null;
-    draw();
+    const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (by === undefined && event.key !== "Enter" && event.key !== " ") return;
+    look(graph.nodes[Math.max(0, Math.min(graph.nodes.length - 1, Number(place) + (by ?? 0)))]);
     drawing.querySelector(`[data-node="${chosen.number}"]`).focus();
     event.preventDefault();
   }
@@ -381,7 +381,7 @@ export function mount(root, values, context) {
     guide, problem,
     h("div", { className: "grid even" },
       h("div", {}, h("section", { className: "card", "aria-label": "Flow graph" },
-        h("div", { className: "row" }, forwardButton, backButton, h("button", { onclick: whole }, "Run all"), h("button", { onclick: () => { if (!graph) return; walk(-1, graph.nodes.length); chosen = graph.nodes[0]; draw(); } }, "Begin again"), h("button", { onclick: build }, "First numbers")),
+        h("div", { className: "row" }, forwardButton, backButton, h("button", { onclick: () => { if (graph) to(graph.nodes.length - 1, 0, () => chosen); } }, "Run all"), h("button", { onclick: () => { if (!graph) return; walk(-1, graph.nodes.length); chosen = graph.nodes[0]; draw(); } }, "Begin again"), h("button", { onclick: build }, "First numbers")),
         drawing),
       training),
       panel));

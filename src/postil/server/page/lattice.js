@@ -4,7 +4,7 @@ import { keep } from "/page/address.js";
 import { call } from "/page/api.js";
 import { forwardBackward, kBest, pairwise, scores } from "/page/crf.js";
 import { debounced, h, number, percent, s, say, tip } from "/page/dom.js";
-import { EXAMPLE, failed, fitting, heading, missing, textBox } from "/page/shared.js";
+import { EXAMPLE, failed, figures, fitting, heading, missing, textBox } from "/page/shared.js";
 
 const [LEFT, TOP, RADIUS] = [92, 34, 14];
 const SHOWN = 12;
@@ -126,13 +126,13 @@ export function mount(root, values, context) {
     const score = h("input", { type: "number", className: "wide", step: STEP, id: "score", value: Number.isFinite(chain.unary[t][j]) ? chain.unary[t][j].toFixed(3) : "", oninput: () => { if (score.value !== "") set(t, j, Number(score.value)); } });
     const hadFocus = document.activeElement?.id === "score";
     details.replaceChildren(h("h2", {}, name),
-      h("div", { className: "figures" }, h("div", {}, h("span", {}, "probability"), h("strong", { className: "big", id: "marginal" }, messages.marginals[t][j].toFixed(6)))),
+      figures([["probability", messages.marginals[t][j].toFixed(6), "marginal"]]),
       h("div", { className: "row" }, h("label", { htmlFor: "score" }, "score u"), score),
       terms(`α_${t}(${labels[j]})`, t === 0 ? `α_0(j) = start(j) + u_0(j) = ${exact(chain.start[j])} + ${exact(chain.unary[0][j])}` : `α_${t}(j) = u_${t}(j) + log Σ_i exp(α_${t - 1}(i) + A(i, j)), u = ${exact(chain.unary[t][j])}`, messages.alphas[t][j], alphaTerms),
       terms(`β_${t}(${labels[j]})`, t === last ? `β_${t}(i) = end(i)` : `β_${t}(i) = log Σ_j exp(A(i, j) + u_${t + 1}(j) + β_${t + 1}(j))`, messages.betas[t][j], betaTerms),
       h("p", { className: "mono" }, `p = exp(α + β − log Z) = exp(${exact(messages.alphas[t][j])} + ${exact(messages.betas[t][j])} − ${exact(messages.logZ)})`),
       h("p", { className: "note" }, "C3, C4 and A8 of the list of equations. Drag the circle up or down, or press + and −, to change its score."));
-    if (hadFocus) { const again = document.getElementById("score"); again.focus(); }
+    if (hadFocus) score.focus();
   }
 
   function drawPaths() {

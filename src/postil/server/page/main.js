@@ -3,6 +3,7 @@
 import { call } from "/page/api.js";
 import { read, written } from "/page/address.js";
 import { h, say } from "/page/dom.js";
+import { failed } from "/page/shared.js";
 
 const VIEWS = {
   tag: ["Tag", "/page/tag.js"],
@@ -40,7 +41,7 @@ async function show() {
   try {
     ({ mount } = await import(VIEWS[view][1]));
   } catch {
-    mount = (root) => root.append(h("h1", {}, VIEWS[view][0]), h("p", { className: "error", role: "alert" }, "This view cannot be loaded: the server does not answer. Reload the page when it does."));
+    mount = (root) => root.append(h("h1", {}, VIEWS[view][0]), failed({ message: "This view cannot be loaded: the server does not answer. Reload the page when it does." }));
   }
   if (read().view !== asked) return; // another one was opened meanwhile
   close?.();
@@ -84,5 +85,5 @@ try {
   window.addEventListener("hashchange", show);
   await show();
 } catch (error) {
-  main.replaceChildren(h("p", { className: "error", role: "alert" }, `The server does not answer: ${error.message}`));
+  main.replaceChildren(failed({ message: `The server does not answer: ${error.message}` }));
 }

@@ -1,6 +1,7 @@
 // How much is done, how the model learns, and how well it agrees with the person: drawn from plain numbers.
 
 import { h, percent, s } from "/page/dom.js";
+import { table } from "/page/shared.js";
 
 const WIDTH = 320;
 const HEIGHT = 150;
@@ -27,15 +28,9 @@ export function learningText({ learning, progress }) {
   return `A model will be learnt after ${counted(progress.until, "more answer")}.`;
 }
 
-function figure(name, value) {
-  return h("div", {}, h("strong", { className: "big" }, value), h("span", {}, name));
-}
-
 export function figures({ progress }) {
-  return h("div", { className: "figures" },
-    figure("answered", progress.answered.toLocaleString("en")),
-    figure("spans", progress.spans.toLocaleString("en")),
-    figure("skipped", progress.skipped.toLocaleString("en")));
+  return h("div", { className: "figures" }, ["answered", "spans", "skipped"].map((name) => h("div", {},
+    h("strong", { className: "big" }, progress[name].toLocaleString("en")), h("span", {}, name))));
 }
 
 /** A point's height: F1, or where there is nothing to find, the share of records in which nothing was changed. */
@@ -64,13 +59,8 @@ export function curve({ curve: { points, rounds } }) {
     s("text", { class: "soft", x: WIDTH - EDGE.right, y: HEIGHT - 6, "text-anchor": "end" }, counted(most, "answer")),
     s("polyline", { class: "curve-line", points: points.map((point) => `${x(point.answers)},${y(share(point))}`).join(" ") }),
     s("circle", { class: "curve-point", cx: x(last.answers), cy: y(share(last)), r: 4.5 }));
-  const rows = rounds.map((round) => h("tr", {},
-    h("td", {}, String(round.round)),
-    h("td", { className: "number" }, String(round.records)),
-    h("td", { className: "number" }, round.f1 === null ? "–" : percent(round.f1)),
-    h("td", { className: "number" }, percent(round.unchanged))));
+  const rows = rounds.map((round) => [String(round.round), String(round.records), round.f1 === null ? "–" : percent(round.f1), percent(round.unchanged)]);
   return h("div", {}, drawing, h("p", { className: "note" }, told),
-    h("details", { open: isOpen, ontoggle: (event) => { isOpen = event.target.open; } }, h("summary", {}, "By model"), h("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Agreement by model" }, h("table", {},
-      h("thead", {}, h("tr", {}, h("th", {}, "Model"), h("th", { className: "number" }, "Answers"), h("th", { className: "number" }, "F1"), h("th", { className: "number" }, "Unchanged"))),
-      h("tbody", {}, rows)))));
+    h("details", { open: isOpen, ontoggle: (event) => { isOpen = event.target.open; } }, h("summary", {}, "By model"),
+      table(["Model", "#Answers", "#F1", "#Unchanged"], rows, { region: "Agreement by model" })));
 }

@@ -1,6 +1,6 @@
 // What several views have: the box for text, the model that fits, errors.
 
-import { h, say } from "/page/dom.js";
+import { colour, h, say } from "/page/dom.js";
 
 export const EXAMPLE = "Museums in Paris are amazing.";
 
@@ -25,6 +25,22 @@ export function heading(title, lead) {
 /** The message of an error. `isOld`: below it an older answer stays, which is greyed. */
 export function failed(error, isOld = false) {
   return h("p", { className: "error", role: "alert" }, error.message, isOld ? " What is below belongs to an earlier request." : "");
+}
+
+/** A label on its colour. */
+export const chip = (label, labels) => h("span", { className: `chip ${colour(label, labels)}` }, label);
+
+/** Names with their values, side by side: [[name, value, id]]. */
+export const figures = (items) => h("div", { className: "figures" }, items.map(([name, value, id]) => h("div", {}, h("span", {}, name), h("strong", { className: "big", id }, value))));
+
+/** A table that can be scrolled. A column whose name begins with # holds numbers, one without a name has no heading; cells may
+ *  be elements of their own. `region`: a name for readers who scroll by keyboard; `chosen`: the number of a row. */
+export function table(columns, rows, { region, chosen, ...properties } = {}) {
+  const kind = (i) => (String(columns[i]).startsWith("#") ? { className: "number" } : {});
+  const head = columns.map((name, i) => (name instanceof HTMLElement ? name : h(name ? "th" : "td", kind(i), name.replace("#", ""))));
+  const cells = (row) => row.map((cell, i) => (cell instanceof HTMLTableCellElement ? cell : h("td", kind(i), cell)));
+  return h("div", { className: "scroll", ...(region ? { tabIndex: 0, role: "region", "aria-label": region } : {}) }, h("table", properties,
+    h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows.map((row, i) => h("tr", { className: i === chosen ? "chosen" : null }, cells(row))))));
 }
 
 export function missing(kind) {

@@ -4,7 +4,7 @@ import { keep, written } from "/page/address.js";
 import { call } from "/page/api.js";
 import { characters } from "/page/characters.js";
 import { colour, copy, debounced, h, percent, say, tip } from "/page/dom.js";
-import { EXAMPLE, failed, fitting, heading, missing, textBox, whole } from "/page/shared.js";
+import { chip, EXAMPLE, failed, fitting, heading, missing, table, textBox, whole } from "/page/shared.js";
 
 /** "11:16=LOC" as {start, end, label}. */
 function parsed(word) {
@@ -77,9 +77,7 @@ export function mount(root, values, context) {
       if (labelled) return labelled[place]?.label ?? "";
       return spans.find((span) => span.start <= tokens[place].start && tokens[place].end <= span.end)?.label ?? "";
     };
-    const head = h("tr", {}, h("th", {}, "Word"), all.tasks.map((task) => h("th", {}, task)));
-    layers.replaceChildren(h("div", { className: "scroll" }, h("table", { id: "layers" }, h("thead", {}, head),
-      h("tbody", {}, tokens.map((one, place) => h("tr", {}, h("td", {}, one.text), all.tasks.map((task) => h("td", {}, said(task, place)))))))));
+    layers.replaceChildren(table(["Word", ...all.tasks], tokens.map((one, place) => [one.text, ...all.tasks.map((task) => said(task, place))]), { id: "layers" }));
   }
 
   // ---------------------------------------------------------------------------------------------- drawing
@@ -134,21 +132,17 @@ export function mount(root, values, context) {
 
   function drawEntities() {
     const spans = answer.spans ?? [];
-    const head = model.spans ? "Entity" : "Word";
     const items = model.spans ? spans : answer.tokens.filter((one) => one.label);
     const rows = items.map((one) => {
       const figure = one.probability ?? one.score;
       const places = answer.tokens.map((item, i) => [item, i]).filter(([item]) => one.start <= item.start && item.end <= one.end);
       const span = `${places[0]?.[1]}:${(places.at(-1)?.[1] ?? 0) + 1}`;
-      return h("tr", {},
-        h("td", {}, one.text ?? letters.slice(one.start, one.end)),
-        h("td", {}, h("span", { className: `chip ${colour(one.label, names)}` }, one.label)),
-        h("td", { className: "number" }, one.probability === undefined ? String(figure) : percent(figure)),
+      return [one.text ?? letters.slice(one.start, one.end), chip(one.label, names), one.probability === undefined ? String(figure) : percent(figure),
         h("td", { className: "barbox roomy" }, one.probability === undefined ? "" : h("span", { className: `bar ${colour(one.label, names)}`, style: { width: `${100 * figure}%` } })),
-        h("td", {}, h("a", { href: written("why", { model: model.name, text: state.text, span, label: one.label }) }, "why", h("span", { className: "skip" }, ` ${one.text}`))));
+        h("a", { href: written("why", { model: model.name, text: state.text, span, label: one.label }) }, "why", h("span", { className: "skip" }, ` ${one.text}`))];
     });
     entities.replaceChildren(rows.length
-      ? h("div", { className: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", {}, head), h("th", {}, "Label"), h("th", { className: "number" }, isTagger ? "Probability" : "Score"), h("td", { className: "roomy" }), h("td", {}))), h("tbody", {}, rows)))
+      ? table([model.spans ? "Entity" : "Word", "Label", isTagger ? "#Probability" : "#Score", h("td", { className: "roomy" }), ""], rows)
       : h("p", { className: "note" }, "No entity was found."));
   }
 

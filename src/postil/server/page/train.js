@@ -3,7 +3,7 @@
 import { keep, written } from "/page/address.js";
 import { call } from "/page/api.js";
 import { h, percent, s, say } from "/page/dom.js";
-import { failed, heading } from "/page/shared.js";
+import { failed, figures, heading } from "/page/shared.js";
 
 const EVERY = 500; // milliseconds
 const [WIDTH, HEIGHT] = [340, 170];
@@ -107,16 +107,15 @@ export function mount(root, values, context) {
     startButton.disabled = isRunning || !train.options.length;
     stopButton.disabled = training.state !== "running";
     const score = training.best_score === null ? "–" : percent(training.best_score);
-    const figure = (name, value) => h("div", {}, h("span", {}, name), h("strong", { className: "big" }, value));
     if (training.run) {
       const told = { running: "learning", stopping: "stopping after this batch", finished: "finished", stopped: "stopped", failed: "failed" }[training.state] ?? training.state;
       progress.replaceChildren(
-        h("div", { className: "figures" }, figure("state", told), figure("epoch", `${training.epoch}${training.epochs ? ` of ${training.epochs}` : ""}`),
-          figure("loss", training.loss === null ? "–" : training.loss.toFixed(4)), figure("best dev score", score), figure("time", `${training.seconds.toFixed(1)} s`)),
+        figures([["state", told], ["epoch", `${training.epoch}${training.epochs ? ` of ${training.epochs}` : ""}`],
+          ["loss", training.loss === null ? "–" : training.loss.toFixed(4)], ["best dev score", score], ["time", `${training.seconds.toFixed(1)} s`]]),
         h("progress", { max: 1, value: training.progress, "aria-label": "Progress of the training" }),
         h("div", { className: "grid even" }, chart("Loss", training.history.map((one) => [one.epoch, one.loss]), (value) => value.toFixed(3)),
           chart("Score on dev", training.history.filter((one) => one.score !== null).map((one) => [one.epoch, 100 * one.score]), (value) => value.toFixed(1))),
-        training.error ? h("p", { className: "error", role: "alert" }, training.error) : "");
+        training.error ? failed({ message: training.error }) : "");
     }
     keeping.hidden = !state.can_keep;
     kept.replaceChildren(state.kept ? h("p", { className: "card" }, `Kept and served as ${state.kept}: `, h("a", { href: written("tag", { model: state.kept }) }, "open it in Tag")) : "");

@@ -2,8 +2,8 @@
 
 import { keep } from "/page/address.js";
 import { call } from "/page/api.js";
-import { colour, debounced, h, percent, signed } from "/page/dom.js";
-import { failed, fitting, heading, missing, textBox } from "/page/shared.js";
+import { debounced, h, percent, signed } from "/page/dom.js";
+import { chip, failed, figures, fitting, heading, missing, table, textBox } from "/page/shared.js";
 import { diverging } from "/page/why.js";
 
 /** The nodes of "(a (b w) (c v))", nested: {label, word} or {label, children}; one step per bracket, never recursive. */
@@ -65,15 +65,15 @@ export function mount(root, values, context) {
     nodes.forEach((node, i) => {
       const phrase = one.phrases[i];
       const words = one.tokens.slice(phrase.start, phrase.end).join(" ");
-      const chip = [h("span", { className: `chip ${colour(phrase.label, model.labels)}` }, phrase.label), ` ${percent(phrase.probability)} `];
+      const label = [chip(phrase.label, model.labels), ` ${percent(phrase.probability)} `];
       elements.set(node, h("li", {}, node.children.length
-        ? h("details", { open: true }, h("summary", {}, chip, words), h("ul", { className: "branch" }, node.children.map((child) => elements.get(child))))
-        : [chip, h("strong", {}, words)]));
+        ? h("details", { open: true }, h("summary", {}, label, words), h("ul", { className: "branch" }, node.children.map((child) => elements.get(child))))
+        : [label, h("strong", {}, words)]));
     });
     const probabilities = Object.entries(one.probabilities).sort(([, a], [, b]) => b - a);
     return h("section", { className: "card" },
       h("h2", {}, one.tokens.join(" ")),
-      h("div", { className: "figures" }, probabilities.slice(0, 5).map(([label, p]) => h("div", {}, h("span", {}, label), h("strong", { className: "big" }, percent(p))))),
+      figures(probabilities.slice(0, 5).map(([label, p]) => [label, percent(p)])),
       h("ul", { className: "branch top" }, elements.get(top)));
   }
 
@@ -82,9 +82,8 @@ export function mount(root, values, context) {
     const alone = new Map(one.phrases.filter((phrase) => phrase.end === phrase.start + 1).map((phrase) => [phrase.start, phrase.effect]));
     const words = one.words.map((word) => ({ word: word.word, effect: alone.get(word.position) ?? null }));
     const largest = Math.max(...words.map((word) => Math.abs(word.effect ?? 0)), 1e-9);
-    return h("section", { className: "card" }, h("h2", {}, "Why ", h("span", { className: `chip ${colour(one.label, model.labels)}` }, one.label), "?"),
-      h("div", { className: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", {}, "Word left out"), h("th", { className: "number" }, "effect"), h("td", {}))),
-        h("tbody", {}, words.map((word) => h("tr", {}, h("td", {}, word.word), h("td", { className: "number" }, signed(word.effect, 3)), diverging(word.effect, largest)))))),
+    return h("section", { className: "card" }, h("h2", {}, "Why ", chip(one.label, model.labels), "?"),
+      table(["Word left out", "#effect", ""], words.map((word) => [word.word, signed(word.effect, 3), diverging(word.effect, largest)])),
       h("p", { className: "note" }, "The decrease of the label’s probability when the word is removed and its sibling takes the place of their parent."));
   }
 

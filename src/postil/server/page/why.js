@@ -2,8 +2,8 @@
 
 import { keep, written } from "/page/address.js";
 import { call } from "/page/api.js";
-import { colour, debounced, h, number, percent, signed } from "/page/dom.js";
-import { EXAMPLE, failed, fitting, heading, missing, textBox } from "/page/shared.js";
+import { debounced, h, number, percent, signed } from "/page/dom.js";
+import { chip, EXAMPLE, failed, figures, fitting, heading, missing, table, textBox } from "/page/shared.js";
 
 const MEASURES = { left_out: "leaving the word out", gradient: "gradient" };
 
@@ -91,31 +91,17 @@ export function mount(root, values, context) {
     answer.replaceChildren(
       explanations.length > 1 ? chips : "",
       h("section", { className: "card" },
-        h("h2", {}, h("q", {}, one.text), " as ", h("span", { className: `chip ${colour(one.label, names)}` }, one.label)),
-        h("div", { className: "figures" },
-          one.probability === null ? null : figure("probability", percent(one.probability)),
-          figure(one.measure, signed(one.value)),
-          figure("words say", signed(one.parts.words)), figure("transitions say", signed(one.parts.transitions)),
-          figure("all words unknown", signed(one.unknown))),
+        h("h2", {}, h("q", {}, one.text), " as ", chip(one.label, names)),
+        figures([...(one.probability === null ? [] : [["probability", percent(one.probability)]]), [one.measure, signed(one.value)],
+          ["words say", signed(one.parts.words)], ["transitions say", signed(one.parts.transitions)], ["all words unknown", signed(one.unknown)]]),
         h("div", { className: "effects" }, words),
         h("p", { className: "note" }, "Blue supports the label, orange opposes it. ", state.by === "left_out"
           ? `The figure says by how much the ${one.measure} falls when the word is replaced by one that the model does not know.`
           : "The figure is gradient times input: an estimate that also separates the features of a word.")),
       h("div", { className: "grid" },
-        h("section", { className: "card" }, h("h2", {}, "Words"), table(one, largest)),
+        h("section", { className: "card" }, h("h2", {}, "Words"), table(["Word", "#left out", "#gradient", ""], one.words.map((item) => [item.word, signed(item.left_out), signed(item.gradient), diverging(item[state.by], largest)]), { chosen: word })),
         h("section", { className: "card" }, h("h2", {}, word === null ? "Features of all words" : `Features of “${one.words[word].word}”`), features(one))),
     );
-  }
-
-  function figure(name, value) {
-    return h("div", {}, h("span", {}, name), h("strong", { className: "big" }, value));
-  }
-
-  function table(one, largest) {
-    return h("div", { className: "scroll" }, h("table", {},
-      h("thead", {}, h("tr", {}, h("th", {}, "Word"), h("th", { className: "number" }, "left out"), h("th", { className: "number" }, "gradient"), h("td", {}))),
-      h("tbody", {}, one.words.map((item, i) => h("tr", { className: i === word ? "chosen" : "" },
-        h("td", {}, item.word), h("td", { className: "number" }, signed(item.left_out)), h("td", { className: "number" }, signed(item.gradient)), diverging(item[state.by], largest))))));
   }
 
   function features(one) {
@@ -123,10 +109,9 @@ export function mount(root, values, context) {
       ? Object.entries(one.features).map(([name, part]) => [name, part.gradient])
       : Object.entries(one.words[word].features);
     const largest = Math.max(...items.map(([, value]) => Math.abs(value ?? 0)), 1e-9);
-    return h("div", { className: "scroll" }, h("table", {},
-      h("thead", {}, h("tr", {}, h("th", {}, "Feature"), h("th", { className: "number" }, "gradient × input"), h("td", {}))),
-      h("tbody", {}, items.map(([name, value]) => h("tr", {}, h("td", {}, name), h("td", { className: "number" }, value === null ? "–" : number(value, 3)), diverging(value, largest))))),
-    word === null ? h("p", { className: "note" }, "Choose a word above to see its own.") : h("button", { onclick: () => { word = null; draw(); } }, "all words"));
+    const listed = table(["Feature", "#gradient × input", ""], items.map(([name, value]) => [name, value === null ? "–" : number(value, 3), diverging(value, largest)]));
+    listed.append(word === null ? h("p", { className: "note" }, "Choose a word above to see its own.") : h("button", { onclick: () => { word = null; draw(); } }, "all words"));
+    return listed;
   }
 
   const askSoon = debounced(150, ask);
