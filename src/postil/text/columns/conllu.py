@@ -350,13 +350,15 @@ def _new_rows(sentence: Sentence) -> list[list[str]]:
     return rows
 
 
-def columns_after_form(label: str, column: Column) -> tuple[bytes, bytes]:
-    """The columns after the form of a new row with this label: of a token before a space, and of one without it."""
+def columns_after_form(labels: Sequence[str], columns: Sequence[Column]) -> tuple[bytes, bytes]:
+    """The columns after the form of a new row with these labels: of a token before a space, and of one without it."""
+    places = [find_place("upos" if column == "auto" else column) for column in columns]
     ends = []
     for misc in (EMPTY, _GLUED):
         row = ["1", "form", *[EMPTY] * 7, misc]
-        place = find_place("upos" if column == "auto" else column)
-        if get(row, place) != label:
+        if get(row, places[-1]) != labels[-1]:
+            put(row, places[-1], labels[-1])
+        for place, label in zip(places[:-1], labels[:-1], strict=True):
             put(row, place, label)
         ends.append("\t".join(row[FORM + 1 :]).encode())
     return ends[0], ends[1]
