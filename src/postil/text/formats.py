@@ -212,7 +212,7 @@ FORMATS: dict[str, Format] = {
     "parquet": Format(
         "Parquet", "annotations.hugging_face", "read_parquet", "save_parquet", opens=True, endings=(".parquet",)
     ),
-    "csv": Format("a table of words", "columns.csv_table", "read_csv", "write_csv", endings=(".csv",)),
+    "csv": Format("a table of words", "annotations.tables", "read_words", "write_words", endings=(".csv",)),
     "csv-spans": Format("a table of texts with spans", "annotations.tables", "read_table", texts=True),
     "json": Format("a JSON array of texts with spans", _RECORDS, "read_json_array", texts=True),
 }

@@ -9,10 +9,9 @@ from collections.abc import Callable
 from itertools import islice
 
 from postil.errors import DataError
-from postil.text.annotations.tables import EXPECTED, columns_of, is_span_table, is_text_table
+from postil.text.annotations.tables import EXPECTED, columns_of, is_span_table, is_text_table, is_word_table
 from postil.text.columns.conll import DOCUMENT_MARK, looks_like_label, looks_like_tree
 from postil.text.columns.conllu import recognises
-from postil.text.columns.csv_table import is_header
 from postil.text.columns.webanno import MARK as WEBANNO_MARK
 from postil.text.lines import shortened
 
@@ -51,7 +50,7 @@ def recognise_format(head: list[str], where: str) -> str:
         raise DataError("no sentence", expected="sentences", got="nothing but blank lines", where=where)
     if lines[0].startswith(WEBANNO_MARK):
         return "webanno"
-    if is_header(lines[0]):
+    if is_word_table(lines[0]):
         return "csv"
     if is_span_table(lines[0]):
         return "csv-spans"
