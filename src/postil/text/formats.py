@@ -13,6 +13,7 @@ from postil.text.annotations.annotated import AnnotatedText, count_losses, sente
 from postil.text.annotations.records import NOT_ACCEPTED, is_plain_record, parse
 from postil.text.columns.conll import conll_border, conllu_border
 from postil.text.document import Rest, Sentence
+from postil.text.labels.schemes import IO, from_io
 from postil.text.lines import HEAD, Lines, NumberedLines, Originals, Source, Unread
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.output import Target, write_text
@@ -70,7 +71,8 @@ class Format:
         if self.like is not None:
             return FORMATS[self.like].read(lines, options, report)
         if not self.texts:
-            return cast(Iterator[Sentence], self._function(self.reads)(lines, options, report))
+            sentences = cast(Iterator[Sentence], self._function(self.reads)(lines, options, report))
+            return map(_from_io, sentences) if options.from_scheme == IO else sentences
         opening = self.read_texts(lines.opening, options, Report()) if lines.opening is not None else ()
         return sentences_of(self.read_texts(lines, options, report), lines, options, report, opening)
 
@@ -100,6 +102,11 @@ class Format:
 
     def _function(self, name: str) -> Callable[..., Any]:
         return cast(Callable[..., Any], getattr(importlib.import_module(f"postil.text.{self.module}"), name))
+
+
+def _from_io(sentence: Sentence) -> Sentence:
+    sentence.labels = None if sentence.labels is None else from_io(sentence.labels)
+    return sentence
 
 
 def _of_texts(title: str, module: str, reads: str, writes: str, *loses: str, **others: Any) -> Format:

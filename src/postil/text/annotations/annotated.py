@@ -17,10 +17,12 @@ from typing import Any, NamedTuple, final
 from postil.errors import DataError, PostilError
 from postil.text.document import OUTSIDE, Rest, Sentence
 from postil.text.labels.schemes import (
+    IO,
     SEPARATOR,
     UNKNOWN,
     PartialLabel,
     Span,
+    from_io,
     labels_from_spans,
     looks_like_mark,
     spans_from_labels,
@@ -277,6 +279,8 @@ class _Assembler:
         self, text: AnnotatedText, tokens: Tokens, record: Record, spans: list[Span] | None, first: int, last: int
     ) -> Sentence:
         labels = None if text.labels is None else text.labels[first:last]
+        if labels is not None and self.options.from_scheme == IO:
+            labels = from_io(labels)
         if spans is not None:
             low, high = (bisect_left(spans, edge, key=lambda span: span.start) for edge in (first, last))  # sorted
             inside = [Span(span.label, span.start - first, span.end - first) for span in spans[low:high]]

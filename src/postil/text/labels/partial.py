@@ -7,7 +7,7 @@ has not), and ``A|B`` if A and B both occur alone (and are no features such as C
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from typing import NamedTuple, final
 
 import numpy as np
@@ -17,12 +17,14 @@ from postil.errors import ConfigurationError, DataError
 from postil.text.annotations.annotated import Record
 from postil.text.document import Sentence
 from postil.text.labels.schemes import (
+    IO,
     LETTERS,
     SEPARATOR,
     UNKNOWN,
     PartialLabel,
     Span,
     convert,
+    from_io,
     labels_from_spans,
     looks_like_mark,
     parse_label,
@@ -496,12 +498,20 @@ def relabel(
     for sentence in sentences:
         if sentence.labels is not None and source != "none":
             (sentence.labels,) = map(list, with_marks([sentence.labels], partial=True))
-            broken = violations(sentence.labels, source)
+            sentence.labels, scheme = (from_io(sentence.labels), "bio") if source == IO else (sentence.labels, source)
+            broken = violations(sentence.labels, scheme)
             if broken:
-                _count_broken(sentence, broken[0], len(broken), source, report, name, strict)
-            if broken or source != target:
+                _count_broken(sentence, broken[0], len(broken), scheme, report, name, strict)
+            if target == IO:
+                spans = spans_from_labels(sentence.labels, scheme)
+                touching = sum(one.label == two.label and one.end == two.start for one, two in pairwise(spans))
+                report.changed["touching spans of one class, which are one span in IO"] += touching
+                new = labels_from_spans(spans, len(sentence), IO)
+                pairs = zip(sentence.labels, new, strict=True)
+                sentence.labels = [label if isinstance(label, PartialLabel) else other for label, other in pairs]
+            elif broken or scheme != target:
                 respell = respelt if is_partial(sentence.labels) else convert
-                sentence.labels = respell(sentence.labels, source, target)
+                sentence.labels = respell(sentence.labels, scheme, target)
         yield sentence
 
 

@@ -5,8 +5,10 @@
     IOB1      I-PER I-PER I-LOC B-LOC  O     B only between two touching spans of one class
     IOBES     B-PER E-PER S-LOC S-LOC  O     the last token is E, a span of one token S
     none      NOUN  NOUN  PROPN PROPN  CCONJ labels stand for themselves (parts of speech)
+    IO        PER   PER   LOC   LOC    O     classes alone: a run of one class is one span, here Oslo Paris
 
-BILOU and BMEWO are IOBES in other letters: they are read as IOBES and written on request.
+BILOU and BMEWO are IOBES in other letters: they are read as IOBES and written on request. IO is only read and written
+on request, never recognised: parts of speech look the same. Models learn it as BIO.
 
 Sequences that break their scheme still have one reading, that of conlleval: a span continues as long as the class
 stays the same, and ends before B and S and after E and S. So ``O I-PER`` opens a span, and ``I-PER I-LOC`` holds two.
@@ -69,6 +71,7 @@ LETTERS = {
     "bmewo": ("B", "M", "E", "W"),
 }
 SCHEMES = (*LETTERS, "none")
+IO = "io"
 _RULES = {"iob1": "iob1", "bio": "bio", "iobes": "iobes", "bilou": "iobes", "bmewo": "iobes"}
 _ROLES = {"B": "B", "I": "I", "M": "I", "E": "E", "L": "E", "S": "S", "U": "S", "W": "S"}
 _ROLES_OF = {"iob1": "OBI", "bio": "OBI", "iobes": "OBIES"}
@@ -105,6 +108,8 @@ def spans_from_labels(labels: Sequence[str], scheme: str = "bio") -> list[Span]:
     _require_spans(scheme)
     spans = []
     start, previous = 0, "O"
+    if scheme == IO:
+        labels = [label if label == "O" or isinstance(label, PartialLabel) else f"I-{label}" for label in labels]
     for position, label in enumerate((*labels, "O")):
         if label == previous == "O":  # most tokens of most texts
             continue
@@ -122,7 +127,7 @@ def spans_from_labels(labels: Sequence[str], scheme: str = "bio") -> list[Span]:
 def labels_from_spans(spans: Iterable[Span], length: int, scheme: str = "bio") -> list[str]:
     """One label per token. Spans may be in any order, but must not overlap or exceed ``0 … length``."""
     _require_spans(scheme)
-    first, middle, last, only = LETTERS[scheme]
+    first, middle, last, only = LETTERS.get(scheme, ("", "", "", ""))
     labels = ["O"] * length
     previous = Span("", -1, -1)
     for span in sorted(spans, key=lambda span: (span.start, span.end)):
@@ -133,7 +138,9 @@ def labels_from_spans(spans: Iterable[Span], length: int, scheme: str = "bio") -
             inside[0] = only
         if scheme == "iob1" and (previous.label, previous.end) != (span.label, span.start):
             inside[0] = middle
-        labels[span.start : span.end] = [f"{letter}-{span.label}" if span.label else letter for letter in inside]
+        labels[span.start : span.end] = [
+            f"{letter}-{span.label}" if letter and span.label else letter or span.label for letter in inside
+        ]
         previous = span
     return labels
 
@@ -145,12 +152,19 @@ def convert(labels: Sequence[str], source: str, target: str) -> list[str]:
     return labels_from_spans(spans_from_labels(labels, source), len(labels), target)
 
 
+def from_io(labels: Sequence[str]) -> list[str]:
+    """Classes without prefixes in BIO: neighbours of one class are one span. What looks like a mark stays."""
+    marked = [PartialLabel(label) if looks_like_mark(label) else label for label in labels]
+    new = convert(marked, IO, "bio")
+    return [one if isinstance(mark, PartialLabel) else two for one, mark, two in zip(labels, marked, new, strict=True)]
+
+
 def violations(labels: Sequence[str], scheme: str) -> list[int]:
     """Positions whose label does not exist in the scheme or may not follow the label before it.
 
     A sentence that ends inside an IOBES span is violated at its last token. Next to a mark, anything is allowed.
     """
-    if check_scheme_name(scheme) == "none":
+    if scheme == IO or check_scheme_name(scheme) == "none":
         return []
     edges_are_outside = ["O", *labels, "O"]
     broken = [t for t, pair in enumerate(pairwise(edges_are_outside)) if _breaks(*pair, scheme)]
@@ -281,7 +295,7 @@ def _check_label(label: str, scheme: str) -> None:
 
 
 def _require_spans(scheme: str) -> None:
-    if check_scheme_name(scheme) == "none":
+    if scheme != IO and check_scheme_name(scheme) == "none":
         raise ConfigurationError("labels without a scheme have no spans", expected=" or ".join(LETTERS), got="'none'")
 
 
