@@ -114,9 +114,8 @@ def _label(tag: Any, names: Sequence[str] | None, where: str) -> str:
     if type(tag) is not int:
         raise DataError("not a label", expected="a number or a name", got=_shown(tag), where=where)
     if names is None:
-        raise DataError(
-            "the labels are numbers", expected="their names in the features of the dataset", got=tag, where=where
-        )
+        expected = "their names in the features of the dataset"
+        raise DataError("the labels are numbers", expected=expected, got=tag, where=where)
     return name_of(tag, dict(enumerate(names)), where)
 
 
