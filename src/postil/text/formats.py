@@ -263,11 +263,8 @@ class Reading:
         Spans of JSON Lines that must not be taken are listed after all of the source has been read, so only records
         without labels can.
         """
-        if self.format == "jsonl":
-            return self._begins_without_labels()
-        return FORMATS[self.format].border is not None
-
-    def _begins_without_labels(self) -> bool:
+        if self.format != "jsonl":
+            return FORMATS[self.format].border is not None
         try:
             first = next(filter(None, self._lines.head(1)), "")
             record = parse(first, self.name)

@@ -131,7 +131,10 @@ def labels_from_spans(spans: Iterable[Span], length: int, scheme: str = "bio") -
     labels = ["O"] * length
     previous = Span("", -1, -1)
     for span in sorted(spans, key=lambda span: (span.start, span.end)):
-        _check_span(span, previous, length)
+        if not 0 <= span.start < span.end <= length:
+            raise DataError(f"span {tuple(span)} is empty or out of range", expected=f"0 <= start < end <= {length}")
+        if span.start < previous.end:
+            raise DataError("spans overlap", expected=f"a start of {previous.end} or more", got=f"{tuple(span)}")
         inside = [middle] * (span.end - span.start)
         inside[0], inside[-1] = first, last
         if len(inside) == 1:
@@ -167,7 +170,11 @@ def violations(labels: Sequence[str], scheme: str) -> list[int]:
     if scheme == IO or check_scheme_name(scheme) == "none":
         return []
     edges_are_outside = ["O", *labels, "O"]
-    broken = [t for t, pair in enumerate(pairwise(edges_are_outside)) if _breaks(*pair, scheme)]
+    broken = [
+        t
+        for t, (one, other) in enumerate(pairwise(edges_are_outside))
+        if not (isinstance(one, PartialLabel) or isinstance(other, PartialLabel) or may_follow(one, other, scheme))
+    ]
     if broken and broken[-1] == len(labels):
         broken[-1] -= 1
     return broken[:-1] if broken[-2:-1] == broken[-1:] else broken
@@ -212,7 +219,9 @@ def transition_mask(labels: Sequence[str], scheme: str) -> TransitionMask:
         size = len(labels)
         return TransitionMask(np.ones((size, size), bool), np.ones(size, bool), np.ones(size, bool))
     for label in labels:
-        _check_label(label, scheme)
+        if not belongs(label, scheme):
+            what, letters = f"label is not of the {scheme.upper()} scheme", ", ".join(dict.fromkeys(LETTERS[scheme]))
+            raise ConfigurationError(what, expected=f"O or a class after {letters}", got=repr(label))
     return TransitionMask(
         _allowed_pairs(labels, _RULES[scheme]),
         np.array([may_follow("O", label, scheme) for label in labels], bool),
@@ -240,10 +249,6 @@ def _kind_after_mark(one: str, other: str) -> str:
         kinds = {_kind_of_label(part) for part in other.alternatives}
         return "with class" if "with class" in kinds and kinds <= {"with class", "outside"} else "mark"
     return _kind_of_label(other) if isinstance(one, PartialLabel) else "counted"
-
-
-def _breaks(one: str, other: str, scheme: str) -> bool:
-    return not (isinstance(one, PartialLabel) or isinstance(other, PartialLabel)) and not may_follow(one, other, scheme)
 
 
 def _kind_of_label(label: str) -> str:
@@ -286,24 +291,9 @@ def _allowed_pairs(labels: Sequence[str], rules: str) -> NDArray[np.bool_]:
     return np.where(np.isin(roles, ["I", "E"]), span_continues, ~opens[:, None])
 
 
-def _check_label(label: str, scheme: str) -> None:
-    if not belongs(label, scheme):
-        letters = ", ".join(dict.fromkeys(LETTERS[scheme]))
-        raise ConfigurationError(
-            f"label is not of the {scheme.upper()} scheme", expected=f"O or a class after {letters}", got=repr(label)
-        )
-
-
 def _require_spans(scheme: str) -> None:
     if scheme != IO and check_scheme_name(scheme) == "none":
         raise ConfigurationError("labels without a scheme have no spans", expected=" or ".join(LETTERS), got="'none'")
-
-
-def _check_span(span: Span, previous: Span, length: int) -> None:
-    if not 0 <= span.start < span.end <= length:
-        raise DataError(f"span {tuple(span)} is empty or out of range", expected=f"0 <= start < end <= {length}")
-    if span.start < previous.end:
-        raise DataError("spans overlap", expected=f"a start of {previous.end} or more", got=f"{tuple(span)}")
 
 
 # ---------------------------------------------------------------------------------------------------------------- marks
