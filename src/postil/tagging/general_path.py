@@ -12,7 +12,6 @@ from typing import Any, final
 from postil.errors import ConfigurationError, DataError, PostilError
 from postil.models.decoding.codec import known_tasks
 from postil.models.decoding.tagged import Answer
-from postil.models.estimator import Estimator
 from postil.models.sentences import tokens_of
 from postil.network.pooling import LONGEST_VIEW
 from postil.tagging.options import ConstraintSource, Labelled, TaggingOptions, conllu_column, threshold_of
@@ -37,7 +36,7 @@ CONLLU_TASKS = ("lemma", "upos", "xpos", "feats", "deprel")
 class GeneralPath:
     """Labels sentences."""
 
-    def __init__(self, model: Estimator, options: TaggingOptions) -> None:
+    def __init__(self, model: Any, options: TaggingOptions) -> None:
         options.check_kind(model.KIND)
         self._options = options
         if model.KIND == "tree-classifier":
@@ -183,8 +182,8 @@ class TokenAnswers:
         elif is_json:
             for sentence in block if self._has_tasks and len(filled) < len(block) else ():
                 if not sentence.tokens:  # layers without answers
-                    layers = {task: {"spans" if c.has_spans else "tokens": []} for task, c in self._codecs.items()}
-                    record_of(sentence).fields.setdefault(LAYERS, layers)
+                    kinds = {task: "spans" if codec.has_spans else "tokens" for task, codec in self._codecs.items()}
+                    record_of(sentence).fields.setdefault(LAYERS, {task: {kind: []} for task, kind in kinds.items()})
             self._add_fields(filled)
         elif filled:
             self._add_columns(filled)

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -76,12 +76,9 @@ def _read_records(passage: Passage, options: ReadOptions, segmenter: Segmenter) 
         if not is_plain_record(record) or (record.get("answer") in NOT_ACCEPTED and not options.every_record):
             return None
         texts.append(record.pop("text").encode())
-        fields.append(_other_fields(record))
+        others = json.dumps(record, ensure_ascii=False).translate(ESCAPED)[1:-1] if record else ""
+        fields.append(f", {others}".encode() if record else b"")
     return _placed(texts, options, segmenter, fields)
-
-
-def _other_fields(fields: dict[str, Any]) -> bytes:
-    return f", {json.dumps(fields, ensure_ascii=False).translate(ESCAPED)[1:-1]}".encode() if fields else b""
 
 
 def plain_texts(texts: Sequence[str], options: ReadOptions, segmenter: Segmenter) -> PlainSentences | None:

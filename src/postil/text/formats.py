@@ -115,8 +115,10 @@ def _of_texts(title: str, module: str, reads: str, writes: str, *loses: str, **o
     return Format(title, module, reads, writes, texts=True, keeps="Record", keeps_text=True, loses=loses, **others)
 
 
-_RECORDS, _TOOLS = "annotations.records", "annotations.tools"
-_FLAT = ("fragments", "documents")
+_RECORDS, _TOOLS, _XML = "annotations.records", "annotations.tools", "annotations.inline_xml"
+_FLAT, _UNSAID = ("fragments", "documents"), ("fields", "span fields", "unannotated")
+
+_DATASETS = "annotations.hugging_face"
 
 FORMATS: dict[str, Format] = {
     "conll": Format(
@@ -171,9 +173,7 @@ FORMATS: dict[str, Format] = {
         "annotations.brat",
         "read_brat",
         "save_brat",
-        "fields",
-        "span fields",
-        "unannotated",
+        *_UNSAID,
         span_fields=("attributes", "notes"),
         opens=True,
     ),
@@ -183,42 +183,15 @@ FORMATS: dict[str, Format] = {
         "read_webanno",
         "write_webanno",
         *_FLAT,
-        "fields",
-        "span fields",
-        "unannotated",
+        *_UNSAID,
         span_fields=("identifier",),
     ),
     "muc": _of_texts(
-        "inline XML",
-        "annotations.inline_xml",
-        "read_inline_xml",
-        "write_muc",
-        "fragments",
-        "fields",
-        "span fields",
-        "unannotated",
-        endings=(".sgml", ".sgm"),
+        "inline XML", _XML, "read_inline_xml", "write_muc", "fragments", *_UNSAID, endings=(".sgml", ".sgm")
     ),
-    "stanford": _of_texts(
-        "inline XML of Stanford",
-        "annotations.inline_xml",
-        "",
-        "write_stanford",
-        *_FLAT,
-        "fields",
-        "span fields",
-        "unannotated",
-        like="muc",
-    ),
-    "datasets": Format(
-        "JSON Lines for Hugging Face datasets",
-        "annotations.hugging_face",
-        writes="write_datasets",
-        like="jsonl",
-    ),
-    "parquet": Format(
-        "Parquet", "annotations.hugging_face", "read_parquet", "save_parquet", opens=True, endings=(".parquet",)
-    ),
+    "stanford": _of_texts("inline XML of Stanford", _XML, "", "write_stanford", *_FLAT, *_UNSAID, like="muc"),
+    "datasets": Format("JSON Lines for Hugging Face datasets", _DATASETS, writes="write_datasets", like="jsonl"),
+    "parquet": Format("Parquet", _DATASETS, "read_parquet", "save_parquet", opens=True, endings=(".parquet",)),
     "csv": Format("a table of words", "annotations.tables", "read_words", "write_words", endings=(".csv",)),
     "csv-spans": Format("a table of texts with spans", "annotations.tables", "read_table", texts=True),
     "json": Format("a JSON array of texts with spans", _RECORDS, "read_json_array", texts=True),

@@ -76,12 +76,10 @@ def _read_task(task: dict[str, Any], line: int, where: str, report: Report) -> A
     if not isinstance(data, dict):
         raise DataError("data of a task", expected='{"text": "…"}', got=shown(data), where=where)
     annotations = _annotations(task)
-    for name, kind, counted in (
-        ("annotations", "annotations that were cancelled", len(annotations)),
-        ("predictions", "predictions", 0),
-    ):
-        given = task.get(name)
-        report.dropped[kind] += (len(given) if isinstance(given, list) else 0) - counted
+    given, predictions = ([] if task.get(name) is None else task[name] for name in ("annotations", "predictions"))
+    cancelled = len(given) - len(annotations) if isinstance(given, list) else 0
+    report.dropped["annotations that were cancelled"] += max(0, cancelled)
+    report.dropped["predictions"] += len(predictions) if isinstance(predictions, list) else 0
     report.dropped["further annotations of a task"] += max(0, len(annotations) - 1)
     results = annotations[0].get("result") if annotations else []
     results = [] if results is None else results

@@ -241,15 +241,12 @@ class PossibleLabels:
         """
         if self.scheme == "none":
             return np.array([self._choice(label).otherwise for label in labels]).reshape(-1, len(self.labels))
-        for read in (
-            lambda: map(self._choice, labels),
-            lambda: map(self._choice, mended(labels, self.scheme)),
-            lambda: map(self._class_of, labels),
-        ):
-            possible = self._on_some_path(list(read()))
-            if possible.any() or not len(labels):
-                return possible
-        raise AssertionError("classes alone always have a labelling")
+        possible = self._on_some_path(list(map(self._choice, labels)))
+        if not possible.any() and len(labels):
+            possible = self._on_some_path(list(map(self._choice, mended(labels, self.scheme))))
+        if not possible.any() and len(labels):
+            possible = self._on_some_path(list(map(self._class_of, labels)))
+        return possible
 
     # -------------------------------------------------------------------------------------------- one token
 
