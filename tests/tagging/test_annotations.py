@@ -1,6 +1,6 @@
 """Where entities stand in the text of their sentence."""
 
-from postil.tagging.annotations import add_to_spans, character_spans, record_of
+from postil.tagging.general_path import add_to_spans, character_spans, record_of
 from postil.text import Entity, Sentence
 
 
@@ -18,7 +18,7 @@ def test_places_of_tokens_are_characters_with_a_space_between():
     sentence = Sentence(["Anna", "left", "New", "York"])
     entities = [Entity(text="Anna", label="PER", start=0, end=1), Entity(text="New York", label="LOC", start=2, end=4)]
     assert character_spans(sentence, entities) == [(0, 4, "PER"), (10, 18, "LOC")]
-    add_to_spans(sentence, entities, [{"probability": 0.5}, {"probability": 0.7}])
+    add_to_spans(sentence, entities, "probability", [0.5, 0.7])
     assert record_of(sentence).span_fields == {
         (0, 4, "PER"): {"text": "Anna", "probability": 0.5},
         (10, 18, "LOC"): {"text": "New York", "probability": 0.7},

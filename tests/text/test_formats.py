@@ -129,7 +129,7 @@ def test_columns_of_conllu_are_counted() -> None:
             lambda: write([], "a.conll", scheme="bios"),
             "impossible value for scheme: expected one of 'iob1', 'bio', "
             "'iobes', "
-            "'bilou', 'bmewo', 'auto', 'none', got 'bios'",
+            "'bilou', 'bmewo', 'io', 'auto', 'none', got 'bios'",
         ),
     ],
 )

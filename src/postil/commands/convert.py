@@ -12,7 +12,7 @@ from postil.errors import ConfigurationError, printable
 from postil.text.document import Sentence
 from postil.text.formats import FORMATS, Reading, format_of_path, read, write, write_annotated
 from postil.text.labels.partial import peek_scheme, relabel
-from postil.text.labels.schemes import SCHEMES
+from postil.text.labels.schemes import IO, SCHEMES
 from postil.text.options import ReadOptions
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ error. If the input has a mistake, nothing is written.
   postil convert train.conll train.jsonl                    columns to text with spans
   postil convert annotated.jsonl train.conll                spans to columns (also files of doccano and Prodigy)
   postil convert train.txt train.conll --scheme iobes       labels in another scheme
+  postil convert io.txt train.conll --from-scheme io        classes without prefixes (PER PER O) become BIO
   postil convert corpus.conllu pos.txt --label-column xpos  one column of CoNLL-U
   postil convert corpus.mrg pos.conll                       the words of trees with their labels
   postil convert docs.spacy train.conll                     docs of spaCy (DocBin), both ways; needs the extra spacy
@@ -48,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("output", metavar="OUT", help="file to write, gzip if it ends in .gz; - for standard output")
     add_overwrite_argument(parser)
     kept = "all others in CoNLL, none in CoNLL-U"
-    reading = add_reading_arguments(parser, None, kept, what="IN", formats=[*FORMATS, DOCS])
+    reading = add_reading_arguments(parser, None, kept, what="IN", formats=[*FORMATS, DOCS], schemes=(*SCHEMES, IO))
     reading.add_argument(
         "--comment",
         type=_or_none,
@@ -64,8 +65,7 @@ def _add_writing_arguments(parser: argparse.ArgumentParser) -> None:
     writing = parser.add_argument_group("labels and writing")
     writable = [name for name, row in FORMATS.items() if row.is_written]
     add_format_argument(writing, "OUT", [*writable, DOCS], option="--to", dest="target", otherwise="from its name")
-    writing.add_argument("--scheme", choices=SCHEMES[:-1], help="labelling scheme to write (default: unchanged)")
-    writing.add_argument("--from-scheme", choices=SCHEMES, help="labelling scheme of IN (default: detected)")
+    writing.add_argument("--scheme", choices=(*SCHEMES[:-1], IO), help="labelling scheme to write (default: unchanged)")
     writing.add_argument(
         "--delimiter", choices=list(_DELIMITERS), default="tab", help="CoNLL: separator of the columns (default: tab)"
     )
@@ -176,7 +176,7 @@ def _relabelled(reading: AnyReading, arguments: argparse.Namespace, target: str)
     sentences: Iterator[Sentence] = iter(reading)
     if not (arguments.scheme or arguments.strict or _has_spans(target) or target == "conllu"):
         return sentences, "none"
-    source = arguments.from_scheme
+    source = "bio" if arguments.from_scheme == IO else arguments.from_scheme  # the reader returns BIO
     if source is None:
         source, sentences = peek_scheme(sentences)
     wanted = arguments.scheme or source

@@ -8,6 +8,7 @@ from postil.commands.notices import warn
 from postil.errors import DataError
 from postil.reading import read_json
 from postil.text.formats import FORMATS, Reading
+from postil.text.labels.schemes import IO
 from postil.text.options import CHOICES
 from postil.text.splitting.segmenter import CHARACTERS as SINGLE
 from postil.text.splitting.segmenter import ENGLISH, Segmenter
@@ -48,6 +49,7 @@ def add_reading_arguments(
     what: str = "the files",
     formats: Sequence[str] = (*FORMATS, CHARACTERS),
     default: str | None = None,
+    schemes: Sequence[str] = (IO,),
 ) -> argparse._ArgumentGroup:
     """Add options for what a reader cannot detect. ``features`` are the default extra columns, described by ``kept``.
 
@@ -87,6 +89,8 @@ def add_reading_arguments(
         metavar="A,B|FILE",
         help="names of labels that are numbers: a list from 0, or a JSON file of names (old doccano, datasets)",
     )
+    io = "io: classes without prefixes, of which a run is one span" if schemes == (IO,) else f"{IO} is never detected"
+    reading.add_argument("--from-scheme", choices=schemes, help=f"labelling scheme of {what}; {io} (default: detected)")
     return reading
 
 
@@ -141,6 +145,7 @@ def reading_options(arguments: argparse.Namespace, segmenter: Segmenter = ENGLIS
         "features": arguments.feature_columns,
         "misaligned": arguments.misaligned,
         "overlaps": arguments.overlaps,
+        "from_scheme": IO if getattr(arguments, "from_scheme", None) == IO else None,
         "label_names": getattr(arguments, "label_names", None),
     }
 

@@ -15,9 +15,7 @@ from postil.text import Sentence
 from postil.text.formats import Reading
 from postil.text.passages import Passage
 
-if TYPE_CHECKING:  # one thread needs neither
-    from concurrent.futures import Executor, Future
-
+if TYPE_CHECKING:  # one thread needs none
     from postil.tagging.workers import Workers
 
 PASSAGE = 1 << 19  # characters
@@ -66,86 +64,55 @@ def label(
         if progress is not None:
             progress(tokens)
 
-    def way(reading: Reading) -> Callable[..., None]:
+    def label_passages(readings: Iterable[Reading]) -> None:
+        """Inputs that can be cut into passages, which are labelled by processes."""
+        passages = (passage for reading in readings for passage in reading.passages(PASSAGE))
+        with closing(labelled(passages, labeller, threads)) as answers:
+            for answer in answers:
+                output.write(answer.content)
+                summary.long_sentences += answer.long_sentences
+                count(answer.tokens)
+                if answer.mistake is not None:
+                    raise answer.mistake
+
+    def annotated(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+        """Inputs that can only be read from beginning to end. Their blocks are labelled by threads."""
+        general = labeller.general
+        blocks = general.blocks(sentences, summary.long_sentences)
+        answers = in_order(general.annotate, blocks, threads) if threads > 1 else map(general.annotate, blocks)
+        for block in answers:
+            for sentence in block:
+                yield sentence
+                count(len(sentence))
+
+    def label_sentences(readings: Iterable[Reading]) -> None:
+        sentences = (sentence for reading in readings for sentence in reading)
+        labeller.general.write(annotated(sentences), output)
+
+    def fill_columns(readings: Iterable[Reading]) -> None:
+        """CoNLL-U to CoNLL-U: one column changes, every other byte stays."""
+        before = b"\n\n"
+        for reading in readings:
+            originals = reading.originals()
+            if not before.endswith((b"\n\n", b"\n\r\n")):  # a source may end without a blank line, its sentences not
+                output.write(b"\n" if before.endswith(b"\n") else b"\n\n")
+            for piece in labeller.general.refill(annotated(reading), originals):
+                output.write(piece)
+                before = (before + piece)[-4:]
+
+    def way(reading: Reading) -> Callable[[Iterable[Reading]], None]:
         if reading.format == options.output == "conllu":
-            return _fill_columns
-        return _label_passages if reading.has_passages else _label_sentences
+            return fill_columns
+        return label_passages if reading.has_passages else label_sentences
 
     for by, readings in groupby(inputs, way):
-        by(readings, labeller, output, threads, summary.long_sentences, count)
+        by(readings)
     return summary
 
 
 def check_threads(threads: int) -> None:
     if threads < 1:
         raise ConfigurationError("threads", expected="at least 1", got=threads)
-
-
-def _label_passages(
-    readings: Iterable[Reading],
-    labeller: Labeller,
-    output: BinaryIO,
-    threads: int,
-    long_sentences: list[int],
-    count: Progress,
-) -> None:
-    """Inputs that can be cut into passages, which are labelled by processes."""
-    passages = (passage for reading in readings for passage in reading.passages(PASSAGE))
-    with closing(labelled(passages, labeller, threads)) as answers:
-        for answer in answers:
-            output.write(answer.content)
-            long_sentences += answer.long_sentences
-            count(answer.tokens)
-            if answer.mistake is not None:
-                raise answer.mistake
-
-
-def _label_sentences(
-    readings: Iterable[Reading],
-    labeller: Labeller,
-    output: BinaryIO,
-    threads: int,
-    long_sentences: list[int],
-    count: Progress,
-) -> None:
-    """Inputs that can only be read from beginning to end. Their blocks are labelled by threads."""
-    sentences = (sentence for reading in readings for sentence in reading)
-    labeller.general.write(_annotated(sentences, labeller, threads, long_sentences, count), output)
-
-
-def _fill_columns(
-    readings: Iterable[Reading],
-    labeller: Labeller,
-    output: BinaryIO,
-    threads: int,
-    long_sentences: list[int],
-    count: Progress,
-) -> None:
-    """CoNLL-U to CoNLL-U: one column changes, every other byte stays."""
-    before = b"\n\n"
-    for reading in readings:
-        originals = reading.originals()
-        if not before.endswith((b"\n\n", b"\n\r\n")):  # a source may end without a blank line, its sentences not
-            output.write(b"\n" if before.endswith(b"\n") else b"\n\n")
-        for piece in labeller.general.refill(_annotated(reading, labeller, threads, long_sentences, count), originals):
-            output.write(piece)
-            before = (before + piece)[-4:]
-
-
-def _annotated(
-    sentences: Iterable[Sentence], labeller: Labeller, threads: int, long_sentences: list[int], count: Progress
-) -> Iterator[Sentence]:
-    """The sentences with labels, by blocks."""
-    general = labeller.general
-    blocks = general.blocks(sentences, long_sentences)
-    answers = in_order(general.annotate, blocks, threads) if threads > 1 else map(general.annotate, blocks)
-    return _counted((sentence for block in answers for sentence in block), count)
-
-
-def _counted(sentences: Iterable[Sentence], count: Progress) -> Iterator[Sentence]:
-    for sentence in sentences:
-        yield sentence
-        count(len(sentence))
 
 
 def labelled(passages: Iterator[Passage], labeller: Labeller, threads: int) -> Generator[Labelled, None, None]:
@@ -189,42 +156,35 @@ def in_order(
     every second while a result is waited for; ``abandon``, where the results are not wanted any more, before calls that
     are running are waited for.
     """
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import Future, ThreadPoolExecutor, wait
 
     pool = ThreadPoolExecutor(threads)
     waiting: deque[Future[Result]] = deque()
     is_done = False
+
+    def submitted() -> Iterator[Future[Result]]:
+        try:
+            for item in items:
+                yield pool.submit(function, item)
+        except Exception as error:
+            failed: Future[Result] = Future()
+            failed.set_exception(error)
+            yield failed
+
+    def result(future: Future[Result]) -> Result:
+        while watch is not None and not wait([future], timeout=1.0).done:
+            watch()
+        return future.result()
+
     try:
-        for future in _submitted(pool, function, items):
+        for future in submitted():
             waiting.append(future)
             if len(waiting) > 2 * threads:
-                yield _result(waiting.popleft(), watch)
+                yield result(waiting.popleft())
         while waiting:
-            yield _result(waiting.popleft(), watch)
+            yield result(waiting.popleft())
         is_done = True
     finally:
         if not is_done and abandon is not None:
             abandon()
         pool.shutdown(cancel_futures=True)
-
-
-def _result(future: "Future[Result]", watch: Callable[[], None] | None) -> Result:
-    from concurrent.futures import wait
-
-    while watch is not None and not wait([future], timeout=1.0).done:
-        watch()
-    return future.result()
-
-
-def _submitted(
-    pool: "Executor", function: Callable[[Item], Result], items: Iterable[Item]
-) -> "Iterator[Future[Result]]":
-    from concurrent.futures import Future
-
-    try:
-        for item in items:
-            yield pool.submit(function, item)
-    except Exception as error:
-        failed: Future[Result] = Future()
-        failed.set_exception(error)
-        yield failed

@@ -6,8 +6,7 @@ Everything else takes the general path, with the same result; ``Labeller`` decid
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, final
 
@@ -16,14 +15,15 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array
 from postil.kernels.plain_records import json_string
-from postil.models.decoding.posteriors import Answers, Posteriors
+from postil.models.decoding.codec import known_tasks
+from postil.models.decoding.posteriors import Answers, Posteriors, answers_of_cells
 from postil.models.tagger import Tagger
-from postil.tagging.options import TaggingOptions, threshold_of
+from postil.tagging.options import TaggingOptions, conllu_column, threshold_of
 from postil.tagging.plain import PlainSentences, plain_texts, read_plain
 from postil.text.columns.conll import write_conll
 from postil.text.document import Sentence
 from postil.text.labels.schemes import looks_like_mark
-from postil.text.options import WriteOptions
+from postil.text.options import Column, WriteOptions
 from postil.text.output import is_utf8
 from postil.text.passages import Passage
 from postil.text.report import Report
@@ -32,29 +32,39 @@ _OTHER_OPTIONS = ("scores", "tree", "keep_gold", "nbest", "all_above", "constrai
 _NOT_IN_COLUMNS = (b"-DOCSTART-", b"\0")
 _NOT_IN_CONLLU = {False: b"\r\0", True: b"\t\r\0"}
 """By whether tokens come from raw text: characters that they may not contain."""
+_LEFT_OUT = {("conllu", "jsonl"), ("conllu", "conllu"), ("jsonl", "conllu")}
+"""Formats of input and output in which an input has more than the fast path writes."""
 
 
 @final
 class FastPath:
     """Labels plain passages; made by ``of``."""
 
-    def __init__(self, tagger: Tagger, options: TaggingOptions) -> None:
-        self._posteriors, self._options = Posteriors(tagger.model), options
-        self._codec, self._segmenter = tagger.model.codec, options.reading.segmenter
-        self._threshold = threshold_of(tagger.model.codec, options)
-        self._names = [label.encode() for label in tagger.model.codec.spellings]
-        self._write = {None: self._columns, "conll": self._columns, "conllu": self._conllu, "jsonl": self._records}[
-            options.output
-        ]
+    def __init__(self, model: Any, options: TaggingOptions) -> None:
+        self._model, self._options = model, options
+        heads = {model.model.task: model.model} if isinstance(model, Tagger) else model.model.heads
+        tasks = heads if isinstance(model, Tagger) else known_tasks(options.tasks or None, model.tasks)
+        self._heads = {task: Posteriors(heads[task]) for task in tasks}
+        self._codecs = [head.codec for head in self._heads.values()]
+        self._segmenter, self._threshold = options.reading.segmenter, threshold_of(self._codecs[0], options)
+        self._write = {"conllu": self._conllu, "jsonl": self._records}.get(options.output or "", self._columns)
+        self._ends: dict[tuple[str, ...], tuple[bytes, bytes]] = {}
 
     @classmethod
     def of(cls, model: Any, options: TaggingOptions) -> "FastPath | None":
-        """None if the options ask for more than labels and probabilities, or the model needs more than words."""
+        """None if the options ask for more than labels and probabilities, or the model needs more than words.
+
+        Of several tasks, columns of labels are written here.
+        """
         if options.sets(*_OTHER_OPTIONS) or options.reading.features or options.output not in _CAN_WRITE:
             return None
-        if not isinstance(model, Tagger) or not _CAN_WRITE[options.output](model.model.codec.spellings):
+        of_tasks = model.KIND == "multi-task-tagger" and options.output != "jsonl"
+        of_tasks = of_tasks and not options.sets("probabilities", "threshold", "class_thresholds")
+        if not (isinstance(model, Tagger) or of_tasks):
             return None
-        return cls(model, options) if Posteriors(model.model).takes_cells else None
+        path, can_write = cls(model, options), _CAN_WRITE[options.output]
+        is_possible = all(can_write(one.codec.spellings) and one.takes_cells for one in path._heads.values())
+        return path if is_possible else None
 
     def label(self, passage: Passage) -> tuple[bytes, Array] | None:
         """The passage with labels, and the lengths of its sentences; None if it is not plain."""
@@ -72,11 +82,21 @@ class FastPath:
         content = None if plain is None else self._records(plain)
         return None if plain is None or content is None else (content, np.diff(plain.offsets))
 
-    def _answers(self, plain: PlainSentences, *, of_labels: bool = False, all: bool = False) -> Answers:
-        """Labels, the probabilities ``of_labels``, and ``all``: entities and all others."""
-        return self._posteriors.answers_of_cells(
-            plain.text, plain.cells, plain.offsets, self._threshold, probabilities=all, label_probabilities=of_labels
-        )
+    def _answers(self, plain: PlainSentences, *, of_labels: bool = False, all: bool = False) -> list[Answers]:
+        """Of each task, labels, the probabilities ``of_labels``, and ``all``: entities and all others."""
+        words = plain.text, plain.cells, plain.offsets
+        return list(answers_of_cells(self._heads, words, self._threshold, all, of_labels).values())
+
+    def _label_rows(self, plain: PlainSentences, answers: list[Answers]) -> tuple[Array, list[tuple[str, ...]]]:
+        """(N,) places in a list of what the tasks answer about a token: a label of each."""
+        first, *others = self._codecs
+        numbers: Array = first.places_of(answers[0].numbers, plain.offsets)
+        rows: list[tuple[str, ...]] = [(label,) for label in first.spellings]
+        for codec, of_task in zip(others, answers[1:], strict=True):
+            L, places = len(codec.spellings), codec.places_of(of_task.numbers, plain.offsets)
+            distinct, numbers = np.unique(numbers.astype(np.int64) * L + places, return_inverse=True)
+            rows = [(*rows[pair // L], codec.spellings[pair % L]) for pair in distinct.tolist()]
+        return numbers, rows
 
     # -------------------------------------------------------------------------------------------- columns
 
@@ -85,22 +105,26 @@ class FastPath:
         if plain.documents is not None and any(part in plain.text for part in _NOT_IN_COLUMNS):
             return None
         answers = self._answers(plain, of_labels=self._options.probabilities)
-        labels = self._codec.places_of(answers.numbers, plain.offsets)
-        return write_columns(plain, labels, self._names, answers.label_probabilities)
+        places, labels = self._label_rows(plain, answers)
+        names = ["\t".join(row).encode() for row in labels]
+        return write_columns(plain, places, names, answers[0].label_probabilities, tasks=len(answers))
 
     # -------------------------------------------------------------------------------------------- CoNLL-U
 
     def _conllu(self, plain: PlainSentences) -> bytes | None:
         """Ten columns for each token; before each sentence of raw text, that text."""
+        from postil.text.columns.conllu import columns_after_form, comment_lines
+
         text, is_raw = plain.text, plain.documents is not None
         if _has_empty_tokens(plain) or any(character in text for character in _NOT_IN_CONLLU[is_raw]):
             return None
-        labels = self._codec.places_of(self._answers(plain).numbers, plain.offsets).tolist()
-        cells, pieces, ends, heads = plain.cells.tolist(), list[bytes](), self._conllu_ends, dict[int, bytes]()
-        if plain.heads:
-            from postil.text.columns.conllu import comment_lines  # few files of columns have comments
-
-            heads = {int(plain.offsets[place]): comment_lines(sentence) for place, sentence in plain.heads}
+        places, labels = self._label_rows(plain, self._answers(plain))
+        for row in labels:  # of each, the columns after the form of a token: before a space, and without one after it
+            if row not in self._ends:
+                self._ends[row] = columns_after_form(row, self._conllu_columns())
+        ends = [self._ends[row] for row in labels]
+        cells, rows, pieces = plain.cells.tolist(), places.tolist(), list[bytes]()
+        heads = {int(plain.offsets[place]): comment_lines(sentence) for place, sentence in plain.heads}
         for low, high in pairwise(plain.offsets.tolist()):
             if is_raw:
                 content = text[cells[low][0] : cells[high - 1][1]].decode()
@@ -109,18 +133,16 @@ class FastPath:
             for i in range(low, high):
                 first, end = cells[i]
                 is_glued = is_raw and i + 1 < high and cells[i + 1][0] == end
-                pieces.append(b"%d\t%b\t%b\n" % (i + 1 - low, text[first:end], ends[labels[i]][is_glued]))
+                pieces.append(b"%d\t%b\t%b\n" % (i + 1 - low, text[first:end], ends[rows[i]][is_glued]))
             pieces.append(b"\n")
         return b"".join(pieces)
 
-    @cached_property
-    def _conllu_ends(self) -> list[tuple[bytes, bytes]]:
-        """Of each label the columns after the form of a token: before a space, and without one after it."""
-        from postil.tagging.annotations import conllu_column
-        from postil.text.columns.conllu import columns_after_form
+    def _conllu_columns(self) -> list[Column]:
+        if len(self._codecs) == 1:
+            return [conllu_column(self._codecs[0].scheme, self._options)]
+        from postil.tagging.general_path import TokenAnswers
 
-        column = conllu_column(self._codec.scheme, self._options)
-        return [columns_after_form(label, column) for label in self._codec.spellings]
+        return TokenAnswers(self._model, self._options).columns()
 
     # -------------------------------------------------------------------------------------------- JSON Lines
 
@@ -134,8 +156,8 @@ class FastPath:
             text, cells, documents = _joined(plain)
             heads = {place: _head_fields(sentence) for place, sentence in plain.heads}
             fields = [heads.get(place, b"") for place in range(len(documents))]
-        codec, probable = self._codec, self._options.probabilities
-        answers = self._answers(plain, of_labels=probable and not codec.has_spans, all=probable)
+        codec, probable = self._codecs[0], self._options.probabilities
+        (answers,) = self._answers(plain, of_labels=probable and not codec.has_spans, all=probable)
         if codec.has_spans:
             spans = answers.span_probabilities if probable else None
             named: dict[str, Any] = {"names": codec.classes, "spans": answers.entities(), "probabilities": spans}
@@ -178,24 +200,27 @@ def _head_fields(sentence: Sentence) -> bytes:
     return (mark + (f', "comments": [{comments}]' if comments else "")).encode()
 
 
-def write_columns(plain: PlainSentences, labels: Array, names: list[bytes], figures: Array | None = None) -> bytes:
-    """The sentences with labels (N,), which are places in ``names``, and probabilities (N,) in a column before them."""
+def write_columns(
+    plain: PlainSentences, labels: Array, names: list[bytes], figures: Array | None = None, tasks: int = 1
+) -> bytes:
+    """The sentences with labels (N,), which are places in ``names``, and probabilities (N,) in a column before them.
+
+    A name has the labels of several ``tasks``, with tabs between them.
+    """
     content, places = kernels.write_rows(plain.text, plain.cells, plain.offsets, labels, names, figures)
     if not plain.heads:
         return content
     edges = [0, *(int(places[sentence]) for sentence, _ in plain.heads), len(content)]
-    heads = [b"", *_written_heads([sentence for _, sentence in plain.heads], figures is not None)]
-    pieces = zip(heads, edges[:-1], edges[1:], strict=True)
-    return b"".join(piece for head, first, end in pieces for piece in (head, content[first:end]))
-
-
-def _written_heads(sentences: Sequence[Sentence], has_figures: bool) -> Iterator[bytes]:
-    """The lines that the writer puts before each sentence; a document mark has as many columns as the rows."""
-    for sentence in sentences:
-        sentence.columns = [("1",)] if has_figures else None
-    for sentence, content in zip(sentences, write_conll(sentences, WriteOptions(), Report()), strict=True):
-        row = [sentence.tokens[0], *(["1"] if has_figures else []), "O"]
-        yield content.removesuffix("\t".join(row) + "\n\n").encode()
+    heads = [sentence for _, sentence in plain.heads]
+    others = ("1",) * (tasks - 1 + (figures is not None))  # a document mark has as many columns as the rows
+    for sentence in heads:
+        sentence.columns = [others] if others else None
+    pieces = [content[: edges[1]]]
+    written = write_conll(heads, WriteOptions(), Report())
+    for sentence, lines, (first, end) in zip(heads, written, pairwise(edges[1:]), strict=True):
+        pieces.append(lines.removesuffix("\t".join([sentence.tokens[0], *others, "O"]) + "\n\n").encode())
+        pieces.append(content[first:end])
+    return b"".join(pieces)
 
 
 # ------------------------------------------------------------------------------------------------ labels
@@ -213,12 +238,5 @@ def _are_json_labels(names: Sequence[str]) -> bool:
     return all(map(is_utf8, names)) and not any(map(looks_like_mark, names))
 
 
-_CAN_WRITE: dict[str | None, Callable[[Sequence[str]], bool]] = {
-    None: are_writable,
-    "conll": are_writable,
-    "conllu": are_writable,
-    "jsonl": _are_json_labels,
-}
+_CAN_WRITE = {None: are_writable, "conll": are_writable, "conllu": are_writable, "jsonl": _are_json_labels}
 """Format of the output -> whether these labels can be written in it."""
-_LEFT_OUT = {("conllu", "jsonl"), ("conllu", "conllu"), ("jsonl", "conllu")}
-"""Formats of input and output in which an input has more than the fast path writes."""

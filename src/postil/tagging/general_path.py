@@ -1,16 +1,22 @@
-"""The general path: passages to sentences, annotated block by block by any kind of model, written in any format."""
+"""The general path: passages to sentences, annotated block by block by any kind of model, written in any format.
 
-import importlib
+`TokenAnswers` puts the answers of taggers and detectors on sentences. A tagger of one task answers like a multi-task
+model with one task, but its answers go to the record of JSON Lines itself instead of to a layer of it.
+"""
+
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol, TypeAlias, cast, final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import Any, final
 
-from postil.errors import DataError, PostilError
-from postil.models.estimator import Estimator
+from postil.errors import ConfigurationError, DataError, PostilError
+from postil.models.decoding.codec import known_tasks
+from postil.models.decoding.tagged import Answer
+from postil.models.sentences import tokens_of
 from postil.network.pooling import LONGEST_VIEW
-from postil.tagging.options import Labelled, TaggingOptions
-from postil.text import Report, Sentence
-from postil.text.annotations.annotated import Record
+from postil.tagging.options import ConstraintSource, Labelled, TaggingOptions, conllu_column, threshold_of
+from postil.text import Entity, Report, Sentence, write
+from postil.text.annotations.annotated import CharacterSpan, Record
 from postil.text.columns.conllu import refill
 from postil.text.formats import read_passage
 from postil.text.lines import Originals
@@ -20,90 +26,79 @@ from postil.text.passages import Passage
 
 BLOCK_TOKENS = 20_000
 """Tokens that are labelled at once."""
-
-Annotate: TypeAlias = Callable[[list[Sentence]], list[Sentence]]
-"""Adds labels and everything else that was asked for to sentences, in place."""
-
-
-class Answers(Protocol):
-    """The interface of the module for a kind of model."""
-
-    def annotator(self, model: Any, options: TaggingOptions) -> Annotate:
-        """Return the annotator; options that do not apply to the kind of model raise an error."""
-
-    def write(self, sentences: Iterable[Sentence], model: Any, options: TaggingOptions, target: Target) -> None:
-        """Write sentences that the annotator has annotated."""
-
-    def columns(self, model: Any, options: TaggingOptions) -> Sequence[Column]:
-        """The columns of CoNLL-U that answers go to, labels to the last one; for those who write CoNLL-U."""
-
-
-# Kind of model -> module; imported when a model of the kind is used.
-_ANSWERS = {
-    "tagger": "postil.tagging.tagger_answers",
-    "multi-task-tagger": "postil.tagging.task_answers",
-    "detector": "postil.tagging.detector_answers",
-    "tree-classifier": "postil.tagging.tree_answers",
-}
+LAYERS = "layers"
+"""The field of JSON Lines with the answers of each task."""
+CONLLU_TASKS = ("lemma", "upos", "xpos", "feats", "deprel")
+"""Tasks whose labels are written to the column of CoNLL-U with their name."""
 
 
 @final
 class GeneralPath:
     """Labels sentences."""
 
-    def __init__(self, model: Estimator, options: TaggingOptions) -> None:
-        self._model, self._options = model, options
-        self._answers = cast(Answers, importlib.import_module(_ANSWERS[model.KIND]))
-        self._annotate = self._answers.annotator(model, options)
+    def __init__(self, model: Any, options: TaggingOptions) -> None:
+        options.check_kind(model.KIND)
+        self._options = options
+        if model.KIND == "tree-classifier":
+            from postil.tagging.tree_answers import TreeAnswers
+
+            self._answers: Any = TreeAnswers(model, options)
+        else:
+            self._answers = TokenAnswers(model, options)
 
     def blocks(self, sentences: Iterable[Sentence], long_sentences: list[int]) -> Iterator[list[Sentence]]:
         """Sentences for ``annotate``. Lengths of very long ones are appended to ``long_sentences``."""
         whole_records = self._options.output == "jsonl"
         if self._options.output != "conllu":
             sentences = _with_records(sentences)
-        return _blocks(_noting_long(sentences, long_sentences), whole_records)
+        block: list[Sentence] = []
+        tokens = 0
+        try:
+            for sentence in sentences:
+                # The sentences of one JSON object stay in one block: they collect their answers in it.
+                continues = whole_records and block and sentence.rest is not None and sentence.rest is block[-1].rest
+                if tokens >= BLOCK_TOKENS and not continues:
+                    yield block
+                    block, tokens = [], 0
+                block.append(sentence)
+                tokens += len(sentence) or 1
+                if len(sentence) > LONGEST_VIEW:
+                    long_sentences.append(len(sentence))
+        except PostilError:  # after the sentences before the mistake
+            if block:
+                yield block
+            raise
+        if block:
+            yield block
 
     def annotate(self, block: list[Sentence]) -> list[Sentence]:
         """Annotate the sentences in place. One without tokens, of an empty JSON record, has no labels."""
         gold = [_gold(sentence) for sentence in block] if self._options.keep_gold else None
         for sentence in block:
-            sentence.labels = None
-        filled = [sentence for sentence in block if sentence.tokens]
-        for sentence in block if len(filled) < len(block) else ():
-            sentence.labels = []
-        if filled:
-            self._annotate(filled)
+            sentence.labels = None if sentence.tokens else []
+        self._answers.annotate(block)
         for sentence, labels in zip(block, gold or (), strict=False):
-            columns = sentence.columns or [()] * len(sentence)
-            sentence.columns = [(*cells, label) for cells, label in zip(columns, labels, strict=True)]
+            add_column(sentence, labels)
         return block
 
     def write(self, sentences: Iterable[Sentence], target: Target) -> None:
         """Write annotated sentences."""
-        self._answers.write(sentences, self._model, self._options, target)
+        self._answers.write(sentences, target)
 
     def refill(self, sentences: Iterable[Sentence], originals: Originals) -> Iterator[bytes]:
         """The CoNLL-U source of annotated sentences, byte for byte, with the answers in their columns."""
-        return refill(sentences, originals, self._answers.columns(self._model, self._options))
+        return refill(sentences, originals, self._answers.columns())
 
     def label(self, passage: Passage) -> Labelled:
         """The passage with labels, up to its first mistake."""
         report, long_sentences, target = Report(passage.format), list[int](), io.BytesIO()
-        sentences = read_passage(passage, report, self._options.reading)
-        blocks = self.blocks(sentences, long_sentences)
+        blocks = self.blocks(read_passage(passage, report, self._options.reading), long_sentences)
         mistake = None
         try:
             self.write((sentence for block in blocks for sentence in self.annotate(block)), target)
         except PostilError as error:
             mistake = error
         return Labelled(content=target.getvalue(), tokens=report.tokens, long_sentences=long_sentences, mistake=mistake)
-
-
-def _noting_long(sentences: Iterable[Sentence], long_sentences: list[int]) -> Iterator[Sentence]:
-    for sentence in sentences:
-        if len(sentence) > LONGEST_VIEW:
-            long_sentences.append(len(sentence))
-        yield sentence
 
 
 def _gold(sentence: Sentence) -> list[str]:
@@ -124,24 +119,232 @@ def _with_records(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         yield sentence
 
 
-def _blocks(sentences: Iterable[Sentence], whole_records: bool) -> Iterator[list[Sentence]]:
-    """With ``whole_records``, the sentences of one JSON object stay in one block: they collect their answers in it.
+@final
+class TokenAnswers:
+    """Answers of taggers of one task or several, and of detectors."""
 
-    A mistake in the input is raised after the block of the sentences before it.
+    def __init__(self, model: Any, options: TaggingOptions) -> None:
+        self._model, self._options, self._kind = model, options, model.KIND
+        self._has_tasks = self._kind == "multi-task-tagger"
+        if self._has_tasks:
+            tasks = known_tasks(options.tasks or None, model.tasks)
+            self._codecs = {task: model.model.heads[task].codec for task in tasks}
+            self._main = model.main_task(tasks)
+            if options.output == "conllu":
+                self.columns()  # an error if they do not fit
+        else:
+            self._codecs, self._main = {"": model.model.codec}, ""
+        codec = self._codecs[self._main]
+        self._scheme = codec.span_scheme if self._kind == "detector" else codec.scheme
+        if self._kind == "tagger":
+            if options.all_above is not None and not codec.has_spans:
+                raise ConfigurationError("all_above", expected="needs a model of spans", got="labels without spans")
+            self._threshold, self._constraints = threshold_of(codec, options), ConstraintSource(codec, options)
+
+    def columns(self) -> list[Column]:
+        """The columns of CoNLL-U that the answers go to, labels to the last one.
+
+        Of several tasks each has the column of its name, NER for the first one with spans, or its own key.
+        """
+        if not self._has_tasks:
+            return [conllu_column(self._scheme, self._options)]
+        places: dict[str, Column] = {}
+        for task, codec in self._codecs.items():
+            key = "NER" if task == self._main and codec.has_spans else task
+            places[task] = task if task in CONLLU_TASKS and not codec.has_spans else f"misc:{key}"
+        if len(set(places.values())) < len(places):
+            expected = f"--task with some of {', '.join(places)}"
+            raise ConfigurationError("two tasks have the same place in CoNLL-U", expected=expected, got="misc:NER")
+        for task, place in places.items():
+            cut = [label for label in self._model[task].classes_ if "|" in label]
+            if cut and str(place).startswith("misc:"):
+                others = " --task ".join(one for one in places if one != task)
+                what, expected = f"labels of the task {task!r} for CoNLL-U", "must have no | (or choose others with"
+                raise ConfigurationError(what, expected=f"{expected} --task {others})", got=repr(cut[0]))
+        return list(places.values())
+
+    def write(self, sentences: Iterable[Sentence], target: Target) -> None:
+        options = self._options
+        if options.output == "conllu":
+            *features, label = self.columns()
+            write(sentences, target, "conllu", scheme="none", label=label, features=tuple(features))
+            return
+        if options.output == "trees":
+            expected = "needs a tree classifier (other models write conll, conllu or jsonl)"
+            raise ConfigurationError("output trees", expected=expected)
+        write(sentences, target, options.output or "conll", scheme=self._scheme, offsets=options.offsets)
+
+    def annotate(self, block: list[Sentence]) -> None:
+        filled = [sentence for sentence in block if sentence.tokens]
+        is_json = self._options.output == "jsonl"
+        if self._kind == "detector":
+            self._detect(filled)
+        elif is_json:
+            for sentence in block if self._has_tasks and len(filled) < len(block) else ():
+                if not sentence.tokens:  # layers without answers
+                    kinds = {task: "spans" if codec.has_spans else "tokens" for task, codec in self._codecs.items()}
+                    record_of(sentence).fields.setdefault(LAYERS, {task: {kind: []} for task, kind in kinds.items()})
+            self._add_fields(filled)
+        elif filled:
+            self._add_columns(filled)
+
+    def _detect(self, block: list[Sentence]) -> None:
+        for sentence, detected in zip(block, self._model.annotate_with_scores(block), strict=True):
+            if self._options.scores and self._options.output == "jsonl":
+                add_to_spans(sentence, detected.entities, "score", detected.entity_scores)
+            elif self._options.scores:
+                add_column(sentence, [f"{score:.4f}" for score in detected.token_scores])
+
+    def _decoding(self, block: list[Sentence]) -> dict[str, Any]:
+        """The arguments of the model's methods."""
+        if self._has_tasks:
+            return {"tasks": list(self._codecs)}
+        return {"constraints": self._constraints.of_block(block), "threshold": self._threshold}
+
+    def _by_task(self, answers: Any) -> Mapping[str, Any]:
+        return answers if self._has_tasks else {"": answers}
+
+    def _add_columns(self, block: list[Sentence]) -> None:
+        """A column of labels for each task, each after its probabilities; that of the last task are the labels."""
+        X, decoding = [tokens_of(sentence) for sentence in block], self._decoding(block)
+        if self._options.probabilities:
+            answers = self._by_task(self._model.predict_with_probabilities(X, **decoding))
+        else:
+            labels = self._by_task(self._model.predict(X, **decoding))
+            answers = {task: (of_task, None) for task, of_task in labels.items()}
+        for i, sentence in enumerate(block):
+            for task in self._codecs:
+                labels, figures = answers[task]
+                if sentence.labels is not None:
+                    add_column(sentence, sentence.labels)
+                if figures is not None:
+                    add_column(sentence, [f"{figure:.4f}" for figure in figures[i]])
+                sentence.labels = labels[i]
+            if self._has_tasks and self._options.output == "conllu":
+                # Answers alone: the other columns of the input have no place there.
+                cells, others = sentence.columns or (), len(self._codecs) - 1
+                sentence.columns = [row[len(row) - others :] for row in cells] or None
+
+    def _add_fields(self, block: list[Sentence]) -> None:
+        """Labels, from which the writer makes spans, and all other answers as fields of JSON objects."""
+        if not block:
+            return
+        model, probable, decoding = self._model, self._options.probabilities, self._decoding(block)
+        X = [tokens_of(sentence) for sentence in block]
+        answers: Mapping[str, Sequence[Answer]]
+        if self._has_tasks or probable:
+            answers = self._by_task(model.answers(block, **decoding))
+        else:
+            answers = {"": [Answer(labels, [], 0.0) for labels in model.predict(X, **decoding)]}
+        of_words = [task for task, codec in self._codecs.items() if not codec.has_spans]
+        figures: Mapping[str, Any] = {}
+        if probable and of_words:
+            asked = {**decoding, "tasks": of_words} if self._has_tasks else decoding
+            figures = self._by_task(model.predict_with_probabilities(X, **asked))
+        for i, sentence in enumerate(block):
+            for task in self._codecs:
+                answer, of_tokens = answers[task][i], figures[task][1][i] if task in figures else None
+                if self._has_tasks:
+                    _add_layer(sentence, task, answer, task in of_words, of_tokens, probable)
+                else:
+                    sentence.labels = answer.labels
+                    _add_to_record(sentence, answer, task in of_words, of_tokens, probable)
+            sentence.labels = answers[self._main][i].labels
+        if self._options.all_above is not None:
+            self._add_spans_above(block, self._options.all_above, decoding["constraints"])
+        if self._options.nbest:
+            for sentence, constraints in zip(block, decoding["constraints"] or [None] * len(block), strict=True):
+                best = model.nbest(tokens_of(sentence), self._options.nbest, constraints)
+                objects = [{"labels": labels, "probability": round(probability, 6)} for labels, probability in best]
+                record_of(sentence).fields.setdefault("nbest", []).append(objects)
+
+    def _add_spans_above(self, block: list[Sentence], lowest: float, constraints: Any) -> None:
+        """Every probable span of each sentence as a JSON object, by its characters."""
+        above = self._model.entities_above(block, lowest, constraints=constraints)
+        for sentence, entities in zip(block, above, strict=True):
+            spans = record_of(sentence).fields.setdefault("spans_above", [])
+            spans.extend(_span_objects(sentence, entities, True))
+
+
+# ---------------------------------------------------------------------------------------------- fields and columns
+
+
+def _add_to_record(sentence: Sentence, answer: Answer, of_words: bool, figures: Any, probable: bool) -> None:
+    record = record_of(sentence)
+    if probable:
+        add_to_spans(sentence, answer.entities, "probability", [one.probability or 0.0 for one in answer.entities])
+        record.fields.setdefault("labelling_probabilities", []).append(round(answer.probability, 6))
+    if of_words and record.tokens and all(isinstance(token, str) for token in record.tokens):
+        # A record that lists its tokens as strings keeps them; its labels are a list of the same length.
+        if figures is not None:
+            record.fields.setdefault("probabilities", []).extend(round(float(p), 6) for p in figures)
+    elif of_words:
+        _add_tokens(record.fields, sentence, answer.labels, figures, record.tokens)
+
+
+def _add_layer(sentence: Sentence, task: str, answer: Answer, of_words: bool, figures: Any, probable: bool) -> None:
+    layer: dict[str, Any] = record_of(sentence).fields.setdefault(LAYERS, {}).setdefault(task, {})
+    if of_words:
+        _add_tokens(layer, sentence, answer.labels, figures)
+    else:
+        layer.setdefault("spans", []).extend(_span_objects(sentence, answer.entities, probable))
+    if probable:
+        layer.setdefault("labelling_probabilities", []).append(round(answer.probability, 6))
+
+
+def record_of(sentence: Sentence) -> Record:
+    """The sentence's JSON object; a new one if it has none."""
+    if not isinstance(sentence.rest, Record):
+        sentence.rest = Record({}, tokens=[])
+    return sentence.rest
+
+
+def add_to_spans(sentence: Sentence, entities: Sequence[Entity], name: str, figures: Iterable[float]) -> None:
+    """Add the text and a figure to start, end and label of each entity."""
+    fields = record_of(sentence).span_fields
+    for span, entity, figure in zip(character_spans(sentence, entities), entities, figures, strict=True):
+        fields[span] = {"text": entity.text, name: round(figure, 6)}
+
+
+def _span_objects(sentence: Sentence, entities: Sequence[Entity], probable: bool) -> Iterator[dict[str, Any]]:
+    for span, entity in zip(character_spans(sentence, entities), entities, strict=True):
+        figure = {"text": entity.text, "probability": round(entity.probability or 0.0, 6)} if probable else {}
+        yield {**span._asdict(), **figure}
+
+
+def _add_tokens(
+    fields: dict[str, Any], sentence: Sentence, labels: Sequence[str], figures: Any, given: Sequence[Any] | None = None
+) -> None:
+    """The label of each token with its place, and its probability if that is asked for."""
+    tokens: list[dict[str, Any]] = fields.setdefault("tokens", [])
+    starts, ends = _token_places(sentence)
+    for n, token in enumerate(sentence.tokens):
+        place = {"text": token, "start": starts[n], "end": ends[n], "id": len(tokens)}
+        figure = {} if figures is None else {"probability": round(float(figures[n]), 6)}
+        tokens.append({**(given[n] if given else {}), **place, "label": labels[n], **figure})
+
+
+def character_spans(sentence: Sentence, entities: Sequence[Entity]) -> list[CharacterSpan]:
+    """The spans of entities in the sentence's text, or in the text that the writer joins from its tokens.
+
+    All at once: a sentence may contain very many entities.
     """
-    block: list[Sentence] = []
-    tokens = 0
-    try:
-        for sentence in sentences:
-            continues = whole_records and block and sentence.rest is not None and sentence.rest is block[-1].rest
-            if tokens >= BLOCK_TOKENS and not continues:
-                yield block
-                block, tokens = [], 0
-            block.append(sentence)
-            tokens += len(sentence) or 1
-    except PostilError:
-        if block:
-            yield block
-        raise
-    if block:
-        yield block
+    if sentence.text is not None or not entities:
+        return [CharacterSpan(e.start, e.end, e.label) for e in entities]
+    starts, ends = _token_places(sentence)
+    return [CharacterSpan(starts[e.start], ends[e.end - 1], e.label) for e in entities]
+
+
+def add_column(sentence: Sentence, values: Sequence[str]) -> None:
+    """Add a column after the others, before the label."""
+    columns = sentence.columns or [()] * len(sentence)
+    sentence.columns = [(*cells, value) for cells, value in zip(columns, values, strict=True)]
+
+
+def _token_places(sentence: Sentence) -> tuple[list[int], list[int]]:
+    """Starts and ends of the tokens in the sentence's text, or in one that joins them with single spaces."""
+    if sentence.text is not None and sentence.starts is not None and sentence.ends is not None:
+        return sentence.starts, sentence.ends
+    lengths = [len(token) for token in sentence.tokens]
+    starts = [*accumulate((length + 1 for length in lengths), initial=0)][:-1]
+    return starts, [start + length for start, length in zip(starts, lengths, strict=True)]

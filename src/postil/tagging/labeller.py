@@ -29,7 +29,7 @@ class Labeller:
             options = replace(options, reading=replace(options.reading, segmenter=model.model.segmenter))
         self.options = options
         self.fast = FastPath.of(model, options)
-        if self.fast is None:
+        if self.fast is None or model.KIND == "multi-task-tagger":
             _ = self.general  # refuses options that do not apply to the model
         check_columns(model, options.reading.features or ())
 

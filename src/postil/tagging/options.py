@@ -1,6 +1,6 @@
 """Options of tagging: frozen, picklable, and independent of the command line."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, final
 
@@ -13,9 +13,9 @@ from postil.models.decoding.constraints import Constraints
 from postil.models.decoding.distribution import lowest_probabilities
 from postil.models.estimator import Estimator
 from postil.network.pooling import LONGEST_VIEW
-from postil.text import Sentence, Tokens
+from postil.text import Sentence
 from postil.text.annotations.annotated import Record
-from postil.text.options import ReadOptions
+from postil.text.options import Column, ReadOptions
 
 
 @final
@@ -82,6 +82,39 @@ class TaggingOptions:
         for name in self.sets(*names):
             raise ConfigurationError(f"{_SPOKEN.get(name, name)} cannot be used here: {why}")
 
+    def check_kind(self, kind: str) -> None:
+        """Raise ConfigurationError if an option is set that does not apply to this kind of model."""
+        for names, why in _REFUSED[kind]:
+            self.refuse(*names, why=why)
+
+
+_SPOKEN = {"class_thresholds": "threshold", "gazetteer_constraints": "gazetteer_constraint"}
+"""Options that users give one at a time."""
+TAGGER_OPTIONS = ("nbest", "threshold", "class_thresholds", "all_above", "constraints", "gazetteer_constraints")
+"""Options that require a distribution over whole labellings."""
+_NO_TREES = (("tree",), "only tree classifiers build trees")
+_NO_SCORES = (("scores",), "a tagger has probabilities instead")
+_REFUSED: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {
+    "tagger": (_NO_SCORES, _NO_TREES),
+    "multi-task-tagger": (
+        ((*TAGGER_OPTIONS, "keep_gold"), "the model has several tasks; choose one with --task"),
+        _NO_SCORES,
+        _NO_TREES,
+    ),
+    "detector": (
+        _NO_TREES,
+        (("probabilities",), "a margin model has scores instead"),
+        (TAGGER_OPTIONS, "a margin model decides about each token alone"),
+    ),
+    "tree-classifier": (
+        (("keep_gold",), "a tree classifier writes no columns"),
+        (("offsets",), "phrases are counted in tokens"),
+        (("scores",), "a tree classifier has probabilities instead"),
+        (TAGGER_OPTIONS, "a tree classifier decides about each phrase alone"),
+    ),
+}
+"""Kind of model -> options that do not apply to it, and why."""
+
 
 @final
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,12 +132,6 @@ class Labelled:
     def plain(cls, content: bytes, lengths: Array) -> "Labelled":
         """``lengths`` (B,) of the sentences."""
         return cls(content=content, tokens=int(lengths.sum()), long_sentences=lengths[lengths > LONGEST_VIEW].tolist())
-
-
-_SPOKEN = {"class_thresholds": "threshold", "gazetteer_constraints": "gazetteer_constraint"}
-"""Options that users give one at a time."""
-TAGGER_OPTIONS = ("nbest", "threshold", "class_thresholds", "all_above", "constraints", "gazetteer_constraints")
-"""Options that require a distribution over whole labellings."""
 
 
 def chosen(model: Estimator, tasks: Sequence[str]) -> Any:
@@ -139,57 +166,51 @@ def threshold_of(codec: LabelCodec, options: TaggingOptions) -> Mapping[str, flo
     return lowest_probabilities(for_all | dict(options.class_thresholds), codec)
 
 
-# ------------------------------------------------------------------------------------------------ constraints
+def conllu_column(scheme: str, options: TaggingOptions) -> Column:
+    """Where labels were to be read from, they are written; labels of spans have a place of their own."""
+    is_new = scheme != "none" and options.reading.label in ("auto", None)
+    return "misc:NER" if is_new else "auto"
 
 
 FIELD = "constraints"  # of a JSON object
 
 
 @final
-@dataclass(frozen=True, kw_only=True)
 class ConstraintSource:
     """Finds the constraints on each sentence."""
 
-    of_text: Constraints
-    gazetteers: Sequence[Gazetteer]
-    source: str
-
-    @classmethod
-    def of(cls, codec: LabelCodec, options: TaggingOptions) -> "ConstraintSource":
+    def __init__(self, codec: LabelCodec, options: TaggingOptions) -> None:
+        self._of_text, self._source = options.constraints, options.source
+        self._gazetteers: list[Gazetteer] = []
         cut = options.reading.segmenter.tokenise
-        gazetteers = [_gazetteer(codec, label, path, cut) for label, path in options.gazetteer_constraints]
-        return cls(of_text=options.constraints, gazetteers=gazetteers, source=options.source)
+        for label, path in options.gazetteer_constraints:
+            if not codec.has_spans or label not in codec.classes:
+                known = ", ".join(codec.classes[:12]) if codec.has_spans else "those of a model of spans"
+                raise DataError("class of a gazetteer constraint", expected=f"must be one of {known}", got=repr(label))
+            self._gazetteers.append(Gazetteer.load(path, label=label, tokenise=lambda name: cut(name).tokens))
 
     def of_block(self, block: list[Sentence]) -> list[Constraints | None] | None:
         """The constraints on every sentence, in tokens; None if there are none at all."""
-        if not (self.of_text or self.gazetteers or any(map(_is_constrained, block))):
+        if not (self._of_text or self._gazetteers or any(_record_constraints(one) is not None for one in block)):
             return None
         constraints: list[Constraints | None] = [self._of_sentence(sentence) for sentence in block]
         return constraints if any(constraints) else None
 
     def _of_sentence(self, sentence: Sentence) -> Constraints:
-        constraints = self.of_text.in_tokens(sentence) if self.of_text else self._of_record(sentence)
-        return constraints.with_names(self.gazetteers, sentence.tokens) if self.gazetteers else constraints
-
-    def _of_record(self, sentence: Sentence) -> Constraints:
-        """Offsets count characters of the text, or tokens if the record lists them."""
-        record, where = sentence.rest, self._where(sentence)
-        if not isinstance(record, Record) or not _is_constrained(sentence):
-            return Constraints(where=where)
-        constraints = Constraints.from_json(record.fields[FIELD], where)
-        return constraints if record.tokens is not None else constraints.in_tokens(sentence)
-
-    def _where(self, sentence: Sentence) -> str:
-        return f"{self.source}, line {sentence.line}" if self.source else f"line {sentence.line}"
-
-
-def _is_constrained(sentence: Sentence) -> bool:
-    """Whether the sentence's JSON object has constraints."""
-    return isinstance(sentence.rest, Record) and sentence.rest.fields.get(FIELD) is not None
+        """Offsets of a record's constraints count characters of the text, or tokens if the record lists them."""
+        given = _record_constraints(sentence)
+        where = f"{self._source}, line {sentence.line}" if self._source else f"line {sentence.line}"
+        if self._of_text:
+            constraints = self._of_text.in_tokens(sentence)
+        elif given is None:
+            constraints = Constraints(where=where)
+        else:
+            constraints = Constraints.from_json(given, where)
+            if isinstance(sentence.rest, Record) and sentence.rest.tokens is None:
+                constraints = constraints.in_tokens(sentence)
+        return constraints.with_names(self._gazetteers, sentence.tokens) if self._gazetteers else constraints
 
 
-def _gazetteer(codec: LabelCodec, label: str, path: str, cut: Callable[[str], Tokens]) -> Gazetteer:
-    if not codec.has_spans or label not in codec.classes:
-        known = ", ".join(codec.classes[:12]) if codec.has_spans else "those of a model of spans"
-        raise DataError("class of a gazetteer constraint", expected=f"must be one of {known}", got=repr(label))
-    return Gazetteer.load(path, label=label, tokenise=lambda name: cut(name).tokens)
+def _record_constraints(sentence: Sentence) -> Any:
+    """The constraints of the sentence's JSON object; None if it has none."""
+    return sentence.rest.fields.get(FIELD) if isinstance(sentence.rest, Record) else None

@@ -8,14 +8,14 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 from postil import kernels
-from postil.arrays import Array
+from postil.arrays import Array, offsets_from_lengths
 from postil.errors import PostilError
-from postil.kernels import TokenCells
+from postil.kernels import Columns, TokenCells
 from postil.kernels.plain_records import ESCAPED
 from postil.text import plain
 from postil.text.annotations.records import NOT_ACCEPTED, is_plain_record, parse
@@ -30,6 +30,7 @@ from postil.text.splitting.segmenter import lines_of as line_places
 
 LONGEST = 1 << 24
 """Characters. Longer passages have very long sentences, or none that ends."""
+_MOST_DIGITS = 9
 
 
 @final
@@ -75,12 +76,9 @@ def _read_records(passage: Passage, options: ReadOptions, segmenter: Segmenter) 
         if not is_plain_record(record) or (record.get("answer") in NOT_ACCEPTED and not options.every_record):
             return None
         texts.append(record.pop("text").encode())
-        fields.append(_other_fields(record))
+        others = json.dumps(record, ensure_ascii=False).translate(ESCAPED)[1:-1] if record else ""
+        fields.append(f", {others}".encode() if record else b"")
     return _placed(texts, options, segmenter, fields)
-
-
-def _other_fields(fields: dict[str, Any]) -> bytes:
-    return f", {json.dumps(fields, ensure_ascii=False).translate(ESCAPED)[1:-1]}".encode() if fields else b""
 
 
 def plain_texts(texts: Sequence[str], options: ReadOptions, segmenter: Segmenter) -> PlainSentences | None:
@@ -151,13 +149,65 @@ def _read_token_lines(passage: Passage, options: ReadOptions, segmenter: Segment
 def _read_conllu(passage: Passage, options: ReadOptions, segmenter: Segmenter) -> PlainSentences | None:
     if options.features != () or options.label not in ("auto", None):
         return None
-    from postil.tagging.plain_conllu import comment_sentences, word_cells  # other formats are more common
+    from postil.text.columns.conllu import NEW_DOCUMENT
 
     text = passage.text.encode()
     found = word_cells(text)
     if found is None:
         return None
-    return _rows(text, found, list(comment_sentences([text[a:b].decode() for _, a, b in found.heads.tolist()])))
+    heads = []
+    for _, first, end in found.heads.tolist():
+        comments = [line for line in text[first:end].decode().split("\n") if line.strip(" \t")]
+        if not all(comment.startswith("#") for comment in comments):
+            return None
+        marks = [mark for mark in map(NEW_DOCUMENT.match, comments) if mark is not None]
+        document = (marks[-1][1] or "") if marks else None
+        heads.append(Sentence(["_"], document=document, comments=comments))
+    return _rows(text, found, heads)
+
+
+def word_cells(text: bytes) -> TokenCells | None:
+    """The words of CoNLL-U in UTF-8 whose lines end in "\\n"; None if the reader must look at the lines."""
+    from postil.text.columns.conllu import COLUMNS, FORM, Numbering  # other formats are more common
+
+    if any(sign in text for sign in (b"\t\t", b"\t\n", b"\n\t")) or text.startswith(b"\t") or text.endswith(b"\t"):
+        return None  # empty cells
+    identities, forms = (kernels.token_cells(text, Columns(True, len(COLUMNS), i, -1)) for i in (0, FORM))
+    if identities is None or forms is None or not len(forms.tokens):
+        return None
+    numbers = _numbers(text, identities.tokens)
+    is_word = numbers > 0
+    sentences = np.repeat(np.arange(len(forms.offsets) - 1), np.diff(forms.offsets))  # (N,) of each row
+    lengths = np.bincount(sentences[is_word], minlength=len(forms.offsets) - 1)
+    offsets = offsets_from_lengths(lengths)
+    places = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+    if not lengths.all() or (numbers[is_word] != places + 1).any():
+        return None
+    for sentence in np.unique(sentences[~is_word]).tolist():  # with multiword tokens or empty nodes
+        numbering, words = Numbering(), 0
+        for first, end in identities.tokens[forms.offsets[sentence] : forms.offsets[sentence + 1]].tolist():
+            identity = text[first:end].decode()
+            if identity == str(words + 1):
+                words += 1
+            elif not numbering.accepts(identity, words):
+                return None
+        if numbering.covered > words:
+            return None
+    return TokenCells(forms.tokens[is_word], offsets, forms.heads)
+
+
+def _numbers(text: bytes, cells: Array) -> Array:
+    """(N,) the whole number in each cell (N, 2); 0 if it is not one, begins with 0 or is very long."""
+    content = np.frombuffer(text, np.uint8)
+    first, lengths = cells[:, 0], cells[:, 1] - cells[:, 0]
+    is_number = (lengths <= _MOST_DIGITS) & (content[first] != ord("0"))
+    numbers = np.zeros(len(cells), np.int64)
+    for place in range(min(int(lengths.max()), _MOST_DIGITS)):
+        inside = place < lengths
+        digits = content[np.where(inside, first + place, first)].astype(np.int64) - ord("0")
+        is_number &= ~inside | ((digits >= 0) & (digits <= 9))
+        numbers = np.where(inside, 10 * numbers + digits, numbers)
+    return np.where(is_number, numbers, 0)
 
 
 def _rows(text: bytes, found: TokenCells, heads: list[Sentence]) -> PlainSentences | None:

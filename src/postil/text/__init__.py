@@ -64,52 +64,10 @@ else:
         },
     )
 
-__all__ = [
-    "Document",
-    "Entity",
-    "Sentence",
-    "FORMATS",
-    "Reading",
-    "read",
-    "write",
-    "from_datasets",
-    "read_spans",
-    "ReadOptions",
-    "WriteOptions",
-    "Tree",
-    "balanced",
-    "right_branching",
-    "bracketed",
-    "parse_tree",
-    "read_trees",
-    "tree_of",
-    "write_trees",
-    "Report",
-    "Problem",
-    "SpanError",
-    "SCHEMES",
-    "SchemeReport",
-    "SchemeWarning",
-    "Span",
-    "TransitionMask",
-    "labels_from_spans",
-    "recognise",
-    "spans_from_labels",
-    "transition_mask",
-    "violations",
-    "UNKNOWN",
-    "PartialLabel",
-    "annotated_classes",
-    "with_marks",
-    "PossibleLabels",
-    "PossibleSpans",
-    "Rules",
-    "SentenceRules",
-    "Segmenter",
-    "Segments",
-    "Tokens",
-    "split_sentences",
-    "tokenise",
-    "utf8_offsets",
-    "utf16_offsets",
-]
+__all__ = ["Document", "Entity", "Sentence", "FORMATS", "Reading", "read", "write", "from_datasets", "read_spans"]
+__all__ += ["ReadOptions", "WriteOptions", "Tree", "balanced", "right_branching", "bracketed", "parse_tree"]
+__all__ += ["read_trees", "tree_of", "write_trees", "Report", "Problem", "SpanError", "SCHEMES", "SchemeReport"]
+__all__ += ["SchemeWarning", "Span", "TransitionMask", "labels_from_spans", "recognise", "spans_from_labels"]
+__all__ += ["transition_mask", "violations", "UNKNOWN", "PartialLabel", "annotated_classes", "with_marks"]
+__all__ += ["PossibleLabels", "PossibleSpans", "Rules", "SentenceRules", "Segmenter", "Segments", "Tokens"]
+__all__ += ["split_sentences", "tokenise", "utf8_offsets", "utf16_offsets"]

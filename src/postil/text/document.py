@@ -110,9 +110,18 @@ class Document(Later):
     def __str__(self) -> str:
         """The text, and a line for each entity; of a model of single words, every token with its label."""
         if not self.entities and _has_labels(self):
-            return "\n".join(_labelled_line(sentence) for sentence in self.sentences)
-        text = "\n".join(map(printable, self.text.split("\n")))
-        return "\n".join([text, *_entity_lines(self.entities)])
+            lines = []
+            for sentence in self.sentences:
+                pairs = zip(sentence.tokens, sentence.labels or [OUTSIDE] * len(sentence), strict=True)
+                lines.append(" ".join(f"{printable(token)}/{printable(label)}" for token, label in pairs))
+            return "\n".join(lines)
+        rows = []
+        for one in self.entities:
+            figure = "" if one.probability is None else f"{one.probability:.2f}"
+            rows.append((printable(one.text), printable(one.label), f"{one.start}:{one.end}", figure))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        padded = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        return "\n".join([*map(printable, self.text.split("\n")), *(f"  {line}" for line in padded)])
 
 
 def _token_dicts(sentence: Sentence) -> list[dict[str, Any]]:
@@ -127,53 +136,23 @@ def _has_labels(document: Document) -> bool:
     return any(label != OUTSIDE for sentence in document.sentences for label in sentence.labels or ())
 
 
-def _labelled_line(sentence: Sentence) -> str:
-    labels = sentence.labels or [OUTSIDE] * len(sentence)
-    return " ".join(
-        f"{printable(token)}/{printable(label)}" for token, label in zip(sentence.tokens, labels, strict=True)
-    )
-
-
-def _entity_lines(entities: list[Entity]) -> list[str]:
-    rows = [
-        (
-            printable(entity.text),
-            printable(entity.label),
-            f"{entity.start}:{entity.end}",
-            "" if entity.probability is None else f"{entity.probability:.2f}",
-        )
-        for entity in entities
-    ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
-
-
 def _marked(document: Document, most: int) -> "Markup":
     """The text as HTML, at most its first characters."""
     from postil.html import joined
     from postil.html.fragments import note
     from postil.html.highlight import Mark, lasting_colours, marked_text
 
-    entities = document.entities or _labelled_tokens(document)
+    entities = document.entities or [  # every token with its label, if labels are not those of entities
+        Entity(text=token, label=label, start=start, end=end)
+        for one in document.sentences
+        for token, label, start, end in zip(
+            one.tokens, one.labels or (), one.starts or (), one.ends or (), strict=False
+        )
+        if label != OUTSIDE
+    ]
     marks = [Mark(one, False, True, one.probability) for one in entities if one.end <= most]
     colours = lasting_colours({entity.label for entity in entities})
     rest = len(document.text) - most
     more = note(f"{rest:,} more characters are not shown; to_html() has them.") if rest > 0 else None
     nothing = note("No entities.") if not entities else None
     return joined([marked_text(document.text[:most], marks, colours), nothing, more])
-
-
-def _labelled_tokens(document: Document) -> list[Entity]:
-    """Every token with its label as an entity, where labels are not those of entities."""
-    if not _has_labels(document):
-        return []
-    return [
-        Entity(text=token, label=label, start=start, end=end)
-        for sentence in document.sentences
-        for token, label, start, end in zip(
-            sentence.tokens, sentence.labels or (), sentence.starts or (), sentence.ends or (), strict=False
-        )
-        if label != OUTSIDE
-    ]

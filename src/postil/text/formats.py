@@ -13,6 +13,7 @@ from postil.text.annotations.annotated import AnnotatedText, count_losses, sente
 from postil.text.annotations.records import NOT_ACCEPTED, is_plain_record, parse
 from postil.text.columns.conll import conll_border, conllu_border
 from postil.text.document import Rest, Sentence
+from postil.text.labels.schemes import IO, from_io
 from postil.text.lines import HEAD, Lines, NumberedLines, Originals, Source, Unread
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.output import Target, write_text
@@ -70,7 +71,8 @@ class Format:
         if self.like is not None:
             return FORMATS[self.like].read(lines, options, report)
         if not self.texts:
-            return cast(Iterator[Sentence], self._function(self.reads)(lines, options, report))
+            sentences = cast(Iterator[Sentence], self._function(self.reads)(lines, options, report))
+            return map(_from_io, sentences) if options.from_scheme == IO else sentences
         opening = self.read_texts(lines.opening, options, Report()) if lines.opening is not None else ()
         return sentences_of(self.read_texts(lines, options, report), lines, options, report, opening)
 
@@ -102,14 +104,21 @@ class Format:
         return cast(Callable[..., Any], getattr(importlib.import_module(f"postil.text.{self.module}"), name))
 
 
+def _from_io(sentence: Sentence) -> Sentence:
+    sentence.labels = None if sentence.labels is None else from_io(sentence.labels)
+    return sentence
+
+
 def _of_texts(title: str, module: str, reads: str, writes: str, *loses: str, **others: Any) -> Format:
     """The row of an annotation tool."""
     loses = (*loses, "token data")
     return Format(title, module, reads, writes, texts=True, keeps="Record", keeps_text=True, loses=loses, **others)
 
 
-_RECORDS, _TOOLS = "annotations.records", "annotations.tools"
-_FLAT = ("fragments", "documents")
+_RECORDS, _TOOLS, _XML = "annotations.records", "annotations.tools", "annotations.inline_xml"
+_FLAT, _UNSAID = ("fragments", "documents"), ("fields", "span fields", "unannotated")
+
+_DATASETS = "annotations.hugging_face"
 
 FORMATS: dict[str, Format] = {
     "conll": Format(
@@ -164,9 +173,7 @@ FORMATS: dict[str, Format] = {
         "annotations.brat",
         "read_brat",
         "save_brat",
-        "fields",
-        "span fields",
-        "unannotated",
+        *_UNSAID,
         span_fields=("attributes", "notes"),
         opens=True,
     ),
@@ -176,43 +183,16 @@ FORMATS: dict[str, Format] = {
         "read_webanno",
         "write_webanno",
         *_FLAT,
-        "fields",
-        "span fields",
-        "unannotated",
+        *_UNSAID,
         span_fields=("identifier",),
     ),
     "muc": _of_texts(
-        "inline XML",
-        "annotations.inline_xml",
-        "read_inline_xml",
-        "write_muc",
-        "fragments",
-        "fields",
-        "span fields",
-        "unannotated",
-        endings=(".sgml", ".sgm"),
+        "inline XML", _XML, "read_inline_xml", "write_muc", "fragments", *_UNSAID, endings=(".sgml", ".sgm")
     ),
-    "stanford": _of_texts(
-        "inline XML of Stanford",
-        "annotations.inline_xml",
-        "",
-        "write_stanford",
-        *_FLAT,
-        "fields",
-        "span fields",
-        "unannotated",
-        like="muc",
-    ),
-    "datasets": Format(
-        "JSON Lines for Hugging Face datasets",
-        "annotations.hugging_face",
-        writes="write_datasets",
-        like="jsonl",
-    ),
-    "parquet": Format(
-        "Parquet", "annotations.hugging_face", "read_parquet", "save_parquet", opens=True, endings=(".parquet",)
-    ),
-    "csv": Format("a table of words", "columns.csv_table", "read_csv", "write_csv", endings=(".csv",)),
+    "stanford": _of_texts("inline XML of Stanford", _XML, "", "write_stanford", *_FLAT, *_UNSAID, like="muc"),
+    "datasets": Format("JSON Lines for Hugging Face datasets", _DATASETS, writes="write_datasets", like="jsonl"),
+    "parquet": Format("Parquet", _DATASETS, "read_parquet", "save_parquet", opens=True, endings=(".parquet",)),
+    "csv": Format("a table of words", "annotations.tables", "read_words", "write_words", endings=(".csv",)),
     "csv-spans": Format("a table of texts with spans", "annotations.tables", "read_table", texts=True),
     "json": Format("a JSON array of texts with spans", _RECORDS, "read_json_array", texts=True),
 }
@@ -256,11 +236,8 @@ class Reading:
         Spans of JSON Lines that must not be taken are listed after all of the source has been read, so only records
         without labels can.
         """
-        if self.format == "jsonl":
-            return self._begins_without_labels()
-        return FORMATS[self.format].border is not None
-
-    def _begins_without_labels(self) -> bool:
+        if self.format != "jsonl":
+            return FORMATS[self.format].border is not None
         try:
             first = next(filter(None, self._lines.head(1)), "")
             record = parse(first, self.name)

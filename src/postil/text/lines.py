@@ -46,6 +46,7 @@ _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_LE: ("utf-16", "utf-16-le"),
     codecs.BOM_UTF16_BE: ("utf-16", "utf-16-be"),
 }
+_DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
 _LINE_END = re.compile(r"\r\n?|\n")
 _ORIGINAL_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)")
 
@@ -204,10 +205,9 @@ class Lines(NumberedLines):
         """The next piece, b"" at the end. A pipe returns what it has instead of waiting for a full piece."""
         try:
             piece = self._bytes.read1(self._piece)
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise DataError(
-                "damaged gzip data", expected="a whole gzip file", got=str(error).lower(), where=self.name
-            ) from None
+        except _DAMAGED as error:
+            what, got = "damaged gzip data", str(error).lower()
+            raise DataError(what, expected="a whole gzip file", got=got, where=self.name) from None
         self._ended = not piece
         return piece
 
@@ -217,7 +217,13 @@ class Lines(NumberedLines):
         try:
             text = self._decoder.decode(piece, final=self._ended)
         except UnicodeDecodeError as error:
-            text = self._before_mistake(error, piece, before)
+            held_back = len(error.object) - len(piece)  # bytes of a character that the piece before had begun
+            self._decoder.setstate(before)
+            text = self._decoder.decode(piece[: max(0, error.start - held_back)])
+            byte, encoding = self._consumed - held_back + error.start, error.encoding.upper()
+            expected = f"{encoding}, or the right encoding (--encoding latin-1 or cp1252 for older Western text)"
+            got = f"byte 0x{error.object[error.start]:02x}"
+            self._fails(f"invalid {encoding} at byte {byte}", expected, got, text)
         self._consumed += len(piece)
         if "\0" in text:
             text = text[: text.index("\0")]
@@ -225,20 +231,6 @@ class Lines(NumberedLines):
         if self._originals is not None:
             self._originals.add(text)
         return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
-
-    def _before_mistake(self, error: UnicodeDecodeError, piece: bytes, before: tuple[bytes, int]) -> str:
-        held_back = len(error.object) - len(piece)  # bytes of a character that the piece before had begun
-        self._decoder.setstate(before)
-        good = self._decoder.decode(piece[: max(0, error.start - held_back)])
-        byte = self._consumed - held_back + error.start
-        encoding = error.encoding.upper()
-        self._fails(
-            f"invalid {encoding} at byte {byte}",
-            f"{encoding}, or the right encoding (--encoding latin-1 or cp1252 for older Western text)",
-            f"byte 0x{error.object[error.start]:02x}",
-            good,
-        )
-        return good
 
     def _fails(self, what: str, expected: str, got: str, good: str) -> None:
         """The next reading raises this, at the line in which ``good`` ends."""
@@ -287,7 +279,7 @@ class Lines(NumberedLines):
     def _marked_encoding(self) -> str:
         try:
             beginning = self._bytes.peek(4)[:4]
-        except (EOFError, gzip.BadGzipFile, zlib.error):
+        except _DAMAGED:
             return "utf-8"  # reading will meet the damage again and name it
         for mark, (encoding, rest) in _BYTE_ORDER_MARKS.items():
             if beginning.startswith(mark):

@@ -6,16 +6,17 @@ from typing import Any, Literal
 
 from postil.errors import ConfigurationError
 from postil.kernels.plain_records import UNITS
-from postil.text.labels.schemes import LETTERS
+from postil.text.labels.schemes import IO, LETTERS
 from postil.text.splitting.segmenter import ENGLISH, Segmenter
 
 Column = int | str
 """A column by its place (from 0; negative: from the right) or, in CoNLL-U, by its name ("upos", "misc:NER")."""
 
-CHOICES: dict[str, tuple[str, ...]] = {
+CHOICES: dict[str, tuple[str | None, ...]] = {
     "misaligned": ("error", "snap", "drop"),
     "overlaps": ("error", "longest", "first"),
     "scheme": tuple(LETTERS),
+    "from_scheme": (None, IO),
     "delimiter": ("\t", " "),
     "offsets": UNITS,
 }
@@ -37,6 +38,8 @@ class ReadOptions:
     """Extra columns to keep; None: all others in CoNLL, none in CoNLL-U."""
     comment: str | None = "auto"
     """CoNLL: the prefix of a comment line; "auto": "# " before a sentence; None: no comments."""
+    from_scheme: Literal["io"] | None = None
+    """"io": labels are classes without prefixes, as PER PER O, and become BIO; None: labels stay as they are."""
     scheme: str = "bio"
     """JSON Lines: the scheme of the labels that spans are converted to."""
     misaligned: Literal["error", "snap", "drop"] = "error"
@@ -87,10 +90,10 @@ class WriteOptions:
     """JSON Lines: what offsets count: "characters", "utf16" units or "bytes" of UTF-8."""
 
     def __post_init__(self) -> None:
-        check_choices(self, scheme=(*CHOICES["scheme"], "auto", "none"))
+        check_choices(self, scheme=(*CHOICES["scheme"], IO, "auto", "none"))
 
 
-def check_choices(options: Any, **other: tuple[str, ...]) -> None:
+def check_choices(options: Any, **other: tuple[str | None, ...]) -> None:
     """Raise ConfigurationError for a value that its option does not know."""
     for field in fields(options):
         choices = other.get(field.name, CHOICES.get(field.name))

@@ -9,7 +9,7 @@ from postil.text.document import Sentence
 from postil.text.lines import NumberedLines, split_spaces
 from postil.text.options import ReadOptions
 from postil.text.report import Report
-from postil.text.splitting.segmenter import ENGLISH, Segmenter, Tokens
+from postil.text.splitting.segmenter import ENGLISH, Segmenter
 
 _WORD = re.compile(r"\S")
 _SPACE = re.compile(r"\s")
@@ -22,8 +22,12 @@ MOST_TOKENS = 1_000_000
 
 def read_text(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
     """The sentences of plain text. A line end ends a sentence."""
+    segmenter = options.segmenter
     for number, line in _numbered(lines):
-        for words, starts, ends in _sentences(line, options, lines.where(number)):
+        if segmenter.characters and len(line) > MOST_TOKENS:
+            expected, got = f"at most {MOST_TOKENS:,} characters", f"{len(line):,} characters"
+            raise DataError("a line of too many tokens", expected=expected, got=got, where=lines.where(number))
+        for words, starts, ends in _sentences(line, segmenter, options.split):
             report.sentences += 1
             report.tokens += len(words)
             yield Sentence(words, text=line, starts=starts, ends=ends, line=number)
@@ -33,16 +37,12 @@ Words = tuple[list[str], list[int], list[int]]
 """The tokens of a sentence, and where they begin and end in its line."""
 
 
-def _sentences(line: str, options: ReadOptions, where: str) -> Iterator[Words]:
-    segmenter = options.segmenter
-    if segmenter.characters and len(line) > MOST_TOKENS:
-        expected, got = f"at most {MOST_TOKENS:,} characters", f"{len(line):,} characters"
-        raise DataError("a line of too many tokens", expected=expected, got=got, where=where)
-    if options.split and not segmenter.characters:
+def _sentences(line: str, segmenter: Segmenter, split: bool) -> Iterator[Words]:
+    if split and not segmenter.characters:
         yield from sentences_of_line(line, segmenter)
         return
     tokens = segmenter.tokenise(line)
-    for first, last in segmenter.split(tokens) if options.split else [(0, len(tokens))] * bool(len(tokens)):
+    for first, last in segmenter.split(tokens) if split else [(0, len(tokens))] * bool(len(tokens)):
         yield tokens.tokens[first:last], tokens.starts[first:last], tokens.ends[first:last]
 
 
@@ -58,7 +58,10 @@ def sentences_of_line(line: str, segmenter: Segmenter = ENGLISH, piece: int = PI
         end = space.start() if space is not None else len(line)
         tokens = segmenter.tokenise(line[begin:end])
         ranges = segmenter.split(tokens)
-        sure = len(ranges) if end == len(line) else _sure(tokens, ranges)
+        sure = len(ranges)  # sentences that are cut as in the whole line; a new piece begins behind a space
+        if end < len(line):
+            firsts = ((n, tokens.starts[ranges[n][0]]) for n in range(len(ranges) - 2, 0, -1))
+            sure = next((n for n, start in firsts if tokens.text[start - 1].isspace()), 0)
         for first, last in ranges[:sure]:
             starts, ends = ([begin + place for place in places[first:last]] for places in (tokens.starts, tokens.ends))
             yield tokens.tokens[first:last], starts, ends
@@ -68,33 +71,16 @@ def sentences_of_line(line: str, segmenter: Segmenter = ENGLISH, piece: int = PI
         begin += tokens.starts[ranges[sure][0]] if sure else 0
 
 
-def _sure(tokens: Tokens, ranges: list[tuple[int, int]]) -> int:
-    """How many sentences of a piece are cut as in the whole line. A new piece begins behind a space."""
-    for sure in range(len(ranges) - 2, 0, -1):
-        if tokens.text[tokens.starts[ranges[sure][0]] - 1].isspace():
-            return sure
-    return 0
-
-
 def read_tokens(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
     """One sentence a line, spaces between its tokens."""
     for number, line in _numbered(lines):
-        if len(line) > MOST_TOKENS and _has_too_many(line):
-            raise DataError(
-                "a line of too many tokens",
-                expected=f"a sentence per line, of at most {MOST_TOKENS:,} tokens",
-                got=f"{len(line):,} characters",
-                where=lines.where(number),
-            )
+        if len(line) > MOST_TOKENS and next(islice(_FIELD.finditer(line), MOST_TOKENS, None), None) is not None:
+            expected, got = f"a sentence per line, of at most {MOST_TOKENS:,} tokens", f"{len(line):,} characters"
+            raise DataError("a line of too many tokens", expected=expected, got=got, where=lines.where(number))
         words = split_spaces(line)
         report.sentences += 1
         report.tokens += len(words)
         yield Sentence(words, line=number)
-
-
-def _has_too_many(line: str) -> bool:
-    """Whether a line has more than ``MOST_TOKENS`` tokens, counted one by one."""
-    return next(islice(_FIELD.finditer(line), MOST_TOKENS, None), None) is not None
 
 
 def line_border(text: str, start: int) -> int:

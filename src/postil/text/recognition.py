@@ -9,10 +9,9 @@ from collections.abc import Callable
 from itertools import islice
 
 from postil.errors import DataError
-from postil.text.annotations.tables import EXPECTED, columns_of, is_span_table, is_text_table
+from postil.text.annotations.tables import EXPECTED, columns_of, is_span_table, is_text_table, is_word_table
 from postil.text.columns.conll import DOCUMENT_MARK, looks_like_label, looks_like_tree
 from postil.text.columns.conllu import recognises
-from postil.text.columns.csv_table import is_header
 from postil.text.columns.webanno import MARK as WEBANNO_MARK
 from postil.text.lines import shortened
 
@@ -51,7 +50,7 @@ def recognise_format(head: list[str], where: str) -> str:
         raise DataError("no sentence", expected="sentences", got="nothing but blank lines", where=where)
     if lines[0].startswith(WEBANNO_MARK):
         return "webanno"
-    if is_header(lines[0]):
+    if is_word_table(lines[0]):
         return "csv"
     if is_span_table(lines[0]):
         return "csv-spans"
@@ -69,12 +68,21 @@ def recognise_format(head: list[str], where: str) -> str:
         return "jsonl"
     if any(map(_MARKED_UP.search, rows)):
         return "muc"
-    _refuse_relatives(rows, where)
-    if where.removesuffix(".gz").endswith(".csv") and (is_text_table(lines[0]) or _most(rows, _has_delimiter)):
-        return _kind_of_table(lines[0], where)
-    if _is_column_of_words(rows) or _has_columns(rows):
+    if rows[0].strip() in ("{", "[", "[{", "{}", "[]"):
+        raise DataError("JSON, but not JSON Lines", expected="one object a line", got=shortened(rows[0]), where=where)
+    if where.removesuffix(".gz").endswith(".csv"):  # a table of texts, or of nothing that can be labelled
+        if is_text_table(lines[0]):
+            return "csv-spans"
+        if _most(rows, lambda row: "," in row or ";" in row):
+            what, got = "a CSV table without the columns that are needed", ", ".join(columns_of(lines[0]))
+            raise DataError(what, expected=EXPECTED, got=f"columns {shortened(got)}", where=where)
+    # One word a line: columns whose labels are missing.
+    are_words = _most(rows, lambda row: " " not in row.strip() and _UNSPACED_LINE.search(row) is None)
+    if (len(rows) >= _FEW_ROWS and are_words) or _has_columns(rows):
         return "conll"
-    return "tokens" if _is_tokenised(rows) else "text"
+    attached = sum(len(_ATTACHED.findall(row)) for row in rows)
+    detached = sum(len(_DETACHED.findall(row)) for row in rows)  # punctuation that is separated from the words
+    return "tokens" if detached > 4 * attached else "text"
 
 
 def _is_conllu(lines: list[str], rows: list[str]) -> bool:
@@ -90,24 +98,6 @@ def _is_treebank(rows: list[str]) -> bool:
         return True
     begins = looks_like_tree(rows[0]) or _TWO_BRACKETS.match("\n".join(rows[:_FEW_ROWS])) is not None
     return begins and _most(rows, lambda row: _LAST_BRACKET.search(row) is not None)
-
-
-def _refuse_relatives(rows: list[str], where: str) -> None:
-    """Formats that are near to ours, but are not."""
-    if rows[0].strip() in ("{", "[", "[{", "{}", "[]"):
-        raise DataError("JSON, but not JSON Lines", expected="one object a line", got=shortened(rows[0]), where=where)
-
-
-def _has_delimiter(row: str) -> bool:
-    return "," in row or ";" in row
-
-
-def _kind_of_table(header: str, where: str) -> str:
-    """A CSV file is a table of texts, or of nothing that can be labelled; never plain text."""
-    if is_text_table(header):
-        return "csv-spans"
-    got = f"columns {shortened(', '.join(columns_of(header)))}"
-    raise DataError("a CSV table without the columns that are needed", expected=EXPECTED, got=got, where=where)
 
 
 def _json_array(rows: list[str]) -> str | None:
@@ -128,12 +118,6 @@ def _most(rows: list[str], test: Callable[[str], bool]) -> bool:
     return sum(map(test, rows)) >= _MOST * len(rows)
 
 
-def _is_column_of_words(rows: list[str]) -> bool:
-    """One word a line: columns whose labels are missing."""
-    is_word = [" " not in row.strip() and _UNSPACED_LINE.search(row) is None for row in rows]
-    return len(rows) >= _FEW_ROWS and sum(is_word) >= _MOST * len(rows)
-
-
 def _has_columns(rows: list[str]) -> bool:
     """Columns between spaces: lines end in O or B-PER, or most have the same number of words and a tag at the end."""
     fields = [row.split() for row in rows]
@@ -143,10 +127,3 @@ def _has_columns(rows: list[str]) -> bool:
     if width < 2 or not _most(rows, lambda row: len(row.split()) == width):
         return False
     return len(rows) >= _FEW_ROWS and _most(rows, lambda row: looks_like_label(row.split()[-1]))
-
-
-def _is_tokenised(rows: list[str]) -> bool:
-    """Whether punctuation is separated from the words."""
-    attached = sum(len(_ATTACHED.findall(row)) for row in rows)
-    detached = sum(len(_DETACHED.findall(row)) for row in rows)
-    return detached > 4 * attached

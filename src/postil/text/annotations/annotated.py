@@ -9,7 +9,7 @@ they are, so that nothing depends on tokens.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, final
@@ -17,10 +17,12 @@ from typing import Any, NamedTuple, final
 from postil.errors import DataError, PostilError
 from postil.text.document import OUTSIDE, Rest, Sentence
 from postil.text.labels.schemes import (
+    IO,
     SEPARATOR,
     UNKNOWN,
     PartialLabel,
     Span,
+    from_io,
     labels_from_spans,
     looks_like_mark,
     spans_from_labels,
@@ -90,10 +92,6 @@ class AnnotatedText:
     """The tokens as a JSON record has them; None: the text came without tokens."""
 
 
-TextReader = Callable[[NumberedLines, ReadOptions, Report], Iterator[AnnotatedText]]
-TextWriter = Callable[[Iterable[AnnotatedText], WriteOptions, Report], Iterator[str]]
-
-
 @dataclass(frozen=True, slots=True)
 class Record(Rest):
     """Content of a text other than its characters and labels. All sentences of the text share it."""
@@ -118,8 +116,17 @@ def align(
 ) -> list[Span]:
     """Spans over tokens, sorted, that do not overlap.
 
-    A span that does not fit is listed in ``report.problems``; the caller raises if one of them was refused.
+    A span that does not fit is listed in ``report.problems``; the caller raises if one of them was refused. Of spans
+    that overlap, those are kept that come first by the user's rule.
     """
+
+    def described(span: AnnotatedSpan) -> str:
+        return f"{span.label} {span.start}:{span.end} {shortened(tokens.text[span.start : span.end])}"
+
+    def list_problem(what: str, action: str, span: AnnotatedSpan) -> None:
+        line, carets = excerpt(tokens.text, span.start, span.end)
+        report.problems.append(Problem(where, f"{described(span)} {what}", line, carets, action))
+
     fitted: list[tuple[Span, AnnotatedSpan]] = []
     for span in spans:
         first, last = tokens.touched(span.start, span.end)
@@ -127,7 +134,6 @@ def align(
             fitted.append((Span(span.label, first, last), span))
             continue
         inside = shortened(" ".join(tokens.tokens[first:last])) if first < last else "(there are none)"
-        what = f"{_described(span, tokens)} does not fit the tokens {inside}"
         if options.misaligned == "error":
             action = REFUSED
         elif options.misaligned == "drop" or first == last:
@@ -137,40 +143,23 @@ def align(
             action = f"snapped to {shortened(tokens.text[tokens.starts[first] : tokens.ends[last - 1]])}"
             report.changed["spans snapped to token boundaries"] += 1
             fitted.append((Span(span.label, first, last), span))
-        report.problems.append(_problem(what, action, span, tokens, where))
-    return _separate(fitted, tokens, where, options, report)
-
-
-def _separate(
-    fitted: list[tuple[Span, AnnotatedSpan]], tokens: Tokens, where: str, options: ReadOptions, report: Report
-) -> list[Span]:
-    """Of overlapping spans, keep those that come first by the user's rule."""
+        list_problem(f"does not fit the tokens {inside}", action, span)
     if options.overlaps == "longest":
         fitted = sorted(fitted, key=lambda pair: pair[0].start - pair[0].end)  # stable: equal lengths keep their order
     taken: dict[int, AnnotatedSpan] = {}  # token -> the span that has it
     kept = []
-    for span, source in fitted:
-        inside = range(span.start, span.end)
-        rival = next((taken[token] for token in inside if token in taken), None)
+    for aligned, source in fitted:
+        covered = range(aligned.start, aligned.end)
+        rival = next((taken[token] for token in covered if token in taken), None)
         refused = rival is not None and options.overlaps == "error"
         if rival is None or refused:  # a refused span counts, so that all spans that overlap it are listed
-            taken.update(dict.fromkeys(inside, source))
+            taken.update(dict.fromkeys(covered, source))
         if rival is None:
-            kept.append(span)
+            kept.append(aligned)
             continue
-        what = f"{_described(source, tokens)} overlaps {_described(rival, tokens)}"
-        report.problems.append(_problem(what, REFUSED if refused else "dropped", source, tokens, where))
+        list_problem(f"overlaps {described(rival)}", REFUSED if refused else "dropped", source)
         report.dropped["overlapping spans"] += not refused
     return sorted(kept, key=lambda span: span.start)
-
-
-def _described(span: AnnotatedSpan, tokens: Tokens) -> str:
-    return f"{span.label} {span.start}:{span.end} {shortened(tokens.text[span.start : span.end])}"
-
-
-def _problem(what: str, action: str, span: AnnotatedSpan, tokens: Tokens, where: str) -> Problem:
-    line, carets = excerpt(tokens.text, span.start, span.end)
-    return Problem(where, what, line, carets, action)
 
 
 def repaired(spans: Iterable[AnnotatedSpan], tokens: Tokens, report: Report) -> list[AnnotatedSpan]:
@@ -240,29 +229,31 @@ class _Assembler:
     def sentences(self, text: AnnotatedText) -> list[Sentence]:
         """The sentences of one text; none if one of its spans was refused."""
         self.check_labelled(text)
-        tokens = tokens_of(text, self.options)
-        sentences = self._build(text, tokens)
-        self.report.notes["records"] += 1
-        self.report.dropped["records without tokens"] += not tokens.tokens and not sentences
-        self.report.sentences += len(sentences)
-        self.report.tokens += sum(map(len, sentences))
-        self.report.documents += any(sentence.document is not None for sentence in sentences)
-        return sentences
-
-    def _build(self, text: AnnotatedText, tokens: Tokens) -> list[Sentence]:
+        report = self.report
+        if text.tokens is None:
+            tokens = self.options.segmenter.tokenise(text.text)
+        else:
+            tokens = placed_tokens(text.text, text.tokens)
         record = Record(dict(text.fields), tokens=None if text.tokens is None else text.token_fields or [])
         spans: list[Span] | None = None
+        refused = False
         if text.spans is not None:
-            before = len(self.report.problems)
-            sources = repaired(text.spans, tokens, self.report)
+            before = len(report.problems)
+            sources = repaired(text.spans, tokens, report)
             record.span_fields.update({span.key: dict(span.fields) for span in sources if span.fields})
-            spans = align(sources, tokens, text.where or self.lines.where(text.line), self.options, self.report)
-            self.report.notes["spans"] += len(sources)
+            spans = align(sources, tokens, text.where or self.lines.where(text.line), self.options, report)
+            report.notes["spans"] += len(sources)
             several = sum(bool(span.fragments) for span in sources)
-            self.report.changed["discontinuous spans, taken from their first to their last character"] += several
-            if any(problem.action == REFUSED for problem in self.report.problems[before:]):
-                return []
-        return [self._sentence(text, tokens, record, spans, *edges) for edges in self._ranges(text, tokens, spans)]
+            report.changed["discontinuous spans, taken from their first to their last character"] += several
+            refused = any(problem.action == REFUSED for problem in report.problems[before:])
+        ranges = [] if refused else self._ranges(text, tokens, spans)
+        sentences = [self._sentence(text, tokens, record, spans, first, last) for first, last in ranges]
+        report.notes["records"] += 1
+        report.dropped["records without tokens"] += not tokens.tokens and not sentences
+        report.sentences += len(sentences)
+        report.tokens += sum(map(len, sentences))
+        report.documents += any(sentence.document is not None for sentence in sentences)
+        return sentences
 
     def _ranges(self, text: AnnotatedText, tokens: Tokens, spans: list[Span] | None) -> list[tuple[int, int]]:
         """Sentences as ranges of tokens, joined where a span runs across their border."""
@@ -288,6 +279,8 @@ class _Assembler:
         self, text: AnnotatedText, tokens: Tokens, record: Record, spans: list[Span] | None, first: int, last: int
     ) -> Sentence:
         labels = None if text.labels is None else text.labels[first:last]
+        if labels is not None and self.options.from_scheme == IO:
+            labels = from_io(labels)
         if spans is not None:
             low, high = (bisect_left(spans, edge, key=lambda span: span.start) for edge in (first, last))  # sorted
             inside = [Span(span.label, span.start - first, span.end - first) for span in spans[low:high]]
@@ -304,13 +297,6 @@ class _Assembler:
             list(text.comments) if first == 0 else [],
             record,
         )
-
-
-def tokens_of(text: AnnotatedText, options: ReadOptions) -> Tokens:
-    """The tokens of a text: its own, or those that the options cut."""
-    if text.tokens is None:
-        return options.segmenter.tokenise(text.text)
-    return placed_tokens(text.text, text.tokens)
 
 
 def placed_tokens(text: str, places: Sequence[tuple[int, int]]) -> Tokens:

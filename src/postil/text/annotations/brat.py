@@ -55,21 +55,21 @@ def read_brat(lines: NumberedLines, options: ReadOptions, report: Report) -> Ite
 
 def _read_pair(file: Path, name: str, options: ReadOptions, report: Report) -> AnnotatedText:
     text = _read_text(file.with_suffix(".txt"), file, options)
-    spans: dict[str, _Line] = {}
+    spans: dict[str, _Span] = {}
     additions: list[tuple[str, str]] = []
     with Lines(os.fspath(file), encoding=options.encoding) as lines:
         for first, batch in lines:
             for number, line in enumerate(batch, first):
                 if line.startswith("T"):
-                    found = _text_bound(line, text, lines.where(number))
-                    spans[found.key] = found
+                    key, _, rest = line.partition("\t")
+                    spans[key] = _Span(rest, line, text, lines.where(number))
                 elif line[:1] in ("A", "M", "#"):
                     additions.append((line[:1], line))
                 elif line:
                     report.dropped[_OTHERS.get(line[0], "lines that are not of brat")] += 1
     return AnnotatedText(
         text,
-        _placed(text, list(spans.values()), additions, report),
+        _placed(text, spans, additions, report),
         document=name,
         lines_are_sentences=True,  # as brat shows them
         line=1,
@@ -97,59 +97,30 @@ def _read_text(path: Path, file: Path, options: ReadOptions) -> str:
         ) from None
 
 
-class _Line:
-    """One line of a span: its key, its label, its fragments, the text that it covers, and what others add to it."""
+class _Span:
+    """One line of a span: its label, its fragments, the text that it covers, and what other lines add to it."""
 
-    __slots__ = ("claim", "fields", "fragments", "key", "label", "where")
-
-    def __init__(self, key: str, label: str, fragments: Fragments, covered: str, where: str) -> None:
-        self.key, self.label, self.fragments, self.where = key, label, fragments, where
-        self.claim = Claim(fragments[0][0], fragments[-1][1], covered)
-        self.fields: dict[str, Any] = {}
-
-
-def _text_bound(line: str, text: str, where: str) -> _Line:
-    key, *cells = line.split("\t")
-    place = _PLACE.match(cells[0]) if cells else None
-    if place is None:
-        raise DataError(
-            "not a span of brat", expected="T1<tab>LABEL START END<tab>TEXT", got=shortened(line), where=where
-        )
-    pairs = [pair.split(" ") for pair in place.group(2).split(";")]
-    fragments = tuple((int(start), int(end)) for start, end in pairs)
-    edges = [edge for fragment in fragments for edge in fragment]
-    if edges != sorted(edges) or any(start >= end for start, end in fragments):
-        got = place.group(2)
-        raise DataError("a span that is empty or out of order", expected="start < end", got=got, where=where)
-    covered = cells[1] if len(cells) > 1 else " ".join(text[start:end] for start, end in fragments)
-    return _Line(key, place.group(1), fragments, covered, where)
+    def __init__(self, rest: str, line: str, text: str, where: str) -> None:
+        head, *cells = rest.split("\t")
+        place = _PLACE.match(head)
+        if place is None:
+            expected = "T1<tab>LABEL START END<tab>TEXT"
+            raise DataError("not a span of brat", expected=expected, got=shortened(line), where=where)
+        pairs = [pair.split(" ") for pair in place.group(2).split(";")]
+        fragments = tuple((int(start), int(end)) for start, end in pairs)
+        edges = [edge for fragment in fragments for edge in fragment]
+        if edges != sorted(edges) or any(start >= end for start, end in fragments):
+            got = place.group(2)
+            raise DataError("a span that is empty or out of order", expected="start < end", got=got, where=where)
+        covered = cells[0] if cells else " ".join(text[start:end] for start, end in fragments)
+        self.label, self.where, self.fields = place.group(1), where, dict[str, Any]()
+        self.claim, self.fragments = Claim(edges[0], edges[-1], covered), _joined(fragments, text)
 
 
-def _placed(text: str, lines: list[_Line], additions: list[tuple[str, str]], report: Report) -> list[AnnotatedSpan]:
-    _add(lines, additions, report)
-    whole = [line for line in lines if len(_joined(line.fragments, text)) == 1]
-    places = dict(zip((line.key for line in whole), realigned(text, [line.claim for line in whole]), strict=True))
-    spans = []
-    for line in lines:
-        fragments = _joined(line.fragments, text)
-        if line.key in places:
-            place = places[line.key]
-            if place is None:
-                expected = f"{shortened(line.claim.covered)} near character {line.claim.start} of the text"
-                raise DataError("a span whose text is not there", expected=expected, where=line.where)
-            report.changed[MOVED] += place != (line.claim.start, line.claim.end)
-            spans.append(AnnotatedSpan(*place, line.label, line.fields))
-            continue
-        if fragments[-1][1] > len(text):
-            expected = f"at most {len(text)}, the length of the text"
-            raise DataError("a span outside its text", expected=expected, got=fragments[-1][1], where=line.where)
-        spans.append(AnnotatedSpan(fragments[0][0], fragments[-1][1], line.label, line.fields, fragments))
-    return spans
-
-
-def _add(lines: list[_Line], additions: list[tuple[str, str]], report: Report) -> None:
-    """Attributes and notes, to the spans that they are about."""
-    spans = {line.key: line for line in lines}
+def _placed(
+    text: str, spans: dict[str, _Span], additions: list[tuple[str, str]], report: Report
+) -> list[AnnotatedSpan]:
+    """The spans with the attributes and notes that are about them, where their texts are."""
     for kind, line in additions:
         head, _, note = line.partition("\t")[2].partition("\t")
         name, _, rest = head.partition(" ")
@@ -160,6 +131,23 @@ def _add(lines: list[_Line], additions: list[tuple[str, str]], report: Report) -
             spans[about].fields.setdefault("notes", []).append(note)
         else:
             spans[about].fields.setdefault("attributes", {})[name] = value or True
+    places = iter(realigned(text, [span.claim for span in spans.values() if len(span.fragments) == 1]))
+    annotated = []
+    for span in spans.values():
+        claim, fragments = span.claim, span.fragments
+        if len(fragments) == 1:
+            place = next(places)
+            if place is None:
+                expected = f"{shortened(claim.covered)} near character {claim.start} of the text"
+                raise DataError("a span whose text is not there", expected=expected, where=span.where)
+            report.changed[MOVED] += place != (claim.start, claim.end)
+            annotated.append(AnnotatedSpan(*place, span.label, span.fields))
+            continue
+        if fragments[-1][1] > len(text):
+            expected = f"at most {len(text)}, the length of the text"
+            raise DataError("a span outside its text", expected=expected, got=fragments[-1][1], where=span.where)
+        annotated.append(AnnotatedSpan(fragments[0][0], fragments[-1][1], span.label, span.fields, fragments))
+    return annotated
 
 
 def _joined(fragments: Fragments, text: str) -> Fragments:
@@ -234,25 +222,26 @@ def _write_pair(path: Path, document: list[AnnotatedText], report: Report) -> No
                 report.dropped["spans of white space"] += 1
                 continue
             number += 1
-            lines.append(_line_of(span, number, shift, text, report))
-            added = _lines_about(span, number, notes, report)
-            notes += len(added)
-            lines += added
+            label = _NO_LABEL.sub("_", span.label)
+            report.changed["white space in labels, written as _"] += label != span.label
+            pieces = [
+                piece
+                for start, end in span.fragments or ((span.start, span.end),)
+                for piece in _without_line_ends(start + shift, end + shift, text)
+            ]
+            covered = " ".join(text[start:end] for start, end in pieces).replace("\t", " ")
+            lines.append(f"T{number}\t{label} {';'.join(f'{start} {end}' for start, end in pieces)}\t{covered}")
+            attributes, remarks = span.fields.get("attributes"), span.fields.get("notes")
+            for name, value in attributes.items() if isinstance(attributes, dict) else ():
+                notes += 1
+                said = "" if value is True else f" {_flat(value)}"
+                lines.append(f"A{notes}\t{_NO_LABEL.sub('_', name)} T{number}{said}")
+            for note in remarks if isinstance(remarks, list) else ():
+                notes += 1
+                lines.append(f"#{notes}\tAnnotatorNotes T{number}\t{_flat(note)}")
         shift += len(part.text) + 1
     path.with_name(f"{path.name}.txt").write_bytes(text.encode())
     path.with_name(f"{path.name}.ann").write_bytes("".join(f"{line}\n" for line in lines).encode())
-
-
-def _line_of(span: AnnotatedSpan, number: int, shift: int, text: str, report: Report) -> str:
-    label = _NO_LABEL.sub("_", span.label)
-    report.changed["white space in labels, written as _"] += label != span.label
-    parts = [
-        piece
-        for start, end in span.fragments or ((span.start, span.end),)
-        for piece in _without_line_ends(start + shift, end + shift, text)
-    ]
-    covered = " ".join(text[start:end] for start, end in parts).replace("\t", " ")
-    return f"T{number}\t{label} {';'.join(f'{start} {end}' for start, end in parts)}\t{covered}"
 
 
 def _without_line_ends(start: int, end: int, text: str) -> list[tuple[int, int]]:
@@ -262,17 +251,6 @@ def _without_line_ends(start: int, end: int, text: str) -> list[tuple[int, int]]
             parts.append((start, match.start()))
         start = match.end()
     return [*parts, (start, end)] if start < end or not parts else parts
-
-
-def _lines_about(span: AnnotatedSpan, number: int, before: int, report: Report) -> list[str]:
-    lines: list[str] = []
-    attributes, notes = span.fields.get("attributes"), span.fields.get("notes")
-    for name, value in attributes.items() if isinstance(attributes, dict) else ():
-        said = "" if value is True else f" {_flat(value)}"
-        lines.append(f"A{before + len(lines) + 1}\t{_NO_LABEL.sub('_', name)} T{number}{said}")
-    for note in notes if isinstance(notes, list) else ():
-        lines.append(f"#{before + len(lines) + 1}\tAnnotatorNotes T{number}\t{_flat(note)}")
-    return lines
 
 
 def _flat(value: Any) -> str:

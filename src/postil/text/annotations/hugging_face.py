@@ -105,19 +105,14 @@ def _sentence(row: Any, tokens: str, labels: str | None, names: Sequence[str] | 
     if not isinstance(tags, Sequence) or isinstance(tags, str) or len(tags) != len(words):
         expected = f"{len(words)}, one a token"
         raise DataError("wrong number of labels", expected=expected, got=_shown(tags), where=where)
-    return Sentence(list(words), [_label(tag, names, where) for tag in tags])
-
-
-def _label(tag: Any, names: Sequence[str] | None, where: str) -> str:
-    if isinstance(tag, str):
-        return tag
-    if type(tag) is not int:
-        raise DataError("not a label", expected="a number or a name", got=_shown(tag), where=where)
-    if names is None:
-        raise DataError(
-            "the labels are numbers", expected="their names in the features of the dataset", got=tag, where=where
-        )
-    return name_of(tag, dict(enumerate(names)), where)
+    by_number = dict(enumerate(names or ()))
+    for tag in tags:
+        if not isinstance(tag, str) and type(tag) is not int:
+            raise DataError("not a label", expected="a number or a name", got=_shown(tag), where=where)
+        if not isinstance(tag, str) and names is None:
+            expected = "their names in the features of the dataset"
+            raise DataError("the labels are numbers", expected=expected, got=tag, where=where)
+    return Sentence(list(words), [tag if isinstance(tag, str) else name_of(tag, by_number, where) for tag in tags])
 
 
 def _shown(value: Any) -> str:

@@ -11,6 +11,7 @@ is not XML in all its rules: a bare & and a < that begins no tag stand for thems
 import html
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import NamedTuple, final
 
 from postil.errors import DataError
@@ -94,12 +95,10 @@ class _XmlReader:
             self._append("\n", number)
 
     def _characters(self, text: str, number: int) -> None:
-        if not text:
-            return
-        text = _ENTITY.sub(lambda match: _character(match.group()), text)
+        text = _ENTITY.sub(_character, text)
         if self.name is not None:
             self.name.append(text)
-        else:
+        elif text:
             self._append(text, number)
 
     def _append(self, text: str, number: int) -> None:
@@ -124,29 +123,22 @@ class _XmlReader:
         elif empty:
             self.report.dropped["empty elements of XML"] += 1
         elif closing:
-            self._close(name, number)
+            if not self.opened or self.opened[-1].name != name:
+                expected = f"</{self.opened[-1].name}>" if self.opened else "no end of an element"
+                what, where = "an element ends that is not open", self.lines.where(number)
+                raise DataError(what, expected=expected, got=f"</{name}>", where=where)
+            opened = self.opened.pop()
+            if opened.start == self.length or not opened.label.strip():
+                self.report.dropped["empty elements of XML"] += 1
+            else:
+                self.spans[opened.number] = AnnotatedSpan(opened.start, self.length, opened.label, opened.fields)
         else:
-            self._open(name, attributes, number)
-
-    def _open(self, name: str, attributes: str, number: int) -> None:
-        fields = {key: html.unescape(a or b or c) for key, a, b, c in _ATTRIBUTE.findall(attributes)}
-        label = name
-        if name.upper() in _TYPED:
-            label = next((fields.pop(key) for key in list(fields) if key.upper() == "TYPE"), name)
-        self.opened.append(_Open(name, label, self.length, fields, number, self.count))
-        self.count += 1
-
-    def _close(self, name: str, number: int) -> None:
-        if not self.opened or self.opened[-1].name != name:
-            expected = f"</{self.opened[-1].name}>" if self.opened else "no end of an element"
-            raise DataError(
-                "an element ends that is not open", expected=expected, got=f"</{name}>", where=self.lines.where(number)
-            )
-        opened = self.opened.pop()
-        if opened.start == self.length or not opened.label.strip():
-            self.report.dropped["empty elements of XML"] += 1
-            return
-        self.spans[opened.number] = AnnotatedSpan(opened.start, self.length, opened.label, opened.fields)
+            fields = {key: html.unescape(a or b or c) for key, a, b, c in _ATTRIBUTE.findall(attributes)}
+            label = name
+            if name.upper() in _TYPED:
+                label = next((fields.pop(key) for key in list(fields) if key.upper() == "TYPE"), name)
+            self.opened.append(_Open(name, label, self.length, fields, number, self.count))
+            self.count += 1
 
     def end(self, frame: str | None) -> Iterator[AnnotatedText]:
         """The text that ends here, if there is one."""
@@ -157,12 +149,14 @@ class _XmlReader:
         framed = self.in_text and frame == "text"
         left, right = self._edges(framed)
         text = "".join(self.pieces)[left:right]
-        spans = [_cut(span, left, right) for _, span in sorted(self.spans.items())]
+        spans = [  # in the text without the line ends around it
+            replace(span, start=max(span.start, left) - left, end=min(span.end, right) - left)
+            for _, span in sorted(self.spans.items())
+        ]
         self.pieces, self.length, self.line_ends, self.spans = [], 0, set(), {}
         if not text.strip() and not framed:
             return
-        empty = sum(span.start >= span.end for span in spans)
-        self.report.dropped["empty elements of XML"] += empty
+        self.report.dropped["empty elements of XML"] += sum(span.start >= span.end for span in spans)
         spans = [span for span in spans if span.start < span.end]
         document, self.document = self.document, None
         yield AnnotatedText(text, spans, document=document, line=self.first, where=self.lines.where(self.first))
@@ -179,12 +173,8 @@ class _XmlReader:
         return left, self.length - (len(pieces) - right)
 
 
-def _cut(span: AnnotatedSpan, left: int, right: int) -> AnnotatedSpan:
-    """The span in the text without the line ends around it."""
-    return AnnotatedSpan(max(span.start, left) - left, min(span.end, right) - left, span.label, span.fields)
-
-
-def _character(entity: str) -> str:
+def _character(match: re.Match[str]) -> str:
+    entity = match.group()
     if entity.startswith("&#"):
         code = int(entity[3:-1], 16) if entity[2] in "xX" else int(entity[2:-1])
         return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else entity
@@ -201,7 +191,9 @@ def write_muc(texts: Iterable[AnnotatedText], options: WriteOptions, report: Rep
 def write_stanford(texts: Iterable[AnnotatedText], options: WriteOptions, report: Report) -> Iterator[str]:
     """Every text with elements named by labels, and a blank line after it."""
     for text in texts:
-        yield f"{_without_blank_lines(_marked_up(text, _named, report))}\n\n"
+        # A blank line would end the text, and so would a line end at its beginning or end.
+        content = re.sub(r"\n(?=\n)|\A\n|\n\Z", "&#10;", _marked_up(text, _named, report))
+        yield f"{content}\n\n"
 
 
 Tags = Callable[[str, Report], tuple[str, str]]
@@ -247,10 +239,3 @@ def _marked_up(text: AnnotatedText, tags: Tags, report: Report) -> str:
 
 def _escaped(text: str) -> str:
     return html.escape(text).replace("\r", "&#13;").replace("\0", "&#0;").replace("&#x27;", "'")
-
-
-def _without_blank_lines(text: str) -> str:
-    """A blank line would end the text, and so would a line end at its beginning or end."""
-    text = re.sub(r"\n(?=\n)", "&#10;", text)
-    text = f"&#10;{text[1:]}" if text.startswith("\n") else text
-    return f"{text[:-1]}&#10;" if text.endswith("\n") else text

@@ -14,9 +14,8 @@ brings its tokens is one sentence; a raw text is tokenised and cut into sentence
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, final
 
 from postil.errors import DataError
 from postil.kernels.plain_records import ESCAPED
@@ -27,7 +26,7 @@ from postil.text.lines import NumberedLines, shortened
 from postil.text.offsets import offsets_in
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.report import Report
-from postil.text.splitting.segmenter import Segmenter, Tokens
+from postil.text.splitting.segmenter import Tokens
 
 Records = Iterator[tuple[int, dict[str, Any]]]
 """The number of the line of each record, and its fields."""
@@ -102,35 +101,24 @@ def decode(text: str, where: str, expected: str) -> Any:
     """The JSON value that a text is. Deep nesting, double keys and half characters are also errors."""
     try:
         value = parsed_json(text, finite=False)
+        if "\\u" in text:  # \ud83d without its second half is not a character: it could not be written again
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
     except TooDeep:
         raise DataError("JSON nested too deeply", expected=expected, where=where) from None
     except DoubleKey as error:
         what, got = "the same key twice in an object", shortened(error.key)
         raise DataError(what, expected="one value", got=got, where=where) from None
-    except ValueError as error:  # also numbers with thousands of digits
-        what, got = _json_mistake(error, text)
-        raise DataError(f"not valid JSON: {what}", expected=expected, got=got, where=where) from None
-    if "\\u" in text:
-        _refuse_half_characters(value, where)
-    return value
-
-
-def _json_mistake(error: ValueError, line: str) -> tuple[str, str]:
-    """The parser's message, and the text around the error."""
-    if not isinstance(error, json.JSONDecodeError):
-        return str(error).split(";")[0].lower(), shortened(line)
-    near = line[max(0, error.pos - 20) : error.pos + 20]
-    what = error.msg.lower().removesuffix(" at").removesuffix(" starting")  # Python's text ends where its place begins
-    return f"{what} at character {error.pos + 1}", shortened(near)
-
-
-def _refuse_half_characters(value: Any, where: str) -> None:
-    """\\ud83d without its second half is not a character: it could not be written again."""
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         half = f"\\u{ord(error.object[error.start]):04x}"
         raise DataError("half of a surrogate pair", expected="whole characters", got=half, where=where) from None
+    except json.JSONDecodeError as error:
+        what = error.msg.lower().removesuffix(" at").removesuffix(" starting")  # its text ends where its place begins
+        what, got = f"{what} at character {error.pos + 1}", shortened(text[max(0, error.pos - 20) : error.pos + 20])
+        raise DataError(f"not valid JSON: {what}", expected=expected, got=got, where=where) from None
+    except ValueError as error:  # numbers with thousands of digits
+        what = f"not valid JSON: {str(error).split(';')[0].lower()}"
+        raise DataError(what, expected=expected, got=shortened(text), where=where) from None
 
 
 _ARRAY = "an array of objects: [{…}, {…}]"
@@ -151,7 +139,12 @@ def json_items(lines: NumberedLines, brackets: str = "{") -> Iterator[tuple[int,
         where = lines.where(line)
         if text[position] not in brackets:
             raise DataError("not a JSON object", expected=_ARRAY, got=shortened(text[position:]), where=where)
-        end = _end_of_item(text, position)
+        depth, end = 0, len(text)  # that of the text if the item has no end: the decoder says what is wrong
+        for match in _EDGE.finditer(text, position):
+            depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(match.group(), 0)
+            if not depth:
+                end = match.end()
+                break
         yield line, decode(text[position:end], where, _ARRAY)
         position = _skip(text, end)
         several = text[position : position + 1] == ","
@@ -159,15 +152,10 @@ def json_items(lines: NumberedLines, brackets: str = "{") -> Iterator[tuple[int,
             where = lines.where(line + text.count("\n", counted, position))
             raise DataError("not valid JSON: no comma between objects", expected=_ARRAY, where=where)
         position = _skip(text, position + several)
-    _check_end(text, position, is_array, several, lines)
-
-
-def _check_end(text: str, position: int, is_array: bool, comma: bool, lines: NumberedLines) -> None:
     where = lines.where(1 + text.count("\n", 0, position))
-    if is_array and (position >= len(text) or comma):
+    if is_array and (position >= len(text) or several):
         raise DataError("not valid JSON: the array has no end", expected=_ARRAY, where=where)
-    rest = text[position + is_array :].strip()
-    if rest:
+    if rest := text[position + is_array :].strip():
         raise DataError("not valid JSON: text after the array", expected=_ARRAY, got=shortened(rest), where=where)
 
 
@@ -175,20 +163,6 @@ def _skip(text: str, position: int) -> int:
     while text[position : position + 1] in (" ", "\t", "\n", "\r"):
         position += 1
     return position
-
-
-def _end_of_item(text: str, start: int) -> int:
-    """The end of the object or list that begins at ``start``.
-
-    It is that of the text if the item has none: the decoder says what is wrong.
-    """
-    depth = 0
-    for match in _EDGE.finditer(text, start):
-        edge = match.group()
-        depth += 1 if edge in ("{", "[") else -1 if edge in ("}", "]") else 0
-        if not depth:
-            return match.end()
-    return len(text)
 
 
 # ------------------------------------------------------------------------------------------------------ values to texts
@@ -204,87 +178,158 @@ def take_apart(
     """
     options, report = options or ReadOptions(), report or Report()
     fields = _of_layer(fields, options, where) if options.layer is not None else dict(fields)
-    given = fields.pop("tokens", None)
-    text = _text(fields.pop("text", None), given, where)
-    places = None if given is None else _token_places(text, given, where)
-    naming = _Naming(options.label_names, None if options.every_record else report.changed)
-    labels = _take_labels(fields, text, places, naming, options.segmenter, where)
-    spans = _take_spans(fields, text, places, naming, options.segmenter, report, where)
-    columns = _take_columns(fields, text, places, options.segmenter, where)
-    document = fields.pop("newdoc") if isinstance(fields.get("newdoc"), str) else None
-    comments = fields.pop("comments") if _is_list_of(fields.get("comments"), str) else []
+    record = _Record(fields, where, options, report)
+    labels, spans, columns = record.take_labels(), record.take_spans(), record.take_columns()
     return AnnotatedText(
-        text,
+        record.text,
         spans if labels is None else None,  # our writer adds labels if spans alone would not give them back
-        places,
+        record.places,
         fields=fields,
-        document=document,
+        document=fields.pop("newdoc") if isinstance(fields.get("newdoc"), str) else None,
         line=line,
         where=where,
         labels=labels,
         columns=columns,
-        comments=comments,
-        token_fields=given,
+        comments=fields.pop("comments") if _is_list_of(fields.get("comments"), str) else [],
+        token_fields=record.given,
     )
 
 
-def _text(text: Any, given: Any, where: str) -> str:
-    if text is None and _is_list_of(given, str):
-        return " ".join(given)
-    if not isinstance(text, str):
-        got = "no field text" if text is None else f"text: {shown(text)}"
-        raise DataError("the text is missing", expected='{"text": "…"}', got=got, where=where)
-    return text
+@final
+class _Record:
+    """A record while it is taken apart: what is understood is taken from its fields."""
 
+    def __init__(self, fields: dict[str, Any], where: str, options: ReadOptions, report: Report) -> None:
+        self.fields, self.where, self.options, self.report = fields, where, options, report
+        self.given, text = fields.pop("tokens", None), fields.pop("text", None)
+        if text is None and _is_list_of(self.given, str):
+            text = " ".join(self.given)
+        if not isinstance(text, str):
+            got = "no field text" if text is None else f"text: {shown(text)}"
+            raise DataError("the text is missing", expected='{"text": "…"}', got=got, where=where)
+        self.text: str = text
+        self.places = None if self.given is None else self._token_places(self.given)
 
-def _token_places(text: str, given: Any, where: str) -> list[tuple[int, int]]:
-    if not isinstance(given, list):
-        raise DataError("tokens", expected="a list", got=shown(given), where=where)
-    places = []
-    before = (0, 0)
-    for token in given:
-        start, end = _token_place(token, text, before[1])
-        if not (before[0] <= start <= end <= len(text) and before[1] <= end):
-            raise DataError(
-                "a token does not occur in the text",
-                expected="tokens in the order of the text, with start and end in characters",
-                got=shown(token),
-                where=where,
-            )
-        before = (start, end)
-        places.append(before)
-    return places
+    def _token_places(self, given: Any) -> list[tuple[int, int]]:
+        text = self.text
+        if not isinstance(given, list):
+            raise DataError("tokens", expected="a list", got=shown(given), where=self.where)
+        places = [(0, 0)]
+        for token in given:
+            start: Any = -1  # if the token does not occur after the one before it and blanks
+            end: Any = -1
+            if isinstance(token, str):
+                at = text.find(token, places[-1][1])
+                if at >= 0 and not text[places[-1][1] : at].strip():
+                    start, end = at, at + len(token)
+            elif isinstance(token, dict) and is_number(token.get("start")) and is_number(token.get("end")):
+                covered = text[token["start"] : token["end"]]
+                if token.get("text", covered) == covered:
+                    start, end = token["start"], token["end"]
+            if not (places[-1][0] <= start <= end <= len(text) and places[-1][1] <= end):
+                what, expected = "a token does not occur in the text", "tokens in the order of the text"
+                expected = f"{expected}, with start and end in characters"
+                raise DataError(what, expected=expected, got=shown(token), where=self.where)
+            places.append((start, end))
+        return places[1:]
 
+    def _tokens(self) -> Tokens:
+        if self.places is None:
+            return self.options.segmenter.tokenise(self.text)
+        return placed_tokens(self.text, self.places)
 
-def _token_place(token: Any, text: str, position: int) -> tuple[int, int]:
-    """The position of a token, (-1, -1) if it does not occur after the previous token and blanks."""
-    if isinstance(token, str):
-        at = text.find(token, position)
-        fits = at >= 0 and not text[position:at].strip()
-        return (at, at + len(token)) if fits else (-1, -1)
-    if not isinstance(token, dict):
-        return -1, -1
-    start: Any = token.get("start")
-    end: Any = token.get("end")
-    if not is_number(start) or not is_number(end) or token.get("text", text[start:end]) != text[start:end]:
-        return -1, -1
-    return start, end
+    def take_labels(self) -> list[str] | None:
+        """One label for each given token."""
+        fields, names, where = self.fields, self.options.label_names, self.where
+        for field_name in LABEL_FIELDS if names is not None or not self.options.every_record else ():
+            numbers = fields.get(field_name)
+            if numbers and isinstance(numbers, list) and all(map(is_number, numbers)):
+                if names is None:
+                    expected = "their names (--label-names)"
+                    raise DataError("the labels are numbers", expected=expected, got=shown(numbers), where=where)
+                fields[field_name] = [name_of(number, names, where) for number in numbers]
+        name = next((name for name in LABEL_FIELDS if fields.get(name) and _is_list_of(fields[name], str)), None)
+        if name is None:
+            return None
+        labels: list[str] = fields.pop(name)
+        number = len(self._tokens())
+        if len(labels) != number:
+            raise DataError("wrong number of labels", expected=f"{number}, one a token", got=len(labels), where=where)
+        if not all(labels):
+            raise DataError("a label is empty", expected="a label for each token", got=shown(labels), where=where)
+        return labels
 
+    def take_columns(self) -> list[tuple[str, ...]] | None:
+        """Extra columns as our writer keeps them: a list of cells for each token."""
+        columns = self.fields.get("columns")
+        if not columns or not _is_list_of(columns, list) or not all(_is_list_of(cells, str) for cells in columns):
+            return None
+        number = len(self._tokens())
+        if len(columns) != number or len({len(cells) for cells in columns}) != 1:
+            expected = f"{number} lists of one length, one a token"
+            raise DataError("columns do not match the tokens", expected=expected, got=len(columns), where=self.where)
+        return [tuple(cells) for cells in self.fields.pop("columns")]
 
-class _Naming(NamedTuple):
-    """Names of the labels that are numbers, and where those without one are counted."""
+    def take_spans(self) -> list[AnnotatedSpan] | None:
+        """The labelled stretches, with the other keys of each."""
+        fields = self.fields
+        names = [name for name in SPAN_FIELDS if _holds_spans(name, fields.get(name))]
+        filled = [name for name in names if fields[name]]
+        if len(filled) > 1:
+            got = " and ".join(filled)
+            raise DataError("two fields with spans", expected="one of them", got=got, where=self.where)
+        if names:
+            return [self._span(value) for value in fields.pop((filled or names)[0])]
+        odd = fields.get("spans")  # null counts as absent
+        if odd is not None:
+            expected = '[{"start": …, "end": …, "label": …}]'
+            raise DataError("spans is not a list of spans", expected=expected, got=shown(odd), where=self.where)
+        return None
 
-    names: Mapping[int, str] | None
-    counts: Counter[str] | None
+    def _span(self, value: Any) -> AnnotatedSpan:
+        """A span from an object or a triple."""
+        other: dict[str, Any] = {}
+        if isinstance(value, dict):
+            if "token_start" in value and not {"start", "start_offset"} & value.keys():
+                # Prodigy: a span that has only its tokens, of which the last is inside.
+                first: Any = value["token_start"]
+                last: Any = value.get("token_end")
+                tokens = self._tokens()
+                if is_number(first) and is_number(last) and 0 <= first <= last < len(tokens):
+                    value = {**value, "start": tokens.starts[first], "end": tokens.ends[last]}
+            names = next((names for names in _OFFSET_NAMES if names[0] in value), _OFFSET_NAMES[0])
+            parts: list[Any] = [value.get(name) for name in (*names, "label")]
+            other = {key: item for key, item in value.items() if key not in (*names, "label")}
+        else:
+            parts = list(value)
+        if len(parts) == 3:
+            parts[2] = self._name(parts[2])
+            if any(isinstance(part, float) and part.is_integer() for part in parts[:2]):  # 4.0, from a column with gaps
+                parts[:2] = [int(part) if isinstance(part, float) and part.is_integer() else part for part in parts[:2]]
+                self.report.repaired["offsets written as decimals"] += 1
+        if len(parts) != 3 or not is_number(parts[0]) or not is_number(parts[1]) or not _is_span_label(parts[2]):
+            expected = '{"start": number, "end": number, "label": "…"} or [start, end, "label"]'
+            raise DataError("not a span", expected=expected, got=shown(value), where=self.where)
+        start, end, label = parts
+        if isinstance(label, list):
+            label = PartialLabel(SEPARATOR.join(label)) if len(label) > 1 else str(label[0])
+        elif label == UNKNOWN:
+            label = PartialLabel(label)
+        if not 0 <= start < end <= len(self.text):
+            what, expected = "a span that is empty or outside its text", f"0 <= start < end <= {len(self.text)}"
+            raise DataError(what, expected=f"{expected} (the length of the text)", got=shown(value), where=self.where)
+        if not label.strip():
+            raise DataError("a span without a label", expected="a label", got=shown(value), where=self.where)
+        return AnnotatedSpan(start, end, label, other)
 
-    def name(self, label: Any, where: str) -> Any:
-        """The name of a number; anything else as it is."""
+    def _name(self, label: Any) -> Any:
+        """The name of a number; anything else as it is. Numbers without a name are counted."""
         if not is_number(label):
             return label
-        if self.names is not None:
-            return name_of(label, self.names, where)
-        if self.counts is not None:
-            self.counts[NUMBERED] += 1
+        if self.options.label_names is not None:
+            return name_of(label, self.options.label_names, self.where)
+        if not self.options.every_record:
+            self.report.changed[NUMBERED] += 1
         return str(label)
 
 
@@ -296,38 +341,6 @@ def name_of(number: int, names: Mapping[int, str], where: str) -> str:
     return names[number]
 
 
-def _take_spans(
-    fields: dict[str, Any],
-    text: str,
-    places: list[tuple[int, int]] | None,
-    naming: _Naming,
-    segmenter: Segmenter,
-    report: Report,
-    where: str,
-) -> list[AnnotatedSpan] | None:
-    """The labelled stretches, with the other keys of each."""
-    names = [name for name in SPAN_FIELDS if _holds_spans(name, fields.get(name))]
-    filled = [name for name in names if fields[name]]
-    if len(filled) > 1:
-        raise DataError("two fields with spans", expected="one of them", got=" and ".join(filled), where=where)
-    if not names:
-        odd = fields.get("spans")  # null counts as absent
-        if odd is not None:
-            expected = '[{"start": …, "end": …, "label": …}]'
-            raise DataError("spans is not a list of spans", expected=expected, got=shown(odd), where=where)
-        return None
-    spans = []
-    for value in fields.pop((filled or names)[0]):
-        if isinstance(value, dict) and "token_start" in value and not {"start", "start_offset"} & value.keys():
-            value = _with_offsets(value, _tokens(text, places, segmenter))
-        spans.append(_span(value, text, naming, report, where))
-    return spans
-
-
-def _tokens(text: str, places: list[tuple[int, int]] | None, segmenter: Segmenter) -> Tokens:
-    return segmenter.tokenise(text) if places is None else placed_tokens(text, places)
-
-
 def _holds_spans(name: str, value: Any) -> bool:
     """Whether a field has spans; annotations could be anything, so they must look like doccano's."""
     if name == "annotations":
@@ -335,92 +348,9 @@ def _holds_spans(name: str, value: Any) -> bool:
     return _is_list_of(value, (dict, list))
 
 
-def _with_offsets(value: dict[str, Any], tokens: Tokens) -> dict[str, Any]:
-    """A span of Prodigy that has only its tokens, of which the last is inside, with its characters."""
-    first: Any = value["token_start"]
-    last: Any = value.get("token_end")
-    if not (is_number(first) and is_number(last) and 0 <= first <= last < len(tokens)):
-        return value
-    return {**value, "start": tokens.starts[first], "end": tokens.ends[last]}
-
-
-def _span(value: Any, text: str, naming: _Naming, report: Report, where: str) -> AnnotatedSpan:
-    """A span from an object or a triple."""
-    other: dict[str, Any] = {}
-    if isinstance(value, dict):
-        names = next((names for names in _OFFSET_NAMES if names[0] in value), _OFFSET_NAMES[0])
-        parts: list[Any] = [value.get(name) for name in (*names, "label")]
-        other = {key: item for key, item in value.items() if key not in (*names, "label")}
-    else:
-        parts = list(value)
-    if len(parts) == 3:
-        parts[2] = naming.name(parts[2], where)
-        decimals = [isinstance(part, float) and part.is_integer() for part in parts[:2]]
-        if any(decimals):  # 4.0, from a column with gaps
-            parts[:2] = [int(part) if isinstance(part, float) and part.is_integer() else part for part in parts[:2]]
-            report.repaired["offsets written as decimals"] += 1
-    if len(parts) != 3 or not is_number(parts[0]) or not is_number(parts[1]) or not _is_span_label(parts[2]):
-        expected = '{"start": number, "end": number, "label": "…"} or [start, end, "label"]'
-        raise DataError("not a span", expected=expected, got=shown(value), where=where)
-    label = parts[2]
-    if isinstance(label, list):
-        label = PartialLabel(SEPARATOR.join(label)) if len(label) > 1 else str(label[0])
-    elif label == UNKNOWN:
-        label = PartialLabel(label)
-    start, end = parts[:2]
-    if not 0 <= start < end <= len(text):
-        expected = f"0 <= start < end <= {len(text)} (the length of the text)"
-        raise DataError("a span that is empty or outside its text", expected=expected, got=shown(value), where=where)
-    if not label.strip():
-        raise DataError("a span without a label", expected="a label", got=shown(value), where=where)
-    return AnnotatedSpan(start, end, label, other)
-
-
 def _is_span_label(value: Any) -> bool:
     """A label, or a list of labels of which one is right."""
     return isinstance(value, str) or (bool(value) and _is_list_of(value, str) and all(map(str.strip, value)))
-
-
-def _take_labels(
-    fields: dict[str, Any],
-    text: str,
-    places: list[tuple[int, int]] | None,
-    naming: _Naming,
-    segmenter: Segmenter,
-    where: str,
-) -> list[str] | None:
-    """One label for each given token."""
-    for field_name in LABEL_FIELDS if naming != (None, None) else ():
-        numbers = fields.get(field_name)
-        if numbers and isinstance(numbers, list) and all(map(is_number, numbers)):
-            if naming.names is None:
-                expected = "their names (--label-names)"
-                raise DataError("the labels are numbers", expected=expected, got=shown(numbers), where=where)
-            fields[field_name] = [name_of(number, naming.names, where) for number in numbers]
-    name = next((name for name in LABEL_FIELDS if fields.get(name) and _is_list_of(fields[name], str)), None)
-    if name is None:
-        return None
-    labels: list[str] = fields.pop(name)
-    number = len(_tokens(text, places, segmenter))
-    if len(labels) != number:
-        raise DataError("wrong number of labels", expected=f"{number}, one a token", got=len(labels), where=where)
-    if not all(labels):
-        raise DataError("a label is empty", expected="a label for each token", got=shown(labels), where=where)
-    return labels
-
-
-def _take_columns(
-    fields: dict[str, Any], text: str, places: list[tuple[int, int]] | None, segmenter: Segmenter, where: str
-) -> list[tuple[str, ...]] | None:
-    """Extra columns as our writer keeps them: a list of cells for each token."""
-    columns = fields.get("columns")
-    if not columns or not _is_list_of(columns, list) or not all(_is_list_of(cells, str) for cells in columns):
-        return None
-    number = len(_tokens(text, places, segmenter))
-    if len(columns) != number or len({len(cells) for cells in columns}) != 1:
-        expected = f"{number} lists of one length, one a token"
-        raise DataError("columns do not match the tokens", expected=expected, got=len(columns), where=where)
-    return [tuple(cells) for cells in fields.pop("columns")]
 
 
 def _is_list_of(value: Any, kind: type | tuple[type, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""CSV tables of texts with spans: a row for each text, or a row for each span.
+"""CSV tables: a row for each text, a row for each span, or a row for each word.
 
     text,spans                                              text,start,end,label
     Anna left Oslo.,"[[0, 4, ""PER""], [10, 14, ""LOC""]]"  Anna left Oslo.,0,4,PER
@@ -6,20 +6,30 @@
 
 A cell of spans holds a list in JSON or as Python writes it (``DataFrame.to_csv``). Rows of spans with the same text
 belong together wherever they are; a row without start and end is a text without spans. Other columns become fields.
+
+Kaggle has the Groningen Meaning Bank as a table of words, with the sentence in a column:
+
+    Sentence #,Word,POS,Tag
+    Sentence: 1,Anna,NNP,B-per
+    ,left,VBD,O
+
+A cell in the column of the sentence begins a sentence if it is neither empty nor the one of the row before.
 """
 
 import ast
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple, final
 
 from postil.errors import DataError
 from postil.text.annotations.annotated import AnnotatedText, sentences_of
 from postil.text.annotations.records import SPAN_FIELDS, texts_of_records
+from postil.text.document import Sentence
 from postil.text.lines import Lines, NumberedLines, shortened
-from postil.text.options import ReadOptions
+from postil.text.options import ReadOptions, WriteOptions
 from postil.text.report import Report
 
 _TEXTS = ("text", "sentence", "content", "body")
@@ -27,12 +37,62 @@ _SPANS = tuple(name for name in SPAN_FIELDS if not name.startswith("label"))
 _STARTS = ("start", "start_offset", "start_char", "begin")
 _ENDS = ("end", "end_offset", "end_char", "stop")
 _LABELS = ("label", "entity_label", "entity_type", "type", "class", "tag", "entity")
+_WORDS = ("word", "words", "token", "tokens", "text", "form")
+_TAGS = ("tag", "tags", "label", "labels", "ner", "ner_tag", "ner_tags", "entity", "iob")
 _LONGEST = 1_000_000
 """Characters of a cell."""
 EXPECTED = (
     "columns text and spans (a row for each text), text, start, end and label (a row for each span), "
     "or Sentence #, Word and Tag (a row for each word)"
 )
+
+
+def columns_of(header: str) -> list[str]:
+    """The names in the first line of a table."""
+    try:
+        return _names(next(csv.reader([header], delimiter=_delimiter(header)), []))
+    except csv.Error:
+        return []
+
+
+def _delimiter(header: str) -> str:
+    return next((sign for sign in ",\t;" if sign in header), ",")
+
+
+def _names(cells: Sequence[str]) -> list[str]:
+    return [name.strip().lstrip("\ufeff") for name in cells]
+
+
+def _rows(lines: NumberedLines) -> Iterator[tuple[int, list[str]]]:
+    """The number of the first line and the cells of each row; a quoted cell may have several lines."""
+    texts = _original_lines(lines)
+    head = next(texts, "")
+    before = csv.field_size_limit(_LONGEST)
+    number = 1
+    try:
+        reader = csv.reader(chain([head], texts), delimiter=_delimiter(head), strict=True)
+        for row in reader:
+            yield number, _names(row) if number == 1 else row
+            number = reader.line_num + 1
+    except csv.Error as error:
+        where = lines.where(number)
+        raise DataError(f"not valid CSV: {error}", expected="cells between commas", where=where) from None
+    finally:
+        csv.field_size_limit(before)
+
+
+def _original_lines(lines: NumberedLines) -> Iterator[str]:
+    """The source as it is: offsets count the ends of lines inside of cells, and lines of blanks."""
+    if not isinstance(lines, Lines):
+        yield from (f"{line}\n" for _, batch in lines for line in batch)
+        return
+    originals = lines.originals()
+    for text in lines.texts():
+        yield from originals.take(text.count("\n"))
+    yield from originals.take_all()
+
+
+# ---------------------------------------------------------------------------------------------------- texts with spans
 
 
 class _Layout(NamedTuple):
@@ -45,21 +105,6 @@ class _Layout(NamedTuple):
     label: str = ""
     others: tuple[str, ...] = ()
     """Columns that may hold spans (doccano), or the class of the whole text."""
-
-
-def delimiter_of(header: str) -> str:
-    """The character that separates the cells of a table with this first line."""
-    return next((sign for sign in ",\t;" if sign in header), ",")
-
-
-def columns_of(header: str) -> list[str]:
-    """The names in the first line of a table."""
-    try:
-        return [
-            name.strip().lstrip("\ufeff") for name in next(csv.reader([header], delimiter=delimiter_of(header)), [])
-        ]
-    except csv.Error:
-        return []
 
 
 def is_span_table(header: str) -> bool:
@@ -89,12 +134,12 @@ def _layout(names: Sequence[str]) -> _Layout | None:
 
 def read_table(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[AnnotatedText]:
     """The texts of a table with spans."""
-    return texts_of_records(table_records(lines, options), lines, options, report)
+    return texts_of_records(_table_records(lines, options), lines, options, report)
 
 
-def table_records(lines: NumberedLines, options: ReadOptions) -> Iterator[tuple[int, dict[str, Any]]]:
+def _table_records(lines: NumberedLines, options: ReadOptions) -> Iterator[tuple[int, dict[str, Any]]]:
     """The line and the fields of each text, as a record of JSON Lines would have them."""
-    rows = _rows(lines)
+    rows = (row for row in _rows(lines) if any(row[1]))
     names = next((cells for _, cells in rows), None)
     if names is None:
         return
@@ -102,7 +147,9 @@ def table_records(lines: NumberedLines, options: ReadOptions) -> Iterator[tuple[
     if layout is None or len({*names}) < len(names):
         got = f"columns {shortened(', '.join(names))}"
         raise DataError("not a table of texts with spans", expected=EXPECTED, got=got, where=lines.where(1))
-    records = ((line, dict(zip(names, cells, strict=True))) for line, cells in _checked(rows, len(names), lines))
+    records = (
+        (line, dict(zip(names, _checked(cells, len(names), lines.where(line)), strict=True))) for line, cells in rows
+    )
     if layout.start:
         yield from _joined(records, layout, lines)
         return
@@ -114,42 +161,10 @@ def table_records(lines: NumberedLines, options: ReadOptions) -> Iterator[tuple[
         yield line, fields
 
 
-def _rows(lines: NumberedLines) -> Iterator[tuple[int, list[str]]]:
-    """The number of the first line and the cells of each row that is not blank."""
-    text = _content(lines)
-    header = text.partition("\n")[0]
-    before = csv.field_size_limit(_LONGEST)
-    number = 1
-    try:
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(header), strict=True)
-        for row in reader:
-            if any(row):
-                yield number, [name.strip().lstrip("\ufeff") for name in row] if number == 1 else row
-            number = reader.line_num + 1
-    except csv.Error as error:
-        where = lines.where(number)
-        raise DataError(f"not valid CSV: {error}", expected="cells between commas", where=where) from None
-    finally:
-        csv.field_size_limit(before)
-
-
-def _content(lines: NumberedLines) -> str:
-    """The source as it is: offsets count the ends of lines inside of cells, and lines of blanks."""
-    if not isinstance(lines, Lines):
-        return "\n".join(line for _, batch in lines for line in batch)
-    originals = lines.originals()
-    for _ in lines.texts():
-        pass
-    return "".join(originals.take_all())
-
-
-def _checked(
-    rows: Iterator[tuple[int, list[str]]], width: int, lines: NumberedLines
-) -> Iterator[tuple[int, list[str]]]:
-    for line, cells in rows:
-        if len(cells) != width:
-            raise DataError("wrong number of cells", expected=width, got=len(cells), where=lines.where(line))
-        yield line, cells
+def _checked(cells: list[str], width: int, where: str) -> list[str]:
+    if len(cells) != width:
+        raise DataError("wrong number of cells", expected=width, got=len(cells), where=where)
+    return cells
 
 
 def _joined(
@@ -302,3 +317,78 @@ def _is_missing(cell: Any) -> bool:
 
 def _cell(cell: Any) -> str:
     return "" if _is_missing(cell) else str(cell)
+
+
+# -------------------------------------------------------------------------------------------------------------- words
+
+
+def is_word_table(header: str) -> bool:
+    """Whether a line is the header of a table of words."""
+    names = [name.strip(' "\ufeff').lower() for name in header.replace(";", ",").split(",")]
+    return len(names) > 2 and names[0].startswith("sentence") and any(name in _WORDS for name in names)
+
+
+def read_words(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
+    """The sentences of a table of words, with a header."""
+    rows = _rows(lines)
+    number, header = next((row for row in rows if any(row[1])), (1, []))
+    names = [name.lower() for name in header]
+    at = next((n for n, name in enumerate(names) if name.startswith("sentence")), None)
+    word = next((names.index(name) for name in _WORDS if name in names), None)
+    tag = next((names.index(name) for name in _TAGS if name in names), None)
+    if isinstance(options.label, str) and options.label != "auto":
+        tag = names.index(options.label.lower()) if options.label.lower() in names else None
+    if header and (at is None or word is None or (tag is None and options.label is not None)):
+        expected, got = "columns for the sentence, the word and the tag: Sentence #,Word,Tag", ",".join(header)
+        where = lines.where(number)
+        raise DataError("not the header of a table of words", expected=expected, got=shortened(got), where=where)
+    tag = None if options.label is None else tag
+    others = [n for n in range(len(names)) if n not in (at, word, tag)]
+    if options.features is not None:
+        wanted = {str(name).lower() for name in options.features}
+        others = [n for n in others if names[n] in wanted or str(n) in wanted]
+    before: str | None = None
+    words: list[list[str]] = []
+    first = 0
+    for number, row in chain(rows, [(0, [])]):  # an empty row ends a sentence
+        is_empty = not any(map(str.strip, row))
+        name = row[at] if at is not None and len(row) == len(names) else ""
+        if (is_empty or name not in ("", before)) and words and word is not None:
+            report.sentences += 1
+            report.tokens += len(words)
+            labels = None if tag is None else [cells[tag] for cells in words]
+            columns = [tuple(cells[n] for n in others) for cells in words] if others else None
+            yield Sentence([cells[word] for cells in words], labels, columns, line=first)
+            words = []
+        before = name or before
+        if is_empty:
+            continue
+        _checked(row, len(names), lines.where(number))
+        if tag is not None and not row[tag].strip():
+            where = lines.where(number)
+            raise DataError("the tag is missing", expected="a tag for every word", got="an empty cell", where=where)
+        first = first if words else number
+        words.append(row)
+
+
+def write_words(sentences: Iterable[Sentence], options: WriteOptions, report: Report) -> Iterator[str]:
+    """The lines of a table of words; extra columns stand between the word and its tag."""
+    is_first = True
+    for number, sentence in enumerate(sentences, 1):
+        cells = sentence.columns or [()] * len(sentence)
+        if is_first:
+            width = len(cells[0]) if cells else 0
+            yield _line(["Sentence #", "Word", *(f"Column {n}" for n in range(1, width + 1)), "Tag"])
+        is_first = False
+        report.dropped["comments"] += len(sentence.comments)
+        report.dropped["document marks"] += sentence.document is not None
+        report.dropped["sentences without labels"] += sentence.labels is None
+        labels = sentence.labels or [""] * len(sentence)
+        for at, (token, others, label) in enumerate(zip(sentence.tokens, cells, labels, strict=True)):
+            yield _line([f"Sentence: {number}" if not at else "", token, *others, label])
+
+
+def _line(cells: list[str]) -> str:
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerow(cells)
+    return stream.getvalue()

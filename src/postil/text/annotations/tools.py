@@ -54,13 +54,17 @@ def _has_annotation(task: dict[str, Any]) -> bool:
 def _annotations(task: dict[str, Any]) -> list[dict[str, Any]]:
     """The annotations of a task that count."""
     found: Any = task.get("annotations", task.get("completions"))  # the second: versions before 1.0
-    return [one for one in found if isinstance(one, dict) and not one.get("was_cancelled")] if _is_list(found) else []
+    return (
+        [one for one in found if isinstance(one, dict) and not one.get("was_cancelled")]
+        if isinstance(found, list)
+        else []
+    )
 
 
 def _regions_field(task: dict[str, Any]) -> str | None:
     """The field of JSON-MIN that holds the spans; its name is that of the labels in the project."""
     for name, value in task.items():
-        if _is_list(value) and value and all(isinstance(one, dict) and "start" in one for one in value):
+        if isinstance(value, list) and value and all(isinstance(one, dict) and "start" in one for one in value):
             return name
     return next((name for name in ("label", "ner") if task.get(name) == []), None)
 
@@ -72,22 +76,16 @@ def _read_task(task: dict[str, Any], line: int, where: str, report: Report) -> A
     if not isinstance(data, dict):
         raise DataError("data of a task", expected='{"text": "…"}', got=shown(data), where=where)
     annotations = _annotations(task)
-    skipped: Any = task.get("annotations")
-    report.dropped["annotations that were cancelled"] += (len(skipped) if _is_list(skipped) else 0) - len(annotations)
+    given, predictions = ([] if task.get(name) is None else task[name] for name in ("annotations", "predictions"))
+    cancelled = len(given) - len(annotations) if isinstance(given, list) else 0
+    report.dropped["annotations that were cancelled"] += max(0, cancelled)
+    report.dropped["predictions"] += len(predictions) if isinstance(predictions, list) else 0
     report.dropped["further annotations of a task"] += max(0, len(annotations) - 1)
-    predictions: Any = task.get("predictions")
-    report.dropped["predictions"] += len(predictions) if _is_list(predictions) else 0
-    results = annotations[0].get("result") if annotations else None
-    if results is not None and not _is_list(results):
+    results = annotations[0].get("result") if annotations else []
+    results = [] if results is None else results
+    if not isinstance(results, list):
         raise DataError("result of an annotation", expected="a list", got=shown(results), where=where)
-    name, text = _text_of(data, results or [], where)
-    fields = {key: value for key, value in data.items() if key != name} | {k: task[k] for k in _KEPT if task.get(k)}
-    spans = None if not annotations else _spans(results or [], text, where, report)
-    return AnnotatedText(text, spans, fields=fields, line=line, where=where)
-
-
-def _text_of(data: dict[str, Any], results: list[Any], where: str) -> tuple[str, str]:
-    """The text: the field that the results point to, ``text``, or the only field that holds a string."""
+    # The text is the field that the results point to, ``text``, or the only field that holds a string.
     strings = {key: value for key, value in data.items() if isinstance(value, str)}
     names = [result.get("to_name") for result in results if isinstance(result, dict)]
     candidates = [name for name in (*names, "text") if isinstance(name, str) and name in strings]
@@ -95,36 +93,28 @@ def _text_of(data: dict[str, Any], results: list[Any], where: str) -> tuple[str,
         got = ", ".join(strings) or "no text"
         raise DataError("the text is missing", expected='"data": {"text": "…"}', got=shortened(got), where=where)
     name = candidates[0] if candidates else next(iter(strings))
-    return name, strings[name]
-
-
-def _spans(results: list[Any], text: str, where: str, report: Report) -> list[AnnotatedSpan]:
     values: list[tuple[Any, dict[str, Any]]] = []
     for result in results:
         kind = result.get("type") if isinstance(result, dict) else None
         if kind == "labels":
             values.append((result.get("value"), {k: one for k, one in result.items() if k not in _RESULT_KEYS}))
-        elif kind == "relation":
-            report.dropped["relations"] += 1
         else:
-            report.dropped[f"results of type {kind}"] += 1
-    return _placed(values, text, where, report)
+            report.dropped["relations" if kind == "relation" else f"results of type {kind}"] += 1
+    fields = {key: value for key, value in data.items() if key != name} | {k: task[k] for k in _KEPT if task.get(k)}
+    spans = _placed(values, strings[name], where, report) if annotations else None
+    return AnnotatedText(strings[name], spans, fields=fields, line=line, where=where)
 
 
 def _read_minimal(task: dict[str, Any], line: int, where: str, report: Report) -> AnnotatedText:
-    name = _regions_field(task)
-    text = task.get("text")
-    if not isinstance(text, str):
+    name, field = _regions_field(task), "text"
+    if not isinstance(task.get(field), str):
         strings = [key for key, value in task.items() if isinstance(value, str) and not key.endswith("_at")]
         if len(strings) != 1:
             raise DataError("the text is missing", expected='{"text": "…"}', got=shown(task), where=where)
-        text = task[strings[0]]
-        task = {**task, "text": text}
-        del task[strings[0]]
-    spans: list[AnnotatedSpan] | None = None
-    if name is not None:
-        spans = _placed([(value, {}) for value in task[name]], text, where, report)
-    fields = {key: value for key, value in task.items() if key not in ("text", name)}
+        field = strings[0]
+    text: str = task[field]
+    spans = None if name is None else _placed([(value, {}) for value in task[name]], text, where, report)
+    fields = {key: value for key, value in task.items() if key not in ("text", field, name)}
     return AnnotatedText(text, spans, fields=fields, line=line, where=where)
 
 
@@ -147,7 +137,11 @@ def _claim(value: Any, text: str, where: str) -> Claim:
         expected = '{"start": number, "end": number, "text": "…", "labels": ["…"]}'
         raise DataError("not a span", expected=expected, got=shown(value), where=where)
     labels = value.get("labels")
-    if not _is_list(labels) or not labels or not all(isinstance(label, str) and label.strip() for label in labels):
+    if (
+        not isinstance(labels, list)
+        or not labels
+        or not all(isinstance(label, str) and label.strip() for label in labels)
+    ):
         raise DataError("a span without labels", expected='"labels": ["PER"]', got=shown(value), where=where)
     start, end = value["start"], value["end"]
     return Claim(start, end, value.get("text", text[max(0, start) : max(0, end)]))
@@ -176,15 +170,13 @@ def _task(text: AnnotatedText, number: int) -> dict[str, Any]:
     task: dict[str, Any] = {"id": text.fields.get("id", number), "data": {"text": text.text, **data}}
     if "meta" in text.fields:
         task["meta"] = text.fields["meta"]
-    if text.spans is None:
-        return task
-    task["annotations"] = [{"result": [_result(n, span, value) for n, (span, value) in enumerate(_values(text))]}]
+    if text.spans is not None:
+        place = {"from_name": "label", "to_name": "text", "type": "labels"}
+        results = [
+            {**span.fields, "id": f"s{n}", **place, "value": value} for n, (span, value) in enumerate(_values(text))
+        ]
+        task["annotations"] = [{"result": results}]
     return task
-
-
-def _result(number: int, span: AnnotatedSpan, value: dict[str, Any]) -> dict[str, Any]:
-    place = {"id": f"s{number}", "from_name": "label", "to_name": "text", "type": "labels"}
-    return {**span.fields, **place, "value": value}
 
 
 def _minimal(text: AnnotatedText, number: int) -> dict[str, Any]:
@@ -198,10 +190,6 @@ def _values(text: AnnotatedText) -> Iterator[tuple[AnnotatedSpan, dict[str, Any]
     for span in text.spans or ():
         covered = text.text[span.start : span.end]
         yield span, {"start": span.start, "end": span.end, "text": covered, "labels": [span.label]}
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list)
 
 
 # -------------------------------------------------------------------------------------------------- doccano and Prodigy

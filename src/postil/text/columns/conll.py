@@ -5,7 +5,7 @@ to accept comments and document marks, or to say exactly what is wrong with it.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -88,8 +88,11 @@ class _ConllReader:
             sentence = self._whole([line for _, line in rows], rows[0][0])
             if sentence is None:
                 raise self._mistake(rows)
-        if self.comments or self.mark is not None:
-            self._attach(sentence)
+        if self.comments:
+            sentence.comments, self.comments = self.comments, []
+        if self.mark is not None:
+            sentence.document, sentence.rest, self.mark = "", self.mark, None
+            self.report.documents += 1
         self.report.sentences += 1
         self.report.tokens += len(sentence.tokens)
         return sentence
@@ -112,7 +115,10 @@ class _ConllReader:
         if DOCUMENT_MARK in tokens:
             return None
         if "" in tokens:
-            self._count_empty(tokens, first)
+            if self.options.strict:
+                where = self.lines.where(first + tokens.index(""))
+                raise DataError("the token is empty", expected="a token", got="''", where=where)
+            self.report.notes["empty tokens"] += tokens.count("")
         features = list(zip(*[columns[index] for index in self.features], strict=True)) if self.features else None
         return Sentence(tokens, labels, features, line=first)
 
@@ -126,26 +132,10 @@ class _ConllReader:
         cells = joined.split(self.delimiter)
         stride = self.width + 1
         regular = len(cells) == len(rows) * stride - 1 and cells[self.width :: stride].count("\n") == len(rows) - 1
-        if self.delimiter == " " and (not regular or "\t" in joined or "" in cells):
-            return self._columns_between_blanks(rows)
+        if self.delimiter == " " and (not regular or "\t" in joined or "" in cells):  # runs of spaces, or tabs
+            split = list(map(split_spaces, rows))
+            return list(map(list, zip(*split, strict=True))) if {len(row) for row in split} == {self.width} else None
         return [cells[index::stride] for index in range(self.width)] if regular else None
-
-    def _columns_between_blanks(self, rows: list[str]) -> list[list[str]] | None:
-        """The same for rows with runs of spaces, or tabs among the spaces."""
-        cells = list(map(split_spaces, rows))
-        return list(map(list, zip(*cells, strict=True))) if {len(row) for row in cells} == {self.width} else None
-
-    def _count_empty(self, tokens: list[str], first: int) -> None:
-        line = first + tokens.index("")
-        if self.options.strict:
-            raise DataError("the token is empty", expected="a token", got="''", where=self.lines.where(line))
-        self.report.notes["empty tokens"] += tokens.count("")
-
-    def _attach(self, sentence: Sentence) -> None:
-        sentence.comments, self.comments = self.comments, []
-        if self.mark is not None:
-            sentence.document, sentence.rest, self.mark = "", self.mark, None
-            self.report.documents += 1
 
     # Line by line
 
@@ -158,85 +148,66 @@ class _ConllReader:
             if self._is_comment(line, number, head=not rows):
                 self.comments.append(line)
                 self.report.notes["comments"] += 1
-            elif is_mark(line):
-                self._take_mark(line, number, head=not rows)
-            else:
+            elif not is_mark(line):
                 rows.append((number, line))
+            elif rows:
+                what, where = f"{DOCUMENT_MARK} inside a sentence", self.lines.where(number)
+                raise DataError(what, expected="a blank line before it", got=shortened(line), where=where)
+            else:
+                self.report.dropped["documents without a sentence"] += self.mark is not None
+                self.mark = DocumentMark(tuple(line.split("\t") if "\t" in line else split_spaces(line)))
         return rows
 
     def _is_comment(self, line: str, number: int, head: bool) -> bool:
         prefix = self.options.comment
-        if prefix is None or prefix != "auto":
+        if prefix != "auto":
             return prefix is not None and line.startswith(prefix)
         if not head or not could_be_comment(line):
             return False
-        return is_header(line) or not (self.width and self.delimiter == " " and self._is_row(line, number))
-
-    def _is_row(self, line: str, number: int) -> bool:
-        """Whether a line of spaces that begins with "# " is a row. An ambiguous line is an error."""
+        if is_header(line) or not self.width or self.delimiter != " ":
+            return True
         fields = split_spaces(line)
         if len(fields) != self.width:
-            return False
-        if self.label is not None and looks_like_label(fields[self.label]):
             return True
+        if self.label is not None and looks_like_label(fields[self.label]):
+            return False
         raise DataError(
             f"{shortened(line)} could be a comment or a token '#'",
             expected="the option comment: '#' if it is a comment, none if it is a token",
             where=self.lines.where(number),
         )
 
-    def _take_mark(self, line: str, number: int, head: bool) -> None:
-        if not head:
-            raise DataError(
-                f"{DOCUMENT_MARK} inside a sentence",
-                expected="a blank line before it",
-                got=shortened(line),
-                where=self.lines.where(number),
-            )
-        self.report.dropped["documents without a sentence"] += self.mark is not None
-        self.mark = DocumentMark(tuple(line.split("\t") if "\t" in line else split_spaces(line)))
-
     def learn_layout(self, block: list[str], first: int) -> None:
         """Delimiter, number of columns and the places of token, label and features, from the first row of all."""
-        prefix = self.options.comment
-        for number, line in enumerate(block, first):
+        options, prefix = self.options, self.options.comment
+        for self.width_line, line in enumerate(block, first):
             comment = could_be_comment(line) if prefix == "auto" else bool(prefix) and line.startswith(str(prefix))
-            if comment or is_mark(line):
-                continue
-            self._refuse_other_formats(line, number)
-            self.delimiter = "\t" if "\t" in line or " " not in line.strip(" ") else " "
-            self.width, self.width_line = len(self._split(line)), number
-            self._place_columns(line, number)
+            if not comment and not is_mark(line):
+                break
+        else:
             return
-
-    def _refuse_other_formats(self, line: str, number: int) -> None:
+        where = self.lines.where(self.width_line)
         is_json = line.startswith('{"') and line.endswith("}")
         other = "a bracketed tree" if looks_like_tree(line) else "JSON" if is_json else None
         if other is not None and "\t" not in line:
-            raise DataError(
-                f"this line is {other}", expected=_EXPECTED, got=shortened(line), where=self.lines.where(number)
-            )
-
-    def _place_columns(self, line: str, number: int) -> None:
-        wanted = -1 if self.options.label == "auto" else self.options.label
-        is_bare = self.width == 1 and not self.options.features and not _OTHER_DELIMITER.search(line)
-        if is_bare and self.options.label == "auto":
+            raise DataError(f"this line is {other}", expected=_EXPECTED, got=shortened(line), where=where)
+        self.delimiter = "\t" if "\t" in line or " " not in line.strip(" ") else " "
+        self.width = len(self._split(line))
+        wanted = -1 if options.label == "auto" else options.label
+        is_bare = self.width == 1 and not options.features and not _OTHER_DELIMITER.search(line)
+        if is_bare and options.label == "auto":
             wanted = None  # one token a line, without labels
         if self.width == 1 and wanted is not None:
-            raise DataError(
-                "only one column",
-                expected=f"{_EXPECTED} (tokens without labels: label=None, --label-column none)",
-                got=shortened(line),
-                where=self.lines.where(number),
-            )
-        self.token = self._place(self.options.token, "token")
+            expected = f"{_EXPECTED} (tokens without labels: label=None, --label-column none)"
+            raise DataError("only one column", expected=expected, got=shortened(line), where=where)
+        self.token = self._place(options.token, "token")
         self.label = None if wanted is None else self._place(wanted, "label")
         if self.token == self.label:
             raise ConfigurationError("token and label are the same column", expected="two columns", got=self.token)
-        if self.options.features is None:
+        if options.features is None:
             self.features = [index for index in range(self.width) if index not in (self.token, self.label)]
         else:
-            self.features = [self._place(column, "feature") for column in self.options.features]
+            self.features = [self._place(column, "feature") for column in options.features]
 
     def _place(self, column: int | str, what: str) -> int:
         if isinstance(column, str) or not -self.width <= column < self.width:
@@ -346,28 +317,28 @@ def blocks(lines: NumberedLines) -> Iterator[tuple[int, list[str]]]:
         yield first, block
 
 
-def conll_border(text: str, start: int) -> int:
+def conll_border(text: str, start: int, comments: str | None = None) -> int:
     """The first position at or after ``start`` where a file can be split into parts that are read separately; or 0.
 
-    That is after a blank line, but not between comments or marks and the sentence that follows them. A text with too
-    many lines and no blank line is cut at its end, for the reader to refuse.
+    That is after a blank line, but not between comments (all lines that begin with ``comments``, if it is given) or
+    marks and the sentence that follows them. A text with too many lines and no blank line is cut at its end, for the
+    reader to refuse.
     """
-    return _border(text, start, lambda line: could_be_comment(line) or is_header(line) or is_mark(line))
+    blank = None
+    for blank in _BLANK_LINE.finditer(text, start):
+        line = text[text.rfind("\n", 0, blank.start()) + 1 : blank.start()]
+        if comments is None:
+            goes_before = could_be_comment(line) or is_header(line) or is_mark(line)
+        else:
+            goes_before = line.startswith(comments)
+        if line.strip(" \t") and not goes_before:
+            return blank.end()
+    return len(text) if blank is None and text.count("\n", start) > SENTENCE_LIMIT else 0
 
 
 def conllu_border(text: str, start: int) -> int:
     """The same for CoNLL-U, where every line that begins with ``#`` is a comment on the sentence after it."""
-    return _border(text, start, lambda line: line.startswith("#"))
-
-
-def _border(text: str, start: int, goes_before: Callable[[str], bool]) -> int:
-    """``goes_before``: whether a line belongs to the sentence after it."""
-    blank = None
-    for blank in _BLANK_LINE.finditer(text, start):
-        line = text[text.rfind("\n", 0, blank.start()) + 1 : blank.start()]
-        if line.strip(" \t") and not goes_before(line):
-            return blank.end()
-    return len(text) if blank is None and text.count("\n", start) > SENTENCE_LIMIT else 0
+    return conll_border(text, start, "#")
 
 
 # -------------------------------------------------------------------------------------------------------------- writing
@@ -450,21 +421,16 @@ def _unwritable(sentence: Sentence, cells: list[Sequence[str]], delimiter: str) 
         name = "token" if place == 0 else "label" if labelled and place == len(cells) - 1 else "feature"
         may_be_empty = name != "label" and delimiter == "\t" and len(cells) > 1
         for cell in column:
-            plain = not any(character in cell for character in ("\n", "\r", "\0", "\t", delimiter))
-            if not plain or cell == DOCUMENT_MARK or (cell == "" and not may_be_empty):
-                return _unwritable_cell(name, cell, sentence)
-            if (name == "label" and cell != cell.strip(" ")) or (len(cells) == 1 and (" " in cell or cell[0] == "#")):
-                return _unwritable_cell(name, cell, sentence)
+            is_odd = any(character in cell for character in ("\n", "\r", "\0", "\t", delimiter))
+            is_odd = is_odd or cell == DOCUMENT_MARK or (cell == "" and not may_be_empty)
+            is_odd = is_odd or (name == "label" and cell != cell.strip(" "))
+            if is_odd or (len(cells) == 1 and (" " in cell or cell[0] == "#")):
+                what, where = f"this {name} cannot be written in a CoNLL column", _place_of(sentence)
+                return DataError(what, expected=_WRITABLE, got=shortened(cell), where=where)
     raise AssertionError("a refused sentence without a mistake")
 
 
-def _unwritable_cell(name: str, cell: str, sentence: Sentence) -> DataError:
-    return DataError(
-        f"this {name} cannot be written in a CoNLL column",
-        expected="text without the delimiter, line ends or NUL that is not empty, a document mark or a comment",
-        got=shortened(cell),
-        where=_place_of(sentence),
-    )
+_WRITABLE = "text without the delimiter, line ends or NUL that is not empty, a document mark or a comment"
 
 
 def _place_of(sentence: Sentence) -> str:

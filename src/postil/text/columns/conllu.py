@@ -6,6 +6,7 @@ Tokens are the syntactic words. Everything else of a sentence is kept and writte
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import NamedTuple, final
 
 from postil.errors import ConfigurationError, DataError
@@ -103,43 +104,32 @@ class _ConlluReader:
     def _rows(self, block: list[str], first: int) -> Dependencies:
         rest = Dependencies([], [], self.label)
         numbering = Numbering()
+        got, number = "", first
         for number, line in enumerate(block, first):
-            fields = line.split("\t")
-            self._check_fields(fields, line, number)
+            fields, where = line.split("\t"), self.lines.where(number)
+            if line[0] == "#":
+                what, expected = "a comment inside a sentence", "comments before its first word"
+                raise DataError(what, expected=expected, got=shortened(line), where=where)
+            if len(fields) != len(COLUMNS):
+                got = f"{len(fields)}: {shortened(line)}"
+                raise DataError("wrong number of columns", expected="10 with tabs between them", got=got, where=where)
+            if "" in fields:
+                what = f"the column {COLUMNS[fields.index('')]} is empty"
+                raise DataError(what, expected=f"a value or '{EMPTY}'", got=shortened(line), where=where)
             words = len(rest.rows)
             if fields[0] == str(words + 1):
                 rest.rows.append(fields)
             elif numbering.accepts(fields[0], words):
                 rest.others.append(Surface(words, line))
             else:
-                raise self._misnumbered(words + 1, shortened(line), number)
-        if numbering.covered > len(rest.rows):
-            raise self._misnumbered(len(rest.rows) + 1, "the end of the sentence", first + len(block) - 1)
+                got = shortened(line)
+                break
+        if not got and numbering.covered > len(rest.rows):
+            got = "the end of the sentence"
+        if got:
+            expected = f"word {len(rest.rows) + 1} (or a multiword token or an empty node that fits there)"
+            raise DataError("the word is misnumbered", expected=expected, got=got, where=self.lines.where(number))
         return rest
-
-    def _check_fields(self, fields: list[str], line: str, number: int) -> None:
-        where = self.lines.where(number)
-        if line[0] == "#":
-            raise DataError(
-                "a comment inside a sentence",
-                expected="comments before its first word",
-                got=shortened(line),
-                where=where,
-            )
-        if len(fields) != len(COLUMNS):
-            got = f"{len(fields)}: {shortened(line)}"
-            raise DataError("wrong number of columns", expected="10 with tabs between them", got=got, where=where)
-        if "" in fields:
-            what = f"the column {COLUMNS[fields.index('')]} is empty"
-            raise DataError(what, expected=f"a value or '{EMPTY}'", got=shortened(line), where=where)
-
-    def _misnumbered(self, expected: int, got: str, number: int) -> DataError:
-        return DataError(
-            "the word is misnumbered",
-            expected=f"word {expected} (or a multiword token or an empty node that fits there)",
-            got=got,
-            where=self.lines.where(number),
-        )
 
     def _read_comments(self, sentence: Sentence, rest: Dependencies) -> None:
         for comment in sentence.comments:
@@ -147,14 +137,11 @@ class _ConlluReader:
                 sentence.document = match[1] or ""
                 self.report.documents += 1
             elif match := TEXT.match(comment):
-                self._align(sentence, rest, match[1])
-
-    def _align(self, sentence: Sentence, rest: Dependencies, text: str) -> None:
-        offsets = _word_offsets(text, rest)
-        if offsets is None:
-            self.report.notes["sentences whose words do not match their text"] += 1
-        else:
-            sentence.text, (sentence.starts, sentence.ends) = text, offsets
+                offsets = _word_offsets(match[1], rest)
+                if offsets is None:
+                    self.report.notes["sentences whose words do not match their text"] += 1
+                else:
+                    sentence.text, (sentence.starts, sentence.ends) = match[1], offsets
 
 
 @final
@@ -223,7 +210,11 @@ def _word_offsets(text: str, rest: Dependencies) -> tuple[list[int], list[int]] 
     The words of a multiword token that do not match it (French "du" = "de le") all get its whole span.
     """
     forms = [row[FORM] for row in rest.rows]
-    multiword = dict(_multiword_tokens(rest))
+    multiword = {}  # first word (from 0) -> the word after the last one, and the form
+    for other in rest.others:
+        identity, form = other.line.split("\t", 2)[:2]
+        if "-" in identity:
+            multiword[other.before] = int(identity.partition("-")[2]), form
     starts: list[int] = []
     ends: list[int] = []
     position = 0
@@ -243,14 +234,6 @@ def _word_offsets(text: str, rest: Dependencies) -> tuple[list[int], list[int]] 
     return None if text[position:].strip() else (starts, ends)
 
 
-def _multiword_tokens(rest: Dependencies) -> Iterator[tuple[int, tuple[int, str]]]:
-    """First word (from 0), word after the last one, and form of every multiword token."""
-    for other in rest.others:
-        identity, form = other.line.split("\t", 2)[:2]
-        if "-" in identity:
-            yield other.before, (int(identity.partition("-")[2]), form)
-
-
 # -------------------------------------------------------------------------------------------------------------- writing
 # The columns that were read, or new ones for sentences from other formats.
 
@@ -266,11 +249,21 @@ def write_conllu(sentences: Iterable[Sentence], options: WriteOptions, report: R
         if not sentence.tokens:
             report.dropped["sentences without tokens"] += 1
             continue
-        kept = _kept(sentence)
+        rest = sentence.rest  # the columns that were read, if they still belong to the tokens
+        kept = rest if isinstance(rest, Dependencies) and len(rest.rows) == len(sentence.tokens) else None
         rows = [list(row) for row in kept.rows] if kept is not None else _new_rows(sentence)
-        _put_labels(rows, sentence, chosen or (kept and kept.label) or find_place("upos"))
+        place = chosen or (kept and kept.label) or find_place("upos")
+        for row, token, label in zip_longest(rows, sentence.tokens, sentence.labels or ()):
+            row[FORM] = token
+            if label is not None and get(row, place) != label:
+                put(row, place, label)
         if kept is None:
-            _put_features(rows, sentence, features, report)
+            columns = sentence.columns or [()] * len(rows)
+            for row, values in zip(rows, columns, strict=True):
+                for of_feature, value in zip(features, values, strict=False):
+                    put(row, of_feature, value)
+            unplaced = max(0, len(columns[0]) - len(features))
+            report.dropped["feature columns that were given no CoNLL-U column"] += unplaced
         _check_writable(rows, sentence)
         lines = ["\t".join(row) for row in rows]
         for other in reversed(kept.others if kept is not None else []):
@@ -291,19 +284,14 @@ def refill(sentences: Iterable[Sentence], originals: Originals, columns: Sequenc
         rest = sentence.rest
         assert isinstance(rest, Dependencies)
         places = [place or rest.label or find_place("upos") for place in chosen]
-        answers = zip(*_answers(sentence, len(places)), strict=True)
+        cells = list(zip(*sentence.columns, strict=True)) if sentence.columns else []
+        answers = zip(*cells[len(cells) - len(places) + 1 :], sentence.labels or (), strict=True)
         lines = originals.take(sentence.line - originals.next_line)
         for line in originals.take(len(rest.rows) + len(rest.others)):
             is_word = line[: line.index("\t")].isdecimal()  # not 3-4, not 8.1
             lines.append(_refilled(line, places, next(answers), sentence) if is_word else line)
         yield _encoded([*lines, *originals.take_blank()], originals.encoding)
     yield _encoded(originals.take_all(), originals.encoding)
-
-
-def _answers(sentence: Sentence, count: int) -> list[Sequence[str]]:
-    """The last columns of a sentence and its labels, ``count`` in all."""
-    columns = list(zip(*sentence.columns, strict=True)) if sentence.columns else []
-    return [*columns[len(columns) - count + 1 :], sentence.labels or ()]
 
 
 def _refilled(line: str, places: Sequence[Place], values: Sequence[str], sentence: Sentence) -> str:
@@ -326,20 +314,6 @@ def _encoded(lines: list[str], encoding: str) -> bytes:
         raise DataError("a label cannot be written", expected=f"characters of {encoding}", got=got) from None
 
 
-def _kept(sentence: Sentence) -> Dependencies | None:
-    """The columns that were read, if they still belong to the tokens."""
-    rest = sentence.rest
-    return rest if isinstance(rest, Dependencies) and len(rest.rows) == len(sentence.tokens) else None
-
-
-def _put_labels(rows: list[list[str]], sentence: Sentence, place: Place) -> None:
-    for row, token in zip(rows, sentence.tokens, strict=True):
-        row[FORM] = token
-    for row, label in zip(rows, sentence.labels or (), strict=False):
-        if get(row, place) != label:
-            put(row, place, label)
-
-
 def _new_rows(sentence: Sentence) -> list[list[str]]:
     """Ten columns for a sentence from another format; spacing is known where its text is."""
     rows = [[str(number), token, *[EMPTY] * 8] for number, token in enumerate(sentence.tokens, 1)]
@@ -350,24 +324,18 @@ def _new_rows(sentence: Sentence) -> list[list[str]]:
     return rows
 
 
-def columns_after_form(label: str, column: Column) -> tuple[bytes, bytes]:
-    """The columns after the form of a new row with this label: of a token before a space, and of one without it."""
+def columns_after_form(labels: Sequence[str], columns: Sequence[Column]) -> tuple[bytes, bytes]:
+    """The columns after the form of a new row with these labels: of a token before a space, and of one without it."""
+    places = [find_place("upos" if column == "auto" else column) for column in columns]
     ends = []
     for misc in (EMPTY, _GLUED):
         row = ["1", "form", *[EMPTY] * 7, misc]
-        place = find_place("upos" if column == "auto" else column)
-        if get(row, place) != label:
+        if get(row, places[-1]) != labels[-1]:
+            put(row, places[-1], labels[-1])
+        for place, label in zip(places[:-1], labels[:-1], strict=True):
             put(row, place, label)
         ends.append("\t".join(row[FORM + 1 :]).encode())
     return ends[0], ends[1]
-
-
-def _put_features(rows: list[list[str]], sentence: Sentence, places: list[Place], report: Report) -> None:
-    columns = sentence.columns or [()] * len(rows)
-    for row, values in zip(rows, columns, strict=True):
-        for place, value in zip(places, values, strict=False):
-            put(row, place, value)
-    report.dropped["feature columns that were given no CoNLL-U column"] += max(0, len(columns[0]) - len(places))
 
 
 def _comments(sentence: Sentence, report: Report) -> list[str]:

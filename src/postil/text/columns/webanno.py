@@ -14,9 +14,9 @@ Offsets count UTF-16 units of the document; ``_`` is nothing and ``*`` an annota
 
 import re
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, final
 
 from postil.errors import ConfigurationError, DataError
@@ -66,12 +66,11 @@ def read_webanno(lines: NumberedLines, options: ReadOptions, report: Report) -> 
     reader = _Reader(lines, options, report)
     for first, batch in lines:
         for number, line in enumerate(batch, first):
-            sentence = reader.take(line, number)
-            if sentence is not None:
-                yield sentence
-    last = reader.finish()
-    if last is not None:
-        yield last
+            if line.partition("=")[0] == "#Text" and reader.rows:
+                yield reader.sentence()
+            reader.take(line, number)
+    if reader.rows:
+        yield reader.sentence()
 
 
 @final
@@ -82,57 +81,42 @@ class _Reader:
         self.lines, self.options, self.report = lines, options, report
         self.columns: list[_Column] = []
         self.label: int | None = None
-        self.chosen = False
         self.texts: list[str] = []
         self.rows: list[list[str]] = []
         self.first = 0
         self.started = False
 
-    def take(self, line: str, number: int) -> AnnotatedText | None:
-        if not line:
-            return None
-        if line.startswith("#") and not line[:2].isdigit():
-            return self._take_comment(line, number)
-        row = line.split("\t")
-        if not _NUMBERS.match(row[0]) or len(row) < 3 or not _OFFSETS.match(row[1]):
-            expected = "1-1<tab>0-4<tab>TOKEN and a column for every feature"
-            raise DataError("not a row of WebAnno TSV", expected=expected, got=shortened(line), where=self._at(number))
-        width = 3 + len(self.columns)
-        if len(row) < width or any(row[width:]):
-            got = len([*row]) - (not row[-1])
-            raise DataError("wrong number of columns", expected=width, got=got, where=self._at(number))
-        self.rows.append(row)
-        return None
-
-    def _take_comment(self, line: str, number: int) -> AnnotatedText | None:
+    def take(self, line: str, number: int) -> None:
         name, _, value = line.partition("=")
         if name in ("#T_SP", "#T_RL", "#T_CH"):
             layer, *features = value.split("|")
             self.columns += [_Column(name[3:], layer, feature) for feature in features or [""]]
         elif name == "#Text":
-            done = self.finish() if self.rows else None
             self.first = self.first if self.texts else number
-            self.texts.append(_ESCAPED.sub(lambda m: _TEXT_ESCAPES.get(m.group(1), m.group(1)), value))
-            return done
-        return None
+            self.texts.append(_unescaped(value, text=True))
+        if not line or line.startswith("#"):
+            return
+        row, where = line.split("\t"), self.lines.where(number)
+        if not _NUMBERS.match(row[0]) or len(row) < 3 or not _OFFSETS.match(row[1]):
+            expected = "1-1<tab>0-4<tab>TOKEN and a column for every feature"
+            raise DataError("not a row of WebAnno TSV", expected=expected, got=shortened(line), where=where)
+        width = 3 + len(self.columns)
+        if len(row) < width or any(row[width:]):
+            raise DataError("wrong number of columns", expected=width, got=len(row) - (not row[-1]), where=where)
+        self.rows.append(row)
 
-    def finish(self) -> AnnotatedText | None:
+    def sentence(self) -> AnnotatedText:
         """The sentence whose lines have been taken."""
-        if not self.rows:
-            return None
-        if not self.chosen:
-            self.label, self.chosen = _label_column(self.columns, self.options), True
-        text = "\n".join(self.texts)
-        where = self._at(self.first)
+        if not self.started:
+            self.label = _label_column(self.columns, self.options)
+        text, where = "\n".join(self.texts), self.lines.where(self.first)
         tokens, units = _units(text, self.rows, where)
-        spans = None if self.label is None else self._spans(units, where)
-        document = None if self.started else ""
         sentence = AnnotatedText(
             text,
-            spans,
+            None if self.label is None else self._spans(units, where),
             tokens,
             [len(tokens)],
-            document=document,
+            document=None if self.started else "",
             continues=self.started,
             line=self.first,
             where=where,
@@ -141,14 +125,15 @@ class _Reader:
         self.texts, self.rows, self.started = [], [], True
         return sentence
 
-    def _at(self, number: int) -> str:
-        return self.lines.where(number)
-
     def _spans(self, units: list[_Unit], where: str) -> list[AnnotatedSpan]:
         assert self.label is not None
         chosen = self.columns[self.label]
         siblings = [n for n, c in enumerate(self.columns) if c.layer == chosen.layer and n != self.label]
-        self._count_others(units, {self.label, *siblings})
+        for number, column in enumerate(self.columns):
+            if number not in (self.label, *siblings):
+                others = {"RL": "relations", "CH": "links of chains"}
+                what = others.get(column.kind, f"cells of the layer {column.short}")
+                self.report.dropped[what] += sum(unit.cells[number] not in ("_", "") for unit in units)
         places: dict[tuple[str, object], tuple[int, int, str, dict[str, str]]] = {}
         for number, unit in enumerate(units):
             for stack, (value, identity) in enumerate(_stack(unit.cells[self.label], where)):
@@ -158,20 +143,12 @@ class _Reader:
                 start, end, label, fields = places.get(key, (unit.start, unit.end, value or chosen.short, {}))
                 self.report.changed["annotations without a value, labelled by their layer"] += not value
                 for sibling in siblings:
-                    others = _stack(unit.cells[sibling], where)
-                    said = others[stack][0] if stack < len(others) else None
+                    stacked = _stack(unit.cells[sibling], where)
+                    said = stacked[stack][0] if stack < len(stacked) else None
                     if said:
                         fields[self.columns[sibling].feature] = said
                 places[key] = (min(start, unit.start), max(end, unit.end), label, fields)
         return [AnnotatedSpan(*place) for place in places.values()]
-
-    def _count_others(self, units: list[_Unit], taken: set[int]) -> None:
-        for number, column in enumerate(self.columns):
-            if number not in taken:
-                what = {"RL": "relations", "CH": "links of chains"}.get(
-                    column.kind, f"cells of the layer {column.short}"
-                )
-                self.report.dropped[what] += sum(unit.cells[number] not in ("_", "") for unit in units)
 
 
 def _label_column(columns: list[_Column], options: ReadOptions) -> int | None:
@@ -207,15 +184,10 @@ def _units(text: str, rows: list[list[str]], where: str) -> tuple[list[tuple[int
             start = text.find(form, tokens[-1][1] if tokens else 0)
             end = start + len(form)
             base = start16 - units16[max(start, 0)]
-        if (
-            not 0 <= start < end <= len(text)
-            or text[start:end] != form
-            or (tokens and tokens[-1][1] > start and not is_part)
-        ):
-            expected = "the characters of the text at its offsets, in UTF-16 units"
-            raise DataError(
-                f"the token {row[0]} is not in its text", expected=expected, got=shortened(form), where=where
-            )
+        is_placed = 0 <= start < end <= len(text) and text[start:end] == form
+        if not is_placed or (tokens and tokens[-1][1] > start and not is_part):
+            what, expected = f"the token {row[0]} is not in its text", "the characters of the text at its offsets"
+            raise DataError(what, expected=f"{expected}, in UTF-16 units", got=shortened(form), where=where)
         if not is_part:
             tokens.append((start, end))
         units.append(_Unit(start, end, row[3:]))
@@ -267,9 +239,8 @@ def write_webanno(texts: Iterable[AnnotatedText], options: WriteOptions, report:
         for first, last in _ranges(text, tokens, report):
             number += 1
             mine = spans[bisect_left(firsts, first) : bisect_left(firsts, last)]
-            sentence = _Written(tokens, first, last, mine)
             yield f"\n#Text={text.text[tokens.starts[first] : tokens.ends[last - 1]].translate(_TO_TEXT)}\n"
-            rows, identity = sentence.rows(number, identity)
+            rows, identity = _rows(tokens, first, last, mine, number, identity)
             for name, start, end, cells in rows:
                 form = text.text[start:end].translate(_TO_TEXT)
                 yield f"{name}\t{units16[start] + offset}-{units16[end] + offset}\t{form}\t{cells}\t\n"
@@ -282,10 +253,7 @@ def _ranges(text: AnnotatedText, tokens: Tokens, report: Report) -> list[tuple[i
         report.dropped["texts without tokens"] += 1
         return []
     if text.sentences is not None and sum(text.sentences) == len(tokens):
-        edges = [0]
-        for length in text.sentences:
-            edges.append(edges[-1] + length)
-        ranges = [(a, b) for a, b in pairwise(edges) if a < b]
+        ranges = [(a, b) for a, b in pairwise(accumulate(text.sentences, initial=0)) if a < b]
     else:
         ranges = [(0, len(tokens))] if text.tokens is not None else list(split_sentences(tokens))
     inside = {t for span in text.spans or () for t in range(*tokens.touched(span.start, span.end))[1:]}
@@ -311,50 +279,39 @@ def _parts(text: AnnotatedText, tokens: Tokens, report: Report) -> list[_Parts]:
         if not parts:
             report.dropped["spans without tokens"] += 1
             continue
-        report.changed["spans trimmed to the characters of tokens"] += (parts[0][1], parts[-1][2]) != (
-            span.start,
-            span.end,
-        )
+        is_trimmed = (parts[0][1], parts[-1][2]) != (span.start, span.end)
+        report.changed["spans trimmed to the characters of tokens"] += is_trimmed
         spans.append((span, parts))
     return sorted(spans, key=lambda pair: pair[1][0][0])
 
 
-@final
-class _Written:
-    """The rows of a sentence: tokens, and the parts of tokens that a span begins or ends in."""
+def _rows(
+    tokens: Tokens, first: int, last: int, spans: list[_Parts], sentence: int, identity: int
+) -> tuple[list[tuple[str, int, int, str]], int]:
+    """Name, start, end and cells of each row of a sentence, and the last number of an annotation.
 
-    def __init__(self, tokens: Tokens, first: int, last: int, spans: list[_Parts]) -> None:
-        self.tokens, self.first, self.last, self.spans = tokens, first, last, spans
-
-    def rows(self, sentence: int, identity: int) -> tuple[list[tuple[str, int, int, str]], int]:
-        """Name, start, end and cells of each row, and the last number of an annotation."""
-        cells: dict[tuple[int, int, int], list[tuple[str, str]]] = defaultdict(list)
-        together: dict[tuple[int, int, int], int] = defaultdict(int)
-        for _, parts in self.spans:
-            for part in parts:
-                together[part] += 1
-        for span, parts in self.spans:
-            mark = ""
-            if len(parts) > 1 or together[parts[0]] > 1:
-                identity += 1
-                mark = f"[{identity}]"
-            known: Any = span.fields.get("identifier")
-            name = _escaped(known) if isinstance(known, str) and known else "*"
-            for part in parts:
-                cells[part].append((f"{name}{mark}", f"{_escaped(span.label)}{mark}"))
-        parts_of: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
-        for part in cells:
-            parts_of[part[0]].append(part)
-        rows = []
-        for token in range(self.first, self.last):
-            whole = (token, self.tokens.starts[token], self.tokens.ends[token])
-            for n, part in enumerate([whole, *sorted(part for part in parts_of[token] if part != whole)]):
-                name = f"{sentence}-{token - self.first + 1}" + (f".{n}" if n else "")
-                rows.append((name, part[1], part[2], _cells(cells.get(part, []))))
-        return rows, identity
-
-
-def _cells(values: list[tuple[str, str]]) -> str:
-    if not values:
-        return "_\t_"
-    return "|".join(name for name, _ in values) + "\t" + "|".join(label for _, label in values)
+    The rows are tokens, and the parts of tokens that a span begins or ends in.
+    """
+    cells: dict[tuple[int, int, int], list[tuple[str, str]]] = defaultdict(list)
+    together = Counter(part for _, parts in spans for part in parts)
+    for span, parts in spans:
+        mark = ""
+        if len(parts) > 1 or together[parts[0]] > 1:
+            identity += 1
+            mark = f"[{identity}]"
+        known: Any = span.fields.get("identifier")
+        name = _escaped(known) if isinstance(known, str) and known else "*"
+        for part in parts:
+            cells[part].append((f"{name}{mark}", f"{_escaped(span.label)}{mark}"))
+    parts_of: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+    for part in cells:
+        parts_of[part[0]].append(part)
+    rows = []
+    for token in range(first, last):
+        whole = (token, tokens.starts[token], tokens.ends[token])
+        for n, part in enumerate([whole, *sorted(part for part in parts_of[token] if part != whole)]):
+            name = f"{sentence}-{token - first + 1}" + (f".{n}" if n else "")
+            values = cells.get(part) or [("_", "_")]
+            columns = "\t".join("|".join(column) for column in zip(*values, strict=True))
+            rows.append((name, part[1], part[2], columns))
+    return rows, identity

@@ -7,7 +7,7 @@ has not), and ``A|B`` if A and B both occur alone (and are no features such as C
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from typing import NamedTuple, final
 
 import numpy as np
@@ -17,12 +17,14 @@ from postil.errors import ConfigurationError, DataError
 from postil.text.annotations.annotated import Record
 from postil.text.document import Sentence
 from postil.text.labels.schemes import (
+    IO,
     LETTERS,
     SEPARATOR,
     UNKNOWN,
     PartialLabel,
     Span,
     convert,
+    from_io,
     labels_from_spans,
     looks_like_mark,
     parse_label,
@@ -69,22 +71,16 @@ def _marks_among(
     if recognise(marked) != "none":
         return candidates
     alone = distinct - candidates
-    marks = {label for label in candidates - {UNKNOWN} if _is_choice(label, alone)}
-    return marks | ({UNKNOWN} if _stands_on_words(sequences, tokens) else set())
-
-
-def _is_choice(label: str, alone: set[str]) -> bool:
-    return "=" not in label and alone.issuperset(PartialLabel(label).alternatives)
-
-
-def _stands_on_words(sequences: Labels, tokens: Sequence[Sequence[object]] | None) -> bool:
-    """Whether ``?`` is the label of something else than punctuation."""
-    pairs = chain.from_iterable(map(zip, tokens or (), sequences))
-    return any(label == UNKNOWN and any(map(str.isalnum, _form(token))) for token, label in pairs)
-
-
-def _form(token: object) -> str:
-    return token if isinstance(token, str) else str(token[0]) if isinstance(token, tuple) else ""
+    marks = {
+        label
+        for label in candidates - {UNKNOWN}
+        if "=" not in label and alone.issuperset(PartialLabel(label).alternatives)
+    }
+    for token, label in chain.from_iterable(map(zip, tokens or (), sequences)):
+        form = str(token[0]) if isinstance(token, tuple) else token if isinstance(token, str) else ""
+        if label == UNKNOWN and any(map(str.isalnum, form)):  # not only the tag of question marks
+            return marks | {UNKNOWN}
+    return marks
 
 
 def is_partial(labels: Sequence[str]) -> bool:
@@ -109,19 +105,14 @@ def count_marks(sequences: Labels) -> dict[str, int]:
 
 def classes_of(sequences: Labels) -> set[str]:
     """The entity classes of labels and marks of a span scheme."""
-    marks = {label for label in chain.from_iterable(sequences) if isinstance(label, PartialLabel)}
-    tags = map(parse_label, {label for label in chain.from_iterable(sequences) if not isinstance(label, PartialLabel)})
+    distinct = {(isinstance(label, PartialLabel), label) for label in chain.from_iterable(sequences)}
+    tags = [parse_label(label) for is_mark, label in distinct if not is_mark]
     classes = {tag.label for tag in tags if tag.role != "O"}
-    return classes | {name for mark in marks for part in mark.alternatives for name in _class_of(part, classes)}
-
-
-def _class_of(alternative: str, classes: set[str]) -> list[str]:
-    if alternative in classes:
-        return [alternative]
-    tag = parse_label(alternative)
-    if tag.known:
-        return [tag.label] if tag.role != "O" else []
-    return [alternative]
+    for part in {part for is_mark, mark in distinct if is_mark for part in PartialLabel(mark).alternatives} - classes:
+        tag = parse_label(part)  # a label, or the name of a class that occurs in marks alone
+        if not tag.known or tag.role != "O":
+            classes.add(tag.label if tag.known else part)
+    return classes
 
 
 # ---------------------------------------------------------------------------------------------------- annotated classes
@@ -142,23 +133,17 @@ def annotated_classes(sentences: Iterable[Sentence]) -> list[tuple[str, ...] | N
         for comment in sentence.comments:
             match = _ANNOTATES.fullmatch(comment.strip())
             current = parse_classes(match[1]) if match else current
-        classes.append(_of_record(sentence) or current)
+        names = sentence.rest.fields.get("annotates") if isinstance(sentence.rest, Record) else None
+        if names is not None and (not isinstance(names, list) or not all(isinstance(name, str) for name in names)):
+            what, where = "annotates is not a list of classes", f"line {sentence.line}"
+            raise DataError(what, expected='["PER", "LOC"]', got=repr(names), where=where)
+        classes.append(tuple(names or ()) or current)
     return classes
 
 
 def parse_classes(text: str) -> tuple[str, ...]:
     """``PER, LOC`` or ``PER LOC``."""
     return tuple(text.replace(",", " ").split())
-
-
-def _of_record(sentence: Sentence) -> tuple[str, ...] | None:
-    names = sentence.rest.fields.get("annotates") if isinstance(sentence.rest, Record) else None
-    if names is None:
-        return None
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        where = f"line {sentence.line}"
-        raise DataError("annotates is not a list of classes", expected='["PER", "LOC"]', got=repr(names), where=where)
-    return tuple(names)
 
 
 def per_sentence(annotates: Annotates, number: int) -> list[tuple[str, ...] | None]:
@@ -188,25 +173,18 @@ def widened(
         if annotated is None:
             answers.append(labels)
             continue
-        _check_annotated(labels, annotated, scheme, number)
+        sure = [label for label in labels if not isinstance(label, PartialLabel)]
+        strangers = ({*sure} if scheme == "none" else classes_of([sure])) - {*annotated, "O"}
+        if strangers:
+            what, where = "a label of a class that is not annotated there", f"sentence {number}"
+            expected = f"one of {', '.join(annotated) or 'none'}, as annotates says"
+            raise DataError(what, expected=expected, got=repr(min(strangers)), where=where)
         if tuple(annotated) not in marks:
             others = [name for name in known if name not in annotated]
             marks[tuple(annotated)] = PartialLabel(SEPARATOR.join(["O", *others])) if others else None
         wide = marks[tuple(annotated)]
         answers.append(labels if wide is None else [wide if label == "O" else label for label in labels])
     return answers
-
-
-def _check_annotated(labels: Sequence[str], classes: Sequence[str], scheme: str, number: int) -> None:
-    sure = [label for label in labels if not isinstance(label, PartialLabel)]
-    strangers = ({*sure} if scheme == "none" else classes_of([sure])) - {*classes, "O"}
-    if strangers:
-        raise DataError(
-            "a label of a class that is not annotated there",
-            expected=f"one of {', '.join(classes) or 'none'}, as annotates says",
-            got=repr(min(strangers)),
-            where=f"sentence {number}",
-        )
 
 
 # ------------------------------------------------------------------------------------------------------ possible labels
@@ -263,28 +241,26 @@ class PossibleLabels:
         """
         if self.scheme == "none":
             return np.array([self._choice(label).otherwise for label in labels]).reshape(-1, len(self.labels))
-        for reading in (self._as_written, self._mended, self._classes_only):
-            possible = self._on_some_path(reading(labels))
-            if possible.any() or not len(labels):
-                return possible
-        raise AssertionError("classes alone always have a labelling")
+        possible = self._on_some_path(list(map(self._choice, labels)))
+        if not possible.any() and len(labels):
+            possible = self._on_some_path(list(map(self._choice, mended(labels, self.scheme))))
+        if not possible.any() and len(labels):
+            possible = self._on_some_path(list(map(self._class_of, labels)))
+        return possible
 
     # -------------------------------------------------------------------------------------------- one token
 
     def _choice(self, label: str) -> _Choice:
         key = isinstance(label, PartialLabel), str(label)
         if key not in self._choices:
-            self._choices[key] = (
-                self._union(label.alternatives) if isinstance(label, PartialLabel) else self._one(label)
-            )
+            if not isinstance(label, PartialLabel):
+                self._choices[key] = self._one(label)
+            elif not label.alternatives:
+                self._choices[key] = _twice(np.ones(len(self.labels), bool))
+            else:
+                choices = [self._one(alternative) for alternative in label.alternatives]
+                self._choices[key] = _Choice(*(np.logical_or.reduce(sides) for sides in zip(*choices, strict=True)))
         return self._choices[key]
-
-    def _union(self, alternatives: Sequence[str]) -> _Choice:
-        if not alternatives:
-            everything = np.ones(len(self.labels), bool)
-            return _Choice(everything, everything)
-        choices = [self._one(alternative) for alternative in alternatives]
-        return _Choice(*(np.logical_or.reduce(sides) for sides in zip(*choices, strict=True)))
 
     def _one(self, label: str) -> _Choice:
         """A label, or if it is one of several a class."""
@@ -322,15 +298,6 @@ class PossibleLabels:
             touching, otherwise = ((side & backward[t]).astype(np.float32) for side in choices[t])
             backward[t - 1] = (self._others @ otherwise > 0) | (self._touching @ touching > 0)
         return forward & backward
-
-    def _as_written(self, labels: Sequence[str]) -> list[_Choice]:
-        return [self._choice(label) for label in labels]
-
-    def _mended(self, labels: Sequence[str]) -> list[_Choice]:
-        return [self._choice(label) for label in mended(labels, self.scheme)]
-
-    def _classes_only(self, labels: Sequence[str]) -> list[_Choice]:
-        return [self._class_of(label) for label in labels]
 
     def _class_of(self, label: str) -> _Choice:
         """Every place in a span of the classes that a choice has."""
@@ -454,10 +421,11 @@ class PossibleSpans:
         names = [*self._number]
         alone = self._possible.sum(axis=1) == 1
         only = [names[int(row.argmax())] if one else "O" for row, one in zip(self._possible, alone, strict=True)]
-        return [span for span in spans_from_labels(only, "iobes") if self._is_certain(span, only)]
-
-    def _is_certain(self, span: Span, only: Sequence[str]) -> bool:
-        return [self._number[label] for label in only[span.start : span.end]] == self._numbers(span)
+        return [
+            span
+            for span in spans_from_labels(only, "iobes")
+            if [self._number[label] for label in only[span.start : span.end]] == self._numbers(span)
+        ]
 
     def _numbers(self, span: Span) -> list[int]:
         length = span.end - span.start
@@ -496,25 +464,26 @@ def relabel(
     for sentence in sentences:
         if sentence.labels is not None and source != "none":
             (sentence.labels,) = map(list, with_marks([sentence.labels], partial=True))
-            broken = violations(sentence.labels, source)
-            if broken:
-                _count_broken(sentence, broken[0], len(broken), source, report, name, strict)
-            if broken or source != target:
+            sentence.labels, scheme = (from_io(sentence.labels), "bio") if source == IO else (sentence.labels, source)
+            broken = violations(sentence.labels, scheme)
+            if broken and strict:
+                at, labels = broken[0], sentence.labels
+                raise DataError(
+                    f"a label violates the {scheme.upper()} scheme",
+                    expected="a label that may follow",
+                    got=f"{labels[at]} after {labels[at - 1] if at else 'the start of the sentence'}",
+                    where=f"{name}, line {sentence.line}, token {at + 1}",
+                )
+            what = f"labels that violate the {scheme.upper()} scheme, read by conlleval's rules"
+            report.changed[what] += len(broken)
+            if target == IO:
+                spans = spans_from_labels(sentence.labels, scheme)
+                touching = sum(one.label == two.label and one.end == two.start for one, two in pairwise(spans))
+                report.changed["touching spans of one class, which are one span in IO"] += touching
+                new = labels_from_spans(spans, len(sentence), IO)
+                pairs = zip(sentence.labels, new, strict=True)
+                sentence.labels = [label if isinstance(label, PartialLabel) else other for label, other in pairs]
+            elif broken or scheme != target:
                 respell = respelt if is_partial(sentence.labels) else convert
-                sentence.labels = respell(sentence.labels, source, target)
+                sentence.labels = respell(sentence.labels, scheme, target)
         yield sentence
-
-
-def _count_broken(
-    sentence: Sentence, position: int, number: int, scheme: str, report: Report, name: str, strict: bool
-) -> None:
-    labels = sentence.labels or []
-    if strict:
-        before = labels[position - 1] if position else "the start of the sentence"
-        raise DataError(
-            f"a label violates the {scheme.upper()} scheme",
-            expected="a label that may follow",
-            got=f"{labels[position]} after {before}",
-            where=f"{name}, line {sentence.line}, token {position + 1}",
-        )
-    report.changed[f"labels that violate the {scheme.upper()} scheme, read by conlleval's rules"] += number

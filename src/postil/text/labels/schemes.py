@@ -5,8 +5,10 @@
     IOB1      I-PER I-PER I-LOC B-LOC  O     B only between two touching spans of one class
     IOBES     B-PER E-PER S-LOC S-LOC  O     the last token is E, a span of one token S
     none      NOUN  NOUN  PROPN PROPN  CCONJ labels stand for themselves (parts of speech)
+    IO        PER   PER   LOC   LOC    O     classes alone: a run of one class is one span, here Oslo Paris
 
-BILOU and BMEWO are IOBES in other letters: they are read as IOBES and written on request.
+BILOU and BMEWO are IOBES in other letters: they are read as IOBES and written on request. IO is only read and written
+on request, never recognised: parts of speech look the same. Models learn it as BIO.
 
 Sequences that break their scheme still have one reading, that of conlleval: a span continues as long as the class
 stays the same, and ends before B and S and after E and S. So ``O I-PER`` opens a span, and ``I-PER I-LOC`` holds two.
@@ -69,6 +71,7 @@ LETTERS = {
     "bmewo": ("B", "M", "E", "W"),
 }
 SCHEMES = (*LETTERS, "none")
+IO = "io"
 _RULES = {"iob1": "iob1", "bio": "bio", "iobes": "iobes", "bilou": "iobes", "bmewo": "iobes"}
 _ROLES = {"B": "B", "I": "I", "M": "I", "E": "E", "L": "E", "S": "S", "U": "S", "W": "S"}
 _ROLES_OF = {"iob1": "OBI", "bio": "OBI", "iobes": "OBIES"}
@@ -105,6 +108,8 @@ def spans_from_labels(labels: Sequence[str], scheme: str = "bio") -> list[Span]:
     _require_spans(scheme)
     spans = []
     start, previous = 0, "O"
+    if scheme == IO:
+        labels = [label if label == "O" or isinstance(label, PartialLabel) else f"I-{label}" for label in labels]
     for position, label in enumerate((*labels, "O")):
         if label == previous == "O":  # most tokens of most texts
             continue
@@ -122,18 +127,23 @@ def spans_from_labels(labels: Sequence[str], scheme: str = "bio") -> list[Span]:
 def labels_from_spans(spans: Iterable[Span], length: int, scheme: str = "bio") -> list[str]:
     """One label per token. Spans may be in any order, but must not overlap or exceed ``0 … length``."""
     _require_spans(scheme)
-    first, middle, last, only = LETTERS[scheme]
+    first, middle, last, only = LETTERS.get(scheme, ("", "", "", ""))
     labels = ["O"] * length
     previous = Span("", -1, -1)
     for span in sorted(spans, key=lambda span: (span.start, span.end)):
-        _check_span(span, previous, length)
+        if not 0 <= span.start < span.end <= length:
+            raise DataError(f"span {tuple(span)} is empty or out of range", expected=f"0 <= start < end <= {length}")
+        if span.start < previous.end:
+            raise DataError("spans overlap", expected=f"a start of {previous.end} or more", got=f"{tuple(span)}")
         inside = [middle] * (span.end - span.start)
         inside[0], inside[-1] = first, last
         if len(inside) == 1:
             inside[0] = only
         if scheme == "iob1" and (previous.label, previous.end) != (span.label, span.start):
             inside[0] = middle
-        labels[span.start : span.end] = [f"{letter}-{span.label}" if span.label else letter for letter in inside]
+        labels[span.start : span.end] = [
+            f"{letter}-{span.label}" if letter and span.label else letter or span.label for letter in inside
+        ]
         previous = span
     return labels
 
@@ -145,15 +155,26 @@ def convert(labels: Sequence[str], source: str, target: str) -> list[str]:
     return labels_from_spans(spans_from_labels(labels, source), len(labels), target)
 
 
+def from_io(labels: Sequence[str]) -> list[str]:
+    """Classes without prefixes in BIO: neighbours of one class are one span. What looks like a mark stays."""
+    marked = [PartialLabel(label) if looks_like_mark(label) else label for label in labels]
+    new = convert(marked, IO, "bio")
+    return [one if isinstance(mark, PartialLabel) else two for one, mark, two in zip(labels, marked, new, strict=True)]
+
+
 def violations(labels: Sequence[str], scheme: str) -> list[int]:
     """Positions whose label does not exist in the scheme or may not follow the label before it.
 
     A sentence that ends inside an IOBES span is violated at its last token. Next to a mark, anything is allowed.
     """
-    if check_scheme_name(scheme) == "none":
+    if scheme == IO or check_scheme_name(scheme) == "none":
         return []
     edges_are_outside = ["O", *labels, "O"]
-    broken = [t for t, pair in enumerate(pairwise(edges_are_outside)) if _breaks(*pair, scheme)]
+    broken = [
+        t
+        for t, (one, other) in enumerate(pairwise(edges_are_outside))
+        if not (isinstance(one, PartialLabel) or isinstance(other, PartialLabel) or may_follow(one, other, scheme))
+    ]
     if broken and broken[-1] == len(labels):
         broken[-1] -= 1
     return broken[:-1] if broken[-2:-1] == broken[-1:] else broken
@@ -198,7 +219,9 @@ def transition_mask(labels: Sequence[str], scheme: str) -> TransitionMask:
         size = len(labels)
         return TransitionMask(np.ones((size, size), bool), np.ones(size, bool), np.ones(size, bool))
     for label in labels:
-        _check_label(label, scheme)
+        if not belongs(label, scheme):
+            what, letters = f"label is not of the {scheme.upper()} scheme", ", ".join(dict.fromkeys(LETTERS[scheme]))
+            raise ConfigurationError(what, expected=f"O or a class after {letters}", got=repr(label))
     return TransitionMask(
         _allowed_pairs(labels, _RULES[scheme]),
         np.array([may_follow("O", label, scheme) for label in labels], bool),
@@ -226,10 +249,6 @@ def _kind_after_mark(one: str, other: str) -> str:
         kinds = {_kind_of_label(part) for part in other.alternatives}
         return "with class" if "with class" in kinds and kinds <= {"with class", "outside"} else "mark"
     return _kind_of_label(other) if isinstance(one, PartialLabel) else "counted"
-
-
-def _breaks(one: str, other: str, scheme: str) -> bool:
-    return not (isinstance(one, PartialLabel) or isinstance(other, PartialLabel)) and not may_follow(one, other, scheme)
 
 
 def _kind_of_label(label: str) -> str:
@@ -272,24 +291,9 @@ def _allowed_pairs(labels: Sequence[str], rules: str) -> NDArray[np.bool_]:
     return np.where(np.isin(roles, ["I", "E"]), span_continues, ~opens[:, None])
 
 
-def _check_label(label: str, scheme: str) -> None:
-    if not belongs(label, scheme):
-        letters = ", ".join(dict.fromkeys(LETTERS[scheme]))
-        raise ConfigurationError(
-            f"label is not of the {scheme.upper()} scheme", expected=f"O or a class after {letters}", got=repr(label)
-        )
-
-
 def _require_spans(scheme: str) -> None:
-    if check_scheme_name(scheme) == "none":
+    if scheme != IO and check_scheme_name(scheme) == "none":
         raise ConfigurationError("labels without a scheme have no spans", expected=" or ".join(LETTERS), got="'none'")
-
-
-def _check_span(span: Span, previous: Span, length: int) -> None:
-    if not 0 <= span.start < span.end <= length:
-        raise DataError(f"span {tuple(span)} is empty or out of range", expected=f"0 <= start < end <= {length}")
-    if span.start < previous.end:
-        raise DataError("spans overlap", expected=f"a start of {previous.end} or more", got=f"{tuple(span)}")
 
 
 # ---------------------------------------------------------------------------------------------------------------- marks

@@ -64,7 +64,17 @@ class Rules:
                     "rule 'contractions' lacks an apostrophe", expected="one like 'll", got=repr(entry)
                 )
         for pattern in self.extra_patterns:
-            _check_pattern(pattern)
+            try:
+                compiled = re.compile(pattern)
+            except re.error as error:
+                what, got = "an extra pattern is not a regular expression", f"{pattern!r} ({error})"
+                raise ConfigurationError(what, got=got) from None
+            if compiled.groups:
+                what, expected = "an extra pattern captures", "groups written (?:…)"
+                raise ConfigurationError(what, expected=expected, got=repr(pattern))
+            if compiled.fullmatch(""):
+                what, expected = "an extra pattern is empty", "one character at least"
+                raise ConfigurationError(what, expected=expected, got=repr(pattern))
 
     def __repr__(self) -> str:
         """Only what differs from the default, for the lists are long."""
@@ -85,17 +95,6 @@ def word_list(name: str, value: object) -> tuple[str, ...]:
     return words
 
 
-def _check_pattern(pattern: str) -> None:
-    try:
-        compiled = re.compile(pattern)
-    except re.error as error:
-        raise ConfigurationError("an extra pattern is not a regular expression", got=f"{pattern!r} ({error})") from None
-    if compiled.groups:
-        raise ConfigurationError("an extra pattern captures", expected="groups written (?:…)", got=repr(pattern))
-    if compiled.fullmatch(""):
-        raise ConfigurationError("an extra pattern is empty", expected="one character at least", got=repr(pattern))
-
-
 DEFAULT = Rules()
 
 
@@ -104,54 +103,48 @@ _END = r"(?!\w)"
 _DOMAIN = r"\w[\w-]{0,62}(?:\.[\w-]{1,63}){0,8}"
 
 
-def token_pattern(rules: Rules) -> str:
-    """The expression that matches the next token of a chunk: the first alternative that fits wins."""
-    alternatives = (pattern for pattern in token_alternatives(rules).values() if pattern)
-    return f"(?:{'|'.join(alternatives)})[{_marks()}]*"
+def token_patterns(rules: Rules) -> TokenPatterns:
+    """The rules as the kernels take them.
 
-
-def depends_pattern(rules: Rules) -> str:
-    """Finds chunks whose cut depends on the next chunk: those that end in "J." or "No."."""
-    return rf"(?<!\w)(?:[A-Z]|{_spellings(rules.abbreviations_before_numbers)})\.\Z"
+    The first expression matches the next token of a chunk: the first alternative that fits wins. The second finds
+    chunks whose cut depends on the next chunk: those that end in "J." or "No.".
+    """
+    alternatives = "|".join(pattern for pattern in token_alternatives(rules).values() if pattern)
+    depends = rf"(?<!\w)(?:[A-Z]|{_spellings(rules.abbreviations_before_numbers)})\.\Z"
+    return TokenPatterns(f"(?:{alternatives})[{_marks()}]*", depends)
 
 
 def token_alternatives(rules: Rules) -> dict[str, str]:
     """Name -> pattern, in the order in which they are tried; an empty pattern is switched off."""
-    return {
-        "extra": "|".join(f"(?:{pattern})" for pattern in rules.extra_patterns),
-        "url": _url() if rules.urls else "",
-        "email": _email() if rules.emails else "",
-        "hashtag or mention": rf"(?<!\w)(?:#(?=\d*[^\W\d])\w+|@{_DOMAIN})" if rules.hashtags_and_mentions else "",
-        "emoticon": _emoticon() if rules.emoticons else "",
-        "abbreviation": _abbreviation(rules),
-        "dotted name": _dotted_name(rules),
-        "number": _number(rules),
-        "clitic": _clitic(rules),
-        "elision": _elision(rules),
-        "fused": _fused(rules),
-        "short with sign": _short_with_sign(),
-        "word": _word(rules),
-        "run of marks": _run_of_marks(),
-        "one character": r"[\U0001F1E6-\U0001F1FF]{2}|" + _joined_characters(),
-    }
-
-
-def _url() -> str:
-    """Closing marks belong to an address only if it goes on after them, and brackets only in pairs."""
+    # Closing marks belong to an address only if it goes on after them, and brackets only in pairs.
     closing = r".,;:!?'’”»\]"
     plain = rf"""[^\s<>"(){closing}]"""
     body = rf"""(?:{plain}++|[{closing}]++(?={plain}|\()|\([^\s<>"()]*+\))++"""
-    return rf"(?i:(?:https?|ftps?)://|www\.){body}"
-
-
-def _email() -> str:
-    return rf"(?:mailto:)?[\w.+%-]{{1,64}}@{_DOMAIN}"
-
-
-def _emoticon() -> str:
     smile = r"(?<!\d)[<>]?[:;=]['’]?-?[)(\]\[/\\|*]{1,9}(?![\w/])"
-    letter = rf"(?<!\w)[:;=]-?[DPpOo3]{_END}"
-    return rf"{smile}|{letter}|<3(?!\d)|\^_*\^"
+    smiling_letter = rf"(?<!\w)[:;=]-?[DPpOo3]{_END}"
+    # A clitic stands after a word, or alone in its chunk, as in texts that have been tokenised before.
+    clitic = f"(?i:{_any_of(rules.contractions)})"
+    ampersand = rf"[A-Za-z]{{1,4}}(?:&[A-Za-z]{{1,3}})+{_END}|&(?:amp|lt|gt|quot|nbsp);"
+    same_mark = "|".join(rf"{mark}{{2,}}" for mark in (r"\$", "#", ",", "<", ">", "'", "`", "’", "‘"))
+    # Any character, and what a zero-width joiner ties to it: one emoji of several code points is one token.
+    one_character = rf"\S[{_marks()}]*(?:\u200D\S[{_marks()}]*)*"
+    return {
+        "extra": "|".join(f"(?:{pattern})" for pattern in rules.extra_patterns),
+        "url": rf"(?i:(?:https?|ftps?)://|www\.){body}" if rules.urls else "",
+        "email": rf"(?:mailto:)?[\w.+%-]{{1,64}}@{_DOMAIN}" if rules.emails else "",
+        "hashtag or mention": rf"(?<!\w)(?:#(?=\d*[^\W\d])\w+|@{_DOMAIN})" if rules.hashtags_and_mentions else "",
+        "emoticon": rf"{smile}|{smiling_letter}|<3(?!\d)|\^_*\^" if rules.emoticons else "",
+        "abbreviation": _abbreviation(rules),
+        "dotted name": _dotted_name(rules),
+        "number": _number(rules),
+        "clitic": rf"(?<=[\w.]){clitic}{_END}|(?<!\S){clitic}(?!\S)",
+        "elision": rf"(?<!\w)(?:(?i:{_any_of(rules.elisions)})|{APOSTROPHE}\d\ds?){_END}",
+        "fused": _fused(rules),
+        "short with sign": rf"{ampersand}|[A-Za-z]/[A-Za-z]{_END}|w/|[A-Z]{{1,3}}\$",  # AT&T, &amp;, b/c, w/, US$
+        "word": _word(rules),
+        "run of marks": rf"[.!?…]{{2,}}|[-=_*~+|]{{2,}}|{same_mark}",
+        "one character": r"[\U0001F1E6-\U0001F1FF]{2}|" + one_character,
+    }
 
 
 def _abbreviation(rules: Rules) -> str:
@@ -176,16 +169,6 @@ def _number(rules: Rules) -> str:
     return rf"(?<!\w)(?:{telephone}|{plain}{ending})"
 
 
-def _clitic(rules: Rules) -> str:
-    """After a word, or alone in its chunk, as in texts that have been tokenised before."""
-    clitic = f"(?i:{_any_of(rules.contractions)})"
-    return rf"(?<=[\w.]){clitic}{_END}|(?<!\S){clitic}(?!\S)"
-
-
-def _elision(rules: Rules) -> str:
-    return rf"(?<!\w)(?:(?i:{_any_of(rules.elisions)})|{APOSTROPHE}\d\ds?){_END}"
-
-
 def _fused(rules: Rules) -> str:
     """All parts but the last, each with a look at its neighbours; the last is an ordinary word then."""
     patterns = []
@@ -197,12 +180,6 @@ def _fused(rules: Rules) -> str:
     return f"(?i:{'|'.join(patterns)})" if patterns else ""
 
 
-def _short_with_sign() -> str:
-    """AT&T, &amp;, b/c, w/, US$."""
-    ampersand = rf"[A-Za-z]{{1,4}}(?:&[A-Za-z]{{1,3}})+{_END}|&(?:amp|lt|gt|quot|nbsp);"
-    return rf"{ampersand}|[A-Za-z]/[A-Za-z]{_END}|w/|[A-Z]{{1,3}}\$"
-
-
 def _word(rules: Rules) -> str:
     letters = rf"\w[\w{_JOINERS}{_marks()}]*"
     simple = rf"{letters}+(?!-|{APOSTROPHE})"  # most words (nothing given back: *+), found without trying the rest
@@ -212,16 +189,6 @@ def _word(rules: Rules) -> str:
         return rf"{simple}|{letters}(?:[-'’]{letters})*-{word}|{word}"
     prefixed = rf"(?i:{_any_of(rules.hyphen_prefixes)})-{word}"
     return f"{simple}|{prefixed}|{word}"
-
-
-def _run_of_marks() -> str:
-    same = "|".join(rf"{mark}{{2,}}" for mark in (r"\$", "#", ",", "<", ">", "'", "`", "’", "‘"))
-    return rf"[.!?…]{{2,}}|[-=_*~+|]{{2,}}|{same}"
-
-
-def _joined_characters() -> str:
-    """Any character, and what a zero-width joiner ties to it: one emoji of several code points is one token."""
-    return rf"\S[{_marks()}]*(?:\u200D\S[{_marks()}]*)*"
 
 
 def _any_of(words: Iterable[str]) -> str:
@@ -240,11 +207,6 @@ def _spellings(words: Iterable[str]) -> str:
 
 # Invisible characters that stand inside words: zero-width joiner and non-joiner, soft hyphen, word joiner.
 _JOINERS = "\u200c\u200d\u00ad\u2060"
-
-
-def token_patterns(rules: Rules) -> TokenPatterns:
-    """The rules as the kernels take them."""
-    return TokenPatterns(token_pattern(rules), depends_pattern(rules))
 
 
 @functools.cache

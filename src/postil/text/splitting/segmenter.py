@@ -260,14 +260,8 @@ class _Cutter:
             return ChunkCache(self._patterns)
 
 
-@functools.lru_cache(maxsize=16)
-def _cutter_of(rules: Rules) -> _Cutter:
-    return _Cutter(rules)
-
-
-@functools.lru_cache(maxsize=16)
-def _splitter_of(rules: SentenceRules) -> SentencePatterns:
-    return sentence_patterns(rules)
+_cutter_of = functools.lru_cache(maxsize=16)(_Cutter)
+_splitter_of = functools.lru_cache(maxsize=16)(sentence_patterns)
 
 
 ENGLISH = Segmenter()

@@ -162,7 +162,7 @@ def shaped(tokens: Sequence[str], shape: Shape = "balanced") -> Tree:
 def balanced(tokens: Sequence[str]) -> Tree:
     """A binary tree without labels over tokens, halved recursively; its height is ceil(log2(T))."""
     T = len(tokens)
-    return _over(tokens, _kept_balanced_children(T) if T <= _USUAL_LENGTH else _balanced_children(T))
+    return _over(tokens, _balanced_children(T) if T <= _USUAL_LENGTH else _balanced_children.__wrapped__(T))
 
 
 def right_branching(tokens: Sequence[str]) -> Tree:
@@ -190,10 +190,6 @@ _USUAL_LENGTH = 256
 
 
 @lru_cache(maxsize=_USUAL_LENGTH)
-def _kept_balanced_children(T: int) -> tuple[tuple[int, ...], ...]:
-    return _balanced_children(T)
-
-
 def _balanced_children(T: int) -> tuple[tuple[int, ...], ...]:
     """Children of the nodes of the balanced tree over T tokens, in post-order."""
     children: list[tuple[int, ...]] = []
@@ -292,61 +288,39 @@ def binarise(
     """The lists of the binary tree and, for each old node, the new node with the same words."""
     if direction not in ("left", "right"):
         raise ConfigurationError("direction", expected="'left' or 'right'", got=repr(direction))
-    builder = _Builder(labels, words, children)
-    for node in range(len(labels)):
-        builder.add(node, direction)
-    return builder.labels, builder.words, builder.children, builder.places
+    new_labels: Labels = []
+    new_words: Words = []
+    new_children: Children = []
+    places: list[int] = []  # old node -> new node
+    joined: dict[int, int] = {}  # old node -> the new node that joins its children so far
+    siblings = {
+        child: (parent, place, len(nodes))
+        for parent, nodes in enumerate(children)
+        if len(nodes) > 2
+        for place, child in enumerate(nodes)
+    }
 
+    def append(label: str | None, word: str | None, pair: tuple[int, ...]) -> int:
+        new_labels.append(label)
+        new_words.append(word)
+        new_children.append(pair)
+        return len(new_labels) - 1
 
-@final
-class _Builder:
-    """The lists of the new tree, built node by node in the order of the old one, and so in post-order as well."""
-
-    def __init__(self, labels: Labels, words: Words, children: Children) -> None:
-        self.source_labels, self.source_words, self.source_children = labels, words, children
-        self.labels: list[str | None] = []
-        self.words: list[str | None] = []
-        self.children: list[tuple[int, ...]] = []
-        self.places: list[int] = []  # old node -> new node
-        self.joined: dict[int, int] = {}  # old node -> the new node that joins its children so far
-        self.siblings = {
-            child: (parent, place, len(siblings))
-            for parent, siblings in enumerate(children)
-            if len(siblings) > 2
-            for place, child in enumerate(siblings)
-        }
-
-    def add(self, node: int, direction: Direction) -> None:
-        children = self.source_children[node]
-        label = self.source_labels[node]
-        if len(children) == 1:
-            place = self.places[children[0]]
-            self.labels[place] = label if label is not None else self.labels[place]
-        else:
-            place = self._append(label, self.source_words[node], self._pair(node, direction))
-        self.places.append(place)
-        if direction == "left" and node in self.siblings:
-            self._join_left(node)
-
-    def _pair(self, node: int, direction: Direction) -> tuple[int, ...]:
-        new = [self.places[child] for child in self.source_children[node]]
-        if len(new) > 2 and direction == "left":
-            return self.joined[node], new[-1]
-        while len(new) > 2:
-            last = new.pop()
-            new[-1] = self._append(None, None, (new[-1], last))
-        return tuple(new)
-
-    def _join_left(self, node: int) -> None:
-        """((a b) c): a join follows its last child at once, so that the lists stay in post-order."""
-        parent, place, number = self.siblings[node]
-        if place == 0:
-            self.joined[parent] = self.places[node]
-        elif place < number - 1:
-            self.joined[parent] = self._append(None, None, (self.joined[parent], self.places[node]))
-
-    def _append(self, label: str | None, word: str | None, children: tuple[int, ...]) -> int:
-        self.labels.append(label)
-        self.words.append(word)
-        self.children.append(children)
-        return len(self.labels) - 1
+    for node, (label, word, old) in enumerate(zip(labels, words, children, strict=True)):
+        pair = [places[child] for child in old]
+        if len(pair) > 2 and direction == "left":
+            pair = [joined[node], pair[-1]]
+        while len(pair) > 2:  # (a (b c)): the last child of all comes right before its joins
+            last = pair.pop()
+            pair[-1] = append(None, None, (pair[-1], last))
+        if len(old) == 1:
+            new_labels[pair[0]] = label if label is not None else new_labels[pair[0]]
+        places.append(pair[0] if len(old) == 1 else append(label, word, tuple(pair)))
+        if direction == "left" and node in siblings:
+            # ((a b) c): a join follows its last child at once, so that the lists stay in post-order.
+            parent, place, number = siblings[node]
+            if place == 0:
+                joined[parent] = places[node]
+            elif place < number - 1:
+                joined[parent] = append(None, None, (joined[parent], places[node]))
+    return new_labels, new_words, new_children, places

@@ -185,7 +185,11 @@ def bracketed(tree: Tree) -> str:
         pieces.append(f" ({checked_label(label)}" if label is not None else " (")
         if word is not None:
             pieces.append(f" {encoded(word, label)})")
-        elif label is not None and len(children) > 1 and _are_bare(tree, children):
+        elif (
+            label is not None
+            and len(children) > 1
+            and all(tree.labels[child] is None and tree.words[child] is not None for child in children)
+        ):
             pieces.append("".join(f" {encoded(tree.words[child] or '', None)}" for child in children) + ")")
         else:
             todo.append(-1)
@@ -193,10 +197,6 @@ def bracketed(tree: Tree) -> str:
     text = "".join(pieces)[1:]
     # The reader takes off an empty outer bracket.
     return f"({text})" if tree.labels[-1] is None and len(tree.children[-1]) == 1 else text
-
-
-def _are_bare(tree: Tree, children: tuple[int, ...]) -> bool:
-    return all(tree.labels[child] is None and tree.words[child] is not None for child in children)
 
 
 _ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-", "/": "\\/", "*": "\\*"}
@@ -287,7 +287,10 @@ class BracketReader:
         for match in _BRACKET_OR_ATOM.finditer(line):
             what, column = match[0], match.start() + 1
             if what == "(":
-                self._opens(number, column)
+                if self.open and len(self.open[-1].atoms) > 1:
+                    beside = f"a bracket next to the word {shortened(self.open[-1].atoms[1])}"
+                    raise self._mistake(beside, _EVERY_WORD, "(", number, column)
+                self.open.append(_Open(number, column))
             elif what == ")":
                 start = self.open[0].line if self.open else number
                 self._closes(number, column)
@@ -303,15 +306,6 @@ class BracketReader:
         if self.open:
             raise self._unclosed("the end of the file")
 
-    def _opens(self, line: int, column: int) -> None:
-        if self.open:
-            parent = self.open[-1]
-            if len(parent.atoms) > 1:
-                raise self._mistake(
-                    f"a bracket next to the word {shortened(parent.atoms[1])}", _EVERY_WORD, "(", line, column
-                )
-        self.open.append(_Open(line, column))
-
     def _atom(self, text: str, number: int, column: int, line: str) -> None:
         if not self.open:
             raise self._mistake("text outside the trees", "(", shortened(line[column - 1 :]), number, column)
@@ -326,7 +320,15 @@ class BracketReader:
         if not self.open:
             raise self._mistake("a closing bracket without an opening one", "(", ")", line, column)
         node = self.open.pop()
-        label, words = self._label_and_words(node)
+        label: str | None = None
+        words: list[str] = []
+        if node.children or len(node.atoms) > 1:
+            label, words = (node.atoms[0] if node.atoms else None), node.atoms[1:]
+        elif node.atoms and node.has_blank:
+            words = node.atoms
+        else:
+            what = f"a node {shortened(node.atoms[0])} with nothing in it" if node.atoms else "an empty node"
+            raise self._mistake(what, "(LABEL word) or (LABEL (…) …)", "()", node.line, node.column)
         if node.children:
             self._add(label, None, tuple(node.children))
         elif len(words) == 1:
@@ -338,14 +340,6 @@ class BracketReader:
             self._add(label, None, tuple(range(first, first + len(words))))
         if self.open:
             self.open[-1].children.append(len(self.labels) - 1)
-
-    def _label_and_words(self, node: _Open) -> tuple[str | None, list[str]]:
-        if node.children or len(node.atoms) > 1:
-            return (node.atoms[0] if node.atoms else None), node.atoms[1:]
-        if node.atoms and node.has_blank:
-            return None, node.atoms
-        what = f"a node {shortened(node.atoms[0])} with nothing in it" if node.atoms else "an empty node"
-        raise self._mistake(what, "(LABEL word) or (LABEL (…) …)", "()", node.line, node.column)
 
     def _add(self, label: str | None, word: str | None, children: tuple[int, ...]) -> None:
         self.labels.append(label)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.errors import DataError
-from postil.text.columns.csv_table import is_header
+from postil.text.annotations.tables import is_word_table
 from postil.text.document import Sentence
 from postil.text.formats import read, write
 
@@ -50,7 +50,7 @@ def test_a_number_in_every_row() -> None:
     ],
 )
 def test_headers(line: str, answer: bool) -> None:
-    assert is_header(line) is answer
+    assert is_word_table(line) is answer
 
 
 @given(st.lists(st.lists(st.tuples(CELLS, CELLS.filter(str.strip), CELLS), min_size=1, max_size=4), min_size=1))
