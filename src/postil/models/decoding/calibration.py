@@ -58,7 +58,7 @@ class Labelled:
         numbers = known_labels(codec, with_marks(y, X, known=codec.data_labels()))
         known = [(tokens, labels) for tokens, labels in zip(X, numbers, strict=True) if labels is not None]
         lattices, gold = [], []
-        for which, lattice in posteriors.network_lattices([tokens for tokens, _ in known]):
+        for which, lattice in posteriors.lattices([tokens for tokens, _ in known], calibrated=False):
             lattices.append(lattice)
             gold.append(_joined([known[i][1] for i in which], len(codec.labels)))
         return cls(lattices, gold, codec)

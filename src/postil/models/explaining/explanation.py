@@ -33,8 +33,8 @@ from postil.models.config import TaggerConfig
 from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.distribution import calibrated_lattice
 from postil.models.model import FittedModel
+from postil.models.networks.encoders import reach
 from postil.models.networks.network import EnsembleNetwork, ScoringNetwork, members_of
-from postil.models.networks.pieces import reach
 from postil.network import Chain, Layer, SentenceConvolution
 from postil.network.lookup import sums_of_rows
 from postil.objectives.crf import Lattice, Posterior, viterbi

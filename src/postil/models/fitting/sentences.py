@@ -40,8 +40,8 @@ from postil.models.model import (
     is_encoder,
     new_model,
 )
+from postil.models.networks.encoders import warn_of_long_sentences
 from postil.models.networks.network import Example
-from postil.models.networks.pieces import warn_of_long_sentences
 from postil.optimisation.loop import Batch
 from postil.text.labels import schemes
 from postil.text.labels.partial import Annotates, count_marks, is_partial, is_unknown, per_sentence, with_marks

@@ -18,8 +18,7 @@ from postil.features.inputs import InputFeatures, Inputs
 from postil.graph import Input, Node, Parameter, Parameterised, Result
 from postil.kernels import Attributes
 from postil.models.config import TaggerConfig
-from postil.models.networks.encoders import ENCODERS, LayerMaker
-from postil.models.networks.pieces import Piece, in_pieces
+from postil.models.networks.encoders import ENCODERS, LayerMaker, Piece, in_pieces
 from postil.network import Chain, Dropout, Linear, Window
 from postil.network.layer import Run
 from postil.network.linear import finish_of
