@@ -16,7 +16,7 @@ from postil.models import PRESETS
 from postil.models import engine as engine_module
 from postil.models.engine import Engine, blocks, cells_of
 from postil.models.model import MAIN
-from postil.objectives.crf import Posterior, viterbi
+from postil.objectives.crf import Lattice, Posterior, viterbi
 from postil.text.splitting.segmenter import Segmenter
 
 COMPILED = not kernels.IN_USE.startswith("plain")
@@ -69,7 +69,7 @@ def fitted(files, preset, kind, **settings):
 
 def plain_lattice(tagger, X):
     network, inputs = tagger.model.network, tagger.model.features.inputs(X)
-    return network.lattice_over(network.unary(inputs), inputs.offsets)
+    return Lattice.over(network.unary(inputs), inputs.offsets, network.chain())
 
 
 def scores_of(tagger, X):
@@ -141,7 +141,7 @@ def test_an_ensemble_and_the_heads_of_several_tasks(files):
 def test_a_detector_goes_the_same_way():
     detector = postil.Detector(label="LOC", **SMALL).fit(X_TRAIN, Y_TRAIN)
     inputs = detector.model.features.inputs(SENTENCES)
-    expected = detector.model.network.token_scores(inputs)
+    expected = detector.model.network.unary(inputs)[:, 0]
     assert np.allclose(np.concatenate(detector.decision(SENTENCES)), expected, atol=1e-4)
 
 
