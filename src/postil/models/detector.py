@@ -11,8 +11,7 @@ from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import InputFeatures, Token
 from postil.metrics.detection import DetectionScores, average_precision, best_threshold, score_detection
 from postil.models.config import PRESETS, DetectorParameters, TaggerConfig, configured
-from postil.models.decoding.codec import UNDECIDED, Target
-from postil.models.decoding.predictions import Predictions
+from postil.models.decoding.codec import UNDECIDED, Predictions, Target
 from postil.models.explaining.explanation import Explanation, explain_detection
 from postil.models.inputs import checked_documents, checked_for_scores, checked_sentence, listed_sentences
 from postil.models.model import FittedModel

@@ -79,7 +79,8 @@ class Engine:
         }
         self.questions: dict[Any, Any] = {}  # what answers are read with, see `Posteriors`
         self._parameters = [p for network in networks for p in network.parameters().values()]
-        self._values = self._present_values()
+        self._values = [parameter.value for parameter in self._parameters]  # every array that scores depend on
+        self._vectors = networks[0].vectors
         self._compiled = self._opened()
         in_sentences = bool(features.columns) or features.gazetteer is not None or features.named is not None
         self.takes_cells = self._compiled is not None and not in_sentences
@@ -106,15 +107,11 @@ class Engine:
             return False
         if any(self.heads.get(task) is not network for task, network in heads.items()):
             return False
-        for now, before in zip(self._present_values(), self._values, strict=True):
-            if now is not before or now.flags.writeable:
+        for parameter, before in zip(self._parameters, self._values, strict=True):
+            if parameter.value is not before or before.flags.writeable:
                 return False
-        return True
-
-    def _present_values(self) -> list[Array]:
-        """Every array that scores depend on."""
-        vectors = next(iter(self.heads.values())).vectors
-        return [parameter.value for parameter in self._parameters] + ([] if vectors is None else [vectors])
+        vectors = next(iter(heads.values())).vectors
+        return vectors is self._vectors and (vectors is None or not vectors.flags.writeable)
 
     def scored(
         self, X: Sequence[Sequence[Token]], tasks: Sequence[str], *, in_order: bool = False
@@ -174,12 +171,7 @@ class Engine:
         return self._by_graph([words[a:b] for a, b in pairwise(offsets.tolist())], tasks)
 
     def _of_cells(
-        self,
-        text: bytes,
-        cells: Array,
-        offsets: Array,
-        tasks: Sequence[str],
-        extra: tuple[Array, Array] | None = None,
+        self, text: bytes, cells: Array, offsets: Array, tasks: Sequence[str], extra: tuple[Array, Array] | None = None
     ) -> dict[str, Array] | None:
         names = list(self.heads)
         with one_blas_thread():

@@ -9,10 +9,9 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError
 from postil.features.inputs import InputFeatures, Token
 from postil.models.config import PRESETS, TaggerConfig, TaggerParameters
-from postil.models.decoding.codec import LabelCodec, TaskLabels, known_tasks
+from postil.models.decoding.codec import LabelCodec, Predictions, TaskLabels, known_tasks
 from postil.models.decoding.distribution import Decoding
 from postil.models.decoding.posteriors import Posteriors, answers_of
-from postil.models.decoding.predictions import Predictions
 from postil.models.decoding.tagged import Answer, AnsweredSentences, tagged_documents
 from postil.models.estimator import Corpora
 from postil.models.inputs import checked_documents, listed_sentences

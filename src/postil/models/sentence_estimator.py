@@ -91,12 +91,6 @@ class SentenceEstimator(WordEstimator):
         The data are held out, or those of the training if nothing was.
         """
 
-    @property
-    def _word_key(self) -> str | None:
-        """The key of the word in the feature dicts that the fitted model takes; None if it takes words."""
-        key: str | None = self.model.config.word_key
-        return key
-
     # -------------------------------------------------------------------------------------------- answers
 
     def tag(self, text: str) -> Document:

@@ -14,11 +14,10 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import InputFeatures, Token
 from postil.models.config import PRESETS, TaggerConfig, TaggerParameters, configured
-from postil.models.decoding.codec import LabelCodec
+from postil.models.decoding.codec import LabelCodec, Predictions
 from postil.models.decoding.constraints import Constraints
 from postil.models.decoding.distribution import Decoding, check_probability, lowest_probabilities
 from postil.models.decoding.posteriors import Posteriors, Threshold
-from postil.models.decoding.predictions import Predictions
 from postil.models.decoding.tagged import Answer, AnsweredSentences, general_document, tagged_documents
 from postil.models.inputs import (
     checked_documents,
@@ -56,8 +55,6 @@ class Tagger(SentenceEstimator):
         Epoch, mean loss and score on dev (None without dev) of every epoch.
     config : TaggerConfig
         All settings, with what was adapted to the training data.
-    labelling : Labelling
-        The labelling scheme and the classes of entities.
     decoding : Decoding
         How answers are read from the scores: temperature, shift, bias, thresholds. May be replaced.
 
@@ -273,13 +270,7 @@ class Tagger(SentenceEstimator):
                 entities[i].append(entity(sentences[i], span.label, span.start, span.end, probability))
         return entities
 
-    def tag(
-        self,
-        text: str,
-        *,
-        constraints: Constraints | None = None,
-        threshold: Threshold = None,
-    ) -> Document:
+    def tag(self, text: str, *, constraints: Constraints | None = None, threshold: Threshold = None) -> Document:
         """Tokens, sentences, labels and entities of a raw text.
 
         Offsets, including those of constraints, count characters.
@@ -314,10 +305,7 @@ class Tagger(SentenceEstimator):
         return answered.entities()
 
     def _answered(
-        self,
-        sentences: list[Sentence],
-        constraints: Sequence[Constraints | None] | None,
-        threshold: Threshold,
+        self, sentences: list[Sentence], constraints: Sequence[Constraints | None] | None, threshold: Threshold
     ) -> AnsweredSentences:
         X = [tokens_of(sentence) for sentence in sentences]
         return AnsweredSentences(sentences, self._posteriors.answers(X, constraints, threshold))
@@ -426,6 +414,6 @@ def _check_alike(first: FittedModel, other: FittedModel) -> None:
     ours, theirs = first.features.arrays(), other.features.arrays()
     same = ours.keys() == theirs.keys() and all(np.array_equal(ours[name], theirs[name]) for name in ours)
     vectors = [() if model.network.vectors is None else model.network.vectors for model in (first, other)]
-    if not same or not np.array_equal(*vectors):
+    if not same or not np.array_equal(vectors[0], vectors[1]):
         expected = "the same words and features"
         raise ConfigurationError("members of an ensemble", expected=expected, got="different training data")

@@ -85,7 +85,9 @@ class Constraints:
 
     def in_tokens(self, sentence: Sentence) -> "Constraints":
         """Convert constraints in characters of a text to those of one of its sentences, in tokens."""
-        inside = {name: list(self._inside(getattr(self, name), sentence)) for name in ("force", "forbid", "allow")}
+        inside: dict[str, Any] = {
+            name: list(self._inside(getattr(self, name), sentence)) for name in ("force", "forbid", "allow")
+        }
         return replace(self, **inside)
 
     def with_names(self, gazetteers: Sequence[Gazetteer], tokens: Sequence[str]) -> "Constraints":

@@ -68,12 +68,7 @@ class SentenceFitting(Fitting):
     """
 
     def __init__(
-        self,
-        estimator: Trainee,
-        data: FitData,
-        *,
-        completed_by: Teacher | None = None,
-        completed: Sequence[int] = (),
+        self, estimator: Trainee, data: FitData, *, completed_by: Teacher | None = None, completed: Sequence[int] = ()
     ) -> None:
         estimator.check()
         config = estimator._configured(estimator.settings)
@@ -293,9 +288,9 @@ def _checked_held_out(
         checked = checked_dev(dev.get(task), word_key)
         if checked is not None:
             name = f"dev of {task!r}" if estimator._HAS_TASKS else "y_dev"
-            X, y = checked
-            sentences_with_words(X, y)
-            y = with_marks(y, X, partial=data.partial, known=head.codec.answers)
+            X, labels = checked
+            sentences_with_words(X, labels)
+            y = with_marks(labels, X, partial=data.partial, known=head.codec.answers)
             recognised = "none" if head.codec.scheme == "none" else recognise(y)
             schemes.check(y, head.codec.scheme if recognised == "none" else recognised, where=name)
             held_out[task] = sentences_with_words(X, y)

@@ -65,12 +65,7 @@ class LayerMaker:
         if not H:
             return None
         return CharacterConvolution(
-            V,
-            H,
-            rng=self.rng,
-            initialise=self.initialise,
-            initialise_table=self.initialise_table,
-            dtype=self.dtype,
+            V, H, rng=self.rng, initialise=self.initialise, initialise_table=self.initialise_table, dtype=self.dtype
         )
 
     def linear(self, D: int, H: int, *, bias: bool = True) -> Linear:
