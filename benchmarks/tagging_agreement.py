@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.measuring import Outcome, parser, report
 from postil.models.decoding.posteriors import Posteriors
-from postil.models.networks.blocks import blocks
+from postil.models.engine import blocks
 from postil.models.sentences import tokens_of
 from postil.models.tagger import Tagger
 from postil.objectives.crf import Lattice, Posterior, k_best, viterbi

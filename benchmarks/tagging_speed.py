@@ -18,7 +18,7 @@ import postil
 from benchmarks.limits import tagging_limit
 from benchmarks.measuring import Outcome, interleaved, parser, report
 from postil import kernels
-from postil.models.networks.blocks import blocks
+from postil.models.engine import blocks
 from postil.models.tagger import Tagger
 from postil.objectives.crf import viterbi
 from postil.text import Sentence

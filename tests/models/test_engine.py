@@ -10,13 +10,13 @@ import pytest
 import postil
 from oracles.corpora import named_entities
 from postil import kernels
-from postil.errors import ConfigurationError, NumericalError
+from postil.errors import ConfigurationError, DataError, NumericalError
 from postil.kernels.plain_text import word_cells
 from postil.models import PRESETS
 from postil.models import engine as engine_module
-from postil.models.engine import Engine, cells_of
+from postil.models.engine import Engine, blocks, cells_of
 from postil.models.model import MAIN
-from postil.objectives.crf import Posterior, viterbi
+from postil.objectives.crf import Lattice, Posterior, viterbi
 from postil.text.splitting.segmenter import Segmenter
 
 COMPILED = not kernels.IN_USE.startswith("plain")
@@ -69,7 +69,7 @@ def fitted(files, preset, kind, **settings):
 
 def plain_lattice(tagger, X):
     network, inputs = tagger.model.network, tagger.model.features.inputs(X)
-    return network.lattice_over(network.unary(inputs), inputs.offsets)
+    return Lattice.over(network.unary(inputs), inputs.offsets, network.chain())
 
 
 def scores_of(tagger, X):
@@ -141,7 +141,7 @@ def test_an_ensemble_and_the_heads_of_several_tasks(files):
 def test_a_detector_goes_the_same_way():
     detector = postil.Detector(label="LOC", **SMALL).fit(X_TRAIN, Y_TRAIN)
     inputs = detector.model.features.inputs(SENTENCES)
-    expected = detector.model.network.token_scores(inputs)
+    expected = detector.model.network.unary(inputs)[:, 0]
     assert np.allclose(np.concatenate(detector.decision(SENTENCES)), expected, atol=1e-4)
 
 
@@ -283,3 +283,14 @@ def test_words_as_the_segmenter_cuts_them(files):
     scores = tagger.model.engine().scores_of_cells(text, segments.cells, segments.offsets, [MAIN])
     again, offsets = Engine(tagger.model.features, {MAIN: tagger.model.network}).scores(sentences, [MAIN])
     assert np.array_equal(scores[MAIN], again[MAIN]) and np.array_equal(segments.offsets, offsets)
+
+
+def test_a_text_is_not_a_list_of_tokens():
+    tagger = postil.Tagger(**SMALL).fit(X_TRAIN, Y_TRAIN)
+    with pytest.raises(DataError, match=r"sentence 1: .*a list of tokens.*'Anna left'"):
+        list(tagger.model.engine().scored([["a"], "Anna left"], [MAIN]))
+
+
+def test_blocks_are_filled_by_length():
+    assert list(blocks([4, 25, 3, 4, 0], 10)) == [[4, 2, 0], [3], [1]]
+    assert list(blocks([], 10)) == []

@@ -25,7 +25,7 @@ def trained():
 
 
 def lattice(tagger, tokens):
-    return next(tagger._posteriors.network_lattices([tokens]))[1]
+    return next(tagger._posteriors.lattices([tokens], calibrated=False))[1]
 
 
 def test_scores_and_transitions_are_the_mean_of_the_members(members):

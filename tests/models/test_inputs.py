@@ -10,8 +10,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_s
 
 from postil import Detector, Tagger, TreeClassifier, errors
 from postil.errors import ConfigurationError, DataError, NotFittedError, PostilError
+from postil.models.decoding.codec import Predictions
 from postil.models.decoding.constraints import Constraints
-from postil.models.decoding.predictions import Predictions
 from postil.models.inputs import (
     checked_dev,
     checked_for_scores,

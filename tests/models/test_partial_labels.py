@@ -66,7 +66,7 @@ def test_the_loss_of_a_crf_sums_over_all_labellings_that_agree():
     tagger = postil.Tagger(**{**SMALL, "epochs": 1}).fit(X, y)
     codec = tagger.model.codec
     (allowed,) = codec.numbers([labels])
-    _, lattice = next(Posteriors(tagger.model).network_lattices([["a", "b", "c"]]))
+    _, lattice = next(Posteriors(tagger.model).lattices([["a", "b", "c"]], calibrated=False))
     (loss,), _ = loss_and_gradient(lattice, allowed)
     agreeing = compatible_labellings(codec.labels, "iobes", "bio", labels, [True, False, True])
     everything = valid_labellings(codec.labels, "iobes", 3)

@@ -17,16 +17,7 @@ from postil.features.lexicon_files import check_numbers_of_clusters
 from postil.features.named import MOST_BUCKETS
 from postil.features.words import LEARNT_DIMS
 from postil.models.networks.encoders import ENCODERS
-from postil.models.settings import (
-    WIDEST,
-    CommonParameters,
-    check_fields,
-    check_known,
-    one_of,
-    parsed,
-    rule,
-    setting,
-)
+from postil.models.settings import WIDEST, CommonParameters, check_fields, check_known, one_of, parsed, rule, setting
 from postil.network import ACTIVATIONS, COMPOSITIONS, INITIALISERS
 from postil.objectives.losses import NORMALISATIONS
 from postil.optimisation import OPTIMISERS, SCHEDULES
@@ -101,7 +92,7 @@ class TaggerConfig:
     hidden: int = setting(300, "Width of the hidden layers.", low=1, high=WIDEST)
     layers: int = setting(1, "Number of hidden layers (encoders window and convolutions).", low=1, high=100)
     activation: str = setting("hardtanh", "Non-linearity of the hidden layers.", choices=ACTIVATIONS)
-    initialiser: str = setting("xavier", "LabelPosterior of the initial weights.", choices=INITIALISERS)
+    initialiser: str = setting("xavier", "Distribution of the initial weights.", choices=INITIALISERS)
     ensemble: int = setting(
         1, "Networks that are trained side by side and whose scores are averaged (taggers only).", low=1, high=100
     )
@@ -163,9 +154,7 @@ class TaggerConfig:
         positive=True,
     )
     schedule: str = setting(
-        "linear",
-        "How the rate changes: linear (up, then down), constant, or inverse-decay (B8).",
-        choices=SCHEDULES,
+        "linear", "How the rate changes: linear (up, then down), constant, or inverse-decay (B8).", choices=SCHEDULES
     )
     warm_up: float = setting(0.05, "Schedule linear: share of the training in which the rate rises.", low=0, high=1)
     final_share: float = setting(0.05, "Schedule linear: what is left of the rate at the end.", low=0, high=1)
@@ -389,7 +378,7 @@ class TreeConfig:
     activation: str = setting(
         "tanh", "Non-linearity of all compositions but the Tree-LSTM, whose activations are fixed.", choices=ACTIVATIONS
     )
-    initialiser: str = setting("xavier", "LabelPosterior of the initial weights.", choices=INITIALISERS)
+    initialiser: str = setting("xavier", "Distribution of the initial weights.", choices=INITIALISERS)
     # Noise
     input_dropout: float = setting(
         0.0, "Share of the word vectors' entries that are set to 0 in training.", low=0, high=0.999

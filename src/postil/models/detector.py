@@ -11,12 +11,10 @@ from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import InputFeatures, Token
 from postil.metrics.detection import DetectionScores, average_precision, best_threshold, score_detection
 from postil.models.config import PRESETS, DetectorParameters, TaggerConfig, configured
-from postil.models.decoding.codec import UNDECIDED, Target
-from postil.models.decoding.predictions import Predictions
+from postil.models.decoding.codec import UNDECIDED, Predictions, Target
 from postil.models.explaining.explanation import Explanation, explain_detection
 from postil.models.inputs import checked_documents, checked_for_scores, checked_sentence, listed_sentences
 from postil.models.model import FittedModel
-from postil.models.networks.blocks import scored
 from postil.models.networks.network import DetectorNetwork, feature_sizes
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import entity, tokens_of
@@ -134,7 +132,7 @@ class Detector(SentenceEstimator):
         """One score per token, an array (T,) for each sentence. Higher is likelier; scores are not probabilities."""
         model, X = self.model, listed_sentences(X, word_key=self._word_key)
         answers: list[Array] = [np.zeros(0)] * len(X)
-        for which, scores, offsets in scored(model.engine(), X, [model.task]):
+        for which, scores, offsets in model.engine().scored(X, [model.task]):
             of_tokens = scores[model.task][:, 0].astype(np.float64)  # so that comparing with a threshold is exact
             for i, first, end in zip(which, offsets[:-1], offsets[1:], strict=True):
                 answers[i] = of_tokens[first:end]

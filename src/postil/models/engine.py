@@ -13,7 +13,7 @@ their own. The flow graph is the reference. It scores what the engine does not k
 everything if nothing was compiled.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any, final
@@ -22,7 +22,7 @@ import numpy as np
 
 from postil import kernels
 from postil.arrays import Array, offsets_from_lengths
-from postil.errors import ConfigurationError
+from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import InputFeatures, Token, forms_of
 from postil.features.vectors import digit_mark
 from postil.features.vocabulary import Vocabulary
@@ -31,13 +31,15 @@ from postil.kernels import ACTIVATIONS as FUSED
 from postil.kernels.characters import frozen, shapes_of_categories
 from postil.kernels.plain_text import KINDS, SURROGATES, word_cells
 from postil.models.config import TaggerConfig
+from postil.models.inputs import checked_sentences
+from postil.models.networks.encoders import reach, warn_of_long_sentences
 from postil.models.networks.network import EnsembleNetwork, ScoringNetwork, TaggerNetwork, mean_scores, members_of
-from postil.models.networks.pieces import reach
 from postil.network import Activation, Chain, Dropout, LayerNorm, Linear, Residual, Window, WindowAverage
 from postil.network.activations import EPSILON
 from postil.network.layer import Run
 from postil.network.lookup import sums_of_rows
 from postil.network.pooling import CharacterConvolution
+from postil.text.lines import shortened
 from postil.threads import blas_product, one_blas_thread
 
 Sections = dict[str, Array]
@@ -45,6 +47,7 @@ ACTIVATION_NAMES = (*FUSED, "tanh", "sigmoid", "softsign", "leaky-relu")
 """The activations of the engine; the kernels' own come first, under their own numbers."""
 LINEAR, ACTIVATE, NORMALISE, RESIDUAL = range(4)
 """The layers of the engine after the first one."""
+TOKENS_PER_BLOCK = 4096  # scored at once: large enough for matrix products, small enough for the cache
 
 
 def refused(what: str) -> ConfigurationError:
@@ -76,18 +79,12 @@ class Engine:
         }
         self.questions: dict[Any, Any] = {}  # what answers are read with, see `Posteriors`
         self._parameters = [p for network in networks for p in network.parameters().values()]
-        self._values = self._present_values()
+        self._values = [parameter.value for parameter in self._parameters]  # every array that scores depend on
+        self._vectors = networks[0].vectors
         self._compiled = self._opened()
-
-    @property
-    def takes_cells(self) -> bool:
+        in_sentences = bool(features.columns) or features.gazetteer is not None or features.named is not None
+        self.takes_cells = self._compiled is not None and not in_sentences
         """Whether the engine runs and scores depend on nothing but the words, which then need not be strings."""
-        return self._compiled is not None and not self._needs_tokens
-
-    @property
-    def _needs_tokens(self) -> bool:
-        """Whether there are features of tokens in their sentences: extra columns, gazetteers, feature dicts."""
-        return bool(self.features.columns) or self.features.gazetteer is not None or self.features.named is not None
 
     def _opened(self) -> Any:
         """None if the flow graph has to do the work."""
@@ -101,7 +98,7 @@ class Engine:
             return None
         self._members = members_of(next(iter(self.heads.values())))
         self._splits = [split_network(member) for member in self._members]
-        widths = [network.outputs[0].W.shape[0] for network in map(_first_member, self.heads.values())]
+        widths = [members_of(head)[0].outputs[0].W.shape[0] for head in self.heads.values()]
         return CompiledEngine(sections, widths, blas_product())
 
     def is_current(self, features: InputFeatures, heads: Mapping[str, Any]) -> bool:
@@ -110,15 +107,32 @@ class Engine:
             return False
         if any(self.heads.get(task) is not network for task, network in heads.items()):
             return False
-        for now, before in zip(self._present_values(), self._values, strict=True):
-            if now is not before or now.flags.writeable:
+        for parameter, before in zip(self._parameters, self._values, strict=True):
+            if parameter.value is not before or before.flags.writeable:
                 return False
-        return True
+        vectors = next(iter(heads.values())).vectors
+        return vectors is self._vectors and (vectors is None or not vectors.flags.writeable)
 
-    def _present_values(self) -> list[Array]:
-        """Every array that scores depend on."""
-        vectors = next(iter(self.heads.values())).vectors
-        return [parameter.value for parameter in self._parameters] + ([] if vectors is None else [vectors])
+    def scored(
+        self, X: Sequence[Sequence[Token]], tasks: Sequence[str], *, in_order: bool = False
+    ) -> Iterator[tuple[list[int], dict[str, Array], Array]]:
+        """Blocks of sentences: their places in X, the scores (N, L) by task, their offsets.
+
+        The sentences of a block have similar lengths, as recursions in NumPy need them, or come ``in_order``.
+        """
+        for i, tokens in enumerate(X):  # the commonest mistake, and the characters of the text would be tagged
+            if isinstance(tokens, str):
+                raise DataError("a sentence", expected="a list of tokens", got=shortened(tokens), where=f"sentence {i}")
+        lengths = [len(tokens) for tokens in X]
+        warn_of_long_sentences(self.config, lengths)
+        with one_blas_thread():  # for what is done with the scores as well
+            for which in blocks(lengths, in_order=in_order):
+                try:
+                    scores, offsets = self.scores([X[i] for i in which], tasks)
+                except (TypeError, AttributeError, LookupError):
+                    checked_sentences(X)  # names the invalid token; any other failure is a defect
+                    raise
+                yield which, scores, offsets
 
     def scores(self, sentences: Sequence[Sequence[Token]], tasks: Sequence[str]) -> tuple[dict[str, Array], Array]:
         """By task (N, L), and the offsets (B + 1,)."""
@@ -157,12 +171,7 @@ class Engine:
         return self._by_graph([words[a:b] for a, b in pairwise(offsets.tolist())], tasks)
 
     def _of_cells(
-        self,
-        text: bytes,
-        cells: Array,
-        offsets: Array,
-        tasks: Sequence[str],
-        extra: tuple[Array, Array] | None = None,
+        self, text: bytes, cells: Array, offsets: Array, tasks: Sequence[str], extra: tuple[Array, Array] | None = None
     ) -> dict[str, Array] | None:
         names = list(self.heads)
         with one_blas_thread():
@@ -173,6 +182,24 @@ class Engine:
         inputs = self.features.inputs(sentences)
         with one_blas_thread():
             return {task: self.heads[task].unary(inputs) for task in tasks}
+
+
+def blocks(lengths: Sequence[int], size: int = TOKENS_PER_BLOCK, *, in_order: bool = False) -> Iterator[list[int]]:
+    """Places of sentences, by length unless ``in_order``, in blocks of at most ``size`` tokens.
+
+    A longer sentence is a block alone.
+    """
+    block: list[int] = []
+    tokens = 0
+    places = range(len(lengths))
+    for i in places if in_order else sorted(places, key=lengths.__getitem__):
+        if block and tokens + lengths[i] > size:
+            yield block
+            block, tokens = [], 0
+        block.append(i)
+        tokens += lengths[i]
+    if block:
+        yield block
 
 
 def cells_of(tokens: list[Any]) -> tuple[bytes, Array]:
@@ -267,10 +294,6 @@ def split_network(network: ScoringNetwork) -> Split:
 # ------------------------------------------------------------------------------------------------------------- sections
 
 
-def _first_member(network: ScoringNetwork | EnsembleNetwork) -> Any:
-    return members_of(network)[0]
-
-
 def engine_sections(features: InputFeatures, heads: Mapping[str, ScoringNetwork | EnsembleNetwork]) -> Sections:
     """The arrays of words, network and output maps; an error for what the engine does not compute."""
     first = next(iter(heads.values()))
@@ -287,18 +310,13 @@ def engine_sections(features: InputFeatures, heads: Mapping[str, ScoringNetwork 
     sections = {**character_sections(), **word_sections(features.words), **_network_sections(members, splits)}
     sections["heads"] = integers(len(heads))
     for number, head in enumerate(heads.values()):
-        outputs = _output_sections(members_of(head), splits)
-        sections |= {f"head{number}/{name}": array for name, array in outputs.items()}
-    return sections
-
-
-def _output_sections(members: Sequence[Any], splits: Sequence[Split]) -> Sections:
-    """The output maps of one head, and as numbers: labels, classes, the label O, maps of each member, IOB1."""
-    maps = len(splits[0].outputs)
-    sections = {"numbers": integers(members[0].outputs[0].W.shape[0], 0, -1, maps, 0)}
-    for m, member in enumerate(members if maps else ()):
-        for i, output in enumerate(member.outputs):
-            sections |= {f"member{m}/map{i}/{name}": array for name, array in linear_arrays(output).items()}
+        maps, members = len(splits[0].outputs), members_of(head)
+        # labels, classes, the label O, maps of each member, IOB1
+        sections[f"head{number}/numbers"] = integers(members[0].outputs[0].W.shape[0], 0, -1, maps, 0)
+        for m, member in enumerate(members if maps else ()):
+            for i, output in enumerate(member.outputs):
+                for name, array in linear_arrays(output).items():
+                    sections[f"head{number}/member{m}/map{i}/{name}"] = array
     return sections
 
 
@@ -363,8 +381,17 @@ def _network_sections(members: Sequence[Any], splits: Sequence[Split]) -> Sectio
         sections["vectors"] = np.asarray(members[0].vectors, np.float32)
     for m, (member, one) in enumerate(zip(members, splits, strict=True)):
         _, of_member = _fused(one.layers)
-        for name, array in _member_sections(member, one.first, of_member).items():
-            sections[f"member{m}/{name}"] = array
+        found = {f"table{f}": table for f, table in enumerate(_form_tables(member))}
+        if member.characters is not None:
+            found |= _filter_sections(member.characters)
+        found |= {
+            "first/W": one.first.of_words(member.form_dim),
+            "first/b": one.first.b.reshape(-1),
+            "first/padding": one.first.padding.reshape(-1),
+        }
+        for s, (_, _, arrays) in enumerate(_steps(of_member)):
+            found |= {f"step{s}/{name}": array for name, array in arrays.items()}
+        sections |= {f"member{m}/{name}": array for name, array in found.items()}
     return sections
 
 
@@ -388,20 +415,6 @@ def _form_tables(member: Any) -> list[Array]:
     ]
 
 
-def _member_sections(member: Any, first: WindowMap, layers: list[Any]) -> Sections:
-    sections = {f"table{f}": table for f, table in enumerate(_form_tables(member))}
-    if member.characters is not None:
-        sections |= _filter_sections(member.characters)
-    sections |= {
-        "first/W": first.of_words(member.form_dim),
-        "first/b": first.b.reshape(-1),
-        "first/padding": first.padding.reshape(-1),
-    }
-    for s, (_, _, arrays) in enumerate(_steps(layers)):
-        sections |= {f"step{s}/{name}": array for name, array in arrays.items()}
-    return sections
-
-
 def _filter_sections(layer: CharacterConvolution) -> Sections:
     """The contribution of each character to the filters at each position; row 0 is for places beyond the word."""
     W, D, size = layer.linear.W.value, layer.table.value.shape[1], layer.window.size
@@ -413,22 +426,21 @@ def _filter_sections(layer: CharacterConvolution) -> Sections:
 def _steps(layers: Sequence[Any]) -> list[tuple[int, int, Mapping[str, Array]]]:
     """Layers after the first as the runtime knows them: kind, activation, arrays."""
     steps: list[tuple[int, int, Mapping[str, Array]]] = []
-    layers = [layer for layer in layers if not isinstance(layer, Dropout)]
-    while layers:
-        first, *rest = layers
-        identity = ACTIVATION_NAMES.index("identity")
-        match first:
+    identity = ACTIVATION_NAMES.index("identity")
+    for layer in layers:
+        match layer:
+            case Dropout():
+                pass
             case Linear():
-                steps.append((LINEAR, identity, linear_arrays(first)))
+                steps.append((LINEAR, identity, linear_arrays(layer)))
             case Activation(function=function):
                 steps.append((ACTIVATE, ACTIVATION_NAMES.index(function), {}))
             case LayerNorm():
-                steps.append((NORMALISE, identity, _norm_arrays(first)))
+                steps.append((NORMALISE, identity, _norm_arrays(layer)))
             case Residual(layer=Chain(layers=inner)):
                 steps.append(_residual(inner))
             case _:
-                raise refused(f"a layer {type(first).__name__}")
-        layers = rest
+                raise refused(f"a layer {type(layer).__name__}")
     return steps
 
 

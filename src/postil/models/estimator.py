@@ -151,6 +151,12 @@ class Trainee(Estimator):
     pretrained: str | os.PathLike[str] | None
     preset: str
 
+    @property
+    def _word_key(self) -> str | None:
+        """The key of the word in the feature dicts that the fitted model takes; None if it takes words."""
+        key: str | None = self.model.config.word_key
+        return key
+
     @abstractmethod
     def _labels_of(self, y: Sequence[Sequence[str]]) -> Any:
         """The labels to learn, from the training labels of a task."""

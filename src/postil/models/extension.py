@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from postil.arrays import Array, offsets_from_lengths
 from postil.errors import ConfigurationError, DataError, ForgettingError
 from postil.features.inputs import Token
 from postil.html.fragments import fragment, note
@@ -88,17 +87,13 @@ class Gate:
         return not self.fallen
 
     def table(self) -> Table:
-        rows: list[tuple[Cell, ...]] = [
-            (show_class(one.name), one.before, one.after, one.difference, one.support, self._remark(one))
-            for one in self.changes
-        ]
+        rows: list[tuple[Cell, ...]] = []
+        for one in self.changes:
+            remark = "new" if one.before is None else "fell" if one in self.fallen else ""
+            remark = remark if one.support else "not in the data"
+            rows.append((show_class(one.name), one.before, one.after, one.difference, one.support, remark))
         columns = ("class", "before", "after", "difference", "gold", "")
         return Table("F1 before and after", columns, rows, f"a known class may fall by {self.tolerance:g} points")
-
-    def _remark(self, one: ClassChange) -> str:
-        if not one.support:
-            return "not in the data"
-        return "new" if one.before is None else "fell" if one in self.fallen else ""
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON, scores in percent."""
@@ -200,7 +195,9 @@ def filled(
         i = open_ones[number]
         for t, label in enumerate(y[i]):
             if label == OUTSIDE and not isinstance(label, PartialLabel):
-                answers[i][t] = _mark(kept[t], hidden[i], are_classes=codec.scheme == "iob1")
+                several = [*kept[t], *(hidden[i] if OUTSIDE in kept[t] else ())]  # O may also be one of these
+                is_sure = len(several) == 1 and (several[0] == OUTSIDE or codec.scheme != "iob1")
+                answers[i][t] = several[0] if is_sure else PartialLabel(SEPARATOR.join(several))
     return answers
 
 
@@ -208,25 +205,19 @@ def _as_seen_by(codec: LabelCodec, labels: Sequence[str], annotates: Sequence[st
     """The labels of a sentence as a tagger may see them: an entity of a class that it does not have is O to it."""
     others = [name for name in codec.classes if name not in annotates and name != OUTSIDE]
     outside = PartialLabel(SEPARATOR.join([OUTSIDE, *others])) if others else OUTSIDE
-    return [
-        outside if label == OUTSIDE and not isinstance(label, PartialLabel) else _known(label, codec)
-        for label in labels
-    ]
 
+    def known(label: str) -> str:
+        name = label if not codec.has_spans or label in codec.classes else parse_label(label).label
+        return label if name in codec.classes else OUTSIDE
 
-def _known(label: str, codec: LabelCodec) -> str:
-    if not isinstance(label, PartialLabel):
-        return label if _class_of(label, codec) in codec.classes else OUTSIDE
-    if label == UNKNOWN:
-        return label
-    parts = [part if _class_of(part, codec) in codec.classes else OUTSIDE for part in label.alternatives]
-    return PartialLabel(SEPARATOR.join(dict.fromkeys(parts)))
+    def seen(label: str) -> str:
+        if not isinstance(label, PartialLabel):
+            return outside if label == OUTSIDE else known(label)
+        return (
+            label if label == UNKNOWN else PartialLabel(SEPARATOR.join(dict.fromkeys(map(known, label.alternatives))))
+        )
 
-
-def _class_of(label: str, codec: LabelCodec) -> str:
-    if not codec.has_spans or label in codec.classes:
-        return label
-    return parse_label(label).label
+    return [seen(label) for label in labels]
 
 
 def _probable(
@@ -236,32 +227,20 @@ def _probable(
     codec, L = tagger.model.codec, len(tagger.model.codec.labels)
     # IOB1's letters depend on the neighbours: there a token keeps classes instead of labels.
     names = [name if codec.scheme == "iob1" else spelt for spelt, name in codec.names()]
-    possible = [_sets(numbers, L) for numbers in codec.numbers(y)]
+    possible = [numbers if numbers.ndim == 2 else np.eye(L, dtype=bool)[numbers] for numbers in codec.numbers(y)]
     for which, lattice in tagger._posteriors.lattices(X):
         allowed = np.concatenate([possible[i] for i in which]) if which else np.zeros((0, L), bool)
         posterior = LabelPosterior(which=list(which), lattice=lattice.restricted(allowed), codec=codec)
         best, marginals = posterior.best(0.0), posterior.marginals()
         kept = (marginals @ codec.spelt_alike > least) & allowed
         kept[np.arange(len(best)), best] = True
-        edges = offsets_from_lengths([len(X[i]) for i in which])
-        for row, i in enumerate(which):
-            tokens = slice(edges[row], edges[row + 1])
-            yield i, [_spellings(names, *pair) for pair in zip(best[tokens], kept[tokens], strict=True)]
-
-
-def _sets(numbers: Array, L: int) -> Array:
-    return numbers if numbers.ndim == 2 else np.eye(L, dtype=bool)[numbers]
-
-
-def _spellings(names: Sequence[str], best: int, kept: Array) -> list[str]:
-    return list(dict.fromkeys([names[best], *(names[number] for number in np.flatnonzero(kept).tolist())]))
-
-
-def _mark(labels: Sequence[str], hidden: Sequence[str], *, are_classes: bool) -> str:
-    """One label, or a mark of several; an O may also be one of the ``hidden`` classes."""
-    several = [*labels, *(hidden if OUTSIDE in labels else ())]
-    is_sure = len(several) == 1 and (several[0] == OUTSIDE or not are_classes)
-    return several[0] if is_sure else PartialLabel(SEPARATOR.join(several))
+        spellings = [
+            list(dict.fromkeys([names[first], *(names[number] for number in np.flatnonzero(row).tolist())]))
+            for first, row in zip(best, kept, strict=True)
+        ]
+        edges = lattice.offsets.tolist()
+        for i, first, end in zip(which, edges[:-1], edges[1:], strict=True):
+            yield i, spellings[first:end]
 
 
 # ------------------------------------------------------------------------------------------------ extending
@@ -378,18 +357,27 @@ class Extending:
             raise ConfigurationError("model to extend", expected="a tagger", got=f"a {tagger.KIND}")
         codec = tagger.model.codec
         self._tagger, self._tolerance, self._settings = tagger, tolerance, {**settings, "seed": seed}
-        self._dev = None if dev is None else _dev(tagger, dev, partial)
+        self._dev = None
+        if dev is not None:
+            X_dev, y_dev = checked_dev(dev, tagger._word_key) or dev
+            self._dev = _Corpus([list(tokens) for tokens in X_dev], _respelt(y_dev, X_dev, tagger, partial))
         self._before = None if self._dev is None else tagger.evaluate(*self._dev)
         if self._before is not None:
             check_judgeable(self._before, codec.classes)
         new = _labelled(tagger, (X, y), partial)
-        new, entries = _with_something_known(new, _annotated(codec, new, annotates))
+        entries = _annotated(codec, new, annotates)
+        kept = [i for i, labels in enumerate(new.y) if len(labels) and not is_unknown(labels)]
+        new, entries = _Corpus([new.X[i] for i in kept], [new.y[i] for i in kept]), [entries[i] for i in kept]
         whole = _Corpus([], []) if old is None else _labelled(tagger, old, partial)
         if codec.has_spans and tagger._word_key is None:
             new, rehearsal = _merged(codec, new, entries, whole)
         else:
             rehearsal = whole
-        raw = [] if unlabelled is None else _raw(tagger, unlabelled)
+        raw: list[list[Token]] = []
+        if unlabelled is not None:
+            listed = listed_sentences(unlabelled, "unlabelled", word_key=tagger._word_key)
+            checked_sentences(listed)
+            raw = [tokens for tokens in listed if len(tokens)]
         occurring = _classes(codec, [*new.y, *rehearsal.y])
         self.new_classes = sorted(occurring - {*codec.classes} - {OUTSIDE})
         """The classes that the tagger does not know yet."""
@@ -398,31 +386,32 @@ class Extending:
         completed = _completed(tagger, new, entries, self.new_classes)
         learnt = [
             *_open(tagger, new, entries, completed, self.new_classes),
-            *_widened(rehearsal.y, not_in_old),
+            *[[_or_hidden(label, not_in_old) for label in labels] for labels in rehearsal.y],
             *filled(tagger, raw, [[OUTSIDE] * len(tokens) for tokens in raw], [()] * len(raw), self.new_classes),
         ]
         sentences = [*new.X, *rehearsal.X, *raw]
+        # Whether the held-out data can tell a good epoch: they also label what is new.
+        every = {*codec.classes, *self.new_classes}
+        has_all_classes = self._dev is not None and every <= _classes(codec, self._dev.y) | {OUTSIDE}
         self._student = _student(tagger, sentences, {**self._settings, "threads": threads})
         self.fitting = SentenceFitting(
             self._student,
             FitData(
                 sentences,
                 learnt,
-                self._dev if self._has_all_classes() else None,
+                self._dev if has_all_classes else None,
                 warm_start=tagger,
                 partial=False,  # the marks are there already
             ),
             completed_by=tagger,
             completed=completed,
         )
-        self._about = _about(self.new_classes, whole, raw)
-
-    def _has_all_classes(self) -> bool:
-        """Whether the held-out data can tell a good epoch: they also label what is new."""
-        if self._dev is None:
-            return False
-        codec = self._tagger.model.codec
-        return {*codec.classes, *self.new_classes} <= _classes(codec, self._dev[1]) | {OUTSIDE}
+        # For the model file: what it was extended by. Sentences are counted, never stored.
+        counted = {"old": whole.X, "unlabelled": raw}
+        sizes = {
+            name: {"sentences": len(some), "tokens": sum(map(len, some))} for name, some in counted.items() if some
+        }
+        self._about: dict[str, Any] = {"classes": list(self.new_classes), **sizes}
 
     def result(self) -> Extension:
         """The extended tagger, once all events of ``fitting`` have come."""
@@ -450,19 +439,6 @@ def _labelled(tagger: Tagger, data: Data, partial: bool | None) -> _Corpus:
     return _Corpus(X, _respelt(y, X, tagger, partial))
 
 
-def _with_something_known(
-    data: _Corpus, entries: list[tuple[str, ...] | None]
-) -> tuple[_Corpus, list[tuple[str, ...] | None]]:
-    """The sentences that have words and of which something is known."""
-    kept = [i for i, labels in enumerate(data.y) if len(labels) and not is_unknown(labels)]
-    return _Corpus([data.X[i] for i in kept], [data.y[i] for i in kept]), [entries[i] for i in kept]
-
-
-def _dev(tagger: Tagger, dev: Data, partial: bool | None) -> _Corpus:
-    X, y = checked_dev(dev, tagger._word_key) or dev
-    return _Corpus([list(tokens) for tokens in X], _respelt(y, X, tagger, partial))
-
-
 def _respelt(
     y: Sequence[Sequence[str]], X: Sequence[Sequence[Token]], tagger: Tagger, partial: bool | None
 ) -> list[list[str]]:
@@ -476,12 +452,6 @@ def _respelt(
     if own == codec.scheme or not codec.has_spans:
         return [list(labels) for labels in y]
     return [list(labels) if is_partial(labels) else convert(labels, own, codec.scheme) for labels in y]
-
-
-def _raw(tagger: Tagger, unlabelled: Sequence[Sequence[Token]]) -> list[list[Token]]:
-    sentences = listed_sentences(unlabelled, "unlabelled", word_key=tagger._word_key)
-    checked_sentences(sentences)
-    return [tokens for tokens in sentences if len(tokens)]
 
 
 def _classes(codec: LabelCodec, y: Sequence[Sequence[str]]) -> set[str]:
@@ -569,12 +539,8 @@ def _open(
     return [list(marked[i]) for i in range(len(new.X))]
 
 
-def _widened(y: Sequence[Sequence[str]], hidden: Sequence[str]) -> list[list[str]]:
-    """Labels of data that do not annotate the ``hidden`` classes: what may be O may also be one of these."""
-    return [[_or_hidden(label, hidden) for label in labels] for labels in y]
-
-
 def _or_hidden(label: str, hidden: Sequence[str]) -> str:
+    """A label of data that do not annotate the ``hidden`` classes: what may be O may also be one of these."""
     alternatives = label.alternatives if isinstance(label, PartialLabel) else (label,)
     if not hidden or OUTSIDE not in alternatives:
         return label
@@ -585,22 +551,14 @@ def _or_hidden(label: str, hidden: Sequence[str]) -> str:
 
 
 def _student(tagger: Tagger, X: Sequence[Sequence[Token]], settings: dict[str, Any]) -> Tagger:
-    """The tagger to train. Vectors, clusters and gazetteers are those in the model, not in files."""
-    kept = {"vectors": None, "clusters": None, "gazetteers": (), "pretrained": None, "minutes": None}
-    return Tagger(**{**tagger.get_params(), **kept, **_small_steps(tagger, len(X)), **settings})
+    """The tagger to train. Vectors, clusters and gazetteers are those in the model, not in files.
 
-
-def _small_steps(tagger: Tagger, sentences: int) -> dict[str, Any]:
-    """How to go on without forgetting: a smaller rate, more epochs, no more noise than much data need."""
+    To go on without forgetting, the rate is smaller, there are more epochs, and no more noise than much data need.
+    """
     config, given = tagger.model.config, tagger._configured(tagger.settings)
-    size = adapted(replace(config, batch_sentences=None), sentences, 0, continued=True).batch_sentences or 1
-    epochs = min(MOST_EPOCHS, max(FEWEST_EPOCHS, math.ceil(STEPS / math.ceil(sentences / size))))
-    noise = {"hidden_dropout": LESS_NOISE} if given.hidden_dropout is None else {}
-    return {"rate": SMALLER_STEPS * config.rate, "epochs": epochs, "batch_sentences": size, **noise}
-
-
-def _about(classes: Sequence[str], old: _Corpus, raw: Sequence[Sequence[Token]]) -> dict[str, Any]:
-    """For the model file: what it was extended by. Sentences are counted, never stored."""
-    counted = {"old": old.X, "unlabelled": raw}
-    sizes = {name: {"sentences": len(X), "tokens": sum(map(len, X))} for name, X in counted.items() if X}
-    return {"classes": list(classes), **sizes}
+    size = adapted(replace(config, batch_sentences=None), len(X), 0, continued=True).batch_sentences or 1
+    epochs = min(MOST_EPOCHS, max(FEWEST_EPOCHS, math.ceil(STEPS / math.ceil(len(X) / size))))
+    kept = {"vectors": None, "clusters": None, "gazetteers": (), "pretrained": None, "minutes": None}
+    steps = {"rate": SMALLER_STEPS * config.rate, "epochs": epochs, "batch_sentences": size}
+    steps |= {"hidden_dropout": LESS_NOISE} if given.hidden_dropout is None else {}
+    return Tagger(**{**tagger.get_params(), **kept, **steps, **settings})

@@ -9,22 +9,19 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError
 from postil.features.inputs import InputFeatures, Token
 from postil.models.config import PRESETS, TaggerConfig, TaggerParameters
-from postil.models.decoding.codec import LabelCodec, TaskLabels, known_tasks
+from postil.models.decoding.codec import LabelCodec, Predictions, TaskLabels, known_tasks
 from postil.models.decoding.distribution import Decoding
 from postil.models.decoding.posteriors import Posteriors, answers_of
-from postil.models.decoding.predictions import Predictions
 from postil.models.decoding.tagged import Answer, AnsweredSentences, tagged_documents
 from postil.models.estimator import Corpora
 from postil.models.inputs import checked_documents, listed_sentences
 from postil.models.model import FittedModel
 from postil.models.networks.network import TaggerNetwork, TaskNetwork, feature_sizes
 from postil.models.sentence_estimator import WordEstimator
-from postil.models.sentences import listed_texts, sentences_of, tokens_of, warn_of_unspaced
+from postil.models.sentences import listed_texts, tokens_of
 from postil.models.settings import UNSET, takes
 from postil.models.tagger import Tagger
 from postil.text import Document, Entity, Sentence
-from postil.text.later import LaterItems
-from postil.text.output import is_utf8
 
 if TYPE_CHECKING:
     from postil.metrics import Evaluation
@@ -218,12 +215,7 @@ class MultiTaskTagger(WordEstimator):
         """``tag`` for each of many texts: fastest if there are many, or long ones."""
         texts, posteriors = listed_texts(texts), self._posteriors(tasks)
         main = self.main_task(list(posteriors))
-        if not posteriors[main].takes_cells or self.model.segmenter.characters:
-            return [self._tag_sentences(text, posteriors, main) for text in texts]
-        for text in texts:
-            warn_of_unspaced(text)
-        documents = tagged_documents(filter(is_utf8, texts), posteriors, self.model.segmenter, main, list(posteriors))
-        return [next(documents) if is_utf8(text) else self._tag_sentences(text, posteriors, main) for text in texts]
+        return tagged_documents(texts, posteriors, self.model.segmenter, main, list(posteriors))
 
     def main_task(self, tasks: Sequence[str] | None = None) -> str:
         """The task whose entities are those of a document: of these tasks (of all), the first that has spans."""
@@ -233,13 +225,6 @@ class MultiTaskTagger(WordEstimator):
         heads = self.model.heads
         return next((task for task in tasks if heads[task].codec.has_spans), tasks[0])
 
-    def _tag_sentences(self, text: str, posteriors: Mapping[str, Posteriors], main: str) -> Document:
-        """The general path: extra columns, half characters, no compiler."""
-        sentences = sentences_of(text, self.model.segmenter)
-        answered = self._answered(sentences, posteriors)
-        layers = {task: _layer(text, sentences, of_task) for task, of_task in answered.items()}
-        return Document(text, layers[main].sentences, layers[main].entities, layers)
-
     def annotate(
         self, sentences: Sequence[Sentence], *, tasks: Iterable[str] | None = None
     ) -> dict[str, Sequence[Sequence[Entity]]]:
@@ -247,29 +232,17 @@ class MultiTaskTagger(WordEstimator):
 
         The labels of the first task with spans are put on the sentences, in place.
         """
-        sentences, posteriors = checked_documents(sentences), self._posteriors(tasks)
-        answered = self._answered(sentences, posteriors)
+        answered = self._answered(checked_documents(sentences), self._posteriors(tasks))
         answered[self.main_task(list(answered))].put_labels()
-        return {task: LaterItems(len(sentences), of_task.entities) for task, of_task in answered.items()}
+        return {task: of_task.entities() for task, of_task in answered.items()}
 
     def answers(
         self, sentences: Sequence[Sentence], *, tasks: Iterable[str] | None = None
     ) -> dict[str, Sequence[Answer]]:
         """Labels, entities and probabilities of each sentence, by task: see ``Tagger.answers``."""
-        sentences = checked_documents(sentences)
-        answered = self._answered(sentences, self._posteriors(tasks))
-        return {task: LaterItems(len(sentences), of_task.answer) for task, of_task in answered.items()}
+        answered = self._answered(checked_documents(sentences), self._posteriors(tasks))
+        return {task: of_task.answers() for task, of_task in answered.items()}
 
     def _answered(self, sentences: list[Sentence], heads: Mapping[str, Posteriors]) -> dict[str, AnsweredSentences]:
         answers = answers_of(heads, [tokens_of(sentence) for sentence in sentences])
         return {task: AnsweredSentences(sentences, of_task) for task, of_task in answers.items()}
-
-
-def _layer(text: str, sentences: list[Sentence], answered: AnsweredSentences) -> Document:
-    """The answers of one task for the sentences of a text, as a document."""
-    of_task = [
-        Sentence(sentence.tokens, text=text, starts=sentence.starts, ends=sentence.ends) for sentence in sentences
-    ]
-    answered.put_labels(of_task)
-    entities = [entity for i in range(len(sentences)) for entity in answered.entities(i)]
-    return Document(text, of_task, entities)

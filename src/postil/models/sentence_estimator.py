@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from postil.features.inputs import Token
+from postil.models.estimator import FitData, Trainee
 from postil.models.model import FittedModel
 from postil.models.sentences import listed_texts, sentences_of
 from postil.models.settings import takes
@@ -12,7 +13,6 @@ from postil.text import Document, Entity, Sentence
 
 if TYPE_CHECKING:
     from postil.models.fitting.sentences import SentenceFitting
-from postil.models.estimator import FitData, Trainee
 
 
 class WordEstimator(Trainee):
@@ -51,8 +51,7 @@ class WordEstimator(Trainee):
         """
         from postil.models.fitting.display import run  # training code is loaded only to train
 
-        data = FitData(*arguments, **options)
-        run(self._fitting(data), verbose=data.verbose)
+        run(self.fitting(*arguments, **options), verbose=bool(options.get("verbose")))
         return self
 
     @takes(FitData)
@@ -61,12 +60,9 @@ class WordEstimator(Trainee):
 
         This estimator is fitted when the last event has come.
         """
-        return self._fitting(FitData(*arguments, **options))
-
-    def _fitting(self, data: FitData) -> "SentenceFitting":
         from postil.models.fitting.sentences import SentenceFitting  # training code is loaded only to train
 
-        return SentenceFitting(self, data)
+        return SentenceFitting(self, FitData(*arguments, **options))
 
 
 class SentenceEstimator(WordEstimator):
@@ -94,12 +90,6 @@ class SentenceEstimator(WordEstimator):
 
         The data are held out, or those of the training if nothing was.
         """
-
-    @property
-    def _word_key(self) -> str | None:
-        """The key of the word in the feature dicts that the fitted model takes; None if it takes words."""
-        key: str | None = self.model.config.word_key
-        return key
 
     # -------------------------------------------------------------------------------------------- answers
 

@@ -40,8 +40,6 @@ UNSET: Final = Unset.UNSET
 
 _OPEN = 10**9
 """A limit from which on a message does not name it: nobody reaches it by mistake."""
-
-
 WIDEST = 100_000
 """The largest width of a layer or a vector."""
 
@@ -54,10 +52,8 @@ class Rule(NamedTuple):
     high: float = _OPEN
     choices: Collection[Any] | None = None
     positive: bool = False
-    adapts: bool = False
-    """None adapts to the training data, instead of switching something off."""
-    kind: str | None = None
-    """The type in the words of the documentation, if the annotation does not say it well."""
+    adapts: bool = False  # None adapts to the training data, instead of switching something off
+    kind: str | None = None  # the type in the words of the documentation, if the annotation does not say it well
 
 
 def rule(text: str, **values: Any) -> dict[str, Any]:
@@ -76,9 +72,14 @@ def rules(config: type) -> Mapping[str, Rule]:
     return {one.name: one.metadata["rule"] for one in fields(config)}
 
 
-@cache
-def _hints(config: type) -> Mapping[str, Any]:
-    return get_type_hints(config)
+_hints = cache(get_type_hints)
+_TYPES: dict[Any, tuple[Any, str]] = {
+    int: (Integral, "a whole number"),
+    float: (Real, "a number"),
+    bool: ((bool, np.bool_), "true or false"),
+    str: (str, "a word"),
+}
+"""The type of a field -> what its values may be, and how a message names them."""
 
 
 # --------------------------------------------------------------------------------------------------------------- checks
@@ -93,9 +94,13 @@ def check_fields(config: Any) -> None:
         value = getattr(config, name)
         if rule.choices is not None:
             one_of(name, value, rule.choices)
-        if rule.low is not None:
-            _check_within(name, value, rule.low, rule.high)
-        if rule.positive and value is not None and not 0 < value < math.inf:
+        if value is None:
+            continue
+        if rule.low is not None and not rule.low <= value <= rule.high:
+            is_open = value < rule.low and rule.high >= _OPEN
+            expected = f"at least {rule.low}" if is_open else f"{rule.low} to {rule.high}"
+            raise ConfigurationError(name, expected=expected, got=value)
+        if rule.positive and not 0 < value < math.inf:
             raise ConfigurationError(name, expected="a positive number", got=value)
 
 
@@ -104,42 +109,23 @@ def one_of(name: str, value: Any, known: Collection[Any]) -> None:
         raise ConfigurationError(name, expected=f"one of {', '.join(map(str, known))}", got=repr(value))
 
 
-def _check_within(name: str, value: float | None, smallest: float, largest: float) -> None:
-    if value is not None and not smallest <= value <= largest:
-        is_open = value < smallest and largest >= _OPEN
-        expected = f"at least {smallest}" if is_open else f"{smallest} to {largest}"
-        raise ConfigurationError(name, expected=expected, got=value)
-
-
 def _of_type(name: str, value: Any, hint: Any) -> Any:
     """The value in the field's own plain type: a NumPy number becomes a number, a list a tuple."""
     kinds = get_args(hint) or (hint,)
     if value is None and type(None) in kinds:
         return None
-    kind = next(kind for kind in kinds if kind is not type(None))
     if Ellipsis in kinds and isinstance(value, list | tuple):
         return tuple(_of_type(name, part, int) for part in value)
-    accepted: dict[Any, Any] = {int: Integral, float: Real, bool: (bool, np.bool_), str: str}
-    if Ellipsis in kinds or not isinstance(value, accepted[kind]) or (kind is not bool and isinstance(value, bool)):
-        expected = "whole numbers" if Ellipsis in kinds else _PLAIN_NAMES[kind]
-        raise ConfigurationError(f"setting {name}", expected=expected, got=repr(value))
+    kind = next(kind for kind in kinds if kind is not type(None))
+    accepted, in_words = _TYPES[kind] if Ellipsis not in kinds else ((), "whole numbers")
+    if not isinstance(value, accepted) or (kind is not bool and isinstance(value, bool)):
+        raise ConfigurationError(f"setting {name}", expected=in_words, got=repr(value))
     return kind(value)
-
-
-_PLAIN_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}
 
 
 def check_known(config: type, settings: Iterable[str]) -> None:
     """Raise if there are settings that are not fields of a config."""
     check_names(settings, rules(config))
-
-
-def check_names(settings: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse names that are not among the known ones, and suggest one that is close."""
-    known = list(known)
-    for name in settings:
-        if name not in known:
-            raise _unknown(name, known)
 
 
 # The names of settings in scikit-learn, spaCy and PyTorch.
@@ -168,40 +154,38 @@ _ELSEWHERE = {
 }
 
 
-def _unknown(name: str, known: Iterable[str]) -> ConfigurationError:
-    if name == "verbose":
-        return ConfigurationError("unknown setting 'verbose'", expected="verbose=True as an argument of fit")
-    if (ours := _ELSEWHERE.get(name, "")) in known:
-        return ConfigurationError(f"unknown setting {name!r}, it is called {ours!r} here")
-    hint = similar(name, known)
-    expected = None if hint else f"one of {', '.join(sorted(known))}"
-    return ConfigurationError(f"unknown setting {name!r}{hint}", expected=expected)
+def check_names(settings: Iterable[str], known: Collection[str]) -> None:
+    """Refuse names that are not among the known ones, and suggest one that is close."""
+    for name in settings:
+        if name in known:
+            continue
+        if name == "verbose":
+            raise ConfigurationError("unknown setting 'verbose'", expected="verbose=True as an argument of fit")
+        if (ours := _ELSEWHERE.get(name, "")) in known:
+            raise ConfigurationError(f"unknown setting {name!r}, it is called {ours!r} here")
+        hint = similar(name, known)
+        expected = None if hint else f"one of {', '.join(sorted(known))}"
+        raise ConfigurationError(f"unknown setting {name!r}{hint}", expected=expected)
 
 
 def parsed(text: str, config: type) -> tuple[str, Any]:
     """``name=value`` of the command line, with the value in the type of that field of a config."""
     name, equals, value = text.partition("=")
-    hints = _hints(config)
     if not equals:
         raise ConfigurationError("setting", expected="NAME=VALUE", got=repr(text))
-    if name not in hints:
-        raise _unknown(name, hints)
-    return name, _parsed(name, value, hints[name])
-
-
-def _parsed(name: str, value: str, hint: Any) -> Any:
+    check_names([name], _hints(config))
+    hint = _hints(config)[name]
     kinds = get_args(hint) or (hint,)
     if value.lower() in ("none", "auto") and type(None) in kinds:
-        return None
+        return name, None
     try:
         if bool in kinds:
-            return {"true": True, "false": False, "yes": True, "no": False, "1": True, "0": False}[value.lower()]
+            return name, {"true": True, "false": False, "yes": True, "no": False, "1": True, "0": False}[value.lower()]
         if Ellipsis in kinds:  # tuple[int, ...]
-            return tuple(int(part) for part in value.split(",") if part)
-        kind = next(kind for kind in kinds if kind is not type(None))
-        return kind(value)
+            return name, tuple(int(part) for part in value.split(",") if part)
+        return name, next(kind for kind in kinds if kind is not type(None))(value)
     except (KeyError, ValueError):
-        expected = _PLAIN_NAMES[kinds[0]] if Ellipsis not in kinds else "whole numbers with commas between"
+        expected = _TYPES[kinds[0]][1] if Ellipsis not in kinds else "whole numbers with commas between"
         raise ConfigurationError(f"setting {name}", expected=expected, got=repr(value)) from None
 
 
@@ -264,17 +248,25 @@ class Declared:
     of settings (preset, composition) that the parameter ``_ROW`` selects.
     """
 
-    _CONFIG: ClassVar[type]
-    """The dataclass of its settings."""
-    _ROW: ClassVar[str]
-    """The parameter that selects a row of settings: a preset, a composition."""
+    _CONFIG: ClassVar[type]  # the dataclass of its settings
+    _ROW: ClassVar[str]  # the parameter that selects a row of settings: a preset, a composition
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         init = vars(cls).get("__init__")
-        if init is not None:
-            init.__signature__ = _signature(init.declared, rules(cls._CONFIG), cls._ROW)
-            cls.__doc__ = _Documentation(cls.__doc__)  # type: ignore[assignment]
+        if init is None:
+            return
+        # Without the types: ``help`` shows it, and nobody can read fifty of them. They are in the docstring.
+        settings, row = rules(cls._CONFIG), cls._ROW
+        parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)]
+        for one in sorted(
+            fields(init.declared), key=lambda one: (one.default is not MISSING, one.name != row, one.name in settings)
+        ):
+            default = UNSET if one.name in settings and one.name != row else one.default
+            default = inspect.Parameter.empty if default is MISSING else default
+            parameters.append(inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=default))
+        init.__signature__ = inspect.Signature(parameters)
+        cls.__doc__ = _Documentation(cls.__doc__)  # type: ignore[assignment]
 
     @classmethod
     def _rows(cls) -> Mapping[str, Any]:
@@ -312,26 +304,13 @@ class Declared:
     @property
     def settings(self) -> dict[str, Any]:
         """The hyperparameters that are set: they override the preset."""
-        parameters = self._parameters()
-        return {name: value for name, value in self._given().items() if parameters[name].default is UNSET}
+        return {name: value for name, value in self._given().items() if self._parameters()[name].default is UNSET}
 
     def __repr__(self) -> str:
         """The parameters that differ from their defaults."""
         parameters = self._parameters()
         differing = [f"{k}={v!r}" for k, v in self.get_params().items() if repr(v) != repr(parameters[k].default)]
         return f"{type(self).__name__}({', '.join(differing)})"
-
-
-def _signature(declared: type, settings: Collection[str], row: str) -> inspect.Signature:
-    """Without the types: ``help`` shows it, and nobody can read fifty of them. They are in the docstring."""
-    parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)]
-    for one in sorted(
-        fields(declared), key=lambda one: (one.default is not MISSING, one.name != row, one.name in settings)
-    ):
-        default = UNSET if one.name in settings and one.name != row else one.default
-        default = inspect.Parameter.empty if default is MISSING else default
-        parameters.append(inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=default))
-    return inspect.Signature(parameters)
 
 
 class _Documentation:
@@ -352,30 +331,21 @@ def _entries(kind: type[Declared]) -> Iterator[str]:
     declared = vars(kind.__init__)["declared"]
     parameters, rows, hints = kind._parameters(), kind._rows(), _hints(declared)
     default_row = rows[parameters[kind._ROW].default]
-    for name, rule in ((name, rules(declared)[name]) for name in parameters):
-        default, text = parameters[name].default, rule.text
+    for name, parameter in parameters.items():
+        rule, default = rules(declared)[name], parameter.default
+        text = rule.text
         if default is UNSET:
             default = getattr(default_row, name)
-            text = f"{text} {_others(name, rows, default, kind._ROW)}".rstrip()
+            others: dict[str, list[str]] = {}  # ``Other presets: 160 (accurate), 100 (…).``
+            for other, config in rows.items():
+                if getattr(config, name) != default:
+                    others.setdefault(repr(getattr(config, name)), []).append(other)
+            values = ", ".join(f"{value} ({', '.join(names)})" for value, names in others.items())
+            text += f" Other {kind._ROW}s: {values}." if values else ""
         heading = f"{name} : {rule.kind or type_text(hints[name], rule.choices)}"
         heading += "" if default is inspect.Parameter.empty else f", default={default!r}"
-        yield "\n".join(
-            [
-                heading,
-                *textwrap.wrap(text, 100, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False),
-                "",
-            ]
-        )
-
-
-def _others(name: str, rows: Mapping[str, Any], default: Any, row: str) -> str:
-    """The values of the other presets that differ from the default: ``Other presets: 160 (accurate), 100 (…).``"""
-    names: dict[str, list[str]] = {}
-    for other, config in rows.items():
-        if getattr(config, name) != default:
-            names.setdefault(repr(getattr(config, name)), []).append(other)
-    values = [f"{value} ({', '.join(others)})" for value, others in names.items()]
-    return f"Other {row}s: {', '.join(values)}." if values else ""
+        lines = textwrap.wrap(text, 100, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
+        yield "\n".join([heading, *lines, ""])
 
 
 def type_text(hint: Any, choices: Collection[Any] | None = None) -> str:

@@ -108,7 +108,6 @@ def _content(estimator: Stored) -> tuple[dict[str, Array], dict[str, Any]]:
         if not _is_finite(parameter.value):
             raise NumericalError("the model cannot be saved", expected="finite parameters", got="others", where=name)
     given = {name: value for name, value in estimator.get_params().items() if value is not UNSET}
-    stored = {name: value for name, value in given.items() if name not in _NOT_STORED}
     metadata = {
         "kind": estimator.KIND,
         "config": asdict(model.config),
@@ -117,7 +116,7 @@ def _content(estimator: Stored) -> tuple[dict[str, Array], dict[str, Any]]:
             name: {"labels": head.codec.as_json(), "decoding": head.decoding.as_json()}
             for name, head in heads_of(model).items()
         },
-        "estimator": _plain(stored),
+        "estimator": {name: _plain(value) for name, value in given.items() if name not in _NOT_STORED},
         "about": model.about,
         "needs": [],
     }
@@ -148,17 +147,13 @@ def _parameter_name(name: str) -> str:
     return f"heads/{MAIN}/{name}" if of_member.startswith(_OF_HEAD) else f"network/{name}"
 
 
-def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters of the estimator in JSON's types."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, Path):
-            return str(value)
-        if isinstance(value, tuple | list):
-            return [plain(part) for part in value]
-        return value.item() if isinstance(value, np.generic) else value
-
-    return {name: plain(value) for name, value in parameters.items()}
+def _plain(value: Any) -> Any:
+    """A parameter of the estimator in JSON's types."""
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, tuple | list):
+        return [_plain(part) for part in value]
+    return value.item() if isinstance(value, np.generic) else value
 
 
 # -------------------------------------------------------------------------------------------------------------- reading
@@ -176,40 +171,47 @@ def _estimator(arrays: Mapping[str, Any], metadata: Mapping[str, Any], where: ob
         estimator = kind(**parameters, segmenter=model.segmentation)
         _check_parameters(estimator, model.codec)
     except PostilError as error:
-        raise _refused(format_message(error.what, error.expected, error.got), where) from None
+        message = format_message(error.what, error.expected, error.got)
     except (TypeError, LookupError, ValueError, ArithmeticError, RecursionError, MemoryError) as error:
-        raise _refused(f"it lacks a part or has a wrong one: {error}", where) from None
-    estimator._model = model
-    _warn_of_other_unicode(model.features.unicode, where)
-    return estimator
-
-
-def _warn_of_other_unicode(version: str | None, where: object) -> None:
-    """Files of before the tables were frozen have no version: those of Python were used, whatever they were."""
-    here = frozen().version_name
-    if version not in (None, here):
-        warnings.warn(
-            f"{where}: the model was trained with the tables of Unicode {version}, Postil has those of {here}: words "
-            "with characters that changed may have other features",
-            UnicodeVersionWarning,
-            stacklevel=2,
-        )
-
-
-def _refused(message: str, where: object) -> ModelFileError:
-    return ModelFileError(f"not a valid model: {message[:_LONGEST_MESSAGE]}", where=where)
+        message = f"it lacks a part or has a wrong one: {error}"
+    else:
+        estimator._model = model
+        version, here = model.features.unicode, frozen().version_name
+        # Files of before the tables were frozen have no version: those of Python were used, whatever they were.
+        if version not in (None, here):
+            what = f"{where}: the model was trained with the tables of Unicode {version}, Postil has those of {here}"
+            what += ": words with characters that changed may have other features"
+            warnings.warn(what, UnicodeVersionWarning, stacklevel=2)
+        return estimator
+    raise ModelFileError(f"not a valid model: {message[:_LONGEST_MESSAGE]}", where=where)
 
 
 def _model(kind: type[Stored], arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> FittedModel:
     config = kind._CONFIG(**_known(kind._CONFIG, _mapping(metadata, "config")))
-    heads = _heads(kind, metadata)
-    labels = {name: kind._LABELS.from_json(_mapping(head, "labels")) for name, head in heads.items()}
-    decodings = {name: _decoding(_mapping(head, "decoding"), labels[name]) for name, head in heads.items()}
-    about = _checked_about(_mapping(metadata, "about"))
-    vectors = _checked_vectors(arrays.get(_TABLE))
+    labels: dict[str, Any] = {}
+    decodings: dict[str, Decoding] = {}
+    for name, head in _heads(kind, metadata).items():
+        labels[name] = kind._LABELS.from_json(_mapping(head, "labels"))
+        decodings[name] = Decoding(**_known(Decoding, _mapping(head, "decoding")))
+        if isinstance(labels[name], LabelCodec):
+            lowest_probabilities(decodings[name].thresholds, labels[name])
+    about = dict(_mapping(metadata, "about"))
+    _check_shape(about, _ABOUT, "about", whole=False)
+    for epoch in about.get("training", {}).get("history", []):
+        _check_shape(epoch, _EPOCH, "history of the training", whole=True)
+    vectors = arrays.get(_TABLE)  # the fixed vectors: a table in single or half precision; None if there is none
+    if vectors is not None:
+        is_table = vectors.ndim == 2 and vectors.shape[1]
+        if not is_table or vectors.dtype not in (np.dtype(np.float32), np.dtype(np.float16)):
+            got = f"{vectors.dtype} {vectors.shape}"
+            raise ModelFileError("word vectors", expected="a table of float32 or float16", got=got)
     features = _features(config, arrays, _mapping(metadata, "features"), vectors, metadata.get("unicode"))
     for name, of_head in labels.items():
-        _check_output(arrays, name, len(of_head.labels))
+        # Some array of a head has a row for each label: nothing that grows with their square is made before this.
+        L, outputs = len(of_head.labels), arrays_under(f"heads/{name}/", arrays)
+        sizes = {array.shape[0] for array in outputs.values() if array.ndim}
+        if L not in sizes:
+            raise ModelFileError("wrong number of labels", expected=f"{L} rows of the output", got=sorted(sizes)[:8])
     model = new_model(kind, config, labels, features, vectors, None, decodings, about, _segmentation(metadata, about))
     _fill(model.network, arrays)
     unknown = sorted(set(arrays) - set(_arrays(model)))
@@ -259,13 +261,6 @@ def _heads(kind: type[Stored], metadata: Mapping[str, Any]) -> dict[str, Mapping
     return {name: _mapping(heads, name) for name in names}
 
 
-def _decoding(values: Mapping[str, Any], labels: Any) -> Decoding:
-    decoding = Decoding(**_known(Decoding, values))
-    if isinstance(labels, LabelCodec):
-        lowest_probabilities(decoding.thresholds, labels)
-    return decoding
-
-
 def _segmentation(metadata: Mapping[str, Any], about: Mapping[str, Any]) -> Segmenter | None:
     """The rules that the file names; None: the default rules, or characters if ``about`` says so."""
     if _SEGMENTATION not in metadata:
@@ -298,16 +293,6 @@ def check_segmentation(segmenter: object) -> None:
         raise ConfigurationError("lists of words of a segmenter", expected=expected, got=f"{len(words)} words")
 
 
-def _checked_vectors(table: Any) -> Any:
-    """The fixed vectors: a table in single or half precision; None if there is none."""
-    if table is None:
-        return None
-    if table.ndim != 2 or not table.shape[1] or table.dtype not in (np.dtype(np.float32), np.dtype(np.float16)):
-        got = f"{table.dtype} {table.shape}"
-        raise ModelFileError("word vectors", expected="a table of float32 or float16", got=got)
-    return table
-
-
 def _features(
     config: Any, arrays: Mapping[str, Any], metadata: Mapping[str, Any], vectors: Any, unicode: str | None
 ) -> InputFeatures:
@@ -323,13 +308,6 @@ def _features(
         expected = "none without word_key" if features.named is not None else "their names, with word_key"
         raise ModelFileError("features of dicts", expected=expected, got="the other")
     return features
-
-
-def _check_output(arrays: Mapping[str, Any], head: str, L: int) -> None:
-    """Some array of the head has a row for each label: nothing that grows with their square is made before this."""
-    sizes = {array.shape[0] for name, array in arrays_under(f"heads/{head}/", arrays).items() if array.ndim}
-    if L not in sizes:
-        raise ModelFileError("wrong number of labels", expected=f"{L} rows of the output", got=sorted(sizes)[:8])
 
 
 def _fill(network: Any, arrays: Mapping[str, Any]) -> None:
@@ -378,13 +356,6 @@ _ABOUT: dict[str, Any] = {
     "training": {"epochs": int, "best_epoch": int, "dev_score": (*_NUMBER, type(None)), "history": list},
 }
 _EPOCH: dict[str, Any] = {"epoch": int, "loss": _NUMBER, "score": (*_NUMBER, type(None))}
-
-
-def _checked_about(about: Mapping[str, Any]) -> dict[str, Any]:
-    _check_shape(about, _ABOUT, "about", whole=False)
-    for epoch in about.get("training", {}).get("history", []):
-        _check_shape(epoch, _EPOCH, "history of the training", whole=True)
-    return dict(about)
 
 
 def _check_shape(value: Any, expected: Any, where: str, *, whole: bool) -> None:
@@ -470,7 +441,22 @@ def installed_models() -> dict[str, str]:
 def installed_path(name: str) -> Path | None:
     """The file of an installed model; None if none of that name is installed."""
     target = installed_models().get(name) or _found_by_importlib(name)
-    return None if target is None else _path(name, target)
+    if target is None:
+        return None
+    module, _, attribute = target.partition(":")
+    try:
+        path = Path(getattr(importlib.import_module(module), attribute))
+    except (ImportError, AttributeError, TypeError) as error:
+        raise ConfigurationError(f"the installed model {name!r} is broken", got=error, where=target) from None
+    if not path.is_file():
+        raise ConfigurationError(f"the installed model {name!r} is broken", expected="a model file", where=path)
+    return path
+
+
+def _found_by_importlib(name: str) -> str | None:
+    from importlib.metadata import entry_points
+
+    return next((point.value for point in entry_points(group=GROUP, name=name)), None)
 
 
 def located(model: str | os.PathLike[str]) -> Path:
@@ -521,20 +507,3 @@ def _of_group(text: str) -> Iterator[tuple[str, str]]:
             name, equals, target = line.partition("=")
             if equals:
                 yield name.strip(), target.strip()
-
-
-def _found_by_importlib(name: str) -> str | None:
-    from importlib.metadata import entry_points
-
-    return next((point.value for point in entry_points(group=GROUP, name=name)), None)
-
-
-def _path(name: str, target: str) -> Path:
-    module, _, attribute = target.partition(":")
-    try:
-        path = Path(getattr(importlib.import_module(module), attribute))
-    except (ImportError, AttributeError, TypeError) as error:
-        raise ConfigurationError(f"the installed model {name!r} is broken", got=error, where=target) from None
-    if not path.is_file():
-        raise ConfigurationError(f"the installed model {name!r} is broken", expected="a model file", where=path)
-    return path

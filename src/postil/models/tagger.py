@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, final
@@ -12,12 +14,11 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import InputFeatures, Token
 from postil.models.config import PRESETS, TaggerConfig, TaggerParameters, configured
-from postil.models.decoding.codec import LabelCodec
+from postil.models.decoding.codec import LabelCodec, Predictions
 from postil.models.decoding.constraints import Constraints
 from postil.models.decoding.distribution import Decoding, check_probability, lowest_probabilities
-from postil.models.decoding.posteriors import Posteriors
-from postil.models.decoding.predictions import Predictions
-from postil.models.decoding.tagged import Answer, AnsweredSentences, tagged_documents
+from postil.models.decoding.posteriors import Posteriors, Threshold
+from postil.models.decoding.tagged import Answer, AnsweredSentences, general_document, tagged_documents
 from postil.models.inputs import (
     checked_documents,
     checked_for_scores,
@@ -25,31 +26,18 @@ from postil.models.inputs import (
     checked_sentence,
     listed_sentences,
 )
-from postil.models.networks.network import EnsembleNetwork, TaggerNetwork, feature_sizes
+from postil.models.model import FittedModel
+from postil.models.networks.network import EnsembleNetwork, TaggerNetwork, feature_sizes, members_of
 from postil.models.sentence_estimator import SentenceEstimator
-from postil.models.sentences import (
-    checked_text,
-    entity,
-    listed_texts,
-    sentences_of,
-    tokens_of,
-    warn_of_unspaced,
-)
+from postil.models.sentences import checked_text, entity, listed_texts, tokens_of
 from postil.models.settings import takes
 from postil.text import Document, Entity, Sentence, with_marks
-from postil.text.later import LaterItems
-from postil.text.output import is_utf8
 
 if TYPE_CHECKING:
     from postil.metrics import Evaluation
     from postil.models.decoding.tuning import Tuned
     from postil.models.explaining.explanation import Explanation
     from postil.models.fitting.masked_words import EncoderFitting
-from copy import copy
-from dataclasses import replace
-
-from postil.models.model import FittedModel
-from postil.models.networks.network import members_of
 
 
 @final
@@ -67,8 +55,6 @@ class Tagger(SentenceEstimator):
         Epoch, mean loss and score on dev (None without dev) of every epoch.
     config : TaggerConfig
         All settings, with what was adapted to the training data.
-    labelling : Labelling
-        The labelling scheme and the classes of entities.
     decoding : Decoding
         How answers are read from the scores: temperature, shift, bias, thresholds. May be replaced.
 
@@ -159,8 +145,7 @@ class Tagger(SentenceEstimator):
     @property
     def classes_(self) -> list[str]:
         """The labels that may occur in answers."""
-        labels: list[str] = self.model.codec.data_labels()
-        return labels
+        return list(self.model.codec.data_labels())
 
     @property
     def decoding(self) -> Decoding:
@@ -169,9 +154,8 @@ class Tagger(SentenceEstimator):
 
     @decoding.setter
     def decoding(self, decoding: Decoding) -> None:
-        model = self.model
-        lowest_probabilities(decoding.thresholds, model.codec)
-        model.decoding = decoding
+        lowest_probabilities(decoding.thresholds, self.model.codec)
+        self.model.decoding = decoding
 
     @property
     def _posteriors(self) -> Posteriors:
@@ -185,7 +169,7 @@ class Tagger(SentenceEstimator):
         X: Sequence[Sequence[Token]],
         *,
         constraints: Sequence[Constraints | None] | None = None,
-        threshold: float | Mapping[str, float] | None = None,
+        threshold: Threshold = None,
     ) -> list[list[str]]:
         """The best labels of every sentence, in the scheme of the training data.
 
@@ -200,7 +184,7 @@ class Tagger(SentenceEstimator):
         X: Sequence[Sequence[Token]],
         *,
         constraints: Sequence[Constraints | None] | None = None,
-        threshold: float | Mapping[str, float] | None = None,
+        threshold: Threshold = None,
     ) -> tuple[list[list[str]], list[Array]]:
         """Predict, and return the probability of each token's predicted label, (T,) per sentence."""
         X = listed_sentences(X, word_key=self._word_key)
@@ -215,10 +199,8 @@ class Tagger(SentenceEstimator):
         """All scores of ``predict``. Tokens left open by unknown labels (``?``, ``PER|ORG``) are not counted."""
         from postil.metrics import evaluate  # what only held-out data need is loaded with them
 
-        codec = self.model.codec
-        X, y = checked_for_scores(X, y, self._word_key)
-        gold = with_marks(y, X, known=codec.data_labels())
-        return evaluate(gold, self.predict(X), scheme=codec.scheme)
+        codec, (X, y) = self.model.codec, checked_for_scores(X, y, self._word_key)
+        return evaluate(with_marks(y, X, known=codec.data_labels()), self.predict(X), scheme=codec.scheme)
 
     def marginals(self, tokens: Sequence[Token], constraints: Constraints | None = None) -> list[dict[str, float]]:
         """The probability of every label at every token, over all label sequences."""
@@ -288,66 +270,42 @@ class Tagger(SentenceEstimator):
                 entities[i].append(entity(sentences[i], span.label, span.start, span.end, probability))
         return entities
 
-    def tag(
-        self,
-        text: str,
-        *,
-        constraints: Constraints | None = None,
-        threshold: float | Mapping[str, float] | None = None,
-    ) -> Document:
+    def tag(self, text: str, *, constraints: Constraints | None = None, threshold: Threshold = None) -> Document:
         """Tokens, sentences, labels and entities of a raw text.
 
         Offsets, including those of constraints, count characters.
         """
-        if not constraints:
-            (document,) = self.tag_many([checked_text(text)], threshold=threshold)
-            return document
-        return self._tag_sentences(text, constraints, threshold)
+        model, text = self.model, checked_text(text)
+        heads, segmenter = {model.task: self._posteriors}, model.segmenter
+        if constraints:
+            return general_document(text, heads, segmenter, model.task, (), threshold, constraints)
+        return tagged_documents([text], heads, segmenter, model.task, (), threshold)[0]
 
-    def tag_many(self, texts: Iterable[str], *, threshold: float | Mapping[str, float] | None = None) -> list[Document]:
+    def tag_many(self, texts: Iterable[str], *, threshold: Threshold = None) -> list[Document]:
         """``tag`` for each of many texts: fastest if there are many, or long ones.
 
         Sentences and entities of a document are made when they are first looked at.
         """
-        texts, posteriors = listed_texts(texts), self._posteriors
-        if not posteriors.takes_cells or self.model.segmenter.characters:
-            return [self._tag_sentences(text, None, threshold) for text in texts]
-        for text in texts:
-            warn_of_unspaced(text)
-        task, segmenter = self.model.task, self.model.segmenter
-        documents = tagged_documents(filter(is_utf8, texts), {task: posteriors}, segmenter, task, threshold=threshold)
-        return [next(documents) if is_utf8(text) else self._tag_sentences(text, None, threshold) for text in texts]
-
-    def _tag_sentences(
-        self, text: str, constraints: Constraints | None, threshold: float | Mapping[str, float] | None
-    ) -> Document:
-        """The general path: extra columns, constraints, half characters, no compiler."""
-        sentences = sentences_of(text, self.model.segmenter)
-        by_sentence = [constraints.in_tokens(sentence) for sentence in sentences] if constraints else None
-        entities = self.annotate(sentences, constraints=by_sentence, threshold=threshold)
-        return Document(text, sentences, [entity for of_sentence in entities for entity in of_sentence])
+        model, heads = self.model, {self.model.task: self._posteriors}
+        return tagged_documents(listed_texts(texts), heads, model.segmenter, model.task, (), threshold)
 
     def annotate(
         self,
         sentences: Sequence[Sentence],
         *,
         constraints: Sequence[Constraints | None] | None = None,
-        threshold: float | Mapping[str, float] | None = None,
+        threshold: Threshold = None,
     ) -> Sequence[Sequence[Entity]]:
         """Put labels on the sentences, in place, and return the entities of each with their probabilities.
 
         Offsets of entities count characters if the sentence has a text, else tokens; those of constraints tokens.
         """
-        sentences = checked_documents(sentences)
-        answered = self._answered(sentences, constraints, threshold)
+        answered = self._answered(checked_documents(sentences), constraints, threshold)
         answered.put_labels()
-        return LaterItems(len(sentences), answered.entities)
+        return answered.entities()
 
     def _answered(
-        self,
-        sentences: list[Sentence],
-        constraints: Sequence[Constraints | None] | None,
-        threshold: float | Mapping[str, float] | None,
+        self, sentences: list[Sentence], constraints: Sequence[Constraints | None] | None, threshold: Threshold
     ) -> AnsweredSentences:
         X = [tokens_of(sentence) for sentence in sentences]
         return AnsweredSentences(sentences, self._posteriors.answers(X, constraints, threshold))
@@ -357,14 +315,13 @@ class Tagger(SentenceEstimator):
         sentences: Sequence[Sentence],
         *,
         constraints: Sequence[Constraints | None] | None = None,
-        threshold: float | Mapping[str, float] | None = None,
+        threshold: Threshold = None,
     ) -> Sequence[Answer]:
         """Labels, entities with their probabilities, and the probability of the label sequence, of each sentence.
 
         The answer about a sentence is made when it is first looked at.
         """
-        sentences = checked_documents(sentences)
-        return LaterItems(len(sentences), self._answered(sentences, constraints, threshold).answer)
+        return self._answered(checked_documents(sentences), constraints, threshold).answers()
 
     # -------------------------------------------------------------------------------------------- held-out data
 
@@ -376,11 +333,9 @@ class Tagger(SentenceEstimator):
         """
         from postil.models.decoding.calibration import Labelled, calibrated
 
-        model = self.model
-        model.decoding = calibrated(
-            model.decoding, Labelled.of(self._posteriors, *checked_for_scores(X, y, self._word_key))
-        )
-        return model.decoding
+        data = Labelled.of(self._posteriors, *checked_for_scores(X, y, self._word_key))
+        self.model.decoding = calibrated(self.decoding, data)
+        return self.decoding
 
     def tune(
         self,
@@ -458,11 +413,7 @@ def _check_alike(first: FittedModel, other: FittedModel) -> None:
         raise ConfigurationError("members of an ensemble", expected=expected, got=got)
     ours, theirs = first.features.arrays(), other.features.arrays()
     same = ours.keys() == theirs.keys() and all(np.array_equal(ours[name], theirs[name]) for name in ours)
-    vectors = [model.network.vectors for model in (first, other)]
-    same_vectors = (vectors[0] is None) == (vectors[1] is None) and (
-        vectors[0] is None or np.array_equal(vectors[0], vectors[1])
-    )
-    if not same or not same_vectors:
-        raise ConfigurationError(
-            "members of an ensemble", expected="the same words and features", got="different training data"
-        )
+    vectors = [() if model.network.vectors is None else model.network.vectors for model in (first, other)]
+    if not same or not np.array_equal(vectors[0], vectors[1]):
+        expected = "the same words and features"
+        raise ConfigurationError("members of an ensemble", expected=expected, got="different training data")

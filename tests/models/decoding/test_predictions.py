@@ -2,7 +2,7 @@ import pickle
 
 import numpy as np
 
-from postil.models.decoding.predictions import Predictions
+from postil.models.decoding.codec import Predictions
 
 
 def test_lists_of_any_lengths_are_one_column():

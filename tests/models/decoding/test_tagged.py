@@ -12,6 +12,7 @@ from oracles.corpora import named_entities, parts_of_speech
 from postil import kernels
 from postil.errors import DataError
 from postil.models.decoding import tagged as tagged_module
+from postil.models.decoding.tagged import general_document
 from postil.text import Sentence
 
 X, Y = named_entities(40)
@@ -48,7 +49,10 @@ def test_documents_are_those_of_the_general_path(kind, texts, batch):
         documents = tagger.tag_many(iter(texts))
     assert len(documents) == len(texts)
     for text, document in zip(texts, documents, strict=True):
-        same(document, tagger._tag_sentences(text, None, None))
+        same(
+            document,
+            general_document(text, {tagger.model.task: tagger._posteriors}, tagger.model.segmenter, tagger.model.task),
+        )
         same(tagger.tag(text), document)
 
 

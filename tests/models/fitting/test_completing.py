@@ -8,7 +8,7 @@ import pytest
 import postil
 from oracles import corpora
 from postil.models.decoding.distribution import LabelPosterior
-from postil.models.fitting.training_set import Completion, TrainingSet
+from postil.models.fitting.training_set import Lesson, TrainingSet
 from postil.text.labels.partial import with_marks
 
 SMALL = {"hidden": 8, "epochs": 3, "rate": 0.02}
@@ -40,7 +40,7 @@ def path_score(lattice, path):
 
 def test_marginals_are_those_of_the_teacher_given_the_marks(teacher, student, gold):
     """Enumerated over the teacher's own labellings in which the unknown entity is O."""
-    lattice = Completion(teacher, [TOKENS], gold, [0], student).lattice(np.array([0]))
+    lattice = Lesson.completing(teacher, [TOKENS], gold, [0], student).lattice(np.array([0]), gold)
     found = LabelPosterior(which=[0], lattice=lattice, codec=student.codec).marginals()
     of_teacher, outside = teacher._posteriors.of_one(TOKENS).lattice, teacher.model.codec.outside
     paths = [path for path in product(range(len(teacher.model.codec.labels)), repeat=3) if path[2] == outside]
@@ -57,8 +57,8 @@ def test_marginals_are_those_of_the_teacher_given_the_marks(teacher, student, go
 
 def test_completed_sentences_are_never_mixed_with_others(teacher, student, gold):
     X = [TOKENS] * 10
-    completion = Completion(teacher, X, gold * 10, [0, 3, 4], student)
-    examples = TrainingSet(student, X, gold * 10, completion=completion)
+    completion = Lesson.completing(teacher, X, gold * 10, [0, 3, 4], student)
+    examples = TrainingSet(student, X, gold * 10, completion)
     batches = examples.order(2, np.random.default_rng(0))
     assert sorted(i for batch in batches for i in batch) == list(range(10))
     assert all(len({int(i) in completion for i in batch}) == 1 for batch in batches)

@@ -18,7 +18,7 @@ def teachers():
 
 
 def lesson_of(teachers, X, gold=(), labelled=()):
-    return Lesson(teachers, X, labelled, list(gold), teachers[0].model)
+    return Lesson.of(teachers, X, labelled, list(gold), teachers[0].model)
 
 
 def test_one_teacher_is_learnt_as_its_own_posterior(teachers):

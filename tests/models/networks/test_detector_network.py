@@ -40,7 +40,7 @@ def test_no_pairs_no_loss_and_no_weight(gold):
 @pytest.mark.parametrize("pairs", ["mean", "sum"])
 def test_the_loss_is_that_of_the_definition(pairs):
     network, example = network_and_example(pairs=pairs, margin=1.5, input_dropout=0.0, hidden_dropout=0.0)
-    scores = network.token_scores(example.inputs)
+    scores = network.unary(example.inputs)[:, 0].astype(np.float64)
     true, corrupt = sampled_pairs(GOLD, 6, np.random.default_rng(5))
     costs = [max(0.0, 1.5 + scores[c] - scores[t]) for t, row in zip(true, corrupt, strict=True) for c in row]
     expected = np.mean(costs) if pairs == "mean" else np.sum(costs)

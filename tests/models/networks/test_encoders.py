@@ -9,8 +9,7 @@ from postil.arrays import Ragged
 from postil.errors import ConfigurationError
 from postil.gradcheck import check
 from postil.models.config import TaggerConfig, adapted, configured
-from postil.models.networks.encoders import ENCODERS, LayerMaker
-from postil.models.networks.pieces import reach
+from postil.models.networks.encoders import ENCODERS, LayerMaker, reach
 from postil.network.layer import Run
 
 D, T = 4, 21

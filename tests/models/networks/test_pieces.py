@@ -11,7 +11,7 @@ from oracles.examples import examples
 from postil.errors import LongSentenceWarning
 from postil.models import PRESETS
 from postil.models.config import configured
-from postil.models.networks import pieces
+from postil.models.networks import encoders as pieces
 
 TRAIN = named_entities(30)
 SMALL = {"hidden": 8, "word_dim": 6, "epochs": 1, "batch_sentences": 8}

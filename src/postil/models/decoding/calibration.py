@@ -58,7 +58,7 @@ class Labelled:
         numbers = known_labels(codec, with_marks(y, X, known=codec.data_labels()))
         known = [(tokens, labels) for tokens, labels in zip(X, numbers, strict=True) if labels is not None]
         lattices, gold = [], []
-        for which, lattice in posteriors.network_lattices([tokens for tokens, _ in known]):
+        for which, lattice in posteriors.lattices([tokens for tokens, _ in known], calibrated=False):
             lattices.append(lattice)
             gold.append(_joined([known[i][1] for i in which], len(codec.labels)))
         return cls(lattices, gold, codec)
@@ -88,9 +88,18 @@ class Labelled:
 
     def _expected(self, lattice: Lattice, posterior: Posterior) -> Array:
         """(2,) Σ E[s] of the network's own scores, and Σ E[n], 0 where the labels have no O."""
-        marginals, outside = posterior.marginals(), self.codec.outside
+        marginals, outside, chain = posterior.marginals(), self.codec.outside, lattice.chain
         named = 0.0 if outside is None else float(len(marginals) - marginals[:, outside].sum())
-        return np.array([_expected_score(lattice, posterior, marginals), named])
+        expected = sum(
+            float((np.where(weights > 0, scores, 0.0) * weights).sum())
+            for scores, weights in (
+                (lattice.unary, marginals),
+                (chain.transitions, posterior.transition_counts()),
+                (chain.start, marginals[lattice.first_tokens].sum(axis=0)),
+                (chain.end, marginals[lattice.last_tokens].sum(axis=0)),
+            )
+        )
+        return np.array([expected, named])
 
     def curvature(self, at: Array) -> Array:
         """(2, 2) by central differences of the slope, made symmetric."""
@@ -149,20 +158,6 @@ def _within(lattice: Lattice, allowed: Array) -> Posterior:
 
 def _decoding(at: Array) -> Decoding:
     return Decoding(temperature=float(1 / at[0]), shift=float(at[1]))
-
-
-def _expected_score(lattice: Lattice, posterior: Posterior, marginals: Array) -> float:
-    """Σ_b E[s(y)] of the network's own scores."""
-    chain = lattice.chain
-    return sum(
-        float((np.where(weights > 0, scores, 0.0) * weights).sum())
-        for scores, weights in (
-            (lattice.unary, marginals),
-            (chain.transitions, posterior.transition_counts()),
-            (chain.start, marginals[lattice.first_tokens].sum(axis=0)),
-            (chain.end, marginals[lattice.last_tokens].sum(axis=0)),
-        )
-    )
 
 
 # ----------------------------------------------- How well the probabilities of a tagger are calibrated on labelled data

@@ -95,8 +95,9 @@ class LabelCodec:
         scheme = recognise(sequences)
         if scheme == "none":
             return cls(scheme, tuple(checked_names(sorted(_single_labels(sequences)), "labels")))
-        if scheme == "iobes":
-            scheme = _letters_in_use(_single_labels(sequences))
+        if scheme == "iobes":  # BILOU and BMEWO are IOBES in other letters, and their users want them back
+            prefixes = {label.partition("-")[0] for label in _single_labels(sequences)}
+            scheme = "bilou" if prefixes & {"L", "U"} else "bmewo" if prefixes & {"M", "W"} else "iobes"
         return cls(scheme, tuple(checked_names(sorted(classes_of(sequences)), "classes of labels")))
 
     @property
@@ -148,12 +149,19 @@ class LabelCodec:
         An unknown class or label is an error.
         """
         number = {label: i for i, label in enumerate(self.labels)}
-        return [
-            self._possible(labels)
-            if is_partial(labels)
-            else np.array([self._number(number, label) for label in self._inner(labels)])
-            for labels in sequences
-        ]
+        found = []
+        for labels in sequences:
+            if is_partial(labels):
+                found.append(self._possible(labels))
+                continue
+            if self.has_spans:
+                labels = labels_from_spans(spans_from_labels(labels, self.scheme), len(labels), self.inner)
+            for label in labels:
+                if label not in number:
+                    known = ", ".join(self.classes[:12])
+                    raise DataError("unknown label", expected=f"one of {known}", got=repr(label))
+            found.append(np.array([number[label] for label in labels]))
+        return found
 
     def widened(self, sequences: Labels, annotates: Annotates) -> Labels:
         """The labels of sentences that do not annotate all classes: their O may be one of the others."""
@@ -195,18 +203,14 @@ class LabelCodec:
         """Whether every sentence keeps to the scheme of the network's labels."""
         if not self.has_spans or not len(numbers):
             return True
-        if len(offsets) == 2 and len(numbers) <= _SHORT:
-            return self._is_valid_sentence(numbers.tolist())
+        if len(offsets) == 2 and len(numbers) <= _SHORT:  # one short sentence, sooner than NumPy
+            (start, may_follow, end), listed = self._steps, numbers.tolist()
+            return start[listed[0]] and end[listed[-1]] and all(may_follow[a][b] for a, b in pairwise(listed))
         steps = self.mask.transitions[numbers[:-1], numbers[1:]]
         filled = offsets[1:] > offsets[:-1]
         first, last = offsets[:-1][filled], offsets[1:][filled] - 1
         steps[last[:-1]] = True  # from one sentence to the next anything goes
         return bool(steps.all() and self.mask.start[numbers[first]].all() and self.mask.end[numbers[last]].all())
-
-    def _is_valid_sentence(self, numbers: list[int]) -> bool:
-        """The same for one short sentence, sooner than NumPy."""
-        start, may_follow, end = self._steps
-        return start[numbers[0]] and end[numbers[-1]] and all(may_follow[a][b] for a, b in pairwise(numbers))
 
     @cached_property
     def _steps(self) -> tuple[list[bool], list[list[bool]], list[bool]]:
@@ -248,7 +252,11 @@ class LabelCodec:
         if not self.has_spans:
             return np.zeros((0, 3), np.int64), np.zeros(0, np.int64)
         if not self._is_valid(numbers, offsets):
-            return self._spans_one_by_one(numbers, offsets)
+            edges = enumerate(pairwise(offsets.tolist()))
+            spans = [(i, *span) for i, (first, end) in edges for span in self.spans(numbers[first:end])]
+            rows = [(i, start, end, self.classes.index(label)) for i, label, start, end in spans]
+            table = np.array(rows, np.int64).reshape(-1, 4)
+            return table[:, :3], table[:, 3]
         begins, classes = self.begins_and_classes
         first = np.flatnonzero(begins[numbers])
         goes_on = np.append((classes[numbers] >= 0) & ~begins[numbers], False)
@@ -257,15 +265,6 @@ class LabelCodec:
         end = elsewhere[np.searchsorted(elsewhere, first, side="right")]
         sentence = np.searchsorted(offsets, first, side="right") - 1
         return np.stack([sentence, first - offsets[sentence], end - offsets[sentence]], axis=1), classes[numbers[first]]
-
-    def _spans_one_by_one(self, numbers: Array, offsets: Array) -> tuple[Array, Array]:
-        spans = [
-            (sentence, span.start, span.end, self.classes.index(span.label))
-            for sentence, (first, end) in enumerate(pairwise(offsets.tolist()))
-            for span in self.spans(numbers[first:end])
-        ]
-        table = np.array(spans, np.int64).reshape(-1, 4)
-        return table[:, :3], table[:, 3]
 
     @cached_property
     def after_entities(self) -> Array | None:
@@ -344,17 +343,6 @@ class LabelCodec:
         first, middle, last, only = LETTERS[self.scheme]
         return ["O", *(_spelt(letter, name) for name in self.classes for letter in (first, middle, last, only))]
 
-    def _inner(self, labels: Sequence[str]) -> Sequence[str]:
-        if not self.has_spans:
-            return labels
-        return labels_from_spans(spans_from_labels(labels, self.scheme), len(labels), self.inner)
-
-    def _number(self, number: dict[str, int], label: str) -> int:
-        if label not in number:
-            known = ", ".join(self.classes[:12])
-            raise DataError("unknown label", expected=f"one of {known}", got=repr(label))
-        return number[label]
-
     def as_json(self) -> dict[str, Any]:
         return {"scheme": self.scheme, "classes": list(self.classes)}
 
@@ -375,12 +363,6 @@ def _single_labels(sequences: Iterable[Sequence[str]]) -> set[str]:
     single = {label for labels in sequences for label in labels if not isinstance(label, PartialLabel)}
     marks = {label for labels in sequences for label in labels if isinstance(label, PartialLabel)}
     return single.union(*(mark.alternatives for mark in marks))
-
-
-def _letters_in_use(labels: Iterable[str]) -> str:
-    """BILOU and BMEWO are IOBES in other letters, and their users want them back."""
-    prefixes = {label.partition("-")[0] for label in labels}
-    return "bilou" if prefixes & {"L", "U"} else "bmewo" if prefixes & {"M", "W"} else "iobes"
 
 
 def _spelt(letter: str, name: str) -> str:
@@ -483,6 +465,26 @@ class Target:
         return cls(
             checked_name(content["label"], "label to detect"), checked_scheme(content["scheme"]), float(threshold)
         )
+
+
+# ---------------------------------------------------------------------------------------------- Labels of predictions
+
+
+@final
+class Predictions(list[list[str]]):
+    """A list of label lists. As an array it is (B,), of lists, whatever their lengths.
+
+    NumPy would otherwise refuse lists of different lengths, and make a matrix of equal ones. scikit-learn's
+    ``cross_val_predict`` concatenates the answers of its folds as arrays.
+    """
+
+    def __init__(self, labels: Iterable[list[str]] = ()) -> None:
+        super().__init__(labels)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        column = np.empty(len(self), object)
+        column[:] = list(self)
+        return column
 
 
 # ------------------------------------------------------- The labels of several tasks, and the names that tasks may have

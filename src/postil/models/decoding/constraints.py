@@ -85,12 +85,10 @@ class Constraints:
 
     def in_tokens(self, sentence: Sentence) -> "Constraints":
         """Convert constraints in characters of a text to those of one of its sentences, in tokens."""
-        return replace(
-            self,
-            force=list(self._inside(self.force, sentence)),
-            forbid=list(self._inside(self.forbid, sentence)),
-            allow=list(self._inside(self.allow, sentence)),
-        )
+        inside: dict[str, Any] = {
+            name: list(self._inside(getattr(self, name), sentence)) for name in ("force", "forbid", "allow")
+        }
+        return replace(self, **inside)
 
     def with_names(self, gazetteers: Sequence[Gazetteer], tokens: Sequence[str]) -> "Constraints":
         """Add the gazetteers' names that occur in the sentence, as forced entities of their classes.
@@ -115,20 +113,17 @@ class Constraints:
             start, end = item[:2]
             if not 0 <= start < end <= len(text):
                 expected = f"0 <= start < end <= {len(text)} (the length of the text)"
-                raise DataError("a constraint outside the text", expected=expected, got=_place(item), where=self._named)
+                raise DataError(
+                    "a constraint outside the text", expected=expected, got=_place(item), where=self.where or None
+                )
             if text[start].isspace() or (starts and starts[0] <= start < ends[-1] and not tokens.fits(start, end)):
                 first, last = tokens.touched(start, end)
                 expected = f"whole tokens of one sentence, as {shortened(' '.join(sentence.tokens[first:last]))}"
                 got = f"{_place(item)} {shortened(text[start:end])}"
-                raise DataError(
-                    "a constraint that does not fit the tokens", expected=expected, got=got, where=self._named
-                )
+                what = "a constraint that does not fit the tokens"
+                raise DataError(what, expected=expected, got=got, where=self.where or None)
             if starts and starts[0] <= start < ends[-1]:
                 yield item._replace(**dict(zip(("start", "end"), tokens.touched(start, end), strict=True)))
-
-    @property
-    def _named(self) -> str | None:
-        return self.where or None
 
 
 def _names(gazetteer: Gazetteer, tokens: Sequence[str]) -> Iterator[Span]:
@@ -168,7 +163,13 @@ def constrained(
         yield _possible(posterior, by_row, lattice.selected(others)[0], others, None)
     for row in np.flatnonzero(forbids):
         one, _ = lattice.selected(np.array([row]))
-        new, meaning = without_spans(one, _forbidden(by_row[row], codec), codec.entity_labels())
+        every = range(len(codec.classes))
+        spans = [
+            SpanOfKind(start, end, kind)
+            for start, end, label in by_row[row].forbid
+            for kind in (every if label is None else [codec.classes.index(label)])
+        ]
+        new, meaning = without_spans(one, spans, codec.entity_labels())
         yield _possible(posterior, by_row, new, np.array([row]), meaning)
 
 
@@ -198,31 +199,17 @@ def _allowed(lattice: Lattice, row: int, given: Constraints, codec: LabelCodec) 
         allowed[start:end] &= np.logical_or.reduce([_labels(codec, name) for name in labels])
     if given.force:
         entities = codec.entity_labels()
-        kinds = [_kind(codec, label) for *_, label in given.force]
+        # After all classes stands an entity of any. Its labels are of one class, as only valid sequences are possible.
+        places = np.stack([entity.at_places() for entity in entities])  # (classes, 6, L)
+        either, every = np.asarray(places.any(axis=0)), np.asarray(places.all(axis=0))
+        of_any = EntityLabels(
+            before=every[0], only=either[1], first=either[2], middle=either[3], last=either[4], after=every[5]
+        )
+        kinds = [len(entities) if label is None else codec.classes.index(label) for *_, label in given.force]
         spans = [(0, start, end) for start, end, _ in given.force]
         one, _ = lattice.selected(np.array([row]))
-        allowed &= forced_spans(one, spans, kinds, [*entities, _any_of(entities)])
+        allowed &= forced_spans(one, spans, kinds, [*entities, of_any])
     return allowed
-
-
-def _kind(codec: LabelCodec, label: str | None) -> int:
-    """Place of a class among the entities; after the last one stands an entity of any class."""
-    return len(codec.classes) if label is None else codec.classes.index(label)
-
-
-def _any_of(entities: Sequence[EntityLabels]) -> EntityLabels:
-    """An entity of any class. Its labels are of one class, because only valid sequences are possible."""
-    places = np.stack([entity.at_places() for entity in entities])  # (classes, 6, L)
-    either, every = np.asarray(places.any(axis=0)), np.asarray(places.all(axis=0))
-    return EntityLabels(
-        before=every[0], only=either[1], first=either[2], middle=either[3], last=either[4], after=every[5]
-    )
-
-
-def _forbidden(given: Constraints, codec: LabelCodec) -> Iterator[SpanOfKind]:
-    for start, end, label in given.forbid:
-        for kind in range(len(codec.classes)) if label is None else [codec.classes.index(label)]:
-            yield SpanOfKind(start, end, kind)
 
 
 def _labels(codec: LabelCodec, name: str) -> Array:
@@ -255,16 +242,15 @@ def _check(given: Constraints, codec: LabelCodec, valid_only: bool, where: str) 
         raise DataError("constraints on spans", expected="a model of spans", got=got, where=where)
     for *_, label in spans:
         if label is not None and label not in codec.classes:
-            raise DataError("unknown class", expected=_some(codec.classes), got=repr(label), where=where)
+            raise DataError(
+                "unknown class", expected="one of " + ", ".join(codec.classes[:12]), got=repr(label), where=where
+            )
     for *_, labels in given.allow:
         for name in labels:
             if not _labels(codec, name).any():
-                known = dict.fromkeys([*codec.classes, *codec.data_labels()])
-                raise DataError("unknown label", expected=_some(known), got=repr(name), where=where)
-
-
-def _some(names: Any) -> str:
-    return "one of " + ", ".join(list(names)[:12])
+                known = list(dict.fromkeys([*codec.classes, *codec.data_labels()]))
+                expected = "one of " + ", ".join(known[:12])
+                raise DataError("unknown label", expected=expected, got=repr(name), where=where)
 
 
 def _item(kind: Any, item: Any, what: str) -> Any:
@@ -278,15 +264,12 @@ def _item(kind: Any, item: Any, what: str) -> Any:
     if constraint is None or not all(type(n) is int or isinstance(n, np.integer) for n in constraint[:2]):
         raise ConfigurationError(what, expected="(" + ", ".join(kind._fields) + ")", got=shortened(str(item)))
     label = constraint[2]
-    if kind is AllowedLabels and (isinstance(label, str) or not label or not _are_strings(label)):
+    are_strings = isinstance(label, Sequence) and label and all(isinstance(value, str) for value in label)
+    if kind is AllowedLabels and (isinstance(label, str) or not are_strings):
         raise ConfigurationError(what, expected="a list of labels", got=shortened(str(label)))
     if kind is SpanConstraint and not isinstance(label, str | None):
         raise ConfigurationError(what, expected="a class or None", got=shortened(str(label)))
     return constraint
-
-
-def _are_strings(values: Any) -> bool:
-    return isinstance(values, Sequence) and all(isinstance(value, str) for value in values)
 
 
 def _place(item: tuple[Any, ...]) -> str:

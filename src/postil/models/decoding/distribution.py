@@ -1,6 +1,6 @@
 """The posterior over the label sequences of some sentences, and what is read from it: labels, spans, probabilities."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from numbers import Real
@@ -192,7 +192,9 @@ class LabelPosterior:
     def probabilities_of(self, numbers: Array) -> Array:
         """(B,) the probability of each sentence's whole labelling, of (N,); 1 for a sentence without tokens."""
         if self.meaning is None:
-            return np.asarray(np.exp(path_scores(self.lattice, numbers) - self._log_partition))
+            is_long = self._is_long
+            log_Z = long_chains.log_partition(self.lattice) if is_long else self.posterior.log_partition  # (B,)
+            return np.asarray(np.exp(path_scores(self.lattice, numbers) - log_Z))
         filled = np.flatnonzero(self.lattice.lengths)
         answers = np.ones(len(self.lattice.lengths))
         if len(filled):
@@ -216,23 +218,27 @@ class LabelPosterior:
         A span is no more probable than any of its tokens' labels: only spans all of whose labels reach ``lowest`` are
         asked for, so none is missed.
         """
-        candidates = list(self._candidates(lowest)) if self.codec.has_spans else []
-        probable = zip(candidates, self.span_probabilities(candidates).tolist(), strict=True)
-        kept = [FoundSpan(row, span, p) for (row, span), p in probable if p >= lowest]
-        return sorted(kept, key=lambda one: (one.row, one.span.start, one.span.end, one.span.label))
-
-    def _candidates(self, lowest: float) -> Iterator[tuple[int, Span]]:
-        """Spans that may have this probability, by the probabilities of their labels one by one."""
-        marginals = self.marginals() + _ROUNDING
+        if not self.codec.has_spans:
+            return []
+        marginals = self.marginals() + 1e-9  # the bound must hold for computed numbers as well
         rows = np.repeat(np.arange(len(self.lattice.lengths)), self.lattice.lengths)  # (N,) sentence of each token
+        candidates: list[tuple[int, Span]] = []
         for name, entity in zip(self.codec.classes, self.codec.entity_labels(), strict=True):
             places = (entity.only, entity.first, entity.middle, entity.last)
             only, first, middle, last = (marginals[:, labels].sum(axis=1) >= lowest for labels in places)
             for start in np.flatnonzero(only | first).tolist():
                 row = int(rows[start])
                 low, high = int(self.lattice.offsets[row]), int(self.lattice.offsets[row + 1])
-                for end in _ends(start, high, only, first, middle, last):
-                    yield row, Span(name, start - low, end - low)
+                ends = [start + 1] if only[start] else []
+                token = start + 1 if first[start] else high
+                while token < high:  # every token of an entity has a label that is probable enough
+                    if last[token]:
+                        ends.append(token + 1)
+                    token = token + 1 if middle[token] else high
+                candidates += [(row, Span(name, start - low, end - low)) for end in ends]
+        probable = zip(candidates, self.span_probabilities(candidates).tolist(), strict=True)
+        kept = [FoundSpan(row, span, p) for (row, span), p in probable if p >= lowest]
+        return sorted(kept, key=lambda one: (one.row, one.span.start, one.span.end, one.span.label))
 
     def _entity_probabilities(self, rows: Array, kinds: Array) -> Array:
         if self._is_long:
@@ -243,11 +249,6 @@ class LabelPosterior:
     def _is_long(self) -> bool:
         """Too long a sentence to keep all its messages."""
         return bool((self.lattice.lengths > long_chains.LONG).any())
-
-    @property
-    def _log_partition(self) -> Array:
-        """(B,) log Z."""
-        return long_chains.log_partition(self.lattice) if self._is_long else self.posterior.log_partition
 
     @cached_property
     def posterior(self) -> Posterior:
@@ -270,19 +271,3 @@ class LabelPosterior:
     def by_sentence(self, values: Array) -> list[Array]:
         """(N,) cut into sentences."""
         return np.split(values, self.lattice.offsets[1:-1])
-
-
-_ROUNDING = 1e-9  # the bound must hold for computed numbers as well
-
-
-def _ends(start: int, high: int, only: Array, first: Array, middle: Array, last: Array) -> Iterator[int]:
-    """Where an entity from ``start`` may end, every token of it at a label that is probable enough."""
-    if only[start]:
-        yield start + 1
-    if not first[start]:
-        return
-    for token in range(start + 1, high):
-        if last[token]:
-            yield token + 1
-        if not middle[token]:
-            return

@@ -1,13 +1,12 @@
 """From sentences to the posterior over their label sequences, and from that to the labels that are answered.
 
-sentences -> scores of the network -> lattice -> calibrated lattice -> Distribution -> label numbers
-                                                 temperature, shift                    bias, thresholds
+sentences -> scores of the network -> lattice -> calibrated lattice -> LabelPosterior -> label numbers
+                                                 temperature, shift                      bias, thresholds
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
@@ -26,8 +25,7 @@ from postil.models.decoding.distribution import (
 )
 from postil.models.engine import Engine
 from postil.models.model import FittedModel
-from postil.models.networks.blocks import scored
-from postil.models.networks.pieces import warn_of_long_sentences
+from postil.models.networks.encoders import warn_of_long_sentences
 from postil.network.pooling import LONGEST_VIEW
 from postil.objectives.crf import ChainScores, Lattice
 from postil.objectives.long_chains import LONG
@@ -63,11 +61,9 @@ class Answers:
 
     def entities(self) -> Array:
         """(M, 3) first token, end and class of each entity, counted through all sentences."""
-        if self.spans is None:
-            places, classes = self.codec.spans_of_sentences(self.numbers, self.offsets)
-            spans = np.column_stack([places, classes])
-        else:
-            spans = self.spans
+        spans = self.spans
+        if spans is None:
+            spans = np.column_stack(self.codec.spans_of_sentences(self.numbers, self.offsets))
         placed: Array = spans[:, 1:].copy()
         placed[:, :2] += self.offsets[spans[:, 0], None]
         return placed
@@ -75,21 +71,19 @@ class Answers:
 
 def _joined(parts: Sequence[tuple[Sequence[int], Answers]], offsets: Array) -> Answers:
     """The answers about blocks, whose sentences have these places among all (B + 1,), in the order of all sentences."""
-    if len(parts) == 1 and list(parts[0][0]) == list(range(len(offsets) - 1)):
-        return parts[0][1]
     first = parts[0][1]
+    if len(parts) == 1 and list(parts[0][0]) == list(range(len(offsets) - 1)):
+        return first
     which = np.concatenate([np.array(places, np.int64) for places, _ in parts])
     lengths = np.diff(offsets)[which]
     tokens = np.repeat(offsets[which] - np.cumsum(lengths) + lengths, lengths) + np.arange(offsets[-1])
 
-    def joined(name: str) -> Any:
-        values = [getattr(answers, name) for _, answers in parts]
-        return None if values[0] is None else np.concatenate(values)
-
-    def placed(name: str, places: Array) -> Any:
-        values = joined(name)
-        if values is None:
+    def joined(name: str, places: Array | None = None) -> Any:
+        if getattr(first, name) is None:
             return None
+        values = np.concatenate([getattr(answers, name) for _, answers in parts])
+        if places is None:
+            return values
         whole = np.empty_like(values)
         whole[places] = values
         return whole
@@ -104,9 +98,9 @@ def _joined(parts: Sequence[tuple[Sequence[int], Answers]], offsets: Array) -> A
     return Answers(
         codec=first.codec,
         offsets=offsets,
-        numbers=placed("numbers", tokens),
-        probabilities=placed("probabilities", which),
-        label_probabilities=placed("label_probabilities", tokens),
+        numbers=joined("numbers", tokens),
+        probabilities=joined("probabilities", which),
+        label_probabilities=joined("label_probabilities", tokens),
         spans=spans,
         span_probabilities=span_probabilities,
     )
@@ -118,12 +112,17 @@ class Posteriors:
 
     def __init__(self, model: FittedModel, decoding: Decoding | None = None) -> None:
         self.codec, self.decoding = model.codec, decoding or model.decoding
-        self._model = model
+        self._model, self._task = model, model.task
 
     @cached_property
     def engine(self) -> Engine:
         """The engine that scores sentences: built once, even while the network still changes."""
         return self._model.engine()
+
+    @property
+    def takes_cells(self) -> bool:
+        """Whether words need not be strings: labels depend on nothing else and are always valid sequences."""
+        return self.engine.takes_cells and bool(self._model.config.constrained)
 
     # -------------------------------------------------------------------------------------------- distributions
 
@@ -145,35 +144,25 @@ class Posteriors:
         """The posterior of one sentence."""
         return next(self.of([tokens], [constraints]))
 
-    def lattices(self, X: Sequence[Sequence[Token]]) -> Iterator[tuple[list[int], Lattice]]:
-        """Blocks of sentences of similar length: their places in X, and all their label sequences, calibrated."""
-        for which, lattice in self.network_lattices(X):
-            yield which, calibrated_lattice(lattice, self.codec, self.decoding)
-
-    def network_lattices(self, X: Sequence[Sequence[Token]]) -> Iterator[tuple[list[int], Lattice]]:
-        """The same as the network scores them, not calibrated."""
-        engine, task = self.engine, self._model.task
-        for which, scores, offsets in scored(engine, X, [task]):
-            yield which, Lattice.over(scores[task], offsets, engine.chains[task])
+    def lattices(self, X: Sequence[Sequence[Token]], *, calibrated: bool = True) -> Iterator[tuple[list[int], Lattice]]:
+        """Blocks of sentences of similar length: their places in X, and all their label sequences."""
+        chain = self.engine.chains[self._task]
+        for which, scores, offsets in self.engine.scored(X, [self._task]):
+            lattice = Lattice.over(scores[self._task], offsets, chain)
+            yield which, calibrated_lattice(lattice, self.codec, self.decoding) if calibrated else lattice
 
     # -------------------------------------------------------------------------------------------- labels
 
-    def has_thresholds(self, threshold: float | Mapping[str, float] | None = None) -> bool:
-        """Whether entities may be too improbable to be answered."""
-        return threshold is not None or bool(self.decoding.thresholds)
-
-    def labels(self, posterior: LabelPosterior, threshold: float | Mapping[str, float] | None = None) -> Array:
+    def labels(self, posterior: LabelPosterior, threshold: Threshold = None) -> Array:
         """The label numbers (N,) that are answered.
 
         The probabilities of entities cost more than the labels, so they are computed only if a threshold asks.
         """
-        if not self.has_thresholds(threshold):
+        if threshold is None and not self.decoding.thresholds:
             return posterior.best(self.decoding.bias)
         return self.labels_and_spans(posterior, threshold)[0]
 
-    def labels_and_spans(
-        self, posterior: LabelPosterior, threshold: float | Mapping[str, float] | None = None
-    ) -> tuple[Array, list[FoundSpan]]:
+    def labels_and_spans(self, posterior: LabelPosterior, threshold: Threshold = None) -> tuple[Array, list[FoundSpan]]:
         """Label numbers (N,) without improbable entities; and the entities that were kept.
 
         Tokens that constraints do not allow to be O are kept, however improbable.
@@ -204,13 +193,12 @@ class Posteriors:
         if constraints is not None:
             check_constraints(constraints, [len(tokens) for tokens in X])
         if constraints is None or not any(constraints):
-            asked = {self._model.task: self}
-            return answers_of(asked, X, threshold, probabilities, label_probabilities)[self._model.task]
+            return answers_of({self._task: self}, X, threshold, probabilities, label_probabilities)[self._task]
         blocks = [
             (posterior.which, self._general(posterior, threshold, label_probabilities))
             for posterior in self.of(X, constraints)
         ]
-        return _joined(blocks, _offsets(X))
+        return _joined(blocks, offsets_from_lengths([len(tokens) for tokens in X]))
 
     def answers_of_cells(
         self,
@@ -222,17 +210,9 @@ class Posteriors:
         probabilities: bool = True,
         label_probabilities: bool = False,
     ) -> Answers:
-        """The same for sentences (B + 1,) whose words stand in cells (N, 2) of a text in UTF-8.
-
-        Only if ``takes_cells``.
-        """
-        asked, words = {self._model.task: self}, (text, cells, offsets)
-        return answers_of_cells(asked, words, threshold, probabilities, label_probabilities)[self._model.task]
-
-    @property
-    def takes_cells(self) -> bool:
-        """Whether words need not be strings: labels depend on nothing else and are always valid sequences."""
-        return self.engine.takes_cells and bool(self._model.config.constrained)
+        """The same for sentences (B + 1,) whose words stand in cells (N, 2) of a text in UTF-8, if ``takes_cells``."""
+        words, heads = (text, cells, offsets), {self._task: self}
+        return answers_of_cells(heads, words, threshold, probabilities, label_probabilities)[self._task]
 
     def answering(
         self, threshold: Threshold, probabilities: bool, label_probabilities: bool
@@ -243,26 +223,24 @@ class Posteriors:
         and scores so far apart that scaled probabilities underflow take the general path. The probabilities of entities
         cost more than the labels, so they are computed only if they are asked for or a threshold needs them.
         """
-        if not (probabilities or label_probabilities or self.has_thresholds(threshold)):
+        codec, only_labels = self.codec, not (probabilities or label_probabilities)
+        if only_labels and threshold is None and not self.decoding.thresholds:
             return lambda scores, offsets: Answers(
-                codec=self.codec,
-                offsets=offsets,
-                numbers=self._posterior(scores, offsets).best(self.decoding.bias),
+                codec=codec, offsets=offsets, numbers=self._posterior(scores, offsets).best(self.decoding.bias)
             )
         # Every best path must be a valid labelling, from which the kernel can read entities.
-        fuses = not self.codec.has_spans or bool(self._model.config.constrained)
-        fuses = fuses and not (label_probabilities and self.codec.scheme == "iob1")
-        chain, question = self._asked(threshold, label_probabilities)
+        fuses = not codec.has_spans or bool(self._model.config.constrained)
+        fuses = fuses and not (label_probabilities and codec.scheme == "iob1")
+        chain, question = self.question(threshold, label_probabilities)
 
         def answer(scores: Array, offsets: Array) -> Answers:
             if fuses and not (len(scores) > LONG and int(np.diff(offsets).max()) > LONG):
-                steps = chain.transitions, chain.start, chain.end
                 numbers, whole, of_labels, spans, of_spans, exact = kernels.chain_answers(
-                    scores, offsets, *steps, question
+                    scores, offsets, chain.transitions, chain.start, chain.end, question
                 )
                 if 0 not in exact.tobytes():
                     return Answers(
-                        codec=self.codec,
+                        codec=codec,
                         offsets=offsets,
                         numbers=numbers,
                         probabilities=whole,
@@ -274,30 +252,23 @@ class Posteriors:
 
         return answer
 
-    def question(self) -> tuple[ChainScores, kernels.Question]:
-        """The calibrated scores of steps, and what a kernel is asked for all answers of the model's own decoding."""
-        return self._asked(None, True)
-
-    def _asked(self, threshold: Threshold, label_probabilities: bool) -> tuple[ChainScores, kernels.Question]:
-        """The scores of steps and what the kernel is asked. Without a threshold they are the same for every call."""
-        cache, thresholds = self.engine.questions, self.decoding.thresholds
-        key = self._model.task, label_probabilities
-        decoding, known, *cached = cache.get(key, (None, None))
-        if threshold is None and decoding is self.decoding and known == thresholds:  # a mapping can be written to
+    def question(
+        self, threshold: Threshold = None, label_probabilities: bool = True
+    ) -> tuple[ChainScores, kernels.Question]:
+        """The calibrated scores of steps, and what the kernel is asked. Without a threshold both are kept for the next
+        call; by default they are those for all answers of the model's own decoding.
+        """
+        codec, decoding, cache = self.codec, self.decoding, self.engine.questions
+        key = self._task, label_probabilities
+        of, thresholds, *cached = cache.get(key, (None, None))
+        if threshold is None and of is decoding and thresholds == decoding.thresholds:  # a mapping can be written to
             return cached[0], cached[1]
-        lowest = lowest_probabilities(thresholds if threshold is None else threshold, self.codec)
-        chain, T = self._chain, self.decoding.temperature
+        lowest = lowest_probabilities(decoding.thresholds if threshold is None else threshold, codec)
+        chain, T = self.engine.chains[self._task], decoding.temperature
         cooled = ChainScores(transitions=chain.transitions / T, start=chain.start / T, end=chain.end / T)
-        question = self._question(lowest, label_probabilities)
-        if threshold is None:
-            cache[key] = self.decoding, dict(thresholds), cooled, question
-        return cooled, question
-
-    def _question(self, lowest: Mapping[str, float], label_probabilities: bool) -> kernels.Question:
-        codec, decoding = self.codec, self.decoding
         begins, classes = codec.begins_and_classes if codec.has_spans else (None, None)
-        return kernels.Question(
-            temperature=decoding.temperature,
+        question = kernels.Question(
+            temperature=T,
             shift=decoding.shift,
             outside=-1 if codec.outside is None else codec.outside,
             bonus=decoding.bias * codec.opens_entity if decoding.bias else None,
@@ -307,6 +278,9 @@ class Posteriors:
             lowest=np.array([lowest.get(name, 0.0) for name in codec.classes]) if lowest else None,
             alike=codec.spelt_alike if label_probabilities else None,
         )
+        if threshold is None:
+            cache[key] = decoding, dict(decoding.thresholds), cooled, question
+        return cooled, question
 
     def _general(self, posterior: LabelPosterior, threshold: Threshold, label_probabilities: bool) -> Answers:
         numbers, entities = self.labels_and_spans(posterior, threshold)
@@ -322,12 +296,9 @@ class Posteriors:
             span_probabilities=np.array([entity.probability for entity in entities]),
         )
 
-    @property
-    def _chain(self) -> ChainScores:
-        return self.engine.chains[self._model.task]
-
     def _posterior(self, scores: Array, offsets: Array) -> LabelPosterior:
-        lattice = calibrated_lattice(Lattice.over(scores, offsets, self._chain), self.codec, self.decoding)
+        lattice = Lattice.over(scores, offsets, self.engine.chains[self._task])
+        lattice = calibrated_lattice(lattice, self.codec, self.decoding)
         return LabelPosterior(which=list(range(len(offsets) - 1)), lattice=lattice, codec=self.codec)
 
 
@@ -345,13 +316,13 @@ def answers_of(
     engine = next(iter(heads.values())).engine
     answering = {task: one.answering(threshold, probabilities, label_probabilities) for task, one in heads.items()}
     found: dict[str, list[tuple[Sequence[int], Answers]]] = {task: [] for task in heads}
-    for which, scores, offsets in scored(engine, X, list(heads), in_order=engine.takes_cells):
+    for which, scores, offsets in engine.scored(X, list(heads), in_order=engine.takes_cells):
         for task, answer in answering.items():
             found[task].append((which, answer(scores[task], offsets)))
-    nothing: dict[str, list[tuple[Sequence[int], Answers]]] = {
-        task: [([], _nothing(one.codec, label_probabilities))] for task, one in heads.items()
-    }
-    return {task: _joined(found[task] or nothing[task], _offsets(X)) for task in heads}
+    if not X:
+        return {task: _nothing(one.codec, label_probabilities) for task, one in heads.items()}
+    whole = offsets_from_lengths([len(tokens) for tokens in X])
+    return {task: _joined(found[task], whole) for task in heads}
 
 
 def answers_of_cells(
@@ -381,23 +352,18 @@ def answers_of_cells(
         scores = engine.scores_of_cells(text, cells, offsets, list(heads))
         return {task: answer(scores[task], offsets) for task, answer in answering.items()}
     found: dict[str, list[tuple[Sequence[int], Answers]]] = {task: [] for task in heads}
+    first, B = 0, len(offsets) - 1
     with one_blas_thread():
-        for first, end in _groups(offsets):
+        while first < B:
+            reached = int(np.searchsorted(offsets, offsets[first] + TOKENS_AT_ONCE, side="right")) - 1
+            end = max(reached, first + 1)
             low, high = int(offsets[first]), int(offsets[end])
             part = offsets[first : end + 1] - low
             scores = engine.scores_of_cells(text, cells[low:high], part, list(heads))
             for task, answer in answering.items():
                 found[task].append((range(first, end), answer(scores[task], part)))
+            first = end
     return {task: _joined(found[task], offsets) for task in heads}
-
-
-def _groups(offsets: Array) -> list[tuple[int, int]]:
-    """First and end of groups of sentences (B + 1,) that are scored and answered at once."""
-    B, ends = len(offsets) - 1, [0]
-    while ends[-1] < B:
-        reached = int(np.searchsorted(offsets, offsets[ends[-1]] + TOKENS_AT_ONCE, side="right")) - 1
-        ends.append(max(reached, ends[-1] + 1))
-    return list(pairwise(ends))
 
 
 def _nothing(codec: LabelCodec, label_probabilities: bool) -> Answers:
@@ -412,7 +378,3 @@ def _nothing(codec: LabelCodec, label_probabilities: bool) -> Answers:
         spans=np.zeros((0, 4), np.int64),
         span_probabilities=nothing,
     )
-
-
-def _offsets(X: Sequence[Sequence[Token]]) -> Array:
-    return offsets_from_lengths([len(tokens) for tokens in X])

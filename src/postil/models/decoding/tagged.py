@@ -3,20 +3,23 @@
 Objects of Python are made when somebody looks at them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from postil import kernels
-from postil.arrays import Array, offsets_from_lengths
+from postil.arrays import Array
 from postil.kernels.plain_text import cells_between
-from postil.models.decoding.posteriors import Answers, Posteriors, Threshold, answers_of_cells
-from postil.models.sentences import entity
+from postil.models.decoding.constraints import Constraints
+from postil.models.decoding.posteriors import Answers, Posteriors, Threshold, answers_of, answers_of_cells
+from postil.models.sentences import entity, sentences_of, tokens_of, warn_of_unspaced
 from postil.text import Document, Entity, Sentence
+from postil.text.later import LaterItems
+from postil.text.output import is_utf8
 from postil.text.splitting.segmenter import Segmenter, Segments
 
 BATCH = 1 << 19
@@ -41,19 +44,26 @@ class AnsweredSentences:
         edges = np.arange(len(sentences) + 1)
         self._edges = edges if answers.spans is None else np.searchsorted(answers.spans[:, 0], edges)
 
-    def put_labels(self, sentences: Sequence[Sentence] | None = None) -> None:
-        """Put the labels on the sentences, or on others with the same tokens."""
-        for sentence, labels in zip(sentences or self._sentences, self._answers.texts(), strict=True):
+    def put_labels(self) -> None:
+        for sentence, labels in zip(self._sentences, self._answers.texts(), strict=True):
             sentence.labels = labels
 
-    def answer(self, i: int) -> Answer:
+    def answers(self) -> Sequence[Answer]:
+        """The answer about each sentence, made when it is first looked at."""
+        return LaterItems(len(self._sentences), self._answer)
+
+    def entities(self) -> Sequence[list[Entity]]:
+        """The entities of each sentence, made when they are first looked at."""
+        return LaterItems(len(self._sentences), self._entities)
+
+    def _answer(self, i: int) -> Answer:
         answers = self._answers
         first, end = answers.offsets[i : i + 2].tolist()
         (labels,) = answers.codec.texts_of_sentences(answers.numbers[first:end], np.array([0, end - first]))
         assert answers.probabilities is not None, "asked for"
-        return Answer(labels, self.entities(i), float(answers.probabilities[i]))
+        return Answer(labels, self._entities(i), float(answers.probabilities[i]))
 
-    def entities(self, i: int) -> list[Entity]:
+    def _entities(self, i: int) -> list[Entity]:
         spans, probabilities = self._answers.spans, self._answers.span_probabilities
         assert spans is not None and probabilities is not None, "asked for"
         which, classes = slice(*self._edges[i : i + 2].tolist()), self._answers.codec.classes
@@ -87,7 +97,10 @@ class Tagged:
         label_probabilities: bool = False,
         only_spans: bool = False,
     ) -> "Tagged":
-        """Cut the texts into sentences of tokens, and answer for each head. The heads take cells."""
+        """Cut the texts into sentences of tokens, and answer for each head. The heads take cells.
+
+        With ``only_spans``, there are no probabilities but those of entities.
+        """
         segments = segmenter.cells(content, documents=documents)
         words = content, segments.cells, segments.offsets
         tasks = answers_of_cells(heads, words, threshold, True, label_probabilities, only_spans=only_spans)
@@ -166,34 +179,60 @@ class Tagged:
 
 
 def tagged_documents(
-    texts: Iterable[str],
+    texts: Sequence[str],
     heads: Mapping[str, Posteriors],
     segmenter: Segmenter,
     main: str,
     layers: Sequence[str] = (),
     threshold: Threshold = None,
-) -> Iterator[Document]:
-    """The texts, which can be written in UTF-8, as documents with the answers of ``main`` and ``layers``.
-
-    The heads take cells. A document has the probabilities of its entities, and no others.
-    """
-    for batch, content, edges in _batches(texts):
-        tagged = Tagged.of(content, cells_between(edges), heads, segmenter, threshold, texts=batch, only_spans=True)
-        for d in range(len(batch)):
-            yield tagged.document(d, main, layers)
-
-
-def _batches(texts: Iterable[str]) -> Iterator[tuple[list[str], bytes, Array]]:
-    """Texts, the same in UTF-8 one after the other, and their edges (D + 1,) among the bytes."""
-    batch: list[str] = []
-    content: list[bytes] = []
-    size = 0
+) -> list[Document]:
+    """The texts as documents with the answers of ``main`` and ``layers``."""
+    if not heads[main].takes_cells or segmenter.characters:
+        return [general_document(text, heads, segmenter, main, layers, threshold) for text in texts]
+    contents = []
     for text in texts:
-        batch.append(text)
-        content.append(text.encode())
-        size += len(content[-1]) + 1
-        if size >= BATCH:
-            yield batch, b"".join(content), offsets_from_lengths([len(text) for text in content])
-            batch, content, size = [], [], 0
-    if batch:
-        yield batch, b"".join(content), offsets_from_lengths([len(text) for text in content])
+        warn_of_unspaced(text)
+        contents.append(text.encode() if is_utf8(text) else b"")
+    documents: list[Document] = []
+    while len(documents) < len(texts):
+        first = end = len(documents)
+        size = 0
+        while end < len(texts) and size < BATCH:
+            size += len(contents[end]) + 1
+            end += 1
+        edges = np.array([0, *accumulate(map(len, contents[first:end]))])
+        content = contents[first] if end == first + 1 else b"".join(contents[first:end])
+        batch = texts[first:end]
+        tagged = Tagged.of(content, cells_between(edges), heads, segmenter, threshold, texts=batch, only_spans=True)
+        for d, text in enumerate(batch):
+            is_plain = len(contents[first + d]) >= len(text)
+            general = partial(general_document, text, heads, segmenter, main, layers, threshold)
+            documents.append(tagged.document(d, main, layers) if is_plain else general())
+    return documents
+
+
+def general_document(
+    text: str,
+    heads: Mapping[str, Posteriors],
+    segmenter: Segmenter,
+    main: str,
+    layers: Sequence[str] = (),
+    threshold: Threshold = None,
+    constraints: Constraints | None = None,
+) -> Document:
+    """A text by the general path: extra columns, constraints, half characters, no compiler."""
+    sentences = sentences_of(text, segmenter)
+    X = [tokens_of(sentence) for sentence in sentences]
+    if constraints:
+        answers = {main: heads[main].answers(X, [constraints.in_tokens(one) for one in sentences], threshold)}
+    else:
+        answers = answers_of(heads, X, threshold)
+    documents = {}
+    for task, of_task in answers.items():
+        own = [Sentence(one.tokens, text=text, starts=one.starts, ends=one.ends) for one in sentences]
+        answered = AnsweredSentences(own, of_task)
+        answered.put_labels()
+        documents[task] = Document(text, own, [entity for entities in answered.entities() for entity in entities])
+    if not layers:
+        return documents[main]
+    return Document(text, documents[main].sentences, documents[main].entities, documents)

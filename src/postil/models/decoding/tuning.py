@@ -13,7 +13,7 @@ first, then the smallest change.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -210,7 +210,10 @@ def tuned(
         reached = next((i for i, point in enumerate(way) if is_enough(point)), None)
         if reached is None:
             raise Unreachable(curve, way, figure, wanted, margin, hint())
-        nearest = _between(way[max(reached - 1, 0)], way[reached], at, is_enough)
+        low, nearest = way[max(reached - 1, 0)], way[reached]
+        for _ in range(HALVINGS if low is not nearest else 0):  # ``low`` is not enough, ``nearest`` is
+            middle = at((low.setting.position + nearest.setting.position) / 2)
+            low, nearest = (low, middle) if is_enough(middle) else (middle, nearest)
         chosen = max([nearest, *filter(is_enough, curve)], key=rank)
     return Tuned(figure=figure, wanted=wanted, margin=margin, chosen=chosen, before=before, curve=curve, is_met=is_met)
 
@@ -236,17 +239,6 @@ def _error_of_difference(counts: Array, others: Array) -> float:
         f1 = ratio(2 * correct, predicted + gold)
         parts.append((2 * table[:, 0] - f1 * (table[:, 1] + table[:, 2])) / max(1, predicted + gold))
     return float(np.sqrt(((parts[0] - parts[1]) ** 2).sum()))
-
-
-def _between(low: Point, high: Point, at: Callable[[float], Point], is_enough: Callable[[Point], bool]) -> Point:
-    """Bisection: ``low`` is not enough (or is ``high`` itself), ``high`` is and stays the answer."""
-    for _ in range(HALVINGS if low is not high else 0):
-        middle = at((low.setting.position + high.setting.position) / 2)
-        if is_enough(middle):
-            high = middle
-        else:
-            low = middle
-    return high
 
 
 def checked_wish(
@@ -320,6 +312,7 @@ class Dial:
 
     def __init__(self, codec: LabelCodec, posteriors: list[LabelPosterior], gold: list[set[Any]]) -> None:
         self._codec, self._posteriors, self._gold = codec, posteriors, gold
+        self._found = cache(self._entities)  # all thresholds of the dial ask for the same
 
     @classmethod
     def of(cls, posteriors: Posteriors, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> "Dial":
@@ -364,21 +357,19 @@ class Dial:
     def _counts(self, decoding: Decoding) -> Array:
         predicted: list[set[Any]] = [set() for _ in self._gold]
         if decoding.thresholds:
-            for i, span, probability in self._found(decoding.bias) if decoding.bias else self._unbiased:
+            for i, span, probability in self._found(decoding.bias):
                 if probability >= decoding.thresholds.get(span.label, 0.0):
                     predicted[i].add(span)
             return counts_of(self._gold, predicted)
         for posterior in self._posteriors:
-            labels = posterior.by_sentence(posterior.best(decoding.bias))
+            codec, labels = self._codec, posterior.by_sentence(posterior.best(decoding.bias))
             for i, numbers in zip(posterior.which, labels, strict=True):
-                predicted[i] = _things(self._codec, numbers)
+                opens = np.flatnonzero(codec.opens_entity[numbers]).tolist()
+                words = {(t, codec.labels[numbers[t]]) for t in opens} if not codec.has_spans else set()
+                predicted[i] = set(codec.spans(numbers)) if codec.has_spans else words
         return counts_of(self._gold, predicted)
 
-    @cached_property
-    def _unbiased(self) -> list[tuple[int, Span, float]]:
-        return self._found(0.0)  # all thresholds of the dial ask for them
-
-    def _found(self, bias: float) -> list[tuple[int, Span, float]]:
+    def _entities(self, bias: float) -> list[tuple[int, Span, float]]:
         """The entities of the best labellings with this bias, with their probabilities."""
         return [
             (posterior.which[row], span, probability)
@@ -408,10 +399,3 @@ class Dial:
     @cached_property
     def _spans(self) -> list[Any]:
         return [posterior.spans_above(LOWEST) for posterior in self._posteriors]
-
-
-def _things(codec: LabelCodec, numbers: Array) -> set[Any]:
-    """Spans, or (token, label) of labels that are not O."""
-    if codec.has_spans:
-        return set(codec.spans(numbers))
-    return {(int(t), codec.labels[numbers[t]]) for t in np.flatnonzero(codec.opens_entity[numbers])}

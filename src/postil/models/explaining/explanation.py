@@ -12,9 +12,9 @@ Hand-made features are added to the scores directly: what one of them adds is kn
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
@@ -33,8 +33,8 @@ from postil.models.config import TaggerConfig
 from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.distribution import calibrated_lattice
 from postil.models.model import FittedModel
+from postil.models.networks.encoders import reach
 from postil.models.networks.network import EnsembleNetwork, ScoringNetwork, members_of
-from postil.models.networks.pieces import reach
 from postil.network import Chain, Layer, SentenceConvolution
 from postil.network.lookup import sums_of_rows
 from postil.objectives.crf import Lattice, Posterior, viterbi
@@ -103,7 +103,12 @@ def contributions(model: FittedModel, tokens: Sequence[Token], measure: Measure,
     copies = changed_copies(model.features, tokens, tried, groups)
     with one_blas_thread():
         values = measured(network, measure, copies)
-        named = _of_keys(model.features, tokens, groups)
+        # Of each group that is a key of the tokens' dicts: its place among the groups, and its attributes alone.
+        named = [
+            (place, model.features.named.of([[_featured(token).only(group.key) for token in tokens]]))
+            for place, group in enumerate(groups)
+            if model.features.named is not None and group.key is not None
+        ]
         cells, positions = gradient_times_input(network, measure, copies, groups, named)
     fallen = values[ORIGINAL] - values  # (B,)
     features = {
@@ -114,23 +119,18 @@ def contributions(model: FittedModel, tokens: Sequence[Token], measure: Measure,
         without = measured(without_positions(network), measure, copies.selected(np.array([ORIGINAL])))
         features[POSITION] = Contribution(positions, float(values[ORIGINAL] - without[0]))
     left_out = dict(zip(tried, fallen[2 + len(groups) :].tolist(), strict=True))
-    words = _of_words(forms_of(tokens), [group.name for group in groups], cells, left_out)
-    return Contributions(
-        value=float(values[ORIGINAL]), unknown=float(values[UNKNOWN_WORDS]), words=words, features=features
-    )
-
-
-def _of_words(
-    forms: Sequence[str], names: Sequence[str], cells: Array, left_out: Mapping[int, float]
-) -> tuple[WordContribution, ...]:
-    return tuple(
+    names = [group.name for group in groups]
+    words = tuple(
         WordContribution(
             word=form,
             gradient=float(row.sum()),
             left_out=left_out.get(t),
             features=dict(zip(names, row.tolist(), strict=True)),
         )
-        for t, (form, row) in enumerate(zip(forms, cells, strict=True))
+        for t, (form, row) in enumerate(zip(forms_of(tokens), cells, strict=True))
+    )
+    return Contributions(
+        value=float(values[ORIGINAL]), unknown=float(values[UNKNOWN_WORDS]), words=words, features=features
     )
 
 
@@ -157,41 +157,33 @@ def feature_groups(config: TaggerConfig, features: InputFeatures, tokens: Sequen
     """
     groups: dict[str, FeatureGroup] = {}
     D = 0
-    for name, kind, column, width in _columns(config, features):
+    words = [column for column in features.words.columns if column.name != "vector"]
+    # Name of the group, where its ids stand, in which column, and how wide its vectors are.
+    rows: list[tuple[str, str, int, int]] = [
+        ({"prefix": "prefixes", "suffix": "suffixes"}.get(column.name.split()[0], column.name), "forms", i, column.D)
+        for i, column in enumerate(words)
+    ]
+    if features.words.config.vector_dim:
+        rows.append(("vector", "vector", 0, features.words.config.vector_dim))
+    for i in range(features.words.character_columns):  # all of them make one vector
+        rows.append(("characters", "forms", len(words) + i, features.words.config.character_dim if i == 0 else 0))
+    for i, (_, width) in enumerate(features.extra_sizes(config.column_dim, config.gazetteer_dim)):
+        rows.append((f"column {i + 1}" if i < len(features.columns) else "gazetteer", "extra", i, width))
+    for name, kind, place, width in rows:
         group = groups.setdefault(
             name, FeatureGroup(name=name, dims=[], forms=[], extra=[], has_vector=kind == "vector")
         )
         group.dims.extend(range(D, D + width))
         if kind != "vector":
-            {"forms": group.forms, "extra": group.extra}[kind].append(column)
+            {"forms": group.forms, "extra": group.extra}[kind].append(place)
         D += width
     keys = {} if features.named is None else dict.fromkeys(key for token in tokens for key in token[1])
     of_keys = [
-        FeatureGroup(name=f"feature {printable_key(key)}", dims=[], forms=[], extra=[], has_vector=False, key=key)
+        FeatureGroup(name=f"feature {text}", dims=[], forms=[], extra=[], has_vector=False, key=key)
         for key in keys
+        for text in [key if isinstance(key, str) else key.decode("utf8", "replace")]
     ]
     return [*groups.values(), *of_keys]
-
-
-def printable_key(key: str | bytes) -> str:
-    return key if isinstance(key, str) else key.decode("utf8", "replace")
-
-
-def _columns(config: TaggerConfig, features: InputFeatures) -> Iterator[tuple[str, str, int, int]]:
-    """Name of the group, where its ids stand, in which column, and how wide its vectors are."""
-    words = [column for column in features.words.columns if column.name != "vector"]
-    for i, column in enumerate(words):
-        yield _AFFIXES.get(column.name.split()[0], column.name), "forms", i, column.D
-    if features.words.config.vector_dim:
-        yield "vector", "vector", 0, features.words.config.vector_dim
-    for i in range(features.words.character_columns):  # all of them make one vector
-        yield "characters", "forms", len(words) + i, features.words.config.character_dim if i == 0 else 0
-    for i, (_, width) in enumerate(features.extra_sizes(config.column_dim, config.gazetteer_dim)):
-        name = f"column {i + 1}" if i < len(features.columns) else "gazetteer"
-        yield name, "extra", i, width
-
-
-_AFFIXES = {"prefix": "prefixes", "suffix": "suffixes"}
 
 
 # ------------------------------------------------------------------------------------------------ leaving out
@@ -233,15 +225,7 @@ def changed_copies(
         extra[rows, group.extra] = extra[unknown, group.extra]
         if group.has_vector:
             vectors[rows] = vectors[unknown]
-    places = np.arange(len(forms))
-    return Inputs(
-        forms=forms,
-        vectors=vectors,
-        places=places,
-        extra=extra,
-        offsets=inputs.offsets,
-        attributes=inputs.attributes,
-    )
+    return replace(inputs, forms=forms, vectors=vectors, places=np.arange(len(forms)), extra=extra)
 
 
 def _featured(token: Token) -> FeatureToken:
@@ -249,23 +233,12 @@ def _featured(token: Token) -> FeatureToken:
     return token
 
 
-def _of_keys(
-    features: InputFeatures, tokens: Sequence[Token], groups: Sequence[FeatureGroup]
-) -> list[tuple[int, Attributes]]:
-    """For each group that is a key of the tokens' dicts: its place among the groups, and its attributes alone."""
-    return [
-        (place, features.named.of([[_featured(token).only(group.key) for token in tokens]]))
-        for place, group in enumerate(groups)
-        if features.named is not None and group.key is not None
-    ]
-
-
 def measured(network: ScoringNetwork | EnsembleNetwork, measure: Measure, copies: Inputs) -> Array:
     """(B,) the measure of every copy; a few of them at a time if they are long."""
     B, T = len(copies.offsets) - 1, int(copies.offsets[1])
     size = max(1, TOKENS_AT_ONCE // T)
-    model = [copies.selected(np.arange(first, min(first + size, B))) for first in range(0, B, size)]
-    return np.concatenate([measure.of(network.scores(part).value, part.offsets) for part in model])
+    parts = [copies.selected(np.arange(first, min(first + size, B))) for first in range(0, B, size)]
+    return np.concatenate([measure.of(network.scores(part).value, part.offsets) for part in parts])
 
 
 # ------------------------------------------------------------------------------------------------ gradient times input
@@ -300,7 +273,7 @@ def _of_member(
     """The share of the slope (N, L) that one network passes on to the features of its words and to its positions."""
     X = network.token_vectors(original)
     scores = network.scores_of(X)
-    tables = [layer.distances.table for layer in _position_layers(network)]
+    tables = [layer.distances.table for layer in _layers(network) if isinstance(layer, SentenceConvolution)]
     slopes = gradients(scores, [X, *tables], seed=slope)
     products = dense(slopes[X]).astype(np.float64) * (X.value - network.token_vectors(unknown).value)
     cells = np.stack([products[:, group.dims].sum(axis=1) for group in groups], axis=1)
@@ -310,28 +283,23 @@ def _of_member(
 
 def without_positions(network: ScoringNetwork | EnsembleNetwork) -> ScoringNetwork | EnsembleNetwork:
     """The same network where all relative positions look alike; it shares everything else."""
-    if isinstance(network, EnsembleNetwork):
-        return EnsembleNetwork([_without_positions(member) for member in network.members])
-    one: ScoringNetwork = _without_positions(network)
-    return one
+    others = []
+    for member in members_of(network):
+        other = copy(member)
+        other.encoder = Chain(*map(_levelled, _layers(member)))
+        others.append(other)
+    alone: ScoringNetwork = others[0]
+    return EnsembleNetwork(others) if isinstance(network, EnsembleNetwork) else alone
 
 
-def _without_positions(network: Any) -> Any:
-    other, layers = copy(network), _layers(network)
-    other.encoder = Chain(*(_levelled(part) if isinstance(part, SentenceConvolution) else part for part in layers))
-    return other
-
-
-def _levelled(layer: SentenceConvolution) -> SentenceConvolution:
+def _levelled(layer: Layer) -> Layer:
+    if not isinstance(layer, SentenceConvolution):
+        return layer
     other = copy(layer)
     other.distances = copy(layer.distances)
     table = layer.distances.table.value
     other.distances.table = Parameter(np.broadcast_to(table.mean(axis=0), table.shape).copy(), "table")
     return other
-
-
-def _position_layers(network: ScoringNetwork) -> list[SentenceConvolution]:
-    return [layer for layer in _layers(network) if isinstance(layer, SentenceConvolution)]
 
 
 def _layers(network: ScoringNetwork) -> list[Layer]:
@@ -399,23 +367,23 @@ class Explanation:
         rest = f"With all words unknown, {self.measure} {signed(self.unknown)}."
         if self.measure == "log-odds":
             rest += f" Words contribute {signed(self.of_words)}, transitions {signed(self.of_transitions)}."
-        listed = words if len(words) <= MOST_LISTED else _strongest(words)
+        listed = words
+        if len(words) > MOST_LISTED:  # the explained words and those that contribute most, in their order
+            strength = [(w.is_explained, max(abs(value) for value in w.values if value is not None)) for w in words]
+            listed = [words[i] for i in sorted(sorted(range(len(words)), key=strength.__getitem__)[-MOST_LISTED:])]
+        name = element("strong", element("bdi", self.text), " as ", element("bdi", self.label))
+        shown = "" if self.probability is None else f"probability {self.probability:.4f}, "
+        shown += f"{self.measure} {signed(self.value)}"
         others = f" {len(words) - len(listed):,} words with smaller contributions are not listed."
         return joined(
             [
-                self._verdict(),
+                element("p", name, f": {shown}", class_="answer"),
                 effects_text(words, chip=chip),
                 columns(effects_table("word", names, listed), effects_table("feature", names, features)),
                 element("p", "+ supports ", element("bdi", self.label), ", \u2212 opposes it. ", rest, class_="note"),
                 element("p", others, class_="note") if len(listed) < len(words) else None,
             ]
         )
-
-    def _verdict(self) -> Markup:
-        name = element("strong", element("bdi", self.text), " as ", element("bdi", self.label))
-        value = f"{self.measure} {signed(self.value)}"
-        shown = value if self.probability is None else f"probability {self.probability:.4f}, {value}"
-        return element("p", name, f": {shown}", class_="answer")
 
     def _repr_html_(self) -> str:
         """HTML for notebooks."""
@@ -426,49 +394,31 @@ class Explanation:
 
         ``left_out`` is None for words that are too far away to be tried.
         """
-        return {
-            "tokens": list(self.tokens),
-            "start": self.start,
-            "end": self.end,
-            "text": self.text,
-            "label": self.label,
-            "measure": self.measure,
-            "value": _rounded(self.value),
-            "probability": _rounded(self.probability),
-            "parts": {"words": _rounded(self.of_words), "transitions": _rounded(self.of_transitions)},
-            "unknown": _rounded(self.unknown),
-            "words": [
-                {
-                    "word": word.word,
-                    "gradient": _rounded(word.gradient),
-                    "left_out": _rounded(word.left_out),
-                    "features": {name: _rounded(part) for name, part in word.features.items()},
-                }
-                for word in self.words
-            ],
-            "features": {
-                name: {"gradient": _rounded(part.gradient), "left_out": _rounded(part.left_out)}
-                for name, part in self.features.items()
-            },
+        found = {name: getattr(self, name) for name in ("start", "end", "text", "label", "measure", "value")}
+        found |= {
+            "probability": self.probability,
+            "parts": {"words": self.of_words, "transitions": self.of_transitions},
         }
-
-
-def _strongest(words: list[Effect]) -> list[Effect]:
-    """The explained words and those that contribute most, in their order."""
-
-    def strength(place: int) -> tuple[bool, float]:
-        word = words[place]
-        return word.is_explained, max(abs(value) for value in word.values if value is not None)
-
-    return [words[place] for place in sorted(sorted(range(len(words)), key=strength)[-MOST_LISTED:])]
+        found |= {"unknown": self.unknown, "words": [asdict(word) for word in self.words]}
+        found["features"] = {name: part._asdict() for name, part in self.features.items()}
+        rounded: dict[str, Any] = _rounded(found)
+        return {"tokens": list(self.tokens), **rounded}
 
 
 def _signed(value: float | None) -> str:
     return f"{'':>8}" if value is None else f"{value:>+8.2f}"
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, DIGITS)
+def _rounded(value: Any) -> Any:
+    """All numbers in a value of JSON, rounded."""
+    match value:
+        case dict():
+            return {name: _rounded(part) for name, part in value.items()}
+        case list():
+            return [_rounded(part) for part in value]
+        case float():
+            return round(value, DIGITS)
+    return value
 
 
 # -------------------------------------------------------------------------------------------------------------- taggers
@@ -521,7 +471,8 @@ def log_odds_of(model: FittedModel, allowed: Array) -> LogOdds:
     """Read from scores as every answer of the tagger is."""
 
     def lattice_over(scores: Array, offsets: Array) -> Lattice:
-        return calibrated_lattice(model.network.lattice_over(scores, offsets), model.codec, model.decoding)
+        lattice = Lattice.over(scores, offsets, model.network.chain())
+        return calibrated_lattice(lattice, model.codec, model.decoding)
 
     return LogOdds(lattice_over, allowed, model.decoding.temperature)
 

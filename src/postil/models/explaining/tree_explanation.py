@@ -153,7 +153,9 @@ def explained(model: FittedModel, probabilities: RootProbabilities, tree: Tree, 
         raise DataError("label to explain", expected=f"one of {known}", got=repr(label))
     column = labels.at_roots.index(chosen)
     phrases = range(len(tree) - 1)  # all but the root
-    without = _without_each(probabilities, tree, phrases, len(labels.at_roots))[:, column]
+    size = max(1, _NODES_AT_ONCE // len(tree))  # in blocks, so that memory does not grow with their number
+    blocks = [phrases[i : i + size] for i in range(0, len(phrases), size)]
+    without = [p for some in blocks for p in probabilities([without_phrase(tree, node) for node in some])[:, column]]
     columns = np.array([labels.labels.index(name) for name in labels.at_roots])
     batch = TreeInputs.of([tree], model.features.words).selected(np.zeros(1, np.int64))
     effects = _gradient_times_input(model.network, batch, columns, column)
@@ -173,7 +175,10 @@ def without_phrase(tree: Tree, node: int) -> Tree:
     """The binary tree without the phrase at ``node``, which is not the root: its sister takes its parent's place."""
     parent = next(i for i, pair in enumerate(tree.children) if node in pair)
     (sister,) = (child for child in tree.children[parent] if child != node)
-    dropped = {parent, *_beneath(tree, node)}
+    dropped, todo = {parent}, [node]
+    while todo:  # the node and all nodes beneath it
+        dropped.add(todo[-1])
+        todo += tree.children[todo.pop()]
     kept = [i for i in range(len(tree)) if i not in dropped]
     new = {old: i for i, old in enumerate(kept)}
     new[parent] = new[sister]
@@ -182,24 +187,6 @@ def without_phrase(tree: Tree, node: int) -> Tree:
         [tree.words[i] for i in kept],
         [tuple(new[child] for child in tree.children[i]) for i in kept],
     )
-
-
-def _beneath(tree: Tree, node: int) -> list[int]:
-    """The node and all nodes beneath it."""
-    nodes, todo = [], [node]
-    while todo:
-        nodes.append(todo.pop())
-        todo += tree.children[nodes[-1]]
-    return nodes
-
-
-def _without_each(probabilities: RootProbabilities, tree: Tree, nodes: Sequence[int], C: int) -> Array:
-    """(B, C): the tree without each of the nodes in turn, in blocks, so that memory does not grow with their number."""
-    if not len(nodes):
-        return np.zeros((0, C))
-    size = max(1, _NODES_AT_ONCE // len(tree))
-    blocks = [nodes[i : i + size] for i in range(0, len(nodes), size)]
-    return np.concatenate([probabilities([without_phrase(tree, node) for node in block]) for block in blocks])
 
 
 def _gradient_times_input(network: TreeNetwork, batch: TreeBatch, columns: Array, label: int) -> Array:

@@ -166,15 +166,11 @@ class Fitting(ABC, Iterator[Step | Epoch]):
         score = "" if epoch.score is None else f", dev score {epoch.score:.4f}{' (best)' if epoch.is_best else ''}"
         _LOGGER.info("epoch %d: loss %.4f%s, %.1f s", epoch.epoch, epoch.loss, score, epoch.seconds)
         if self.checkpoint is not None:
-            self._try_to_save_checkpoint()
-
-    def _try_to_save_checkpoint(self) -> None:
-        """A full disk must not lose a training run."""
-        try:
-            self.save_checkpoint()
-        except ModelFileError as error:
-            what = f"{self.checkpoint}: cannot write the checkpoint ({error.got}); the next epoch tries again"
-            warnings.warn(what, CheckpointWarning, stacklevel=2)
+            try:
+                self.save_checkpoint()
+            except ModelFileError as error:  # a full disk must not lose a training run
+                what = f"{self.checkpoint}: cannot write the checkpoint ({error.got}); the next epoch tries again"
+                warnings.warn(what, CheckpointWarning, stacklevel=2)
 
     def stop(self) -> None:
         """End the training early with the best of the epochs that are complete; without dev, the last of them."""
@@ -246,12 +242,12 @@ class Fitting(ABC, Iterator[Step | Epoch]):
 
 def scaled_vectors(sources: VectorSources, scale: float) -> WordVectors:
     """Word vectors brought to a root mean square; those of several sources side by side."""
-    return side_by_side([_scaled(load_vectors(source), scale) for source in listed_sources(sources)])
-
-
-def _scaled(vectors: WordVectors, scale: float) -> WordVectors:
-    size = np.sqrt(np.square(vectors.matrix, dtype=np.float64).mean())
-    return vectors._replace(matrix=vectors.matrix * np.float32(scale / max(size, 1e-12)))
+    scaled = []
+    for source in listed_sources(sources):
+        vectors = load_vectors(source)
+        size = np.sqrt(np.square(vectors.matrix, dtype=np.float64).mean())
+        scaled.append(vectors._replace(matrix=vectors.matrix * np.float32(scale / max(size, 1e-12))))
+    return side_by_side(scaled)
 
 
 def about(estimator: Estimator, sentences: Sequence[Sequence[Any]], digest: str) -> dict[str, Any]:

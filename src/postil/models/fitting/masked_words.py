@@ -18,7 +18,7 @@ import numpy as np
 from postil import graph
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
-from postil.features.inputs import InputFeatures, Inputs, Token, batches_of_similar_length
+from postil.features.inputs import Inputs, Token, batches_of_similar_length
 from postil.features.words import Column
 from postil.graph import Node, Parameter, Parameterised
 from postil.models.config import TaggerConfig, adapted
@@ -71,17 +71,23 @@ class MaskedWords(Parameterised):
         self.members = list(members)
         self.targets = predicted_columns(columns)
         sizes = [min(columns[k].V, MOST_CLASSES) for k in self.targets]
-        self.maps = [[_new_map(member, size, rng) for size in sizes] for member in members]
+        make: dict[str, Any] = {"rng": rng, "initialise": INITIALISERS["xavier"]}
+        self.maps = [
+            [Linear(member.outputs[0].W.shape[1], size, dtype=member.dtype, **make) for size in sizes]
+            for member in members
+        ]
 
     def loss(self, shard: Hidden, *, rng: np.random.Generator) -> Node:
         """The sum over the columns of the cross-entropy of the hidden words, a mean over these."""
         inputs, member = shard.inputs, self.members[shard.member]
-        words = _drawn(len(inputs.places), rng)  # (M,)
+        N = len(inputs.places)
+        words = np.flatnonzero(rng.random(N) < HIDDEN)  # (M,) some of the tokens, at least one
+        words = words if len(words) else rng.integers(N, size=1)
         seen = with_words_hidden(inputs, words[rng.random(len(words)) >= SHOWN])
         encoded = graph.take_rows(member.hidden(member.with_unknown_words(seen, rng), rng), words)
         ids = inputs.forms[inputs.places[words]]
         losses = [
-            softmax_cross_entropy(to_column(encoded), _classes(ids[:, k], to_column))
+            softmax_cross_entropy(to_column(encoded), np.where(ids[:, k] < len(to_column.W.value), ids[:, k], 0))
             for k, to_column in zip(self.targets, self.maps[shard.member], strict=True)
         ]
         return reduce(graph.add, losses)
@@ -93,17 +99,12 @@ def predicted_columns(columns: Sequence[Column]) -> list[int]:
     Words are alike that are in one cluster, of Brown's or of the vectors; without clusters, the word itself counts.
     """
     names = [column.name for column in columns]
-    like = [_finest([k for k, name in enumerate(names) if name.startswith(kind)], columns) for kind in _CLUSTERS]
-    alike = [k for k in like if k is not None] or [k for k, name in enumerate(names) if name == "word"]
+    alike = []
+    for kind in ("cluster ", "vector cluster "):  # of each, the column with the most classes that can all be told apart
+        several = [k for k, name in enumerate(names) if name.startswith(kind) and columns[k].V <= MOST_CLASSES]
+        alike += [max(several, key=lambda k: columns[k].V)] if several else []
+    alike = alike or [k for k, name in enumerate(names) if name == "word"]
     return alike + [k for k, name in enumerate(names) if name in ("caps", "suffix 3")]
-
-
-_CLUSTERS = ("cluster ", "vector cluster ")
-
-
-def _finest(several: Sequence[int], columns: Sequence[Column]) -> int | None:
-    """The column with the most classes that can all be told apart."""
-    return max((k for k in several if columns[k].V <= MOST_CLASSES), key=lambda k: columns[k].V, default=None)
 
 
 def with_words_hidden(inputs: Inputs, words: Array) -> Inputs:
@@ -118,21 +119,6 @@ def with_words_hidden(inputs: Inputs, words: Array) -> Inputs:
         places=places,
         extra=extra,
     )
-
-
-def _drawn(N: int, rng: np.random.Generator) -> Array:
-    """(M,) some of N tokens, at least one."""
-    drawn = np.flatnonzero(rng.random(N) < HIDDEN)
-    return drawn if len(drawn) else rng.integers(N, size=1)
-
-
-def _classes(ids: Array, to_column: Linear) -> Array:
-    return np.where(ids < len(to_column.W.value), ids, 0)
-
-
-def _new_map(member: TaggerNetwork, size: int, rng: np.random.Generator) -> Linear:
-    H = member.outputs[0].W.shape[1]
-    return Linear(H, size, rng=rng, initialise=INITIALISERS["xavier"], dtype=member.dtype)
 
 
 # ------------------------------------------------------------------------------------------------------------- training
@@ -156,7 +142,11 @@ class EncoderFitting(Fitting):
     ) -> None:
         estimator.check()
         config = estimator._configured(estimator.settings)
-        sentences = _checked(config, sentences)
+        if config.word_key is not None:
+            raise ConfigurationError("word_key", expected="must not be set: raw text has words, not feature dicts")
+        sentences = [tokens for tokens in checked_sentences(listed_sentences(sentences)) if len(tokens)]
+        if not sentences:
+            raise DataError("raw text", expected="at least one sentence with a word", got="none")
         if pretrained_encoder(estimator) is not None:
             raise ConfigurationError("pretrained", expected="must be vectors and clusters", got="an encoder")
         tokens = sum(map(len, sentences))
@@ -169,7 +159,9 @@ class EncoderFitting(Fitting):
         model = FittedModel(
             config=config, codec=codec, features=features, network=network, segmentation=estimator.segmenter
         )
-        self._masked = MaskedWords(members_of(network), _columns(features), rng)
+        self._masked = MaskedWords(
+            members_of(network), [column for column in features.words.columns if column.name != "vector"], rng
+        )
         self._inputs = features.inputs(sentences)
         digest = data_digest(sentences, [()] * len(sentences))
         model.about |= {"preset": estimator.preset} | about(estimator, sentences, digest)
@@ -225,19 +217,3 @@ def masking_config(config: TaggerConfig, tokens: int, parts_of_text: int) -> Tag
         epochs=passes * parts_of_text,
         patience=None,
     )
-
-
-def _checked(config: TaggerConfig, sentences: Sequence[Sequence[Token]]) -> list[Sequence[Token]]:
-    if config.word_key is not None:
-        raise ConfigurationError("word_key", expected="must not be set: raw text has words, not feature dicts")
-    listed = listed_sentences(sentences)
-    checked_sentences(listed)
-    kept: list[Sequence[Token]] = [tokens for tokens in listed if len(tokens)]
-    if not kept:
-        raise DataError("raw text", expected="at least one sentence with a word", got="none")
-    return kept
-
-
-def _columns(features: InputFeatures) -> list[Column]:
-    """The columns of ids, in their order."""
-    return [column for column in features.words.columns if column.name != "vector"]

@@ -4,7 +4,7 @@ A model has a head for each task; that of a tagger or a detector is called main.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, final
 
@@ -15,18 +15,17 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError, ForgettingWarning, LowerCaseWarning, warn_caller
 from postil.features.gazetteer import Gazetteer
 from postil.features.inputs import InputFeatures, Token, batches_of_similar_length, forms_of
-from postil.features.lexicon import Lexicon
 from postil.features.lexicon_files import NAMED_LISTS, load_clusters, load_names, vector_clusters, with_pretrained
 from postil.features.named import NamedFeatures
 from postil.features.vector_files import holds_model
-from postil.features.vectors import VectorSources, WordVectors
+from postil.features.vectors import WordVectors
 from postil.features.words import WordFeatureConfig
 from postil.graph import Parameter
 from postil.models.config import TaggerConfig, adapted, patience_in_epochs
 from postil.models.decoding.codec import LabelCodec, checked_tasks
 from postil.models.estimator import Corpora, Data, Estimator, FitData, Trainee
 from postil.models.fitting.fitting import Batches, Fitting, about, scaled_vectors
-from postil.models.fitting.training_set import Completion, Lesson, Teacher, TrainingSet, checked_lesson, missing_half
+from postil.models.fitting.training_set import Lesson, Teacher, TrainingSet, checked_lesson, missing_half
 from postil.models.fitting.warm_start import continued, extended_features, in_scale_of, take_over, take_over_encoder
 from postil.models.inputs import checked_dev, checked_labelled, described
 from postil.models.model import (
@@ -40,8 +39,8 @@ from postil.models.model import (
     is_encoder,
     new_model,
 )
+from postil.models.networks.encoders import warn_of_long_sentences
 from postil.models.networks.network import Example
-from postil.models.networks.pieces import warn_of_long_sentences
 from postil.optimisation.loop import Batch
 from postil.text.labels import schemes
 from postil.text.labels.partial import Annotates, count_marks, is_partial, is_unknown, per_sentence, with_marks
@@ -69,17 +68,12 @@ class SentenceFitting(Fitting):
     """
 
     def __init__(
-        self,
-        estimator: Trainee,
-        data: FitData,
-        *,
-        completed_by: Teacher | None = None,
-        completed: Sequence[int] = (),
+        self, estimator: Trainee, data: FitData, *, completed_by: Teacher | None = None, completed: Sequence[int] = ()
     ) -> None:
         estimator.check()
         config = estimator._configured(estimator.settings)
         corpora = _checked_corpora(estimator, data, config.word_key)
-        dev = data.dev if estimator._HAS_TASKS else {MAIN: checked_dev(data.dev, config.word_key)}
+        dev = data.dev or {} if estimator._HAS_TASKS else {MAIN: data.dev}
         self._is_frozen = data.freeze_encoder
         start = _start(estimator, data, corpora)
         labelled = [tokens for corpus in corpora.values() for tokens in corpus.X]
@@ -97,25 +91,32 @@ class SentenceFitting(Fitting):
             segmentation = start.known.segmentation
         model = _new_model(estimator, config, corpora, all_sentences, start, self._is_frozen, segmentation)
         heads = heads_of(model)
-        held_out = _checked_held_out(estimator, dev or {}, heads, data.partial)
+        held_out = _checked_held_out(estimator, dev, heads, data, config.word_key)
         warn_of_long_sentences(config, map(len, all_sentences))
-        examples = {task: (corpus.X, _widened(corpus, heads[task].codec)) for task, corpus in corpora.items()}
+        examples = {
+            task: (corpus.X, heads[task].codec.widened(corpus.y, corpus.annotates) if corpus.annotates else corpus.y)
+            for task, corpus in corpora.items()
+        }  # an O may be a label of a class that is not annotated
         self._gold = {task: heads[task].codec.numbers(y) for task, (_, y) in examples.items()}
         lessons: dict[str, Lesson] = {}
         self.training_sets: dict[str, TrainingSet] = {}
         for task, (X, _, _, raw, teachers) in corpora.items():
             head, gold, learnt = heads[task], self._gold[task], X
             if raw:
-                lessons[task] = Lesson(teachers, raw, X, gold, head)
+                lessons[task] = Lesson.of(teachers, raw, X, gold, head)
                 learnt = [*list(X) * lessons[task].repeats, *raw]
-            completion = Completion(completed_by, X, gold, completed, head) if completed_by and completed else None
+            elif completed_by and completed:
+                lessons[task] = Lesson.completing(completed_by, X, gold, completed, head)
             name = task if estimator._HAS_TASKS else ""
-            self.training_sets[task] = TrainingSet(head, learnt, gold, lessons.get(task), name, completion)
+            self.training_sets[task] = TrainingSet(head, learnt, gold, lessons.get(task), name)
         self._held_out, self._judged_on = held_out, {**examples, **held_out}
         self._judges = {task: estimator._head(heads[task]) for task in self._judged_on}
         digests = {task: data_digest(*of_task) for task, of_task in examples.items()}
-        counts = {task: _counts(*of_task) for task, of_task in examples.items()}
-        counts = {task: row | (lessons[task].about() if task in lessons else {}) for task, row in counts.items()}
+        counts: dict[str, dict[str, Any]] = {}
+        for task, (X, y) in examples.items():
+            counts[task] = {"sentences": len(X), "tokens": sum(map(len, X))}
+            counts[task] |= {"partial": count_marks(y)} if any(map(is_partial, y)) else {}
+            counts[task] |= lessons[task].about() if task in lessons else {}
         model.about["preset"] = estimator.preset
         if estimator._HAS_TASKS:
             model.about |= about(estimator, all_sentences, data_digest([list(digests)], [list(digests.values())]))
@@ -203,10 +204,12 @@ def batches_by_task(lengths: Mapping[str, Array], size: int, rng: np.random.Gene
     ``lengths`` are those of the sentences of each task.
     """
     shares = batch_shares({task: len(of_task) for task, of_task in lengths.items()}, size)
-    found = []
+    found: list[tuple[str, Array]] = []
     for task, of_task in lengths.items():
-        coming = _endless(of_task, size, rng)
-        found += [(task, next(coming)) for _ in range(shares[task])]
+        coming: list[Array] = []
+        while len(coming) < shares[task]:
+            coming += batches_of_similar_length(of_task, size, rng)
+        found += [(task, which) for which in coming[: shares[task]]]
     return [found[i] for i in rng.permutation(len(found))] if len(lengths) > 1 else found
 
 
@@ -215,11 +218,6 @@ def batch_shares(sentences: Mapping[str, int], size: int) -> dict[str, int]:
     total = sum(-(-count // size) for count in sentences.values())
     roots = {task: float(np.sqrt(count)) for task, count in sentences.items()}
     return {task: max(1, round(total * root / sum(roots.values()))) for task, root in roots.items()}
-
-
-def _endless(lengths: Array, size: int, rng: np.random.Generator) -> Iterator[Array]:
-    while True:
-        yield from batches_of_similar_length(lengths, size, rng)
 
 
 # ----------------------------------------------------------------------------------------------------------------- data
@@ -231,8 +229,11 @@ def _checked_corpora(estimator: Trainee, data: FitData, word_key: str | None) ->
         checked = checked_labelled(data.X, data.y, word_key=word_key)
         of_one: Any = data  # nothing is given by task
         X, y, annotates = checked_training_data(*checked, data.partial, of_one.annotates)
-        if word_key is not None:
-            _warn_of_lower_case(word_key, X)
+        forms = {form for tokens in X for form in forms_of(tokens)} if word_key is not None else set()
+        # Feature dicts often hold the word twice, as it is and in lower case: the latter tells nothing of capitals.
+        if any(form != form.upper() for form in forms) and all(form == form.lower() for form in forms):
+            what = f"word_key={word_key!r}: no word has a capital letter; name the key of the words as they are written"
+            warn_caller(what, LowerCaseWarning)
         raw = checked_lesson(estimator, of_one.unlabelled, of_one.teachers, word_key)
         return {MAIN: _Corpus(X, y, annotates, raw, of_one.teachers)}
     if not isinstance(data.y, Mapping):
@@ -277,25 +278,22 @@ def _refuse_others(what: str, of_tasks: Any, tasks: Sequence[str]) -> None:
             raise DataError(what, expected="the tasks " + ", ".join(tasks), got=repr(task)[:80])
 
 
-def _widened(corpus: _Corpus, codec: Any) -> Sequence[Sequence[str]]:
-    """The labels, where an O may be a label of a class that is not annotated."""
-    if corpus.annotates is None:
-        return corpus.y
-    widened: Sequence[Sequence[str]] = codec.widened(corpus.y, corpus.annotates)
-    return widened
-
-
 def _checked_held_out(
-    estimator: Trainee, dev: Any, heads: Mapping[str, FittedModel], partial: bool | None
+    estimator: Trainee, dev: Any, heads: Mapping[str, FittedModel], data: FitData, word_key: str | None
 ) -> dict[str, Data]:
     """Held-out data of tasks, which may be tasks that only a warm start knows."""
     _refuse_others("dev", dev, list(heads))
     held_out: dict[str, Data] = {}
     for task, head in heads.items():
-        checked = checked_dev(dev.get(task)) if estimator._HAS_TASKS else dev[task]
+        checked = checked_dev(dev.get(task), word_key)
         if checked is not None:
             name = f"dev of {task!r}" if estimator._HAS_TASKS else "y_dev"
-            held_out[task] = checked_held_out(checked, head.codec, partial, name)
+            X, labels = checked
+            sentences_with_words(X, labels)
+            y = with_marks(labels, X, partial=data.partial, known=head.codec.answers)
+            recognised = "none" if head.codec.scheme == "none" else recognise(y)
+            schemes.check(y, head.codec.scheme if recognised == "none" else recognised, where=name)
+            held_out[task] = sentences_with_words(X, y)
             estimator._check_dev(held_out[task][1])
     return held_out
 
@@ -308,16 +306,6 @@ def sentences_with_words(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]
             "nothing to learn from", expected="at least one sentence with a word", got=f"{len(X)} sentences"
         )
     return [X[i] for i in kept], [y[i] for i in kept]
-
-
-def checked_held_out(dev: Data, codec: Any, partial: bool | None, name: str = "y_dev") -> Data:
-    """The sentences of ``dev`` that have words. Marks are recognised, and broken schemes cause a warning."""
-    X, y = dev
-    sentences_with_words(X, y)
-    y = with_marks(y, X, partial=partial, known=codec.answers)
-    recognised = "none" if codec.scheme == "none" else recognise(y)
-    schemes.check(y, codec.scheme if recognised == "none" else recognised, where=name)
-    return sentences_with_words(X, y)
 
 
 def checked_training_data(
@@ -341,24 +329,11 @@ def checked_training_data(
     return [X[i] for i in kept], [y[i] for i in kept], entries and [entries[i] for i in kept]
 
 
-def _warn_of_lower_case(word_key: str, X: Sequence[Sequence[Token]]) -> None:
-    """Features of dicts often hold the word twice, as it is and in lower case: the latter tells nothing of capitals."""
-    forms = {form for tokens in X for form in forms_of(tokens)}
-    if any(form != form.upper() for form in forms) and all(form == form.lower() for form in forms):
-        what = f"word_key={word_key!r}: no word has a capital letter; name the key of the words as they are written"
-        warn_caller(what, LowerCaseWarning)
-
-
 def data_digest(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> str:
     digest = hashlib.sha256()
     for tokens, labels in zip(X, y, strict=True):
         digest.update(repr((list(tokens), list(labels))).encode("utf8", "surrogatepass"))
     return digest.hexdigest()
-
-
-def _counts(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> dict[str, Any]:
-    counts: dict[str, Any] = {"sentences": len(X), "tokens": sum(map(len, X))}
-    return counts | ({"partial": count_marks(y)} if any(map(is_partial, y)) else {})
 
 
 # ---------------------------------------------------------------------------------------------------------------- parts
@@ -429,7 +404,13 @@ def _new_model(
         features, vectors = known.features, known.network.vectors
     else:
         features, vectors = new_features(estimator, config, sentences, known)
-    codecs = {task: _codec(estimator, before.get(task), corpora.get(task)) for task in tasks}
+    codecs = {}
+    for task in tasks:
+        if task not in before:
+            codecs[task] = estimator._labels_of(corpora[task].y)
+        else:
+            codec = before[task].codec
+            codecs[task] = codec.extended(corpora[task].y) if task in corpora else codec
     decodings = {task: head.decoding for task, head in before.items()} if estimator._HAS_TASKS else {}
     rng = np.random.default_rng(estimator.seed)
     model = new_model(type(estimator), config, codecs, features, vectors, rng, decodings, segmentation=segmentation)
@@ -439,13 +420,6 @@ def _new_model(
     for task, head in before.items():  # a new task begins fresh, with the tables and the encoder of the others
         take_over(head, heads[task])
     return model
-
-
-def _codec(estimator: Trainee, before: FittedModel | None, corpus: _Corpus | None) -> Any:
-    if before is None:
-        assert corpus is not None, "a task has data or is known"
-        return estimator._labels_of(corpus.y)
-    return before.codec if corpus is None else before.codec.extended(corpus.y)
 
 
 def pretrained_encoder(estimator: Trainee, warm_start: object = None) -> Estimator | None:
@@ -465,55 +439,42 @@ def pretrained_encoder(estimator: Trainee, warm_start: object = None) -> Estimat
 
 
 def new_features(
-    estimator: Trainee,
-    config: TaggerConfig,
-    X: Sequence[Sequence[Token]],
-    known: FittedModel | None,
+    estimator: Trainee, config: TaggerConfig, X: Sequence[Sequence[Token]], known: FittedModel | None
 ) -> tuple[InputFeatures, Array | None]:
-    """The features of the sentences, after those of a ``known`` model, and the fixed vectors."""
+    """The features of the sentences, after those of a ``known`` model, and the fixed vectors.
+
+    Vectors of a known model stay unless a file has them for other words, and so do its clusters and lists: its encoder
+    cannot read others.
+    """
     sources, clusters = with_pretrained(estimator.vectors, estimator.clusters, estimator.pretrained)
-    vectors = _vectors(sources, config, known)
+    vectors = None
+    if known is not None and known.network.vectors is not None:
+        vectors = WordVectors(known.features.words.vocabularies["vector"], known.network.vectors)
+    if sources is not None:
+        new = scaled_vectors(sources, config.vector_scale)
+        vectors = new if vectors is None else in_scale_of(vectors, new)
     named = [source for source in estimator.gazetteers if source in NAMED_LISTS]
     files = [Path(source) for source in estimator.gazetteers if source not in NAMED_LISTS]
     lexicons = {"clusters": load_clusters(clusters)} if clusters is not None else {}
     lexicons |= {"names": load_names(named)} if named else {}
-    if known is None and vectors is not None:  # a known model has its own
+    if known is None and vectors is not None:
         made = vector_clusters(vectors, config.vector_clusters)
         lexicons |= {"vector clusters": made} if made is not None else {}
+    of_dicts = None
+    if config.word_key is not None:
+        of_dicts = NamedFeatures.build(X, min_count=config.min_feature_count, buckets=config.feature_buckets)
     features = InputFeatures.build(
         WordFeatureConfig.of(config),
         X,
         vectors=vectors,
         gazetteer=Gazetteer.load(files) if files else None,
         lexicons=lexicons,
-        named=_named_features(config, X),
+        named=of_dicts,
     )
     if known is not None:
-        _check_lexicons(lexicons, known)
+        others = [name for name in lexicons if name not in known.features.words.lexicons]
+        if others:
+            expected = "must be those of the model that the training starts from"
+            raise ConfigurationError(f"lexicons of words ({', '.join(others)})", expected=expected, got="new ones")
         features = extended_features(known.features, features)
     return features, vectors.matrix if vectors is not None else None
-
-
-def _check_lexicons(lexicons: Mapping[str, Lexicon], known: FittedModel) -> None:
-    """A known model has the clusters and lists that it has: its encoder cannot read others."""
-    new = [name for name in lexicons if name not in known.features.words.lexicons]
-    if new:
-        expected = "must be those of the model that the training starts from"
-        raise ConfigurationError(f"lexicons of words ({', '.join(new)})", expected=expected, got="new ones")
-
-
-def _named_features(config: TaggerConfig, X: Sequence[Sequence[Token]]) -> NamedFeatures | None:
-    if config.word_key is None:
-        return None
-    return NamedFeatures.build(X, min_count=config.min_feature_count, buckets=config.feature_buckets)
-
-
-def _vectors(sources: VectorSources | None, config: TaggerConfig, known: FittedModel | None) -> WordVectors | None:
-    """Fixed vectors in the scale of the config; those of a known model stay unless a file has them for other words."""
-    before = None
-    if known is not None and known.network.vectors is not None:
-        before = WordVectors(known.features.words.vocabularies["vector"], known.network.vectors)
-    if sources is None:
-        return before
-    vectors = scaled_vectors(sources, config.vector_scale)
-    return vectors if before is None else in_scale_of(before, vectors)

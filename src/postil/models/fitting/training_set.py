@@ -1,7 +1,7 @@
 """Labelled sentences as a training run takes them: batches in shards, each with its share of the mean loss."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol, final
 
@@ -10,9 +10,9 @@ import numpy as np
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import Inputs, Token, batches_of_similar_length
-from postil.models.config import TaggerConfig
 from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.posteriors import Posteriors
+from postil.models.estimator import Trainee
 from postil.models.inputs import checked_sentences, listed_sentences
 from postil.models.model import FittedModel
 from postil.models.networks.network import Example
@@ -25,14 +25,6 @@ from postil.optimisation.loop import Batch
 # along that is known of its tokens: their words, extra columns, gazetteer codes and labels.
 
 
-class _Mentions(NamedTuple):
-    """Tokens first … end - 1 of the training data, each (M,), in their order, and the classes."""
-
-    first: Array
-    end: Array
-    classes: Array
-
-
 @final
 class MentionReplacement:
     """Draws sentences in which a share of the mentions are replaced."""
@@ -40,49 +32,39 @@ class MentionReplacement:
     def __init__(self, gold: Sequence[Array], codec: LabelCodec, share: float) -> None:
         """``gold``: labels (T,) of each sentence; one with partial labels, (T, L), neither takes nor gives mentions."""
         self._share = share
-        self._offsets = offsets_from_lengths([len(labels) for labels in gold])
-        self._mentions = _mentions(gold, self._offsets, codec)
-        self._of_class = [np.flatnonzero(self._mentions.classes == number) for number in range(len(codec.classes))]
+        self._offsets = offsets = offsets_from_lengths([len(labels) for labels in gold])
+        begins, classes = codec.begins_and_classes
+        outside = int(np.flatnonzero(classes < 0)[0])
+        numbers = np.concatenate([labels if labels.ndim == 1 else np.full(len(labels), outside) for labels in gold])
+        in_mention = classes[numbers] >= 0
+        # A mention ends before the next token that begins one, is outside, or is the first of a sentence.
+        breaks = begins[numbers] | ~in_mention
+        breaks[offsets[:-1][np.diff(offsets) > 0]] = True
+        edges = np.append(np.flatnonzero(breaks), len(numbers))
+        self._first = np.flatnonzero(begins[numbers] & in_mention)  # (M,) tokens first … end - 1
+        self._end = edges[np.searchsorted(edges, self._first, side="right")]
+        of_mentions = classes[numbers[self._first]]
+        self._of_class = [np.flatnonzero(of_mentions == number) for number in range(len(codec.classes))]
 
     def draw(self, rng: np.random.Generator) -> tuple[Array, Array]:
         """Numbers of tokens (N',) and offsets (B + 1,): each mention is another one with the probability ``share``."""
-        mentions = self._mentions
-        chosen = np.arange(len(mentions.first))
+        first, end = self._first, self._end
+        chosen = np.arange(len(first))
         replaced = rng.random(len(chosen)) < self._share
         for of_class in self._of_class:
             places = of_class[replaced[of_class]]
             chosen[places] = rng.choice(of_class, len(places)) if len(places) else places
         # Between two mentions, and before the first and after the last of them, tokens stay.
         N = int(self._offsets[-1])
-        starts = np.column_stack([np.concatenate([[0], mentions.end]), np.append(mentions.first[chosen], N)]).ravel()
-        ends = np.column_stack([np.append(mentions.first, N), np.append(mentions.end[chosen], N)]).ravel()
-        tokens = _ranges(starts, ends)
+        starts = np.column_stack([np.concatenate([[0], end]), np.append(first[chosen], N)]).ravel()
+        ends = np.column_stack([np.append(first, N), np.append(end[chosen], N)]).ravel()
+        of_ranges = ends - starts
+        shifts = starts - (np.cumsum(of_ranges) - of_ranges)
+        tokens = np.repeat(shifts, of_ranges) + np.arange(int(of_ranges.sum()))
         growth = np.zeros(len(self._offsets) - 1, np.int64)
-        lengths = mentions.end - mentions.first
-        sentences = np.searchsorted(self._offsets, mentions.first, side="right") - 1
-        np.add.at(growth, sentences, lengths[chosen] - lengths)
+        sentences = np.searchsorted(self._offsets, first, side="right") - 1
+        np.add.at(growth, sentences, (end - first)[chosen] - (end - first))
         return tokens, offsets_from_lengths(np.diff(self._offsets) + growth)
-
-
-def _mentions(gold: Sequence[Array], offsets: Array, codec: LabelCodec) -> _Mentions:
-    """All mentions of sentences with one label for every token. A mention ends where no label continues it."""
-    begins, classes = codec.begins_and_classes
-    outside = int(np.flatnonzero(classes < 0)[0])
-    numbers = np.concatenate([labels if labels.ndim == 1 else np.full(len(labels), outside) for labels in gold])
-    in_mention = classes[numbers] >= 0
-    first = np.flatnonzero(begins[numbers] & in_mention)
-    # It ends before the next token that begins one, is outside, or is the first of a sentence.
-    breaks = begins[numbers] | ~in_mention
-    breaks[offsets[:-1][np.diff(offsets) > 0]] = True
-    edges = np.append(np.flatnonzero(breaks), len(numbers))
-    return _Mentions(first, edges[np.searchsorted(edges, first, side="right")], classes[numbers[first]])
-
-
-def _ranges(starts: Array, ends: Array) -> Array:
-    """start, start + 1, … end - 1 of every pair, one after the other."""
-    lengths = ends - starts
-    shifts = starts - (np.cumsum(lengths) - lengths)
-    return np.asarray(np.repeat(shifts, lengths) + np.arange(int(lengths.sum())))
 
 
 # ----------------------------------------------------------------------------------------------- Learning from teachers
@@ -91,6 +73,10 @@ def _ranges(starts: Array, ends: Array) -> Array:
 # from a sentence is that lattice's whole posterior, not only its best labelling: where the teachers are unsure, so may
 # the student be. A labelled sentence among them has a lattice with one path. Where its labels are known in part, the
 # teachers choose among those that are left open.
+#
+# A training run on marks (``O|B-PER``) sums over what they leave open, so a student that leans to one side leans to it
+# ever more. Where a fitted tagger knows the open classes, it completes the labels: its posterior over the labellings
+# that agree with the marks is a better target. To the teacher, entities of classes that it does not know are O.
 
 
 MOST_REPEATS = 8
@@ -105,16 +91,8 @@ class Teacher(Protocol):
     def _posteriors(self) -> Posteriors: ...
 
 
-class Student(Protocol):
-    """The interface of an estimator that learns from teachers."""
-
-    @property
-    def settings(self) -> dict[str, Any]: ...
-    def _configured(self, settings: Any) -> Any: ...
-
-
 def checked_lesson(
-    student: Student,
+    student: Trainee,
     unlabelled: Sequence[Sequence[Token]] | None,
     teachers: Sequence[Teacher],
     word_key: str | None = None,
@@ -133,7 +111,7 @@ def checked_lesson(
     return kept
 
 
-def check_student(student: Student, teachers: Sequence[Teacher] = (), labels: Sequence[str] = ()) -> None:
+def check_student(student: Trainee, teachers: Sequence[Teacher] = (), labels: Sequence[str] = ()) -> None:
     """Raise ConfigurationError if the student cannot learn ``labels`` from these teachers: the work of a moment."""
     if student._configured(student.settings).objective != "crf":
         raise ConfigurationError("objective of a student", expected="crf", got="another")
@@ -148,71 +126,108 @@ def missing_half(name: str) -> ConfigurationError:
 
 @final
 class Lesson:
-    """Training targets of a student for R raw sentences and G labelled ones, which are repeated to balance them.
+    """What teachers say about some of the learned sentences: their lattices, in the labels of the student.
 
-    The learned sentences are numbered: first the labelled ones, ``repeats`` times, then the raw ones.
+    The sentences are numbered: first the labelled ones, ``repeats`` times, then the raw ones.
     """
 
     def __init__(
-        self,
+        self, scores: Mapping[int, Array], chain: ChainScores, labelled: int, repeats: int, *, has_all: bool
+    ) -> None:
+        """``scores`` (T, L) of some labelled sentences and the raw ones; ``has_all``: others have one path."""
+        self._scores, self._chain, self._labelled, self.repeats = scores, chain, labelled, repeats
+        self.has_all = has_all
+
+    @classmethod
+    def of(
+        cls,
         teachers: Sequence[Teacher],
         raw: Sequence[Sequence[Token]],
         labelled: Sequence[Sequence[Token]],
         gold: Sequence[Array],
         student: FittedModel,
-    ) -> None:
+    ) -> "Lesson":
+        """On R raw sentences and G labelled ones, which are repeated to balance them."""
         labels = student.codec.labels
         # A third of what is learned is labelled by people, as far as few repetitions reach.
         balance = sum(map(len, raw)) / (2 * max(1, sum(map(len, gold))))
-        self.repeats = max(1, min(MOST_REPEATS, round(balance)))
-        self._labelled, self._first_raw = len(gold), self.repeats * len(gold)
+        repeats = max(1, min(MOST_REPEATS, round(balance)))
         partial = [i for i, numbers in enumerate(gold) if numbers.ndim == 2]
-        scores, chains = _mean_scores(teachers, [*raw, *(labelled[i] for i in partial)], labels)
-        self._of_raw = scores[: len(raw)]
-        self._of_partial = {
-            i: np.where(gold[i], of_sentence, np.float32(-np.inf))
-            for i, of_sentence in zip(partial, scores[len(raw) :], strict=True)
-        }
-        self._chain = _mean(chains, student.network.chain())
+        orders = [_order(teacher.model.codec, labels) for teacher in teachers]
+        means, chain = _said(teachers, orders, [*raw, *(labelled[i] for i in partial)], student)
+        scores = {repeats * len(gold) + i: of_sentence for i, of_sentence in enumerate(means[: len(raw)])}
+        for i, of_sentence in zip(partial, means[len(raw) :], strict=True):
+            scores[i] = np.where(gold[i], of_sentence, np.float32(-np.inf))
+        return cls(scores, chain, len(gold), repeats, has_all=True)
+
+    @classmethod
+    def completing(
+        cls,
+        teacher: Teacher,
+        X: Sequence[Sequence[Token]],
+        gold: Sequence[Array],
+        which: Sequence[int],
+        student: FittedModel,
+    ) -> "Lesson":
+        """On the sentences ``which`` alone: all their labellings that agree with what ``gold`` allows."""
+        labels, codec = student.codec.labels, teacher.model.codec
+        number = {label: place for place, label in enumerate(codec.labels)}
+        seen_as = np.array([number.get(label, codec.outside) for label in labels])
+        means, chain = _said([teacher], [seen_as], [X[i] for i in which], student)
+        single = np.eye(len(labels), dtype=bool)
+        allowed = [gold[i] if gold[i].ndim == 2 else single[gold[i]] for i in which]
+        rows = zip(which, allowed, means, strict=True)
+        scores = {i: np.where(of_sentence, mean, np.float32(-np.inf)) for i, of_sentence, mean in rows}
+        return cls(scores, chain, len(X), 1, has_all=False)
+
+    def __contains__(self, sentence: int) -> bool:
+        return self.has_all or sentence in self._scores
 
     def lattice(self, which: Array, gold: Sequence[Array]) -> Lattice:
         """The lattice of some of the learned sentences; ``gold`` has the labels of all that are labelled."""
-        scores = [self._scores(i, gold) for i in which.tolist()]
+        single = np.where(np.eye(self._chain.labels, dtype=bool), np.float32(0), np.float32(-np.inf))
+        scores = []
+        for i in which.tolist():
+            is_raw = i >= self.repeats * self._labelled
+            known = is_raw or gold[i].ndim == 2
+            scores.append(self._scores[i if is_raw else i % self._labelled] if known else single[gold[i]])
         offsets = offsets_from_lengths([len(of_sentence) for of_sentence in scores])
         return Lattice(unary=np.concatenate(scores).astype(np.float64), offsets=offsets, chain=self._chain)
 
-    def _scores(self, i: int, gold: Sequence[Array]) -> Array:
-        if i >= self._first_raw:
-            return self._of_raw[i - self._first_raw]
-        numbers, L = gold[i], self._chain.labels
-        if numbers.ndim == 2:
-            return self._of_partial[i % self._labelled]
-        return np.where(np.eye(L, dtype=bool)[numbers], np.float32(0), np.float32(-np.inf))
-
     def about(self) -> dict[str, Any]:
         """For the model file: the training data other than labelled sentences."""
-        return {"unlabelled": {"sentences": len(self._of_raw), "tokens": sum(map(len, self._of_raw))}}
+        raw = [len(scores) for i, scores in self._scores.items() if i >= self.repeats * self._labelled]
+        return {"unlabelled": {"sentences": len(raw), "tokens": sum(raw)}} if raw else {}
 
     def digest(self) -> str:
         """Of everything that teachers say."""
         digest = hashlib.sha256(self._chain.transitions.tobytes())
-        for scores in (*self._of_raw, *self._of_partial.values()):
+        for scores in self._scores.values():
             digest.update(scores.data)
         return digest.hexdigest()
 
 
-def _mean_scores(
-    teachers: Sequence[Teacher], X: Sequence[Sequence[Token]], labels: Sequence[str]
-) -> tuple[list[Array], list[ChainScores]]:
-    """The mean of the teachers' scores (T, L) of each sentence, and each teacher's chain, in the student's order."""
-    mean, chains = [np.zeros((len(sentence), len(labels)), np.float32) for sentence in X], []
-    for teacher in teachers:
-        order = _order(teacher.model.codec, labels)
+def _said(
+    teachers: Sequence[Teacher], orders: Sequence[Array], X: Sequence[Sequence[Token]], student: FittedModel
+) -> tuple[list[Array], ChainScores]:
+    """The mean of the teachers' scores (T, L) of each sentence, and of their chains, in the order of the student.
+
+    ``orders``: where each of the student's labels stands among those of each teacher. What the student can never
+    answer is impossible.
+    """
+    L, own, chains = len(student.codec.labels), student.network.chain(), []
+    means = [np.zeros((len(sentence), L), np.float32) for sentence in X]
+    for teacher, order in zip(teachers, orders, strict=True):
         for which, lattice in teacher._posteriors.lattices(X):
             for place, scores in zip(which, np.split(lattice.unary, lattice.offsets[1:-1]), strict=True):
-                mean[place] += (scores[:, order] / len(teachers)).astype(np.float32)
-        chains.append(_reordered(lattice.chain, order))
-    return mean, chains
+                means[place] += (scores[:, order] / len(teachers)).astype(np.float32)
+        chain, square = lattice.chain, np.ix_(order, order)
+        chains.append({"transitions": chain.transitions[square], "start": chain.start[order], "end": chain.end[order]})
+    mean = {
+        name: np.where(np.isfinite(getattr(own, name)), np.mean([chain[name] for chain in chains], axis=0), -np.inf)
+        for name in ("transitions", "start", "end")
+    }
+    return means, ChainScores(**mean)
 
 
 def _order(teacher: LabelCodec, labels: Sequence[str]) -> Array:
@@ -224,85 +239,7 @@ def _order(teacher: LabelCodec, labels: Sequence[str]) -> Array:
     return np.array([number[label] for label in labels])
 
 
-def _reordered(chain: ChainScores, order: Array) -> ChainScores:
-    return ChainScores(
-        transitions=chain.transitions[np.ix_(order, order)], start=chain.start[order], end=chain.end[order]
-    )
-
-
-def _mean(chains: Sequence[ChainScores], student: ChainScores) -> ChainScores:
-    """The mean of the teachers' chains; what the student can never answer is impossible."""
-
-    def mean(name: str) -> Array:
-        of_teachers = np.mean([getattr(chain, name) for chain in chains], axis=0)
-        return np.where(np.isfinite(getattr(student, name)), of_teachers, -np.inf)
-
-    return ChainScores(transitions=mean("transitions"), start=mean("start"), end=mean("end"))
-
-
-# ---------------------- Labels that marks leave open in a sentence, learned from the posterior of a model that has them
-#
-# A training run on marks (``O|B-PER``) sums over what they leave open, so a student that leans to one side leans to it
-# ever more. Where a fitted tagger knows the open classes, its posterior over the labellings that agree with the marks
-# is a better target: the student then keeps the probabilities of the teacher. To the teacher, entities of classes
-# that it does not know are O.
-
-
-@final
-class Completion:
-    """Lattices of the sentences ``which``, in the labels of the student, as the teacher scores them.
-
-    ``gold`` has what each of these sentences allows: (T, L) boolean, or (T,) label numbers.
-    """
-
-    def __init__(
-        self,
-        teacher: Teacher,
-        X: Sequence[Sequence[Token]],
-        gold: Sequence[Array],
-        which: Sequence[int],
-        student: FittedModel,
-    ) -> None:
-        L = len(student.codec.labels)
-        seen_as = _seen_as(teacher.model.codec, student.codec.labels)
-        self._scores: dict[int, Array] = {}
-        chain = None
-        for places, lattice in teacher._posteriors.lattices([X[i] for i in which]):
-            chain = lattice.chain
-            for place, scores in zip(places, np.split(lattice.unary, lattice.offsets[1:-1]), strict=True):
-                i = which[place]
-                allowed = gold[i] if gold[i].ndim == 2 else np.eye(L, dtype=bool)[gold[i]]
-                self._scores[i] = np.where(allowed, scores[:, seen_as], -np.inf).astype(np.float32)
-        self._chain = None if chain is None else _under_mask(chain, seen_as, student.network.chain())
-
-    def __contains__(self, sentence: int) -> bool:
-        return sentence in self._scores
-
-    def lattice(self, which: Array) -> Lattice:
-        """All labellings of some of the sentences that agree with their marks."""
-        assert self._chain is not None, "there are sentences"
-        scores = [self._scores[i] for i in which.tolist()]
-        offsets = offsets_from_lengths([len(of_sentence) for of_sentence in scores])
-        return Lattice(unary=np.concatenate(scores).astype(np.float64), offsets=offsets, chain=self._chain)
-
-
-def _seen_as(teacher: LabelCodec, labels: Sequence[str]) -> Array:
-    """(L,) the teacher's label for each of the student's: O where it does not know the class."""
-    number = {label: place for place, label in enumerate(teacher.labels)}
-    return np.array([number.get(label, teacher.outside) for label in labels])
-
-
-def _under_mask(chain: ChainScores, seen_as: Array, student: ChainScores) -> ChainScores:
-    """The teacher's scores of transitions; what the student can never answer is impossible."""
-
-    def masked(scores: Array, of_student: Array) -> Array:
-        return np.where(np.isfinite(of_student), scores, -np.inf)
-
-    return ChainScores(
-        transitions=masked(chain.transitions[np.ix_(seen_as, seen_as)], student.transitions),
-        start=masked(chain.start[seen_as], student.start),
-        end=masked(chain.end[seen_as], student.end),
-    )
+# ----------------------------------------------------------------------------------------------- The examples of a task
 
 
 class _Learnt(NamedTuple):
@@ -328,8 +265,7 @@ class _Learnt(NamedTuple):
 class TrainingSet:
     """The examples of one task: ``sentences`` with their gold, or with what a ``lesson`` says about them.
 
-    ``parts`` are those of the model, or of the head that learns this ``task``. The sentences of a ``completion`` are
-    learned as it says.
+    ``model`` is the model, or the head that learns this ``task``.
     """
 
     def __init__(
@@ -339,14 +275,16 @@ class TrainingSet:
         gold: Sequence[Array],
         lesson: Lesson | None = None,
         task: str = "",
-        completion: Completion | None = None,
     ) -> None:
-        self._model, self._lesson, self._task, self._completion = model, lesson, task, completion
+        self._model, self._lesson, self._task = model, lesson, task
         if lesson is not None:  # the raw sentences come after the labelled ones; nothing is known about their labels
             labelled = [*gold] * lesson.repeats
             gold = [*labelled, *(np.zeros((len(tokens), 0)) for tokens in sentences[len(labelled) :])]
         self._learnt = self._whole = _Learnt(model.features.inputs(sentences), gold)
-        self._replacement = _replacement(model.config, gold, model.codec)
+        config, codec = model.config, model.codec
+        # Only for spans: detectors and labels of words have no mentions.
+        replaces = config.mention_replacement and config.objective != "margin" and codec.has_spans
+        self._replacement = MentionReplacement(gold, codec, config.mention_replacement) if replaces else None
 
     @property
     def lengths(self) -> Array:
@@ -354,11 +292,12 @@ class TrainingSet:
         return self._learnt.lengths
 
     def order(self, size: int, rng: np.random.Generator) -> list[Array]:
-        """The sentences of an epoch in batches of similar length; those of a completion are never mixed with others."""
-        if self._completion is None:
+        """The sentences of an epoch in batches of similar length; those of a lesson are never mixed with others."""
+        lesson = self._lesson
+        if lesson is None or lesson.has_all:
             return batches_of_similar_length(self.lengths, size, rng)
-        is_completed = np.array([i in self._completion for i in range(len(self.lengths))])
-        kinds = [np.flatnonzero(kind) for kind in (is_completed, ~is_completed)]
+        is_taught = np.array([i in lesson for i in range(len(self.lengths))])
+        kinds = [np.flatnonzero(kind) for kind in (is_taught, ~is_taught)]
         batches = [kind[batch] for kind in kinds for batch in batches_of_similar_length(self.lengths[kind], size, rng)]
         return [batches[i] for i in rng.permutation(len(batches))]
 
@@ -381,19 +320,10 @@ class TrainingSet:
 
     def _gold_of(self, which: Array) -> Array | Lattice:
         """(N,) labels; where a sentence has several possible ones, (N, L) for all of them. Or what teachers say."""
-        if self._lesson is not None:
+        if self._lesson is not None and int(which[0]) in self._lesson:
             return self._lesson.lattice(which, self._learnt.gold)
-        if self._completion is not None and int(which[0]) in self._completion:
-            return self._completion.lattice(which)
         gold = [self._learnt.gold[i] for i in which]
         if all(labels.ndim == 1 for labels in gold):
             return np.concatenate(gold)
         single = np.eye(len(self._model.codec.labels), dtype=bool)
         return np.concatenate([labels if labels.ndim == 2 else single[labels] for labels in gold])
-
-
-def _replacement(config: TaggerConfig, gold: Sequence[Array], codec: Any) -> MentionReplacement | None:
-    """Only for spans: detectors and labels of words have no mentions."""
-    if not config.mention_replacement or config.objective == "margin" or not codec.has_spans:
-        return None
-    return MentionReplacement(gold, codec, config.mention_replacement)

@@ -11,7 +11,7 @@ from postil.arrays import Array
 from postil.errors import DataError
 from postil.features.inputs import InputFeatures, batches_of_similar_length
 from postil.features.words import WordFeatureConfig
-from postil.models.config import BALANCED, UNWEIGHTED, TreeConfig, adapted_tree, explicit_weights
+from postil.models.config import BALANCED, UNWEIGHTED, adapted_tree, explicit_weights
 from postil.models.decoding.tree_labels import NO_LABEL, TreeLabels, balanced_weights, named_weights
 from postil.models.estimator import Estimator
 from postil.models.fitting.fitting import Batches, Fitting, about, scaled_vectors
@@ -38,10 +38,25 @@ class TreeFitting(Fitting):
         config = adapted_tree(estimator._configured(estimator.settings), len(trees))
         if not trees:
             raise DataError("nothing to learn from", expected="at least one tree", got="none")
-        model = _new_model(estimator, config, trees)
-        self._inputs = TreeInputs.of(trees, model.features.words)
-        self._gold = _gold(config, model.codec, trees)
-        self._weights = _class_weights(config, model.codec, self._gold)
+        vectors = scaled_vectors(estimator.vectors, config.vector_scale) if estimator.vectors is not None else None
+        features = InputFeatures.build(WordFeatureConfig.of(config), [tree.tokens for tree in trees], vectors=vectors)
+        labels, rng = TreeLabels.of(trees, config.loss), np.random.default_rng(estimator.seed)
+        network = estimator._network(config, features, labels, vectors.matrix if vectors is not None else None, rng)
+        model = FittedModel(
+            config=config, codec=labels, features=features, network=network, segmentation=estimator.segmenter
+        )
+        self._inputs = TreeInputs.of(trees, features.words)
+        if config.loss == "all":  # (N,) the labels that are learned from, NO_LABEL at all other nodes
+            self._gold = np.concatenate(labels.numbers([tree.labels for tree in trees]))
+        else:
+            self._gold = np.full(sum(len(tree) for tree in trees), NO_LABEL)
+            roots = np.cumsum([len(tree) for tree in trees]) - 1
+            self._gold[roots] = labels.numbers([[tree.root_label for tree in trees]])[0]
+        self._weights = None  # (L,)
+        if config.class_weights == BALANCED:
+            self._weights = balanced_weights(self._gold[self._gold != NO_LABEL], len(labels.labels))
+        elif config.class_weights != UNWEIGHTED:
+            self._weights = named_weights(explicit_weights(config), labels.labels)
         self._judge: Any = estimator._with_model(model)
         self._dev = dev
         model.about |= {"composition": config.composition}
@@ -73,34 +88,6 @@ class TreeFitting(Fitting):
 
     def _score(self) -> float:
         return float(self._judge.score(self._dev or ()))
-
-
-def _new_model(estimator: Estimator, config: TreeConfig, trees: Sequence[Tree]) -> FittedModel:
-    vectors = scaled_vectors(estimator.vectors, config.vector_scale) if estimator.vectors is not None else None
-    features = InputFeatures.build(WordFeatureConfig.of(config), [tree.tokens for tree in trees], vectors=vectors)
-    labels = TreeLabels.of(trees, config.loss)
-    matrix = vectors.matrix if vectors is not None else None
-    network = estimator._network(config, features, labels, matrix, np.random.default_rng(estimator.seed))
-    return FittedModel(
-        config=config, codec=labels, features=features, network=network, segmentation=estimator.segmenter
-    )
-
-
-def _gold(config: TreeConfig, labels: TreeLabels, trees: Sequence[Tree]) -> Array:
-    """(N,) numbers of the labels that are learned from, NO_LABEL at all other nodes."""
-    if config.loss == "all":
-        return np.concatenate(labels.numbers([tree.labels for tree in trees]))
-    gold = np.full(sum(len(tree) for tree in trees), NO_LABEL)
-    gold[np.cumsum([len(tree) for tree in trees]) - 1] = labels.numbers([[tree.root_label for tree in trees]])[0]
-    return gold
-
-
-def _class_weights(config: TreeConfig, labels: TreeLabels, gold: Array) -> Array | None:
-    if config.class_weights == UNWEIGHTED:
-        return None
-    if config.class_weights == BALANCED:
-        return balanced_weights(gold[gold != NO_LABEL], len(labels.labels))
-    return named_weights(explicit_weights(config), labels.labels)
 
 
 def _digest(trees: Sequence[Tree]) -> str:

@@ -10,9 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from postil.arrays import Array
 from postil.errors import ConfigurationError
-from postil.features.gazetteer import Gazetteer
 from postil.features.inputs import InputFeatures
 from postil.features.named import NamedFeatures
 from postil.features.vectors import WordVectors
@@ -21,7 +19,6 @@ from postil.features.words import WordFeatures
 from postil.models.config import TaggerConfig
 from postil.models.model import FittedModel
 from postil.models.networks.network import members_of
-from postil.network import LookupTables
 
 # The settings that decide which parameters there are and what they mean. The others may change.
 _WORDS_AND_ENCODER = (
@@ -66,36 +63,24 @@ def extended_features(old: InputFeatures, new: InputFeatures) -> InputFeatures:
             got=new.words.config.vector_dim or "no vectors",
         )
     columns = [extended(*pair) for pair in zip(old.columns, new.columns, strict=True)]
-    return InputFeatures(_extended_words(old.words, new.words), columns, _gazetteer(old, new), _named(old, new))
-
-
-def _named(old: InputFeatures, new: InputFeatures) -> NamedFeatures | None:
-    if old.named is None or new.named is None or old.named.names is None or new.named.names is None:
-        return new.named
-    return NamedFeatures(extended(old.named.names, new.named.names))
-
-
-def _gazetteer(old: InputFeatures, new: InputFeatures) -> Gazetteer | None:
-    if new.gazetteer is None:
-        return old.gazetteer
-    classes = [features.gazetteer.columns if features.gazetteer is not None else [] for features in (old, new)]
-    if classes[0] != classes[1]:
-        expected, got = (", ".join(names) or "none" for names in classes)
+    gazetteers = [features.gazetteer.columns if features.gazetteer is not None else [] for features in (old, new)]
+    if new.gazetteer is not None and gazetteers[0] != gazetteers[1]:
+        expected, got = (", ".join(names) or "none" for names in gazetteers)
         raise ConfigurationError("warm start: classes of the gazetteers", expected=expected, got=got)
-    return new.gazetteer
-
-
-def _extended_words(old: WordFeatures, new: WordFeatures) -> WordFeatures:
+    named = new.named
+    if old.named is not None and old.named.names is not None and named is not None and named.names is not None:
+        named = NamedFeatures(extended(old.named.names, named.names))
     vocabularies = {
-        name: vocabulary if name == "vector" else extended(old.vocabularies[name], vocabulary)
-        for name, vocabulary in new.vocabularies.items()
+        name: vocabulary if name == "vector" else extended(old.words.vocabularies[name], vocabulary)
+        for name, vocabulary in new.words.vocabularies.items()
     }
-    if not len(new.counts):
-        return WordFeatures(new.config, vocabularies, new.counts, old.lexicons)
-    counts = np.zeros(len(vocabularies["word"]), np.int64)
-    for one in (old, new):
-        counts[vocabularies["word"].ids(one.vocabularies["word"])] += one.counts
-    return WordFeatures(new.config, vocabularies, counts, old.lexicons)
+    counts = new.words.counts
+    if len(counts):
+        counts = np.zeros(len(vocabularies["word"]), np.int64)
+        for one in (old.words, new.words):
+            counts[vocabularies["word"].ids(one.vocabularies["word"])] += one.counts
+    words = WordFeatures(new.words.config, vocabularies, counts, old.words.lexicons)
+    return InputFeatures(words, columns, new.gazetteer or old.gazetteer, named)
 
 
 def extended(old: Vocabulary, new: Vocabulary) -> Vocabulary:
@@ -128,9 +113,15 @@ def in_scale_of(known: WordVectors, vectors: WordVectors) -> WordVectors:
 
 def take_over(old: FittedModel, new: FittedModel) -> None:
     """Copy the parameters of ``old`` to the same things in ``new``, which extends its features and labels."""
-    labels = _places_of_labels(old, new)
+    number = {label: i for i, label in enumerate(new.codec.labels)}
+    labels = np.array([number[label] for label in old.codec.labels])
+    places: dict[str, Any] = {"crf.start": labels, "crf.end": labels, "crf.transitions": np.ix_(labels, labels)}
+    if old.features.named is not None:
+        places["named"] = np.ix_(np.arange(len(old.features.named)), labels)
+    for i in range(new.config.offsets):
+        places |= {f"output{i}.W": labels, f"output{i}.b": labels}
     for before, after in zip(members_of(old.network), members_of(new.network), strict=True):
-        _take_over(before, after, labels)
+        _take_over(before, after, places)
 
 
 def take_over_encoder(old: FittedModel, new: FittedModel) -> None:
@@ -144,42 +135,17 @@ def take_over_encoder(old: FittedModel, new: FittedModel) -> None:
 
 def _take_over(old: Any, new: Any, places_of_labels: dict[str, Any]) -> None:
     values = {name: parameter.value for name, parameter in old.parameters().items()}
-    places: dict[str, Any] = {**_rows_of_tables(old, new), **places_of_labels}
-    for name, parameter in new.parameters().items():
-        if name in places:
-            if len(places[name]):
-                parameter.value[places[name]] = values[name]
-        else:
-            parameter.value[...] = values[name]
-
-
-def _rows_of_tables(old: Any, new: Any) -> dict[str, Array]:
-    """For each parameter that holds tables: where its old rows stand among the new ones."""
-    rows_of: dict[str, Array] = {}
-    for part in ("form_tables", "extra_tables"):
+    places: dict[str, Any] = {}  # of each parameter that holds tables: where its old rows stand among the new ones
+    for name, part in (("forms", "form_tables"), ("extra", "extra_tables")):
         before, after = getattr(old, part), getattr(new, part)
-        if before is not None:
-            name = part.removesuffix("_tables").replace("form", "forms")
-            rows_of |= {f"{name}.tables.{i}": rows for i, rows in enumerate(_moved_rows(before, after))}
+        for i, group in enumerate([] if before is None else before.groups):
+            rows = [after.starts[feature] + np.arange(before.sizes[feature][0]) for feature in group]
+            places[f"{name}.tables.{i}"] = np.concatenate(rows)
     if old.characters is not None:  # its ids are those of a vocabulary, and old ones stay
-        rows_of["characters.table"] = np.arange(old.alphabet)
-    return rows_of
-
-
-def _moved_rows(before: LookupTables, after: LookupTables) -> list[Array]:
-    return [
-        np.concatenate([after.starts[feature] + np.arange(before.sizes[feature][0]) for feature in group])
-        for group in before.groups
-    ]
-
-
-def _places_of_labels(old: FittedModel, new: FittedModel) -> dict[str, Array | tuple[Array, ...]]:
-    number = {label: i for i, label in enumerate(new.codec.labels)}
-    labels = np.array([number[label] for label in old.codec.labels])
-    places: dict[str, Array | tuple[Array, ...]] = {"crf.start": labels, "crf.end": labels}
-    places["crf.transitions"] = np.ix_(labels, labels)
-    if old.features.named is not None:
-        places["named"] = np.ix_(np.arange(len(old.features.named)), labels)
-    for i in range(new.config.offsets):
-        places |= {f"output{i}.W": labels, f"output{i}.b": labels}
-    return places
+        places["characters.table"] = np.arange(old.alphabet)
+    places |= places_of_labels
+    for name, parameter in new.parameters().items():
+        if name not in places:
+            parameter.value[...] = values[name]
+        elif len(places[name]):
+            parameter.value[places[name]] = values[name]

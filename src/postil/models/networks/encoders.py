@@ -7,12 +7,15 @@ that builds it, a row in ``ENCODERS``, and a test of what is special about it;
 checks every row for its width, its reach and its gradient.
 """
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from postil.arrays import Array
+from postil.errors import LongSentenceWarning
 from postil.graph import Parameter
 from postil.network import (
     INITIALISERS,
@@ -30,41 +33,20 @@ from postil.network import (
     WindowAverage,
 )
 from postil.network.layer import UNUSED, fan_in_variance, new_parameter, placeholder, zeros
-from postil.network.pooling import LONGEST_VIEW
+from postil.network.pooling import LONGEST_VIEW, views
 
 NAMED_PACE = 0.3
 """Weights of hand-made features learn at this multiple of the rate: quicker ones leave the network nothing to learn."""
-
-
-class EncoderSettings(Protocol):
-    """The fields of a config that decide what layers are built."""
-
-    @property
-    def window(self) -> int: ...
-    @property
-    def hidden(self) -> int: ...
-    @property
-    def layers(self) -> int: ...
-    @property
-    def activation(self) -> str: ...
-    @property
-    def hidden_dropout(self) -> float | None: ...
-    @property
-    def position_dim(self) -> int: ...
-    @property
-    def initialiser(self) -> str: ...
-    @property
-    def word_rate(self) -> float: ...
 
 
 @final
 class LayerMaker:
     """Builds the layers of a config, all with the same initialiser, generator and float type.
 
-    Without ``rng`` all parameters are zeros, to be replaced by those of a model file.
+    ``config`` is a TaggerConfig. Without ``rng`` all parameters are zeros, to be replaced by those of a model file.
     """
 
-    def __init__(self, config: EncoderSettings, rng: "np.random.Generator | None", dtype: Any) -> None:
+    def __init__(self, config: Any, rng: "np.random.Generator | None", dtype: Any) -> None:
         self.config, self.dtype = config, dtype
         self.rng = rng or UNUSED
         self.initialise = INITIALISERS[config.initialiser] if rng is not None else placeholder
@@ -83,12 +65,7 @@ class LayerMaker:
         if not H:
             return None
         return CharacterConvolution(
-            V,
-            H,
-            rng=self.rng,
-            initialise=self.initialise,
-            initialise_table=self.initialise_table,
-            dtype=self.dtype,
+            V, H, rng=self.rng, initialise=self.initialise, initialise_table=self.initialise_table, dtype=self.dtype
         )
 
     def linear(self, D: int, H: int, *, bias: bool = True) -> Linear:
@@ -110,15 +87,6 @@ class LayerMaker:
         """A linear layer (N, D) to (N, H), its activation and its noise."""
         activation = Activation(self.config.activation)
         return [self.linear(D, self.config.hidden), activation, Dropout(self.config.hidden_dropout or 0.0)]
-
-
-def _nothing(make: LayerMaker, D: int) -> Layer:
-    return Chain()
-
-
-def _average(make: LayerMaker, D: int) -> Layer:
-    """The mean of the vectors in a window (E2)."""
-    return WindowAverage(make.config.window)
 
 
 def _window(make: LayerMaker, D: int) -> Layer:
@@ -153,10 +121,6 @@ def _convolutions(make: LayerMaker, D: int) -> Layer:
     return Chain(*first, *others, make.norm())
 
 
-def _half_window(config: EncoderSettings) -> int:
-    return config.window // 2
-
-
 @final
 @dataclass(frozen=True, kw_only=True)
 class Encoder:
@@ -164,7 +128,7 @@ class Encoder:
 
     build: Callable[[LayerMaker, int], Layer]
     """The layers for token features of width D."""
-    reach: Callable[[EncoderSettings], int] | None
+    reach: Callable[[Any], int] | None
     """How many tokens to either side the output of a token depends on; None: the whole sentence."""
     keeps_width: bool = False
     """Whether the output has the width D of the input; otherwise it has the width ``hidden``."""
@@ -175,9 +139,89 @@ class Encoder:
 
 
 ENCODERS: dict[str, Encoder] = {
-    "none": Encoder(build=_nothing, reach=lambda config: 0, keeps_width=True),
-    "average": Encoder(build=_average, reach=_half_window, keeps_width=True),
-    "window": Encoder(build=_window, reach=_half_window),
+    "none": Encoder(build=lambda make, D: Chain(), reach=lambda config: 0, keeps_width=True),
+    # the mean of the vectors in a window (E2)
+    "average": Encoder(
+        build=lambda make, D: WindowAverage(make.config.window),
+        reach=lambda config: config.window // 2,
+        keeps_width=True,
+    ),
+    "window": Encoder(build=_window, reach=lambda config: config.window // 2),
     "sentence": Encoder(build=_sentence, reach=None, longest_view=LONGEST_VIEW, second_shard_pays=True),
-    "convolutions": Encoder(build=_convolutions, reach=lambda config: config.layers * _half_window(config)),
+    "convolutions": Encoder(build=_convolutions, reach=lambda config: config.layers * (config.window // 2)),
 }
+
+
+# ------------------------------------------------------------------------------------------- Long documents in pieces
+#
+# The scores of a token depend on a few neighbours only, so that a piece with that many more tokens on both sides is
+# scored exactly as the whole is.
+#
+#     tokens   |------------ a piece -------------|
+#              reach | tokens of the piece | reach       the scores of the reach are thrown away
+#
+# The exception is the sentence approach (A12), where a word sees its whole sentence, up to a longest view. It is cut
+# between two views.
+
+TOKENS_AT_ONCE = 4096  # the layers' outputs for these stay in the processor's cache, and memory stays flat
+
+
+class Piece(NamedTuple):
+    """Tokens ``first:end`` of a batch; scores are wanted for ``left:right``, counted in the piece; (b + 1,) offsets."""
+
+    first: int
+    end: int
+    left: int
+    right: int
+    offsets: Array
+
+
+def reach(config: Any) -> int | None:
+    """How many tokens to either side the scores of a token depend on; None: on all of the sentence."""
+    of_encoder = ENCODERS[config.encoder].reach
+    return None if of_encoder is None else of_encoder(config) + config.offsets // 2
+
+
+def pieces(offsets: Array, config: Any, size: int) -> Iterator[Piece]:
+    """Cut a batch of sentences (B + 1,) into pieces of about ``size`` tokens, in order; one piece scores each token."""
+    around, N = reach(config), int(offsets[-1])
+    if around is not None:
+        for first in range(0, N, size):
+            end = min(first + size, N)
+            left, right = max(first - around, 0), min(end + around, N)
+            inside = offsets[(offsets > left) & (offsets < right)]
+            within = np.concatenate([[left], inside, [right]]) - left
+            yield Piece(left, right, first - left, end - left, within)
+        return
+    longest = ENCODERS[config.encoder].longest_view
+    cut = views(offsets, longest) if config.offsets == 1 and longest is not None else offsets
+    first = 0
+    while first < len(cut) - 1:
+        last = max(first + 1, int(np.searchsorted(cut, cut[first] + size, side="right")) - 1)
+        if config.offsets != 1:  # the neighbours' output maps reach over the borders of views: there is only the whole
+            last = len(cut) - 1
+        start, end = int(cut[first]), int(cut[last])
+        yield Piece(start, end, 0, end - start, cut[first : last + 1] - start)
+        first = last
+
+
+def in_pieces(offsets: Array, config: Any, scores: Callable[[Piece], Array]) -> Array:
+    """(N, L) assembled from the ``scores`` (n, L) of pieces; a small batch is one piece."""
+    N = int(offsets[-1])
+    if N <= TOKENS_AT_ONCE:
+        return scores(Piece(0, N, 0, N, offsets))
+    whole: Array | None = None
+    for piece in pieces(offsets, config, TOKENS_AT_ONCE):
+        part = scores(piece)
+        whole = np.empty((N, part.shape[1]), part.dtype) if whole is None else whole
+        whole[piece.first + piece.left : piece.first + piece.right] = part[piece.left : piece.right]
+    assert whole is not None
+    return whole
+
+
+def warn_of_long_sentences(config: Any, lengths: Iterable[int]) -> None:
+    """Python shows the warning once; the commands say it in their own words."""
+    longest = ENCODERS[config.encoder].longest_view
+    if longest is not None and any(length > longest for length in lengths):
+        what = f"sentences of more than {longest:,} words are split: each word sees only its own piece"
+        warnings.warn(what, LongSentenceWarning, stacklevel=3)

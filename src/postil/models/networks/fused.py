@@ -17,16 +17,7 @@ from postil.graph import Gradient, Node, Parameter, RowGradient
 from postil.kernels import SpellingShape, TableShape, TaggerBatch, TaggerKernel, TaggerShape
 from postil.models.config import TaggerConfig
 from postil.models.networks.network import EnsembleNetwork, Example, TaggerNetwork, TaskNetwork
-from postil.network import (
-    Activation,
-    Chain,
-    Dropout,
-    Layer,
-    LayerNorm,
-    Linear,
-    Residual,
-    Window,
-)
+from postil.network import Activation, Chain, Dropout, Layer, LayerNorm, Linear, Residual, Window
 from postil.network.activations import noise_of
 from postil.objectives.crf import Lattice, expected_counts
 from postil.optimisation.loop import Batch, GradientStep, GraphStep, LossAndGradients, Prepared, StepChoice, Workers
@@ -52,7 +43,9 @@ def training_step(network: Any) -> GradientStep:
             reason = _obstacle(member)
             kernel = None if reason is not None else _kernel_of(member)
             if kernel is None:
-                return GraphStep(network, reason or _no_kernel(member))
+                machine = kernels.in_use()
+                no_kernel = f"{len(member.mask.start)} labels" if reason is None and machine.fused else str(machine)
+                return GraphStep(network, reason or no_kernel)
             fused[task].append(FusedNetwork(member, kernel))
     return FusedStep(fused, GraphStep(network))
 
@@ -83,11 +76,6 @@ def _obstacle(network: Any) -> str | None:
     if network.named is not None:
         return "feature dicts"
     return None if network.dtype == np.float32 else f"numbers of type {np.dtype(network.dtype)}"
-
-
-def _no_kernel(network: TaggerNetwork) -> str:
-    machine = kernels.in_use()
-    return f"{len(network.mask.start)} labels" if machine.fused else str(machine)
 
 
 # ------------------------------------------------------------------------------------------------ one network

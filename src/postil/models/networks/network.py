@@ -1,6 +1,6 @@
 """The network that all models of sentences share: features of tokens, an encoder, output maps.
 
-``tagger_network.py`` and ``detector_network.py`` add what each kind of model learns from the scores.
+After it come the kinds of models, which differ in what they learn from the scores; ensembles; several tasks in one.
 """
 
 from abc import ABC, abstractmethod
@@ -18,8 +18,7 @@ from postil.features.inputs import InputFeatures, Inputs
 from postil.graph import Input, Node, Parameter, Parameterised, Result
 from postil.kernels import Attributes
 from postil.models.config import TaggerConfig
-from postil.models.networks.encoders import ENCODERS, LayerMaker
-from postil.models.networks.pieces import Piece, in_pieces
+from postil.models.networks.encoders import ENCODERS, LayerMaker, in_pieces
 from postil.network import Chain, Dropout, Linear, Window
 from postil.network.layer import Run
 from postil.network.linear import finish_of
@@ -149,10 +148,9 @@ class ScoringNetwork(Parameterised, ABC):
         They are those of ``scores`` in one piece, up to the rounding of matrix products of other sizes.
         """
 
-        def scores(piece: Piece) -> Array:
-            return self.scores(inputs.rows(piece.first, piece.end, piece.offsets)).value
-
-        return in_pieces(inputs.offsets, self.config, scores)
+        rows = inputs.rows
+        scores = self.scores
+        return in_pieces(inputs.offsets, self.config, lambda p: scores(rows(p.first, p.end, p.offsets)).value)
 
     def hidden(self, inputs: Inputs, rng: "np.random.Generator | None") -> Result:
         """The encoder's output (N, H). If it begins with a window of forms alone, a form is multiplied only once."""
@@ -271,36 +269,24 @@ class TaggerNetwork(ScoringNetwork):
     def random_gold(self, offsets: Array, rng: "np.random.Generator") -> Array:
         """The best labels under random scores and the scheme's mask."""
         L = len(self.mask.start)
-        chain = ChainScores.under_mask(L, **_masks(self.mask))
+        chain = ChainScores.under_mask(L, **_allowed(self.mask))
         return viterbi(Lattice.over(rng.normal(size=(int(offsets[-1]), L)), offsets, chain))
-
-    def lattice(self, inputs: Inputs, *, allowed: Array | None = None, bias: Array | None = None) -> Lattice:
-        """All label sequences of the batch: marginals, best paths and spans are read from it."""
-        return self.lattice_over(self.unary(inputs), inputs.offsets, allowed=allowed, bias=bias)
-
-    def lattice_over(
-        self, scores: Array, offsets: Array, *, allowed: Array | None = None, bias: Array | None = None
-    ) -> Lattice:
-        """The lattice of scores (N, L) that are there already."""
-        return Lattice.over(scores, offsets, self.chain(), allowed=allowed, bias=bias)
 
     def chain(self) -> ChainScores:
         """The transition scores: those of the CRF, or the scheme's rules alone for a softmax model."""
         if self.crf is not None:
             return self.crf.chain()
-        return ChainScores.under_mask(len(self.mask.start), **_allowed(self.config, self.mask))
+        return ChainScores.under_mask(len(self.mask.start), **_allowed(self.mask, self.config.constrained))
 
 
-def _masks(mask: TransitionMask) -> dict[str, Any]:
-    return {"allowed_transitions": mask.transitions, "allowed_start": mask.start, "allowed_end": mask.end}
-
-
-def _allowed(config: TaggerConfig, mask: TransitionMask) -> dict[str, Any]:
-    return _masks(mask) if config.constrained else {}
+def _allowed(mask: TransitionMask, is_constrained: bool = True) -> dict[str, Any]:
+    """What a scheme allows, as arguments of a CRF; nothing if any sequence of labels is possible."""
+    masks = {"allowed_transitions": mask.transitions, "allowed_start": mask.start, "allowed_end": mask.end}
+    return masks if is_constrained else {}
 
 
 def _crf(config: TaggerConfig, mask: TransitionMask, dtype: Any) -> CRF:
-    return CRF(len(mask.start), **_allowed(config, mask), dtype=dtype)
+    return CRF(len(mask.start), **_allowed(mask, config.constrained), dtype=dtype)
 
 
 # -------------------------------------------------------------------------------------------- The network of a detector
@@ -344,10 +330,6 @@ class DetectorNetwork(ScoringNetwork):
         gold[0], gold[-1] = 1, 0
         return gold
 
-    def token_scores(self, inputs: Inputs) -> Array:
-        """s of every token, (N,), in float64 so that comparing with a threshold is exact."""
-        return self.unary(inputs)[:, 0].astype(np.float64)
-
 
 def sampled_pairs(gold: Array, corrupt: int, rng: "np.random.Generator") -> tuple[Array, Array]:
     """Places of the true windows (P,), and for each of them of ``corrupt`` others, (P, C), drawn with replacement."""
@@ -358,29 +340,51 @@ def sampled_pairs(gold: Array, corrupt: int, rng: "np.random.Generator") -> tupl
 
 
 # -------------------------------------------------------------------------- Several networks of one architecture as one
-#
-# Members differ in what they began with and in their noise, so their mistakes differ and partly cancel out. They are
-# trained side by side, each by its own loss on the same batches.
+
+
+class _SharedFeatures(Parameterised, ABC):
+    """Networks over the same features: the sizes of tables, the fixed vectors and the counts of words are shared."""
+
+    def __init__(self, first: TaggerNetwork) -> None:
+        self.config, self.vectors, self.word_counts = first.config, first.vectors, first.word_counts
+        self.form_tables, self.extra_tables, self.form_dim = first.form_tables, first.extra_tables, first.form_dim
+
+    @property
+    @abstractmethod
+    def first(self) -> TaggerNetwork:
+        """Any of them."""
+
+    def form_columns(self, forms: Array) -> tuple[Array, Array]:
+        """See ``ScoringNetwork.form_columns``."""
+        return self.first.form_columns(forms)
+
+    @property
+    def alphabet(self) -> int:
+        return self.first.alphabet
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.first.dtype
+
+
+# Members of an ensemble differ in what they began with and in their noise, so their mistakes differ and partly cancel
+# out. They are trained side by side, each by its own loss on the same batches.
 
 
 @final
-class EnsembleNetwork(Parameterised):
+class EnsembleNetwork(_SharedFeatures):
     """Answers as a TaggerNetwork does, with the mean of its members' scores."""
 
     PATHS = {"members": "member{}"}
 
     def __init__(self, members: Sequence[TaggerNetwork]) -> None:
         self.members = list(members)
-        first = self.members[0]
-        # Members share the features: the tables' sizes, the fixed vectors, the counts of words.
-        self.config, self.mask, self.vectors, self.word_counts = (
-            first.config,
-            first.mask,
-            first.vectors,
-            first.word_counts,
-        )
-        self.named = None  # the members have their own
-        self.form_tables, self.extra_tables, self.form_dim = first.form_tables, first.extra_tables, first.form_dim
+        super().__init__(self.members[0])
+        self.mask, self.named = self.members[0].mask, None  # the members have their own
+
+    @property
+    def first(self) -> TaggerNetwork:
+        return self.members[0]
 
     def scores(self, inputs: Inputs, rng: "np.random.Generator | None" = None) -> Result:
         """The mean of the members' scores, a node (N, L) that carries the offsets."""
@@ -397,14 +401,6 @@ class EnsembleNetwork(Parameterised):
         """The sum of the members' losses: each learns as it would alone."""
         return reduce(graph.add, [member.loss(example, rng=rng) for member in self.members])
 
-    def form_columns(self, forms: Array) -> tuple[Array, Array]:
-        """See ``ScoringNetwork.form_columns``."""
-        return self.members[0].form_columns(forms)
-
-    @property
-    def alphabet(self) -> int:
-        return self.members[0].alphabet
-
     def weight(self, example: Example) -> float:
         return self.members[0].weight(example)
 
@@ -414,21 +410,11 @@ class EnsembleNetwork(Parameterised):
     def random_gold(self, offsets: Array, rng: "np.random.Generator") -> Array:
         return self.members[0].random_gold(offsets, rng)
 
-    def lattice_over(self, scores: Array, offsets: Array) -> Lattice:
-        return Lattice.over(scores, offsets, self.chain())
-
     def chain(self) -> ChainScores:
         """The mean of what the members score for what follows what; they forbid the same."""
         chains = [member.chain() for member in self.members]
-
-        def mean(name: str) -> Array:
-            return mean_scores([getattr(chain, name) for chain in chains])
-
-        return ChainScores(transitions=mean("transitions"), start=mean("start"), end=mean("end"))
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.members[0].dtype
+        names = ("transitions", "start", "end")
+        return ChainScores(**{name: mean_scores([getattr(chain, name) for chain in chains]) for name in names})
 
 
 def members_of(network: Any) -> list[Any]:
@@ -452,16 +438,15 @@ def mean_scores(of_members: Sequence[Array]) -> Array:
 
 
 @final
-class TaskNetwork(Parameterised):
+class TaskNetwork(_SharedFeatures):
     """The heads by task. A batch is of one task, and only what this task uses has a gradient."""
 
     PATHS = {"form_tables": "forms", "extra_tables": "extra"}
 
     def __init__(self, heads: Mapping[str, TaggerNetwork]) -> None:
         first = next(iter(heads.values()))
-        self.config, self.vectors, self.word_counts = first.config, first.vectors, first.word_counts
         # Declared before the heads: the paths of shared parameters are those of a tagger with one task.
-        self.form_tables, self.extra_tables, self.form_dim = first.form_tables, first.extra_tables, first.form_dim
+        super().__init__(first)
         self.characters, self.encoder = first.characters, first.encoder
         self.heads = dict(heads)
 
@@ -477,13 +462,9 @@ class TaskNetwork(Parameterised):
         """The loss of the example's task."""
         return self.heads[example.task].loss(example, rng=rng)
 
-    def form_columns(self, forms: Array) -> tuple[Array, Array]:
-        """See ``ScoringNetwork.form_columns``."""
-        return next(iter(self.heads.values())).form_columns(forms)
-
     @property
-    def alphabet(self) -> int:
-        return next(iter(self.heads.values())).alphabet
+    def first(self) -> TaggerNetwork:
+        return next(iter(self.heads.values()))
 
     def weight(self, example: Example) -> float:
         return self.heads[example.task].weight(example)
@@ -498,9 +479,4 @@ class TaskNetwork(Parameterised):
 
     def resized(self, **sizes: Any) -> "TaskNetwork":
         masks = {task: head.mask for task, head in self.heads.items()}
-        first = next(iter(self.heads.values()))
-        return TaskNetwork.of(first.resized(**sizes), masks, None)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return next(iter(self.heads.values())).dtype
+        return TaskNetwork.of(self.first.resized(**sizes), masks, None)

@@ -115,8 +115,9 @@ class TreeNetwork(Parameterised):
         D, H = config.word_dim if vectors is None else vectors.shape[1], config.hidden
         initialise = INITIALISERS[config.initialiser] if rng is not None else placeholder
         first = placeholder if rng is None else fan_in_variance if vectors is None else zero_values
+        learns_words = vectors is None or config.learn_vectors
         make: dict[str, Any] = {"rng": rng or np.random.default_rng(0), "dtype": dtype}
-        self.table = LookupTable(len(word_counts), D, initialise=first, **make) if self._learns_words else None
+        self.table = LookupTable(len(word_counts), D, initialise=first, **make) if learns_words else None
         if self.table is not None:
             self.table.table.pace = config.word_rate
         self.word_noise, self.node_noise = Dropout(config.input_dropout), Dropout(config.hidden_dropout)
@@ -126,10 +127,6 @@ class TreeNetwork(Parameterised):
             config.composition, D, H, activation=config.activation, initialise=initialise, **make
         )
         self.output = Linear(H, L, initialise=initialise, **make)
-
-    @property
-    def _learns_words(self) -> bool:
-        return self.vectors is None or self.config.learn_vectors
 
     def loss(self, shard: TreeExample, *, rng: np.random.Generator) -> Node:
         """Mean cross-entropy at the labelled nodes, and the regulariser."""
@@ -167,7 +164,10 @@ class TreeNetwork(Parameterised):
         if self.table is None:
             assert fixed is not None, "there are vectors of one kind or the other"
             return Input(fixed, "word vectors")
-        learnt: Node = self.table(words if rng is None else self._with_unknown_words(words, rng))
+        rate = self.config.word_dropout
+        if rng is not None and rate:
+            words = np.where(rng.random(len(words)) < rate / (rate + self.word_counts[words]), 0, words)
+        learnt: Node = self.table(words)
         return learnt if fixed is None else learnt + fixed
 
     @property
@@ -177,10 +177,3 @@ class TreeNetwork(Parameterised):
     def scores(self, X: Array) -> Array:
         """Scores (R, L) of vectors (R, H)."""
         return np.asarray(X @ self.output.W.value.T + self.output.b.value)  # type: ignore[union-attr]
-
-    def _with_unknown_words(self, words: Array, rng: np.random.Generator) -> Array:
-        rate = self.config.word_dropout
-        if not rate:
-            return words
-        unknown = rng.random(len(words)) < rate / (rate + self.word_counts[words])
-        return np.where(unknown, 0, words)
