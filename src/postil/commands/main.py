@@ -28,6 +28,7 @@ from postil.errors import (
     RepairWarning,
     SchemeWarning,
     SlowKernelsWarning,
+    SlowTrainingWarning,
     UnspacedTextWarning,
     WorkerWarning,
     format_message,
@@ -111,6 +112,7 @@ def _dispatch(words: list[str]) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LongSentenceWarning)  # commands warn with the number of sentences
         warnings.simplefilter("ignore", SchemeWarning)  # commands warn with the file and the line
+        warnings.simplefilter("ignore", SlowTrainingWarning)  # train prints the reason in its first lines
         for category in _SHOWN:
             warnings.simplefilter("always", category)
         warnings.simplefilter("once", UnspacedTextWarning)

@@ -19,6 +19,7 @@ from postil.text.output import write_text
 
 DOCS = "spacy"
 """The format of spaCy's docs, which is not one of lines."""
+PARQUET, CSV = "parquet", "csv"
 _HEAD = 1 << 12  # bytes that tell the kinds apart
 
 

@@ -19,7 +19,7 @@ from postil.commands.models import (
     warn_of_long_sentences,
 )
 from postil.commands.notices import progress_line
-from postil.commands.output import check_output, output_format
+from postil.commands.output import CSV, PARQUET, check_output, output_format
 from postil.commands.parser import OVERWRITE, option, typed_name
 from postil.commands.reading import CHARACTERS, reading_arguments, reading_options, warn_of_unspaced
 from postil.errors import ConfigurationError, DataError
@@ -86,10 +86,9 @@ output has one object per sentence with its label and probabilities; --probabili
 SHOWN = (
     "--text -o --from --to --probabilities --nbest --threshold --require --forbid --column --task --threads --overwrite"
 )
-PAGE, PARQUET, CSV = "html", "parquet", "csv"
+PAGE = "html"
 _FORMATS = ["conll", "conllu", "jsonl", CSV, "trees", PARQUET, PAGE]
 _SPAN, _LABELLED_SPAN = "START:END or START:END=CLASS", "START:END=LABEL,…"
-TEXT_COLUMN = "text"
 OPTIONS = {
     "": [
         option("[MODEL] [TEXT | FILE… | FOLDER]", WORDS_HELP.format("label"), nargs="*", dest="words"),
@@ -140,7 +139,7 @@ OPTIONS = {
         ),
     ],
     "tables: Parquet and CSV": [
-        option("--column NAME", f"tables: column of the texts (default: {TEXT_COLUMN})"),
+        option("--column NAME", "tables: column of the texts (default: text)"),
         option(
             "--parts PART,…",
             "answers to add: entities, tokens, labels, sentences (default: entities; tokens for labels without spans)",

@@ -12,9 +12,8 @@ from typing import Any
 
 from postil.commands.models import open_model
 from postil.commands.notices import progress_line
-from postil.commands.output import check_output
+from postil.commands.output import CSV, PARQUET, check_output
 from postil.commands.parser import refuse
-from postil.commands.tag import CSV, PARQUET, TEXT_COLUMN
 from postil.errors import ConfigurationError, printable
 from postil.files import replaced
 from postil.integrations import column_files
@@ -128,7 +127,7 @@ def _check(arguments: argparse.Namespace, kind: str) -> None:
         raise ConfigurationError("a table of texts", expected=expected, got=arguments.to)
     if arguments.output is None:
         raise ConfigurationError("a table of texts", expected="needs -o FOLDER, -o FILE.parquet or -o FILE.csv")
-    arguments.to, arguments.column = arguments.to or PARQUET, arguments.column or TEXT_COLUMN
+    arguments.to, arguments.column = arguments.to or PARQUET, arguments.column or column_files.ColumnJob.column
     refuse(arguments, "it does not apply to tables", *_OTHER_OPTIONS)
 
 
