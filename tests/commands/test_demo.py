@@ -87,11 +87,11 @@ def test_commands_are_shown_as_this_shell_finds_them(monkeypatch, tmp_path):
 
 def test_it_begins_with_the_english_model_where_it_is_installed(names_model, tmp_path, monkeypatch, capsys):
     uninstall_models(monkeypatch)
-    demo._show_english(display.make_console())
+    demo.show_english()
     assert capsys.readouterr().out == ""
     monkeypatch.undo()
     install_model(tmp_path, "english", names_model, monkeypatch)
     monkeypatch.setattr(demo, "ENGLISH_TEXTS", ("Anna left New York.",))
-    demo._show_english(display.make_console())
+    demo.show_english()
     shown = capsys.readouterr().out
     assert 'tag "Anna left New York."' in shown and " Anna PER " in shown and " New York LOC " in shown

@@ -8,7 +8,7 @@ from rich.console import Console
 
 import postil
 from oracles.pages import read_page
-from postil.commands import demo_trees
+from postil.commands import demo
 from postil.models.decoding.tree_labels import NodeLabel
 from postil.samples.corpora import made_up_trees
 from postil.text import parse_tree, read_trees
@@ -18,10 +18,9 @@ from postil.text import parse_tree, read_trees
 def shown(tmp_path_factory):
     """What the part about trees prints, and the folder it fills; trained on fewer trees."""
     folder = tmp_path_factory.mktemp("demo")
-    console = Console(file=io.StringIO(), width=200)
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        assert demo_trees.show(console, folder, 0, {"train": 800, "dev": 50, "test": 100}) == 0
-    return console.file.getvalue(), folder
+    with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(io.StringIO()):
+        assert demo.show_trees(folder, 0, {"train": 800, "dev": 50, "test": 100}) == 0
+    return printed.getvalue(), folder
 
 
 def test_trees_learn_what_a_bag_of_words_cannot(shown):
@@ -49,17 +48,17 @@ def test_model_and_report_are_of_the_test_file(shown):
 
 def test_a_bag_of_words_learns_what_single_words_tell():
     trees = [parse_tree(text) for text in ("(a (x one) (x two))", "(b (x three) (x two))")] * 5
-    assert demo_trees.bag_of_words_accuracy(trees, trees) == 1
+    assert demo.bag_of_words_accuracy(trees, trees) == 1
     unknown = [parse_tree("(a (x one) (x four))")]
-    assert demo_trees.bag_of_words_accuracy(trees, unknown) == 1
+    assert demo.bag_of_words_accuracy(trees, unknown) == 1
 
 
 def test_branches_show_labels_of_their_own_or_those_found():
     tree = parse_tree("(good (neither not) (bad (bad bad) (neither (neither at) (neither all))))")
-    text = drawn(demo_trees.branches(tree))
+    text = drawn(demo.branches(tree))
     assert text == [" not bad at all good", "├── not", "└──  bad at all bad", "    ├──  bad bad", "    └── at all"]
     nodes = [NodeLabel(label, {label: 0.75}) for label in tree.labels[:-1]] + [NodeLabel("bad", {"bad": 0.5})]
-    assert drawn(demo_trees.branches(tree, nodes))[0] == " not bad at all bad 0.50"
+    assert drawn(demo.branches(tree, nodes))[0] == " not bad at all bad 0.50"
 
 
 def drawn(branches):

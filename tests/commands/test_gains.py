@@ -86,15 +86,7 @@ def test_an_interrupted_comparison_leaves_the_model(folder, capsys, monkeypatch)
         def __exit__(self, *exception):
             return None
 
-    whole = gains._train
-
-    def interrupted_afterwards(model, fitting, held_out, arguments, gains_of=None):
-        code = whole(model, fitting, held_out, arguments)
-        monkeypatch.setattr(gains, "stop_on_request", Stopping)
-        gains_of()
-        return code
-
-    monkeypatch.setattr(gains, "_train", interrupted_afterwards)
+    monkeypatch.setattr(gains, "stop_on_request", Stopping)
     assert train("--unlabelled", "raw.txt") == 0
     told = capsys.readouterr()
     assert "the comparison is skipped" in told.err and "what helped" not in told.out

@@ -83,9 +83,9 @@ def test_not_where_there_is_another_start(folder, capsys):
 
 def test_data_with_columns_have_no_encoder():
     X = [[("Anna", "NNP")], ["Anna"]]
-    arguments = argparse.Namespace(pretrain=None, pretrained=None, warm_start=None)
-    assert not raw_encoders.are_wanted(arguments, X[:1])
-    assert raw_encoders.are_wanted(arguments, X[1:])
+    arguments = argparse.Namespace(pretrain=None, warm_start=None)
+    assert not raw_encoders.are_wanted(arguments, None, X[:1])
+    assert raw_encoders.are_wanted(arguments, None, X[1:])
 
 
 def test_an_interrupted_encoder_goes_on_with_the_same_bits(folder):

@@ -1,20 +1,17 @@
 """``postil serve``: its words. What a running server does is tested in tests/server."""
 
-import argparse
-
 import pytest
 
 from postil.commands import serve
 from postil.commands.main import main
+from postil.commands.parser import command_parser
 
 pytestmark = pytest.mark.extra("starlette")
 TOKEN = "0123456789abcdef"
 
 
 def settings(*words):
-    parser = argparse.ArgumentParser()
-    serve.add_arguments(parser)
-    return serve.server_settings(parser.parse_args(["model", *words]))
+    return serve.server_settings(command_parser("serve").parse_args(["model", *words]))
 
 
 def test_the_defaults_are_those_of_the_settings(monkeypatch):

@@ -1,5 +1,6 @@
 """``postil tag`` on tables, and -o."""
 
+import csv
 import json
 
 import pytest
@@ -12,11 +13,12 @@ pytestmark = pytest.mark.extra("pyarrow")
 @pytest.fixture
 def news(tmp_path):
     import pyarrow as pa
-    from pyarrow import csv, parquet
+    from pyarrow import csv as tables
+    from pyarrow import parquet
 
     table = pa.table({"id": ["a", "b"], "text": ["Anna lives in Oslo.", ""]})
     parquet.write_table(table, tmp_path / "news.parquet", row_group_size=1)
-    csv.write_csv(table, tmp_path / "news.csv")
+    tables.write_csv(table, tmp_path / "news.csv")
     return tmp_path
 
 
@@ -48,12 +50,32 @@ def test_tables_become_folders_and_files(news, names_model, capsys):
     assert job["threshold"] == {"PER": 1.0} and len(job["model"]) == 64
 
 
+@pytest.mark.parametrize("source", ["news.csv", "news.parquet", "empty.csv"])
+def test_a_csv_file_has_the_columns_of_the_parquet_file_with_lists_as_json(news, names_model, capsys, source):
+    (news / "empty.csv").write_text("id,text\n")
+    for target in ("one.csv", "one.parquet"):
+        words = ["--column", "text", "--parts", "entities,labels", "-o", news / target]
+        assert tag(names_model, news / source, *words) == 0
+    rows = read(news / "one.parquet").to_pylist()
+    assert capsys.readouterr().err.startswith(f"postil: {news / 'one.csv'}: {len(rows)} rows in 1 file\n")
+    with (news / "one.csv").open(encoding="utf8", newline="") as file:
+        reader = csv.DictReader(file)
+        assert reader.fieldnames == ["id", "text", "entities", "labels"]
+        written = [{**row, **{name: json.loads(row[name]) for name in ("entities", "labels")}} for row in reader]
+    assert written == rows and [path.name for path in news.glob(".*")] == []
+    assert tag(names_model, news / source, "--column", "text", "-o", news / source) == 1
+    assert "must not be one of the inputs" in capsys.readouterr().err
+
+
 def test_mistakes_are_one_line(news, names_model, capsys):
     parquet = news / "news.parquet"
     mistakes = [
-        ([parquet], "a table of texts needs -o FOLDER or -o FILE.parquet"),
-        ([parquet, "--to", "jsonl", "-o", news / "x"], "must be written as Parquet: -o FOLDER or -o FILE.parquet"),
-        ([parquet, "-o", news / "x.jsonl"], "must be written as Parquet: -o FOLDER or -o FILE.parquet (got jsonl)"),
+        ([parquet], "a table of texts needs -o FOLDER, -o FILE.parquet or -o FILE.csv"),
+        (
+            [parquet, "--to", "jsonl", "-o", news / "x"],
+            "must be written as Parquet or CSV: -o FOLDER, -o FILE.parquet or",
+        ),
+        ([parquet, "-o", news / "x.jsonl"], "-o FILE.parquet or -o FILE.csv (got jsonl)"),
         (
             ["--to", "parquet", "--from", "jsonl", "-o", news / "x"],
             "Parquet output needs tables: files that end in .parquet, .csv or .tsv, or --from parquet or csv",
@@ -84,10 +106,11 @@ def test_other_outputs_are_written_to_files_too(news, names_model, capsysbinary)
 
 
 def test_text_without_spaces_is_told_once(news, names_model, capsys):
-    from pyarrow import csv, parquet
+    from pyarrow import csv as tables
+    from pyarrow import parquet
 
     (news / "tokyo.csv").write_text("text\n" + "東京都に住んでいる山田さんは大阪に行きました。\n" * 3, encoding="utf8")
-    parquet.write_table(csv.read_csv(news / "tokyo.csv"), news / "tokyo.parquet")
+    parquet.write_table(tables.read_csv(news / "tokyo.csv"), news / "tokyo.parquet")
     assert tag(names_model, news / "tokyo.parquet", "-o", news / "out") == 0
     assert capsys.readouterr().err.count("text without spaces") == 1
 

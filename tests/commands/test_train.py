@@ -46,10 +46,23 @@ def test_train_shows_on_stderr_answers_on_stdout_and_leaves_one_file(folder, cap
     assert out.splitlines()[0].startswith("dev   F1 ")
     assert out.splitlines()[1].startswith("test  F1 ")
     assert "epoch   3  loss" in err
+    assert err.splitlines()[1] == "postil: training step: fused"
     assert files(folder) == ["dev.txt", "log", "m", "train.txt"]
     rows = [json.loads(line) for line in (folder / "log").read_text().splitlines()]
     assert [row["epoch"] for row in rows] == [1, 2, 3]
     assert postil.load("m").model.about["scores"]["dev"]["f1"] == postil.load("m").model.about["scores"]["test"]["f1"]
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--set", "objective=softmax"], "objective=softmax"),
+        (["--preset", "margin", "--label", "PER"], "only taggers have a fused step"),
+    ],
+)
+def test_the_first_lines_say_why_the_training_step_is_not_fused(folder, capsys, words, reason):
+    assert main(["train", "train.txt", *SMALL[:2], *words, "-o", "m"]) == 0
+    assert f"postil: training step: graph, not fused: {reason}" in capsys.readouterr().err.splitlines()[:3]
 
 
 def test_the_summary_says_where_calibration_has_moved_the_dev_score(folder, capsys, monkeypatch):

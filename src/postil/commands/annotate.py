@@ -6,10 +6,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from postil.commands.labelled import add_data_arguments, add_tagger_arguments, load_labelled, tagger_of
+from postil.commands.labelled import load_labelled, tagger_of, tagger_options
 from postil.commands.models import open_model, tagger_of_names
 from postil.commands.notices import note, warn
 from postil.commands.output import check_output
+from postil.commands.parser import option, typed_name
 from postil.commands.reading import reading_options, warn_of_unspaced
 from postil.commands.serve import VARIABLE, check_extra, listen, token_of
 from postil.errors import ConfigurationError
@@ -38,37 +39,29 @@ POOL may be plain text, JSON Lines, CoNLL columns or any other format that Posti
 Labels in it are shown as proposals. The page is reachable from this machine only, with the token in the printed
 address.
 """
-SHOWN = "-o --model --labels --review --train --every --sure --port --preset --set --seed --threads --from".split()
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("pool", metavar="POOL", nargs="?", help="the text to label")
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, required=True, help="file of answers, to write or to continue"
-    )
-    parser.add_argument("--model", metavar="MODEL", help="model that makes the first proposals and is trained further")
-    parser.add_argument("--labels", metavar="C,C", help="the classes to label (default: those of the model)")
-    parser.add_argument("--review", metavar="FILE", help="review suspected errors of `postil doctor` instead of a pool")
-    parser.add_argument(
-        "--train", metavar="DATA", action="append", default=[], help="labelled file to train on as well (repeatable)"
-    )
-    parser.add_argument(
-        "--every", type=int, default=20, metavar="N", help="train after every N answers; 0: never (default: 20)"
-    )
-    parser.add_argument(
-        "--sure",
-        type=float,
-        default=0.9,
-        metavar="P",
-        help="do not ask about spans that are at least this probable (default: 0.9)",
-    )
-    parser.add_argument(
-        "--buffer", type=int, default=50_000, metavar="N", help="records to choose from at a time (default: 50000)"
-    )
-    parser.add_argument("--port", type=int, default=8000, help="port to listen on; 0: any free one (default: 8000)")
-    add_tagger_arguments(parser, "on the answers; with --model, its preset and settings are the default", "cores")
-    add_data_arguments(parser)
-    parser.set_defaults(misaligned="snap", overlaps="longest", usage_error=parser.error)
+SHOWN = "-o --model --labels --review --train --every --sure --port --preset --set --seed --threads --from"
+OPTIONS = {
+    "": [
+        option("POOL", "the text to label", nargs="?"),
+        option("-o --output FILE", "file of answers, to write or to continue", type=Path, required=True),
+        option("--model MODEL", "model that makes the first proposals and is trained further"),
+        option("--labels C,C", "the classes to label (default: those of the model)"),
+        option("--review FILE", "review suspected errors of `postil doctor` instead of a pool"),
+        option("--train DATA …", "labelled file to train on as well (repeatable)"),
+        option("--every N", "train after every N answers; 0: never (default: 20)", type=int, default=20),
+        option(
+            "--sure P", "do not ask about spans that are at least this probable (default: 0.9)", type=float, default=0.9
+        ),
+        option("--buffer N", "records to choose from at a time (default: 50000)", type=int, default=50_000),
+        option("--port PORT", "port to listen on; 0: any free one (default: 8000)", type=int, default=8000),
+    ],
+    **tagger_options(
+        "on the answers; with --model, its preset and settings are the default",
+        "cores",
+        misaligned="snap",
+        overlaps="longest",
+    ),
+}
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -90,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
         annotation = _annotation(arguments, reading, tagger, journal)
         app = create_annotator(annotation, settings, is_review=arguments.review is not None)
         secret = f"/#token={token}" if token_of(None) is None else f" (the token is in {VARIABLE})"
-        listen(app, settings, lambda address: f"annotating at {address}{secret} (Ctrl-C ends it)")
+        listen(app, settings, lambda address: [f"annotating at {address}{secret} (Ctrl-C ends it)"])
         done = annotation.progress()
     note(f"{arguments.output}: {done['answered']:,} answered, {done['skipped']:,} skipped, {done['spans']:,} spans")
     return 0
@@ -103,9 +96,9 @@ def _check(arguments: argparse.Namespace) -> None:
     if not 0 < arguments.sure <= 1:
         raise ConfigurationError("sure", expected="must be above 0 and at most 1", got=arguments.sure)
     if arguments.review is not None:
-        for name, option in (("model", "--model"), ("train", "--train"), ("source_format", "--from")):
+        for name in ("model", "train", "source_format"):
             if getattr(arguments, name):
-                raise ConfigurationError(option, expected="must not be used with --review")
+                raise ConfigurationError(typed_name(name), expected="must not be used with --review")
     inputs = [arguments.pool, arguments.review, arguments.model, *arguments.train]
     # Nothing is replaced: whether the file holds answers is seen when it is opened.
     check_output(arguments.output, "file of answers", "jsonl", inputs=inputs, overwrite=True)
@@ -116,8 +109,7 @@ def _reading(arguments: argparse.Namespace, tagger: Tagger | None) -> Reading:
     segmenter = Segmenter() if tagger is None else tagger.model.segmenter
     options = {**reading_options(arguments, segmenter), "features": ()}
     reading = read(arguments.pool or arguments.review, **options)
-    if not options["segmenter"].characters:
-        warn_of_unspaced(reading)
+    warn_of_unspaced(reading, options["segmenter"])
     return reading
 
 
@@ -163,7 +155,7 @@ def _estimator(arguments: argparse.Namespace, known: Tagger | None) -> Tagger:
     """The estimator to train on the answers."""
     if known is None:
         return tagger_of(arguments).set_params(threads=arguments.threads)
-    settings = known.settings | dict(parsed_setting(text) for text in arguments.settings)
+    settings = known.settings | dict(map(parsed_setting, arguments.settings))
     tagger = Tagger(preset=known.preset, seed=arguments.seed, threads=arguments.threads, **settings)
     tagger.check()
     return tagger

@@ -2,7 +2,6 @@
 
 import argparse
 import io
-import json
 import platform
 import time
 from collections.abc import Callable, Iterator
@@ -14,8 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from postil import kernels
-from postil.commands.console import make_console, show_table
+from postil.commands.console import show_table
 from postil.commands.models import open_model
+from postil.commands.output import present
+from postil.commands.parser import JSON, option
 from postil.errors import ConfigurationError, DataError
 from postil.metrics.tables import Table
 from postil.models.tagger import Tagger
@@ -37,6 +38,17 @@ SENTENCES, TREES, REPEATS = 3000, 600, 3
 MOST_BYTES = 8_000_000
 
 
+OPTIONS = {
+    "": [
+        option("MODEL", "a tagger, to label FILE with", nargs="?"),
+        option("FILE", "text, tokens, CoNLL columns or JSON Lines", type=Path, nargs="?"),
+        option("--threads N", "number of cores for training (default: 1)", type=int, default=1),
+        option("--seed N", "seed of the generated sentences (default: 0)", type=int, default=0),
+        JSON,
+    ]
+}
+
+
 class Measured(NamedTuple):
     """One measurement in units per second of CPU time (of wall time for training with several threads)."""
 
@@ -45,21 +57,14 @@ class Measured(NamedTuple):
     per_second: float
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", nargs="?", help="a tagger, to label FILE with")
-    parser.add_argument("file", metavar="FILE", type=Path, nargs="?", help="text, tokens, CoNLL columns or JSON Lines")
-    parser.add_argument("--threads", type=int, default=1, metavar="N", help="number of cores for training (default: 1)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the generated sentences (default: 0)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-
-
 def run(arguments: argparse.Namespace) -> int:
     if arguments.threads < 1:
         raise ConfigurationError("threads", expected="must be at least 1", got=arguments.threads)
-    if arguments.model is None:
-        rows = list(_generated(arguments.threads, arguments.seed))
-    else:
-        rows = list(_codec(arguments.model, arguments.file))
+    is_generated = arguments.model is None
+    measured = (
+        _generated(arguments.threads, arguments.seed) if is_generated else _codec(arguments.model, arguments.file)
+    )
+    rows = list(measured)
     machine = {
         "postil": version("postil"),
         "kernels": kernels.IN_USE,
@@ -67,17 +72,14 @@ def run(arguments: argparse.Namespace) -> int:
         "Python": platform.python_version(),
         "NumPy": np.__version__,
     }
-    if arguments.json:
-        print(json.dumps({"machine": machine, "rows": [row._asdict() for row in rows]}, indent=2))
-        return 0
     table = Table(
-        title="Speed on generated sentences" if arguments.model is None else f"LabelCodec {arguments.file}",
+        title="Speed on generated sentences" if is_generated else f"Labelling {arguments.file}",
         columns=("what", "speed"),
         rows=[(row.what, f"{row.per_second:,.0f} {row.unit}/s") for row in rows],
         note=" · ".join(f"{name} {value}" for name, value in machine.items()),
     )
-    show_table(make_console(), table)
-    return 0
+    result = {"machine": machine, "rows": [row._asdict() for row in rows]}
+    return present(arguments, result, lambda: show_table(table))
 
 
 def _generated(threads: int, seed: int) -> Iterator[Measured]:
@@ -118,12 +120,11 @@ def _codec(name: str, path: Path | None) -> Iterator[Measured]:
         raise ConfigurationError("nothing to measure", expected="a file with text", got="an empty one", where=path)
     for what, probabilities in (("labels", False), ("labels and probabilities", True)):
         options = replace(TaggingOptions(), probabilities=probabilities)
-        tokens = _labelled(model, content, options)
-        yield Measured(what, "tokens", tokens / _best(_labelled, model, content, options))
 
+        def labelled(options: TaggingOptions = options) -> int:
+            return label(model, [read(io.BytesIO(content))], options, io.BytesIO()).tokens
 
-def _labelled(model: Tagger, content: bytes, options: TaggingOptions) -> int:
-    return label(model, [read(io.BytesIO(content))], options, io.BytesIO()).tokens
+        yield Measured(what, "tokens", labelled() / _best(labelled))
 
 
 def _best(function: Callable[..., object], *arguments: object) -> float:

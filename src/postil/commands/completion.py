@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from postil.commands.parser import COMMANDS, command_module
+from postil.commands.parser import COMMANDS, add_options, command_module, option
 
 DESCRIPTION = """\
 Print a script for completion with the Tab key: commands, options, their values (presets, formats, names of settings
@@ -18,45 +18,28 @@ If you do not have these folders, save the script anywhere and `source` it in ~/
 Print it again after updating Postil.
 """
 SHELLS = ("bash", "zsh", "fish", "tcsh")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=SHELLS, help="the shell to complete in")
+OPTIONS = {"": [option("", "the shell to complete in", dest="shell", choices=SHELLS)]}
 
 
 def run(arguments: argparse.Namespace) -> int:
+    """shtab reads one parser with all commands; arguments that take a path complete files."""
     import shtab
 
-    print(shtab.complete(_whole_parser(), arguments.shell))
-    return 0
-
-
-def _whole_parser() -> argparse.ArgumentParser:
-    """One parser with all commands, which shtab reads; options that take a path complete files."""
-    import shtab
-
-    whole = argparse.ArgumentParser("postil")
-    commands = whole.add_subparsers()
-    for name, entry in COMMANDS.items():
-        parser = commands.add_parser(name, help=entry.help, description=entry.help)
-        command_module(name).add_arguments(parser)
-        for action in parser._actions:
-            if action.dest == "settings":
-                action.choices = _settings()
-            elif action.choices is None and _takes_path(action):
-                action.complete = shtab.FILE  # type: ignore[attr-defined]
-    return whole
-
-
-def _takes_path(action: argparse.Action) -> bool:
-    words = str(action.metavar)
-    return action.type is Path or not action.option_strings or words.endswith(("FILE", "MODEL", "PATH", "FOLDER"))
-
-
-def _settings() -> list[str]:
-    """``NAME=`` of every setting; ``NAME=VALUE`` if its values are a list."""
     from postil.models.config import TaggerConfig, TreeConfig
     from postil.models.settings import rules
 
     declared = {**rules(TreeConfig), **rules(TaggerConfig)}
-    return [f"{name}={value}" for name in sorted(declared) for value in declared[name].choices or ("",)]
+    settings = [f"{name}={value}" for name in sorted(declared) for value in declared[name].choices or ("",)]
+    whole = argparse.ArgumentParser("postil")
+    commands = whole.add_subparsers()
+    for name, summary in COMMANDS.items():
+        parser = commands.add_parser(name, help=summary, description=summary)
+        add_options(parser, command_module(name).OPTIONS)
+        for action in parser._actions:
+            is_path = action.type is Path or str(action.metavar).endswith(("FILE", "MODEL", "PATH", "FOLDER"))
+            if action.dest == "settings":
+                action.choices = settings
+            elif action.choices is None and (is_path or not action.option_strings):
+                action.complete = shtab.FILE  # type: ignore[attr-defined]
+    print(shtab.complete(whole, arguments.shell))
+    return 0

@@ -1,4 +1,4 @@
-"""Output of commands: tables of scores, and command lines quoted for this shell."""
+"""Output of commands for people: lines, tables of scores, labelled text, and command lines quoted for this shell."""
 
 import os
 import shlex
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import final
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -39,17 +39,21 @@ def make_console() -> Console:
     return console
 
 
-def show_table(console: Console, table: Table) -> None:
+def say(*parts: str | Text | tuple[str, str], style: str = "", wrap: bool = False) -> None:
+    """Print a line of parts, each perhaps with a style. With ``wrap`` it is filled to the width of the terminal."""
+    make_console().print(Text.assemble(*parts, style=style), soft_wrap=not wrap)
+
+
+def show_table(table: Table, console: Console | None = None) -> None:
     """Print one table with its title above and its note below, and a blank line before it.
 
     Labels come from files and models of any origin: control characters in them are shown, not sent to the terminal.
     """
+    console = console or make_console()
     drawn = RichTable(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for place, name in enumerate(table.columns):
-        left = is_words(table, place) or not table.rows
-        drawn.add_column(
-            Text(printable(name)), justify="left" if left else "right", no_wrap=place == 0, overflow="fold"
-        )
+        justify = "left" if is_words(table, place) or not table.rows else "right"
+        drawn.add_column(Text(printable(name)), justify=justify, no_wrap=place == 0, overflow="fold")  # type: ignore[arg-type]
     for number, row in enumerate(table.rows, start=1):
         is_total = table.has_total and number == len(table.rows)
         drawn.add_row(*(Text(printable(format_cell(cell))) for cell in row), style="bold" if is_total else "")
@@ -75,13 +79,17 @@ def quote(path: Path | str) -> str:
 # ------------------------------------------------------------------------------------------------ progress
 
 
+def progress_bar(*columns: ProgressColumn) -> Progress:
+    """A bar on standard error that vanishes; nothing if that is not a terminal."""
+    console = Console(stderr=True)
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+
+
 @contextmanager
 def training_progress() -> Iterator[Callable[[str], Report]]:
     """A function that begins a bar, given what is done, and returns the function that moves it."""
-    console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(30), MofNCompleteColumn(), TextColumn("trainings"))
-    quiet = not console.is_terminal
-    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True, disable=quiet) as progress:
+    with progress_bar(*columns, TimeRemainingColumn()) as progress:
 
         def begin(what: str) -> Report:
             task = progress.add_task(what, total=None)
@@ -116,18 +124,12 @@ def coloured(text: str, entities: Sequence[Entity]) -> Text:
 
 def show_tagged(console: Console, tagger: Tagger, sentences: Iterable[Sentence]) -> None:
     """Print each text with its entities in colour. Sentences of one text share it."""
-    for text, of_text in _by_text(sentences):
+    for text, of_text in by_text(sentences):
         entities = [entity for found in tagger.annotate(of_text) for entity in found]
         console.print(coloured(text.strip("\n"), entities), soft_wrap=True)
 
 
-def texts_of(sentences: Iterable[Sentence]) -> Iterator[str]:
-    """Each text once; sentences without one as their tokens with spaces between."""
-    for text, of_text in _by_text(sentences):
-        yield text or "\n".join(" ".join(sentence.tokens) for sentence in of_text)
-
-
-def _by_text(sentences: Iterable[Sentence]) -> Iterator[tuple[str, list[Sentence]]]:
+def by_text(sentences: Iterable[Sentence]) -> Iterator[tuple[str, list[Sentence]]]:
     """Each text with its sentences; two texts with the same characters are two objects."""
     group: list[Sentence] = []
     for sentence in sentences:

@@ -3,11 +3,12 @@
 import argparse
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from postil.commands.notices import show_problems
-from postil.commands.output import DOCS, add_overwrite_argument, check_output, output_format
-from postil.commands.reading import add_format_argument, add_reading_arguments, reading_options
+from postil.commands.output import DOCS, check_output, output_format
+from postil.commands.parser import OVERWRITE, option
+from postil.commands.reading import format_option, reading_arguments, reading_options
 from postil.errors import ConfigurationError, printable
 from postil.text.document import Sentence
 from postil.text.formats import FORMATS, Reading, format_of_path, read, write, write_annotated
@@ -37,49 +38,51 @@ error. If the input has a mistake, nothing is written.
 SHOWN = (
     "--from --to --scheme --from-scheme --label-column --to-label-column --misaligned --overlaps "
     "--no-split --strict --encoding --overwrite"
-).split()
-
+)
 AnyReading: TypeAlias = "Reading | DocReading"
 _DELIMITERS = {"tab": "\t", "space": " "}
+_WRITABLE = [name for name, row in FORMATS.items() if row.is_written]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options: reading first, then labels and writing."""
-    parser.add_argument("input", metavar="IN", help="file to read, plain or gzip; - for standard input")
-    parser.add_argument("output", metavar="OUT", help="file to write, gzip if it ends in .gz; - for standard output")
-    add_overwrite_argument(parser)
-    kept = "all others in CoNLL, none in CoNLL-U"
-    reading = add_reading_arguments(parser, None, kept, what="IN", formats=[*FORMATS, DOCS], schemes=(*SCHEMES, IO))
-    reading.add_argument(
-        "--comment",
-        type=_or_none,
-        default="auto",
-        metavar="PREFIX",
-        help="CoNLL: prefix of comment lines, or none (default: '# ' before a sentence)",
-    )
-    reading.add_argument("--no-split", action="store_true", help="do not split raw text into sentences")
-    _add_writing_arguments(parser)
-
-
-def _add_writing_arguments(parser: argparse.ArgumentParser) -> None:
-    writing = parser.add_argument_group("labels and writing")
-    writable = [name for name, row in FORMATS.items() if row.is_written]
-    add_format_argument(writing, "OUT", [*writable, DOCS], option="--to", dest="target", otherwise="from its name")
-    writing.add_argument("--scheme", choices=(*SCHEMES[:-1], IO), help="labelling scheme to write (default: unchanged)")
-    writing.add_argument(
-        "--delimiter", choices=list(_DELIMITERS), default="tab", help="CoNLL: separator of the columns (default: tab)"
-    )
-    writing.add_argument(
-        "--to-label-column",
-        metavar="C",
-        help="CoNLL-U: column for the labels (default: the one they were read from; else upos, misc:NER for spans)",
-    )
-    writing.add_argument(
-        "--to-feature-columns", type=_names, default=(), metavar="C,C", help="CoNLL-U: columns for the extra columns"
-    )
-    writing.add_argument(
-        "--strict", action="store_true", help="reject labels that violate their scheme, and empty tokens"
-    )
+OPTIONS = {
+    "": [
+        option("IN", "file to read, plain or gzip; - for standard input", dest="input"),
+        option("OUT", "file to write, gzip if it ends in .gz; - for standard output", dest="output"),
+        OVERWRITE,
+    ],
+    "reading": reading_arguments(
+        option(
+            "--comment PREFIX",
+            "CoNLL: prefix of comment lines, or none (default: '# ' before a sentence)",
+            type=lambda text: None if text == "none" else text,
+            default="auto",
+        ),
+        option("--no-split", "do not split raw text into sentences"),
+        what="IN",
+        formats=[*FORMATS, DOCS],
+        features=None,
+        kept="all others in CoNLL, none in CoNLL-U",
+        schemes=(*SCHEMES, IO),
+    ),
+    "labels and writing": [
+        format_option("--to", "OUT", [*_WRITABLE, DOCS], "from its name", dest="target"),
+        option("--scheme", "labelling scheme to write (default: unchanged)", choices=(*SCHEMES[:-1], IO)),
+        option(
+            "--delimiter", "CoNLL: separator of the columns (default: tab)", choices=list(_DELIMITERS), default="tab"
+        ),
+        option(
+            "--to-label-column C",
+            "CoNLL-U: column for the labels (default: the one they were read from; else upos, misc:NER for spans)",
+        ),
+        option(
+            "--to-feature-columns C,C",
+            "CoNLL-U: columns for the extra columns",
+            type=lambda text: tuple(part.strip() for part in text.split(",") if part.strip()),
+            default=(),
+        ),
+        option("--strict", "reject labels that violate their scheme, and empty tokens"),
+    ],
+}
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -92,35 +95,56 @@ def run(arguments: argparse.Namespace) -> int:
     row = FORMATS.get(target)  # None: docs of spaCy
     if arguments.output != "-" and (row is None or not (row.opens and row.texts)):  # a folder must be empty
         inputs = [arguments.input] if arguments.input != "-" else []
-        check_output(
-            arguments.output,
-            "output",
-            target if row is None else row.like or target,
-            inputs=inputs,
-            overwrite=arguments.overwrite,
-        )
-    with _open(arguments) as reading:
+        kind = target if row is None else row.like or target
+        check_output(arguments.output, "output", kind, inputs=inputs, overwrite=arguments.overwrite)
+    settings = {
+        "strict": arguments.strict,
+        "comment": arguments.comment,
+        "split": not arguments.no_split,
+        **reading_options(arguments),
+    }
+    reading: AnyReading
+    if arguments.source_format == DOCS or (arguments.source_format is None and arguments.input.endswith(f".{DOCS}")):
+        from postil.integrations.spacy_files import DocReading
+
+        reading = DocReading(arguments.input)
+    else:
+        reading = read(arguments.input, **settings)
+    with reading:
         try:
             if isinstance(reading, Reading) and _keeps_texts(reading, arguments, target):
-                write_annotated(reading.texts(_options(arguments)), arguments.output, target, reading.report)
-                _print_report(reading, arguments.output, target)
-                return 0
-            sentences, scheme = _relabelled(reading, arguments, target)
-            _write(sentences, reading, arguments, target, scheme)
+                del settings["format"]
+                write_annotated(reading.texts(ReadOptions(**settings)), arguments.output, target, reading.report)
+            else:
+                _write(reading, arguments, target)
         finally:
             show_problems(reading.report.problems)
-    _print_report(reading, arguments.output, target)
+    first, *others = reading.report.lines()
+    name = "standard output" if arguments.output == "-" else arguments.output
+    read_as = f"{reading.name}: read as {_title(reading.format)}: {first}"
+    for line in (read_as, *(f"  {line}" for line in others), f"{name}: written as {_title(target)}"):
+        print(printable(line), file=sys.stderr)  # names of fields and files are a stranger's
     return 0
 
 
-def _write(
-    sentences: Iterator[Sentence], reading: AnyReading, arguments: argparse.Namespace, target: str, scheme: str
-) -> None:
+def _write(reading: AnyReading, arguments: argparse.Namespace, target: str) -> None:
+    """Write the sentences in the wanted scheme."""
+    sentences: Iterator[Sentence] = iter(reading)
+    scheme = "none"  # it does not matter
+    relabels = arguments.scheme or arguments.strict or _has_spans(target)
+    if relabels or target == "conllu":
+        source = "bio" if arguments.from_scheme == IO else arguments.from_scheme  # the reader returns BIO
+        if source is None:
+            source, sentences = peek_scheme(sentences)
+        scheme = arguments.scheme or source
+        if relabels:
+            sentences = relabel(sentences, source, scheme, reading.report, name=reading.name, strict=arguments.strict)
     if target == DOCS:
         from postil.integrations.spacy_files import write_docs  # needs an extra
 
         write_docs(sentences, arguments.output, scheme, reading.report)
         return
+    label = "misc:NER" if target == "conllu" != reading.format and scheme != "none" else "auto"
     write(
         sentences,
         arguments.output,
@@ -128,34 +152,9 @@ def _write(
         reading.report,
         delimiter=_DELIMITERS[arguments.delimiter],
         scheme=scheme,
-        label=_label_to_write(arguments, reading.format, target, scheme),
+        label=label if arguments.to_label_column is None else arguments.to_label_column,
         features=arguments.to_feature_columns,
     )
-
-
-def _open(arguments: argparse.Namespace) -> AnyReading:
-    if arguments.source_format == DOCS or (arguments.source_format is None and arguments.input.endswith(f".{DOCS}")):
-        from postil.integrations.spacy_files import DocReading
-
-        return DocReading(arguments.input)
-    return read(arguments.input, **_settings(arguments))
-
-
-def _options(arguments: argparse.Namespace) -> ReadOptions:
-    return ReadOptions(**{name: value for name, value in _settings(arguments).items() if name != "format"})
-
-
-def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    return {
-        "strict": arguments.strict,
-        "comment": arguments.comment,
-        "split": not arguments.no_split,
-        **reading_options(arguments),
-    }
-
-
-def _has_spans(target: str) -> bool:
-    return target == DOCS or FORMATS[target].has_spans
 
 
 def _keeps_texts(reading: Reading, arguments: argparse.Namespace, target: str) -> bool:
@@ -163,49 +162,16 @@ def _keeps_texts(reading: Reading, arguments: argparse.Namespace, target: str) -
 
     Spans may then overlap and need not fit tokens. Who asks for what becomes of those wants tokens.
     """
-    source = FORMATS[reading.format]
     wants_tokens = arguments.scheme or arguments.strict or arguments.from_scheme
     wants_tokens = wants_tokens or (arguments.misaligned, arguments.overlaps) != ("error", "error")
-    if wants_tokens or not source.texts or not _has_spans(target) or target == DOCS:
+    if wants_tokens or not FORMATS[reading.format].texts or not _has_spans(target) or target == DOCS:
         return False
     return not (reading.format == target == "jsonl") and not reading.has_labels_per_token()
 
 
-def _relabelled(reading: AnyReading, arguments: argparse.Namespace, target: str) -> tuple[Iterator[Sentence], str]:
-    """The sentences in the wanted scheme, and that scheme ("none" if it does not matter)."""
-    sentences: Iterator[Sentence] = iter(reading)
-    if not (arguments.scheme or arguments.strict or _has_spans(target) or target == "conllu"):
-        return sentences, "none"
-    source = "bio" if arguments.from_scheme == IO else arguments.from_scheme  # the reader returns BIO
-    if source is None:
-        source, sentences = peek_scheme(sentences)
-    wanted = arguments.scheme or source
-    if arguments.scheme or arguments.strict or _has_spans(target):
-        sentences = relabel(sentences, source, wanted, reading.report, name=reading.name, strict=arguments.strict)
-    return sentences, wanted
-
-
-def _label_to_write(arguments: argparse.Namespace, source: str, target: str, scheme: str) -> str:
-    if arguments.to_label_column is not None:
-        return str(arguments.to_label_column)
-    return "misc:NER" if target == "conllu" != source and scheme != "none" else "auto"
-
-
-def _print_report(reading: AnyReading, output: str, target: str) -> None:
-    first, *others = reading.report.lines()
-    name = "standard output" if output == "-" else output
-    read_as = f"{reading.name}: read as {_title(reading.format)}: {first}"
-    for line in (read_as, *(f"  {line}" for line in others), f"{name}: written as {_title(target)}"):
-        print(printable(line), file=sys.stderr)  # names of fields and files are a stranger's
+def _has_spans(target: str) -> bool:
+    return target == DOCS or FORMATS[target].has_spans
 
 
 def _title(format: str) -> str:
     return "spaCy's DocBin" if format == DOCS else FORMATS[format].title
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
-
-
-def _or_none(text: str) -> str | None:
-    return None if text == "none" else text

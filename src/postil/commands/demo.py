@@ -1,27 +1,34 @@
-"""``postil demo``: from labelled sentences to a model, its answers and a report, in well under a minute."""
+"""``postil demo``: from labelled examples to models, their answers and reports, in well under a minute.
+
+First a tagger of names, then a classifier of opinions in trees, which a bag of words cannot learn.
+"""
 
 import argparse
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
+from rich.tree import Tree as Branches
 
-from postil.commands import demo_trees, train
-from postil.commands.console import STYLES, coloured, command, make_console, quote
+from postil.commands import evaluate, train
+from postil.commands.console import STYLES, coloured, command, make_console, quote, say
 from postil.commands.explain import AGAINST, BAR, FOR
-from postil.commands.kinds import tagging
 from postil.commands.labelled import load
-from postil.commands.output import add_overwrite_argument, check_output
-from postil.commands.parser import command_parser
+from postil.commands.output import check_output
+from postil.commands.parser import OVERWRITE, SEED, command_parser, option
 from postil.errors import ConfigurationError
+from postil.models.decoding.tree_labels import NodeLabel
 from postil.models.storage import ENGLISH, installed_path
 from postil.models.storage import load as load_model
 from postil.models.tagger import Tagger
-from postil.samples.corpora import LabelledSentence, made_up_sentences
-from postil.text import Entity, Sentence, spans_from_labels, tokenise, write
+from postil.models.tree_classifier import TreeClassifier
+from postil.objectives import softmax
+from postil.samples.corpora import BAD, GOOD, LabelledSentence, made_up_sentences, made_up_trees
+from postil.text import Entity, Sentence, Tree, parse_tree, spans_from_labels, tokenise, write, write_trees
 from postil.text.output import write_text
 
 DESCRIPTION = """\
@@ -33,8 +40,22 @@ example:
   postil demo
   postil demo -o somewhere
 """
+_folder = Path("demo-output")
+OPTIONS = {
+    "": [option("-o --output OUTPUT", f"folder (default: {_folder})", type=Path, default=_folder), SEED, OVERWRITE]
+}
 
 SIZES = {"train": 1200, "dev": 300, "test": 500}
+TREE_SIZES = {"train": 1000, "dev": 200, "test": 500}
+WRITTEN = {
+    **{f"{name}.txt": "conll" for name in SIZES},
+    "names.postil": "model",
+    "report.html": "report",
+    **{f"opinions-{name}.trees": "trees" for name in TREE_SIZES},
+    "opinions.postil": "model",
+    "opinions.html": "report",
+}
+"""The files of the tour, and what they are."""
 ENGLISH_TEXTS = (
     "Angela Merkel met Tim Cook in Cupertino.",
     "The University of Oslo and Reuters reported from northern Norway on Monday.",
@@ -43,92 +64,120 @@ EXAMPLE = "Museums in Paris are amazing."
 SAME_WORD = "Paris Hilton flew to Paris."
 UNCLEAR = "Washington lost again."
 MEANINGS = {"PER": "a person", "LOC": "a place", "ORG": "an organisation"}
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-o", "--output", type=Path, default=Path("demo-output"), help="folder (default: demo-output)")
-    parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
-    add_overwrite_argument(parser)
+NEGATED = "( ( not) ( ( bad) ( ( at) ( all))))"
+OPINIONS = ("( ( never) ( dull))", "( ( hardly) ( ( a) ( ( good) ( film))))")
+OPINION_STYLES = {GOOD: "#101418 on #9fdc9f", BAD: "#101418 on #f2a3a3"}
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if not arguments.overwrite:
-        _check_folder(arguments.output)
-    return show(arguments.output, arguments.seed)
+    folder: Path = arguments.output
+    there = [name for name in WRITTEN if (folder / name).exists()]
+    if not arguments.overwrite:  # nothing that an earlier tour did not write is replaced
+        for name in there:
+            check_output(folder / name, "file of the demo", WRITTEN[name])
+        if there and "names.postil" not in there:
+            expected = "must be a folder without files of the same names: --overwrite replaces them"
+            raise ConfigurationError("output", expected=expected, got=", ".join(there), where=folder)
+    return show(folder, arguments.seed)
 
 
-def _check_folder(folder: Path) -> None:
-    """Refuse a folder with files of the same names that an earlier tour did not write."""
-    kinds = {**{f"{name}.txt": "conll" for name in SIZES}, "names.postil": "model", "report.html": "report"}
-    kinds |= demo_trees.KINDS
-    there = [name for name in kinds if (folder / name).exists()]
-    for name in there:
-        check_output(folder / name, "file of the demo", kinds[name])
-    if there and "names.postil" not in there:
-        raise ConfigurationError(
-            "output",
-            expected="must be a folder without files of the same names: --overwrite replaces them",
-            got=", ".join(there),
-            where=folder,
-        )
-
-
-def show(
-    folder: Path, seed: int, sizes: Mapping[str, int] = SIZES, tree_sizes: Mapping[str, int] = demo_trees.SIZES
-) -> int:
+def show(folder: Path, seed: int, sizes: Mapping[str, int] = SIZES, tree_sizes: Mapping[str, int] = TREE_SIZES) -> int:
     """All steps, with corpora of these sizes."""
-    console = make_console()
     if folder.exists() and not folder.is_dir():
         raise ConfigurationError("output", expected="a folder or a new name", got="a file", where=folder)
     folder.mkdir(parents=True, exist_ok=True)
-    _show_english(console)
-    console.print(Text("Postil learns to label words. Here it learns to find names from a file of examples.\n"))
-    _heading(console, 1, "Labelled sentences")
-    _show_corpus(console, write_corpus(folder, seed, sizes), folder)
-    _heading(console, 2, "Training")
-    code = _learn(console, folder, seed)
+    show_english()
+    say("Postil learns to label words. Here it learns to find names from a file of examples.\n")
+    code = show_names(folder, seed, sizes) or show_trees(folder, seed, tree_sizes)
     if code:
         return code
-    tagger = load_model(folder / "names.postil")
-    _heading(console, 3, "New sentences, with probabilities")
-    _show_answers(console, tagger)
-    _heading(console, 4, "Ambiguous sentences")
-    _show_alternatives(console, tagger)
-    _heading(console, 5, "Explanations")
-    _show_reasons(console, tagger, folder)
-    _heading(console, 6, "A report")
-    _show_report(console, tagger, folder)
-    _heading(console, 7, "Trees: words that negate a phrase")
-    code = demo_trees.show(console, folder, seed, tree_sizes)
-    if code:
-        return code
-    _show_what_next(console, folder)
+    model, opinions = quote(folder / "names.postil"), quote(folder / "opinions.postil")
+    say("Try it yourself", style="bold cyan")
+    _say(f'{command()} tag {model} --text "Chelsea Reed left Jordan Airlines."')
+    _say(f"{command()} evaluate {model} {quote(folder / 'test.txt')}")
+    _say(f'{command()} explain {opinions} "this film is hardly a good one"')
+    _say("With your own sentences: one word per line with its label, an empty line between sentences, as in")
+    _say(f"{folder / 'train.txt'}; then: {command()} train mine.txt -o mine.postil")
     return 0
 
 
-def _heading(console: Console, number: int, title: str) -> None:
-    console.print(Text(f"{number}. {title}", style="bold cyan"))
+def _heading(title: str) -> None:
+    say(title, style="bold cyan")
 
 
-def _say(console: Console, text: Text | str) -> None:
-    """One line, a little to the right; the terminal breaks it where it is narrow."""
-    console.print(Text.assemble("   ", text), soft_wrap=True)
+def _say(*parts: Text | str | tuple[str, str]) -> None:
+    """One line, a little to the right."""
+    say("   ", *parts)
 
 
-# ------------------------------------------------------------------------------------------------ the steps
+def _learn(words: Sequence[str], seed: int) -> int:
+    """The very command that a user would give."""
+    _say((f"$ {command()} train {shlex.join(words)}", "bold"))
+    return train.run(command_parser("train").parse_args([*words, "--seed", str(seed)]))
 
 
-def _show_english(console: Console) -> None:
+def show_english() -> None:
     """Tag sentences with the installed English model; show nothing if it is not installed."""
     path = installed_path(ENGLISH)
     if path is None:
         return
     model = load_model(path)
-    console.print(Text("English, without any training of yours", style="bold cyan"))
-    _say(console, Text(f'$ {command()} tag "{ENGLISH_TEXTS[0]}"', style="bold"))
+    _heading("English, without any training of yours")
+    _say((f'$ {command()} tag "{ENGLISH_TEXTS[0]}"', "bold"))
     for text in ENGLISH_TEXTS:
-        _say(console, coloured(text, model.tag(text).entities))
-    _say(console, f"The package postil-english; {command()} info shows its data, scores and known weaknesses.\n")
+        _say(coloured(text, model.tag(text).entities))
+    _say(f"The package postil-english; {command()} info shows its data, scores and known weaknesses.\n")
+
+
+# ------------------------------------------------------------------------------------------------ names
+
+
+def show_names(folder: Path, seed: int, sizes: Mapping[str, int]) -> int:
+    _heading("1. Labelled sentences")
+    sentences = write_corpus(folder, seed, sizes)
+    _say(*(part for label, text in MEANINGS.items() for part in ((f" {label} ", STYLES[label]), f" {text}   ")))
+    for sentence in sentences[:4]:
+        _say(coloured(" ".join(sentence.tokens), entities_of(sentence.tokens, sentence.labels)))
+    _say(f"{len(sentences):,} such sentences are in {folder / 'train.txt'}. Two more files are for choosing the")
+    _say("best epoch (dev.txt) and for scoring the model (test.txt). Both have many new names.\n")
+
+    _heading("2. Training")
+    train_path, dev, test = (str(folder / f"{name}.txt") for name in ("train", "dev", "test"))
+    name = str(folder / "names.postil")
+    code = _learn([train_path, "--dev", dev, "--test", test, "-o", name], seed)
+    _say("F1 combines precision and recall of whole names: 100 means that all of them and nothing else was found.\n")
+    if code:
+        return code
+    tagger: Tagger = load_model(name)
+
+    _heading("3. New sentences, with probabilities")
+    for text in (EXAMPLE, SAME_WORD):
+        _say(coloured(text, tagger.tag(text).entities))
+    _say("The numbers are probabilities. Whether Paris is a place or a person depends on the words around it.\n")
+
+    _heading("4. Ambiguous sentences")
+    tokens = tokenise(UNCLEAR).tokens
+    for labels, probability in tagger.nbest(tokens, k=3):
+        _say((f"{probability:>6.1%}  ", "bold"), coloured(" ".join(tokens), entities_of(tokens, labels)))
+    _say("A person, a place, a club? The model knows the probability of each reading.\n")
+
+    _heading("5. Explanations")
+    tokens = tokenise(EXAMPLE).tokens
+    explanation = tagger.explain(tokens, tokens.index("Paris"), tokens.index("Paris") + 1)
+    meaning = MEANINGS.get(explanation.label, explanation.label)
+    _say(f"Why is Paris {meaning}? The effect of each word of the sentence:")
+    losses = [word.left_out or 0.0 for word in explanation.words]  # how much the log-odds drop without each word
+    for word, loss in zip(explanation.words, losses, strict=True):
+        bar = ("█" if loss > 0 else "░") * round(BAR * abs(loss) / (max(map(abs, losses)) or 1.0))
+        _say(f"{word.word:>10}  ", (bar, FOR if loss > 0 else AGAINST), "" if loss >= 0 else " (opposes it)")
+    _say(f'More: {command()} explain {quote(name)} "{EXAMPLE}"\n')
+
+    _heading("6. A report")
+    file, path = load(test), folder / "report.html"
+    write_text(path, [evaluate.page(tagger, evaluate.report(tagger, name, file), name, file)])
+    _say("Open ", (str(path.resolve()), "bold green"), " in a browser:")
+    _say("scores, charts, and all mistakes, with filters.\n")
+    return 0
 
 
 def write_corpus(folder: Path, seed: int, sizes: Mapping[str, int] = SIZES) -> list[LabelledSentence]:
@@ -141,85 +190,6 @@ def write_corpus(folder: Path, seed: int, sizes: Mapping[str, int] = SIZES) -> l
     return parts["train"]
 
 
-def _show_corpus(console: Console, sentences: Sequence[LabelledSentence], folder: Path) -> None:
-    keys = (Text.assemble((f" {label} ", STYLES[label]), f" {meaning}   ") for label, meaning in MEANINGS.items())
-    _say(console, Text.assemble(*keys))
-    for sentence in sentences[:4]:
-        _say(console, coloured(" ".join(sentence.tokens), entities_of(sentence.tokens, sentence.labels)))
-    _say(
-        console, f"{len(sentences):,} such sentences are in {folder / 'train.txt'}. Two more files are for choosing the"
-    )
-    _say(console, "best epoch (dev.txt) and for scoring the model (test.txt). Both have many new names.\n")
-
-
-def _learn(console: Console, folder: Path, seed: int) -> int:
-    """The very command that a user would give."""
-    files = [str(folder / "train.txt"), "--dev", str(folder / "dev.txt"), "--test", str(folder / "test.txt")]
-    words = [*files, "-o", str(folder / "names.postil")]
-    _say(console, Text(f"$ {command()} train {shlex.join(words)}", style="bold"))
-    code = train.run(command_parser("train").parse_args([*words, "--seed", str(seed)]))
-    _say(
-        console,
-        "F1 combines precision and recall of whole names: 100 means that all of them and nothing else was found.\n",
-    )
-    return code
-
-
-def _show_answers(console: Console, tagger: Tagger) -> None:
-    for text in (EXAMPLE, SAME_WORD):
-        _say(console, coloured(text, tagger.tag(text).entities))
-    _say(
-        console, "The numbers are probabilities. Whether Paris is a place or a person depends on the words around it.\n"
-    )
-
-
-def _show_alternatives(console: Console, tagger: Tagger) -> None:
-    tokens = tokenise(UNCLEAR).tokens
-    for labels, probability in tagger.nbest(tokens, k=3):
-        line = coloured(" ".join(tokens), entities_of(tokens, labels))
-        _say(console, Text.assemble((f"{probability:>6.1%}  ", "bold"), line))
-    _say(console, "A person, a place, a club? The model knows the probability of each reading.\n")
-
-
-def _show_reasons(console: Console, tagger: Tagger, folder: Path) -> None:
-    """Show how much the entity's log-odds drop without each word."""
-    tokens = tokenise(EXAMPLE).tokens
-    place = tokens.index("Paris")
-    explanation = tagger.explain(tokens, place, place + 1)
-    _say(
-        console,
-        f"Why is Paris {MEANINGS.get(explanation.label, explanation.label)}? The effect of each word of the sentence:",
-    )
-    losses = [word.left_out or 0.0 for word in explanation.words]
-    for word, loss in zip(explanation.words, losses, strict=True):
-        length = round(BAR * abs(loss) / (max(map(abs, losses)) or 1.0))
-        bar = (("█" if loss > 0 else "░") * length, FOR if loss > 0 else AGAINST)
-        _say(console, Text.assemble(f"{word.word:>10}  ", bar, "" if loss >= 0 else " (opposes it)"))
-    _say(console, f'More: {command()} explain {quote(folder / "names.postil")} "{EXAMPLE}"\n')
-
-
-def _show_report(console: Console, tagger: Tagger, folder: Path) -> None:
-    path, name = folder / "report.html", str(folder / "names.postil")
-    file = load(str(folder / "test.txt"))
-    write_text(path, [tagging.page(tagger, tagging.report(tagger, name, file), name, file)])
-    _say(console, Text.assemble("Open ", (str(path.resolve()), "bold green"), " in a browser:"))
-    _say(console, "scores, charts, and all mistakes, with filters.\n")
-
-
-def _show_what_next(console: Console, folder: Path) -> None:
-    model = quote(folder / "names.postil")
-    console.print(Text("Try it yourself", style="bold cyan"))
-    _say(console, f'{command()} tag {model} --text "Chelsea Reed left Jordan Airlines."')
-    _say(console, f"{command()} evaluate {model} {quote(folder / 'test.txt')}")
-    opinions = quote(folder / "opinions.postil")
-    _say(console, f'{command()} explain {opinions} "this film is hardly a good one"')
-    _say(console, "With your own sentences: one word per line with its label, an empty line between sentences, as in")
-    _say(console, f"{folder / 'train.txt'}; then: {command()} train mine.txt -o mine.postil")
-
-
-# ------------------------------------------------------------------------------------------------ coloured sentences
-
-
 def entities_of(tokens: Sequence[str], labels: Sequence[str]) -> list[Entity]:
     """Entities of BIO labels, in characters of the tokens with a space between."""
     entities = []
@@ -228,3 +198,86 @@ def entities_of(tokens: Sequence[str], labels: Sequence[str]) -> list[Entity]:
         text = " ".join(tokens[start:end])
         entities.append(Entity(text=text, label=label, start=before, end=before + len(text)))
     return entities
+
+
+# ------------------------------------------------------------------------------------------------ trees
+
+
+def show_trees(folder: Path, seed: int, sizes: Mapping[str, int] = TREE_SIZES) -> int:
+    """Train, show the results, write a report; everything is left in the folder."""
+    _heading("7. Trees: words that negate a phrase")
+    rng = np.random.default_rng(seed)
+    parts = {name: made_up_trees(size, rng, new_pairs=name == "test") for name, size in sizes.items()}
+    paths = {name: str(folder / f"opinions-{name}.trees") for name in sizes}
+    for name, trees in parts.items():
+        write_trees(trees, paths[name])
+    short = [tree for tree in parts["train"] if "not" in tree.words and len(tree) < 14]
+    _say("A sentence is a tree of phrases, each with a label. A negation reverses a phrase:")
+    make_console().print(Padding(branches((short or parts["train"])[0]), (0, 0, 0, 3)))
+    name = str(folder / "opinions.postil")
+    if code := _learn([paths["train"], "--dev", paths["dev"], "-o", name], seed):
+        return code
+    classifier: TreeClassifier = load_model(name)
+
+    bag = bag_of_words_accuracy(parts["train"], parts["test"])
+    named = f"the tree classifier ({classifier.composition})"
+    _say("Accuracy on the sentences of the test file:")
+    for title, share in {named: classifier.score(parts["test"]), "a bag of words": bag}.items():
+        _say(f"{title:>34}  ", (f"{share:6.1%}", "bold"))
+    _say("Each word is equally frequent in good and bad opinions: counting words is no better than guessing.\n")
+
+    _say("The label of each phrase with its probability:")
+    tree, *opinions = map(parse_tree, (NEGATED, *OPINIONS))
+    nodes, *answers = classifier.predict_nodes([tree, *opinions])
+    make_console().print(Padding(branches(tree, nodes), (0, 0, 0, 3)))
+    for opinion, answer in zip(opinions, answers, strict=True):
+        _say(_phrase(answer[-1].label, " ".join(opinion.tokens), answer[-1]))
+    say()
+
+    file, path = evaluate.load_trees(paths["test"]), folder / "opinions.html"
+    write_text(path, [evaluate.page(classifier, evaluate.report(classifier, name, file), name, file)])
+    _say("Open ", (str(path.resolve()), "bold green"), " for the report with drawn trees.\n")
+    return 0
+
+
+def branches(tree: Tree, nodes: Sequence[NodeLabel] | None = None) -> Branches:
+    """A small tree for the terminal, the root on top; with the labels of ``nodes`` instead of its labels.
+
+    The inside of a phrase without an opinion is left out.
+    """
+    spans, tokens = tree.spans, tree.tokens
+    drawn: list[Branches] = []
+    for i, (label, _, children) in enumerate(tree):
+        node = None if nodes is None else nodes[i]
+        shown = label if node is None else node.label
+        drawn.append(Branches(_phrase(shown, " ".join(tokens[slice(*spans[i])]), node), guide_style="dim"))
+        if shown in OPINION_STYLES:
+            drawn[i].children.extend(drawn[child] for child in children)
+    return drawn[-1]
+
+
+def _phrase(label: str | None, words: str, node: NodeLabel | None) -> Text:
+    if label not in OPINION_STYLES:
+        return Text(words, "dim")
+    style = OPINION_STYLES[label]
+    figure = "" if node is None else f" {node.probabilities[node.label]:.2f}"
+    return Text.assemble((f" {words} ", style), (f"{label}{figure} ", f"{style} bold"))
+
+
+def bag_of_words_accuracy(trees: Sequence[Tree], test: Sequence[Tree], steps: int = 300) -> float:
+    """Roots of ``test`` that a softmax over the counts of words gets right, after learning from the roots of ``trees``.
+
+    Batch gradient descent on the mean cross-entropy; the problem is convex.
+    """
+    labels = sorted({str(tree.root_label) for tree in trees})
+    words = sorted({word for tree in trees for word in tree.tokens})
+
+    def counts(trees: Sequence[Tree]) -> np.ndarray:  # (B, V) how often each word occurs in each tree
+        return np.array([[count[word] for word in words] for count in (Counter(tree.tokens) for tree in trees)], float)
+
+    X, gold = counts(trees), np.array([labels.index(str(tree.root_label)) for tree in trees])
+    W = np.zeros((len(words), len(labels)))
+    for _ in range(steps):
+        W -= 0.5 * X.T @ (softmax(X @ W) - np.eye(len(labels))[gold]) / len(X)
+    predicted = (counts(test) @ W).argmax(axis=1)
+    return float(np.mean([labels[i] == tree.root_label for i, tree in zip(predicted, test, strict=True)]))

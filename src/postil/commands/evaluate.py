@@ -1,33 +1,64 @@
 """``postil evaluate``: how good a model or a file of predictions is on labelled data, and where it fails."""
 
 import argparse
-import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from postil.commands.kinds import multi_tasking
-from postil.commands.kinds.table import kind_of, refuse
-from postil.commands.labelled import add_map_argument, label_maps, load, map_labels, resolve_partial_labels
-from postil.commands.models import names_model, open_model, warn_of_long_sentences
-from postil.commands.notices import warn
-from postil.commands.output import add_overwrite_argument, check_output
-from postil.commands.reading import (
-    add_partial_argument,
-    add_reading_arguments,
-    column_argument,
-    reading_options,
+from postil.commands.console import say, show_table
+from postil.commands.labelled import (
+    Source,
+    examples,
+    joined,
+    label_maps,
+    load,
+    map_files,
+    resolve_labels,
+    resolve_partial_labels,
+    source_of,
 )
+from postil.commands.models import (
+    checked_scheme,
+    inputs_of,
+    names_model,
+    open_model,
+    warn_of_long_sentences,
+    warn_of_unknown_classes,
+)
+from postil.commands.notices import warn
+from postil.commands.output import check_report, present, tell_of_report
+from postil.commands.parser import JSON, OVERWRITE, option, refuse, report_option
+from postil.commands.reading import MAP, PARTIAL, column_argument, reading_arguments, reading_options
 from postil.errors import ConfigurationError, DataError
-from postil.metrics.evaluation import Compared
-from postil.metrics.files import RESAMPLES, FileScores, compare_files, novelty_parts, score_compared
+from postil.metrics import significance, tables
+from postil.metrics.evaluation import Compared, prepare
+from postil.metrics.files import (
+    RESAMPLES,
+    DetectionFileScores,
+    FileScores,
+    TreeFileScores,
+    compare_files,
+    novelty_parts,
+    score_compared,
+)
 from postil.metrics.mistakes import mistakes_as_json
+from postil.metrics.trees import label_confusion_table, length_table
+from postil.models.decoding.calibration import reliability
+from postil.models.decoding.codec import LabelCodec, known_tasks
+from postil.models.detector import Detector
 from postil.models.multi_task_tagger import MultiTaskTagger
+from postil.models.tree_classifier import TreeClassifier
 from postil.tagging.options import check_columns
+from postil.text import Tree, bracketed, read
+from postil.text.formats import FORMATS
 from postil.text.labelled import LabelledFile, check_same_tokens
 from postil.text.labels import schemes
+from postil.text.lines import shortened
 from postil.text.output import write_text
+from postil.text.report import counted
+from postil.text.trees.treebank import tree_of
 
 DESCRIPTION = """\
 Score a model on labelled data, or a file of predicted labels against gold labels.
@@ -47,119 +78,142 @@ labels of the roots and on those of all nodes. docs/how-to/metrics.md explains e
   postil evaluate both.txt both.txt --label-column -2 --predicted-column -1    both labels in one file
   postil evaluate sentiment.postil test.trees       a tree classifier
 """
-SHOWN = "--json --report --overwrite --train --task --mistakes --map --label-column --from".split()
+SHOWN = "--json --report --overwrite --train --task --mistakes --map --label-column --from"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL|PREDICTIONS", help="model file or name, or a file of predicted labels")
-    parser.add_argument("data", metavar="GOLD", nargs="?", help="labelled file of any format")
-    parser.set_defaults(usage_error=parser.error)
-    parser.add_argument(
-        "--task",
-        metavar="NAME[=FILE][:COLUMN]",
-        action="append",
-        default=[],
-        help="multi-task models: score this task on FILE or GOLD, with the labels of this column (repeatable)",
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    parser.add_argument("--mistakes", action="store_true", help="--json: add every mistake with its sentence (taggers)")
-    parser.add_argument(
-        "--train", metavar="FILE", help="training data: score seen and unseen words and entities separately"
-    )
-    parser.add_argument("--report", metavar="FILE", type=Path, help="write an HTML page with charts and all mistakes")
-    add_overwrite_argument(parser)
-    reading = add_reading_arguments(parser)
-    add_partial_argument(reading)
-    add_map_argument(reading)
-    predictions = parser.add_argument_group("a file of predictions")
-    predictions.add_argument(
-        "--predicted-column", type=column_argument, metavar="C", help="column of the predicted label, if it differs"
-    )
-    predictions.add_argument("--scheme", choices=schemes.SCHEMES, help="labelling scheme of GOLD (default: detected)")
-    predictions.add_argument(
-        "--predicted-scheme",
-        choices=schemes.SCHEMES,
-        help="labelling scheme of the predictions (default: detected)",
-    )
-    predictions.add_argument(
-        "--strict", action="store_true", help="reject labels that violate their scheme, and empty tokens"
-    )
-    predictions.add_argument(
-        "--resamples", type=_positive, metavar="N", help=f"bootstrap resamples (default: {2 * RESAMPLES})"
-    )
-    predictions.add_argument("--seed", type=_not_negative, metavar="N", help="seed of the resampling (default: 0)")
+def _at_least(lowest: int, meaning: str) -> Any:
+    def number(text: str) -> int:
+        if not text.isdecimal() or int(text) < lowest:
+            raise argparse.ArgumentTypeError(f"must be {meaning} (got {text!r})")
+        return int(text)
+
+    return number
 
 
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1 (got {text!r})")
-    return int(text)
-
-
-def _not_negative(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"must be 0 or more (got {text!r})")
-    return int(text)
+_detected = "(default: detected)"
+OPTIONS = {
+    "": [
+        option("MODEL|PREDICTIONS", "model file or name, or a file of predicted labels", dest="model"),
+        option("GOLD", "labelled file of any format", nargs="?", dest="data"),
+        option(
+            "--task NAME[=FILE][:COLUMN] …",
+            "multi-task models: score this task on FILE or GOLD, with the labels of this column (repeatable)",
+        ),
+        JSON,
+        option("--mistakes", "--json: add every mistake with its sentence (taggers)"),
+        option("--train FILE", "training data: score seen and unseen words and entities separately"),
+        report_option("write an HTML page with charts and all mistakes"),
+        OVERWRITE,
+    ],
+    "reading": reading_arguments(PARTIAL, MAP),
+    "a file of predictions": [
+        option("--predicted-column C", "column of the predicted label, if it differs", type=column_argument),
+        option("--scheme", f"labelling scheme of GOLD {_detected}", choices=schemes.SCHEMES),
+        option("--predicted-scheme", f"labelling scheme of the predictions {_detected}", choices=schemes.SCHEMES),
+        option("--strict", "reject labels that violate their scheme, and empty tokens"),
+        option("--resamples N", f"bootstrap resamples (default: {2 * RESAMPLES})", type=_at_least(1, "at least 1")),
+        option("--seed N", "seed of the resampling (default: 0)", type=_at_least(0, "0 or more")),
+    ],
+}
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.report is not None:
-        inputs = [
-            arguments.model,
-            arguments.data,
-            arguments.train,
-            *(word.partition("=")[2] for word in arguments.task),
-        ]
-        check_output(arguments.report, "report", "report", inputs=inputs, overwrite=arguments.overwrite)
+    inputs = [arguments.model, arguments.data, arguments.train]
+    check_report(arguments, *inputs, *(word.partition("=")[2] for word in arguments.task))
     if arguments.mistakes and not arguments.json:
         raise ConfigurationError("--mistakes needs --json: a report (--report FILE) shows them to people")
     if not names_model(arguments.model):
         return _evaluate_predictions(arguments)
-    for option in ("predicted_column", "scheme", "predicted_scheme", "strict", "resamples", "seed"):
-        if getattr(arguments, option) not in (None, False):
-            raise ConfigurationError(
-                f"--{option.replace('_', '-')} cannot be used here: it is for predictions in a file"
-            )
-    model = open_model(arguments.model)
+    of_predictions = ("predicted_column", "scheme", "predicted_scheme", "strict", "resamples", "seed")
+    refuse(arguments, "it is for predictions in a file", *of_predictions)
+    model: Any = open_model(arguments.model)
     check_columns(model, arguments.feature_columns)
     if isinstance(model, MultiTaskTagger):
-        refuse(arguments, "mistakes", "it is a multi-task model")
-        return multi_tasking.evaluate(model, arguments)
-    refuse(arguments, "task", "the model has one task")
+        refuse(arguments, "it is a multi-task model", "mistakes")
+        return _evaluate_tasks(model, arguments)
+    refuse(arguments, "the model has one task", "task")
     if arguments.data is None:
         arguments.usage_error("the following arguments are required: GOLD")
-    kind = kind_of(model)
     options = reading_options(arguments, model.model.segmenter)
-    file = kind.load(arguments.data, **options)
-    if arguments.map:
-        if not isinstance(file, LabelledFile):
+    is_of_trees = isinstance(model, TreeClassifier)
+    if is_of_trees:
+        file = load_trees(arguments.data, arguments.encoding)
+        if arguments.map:
             raise ConfigurationError("--map cannot be used here: it is for labels of words")
-        map_labels(file, label_maps(arguments.map, [file.path])[file.path])
-    kind.resolve_labels(model, file, arguments)
-    warn_of_long_sentences(model, map(len, file.tokens))
-    report = kind.report(model, arguments.model, file)
-    if arguments.train is not None:
-        train = kind.load(arguments.train, **options)
-        kind.resolve_labels(model, train, arguments)
-        report = kind.with_novelty(report, file, train)
-    if arguments.report is not None:
-        write_text(arguments.report, [kind.page(model, report, arguments.model, file)])
-    if arguments.json:
-        print(json.dumps(report.to_dict() | _mistakes(report, file, arguments), indent=2, ensure_ascii=False))
     else:
-        kind.show(report)
-        if arguments.report is not None:
-            print(f"\nThe report is in {arguments.report}: open it in a browser.")
-    return 0
+        file = load(arguments.data, **options)
+        map_files([file], arguments.map)
+        resolve_labels(model, file, arguments.partial)
+    warn_of_long_sentences(model, map(len, file.tokens))
+    scores = report(model, arguments.model, file)
+    if arguments.train is not None:
+        if not isinstance(scores, FileScores):
+            what = "a tree classifier has no separate scores for seen entities"
+            what = what if is_of_trees else "a detector has no separate scores for seen and new entities"
+            raise ConfigurationError(f"--train cannot be used here: {what}")
+        train = load(arguments.train, **options)
+        resolve_labels(model, train, arguments.partial)
+        span_parts, word_parts = novelty_parts(file, scores.compared, train)
+        scores = replace(scores, span_parts=span_parts, word_parts=word_parts)
+    return _present(arguments, scores, file, lambda: page(model, scores, arguments.model, file))
 
 
-def _mistakes(report: Any, file: Any, arguments: argparse.Namespace) -> dict[str, Any]:
-    """The data that --mistakes adds; the page of `postil serve` opens it."""
-    if not arguments.mistakes:
-        return {}
-    if not isinstance(report, FileScores):
+def _present(arguments: argparse.Namespace, scores: Any, file: LabelledFile, page: Any) -> int:
+    """With the data of --mistakes, which the page of `postil serve` opens."""
+    if arguments.mistakes and not isinstance(scores, FileScores):
         raise ConfigurationError("--mistakes cannot be used here: it is for taggers")
-    return {"mistakes": mistakes_as_json(report.compared, file.tokens)}
+    mistakes = {"mistakes": mistakes_as_json(scores.compared, file.tokens)} if arguments.mistakes else {}
+    return present(arguments, scores.to_dict() | mistakes, lambda: show(scores), page)
+
+
+# ------------------------------------------------------------------------------------------------ several tasks
+
+
+def _evaluate_tasks(tagger: MultiTaskTagger, arguments: argparse.Namespace) -> int:
+    """The reports of the tasks that --task names, on its files or on GOLD; each on a page with its name."""
+    files = _files_to_score(tagger, arguments)
+    reports, pages = {}, []
+    for task, file in files.items():
+        resolve_labels(tagger[task], file, arguments.partial)
+        checked_scheme(file, tagger[task].model.codec)
+        warn_of_long_sentences(tagger, map(len, file.tokens))
+        reports[task] = report(tagger[task], f"{arguments.model}[{task}]", file)
+    for task, scores in reports.items() if arguments.report is not None else ():
+        path: Path = arguments.report
+        path = path.with_name(f"{path.stem}-{task}{path.suffix}") if len(reports) > 1 else path
+        write_text(path, [page(tagger[task], scores, f"{arguments.model}[{task}]", files[task])])
+        pages.append(path)
+
+    def show_all() -> None:
+        for number, (task, scores) in enumerate(reports.items()):
+            print(f"{'' if number == 0 else chr(10)}{task}: ", end="", flush=True)
+            show(scores)
+        for path in pages:
+            tell_of_report(path)
+
+    return present(arguments, {task: scores.to_dict() for task, scores in reports.items()}, show_all)
+
+
+def _files_to_score(tagger: MultiTaskTagger, arguments: argparse.Namespace) -> dict[str, LabelledFile]:
+    sources: dict[str, list[Source]] = {}
+    for word in arguments.task:
+        task, equals, place = word.partition("=")
+        task, colon, column = (task, "", "") if equals else word.partition(":")
+        if not equals and arguments.data is None:
+            raise ConfigurationError("--task", expected="must be NAME=FILE where there is no DATA", got=repr(word))
+        known_tasks([task], tagger.tasks)
+        source = source_of(place if equals else f"{arguments.data}{colon}{column}")
+        sources.setdefault(task, []).append(source)
+    if not sources:
+        first = tagger.tasks[0]
+        raise ConfigurationError(f"the model has several tasks: choose one with --task {first}, or --task {first}=FILE")
+    refuse(arguments, "save one task of the model first: tagger[task].save(FILE)", "train")
+    options = reading_options(arguments, tagger.model.segmenter)
+    maps = label_maps(arguments.map, [source.path for of_task in sources.values() for source in of_task])
+    return {
+        task: joined([source.load(options, maps[source.path], task) for source in sources[task]])
+        for task in known_tasks(sources, tagger.tasks)
+    }
 
 
 # ------------------------------------------------------------------------------------------------ predictions in a file
@@ -168,37 +222,20 @@ def _mistakes(report: Any, file: Any, arguments: argparse.Namespace) -> dict[str
 def _evaluate_predictions(arguments: argparse.Namespace) -> int:
     if arguments.data is None:
         arguments.usage_error("the following arguments are required: GOLD")
-    refuse(arguments, "task", "it is for multi-task models")
+    refuse(arguments, "it is for multi-task models", "task")
     if [arguments.model, arguments.data, arguments.train].count("-") > 1:
         raise ConfigurationError("standard input can be read only once", expected="at most one file named -")
-    gold, scores = score_predictions(arguments, arguments.model)
-    if arguments.report is not None:
-        write_text(arguments.report, [_page(scores, gold)])
-    if arguments.json:
-        print(json.dumps(scores.to_dict() | _mistakes(scores, gold, arguments), indent=2, ensure_ascii=False))
-        return 0
-    from postil.commands.kinds.tagging import show
-
-    show(scores)
-    if arguments.report is not None:
-        print(f"\nThe report is in {arguments.report}: open it in a browser.")
-    return 0
-
-
-def score_predictions(arguments: argparse.Namespace, path: str) -> tuple[LabelledFile, FileScores]:
-    """The gold labels, and the scores of the predictions at ``path``."""
-    gold = load(arguments.data, **_options(arguments))
-    predicted = load(path, **_options(arguments, arguments.predicted_column))
+    options = {**reading_options(arguments), "strict": arguments.strict}
+    column = {} if arguments.predicted_column is None else {"label": arguments.predicted_column}
+    gold, predicted = load(arguments.data, **options), load(arguments.model, **{**options, **column})
     if arguments.map:
-        maps = label_maps(arguments.map, [gold.path, predicted.path])
-        for file in (gold, predicted):
-            map_labels(file, maps[file.path])
+        map_files([gold, predicted], arguments.map)
     compared = compared_predictions(gold, predicted, arguments)
     broken = {
         "gold": _broken(gold, compared.scheme, arguments.strict),
         "predicted": _broken(predicted, compared.predicted_scheme, arguments.strict),
     }
-    train = load(arguments.train, **_options(arguments)) if arguments.train else None
+    train = load(arguments.train, **options) if arguments.train else None
     span_parts, word_parts = novelty_parts(gold, compared, train) if train is not None else ({}, {})
     scores = score_compared(
         gold.path,
@@ -210,7 +247,7 @@ def score_predictions(arguments: argparse.Namespace, path: str) -> tuple[Labelle
         span_parts=span_parts,
         word_parts=word_parts,
     )
-    return gold, scores
+    return _present(arguments, scores, gold, lambda: _page_of_predictions(scores, gold))
 
 
 def compared_predictions(gold: LabelledFile, predicted: LabelledFile, arguments: argparse.Namespace) -> Compared:
@@ -218,11 +255,6 @@ def compared_predictions(gold: LabelledFile, predicted: LabelledFile, arguments:
     answers = {label for labels in predicted.labels for label in labels}
     resolve_partial_labels([gold], arguments.partial, known=answers)
     return compare_files(gold, predicted, arguments.scheme or "", arguments.predicted_scheme or "")
-
-
-def _options(arguments: argparse.Namespace, column: int | str | None = None) -> dict[str, Any]:
-    options = {**reading_options(arguments), "strict": arguments.strict}
-    return options if column is None else {**options, "label": column}
 
 
 def _broken(file: LabelledFile, scheme: str, strict: bool) -> int:
@@ -236,7 +268,7 @@ def _broken(file: LabelledFile, scheme: str, strict: bool) -> int:
     return report.broken
 
 
-def _page(scores: FileScores, gold: LabelledFile) -> str:
+def _page_of_predictions(scores: FileScores, gold: LabelledFile) -> str:
     """Tables of the scores, and the sentences with mistakes, gold and predicted spans together."""
     from postil.html import element, joined
     from postil.html.highlight import Mark, lasting_colours, whole
@@ -276,3 +308,165 @@ def _page(scores: FileScores, gold: LabelledFile) -> str:
 
 MOST_MISTAKES = 300
 """Sentences on a page."""
+
+
+# ------------------------------------------------------------------------------------------------ a model on a file
+
+
+def load_trees(path: str, encoding: str | None = None) -> LabelledFile:
+    """Read a whole file of trees."""
+    with read(path, encoding=encoding) as reading:
+        if reading.format != "trees":
+            expected = "bracketed trees: (LABEL (LABEL word) …)"
+            got = f"what looks like {FORMATS[reading.format].title}"
+            raise DataError("not a file of trees", expected=expected, got=got, where=path)
+        return LabelledFile(reading.name, reading.format, list(reading))
+
+
+def trees_of(file: LabelledFile) -> list[Tree]:
+    return [tree_of(sentence) for sentence in file.sentences]
+
+
+def evaluation(model: Any, file: LabelledFile) -> Any:
+    """Scores without their uncertainty, for the end of a training run."""
+    return model.evaluate(trees_of(file)) if isinstance(model, TreeClassifier) else model.evaluate(*examples(file))
+
+
+def report(model: Any, name: str, file: LabelledFile) -> FileScores | DetectionFileScores | TreeFileScores:
+    """Scores of a model on a file, with a confidence interval and the reliability of its probabilities."""
+    if isinstance(model, TreeClassifier):
+        trees = trees_of(file)
+        if not any(label is not None for tree in trees for label in tree.labels):
+            expected = "trees such as (3 (2 good) (2 film))"
+            raise DataError("no labels", expected=expected, got=shortened(bracketed(trees[0])), where=file.path)
+        scores = evaluation(model, file)
+        counts = scores.root_counts if scores.roots.tokens else scores.node_counts
+        rng = np.random.default_rng(0)
+        interval = significance.bootstrap_interval(counts, significance.accuracy, rng=rng, resamples=RESAMPLES)
+        return TreeFileScores(name, file.path, scores, interval)
+    codec = model.model.codec
+    if isinstance(model, Detector):
+        classes = LabelCodec.of(file.labels).classes
+        if codec.label not in classes:
+            what = f"the model detects {codec.label}, which does not occur in this file"
+            warn(f"{file.path}: {what}: {', '.join(classes[:20])}")
+        return DetectionFileScores(name, file.path, evaluation(model, file))
+    gold_scheme = checked_scheme(file, codec)
+    if codec.has_spans:
+        warn_of_unknown_classes(file, codec.classes)
+    X = inputs_of(file)
+    compared = prepare(file.labels, model.predict(X), gold_scheme, codec.scheme)
+    calibration = reliability(model.model, X, file.labels)
+    return score_compared(file.path, name, compared, np.random.default_rng(0), reliability=calibration)
+
+
+def page(model: Any, scores: Any, name: str, file: LabelledFile) -> str:
+    """The scores with their details as an HTML page."""
+    from postil.reports import Answers, Drawn, Heading, detector_page, tagger_page, tree_page
+
+    heading = Heading.of(model, model_name=name, data_name=file.path)
+    if isinstance(model, Detector):
+        return detector_page(heading, model, file.sentences, place=file.place)
+    if isinstance(model, TreeClassifier):
+        trees = model.trees(trees_of(file))
+        drawn = [
+            Drawn(
+                tree.with_labels([node.label for node in nodes]),
+                tree.labels,
+                max(nodes[-1].probabilities.values()),
+                f"line {sentence.line}",
+            )
+            for tree, nodes, sentence in zip(trees, model.predict_nodes(trees), file.sentences, strict=True)
+        ]
+        return tree_page(heading, scores.scores, scores.interval, drawn)
+    measured = scores.reliability
+    return tagger_page(
+        heading,
+        Answers.of(model, file.sentences, scores.compared, file.place),
+        interval=scores.interval,
+        before=measured.before if measured is not None and measured.is_calibrated else None,
+        span_novelty=scores.span_parts,
+        word_novelty=scores.word_parts,
+    )
+
+
+# ------------------------------------------------------------------------------------------------ on a terminal
+
+
+def show(scores: Any) -> None:
+    """The score first, then its details, then its uncertainty."""
+    if isinstance(scores, FileScores):
+        _show_file_scores(scores)
+    elif isinstance(scores, TreeFileScores):
+        _show_tree_scores(scores)
+    else:
+        found = scores.scores
+        say(f"{scores.model} against {scores.data}")
+        size = f"{counted(found.sentences, 'sentence')}, {counted(found.tokens, 'token')}"
+        say(f"{size}, {found.counts.gold:,} of them {found.label}\n")
+        say(found.summary(), style="bold green")
+        above = f"tokens with a score above {found.threshold:.4f} are detected"
+        say(f"token accuracy {100 * found.accuracy:.2f}; {above}")
+
+
+def _show_tree_scores(report: TreeFileScores) -> None:
+    scores = report.scores
+    say(f"{report.model} against {report.data}")
+    say(f"{scores.trees:,} trees, {scores.roots.tokens:,} labelled roots, {scores.nodes.tokens:,} nodes\n")
+    say(scores.summary(), style="bold green")
+    say(f"{'root' if scores.roots.tokens else 'node'} accuracy: {_interval(report.interval)}")
+    for name, part, calibration in (
+        ("Roots", scores.roots, scores.root_calibration),
+        ("All nodes", scores.nodes, scores.node_calibration),
+    ):
+        if part.tokens:
+            show_table(tables.label_table(part.by_label(), title=name, column="label"))
+            show_table(label_confusion_table(part, f"{name}: confusion"))
+            table = tables.calibration_table(calibration)
+            show_table(table._replace(title=f"{name}: {table.title.lower()}"))
+    show_table(length_table(scores))
+
+
+def _interval(interval: significance.Interval) -> str:
+    return f"{100 * interval.level:g} % interval {100 * interval.low:.2f} to {100 * interval.high:.2f}"
+
+
+def _show_file_scores(scores: FileScores) -> None:
+    evaluation = scores.evaluation
+    spans, tokens = evaluation.spans, evaluation.tokens
+    say(f"{scores.predicted} against {scores.gold}")
+    gold, predicted = evaluation.scheme, scores.compared.predicted_scheme
+    labels = "labels without a scheme" if gold == "none" else f"{gold.upper()} labels"
+    labels += f" (predictions: {predicted.upper()})" if gold != "none" and predicted != gold else ""
+    say(f"{counted(evaluation.sentences, 'sentence')}, {counted(tokens.tokens, 'token')}, {labels}")
+    if any(left_out := evaluation.left_out):
+        of_spans = f"{left_out.gold_entities:,} gold and {left_out.predicted_entities:,} predicted entities"
+        of_spans = f", {of_spans} that depend on them" if any(left_out[1:]) else ""
+        say(f"not scored: {left_out.tokens:,} tokens whose gold label is unknown{of_spans}")
+    accuracy, interval = f"token accuracy {100 * tokens.accuracy:.2f}", f"   {_interval(scores.interval)}"
+    if spans is None:
+        say("\n", (accuracy, "bold green"), interval)
+        show_table(tables.label_table(tokens.by_label(), title="Labels", column="label"))
+        if tokens.mistakes():
+            show_table(tables.mistakes_table(tokens.mistakes(), "Confused most often"))
+    else:
+        counts = spans.overall
+        say("\n", (f"F1 {100 * counts.f1:.2f}", "bold green"), interval)
+        say(f"precision {100 * counts.precision:.2f}   recall {100 * counts.recall:.2f}   {accuracy}")
+        show_table(tables.label_table(spans.by_label(), counts))
+        if scores.span_parts:
+            show_table(tables.span_novelty_table(scores.span_parts))
+        show_table(tables.errors_table(spans, scores.span_parts))
+        show_table(tables.confusion_table(spans))
+        show_table(tables.matching_table(spans))
+    if scores.word_parts:
+        show_table(tables.token_novelty_table(scores.word_parts))
+    if (measured := scores.reliability) is not None:  # predicted probabilities against observed frequencies
+        title = f"Reliability of the probabilities of {'labels' if spans is None else 'entities'}"
+        before, after = map(tables.calibration_table, (measured.before, measured.after))
+        if not measured.is_calibrated:
+            show_table(after._replace(title=f"{title} (not calibrated: trained without --dev)"))
+            return
+        fitted = f"temperature {measured.temperature:.3f}, shift {measured.shift:+.3f}"
+        show_table(before._replace(title=f"{title}, before calibration"))
+        show_table(after._replace(title=f"{title}, after calibration on dev ({fitted})"))

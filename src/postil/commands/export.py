@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from postil.commands.models import open_model
+from postil.commands.parser import option
 from postil.errors import ConfigurationError, printable
 from postil.models.storage import located
 from postil.reading import MOST_LIST_BYTES, read_text
@@ -22,33 +23,18 @@ probabilities on some texts. Features that an export does not support are an err
 """
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help="model file or name")
-    parser.add_argument("--to", choices=list(TARGETS), help="what to write (default: web if PATH ends in .html)")
-    parser.add_argument("-o", "--output", required=True, metavar="PATH", help="folder or file to write")
-    parser.add_argument("--half", action="store_true", help="c, web: half precision for the tables of words")
-    parser.add_argument("--array", action="store_true", help="c: also write the model as a C array")
-    parser.set_defaults(usage_error=parser.error)
-    parser.add_argument(
-        "--conformance", metavar="FILE", help="c: texts for the conformance test, one a line (default: samples)"
-    )
-
-
 def run(arguments: argparse.Namespace) -> int:
     if arguments.to is None:
         if not arguments.output.endswith((".html", ".htm")):
             arguments.usage_error("the following arguments are required: --to")
         arguments.to = "web"
-    _check_options(arguments)
+    if arguments.to != "c":
+        for name in ("array", "conformance"):
+            if getattr(arguments, name):
+                raise ConfigurationError(f"--{name}", expected="needs --to c", got=arguments.to)
     for line in TARGETS[arguments.to](arguments):
         print(printable(line))
     return 0
-
-
-def _check_options(arguments: argparse.Namespace) -> None:
-    for option, targets in _OPTIONS.items():
-        if getattr(arguments, option) and arguments.to not in targets:
-            raise ConfigurationError(f"--{option}", expected=f"needs --to {' or '.join(targets)}", got=arguments.to)
 
 
 def _module(name: str) -> Any:
@@ -94,5 +80,13 @@ def _size(size: int) -> str:
 
 TARGETS: dict[str, Callable[[argparse.Namespace], list[str]]] = {"c": _to_c, "web": _to_web}
 """Target -> the function that writes it and returns the messages to print."""
-_OPTIONS = {"half": ("c", "web"), "array": ("c",), "conformance": ("c",)}
-"""Options that only some targets have."""
+OPTIONS = {
+    "": [
+        option("MODEL", "model file or name"),
+        option("--to", "what to write (default: web if PATH ends in .html)", choices=list(TARGETS)),
+        option("-o --output PATH", "folder or file to write", required=True),
+        option("--half", "c, web: half precision for the tables of words"),
+        option("--array", "c: also write the model as a C array"),
+        option("--conformance FILE", "c: texts for the conformance test, one a line (default: samples)"),
+    ]
+}

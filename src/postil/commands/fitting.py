@@ -6,13 +6,10 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, final
 
-from rich.text import Text
-
-from postil.commands.console import make_console
-from postil.commands.notices import warn
+from postil.commands.console import say
+from postil.commands.notices import note, warn
 from postil.errors import CheckpointWarning
 from postil.files import append_line
 from postil.models.fitting.display import TrainingDisplay
@@ -22,9 +19,9 @@ from postil.optimisation.loop import Epoch, Step
 
 @final
 class Display:
-    """The display of ``fit(verbose=True)``, a log in JSON Lines, and a summary."""
+    """The display of ``fit(verbose=True)``, how gradients are computed, a log in JSON Lines, and a summary."""
 
-    def __init__(self, fitting: Fitting, log: Path | None) -> None:
+    def __init__(self, fitting: Fitting, log: Path | None = None) -> None:
         self._fitting, self._display = fitting, TrainingDisplay(fitting)
         self._log = log
         if log is not None:
@@ -32,43 +29,47 @@ class Display:
 
     def __enter__(self) -> Self:
         self._display.__enter__()
+        choice = self._fitting.training.step.choice
+        note(f"training step: {choice.name}" + ("" if choice.reason is None else f", not fused: {choice.reason}"))
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._display.__exit__(kind, error, trace)
+    def __exit__(self, *error: Any) -> None:
+        self._display.__exit__(*error)
 
     def show(self, event: Step | Epoch) -> None:
         self._display.show(event)
         if isinstance(event, Epoch) and self._log is not None:
-            self._append(self._log, json.dumps(self._fitting.training.progress.history[-1]))
-
-    def _append(self, log: Path, line: str) -> None:
-        try:
-            append_line(log, line)
-        except OSError as error:
-            warnings.warn(f"{log}: cannot write the log ({error.strerror})", CheckpointWarning, stacklevel=2)
+            try:
+                append_line(self._log, json.dumps(self._fitting.training.progress.history[-1]))
+            except OSError as error:
+                what = f"{self._log}: cannot write the log ({error.strerror})"
+                warnings.warn(what, CheckpointWarning, stacklevel=2)
 
     def summary(self, path: Path, headlines: dict[str, str], dev_score: float | None = None) -> None:
         """How good it is, and where the model is. ``dev_score`` is compared with that of the epoch that is kept."""
-        console = make_console()
+        progress = self._fitting.training.progress
         for name, headline in headlines.items():
-            console.print(Text(f"{name:<5} {headline}"))
-        best = self._fitting.training.progress.best_score
+            say(f"{name:<5} {headline}")
+        best = progress.best_score
         if best is not None and dev_score is not None and abs(dev_score - best) >= 0.00005:  # visible in the log
-            note = f"(epoch {self._fitting.training.progress.best_epoch} scored {100 * best:.2f} on dev: "
-            console.print(Text(note + "epochs are scored before calibration and tuning, the model after)"))
-        bias = getattr(getattr(self._fitting.model, "decoding", None), "bias", 0.0)
-        if bias:
-            note = f"bias {bias:+.2f}: finds more entities, for the best F1 on dev (postil tune changes it)"
-            console.print(Text(note))
-        seconds = self._fitting.training.progress.seconds
-        line = f"{path}: {path.stat().st_size / 1e6:.1f} MB, trained in {seconds:.0f} s"
-        console.print(Text(line), soft_wrap=True)
+            of_epoch = f"epoch {progress.best_epoch} scored {100 * best:.2f} on dev"
+            say(f"({of_epoch}: epochs are scored before calibration and tuning, the model after)")
+        if bias := getattr(getattr(self._fitting.model, "decoding", None), "bias", 0.0):
+            say(f"bias {bias:+.2f}: finds more entities, for the best F1 on dev (postil tune changes it)")
+        say(f"{path}: {path.stat().st_size / 1e6:.1f} MB, trained in {progress.seconds:.0f} s")
 
 
-# ------------------------------------------------------------------------------------------------ stopping
+def follow(fitting: Any, display: Any) -> int:
+    """Train to the end with progress. If a signal stops it, its state is saved; returns the exit code."""
+    with stop_on_request() as stop, display:
+        for event in fitting:
+            display.show(event)
+            if stop.by is not None:
+                fitting.save_checkpoint()
+                what = "terminated" if stop.by is signal.SIGTERM else "interrupted"
+                warn(f"{what}; the training so far is saved in {fitting.checkpoint}: add --resume to continue")
+                return 128 + stop.by
+    return 0
 
 
 class Stop:
@@ -95,20 +96,3 @@ def stop_on_request() -> Iterator[Stop]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def train_or_exit(fitting: Any, log: Path | None) -> None:
-    """Train to the end with progress, as a first stage of another run. If it is interrupted, its state is saved."""
-
-    with stop_on_request() as stop, Display(fitting, log) as display:
-        for event in fitting:
-            display.show(event)
-            if stop.by is not None:
-                raise SystemExit(interrupted(fitting, stop.by))
-
-
-def interrupted(fitting: Any, by: signal.Signals) -> int:
-    fitting.save_checkpoint()
-    what = "terminated" if by is signal.SIGTERM else "interrupted"
-    warn(f"{what}; the training so far is saved in {fitting.checkpoint}: add --resume to continue")
-    return 128 + by

@@ -4,10 +4,12 @@ import argparse
 import json
 from dataclasses import asdict
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from postil.commands.models import open_model
-from postil.commands.output import add_overwrite_argument, check_output
+from postil.commands.output import check_output, present
+from postil.commands.parser import JSON, OVERWRITE, option
 from postil.errors import ConfigurationError, printable, similar
 from postil.models.config import DEFAULTS, PRESETS, TaggerConfig, TreeConfig, configured, configured_tree
 from postil.models.settings import rules, spelt
@@ -54,21 +56,18 @@ TREE_PURPOSES = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", nargs="?", help=f"model file or name (default: {ENGLISH})")
-    parser.add_argument("--network", action="store_true", help="draw the network of the model")
-    parser.add_argument("--text", metavar="TEXT", help="--network: draw the flow graph of the loss on this sentence")
-    parser.add_argument(
-        "--task", metavar="NAME", help="--network --text: task of a multi-task model (default: the first)"
-    )
-    parser.add_argument(
-        "--presets", metavar="NAME", nargs="?", const="", help="list the presets, or all settings of one of them"
-    )
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, help="write the card as Markdown, or the network as SVG"
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    add_overwrite_argument(parser)
+OPTIONS = {
+    "": [
+        option("MODEL", f"model file or name (default: {ENGLISH})", nargs="?"),
+        option("--network", "draw the network of the model"),
+        option("--text TEXT", "--network: draw the flow graph of the loss on this sentence"),
+        option("--task NAME", "--network --text: task of a multi-task model (default: the first)"),
+        option("--presets NAME", "list the presets, or all settings of one of them", nargs="?", const=""),
+        option("-o --output FILE", "write the card as Markdown, or the network as SVG", type=Path),
+        JSON,
+        OVERWRITE,
+    ]
+}
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -77,42 +76,29 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.model = arguments.model or ENGLISH
     if arguments.network:
         return _draw_network(arguments)
-    for option in ("text", "task"):
-        if getattr(arguments, option) is not None:
-            raise ConfigurationError(f"--{option}", expected="needs --network")
-    return _show_card(arguments)
-
-
-# ------------------------------------------------------------------------------------------------ the card
-
-
-def _show_card(arguments: argparse.Namespace) -> int:
+    for name in ("text", "task"):
+        if getattr(arguments, name) is not None:
+            raise ConfigurationError(f"--{name}", expected="needs --network")
     path = located(arguments.model)
-    if arguments.output is not None:
-        check_output(arguments.output, "card", "markdown", inputs=[path], overwrite=arguments.overwrite)
+    check_output(arguments.output, "card", "markdown", inputs=[path], overwrite=arguments.overwrite)
     open_model(arguments.model)  # which tells what is wrong with a file
     card = card_of(path, arguments.model)
     if arguments.output is not None:
         write_text(arguments.output, [card.to_markdown()])
-    if arguments.json:
-        print(json.dumps(card.to_dict(), indent=2, ensure_ascii=False))
-    elif arguments.output is None:
-        _print_card(card)
-    return 0
+    return present(arguments, card, lambda: None if arguments.output is not None else _print_card(card))
 
 
 def _print_card(card: ModelCard) -> None:
-    from postil.commands.console import make_console, show_table
+    from postil.commands.console import say, show_table
 
-    console = make_console()
     if "about" in card.texts:
-        console.print(printable(card.texts["about"]), markup=False)
+        say(printable(card.texts["about"]), wrap=True)
     for table in (card.facts_table(), *card.tables):
-        show_table(console, table)
+        show_table(table)
     if card.weaknesses:
-        console.print("\nKnown weaknesses", style="bold cyan")
+        say("\nKnown weaknesses", style="bold cyan")
         for weakness in card.weaknesses:
-            console.print(f"- {printable(weakness)}", markup=False)
+            say(f"- {printable(weakness)}", wrap=True)
 
 
 # ------------------------------------------------------------------------------------------------ the network
@@ -169,64 +155,33 @@ def _flow_graph(tagger: Tagger, text: str) -> str:
 
 
 def _show_presets(arguments: argparse.Namespace) -> int:
-    rows = _rows()
-    if arguments.presets:
-        rows = {arguments.presets: _complete(arguments.presets, rows)}
-    if arguments.json:
-        print(json.dumps(rows, indent=2))
-        return 0
-    for name, row in rows.items():
-        print(f"{name}: {row['purpose']}")
-        print(f"  postil train TRAIN {row['option']} -o MODEL")
-        if arguments.presets:
-            _print_described(name, row["settings"])
-        else:
-            print("".join(f"    {line}\n" for line in _wrapped(_words(name, row["settings"]))))
-    return 0
-
-
-def _rows() -> dict[str, dict[str, Any]]:
-    """Name -> purpose, option of ``postil train``, and the settings that differ from the defaults."""
-    presets = {
+    """Name -> purpose, option of ``postil train``, and the settings that differ from the defaults; of one, all."""
+    rows: dict[str, dict[str, Any]] = {
         name: {"purpose": purpose, "option": f"--preset {name}", "settings": PRESETS[name]}
         for name, purpose in PURPOSES.items()
     }
-    compositions = {
-        name: {"purpose": purpose, "option": f"--set composition={name}", "settings": DEFAULTS[name]}
-        for name, purpose in TREE_PURPOSES.items()
-    }
-    return presets | compositions
+    for name, purpose in TREE_PURPOSES.items():
+        rows[name] = {"purpose": purpose, "option": f"--set composition={name}", "settings": DEFAULTS[name]}
+    if name := arguments.presets:
+        if name not in rows:
+            hint = similar(name, rows)
+            expected = None if hint else f"one of {', '.join(rows)}"
+            raise ConfigurationError(f"no preset {name!r}{hint}", expected=expected)
+        config = configured(name, {}) if name in PRESETS else configured_tree(name, {})
+        rows = {name: {**rows[name], "settings": asdict(config)}}
 
+    def show() -> None:
+        for name, row in rows.items():
+            config = TreeConfig if name in DEFAULTS else TaggerConfig
+            words = [f"{setting}={spelt(config, setting, value)}" for setting, value in row["settings"].items()]
+            print(f"{name}: {row['purpose']}")
+            print(f"  postil train TRAIN {row['option']} -o MODEL")
+            if arguments.presets:
+                width = max(map(len, words))
+                for word, setting in zip(words, row["settings"], strict=True):
+                    print(f"    {word:<{width}}  {rules(config)[setting].text.replace('``', '')}")
+            else:
+                wrapped = wrap(" ".join(words), 100, break_long_words=False, break_on_hyphens=False)
+                print("".join(f"    {line}\n" for line in wrapped or [""]))
 
-def _complete(name: str, rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """The row of a name with all settings."""
-    if name not in rows:
-        hint = similar(name, rows)
-        raise ConfigurationError(f"no preset {name!r}{hint}", expected=None if hint else f"one of {', '.join(rows)}")
-    config = configured(name, {}) if name in PRESETS else configured_tree(name, {})
-    return {**rows[name], "settings": asdict(config)}
-
-
-def _config_of(preset: str) -> type:
-    return TreeConfig if preset in DEFAULTS else TaggerConfig
-
-
-def _words(preset: str, settings: dict[str, Any]) -> list[str]:
-    return [f"{name}={spelt(_config_of(preset), name, value)}" for name, value in settings.items()]
-
-
-def _print_described(preset: str, settings: dict[str, Any]) -> None:
-    """Print each setting and its description on a line."""
-    words = _words(preset, settings)
-    width = max(map(len, words))
-    for word, name in zip(words, settings, strict=True):
-        print(f"    {word:<{width}}  {rules(_config_of(preset))[name].text.replace('``', '')}")
-
-
-def _wrapped(words: list[str], width: int = 100) -> list[str]:
-    lines = [""]
-    for word in words:
-        if lines[-1] and len(lines[-1]) + len(word) >= width:
-            lines.append("")
-        lines[-1] += f" {word}" if lines[-1] else word
-    return lines
+    return present(arguments, rows, show)

@@ -1,66 +1,68 @@
 """Labelled files of a command: read as a whole, with warnings about what was changed or is unknown in them."""
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
-
-from postil.commands.notices import show_problems, warn
-from postil.commands.reading import warn_of_unspaced
-from postil.errors import DataError
-from postil.text.formats import FORMATS, Reading, read
-from postil.text.labelled import LabelledFile
-from postil.text.labels.partial import annotated_classes, count_marks, is_unknown, with_marks
-from postil.text.labels.schemes import complaint
-from postil.text.splitting.segmenter import ENGLISH
-
-if TYPE_CHECKING:  # scoring files needs no models
-    from postil.models.model import WordLabels
 import argparse
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from postil.commands.models import checked_scheme, inputs_of
-from postil.commands.reading import add_partial_argument, add_reading_arguments, column_argument, reading_options
-from postil.errors import ConfigurationError
+from postil.commands.notices import show_problems, warn
+from postil.commands.parser import SEED, SETTINGS, Options, option
+from postil.commands.reading import PARTIAL, column_argument, reading_arguments, reading_options, warn_of_unspaced
+from postil.errors import ConfigurationError, DataError
 from postil.evaluation import documents_of
 from postil.models.config import PRESETS, parsed_setting
 from postil.models.decoding.codec import LabelCodec, checked_tasks
 from postil.models.estimator import Estimator
-from postil.models.model import MAIN
-from postil.models.sentence_estimator import SentenceEstimator
+from postil.models.model import MAIN, WordLabels
 from postil.models.tagger import Tagger
 from postil.quality import Split
 from postil.text.document import OUTSIDE
-from postil.text.labels.partial import is_partial, parse_classes
-from postil.text.labels.schemes import UNKNOWN, convert, inspect, looks_like_mark, recognise
+from postil.text.formats import FORMATS, read
+from postil.text.labelled import LabelledFile
+from postil.text.labels.partial import (
+    annotated_classes,
+    count_marks,
+    is_partial,
+    is_unknown,
+    parse_classes,
+    with_marks,
+)
+from postil.text.labels.schemes import UNKNOWN, complaint, convert, inspect, looks_like_mark, recognise
+from postil.text.splitting.segmenter import ENGLISH
 
 
 def load(path: str, **options: Any) -> LabelledFile:
     """Read a whole file with labels. Changed and dropped content is reported on standard error."""
-    by_characters = options.get("segmenter", ENGLISH).characters
-    if by_characters and options.get("format") == "text":  # of a labelled file, characters are only tokens
+    segmenter = options.get("segmenter", ENGLISH)
+    if segmenter.characters and options.get("format") == "text":  # of a labelled file, characters are only tokens
         options["format"] = None
     with read(path, **{"features": (), **options}) as reading:
-        if reading.format in _WITHOUT_LABELS:  # told before a large text is read
-            raise _no_labels(reading.format, f"{reading.name}, line 1")
-        if not by_characters:
-            warn_of_unspaced(reading)
+        no_labels = partial(
+            DataError, "no labels", expected="a label for every token", got=FORMATS[reading.format].title
+        )
+        if reading.format in ("text", "tokens"):  # told before a large text is read
+            raise no_labels(where=f"{reading.name}, line 1")
+        warn_of_unspaced(reading, segmenter)
         try:
             file = LabelledFile(reading.name, reading.format, list(reading))
         finally:
-            _warn_of_changes(reading)
+            show_problems(reading.report.problems)
+            for what, counts in (("changed", reading.report.changed), ("dropped", reading.report.dropped)):
+                for thing, number in counts.items():
+                    if number:
+                        warn(f"{reading.name}: {what}: {thing}: {number:,}")
     for number, sentence in enumerate(file.sentences):
         if sentence.labels is None:
-            raise _no_labels(file.format, file.where(number, 0))
+            raise no_labels(where=file.where(number, 0))
     return file
 
 
-_WITHOUT_LABELS = ("text", "tokens")
-
-
-def _no_labels(format: str, where: str) -> DataError:
-    return DataError("no labels", expected="a label for every token", got=FORMATS[format].title, where=where)
+def check_not_empty(file: LabelledFile) -> None:
+    if not any(file.tokens):
+        raise DataError("no sentences", expected="at least one token with its label", where=file.path)
 
 
 def resolve_partial_labels(
@@ -84,7 +86,7 @@ def resolve_partial_labels(
             raise DataError("every label is unknown", expected="some labels", got="nothing but '?'", where=file.path)
 
 
-def widen(file: LabelledFile, codec: "WordLabels", classes: Sequence[str] | None = None) -> None:
+def widen(file: LabelledFile, codec: WordLabels, classes: Sequence[str] | None = None) -> None:
     """In a file that does not annotate every class of a model, let O stand for the other classes as well.
 
     ``classes``: those that the file annotates, unless its sentences say so themselves.
@@ -104,11 +106,10 @@ def widen(file: LabelledFile, codec: "WordLabels", classes: Sequence[str] | None
         sentence.labels = list(labels)
 
 
-def resolve_labels(model: SentenceEstimator, file: "LabelledFile", arguments: argparse.Namespace) -> None:
+def resolve_labels(model: Any, file: LabelledFile, partial: bool | None = None) -> None:
     """Recognise unknown and alternative labels in a file to score on, and classes that it does not annotate."""
-    codec = model.model.codec
-    resolve_partial_labels([file], arguments.partial, known=codec.answers)
-    widen(file, codec)
+    resolve_partial_labels([file], partial, known=model.model.codec.answers)
+    widen(file, model.model.codec)
 
 
 def warn_of_broken_labels(file: LabelledFile, scheme: str) -> None:
@@ -117,31 +118,19 @@ def warn_of_broken_labels(file: LabelledFile, scheme: str) -> None:
         warn(f"{file.path}: {what}")
 
 
-def _warn_of_changes(reading: Reading) -> None:
-    report = reading.report
-    show_problems(report.problems)
-    for what, counts in (("changed", report.changed), ("dropped", report.dropped)):
-        for thing, number in counts.items():
-            if number:
-                warn(f"{reading.name}: {what}: {thing}: {number:,}")
-
-
 # ------------------------------------------------------------------------------------------------ --map
 
 
 OTHERS = "*"
 """Stands for every class that a map does not name."""
-_EXPECTED = "[FILE=]OLD:NEW,OLD:NEW"
 
 
-def add_map_argument(reading: argparse._ArgumentGroup) -> None:
-    reading.add_argument(
-        "--map",
-        metavar="[FILE=]OLD:NEW,…",
-        action="append",
-        default=[],
-        help="rename classes on reading: politician:PER,band:ORG; NEW may be O or ? (unknown), OLD * (all others)",
-    )
+def map_files(files: Iterable[LabelledFile], words: Sequence[str]) -> None:
+    """Rename the labels of files as --map says, in place."""
+    files = list(files)
+    maps = label_maps(words, [file.path for file in files])
+    for file in files:
+        map_labels(file, maps[file.path])
 
 
 def label_maps(words: Sequence[str], paths: Iterable[str]) -> dict[str, dict[str, str]]:
@@ -151,16 +140,13 @@ def label_maps(words: Sequence[str], paths: Iterable[str]) -> dict[str, dict[str
         path, equals, pairs = word.rpartition("=")
         if equals and path not in maps:
             raise ConfigurationError("--map", expected="must name one of the labelled files", got=repr(path))
-        for name in [path] if equals else maps:
-            maps[name] |= dict(map(_pair, pairs.split(",")))
+        for text in pairs.split(","):
+            old, colon, new = (part.strip() for part in text.partition(":"))
+            if not (colon and old and new):
+                raise ConfigurationError("--map", expected="[FILE=]OLD:NEW,OLD:NEW", got=repr(text))
+            for name in [path] if equals else maps:
+                maps[name][old] = new
     return maps
-
-
-def _pair(text: str) -> tuple[str, str]:
-    old, colon, new = (part.strip() for part in text.partition(":"))
-    if not (colon and old and new):
-        raise ConfigurationError("--map", expected=_EXPECTED, got=repr(text))
-    return old, new
 
 
 def map_labels(file: LabelledFile, names: Mapping[str, str]) -> None:
@@ -218,11 +204,6 @@ class Source(NamedTuple):
         file = load(self.path, **{**options, **own})
         map_labels(file, names)
         return file
-
-
-def add_task_argument(parser: argparse.ArgumentParser, help: str) -> None:
-    """``--task NAME``, for commands that ask one task of a model."""
-    parser.add_argument("--task", metavar="NAME", help=help)
 
 
 def task_sources(words: Iterable[str], option: str) -> dict[str, list[Source]]:
@@ -312,8 +293,7 @@ class LoadedTask(NamedTuple):
         ``known``: the labels of a model that is only scored here, because there is nothing to train it on.
         """
         for file in (*self.train, *self.held_out.values()):
-            if not any(file.tokens):
-                raise DataError("no sentences", expected="at least one token with its label", where=file.path)
+            check_not_empty(file)
         resolve_partial_labels(self.train, arguments.partial)
         codec = known if known is not None and not self.train else self._checked_codec()
         names = ", ".join(file.path for file in self.train) or "the training data"
@@ -329,14 +309,12 @@ class LoadedTask(NamedTuple):
     def _checked_codec(self) -> LabelCodec:
         """The labels of the training files, which are brought to one scheme."""
         _unify_schemes(self.train, self.held_out.values())
-        all_labels = examples(*self.train)[1]
+        names, all_labels = ", ".join(file.path for file in self.train), examples(*self.train)[1]
         labels = {label for labels in all_labels for label in labels}
         if len(labels) == 1:
-            names = ", ".join(file.path for file in self.train)
             warn(f"{names}: every token has the label {labels.pop()!r}; the model can give no other answer")
         codec = LabelCodec.of(all_labels)
         if alike := similar_classes(all_labels, has_spans=codec.has_spans):
-            names = ", ".join(file.path for file in self.train)
             pairs = ", ".join(
                 f"{one} ({count:,} tokens) and {other} ({rarer:,})" for one, count, other, rarer in alike[:5]
             )
@@ -418,63 +396,47 @@ def annotated_by_option(words: Iterable[str], paths: Iterable[str]) -> dict[str,
 # ------------------------------------------------------------------------------------------------ taggers to train
 
 
-def add_tagger_arguments(parser: argparse.ArgumentParser, trained: str, threads: str = "trainings at a time") -> None:
-    """The options of the taggers that a command trains; ``trained`` says what for, ``threads`` what that number is."""
-    group = parser.add_argument_group("training", f"the taggers that are trained {trained}")
+def tagger_options(trained: str, threads: str = "trainings at a time", **reading: str) -> Options:
+    """The options of the taggers that a command trains, and of the labelled files that it reads.
+
+    ``trained`` says what for, ``threads`` what that number is.
+    """
     presets = [name for name in PRESETS if name != "margin"]  # which is a detector's
-    group.add_argument(
-        "--preset",
-        choices=presets,
-        default="fast",
-        metavar="NAME",
-        help="preset to train with: see `postil info --presets` (default: fast)",
-    )
-    group.add_argument(
-        "--vectors",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="word vectors, as for `postil train` (repeatable)",
-    )
-    group.add_argument("--clusters", metavar="FILE", help="word clusters, as for `postil train`")
-    group.add_argument(
-        "--set",
-        dest="settings",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="change one setting (repeatable)",
-    )
-    group.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
-    group.add_argument("--threads", type=int, default=1, help=f"{threads}; does not change the result (default: 1)")
+    preset = "preset to train with: see `postil info --presets` (default: fast)"
+    threads = f"{threads}; does not change the result (default: 1)"
+    return {
+        f"training\nthe taggers that are trained {trained}": [
+            option("--preset NAME", preset, choices=presets, default="fast"),
+            option("--vectors FILE …", "word vectors, as for `postil train` (repeatable)"),
+            option("--clusters FILE", "word clusters, as for `postil train`"),
+            SETTINGS,
+            SEED,
+            option("--threads THREADS", threads, type=int, default=1),
+        ],
+        "reading": reading_arguments(PARTIAL, **reading),  # type: ignore[arg-type]
+    }
 
 
 def tagger_of(arguments: argparse.Namespace) -> Tagger:
     """The tagger that the options describe, not trained."""
     if arguments.threads < 1:
         raise ConfigurationError("threads", expected="must be at least 1", got=arguments.threads)
-    settings = dict(parsed_setting(text) for text in arguments.settings)
     tagger = Tagger(
         preset=arguments.preset,
         vectors=arguments.vectors or None,
         clusters=arguments.clusters,
         seed=arguments.seed,
-        **settings,
+        **dict(map(parsed_setting, arguments.settings)),
     )
     tagger.check()
     return tagger
-
-
-def add_data_arguments(parser: argparse.ArgumentParser) -> None:
-    add_partial_argument(add_reading_arguments(parser))
 
 
 def load_labelled(paths: Sequence[str], arguments: argparse.Namespace) -> list[LabelledFile]:
     """Files with labels, all of one kind."""
     files = [load(path, **reading_options(arguments)) for path in paths]
     for file in files:
-        if not any(file.tokens):
-            raise DataError("no sentences", expected="at least one token with its label", where=file.path)
+        check_not_empty(file)
     resolve_partial_labels(files, arguments.partial)
     scheme = recognise([labels for file in files for labels in file.labels])
     for file in files:

@@ -14,9 +14,9 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from postil.commands.notices import warn
 from postil.commands.parser import COMMANDS, GROUPS, Parser, command_module, command_parser
@@ -28,6 +28,7 @@ from postil.errors import (
     RepairWarning,
     SchemeWarning,
     SlowKernelsWarning,
+    SlowTrainingWarning,
     UnspacedTextWarning,
     WorkerWarning,
     format_message,
@@ -107,47 +108,50 @@ def _ended_by_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-@contextmanager
-def _signals_held() -> Iterator[None]:
-    """Signals come afterwards: interrupted while it parses, argparse fails with another error."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 def _dispatch(words: list[str]) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LongSentenceWarning)  # commands warn with the number of sentences
         warnings.simplefilter("ignore", SchemeWarning)  # commands warn with the file and the line
+        warnings.simplefilter("ignore", SlowTrainingWarning)  # train prints the reason in its first lines
         for category in _SHOWN:
             warnings.simplefilter("always", category)
         warnings.simplefilter("once", UnspacedTextWarning)
-        warnings.showwarning = _shown(warnings.showwarning)
-        top = _top_parser()
-        if not words:
-            top.print_help()
-            return 0
-        if words[0] not in COMMANDS:
-            if not words[0].startswith("-"):
-                top.error(f"unknown command {words[0]!r}{similar(words[0], COMMANDS)}")
-            options = top.parse_args(words)
-            if options.version:
-                print(_versions(verbose=options.verbose))
-                return 0
-            top.error("COMMAND is missing")
+        otherwise = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
+            """Print those warnings of the library that are meant for a user of commands as one line each."""
+            if issubclass(category, (*_SHOWN, UnspacedTextWarning)):
+                warn(str(message))
+            else:
+                otherwise(message, category, *place)
+
+        warnings.showwarning = show  # type: ignore[assignment]
+        if not words or words[0] not in COMMANDS:
+            return _run_without_command(words)
         parser = command_parser(words[0])
-        # Options may come anywhere: `postil tag MODEL --probabilities FILE`, which parse_args does not accept.
-        with _signals_held():
-            arguments = parser.parse_intermixed_args(words[1:])
+        arguments = _parsed(parser, words[1:])
         try:
-            return command_module(words[0]).run(arguments)
+            code: int = command_module(words[0]).run(arguments)
+            return code
         except PostilError as error:
             return _complain(_as_typed(error, parser))
+
+
+_SHOWN = (CheckpointWarning, ForgettingWarning, RepairWarning, SlowKernelsWarning, WorkerWarning)
+
+
+def _parsed(parser: Parser, words: list[str]) -> argparse.Namespace:
+    """Options may come anywhere: `postil tag MODEL --probabilities FILE`, which parse_args does not accept.
+
+    Signals come afterwards: interrupted while it parses, argparse fails with another error.
+    """
+    can_hold = hasattr(signal, "pthread_sigmask")
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM)) if can_hold else set()
+    try:
+        return parser.parse_intermixed_args(words)
+    finally:
+        if can_hold:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _as_typed(error: PostilError, parser: argparse.ArgumentParser) -> str:
@@ -165,22 +169,8 @@ _PYTHON_NAME = re.compile(r"(?<![\w/.'\"=-])[a-z]+(?:_[a-z]+)+(?![\w/.'\"=-])")
 """Not part of a path or of something quoted."""
 
 
-_SHOWN = (CheckpointWarning, ForgettingWarning, RepairWarning, SlowKernelsWarning, WorkerWarning)
-
-
-def _shown(otherwise: Callable[..., None]) -> Callable[..., None]:
-    """Print those warnings of the library that are meant for a user of commands as one line each."""
-
-    def show(message: Warning | str, category: type[Warning], *place: object) -> None:
-        if issubclass(category, (*_SHOWN, UnspacedTextWarning)):
-            warn(str(message))
-        else:
-            otherwise(message, category, *place)
-
-    return show
-
-
-def _top_parser() -> argparse.ArgumentParser:
+def _run_without_command(words: list[str]) -> int:
+    """Print the help or the version, or say what is wrong."""
     width = max(map(len, COMMANDS))
     listing = "\n\n".join(
         "\n".join([f"{title}:", *(f"  {name:<{width}}  {text}" for name, text in group.items())])
@@ -192,7 +182,16 @@ def _top_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     parser.add_argument("--verbose", action="store_true", help="--version: with the kernels and the BLAS in use")
     parser.add_argument("command", nargs="?", choices=list(COMMANDS), metavar="COMMAND", help=argparse.SUPPRESS)
-    return parser
+    if not words:
+        parser.print_help()
+        return 0
+    if not words[0].startswith("-"):
+        parser.error(f"unknown command {words[0]!r}{similar(words[0], COMMANDS)}")
+    options = parser.parse_args(words)
+    if not options.version:
+        parser.error("COMMAND is missing")
+    print(_versions(verbose=options.verbose))
+    return 0
 
 
 def _versions(*, verbose: bool) -> str:

@@ -1,5 +1,7 @@
 """The model that a command names, and whether a file goes with it."""
 
+import argparse
+import io
 import os
 import re
 import warnings
@@ -24,6 +26,9 @@ from postil.text.splitting.segmenter import is_unspaced
 if TYPE_CHECKING:
     from postil.models.tagger import Tagger
     from postil.text.labelled import LabelledFile
+
+
+WORDS_HELP = "model file or name (default: the installed English model); what to {} (default: standard input)"
 
 
 def take_model(words: Sequence[str]) -> tuple[str, list[str]]:
@@ -54,14 +59,19 @@ def take_inputs(words: Sequence[str], text: str | None) -> tuple[str | None, lis
     if texts and len(words) > 1:
         raise ConfigurationError("inputs", expected="one text in quotes, or files", got=shortened(texts[0]))
     for word in words:
-        if _is_word(word):
+        is_word = re.fullmatch(r"[^\W\d_][\w'’-]*[.!?]?", word) is not None  # such as Washington
+        if is_word and not os.path.exists(word):  # noqa: PTH110
             raise ConfigurationError(f"no such file: {word} (to use it as a text: --text {word})")
     return (texts[0], []) if texts else (text, list(words))
 
 
-def _is_word(word: str) -> bool:
-    """Whether this is one word, such as ``Washington``, and not a file."""
-    return re.fullmatch(r"[^\W\d_][\w'’-]*[.!?]?", word) is not None and not os.path.exists(word)  # noqa: PTH110
+def typed_source(arguments: argparse.Namespace, name: str) -> list[Any]:
+    """What a command reads: its files, the text that was typed, or standard input."""
+    if arguments.text is None:
+        return arguments.files or ["-"]
+    if not arguments.text.strip():
+        raise DataError(f"{name} is empty", expected="words", got=repr(arguments.text))
+    return [io.BytesIO(arguments.text.encode("utf8", "surrogateescape"))]
 
 
 def is_text(word: str) -> bool:
@@ -71,12 +81,9 @@ def is_text(word: str) -> bool:
     mistake in a path, not a sentence.
     """
     folder = os.path.dirname(word)  # noqa: PTH120  # a text may be too long for a path
-    in_a_folder = _has_space(folder) and os.path.isdir(folder)  # noqa: PTH112
-    return (_has_space(word) or is_unspaced(word)) and not in_a_folder and not os.path.exists(word)  # noqa: PTH110
-
-
-def _has_space(word: str) -> bool:
-    return any(map(str.isspace, word))
+    in_a_folder = any(map(str.isspace, folder)) and os.path.isdir(folder)  # noqa: PTH112
+    has_space = any(map(str.isspace, word)) or is_unspaced(word)
+    return has_space and not in_a_folder and not os.path.exists(word)  # noqa: PTH110
 
 
 def is_model(word: str) -> bool:
@@ -126,8 +133,13 @@ def inputs_of(file: "LabelledFile") -> list[list[Token]]:
 
 def checked_scheme(file: "LabelledFile", codec: LabelCodec) -> str:
     """The scheme of a file's labels, to be compared with a model's: either both encode spans or neither does."""
-    if not codec.has_spans:
-        _warn_if_none_known(file, codec)
+    if not codec.has_spans:  # if the model has none of the labels, this is the wrong file or the wrong column
+        labels = dict.fromkeys(label for sentence in file.labels for label in sentence)
+        if not any(isinstance(label, PartialLabel) for label in labels) and labels.keys().isdisjoint(
+            codec.data_labels()
+        ):
+            known, got = _listed(codec.data_labels()), _listed(labels)
+            warn(f"{file.path}: the model knows none of these labels: {got} (it knows {known}); wrong --label-column?")
         return "none"
     scheme = recognise(file.labels)
     if scheme == "none":
@@ -153,14 +165,6 @@ def warn_of_unknown_classes(file: "LabelledFile", known_classes: Sequence[str]) 
 def _listed(names: Iterable[str], most: int = 20) -> str:
     names = list(names)
     return ", ".join(names[:most]) + (f" and {len(names) - most:,} others" if len(names) > most else "")
-
-
-def _warn_if_none_known(file: "LabelledFile", codec: LabelCodec) -> None:
-    """If the model has none of the labels, this is the wrong file or the wrong column."""
-    labels = dict.fromkeys(label for sentence in file.labels for label in sentence)
-    if not any(isinstance(label, PartialLabel) for label in labels) and set(labels).isdisjoint(codec.data_labels()):
-        known, got = _listed(codec.data_labels()), _listed(labels)
-        warn(f"{file.path}: the model knows none of these labels: {got} (it knows {known}); wrong --label-column?")
 
 
 def warn_of_long_sentences(model: Estimator, lengths: Iterable[int]) -> None:

@@ -1,31 +1,50 @@
-"""Decide before a long computation whether its result may be written: the one place, for every command."""
+"""The results of all commands: whether a file may be written, decided before a long computation; JSON and reports."""
 
 import argparse
+import json
 import os
 import re
 import stat
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from postil.archive import MAGIC
-from postil.errors import ConfigurationError, PostilError
+from postil.errors import ConfigurationError, PostilError, printable
 from postil.files import is_temporary, remove_abandoned
 from postil.reading import parsed_json
 from postil.text.formats import FORMATS, format_named, format_of
+from postil.text.output import write_text
 
 DOCS = "spacy"
 """The format of spaCy's docs, which is not one of lines."""
+PARQUET, CSV = "parquet", "csv"
 _HEAD = 1 << 12  # bytes that tell the kinds apart
 
 
-def add_overwrite_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--overwrite", action="store_true", help="replace an existing output even if it is read-only or of another kind"
-    )
+def present(
+    arguments: argparse.Namespace, result: Any, show: Callable[[], None], page: Callable[[], str] | None = None
+) -> int:
+    """Write the page that --report asks for, then print the result: with --json as JSON, else by ``show``.
+
+    ``result`` is ready for JSON, or has a method to_dict that makes it so. Returns the exit code, 0.
+    """
+    report = arguments.report if page is not None else None
+    if page is not None and report is not None:
+        write_text(report, [page()])
+    if arguments.json:
+        content = result.to_dict() if hasattr(result, "to_dict") else result
+        print(json.dumps(content, indent=2, ensure_ascii=False))
+        return 0
+    show()
+    if report is not None:
+        tell_of_report(report)
+    return 0
 
 
-_OTHER_ENDINGS = {".spacy": DOCS, ".html": "report", ".htm": "report"}
+def tell_of_report(path: Path) -> None:
+    print(f"\nThe report is in {printable(str(path))}: open it in a browser.")
 
 
 def output_format(path: str) -> str | None:
@@ -33,12 +52,23 @@ def output_format(path: str) -> str | None:
 
     Besides the names of formats: ``DOCS``, and "report" for a page.
     """
-    other = next((format for ending, format in _OTHER_ENDINGS.items() if path.endswith(ending)), None)
-    return other or format_named(path)
+    if path.endswith((".html", ".htm")):
+        return "report"
+    return DOCS if path.endswith(f".{DOCS}") else format_named(path)
+
+
+def check_report(arguments: argparse.Namespace, *inputs: str | Path | None) -> None:
+    """``check_output`` of the page of --report."""
+    check_output(arguments.report, "report", "report", inputs=inputs, overwrite=arguments.overwrite)
 
 
 def check_output(
-    path: str | Path, what: str, kind: str, *, inputs: Iterable[str | Path | None] = (), overwrite: bool = False
+    path: str | Path | None,
+    what: str,
+    kind: str,
+    *,
+    inputs: Iterable[str | Path | None] = (),
+    overwrite: bool = False,
 ) -> None:
     """Raise ConfigurationError if ``path`` cannot be written, or if writing it would destroy something else.
 
@@ -46,6 +76,8 @@ def check_output(
     existing file must be to be replaced. With ``overwrite`` any file is, except one of the ``inputs``, under any name.
     An unfinished file that a killed run left next to it is removed.
     """
+    if path is None:  # nothing is to be written
+        return
     path = Path(path)
     if path.is_dir():
         raise ConfigurationError(what, expected="must be a file", got="a folder", where=path)
@@ -58,7 +90,11 @@ def check_output(
             other = None if str(name) == str(path) else str(name)  # another name of the same file
             raise ConfigurationError(what, expected="must not be one of the inputs", got=other, where=path)
     if path.is_file() and not overwrite:  # devices and pipes have no content to lose
-        _check_existing(path, what, kind)
+        if (present_kind := _kind_of(path)) not in (kind, "empty"):
+            expected = f"must not replace a file that is not {_title(kind)}: --overwrite does"
+            raise ConfigurationError(what, expected=expected, got=_title(present_kind), where=path)
+        if not path.stat().st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(path, os.W_OK):
+            raise ConfigurationError(what, expected="must not replace a read-only file: --overwrite does", where=path)
     with suppress(OSError):
         remove_abandoned(path)
 
@@ -70,19 +106,6 @@ def _is_same(path: Path, other: Path) -> bool:
     return path.is_file() and other.is_file() and path.samefile(other)
 
 
-def _check_existing(path: Path, what: str, kind: str) -> None:
-    found = _kind_of(path)
-    if found not in (kind, "empty"):
-        raise ConfigurationError(
-            what,
-            expected=f"must not replace a file that is not {_title(kind)}: --overwrite does",
-            got=_title(found),
-            where=path,
-        )
-    if not path.stat().st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(path, os.W_OK):
-        raise ConfigurationError(what, expected="must not replace a read-only file: --overwrite does", where=path)
-
-
 def _kind_of(path: Path) -> str:
     """The kind of an existing file; "other" if Postil does not write such files."""
     try:
@@ -90,7 +113,9 @@ def _kind_of(path: Path) -> str:
             head = file.read(_HEAD)
         if not head:
             return "empty"
-        return next((kind for kind, recognises in _KINDS.items() if recognises(head)), None) or format_of(str(path))
+        return next((kind for kind, (_, recognises) in _KINDS.items() if recognises(head)), None) or format_of(
+            str(path)
+        )
     except (PostilError, OSError):
         return "other"
 
@@ -112,30 +137,20 @@ def _is_vectors(head: bytes) -> bool:
         return False
 
 
-_KINDS: dict[str, Callable[[bytes], bool]] = {
-    "model": lambda head: head[8:].startswith(MAGIC),
-    "report": lambda head: head.lstrip()[:14].lower() == b"<!doctype html",
-    "picture": lambda head: head.lstrip().startswith((b"<svg", b"<?xml")) and b"<svg" in head,
-    "markdown": lambda head: head.startswith(b"# "),
-    "log": _is_log,
-    "parquet": lambda head: head.startswith(b"PAR1"),
-    "spacy": lambda head: head.startswith(b"\x78\x9c"),  # compressed by zlib, as DocBin does
-    "vectors": _is_vectors,
-    "clusters": lambda head: re.match(rb"[01]+\t[^\t\n]+\t\d+\n", head) is not None,
+_KINDS: dict[str, tuple[str, Callable[[bytes], bool]]] = {
+    "model": ("a model file", lambda head: head[8:].startswith(MAGIC)),
+    "report": ("an HTML page", lambda head: head.lstrip()[:14].lower() == b"<!doctype html"),
+    "picture": ("an SVG picture", lambda head: head.lstrip().startswith((b"<svg", b"<?xml")) and b"<svg" in head),
+    "markdown": ("a Markdown page", lambda head: head.startswith(b"# ")),
+    "log": ("a training log", _is_log),
+    "parquet": ("a Parquet file", lambda head: head.startswith(b"PAR1")),
+    "spacy": ("a DocBin", lambda head: head.startswith(b"\x78\x9c")),  # compressed by zlib, as DocBin does
+    "vectors": ("a file of word vectors", _is_vectors),
+    "clusters": ("a file of word clusters", lambda head: re.match(rb"[01]+\t[^\t\n]+\t\d+\n", head) is not None),
+    "other": ("another kind of file", lambda head: False),
 }
-_TITLES = {
-    "model": "a model file",
-    "report": "an HTML page",
-    "picture": "an SVG picture",
-    "markdown": "a Markdown page",
-    "log": "a training log",
-    "parquet": "a Parquet file",
-    "spacy": "a DocBin",
-    "vectors": "a file of word vectors",
-    "clusters": "a file of word clusters",
-    "other": "another kind of file",
-}
+"""Kind of file -> what it is called, and whether a file that begins with these bytes is one."""
 
 
 def _title(kind: str) -> str:
-    return _TITLES.get(kind) or FORMATS[kind].title
+    return _KINDS[kind][0] if kind in _KINDS else FORMATS[kind].title

@@ -1,31 +1,87 @@
-"""The table of commands, and the parser that all of them share.
+"""The table of commands, the declaration of their options, and the parser that all of them share.
 
-A command is a module with DESCRIPTION, ``add_arguments(parser)`` and ``run(arguments)``. If it has more than a few
-options, SHOWN names those that ``--help`` lists; ``--help-all`` lists every one.
+A command is a module with DESCRIPTION, OPTIONS and ``run(arguments)``. If it has more than a few options, SHOWN names
+those that ``--help`` lists; ``--help-all`` lists every one.
 """
 
 import argparse
 import importlib
 import re
 import textwrap
-from collections.abc import Sequence
-from typing import NamedTuple, NoReturn, Protocol, cast, final
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn, cast, final
 
-from postil.errors import similar
+from postil.errors import ConfigurationError, similar
 
-
-class Command(Protocol):
-    """The contents of a command's module."""
-
-    DESCRIPTION: str
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
-    def run(self, arguments: argparse.Namespace) -> int: ...
+# ------------------------------------------------------------------------------------------------ options
 
 
-class Entry(NamedTuple):
-    module: str
-    help: str
+class Option(NamedTuple):
+    """An argument of one command or of several."""
+
+    flags: list[str]
+    settings: dict[str, Any]
+    """Those of argparse; options with the same "instead" exclude each other."""
+
+
+Options = Mapping[str, Iterable[Option]]
+"""Title of a group, perhaps with a second line that describes it -> its options. "" are the options without a group."""
+
+
+def option(typed: str, help: str, **settings: Any) -> Option:
+    """Declare an argument as it is typed.
+
+    ``MODEL`` is an argument, ``--json`` a switch, ``--dev FILE`` takes a value, ``--task NAME …`` may be repeated.
+    """
+    flags, value = re.fullmatch(r"((?:--?[\w-]+(?: |$))*)(.*)", typed).groups()  # type: ignore[union-attr]
+    if value.endswith(" …"):
+        settings = {"action": "append", "default": [], **settings}
+    elif flags and not value and not settings.keys() & {"choices", "action"}:
+        settings["action"] = "store_true"
+    if value:
+        settings["metavar"] = value.removesuffix(" …")
+    if not flags:
+        flags = settings.pop("dest", value.lower())
+    return Option(flags.split(), {"help": help, **settings})
+
+
+JSON = option("--json", "print one JSON object and nothing else")
+OVERWRITE = option("--overwrite", "replace an existing output even if it is read-only or of another kind")
+SEED = option("--seed SEED", "random seed (default: 0)", type=int, default=0)
+SETTINGS = option("--set NAME=VALUE …", "change one setting (repeatable)", dest="settings")
+
+
+def report_option(what: str) -> Option:
+    return option("--report FILE", what, type=Path)
+
+
+def add_options(parser: argparse.ArgumentParser, options: Options) -> None:
+    exclusive: dict[str, argparse._MutuallyExclusiveGroup] = {}
+    for heading, declared in options.items():
+        title, _, description = heading.partition("\n")
+        group = parser.add_argument_group(title, description or None) if title else parser
+        for flags, settings in declared:
+            target, instead = group, settings.get("instead")
+            if instead is not None:
+                target = exclusive.setdefault(instead, exclusive.get(instead) or group.add_mutually_exclusive_group())
+            target.add_argument(*flags, **{name: value for name, value in settings.items() if name != "instead"})
+
+
+def refuse(arguments: argparse.Namespace, why: str, *names: str) -> None:
+    """Raise ConfigurationError if one of these options is used, which do not apply."""
+    for name in names:
+        if getattr(arguments, name) not in (None, False, [], ()):
+            raise ConfigurationError(f"{typed_name(name)} cannot be used here: {why}")
+
+
+def typed_name(name: str) -> str:
+    """``--feature-columns`` for the value feature_columns."""
+    renamed = {"settings": "--set", "gazetteer_constraint": "--require-names", "source_format": "--from"}
+    return renamed.get(name, f"--{name.replace('_', '-')}")
+
+
+# ------------------------------------------------------------------------------------------------ commands
 
 
 # Modules are imported only when their command is called: `postil --help` stays instant.
@@ -61,31 +117,28 @@ GROUPS: dict[str, dict[str, str]] = {
         "completion": "print a completion script for bash, zsh, fish or tcsh",
     },
 }
-COMMANDS: dict[str, Entry] = {
-    name: Entry(f"postil.commands.{name}", text) for group in GROUPS.values() for name, text in group.items()
-}
+COMMANDS: dict[str, str] = {name: text for group in GROUPS.values() for name, text in group.items()}
 
 
-def command_module(name: str) -> Command:
-    return cast(Command, importlib.import_module(COMMANDS[name].module))
+def command_module(name: str) -> Any:
+    return importlib.import_module(f"postil.commands.{name}")
 
 
 def command_parser(name: str) -> "Parser":
     """The parser of one command, with all its options."""
     command = command_module(name)
-    parser = Parser(f"postil {name}", command.DESCRIPTION, getattr(command, "SHOWN", ()))
-    command.add_arguments(parser)
+    parser = Parser(f"postil {name}", command.DESCRIPTION, getattr(command, "SHOWN", "").split())
+    add_options(parser, command.OPTIONS)
+    parser.set_defaults(usage_error=parser.error)
     # argparse would format the usage before it parses anything, which takes longer than to parse.
-    words = [_usage(action) for action in parser._actions if not action.option_strings]
+    words = []
+    for action in parser._actions:
+        if not action.option_strings:
+            word = str(action.metavar or action.dest)
+            shapes = {"?": f"[{word}]", "*": f"[{word}…]", "+": f"{word}…"}
+            words.append(word if word.startswith("[") else shapes.get(str(action.nargs), word))
     parser.usage = " ".join([parser.prog, *words, "[OPTIONS]"])
     return parser
-
-
-def _usage(action: argparse.Action) -> str:
-    word = str(action.metavar or action.dest)
-    if word.startswith("[") or action.nargs not in ("?", "*", "+"):
-        return word
-    return {"?": f"[{word}]", "*": f"[{word}…]", "+": f"{word}…"}[str(action.nargs)]
 
 
 @final
@@ -96,8 +149,9 @@ class Parser(argparse.ArgumentParser):
         super().__init__(prog=prog, description=description, formatter_class=_Formatter, add_help=False)
         self._shown, self._is_full = shown, False
         self.add_argument("-h", "--help", action="help", help="show this help")
-        if shown:
-            self.add_argument("--help-all", action=_HelpAll, nargs=0, help="show all options")
+        self.add_argument(
+            "--help-all", action=_HelpAll, nargs=0, help="show all options" if shown else argparse.SUPPRESS
+        )
 
     def format_help(self) -> str:
         if self._is_full or not self._shown:
@@ -105,7 +159,9 @@ class Parser(argparse.ArgumentParser):
         options = {name: action for action in self._actions for name in action.option_strings}
         formatter = self._get_formatter()
         formatter.add_usage(self.usage, [], [])
-        formatter.add_text(_beginning(self.description or ""))
+        paragraphs = (self.description or "").split("\n\n")  # up to the examples
+        examples = next((i for i, text in enumerate(paragraphs) if text.startswith("  ")), len(paragraphs))
+        formatter.add_text("\n\n".join(paragraphs[: examples + 1]))
         formatter.start_section("arguments")
         formatter.add_arguments([action for action in self._actions if not action.option_strings])
         formatter.end_section()
@@ -114,9 +170,9 @@ class Parser(argparse.ArgumentParser):
         formatter.end_section()
         return formatter.format_help()
 
-    def show_all(self) -> str:
+    def print_everything(self) -> None:
         self._is_full = True
-        return self.format_help()
+        self.print_help()
 
     def error(self, message: str) -> NoReturn:
         wrong = message.removeprefix("unrecognized arguments: ")
@@ -128,16 +184,9 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
 
 
-def _beginning(description: str) -> str:
-    """The paragraphs up to the examples."""
-    paragraphs = description.split("\n\n")
-    examples = next((i for i, text in enumerate(paragraphs) if text.startswith("  ")), len(paragraphs))
-    return "\n\n".join(paragraphs[: examples + 1])
-
-
 class _HelpAll(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        print(cast(Parser, parser).show_all(), end="")
+        cast(Parser, parser).print_everything()
         parser.exit()
 
 
@@ -146,12 +195,14 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         return "\n\n".join(
-            textwrap.indent(paragraph if "\n  " in f"\n{paragraph}" else self._filled(paragraph, width), indent)
+            textwrap.indent(
+                paragraph
+                if "\n  " in f"\n{paragraph}"
+                else "\n".join(self._split_lines(paragraph, min(width, _WIDEST))),
+                indent,
+            )
             for paragraph in text.strip("\n").split("\n\n")
         )
-
-    def _filled(self, text: str, width: int) -> str:
-        return "\n".join(self._split_lines(text, min(width, _WIDEST)))
 
     def _split_lines(self, text: str, width: int) -> list[str]:
         return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)  # label-studio-min, --dry-run

@@ -4,25 +4,25 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
-from types import TracebackType
-from typing import Self, final
+from typing import Any, Self, final
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from postil.commands.console import make_console
-from postil.commands.fitting import interrupted, stop_on_request
-from postil.commands.notices import warn
-from postil.commands.output import add_overwrite_argument, check_output
+from postil.commands import fitting
+from postil.commands.console import progress_bar, say, show_table
+from postil.commands.notices import line, warn
+from postil.commands.output import check_output
+from postil.commands.parser import OVERWRITE, option, refuse, typed_name
 from postil.commands.teaching import sampled_sentences
 from postil.errors import ConfigurationError, PostilError
 from postil.features.lexicon import Lexicon
-from postil.features.vectors import WordVectors
+from postil.metrics.tables import Table
 from postil.models.config import parsed_setting
 from postil.models.tagger import Tagger
 from postil.pretraining.clusters import WordClusters
@@ -54,75 +54,73 @@ than memory. With --neighbours, list the words whose vectors have the largest co
 SHOWN = (
     "-o --brown --with-brown --encoder --dimensions --epochs --neighbours --count --seed --threads "
     "--resume --overwrite --json"
-).split()
+)
+MOST_TOKENS = 6_000_000
+"""Of raw text for an encoder, unless --tokens says otherwise: a minute or two for each network on one core."""
 _SETTINGS = {field.name for field in fields(PretrainingConfig)} - {"corpus"}
 _OF_CORPUS = ("min_count", "words", "cased", "fold_digits")
 _OF_BOTH = ("epochs", "rate", "hidden", "window")  # also settings of presets
 _ONLY_VECTORS = ("method", "dimensions", "window", "epochs", "negatives", "sample", "hidden", "rate", "seed")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    default = PretrainingConfig()
-    parser.add_argument(
-        "texts", metavar="TEXT", nargs="+", type=Path, help="files of raw text, UTF-8; --neighbours: a file of vectors"
-    )
-    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="file to write")
-    parser.add_argument("--brown", type=int, metavar="N", help="learn N Brown clusters of words instead of vectors")
-    parser.add_argument(
-        "--with-brown",
-        type=int,
-        metavar="N",
-        help="learn vectors and N Brown clusters, and write both into one file for `train --pretrained`",
-    )
-    parser.add_argument(
-        "--method",
-        choices=METHODS,
-        help="skipgram: words predict their neighbours; ranking: true windows beat corrupt ones (default: skipgram)",
-    )
-    parser.add_argument(
-        "--dimensions", type=int, metavar="D", help=f"dimensions of a vector (default: {default.dimensions})"
-    )
-    parser.add_argument("--window", type=int, metavar="N", help="words on each side (default: 5; ranking: 2)")
-    parser.add_argument("--epochs", type=int, metavar="N", help=f"passes over the text (default: {default.epochs})")
-    parser.add_argument(
-        "--negatives", type=int, metavar="N", help=f"skipgram: random words per window (default: {default.negatives})"
-    )
-    parser.add_argument(
-        "--sample",
-        type=float,
-        metavar="F",
-        help=f"skipgram: skip words above this frequency (default: {default.sample})",
-    )
-    parser.add_argument(
-        "--hidden", type=int, metavar="H", help=f"ranking: hidden units, a multiple of 16 (default: {default.hidden})"
-    )
-    parser.add_argument("--rate", type=float, metavar="R", help="first learning rate (default: 0.025; ranking: 0.1)")
-    parser.add_argument("--min-count", type=int, metavar="N", help="leave out words that occur less often (default: 5)")
-    parser.add_argument("--words", type=int, metavar="N", help="keep the N most frequent words (default: all)")
-    parser.add_argument(
-        "--cased",
-        action=argparse.BooleanOptionalAction,
-        help="distinguish upper and lower case (default: only with --brown)",
-    )
-    parser.add_argument(
-        "--fold-digits",
-        action=argparse.BooleanOptionalAction,
-        help="treat all digits as 0 (default: except with --brown)",
-    )
-    parser.add_argument("--seed", type=int, metavar="N", help="random seed (default: 0)")
-    parser.add_argument(
-        "--threads", type=int, default=1, metavar="N", help="cores to use; does not change the result (default: 1)"
-    )
-    parser.add_argument("--resume", action="store_true", help="continue from FILE.checkpoint")
-    add_overwrite_argument(parser)
-    add_encoder_arguments(parser)
-    near = parser.add_argument_group("looking at vectors")
-    near.add_argument(
-        "--neighbours", metavar="WORD", action="append", default=[], help="list the words nearest to WORD (repeatable)"
-    )
-    near.add_argument("--count", type=int, default=10, metavar="N", help="--neighbours: words to list (default: 10)")
-    near.add_argument("--json", action="store_true", help="--neighbours: print one JSON object and nothing else")
-    parser.set_defaults(usage_error=parser.error)
+_ONLY_ENCODER = ("vectors", "clusters", "gazetteer", "settings", "tokens")
+_default = PretrainingConfig()
+_yes_or_no = argparse.BooleanOptionalAction
+OPTIONS = {
+    "": [
+        option("TEXT", "files of raw text, UTF-8; --neighbours: a file of vectors", nargs="+", type=Path, dest="texts"),
+        option("-o --output FILE", "file to write", type=Path),
+        option("--brown N", "learn N Brown clusters of words instead of vectors", type=int),
+        option(
+            "--with-brown N",
+            "learn vectors and N Brown clusters, and write both into one file for `train --pretrained`",
+            type=int,
+        ),
+        option(
+            "--method",
+            "skipgram: words predict their neighbours; ranking: true windows beat corrupt ones (default: skipgram)",
+            choices=METHODS,
+        ),
+        option("--dimensions D", f"dimensions of a vector (default: {_default.dimensions})", type=int),
+        option("--window N", "words on each side (default: 5; ranking: 2)", type=int),
+        option("--epochs N", f"passes over the text (default: {_default.epochs})", type=int),
+        option("--negatives N", f"skipgram: random words per window (default: {_default.negatives})", type=int),
+        option("--sample F", f"skipgram: skip words above this frequency (default: {_default.sample})", type=float),
+        option("--hidden H", f"ranking: hidden units, a multiple of 16 (default: {_default.hidden})", type=int),
+        option("--rate R", "first learning rate (default: 0.025; ranking: 0.1)", type=float),
+        option("--min-count N", "leave out words that occur less often (default: 5)", type=int),
+        option("--words N", "keep the N most frequent words (default: all)", type=int),
+        option("--cased", "distinguish upper and lower case (default: only with --brown)", action=_yes_or_no),
+        option("--fold-digits", "treat all digits as 0 (default: except with --brown)", action=_yes_or_no),
+        option("--seed N", "random seed (default: 0)", type=int),
+        option("--threads N", "cores to use; does not change the result (default: 1)", type=int, default=1),
+        option("--resume", "continue from FILE.checkpoint"),
+        OVERWRITE,
+    ],
+    "the encoder of a tagger, by predicting hidden words": [
+        option(
+            "--encoder PRESET",
+            "learn words and encoder of this preset, and write them into one file for `train --pretrained`",
+            choices=list(Tagger._rows()),
+        ),
+        option("--vectors FILE …", "word vectors of the tagger (repeatable)"),
+        option("--clusters FILE", "word clusters of the tagger: a file, or brown"),
+        option("--gazetteer NAME …", "lists of names of the tagger (repeatable)"),
+        option(
+            "--set NAME=VALUE …",
+            "change one setting of the preset, such as epochs, the passes over the text (repeatable)",
+            dest="settings",
+        ),
+        option(
+            "--tokens N",
+            f"how much of the text the encoder learns from, sampled by sentences (default: {MOST_TOKENS:,})",
+            type=int,
+        ),
+    ],
+    "looking at vectors": [
+        option("--neighbours WORD …", "list the words nearest to WORD (repeatable)"),
+        option("--count N", "--neighbours: words to list (default: 10)", type=int, default=10),
+        option("--json", "--neighbours: print one JSON object and nothing else"),
+    ],
+}
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -137,19 +135,35 @@ def run(arguments: argparse.Namespace) -> int:
     kind = "clusters" if is_clusters else "vectors" if arguments.with_brown is None and not is_encoder else "model"
     what = "pretrained file" if kind == "model" else f"file of {kind}"
     inputs = [*arguments.texts, *arguments.vectors, arguments.clusters, *arguments.gazetteer]
-    check_output(arguments.output, what, kind, inputs=inputs, overwrite=arguments.overwrite)
-    check_output(_beside(arguments, _CHECKPOINT), "checkpoint", "model", inputs=inputs, overwrite=arguments.overwrite)
-    _warn_of_columns(arguments.texts)
-    if is_encoder:
-        return _pretrain_encoder(arguments)
-    corpus_config = _corpus_config(arguments, is_clusters)
-    return _cluster(arguments, corpus_config) if is_clusters else _pretrain(arguments, corpus_config)
+    output: Path = arguments.output
+    check_output(output, what, kind, inputs=inputs, overwrite=arguments.overwrite)
+    check_output(_beside(output, ".checkpoint"), "checkpoint", "model", inputs=inputs, overwrite=arguments.overwrite)
+    for path in filter(os.path.isfile, arguments.texts):  # a pipe can be read only once
+        with suppress(PostilError, OSError):  # which reading the text reports
+            if (format := format_of(str(path))) in ("conll", "conllu", "jsonl"):  # labels would count as words
+                warn(f"{path}: looks like {FORMATS[format].title}, but is read as raw text, labels and all")
+    if is_clusters:
+        return _cluster(arguments)
+    if not is_encoder:
+        return _learn_vectors(arguments, output)
+    words = None
+    if arguments.with_brown is not None:  # the encoder is learned with vectors and clusters of the same text
+        words = _beside(output, ".words")
+        if not (arguments.resume and words.exists()):
+            for path in (words, _beside(words, ".checkpoint")):
+                what = "file of vectors and clusters"
+                check_output(path, what, "model", inputs=arguments.texts, overwrite=arguments.overwrite)
+            if code := _learn_vectors(arguments, words):
+                return code
+    return _learn_encoder(arguments, words)
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
 
 
 def _show_neighbours(arguments: argparse.Namespace) -> int:
-    from postil.commands.console import make_console, show_table
     from postil.features.vectors import load_vectors
-    from postil.metrics.tables import Table
     from postil.pretraining.clusters import neighbours
 
     if len(arguments.texts) > 1:
@@ -159,53 +173,26 @@ def _show_neighbours(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({word: [near._asdict() for near in row] for word, row in nearest.items()}, ensure_ascii=False))
         return 0
-    console = make_console()
     for word, row in nearest.items():
-        show_table(console, Table(word, ("word", "cosine"), [(near.word, near.cosine) for near in row]))
+        show_table(Table(word, ("word", "cosine"), [(near.word, near.cosine) for near in row]))
     return 0
 
 
 def _refuse_unused(arguments: argparse.Namespace) -> None:
     """Options of vectors without vectors, options of the encoder without an encoder."""
     if arguments.encoder is None:
-        for name in ENCODER_OPTIONS:
-            if getattr(arguments, name) not in (None, []):
-                option = "--set" if name == "settings" else f"--{name.replace('_', '-')}"
-                raise ConfigurationError(f"{option} cannot be used here: it is for --encoder")
+        refuse(arguments, "it is for --encoder", *_ONLY_ENCODER)
     elif arguments.with_brown is None:
         for name in (*_ONLY_VECTORS, *_OF_CORPUS):
             if name != "seed" and getattr(arguments, name) is not None:
                 hint = f" (for the encoder: --set {name}=…)" if name in _OF_BOTH else ""
                 why = "it is for vectors, which --encoder learns with --with-brown"
-                raise ConfigurationError(f"--{name.replace('_', '-')} cannot be used here: {why}{hint}")
+                raise ConfigurationError(f"{typed_name(name)} cannot be used here: {why}{hint}")
     elif arguments.clusters is not None:
         raise ConfigurationError("--clusters", expected="must not be given with --with-brown")
 
 
-def _pretrain_encoder(arguments: argparse.Namespace) -> int:
-    """The encoder, after the vectors and clusters that it is to be learned with."""
-    if arguments.with_brown is None:
-        return train_encoder(arguments, None, _beside(arguments, _CHECKPOINT))
-    output, words = arguments.output, _beside(arguments, _WORDS)
-    if not (arguments.resume and words.exists()):
-        arguments.output = words
-        for path in (words, _beside(arguments, _CHECKPOINT)):
-            check_output(
-                path, "file of vectors and clusters", "model", inputs=arguments.texts, overwrite=arguments.overwrite
-            )
-        code = _pretrain(arguments, _corpus_config(arguments, False))
-        if code:
-            return code
-    arguments.output = output
-    return train_encoder(arguments, words, _beside(arguments, _CHECKPOINT))
-
-
-def _warn_of_columns(texts: Sequence[str]) -> None:
-    """Warn of files that are not raw text: their labels would count as words."""
-    for path in filter(os.path.isfile, texts):  # a pipe can be read only once
-        with suppress(PostilError, OSError):  # which reading the text reports
-            if (format := format_of(path)) in ("conll", "conllu", "jsonl"):
-                warn(f"{path}: looks like {FORMATS[format].title}, but is read as raw text, labels and all")
+# ------------------------------------------------------------------------------------------------ vectors and clusters
 
 
 def _corpus_config(arguments: argparse.Namespace, for_clusters: bool) -> CorpusConfig:
@@ -217,95 +204,83 @@ def _corpus_config(arguments: argparse.Namespace, for_clusters: bool) -> CorpusC
     )
 
 
-def _pretrain(arguments: argparse.Namespace, corpus_config: CorpusConfig) -> int:
-    from postil.pretraining.clusters import save_vectors
-    from postil.pretraining.training import Pretraining
-
-    given = {name: value for name in _SETTINGS if (value := getattr(arguments, name)) is not None}
-    config = PretrainingConfig(corpus=corpus_config, **given)
-    with read_with_progress(arguments.texts, corpus_config, arguments.output.resolve().parent) as corpus:
-        checkpoint, resume = _beside(arguments, _CHECKPOINT), arguments.resume
-        training = Pretraining(corpus, config, threads=arguments.threads, checkpoint=checkpoint, resume=resume)
-        with stop_on_request() as stop, Display(training) as display:
-            for step in training:
-                display.show(step)
-                if stop.by is not None:
-                    return interrupted(training, stop.by)
-        if arguments.with_brown is None:
-            save_vectors(arguments.output, training.vectors())
-        else:
-            # the checkpoint has the finished vectors: an interruption of the clusters costs nothing but their own time
-            training.save_checkpoint()
-            _save_both(arguments, training.vectors())
-        checkpoint.unlink(missing_ok=True)
-        display.summary(arguments.output)
-    return 0
-
-
-def _save_both(arguments: argparse.Namespace, vectors: WordVectors) -> None:
-    from postil.features.vector_files import save_pretrained
-
-    clusters = _learnt_clusters(arguments, _corpus_config(arguments, True), arguments.with_brown)
-    lexicon = Lexicon.of_paths(dict(zip(clusters.words, clusters.paths, strict=True)))
-    save_pretrained(arguments.output, vectors=vectors.arrays(), clusters=lexicon.arrays())
-    show_clusters(clusters, arguments.with_brown, arguments.output)
-
-
-def _learnt_clusters(arguments: argparse.Namespace, corpus_config: CorpusConfig, number: int) -> WordClusters:
-    from postil.pretraining.clusters import brown_clusters
-
-    with (
-        read_with_progress(arguments.texts, corpus_config, arguments.output.resolve().parent) as corpus,
-        merging_progress(len(corpus.words) - 1) as report,
-    ):
-        return brown_clusters(corpus, number, report=report)
-
-
-def _cluster(arguments: argparse.Namespace, corpus_config: CorpusConfig) -> int:
-
-    for name in _ONLY_VECTORS:
-        if getattr(arguments, name) is not None:
-            raise ConfigurationError(f"--{name}", expected="must not be given with --brown: it is for vectors")
-    if arguments.resume:
-        raise ConfigurationError("--resume", expected="must not be given with --brown, which has no checkpoint")
-    clusters = _learnt_clusters(arguments, corpus_config, arguments.brown)
-    clusters.save(arguments.output)
-    show_clusters(clusters, arguments.brown, arguments.output)
-    return 0
-
-
-_CHECKPOINT, _WORDS = ".checkpoint", ".words"
-
-
-def _beside(arguments: argparse.Namespace, suffix: str) -> Path:
-    path: Path = arguments.output
-    return path.with_name(path.name + suffix)
-
-
-# ------------------------------------------------------------------------------------------------ on a terminal
-
-
 @contextmanager
-def read_with_progress(texts: Sequence[Path], config: CorpusConfig, folder: Path) -> Iterator[Corpus]:
-    """Read a corpus, with its temporary file in ``folder``; then say how large it is."""
-    console, began, tokens = Console(stderr=True), time.perf_counter(), 0
-    columns = (SpinnerColumn(), TextColumn("{task.description}", style="dim"))
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+def _corpus(arguments: argparse.Namespace, config: CorpusConfig) -> Iterator[Corpus]:
+    """Read the texts, with a temporary file next to the output; then say how large they are."""
+    began, tokens = time.perf_counter(), 0
+    with progress_bar(SpinnerColumn(), TextColumn("{task.description}", style="dim")) as progress:
         task = progress.add_task("reading")
 
         def report(number: int) -> None:
             nonlocal tokens
             tokens += number
-            speed = tokens / max(time.perf_counter() - began, 1e-9)
-            progress.update(task, description=f"reading: {tokens:,} tokens, {speed:,.0f} tokens/s")
+            progress.update(task, description=f"reading: {line(tokens, time.perf_counter() - began)}")
 
-        corpus = read_corpus(texts, config, folder=folder, report=report)
+        corpus = read_corpus(arguments.texts, config, folder=arguments.output.resolve().parent, report=report)
     with corpus:
-        known = int(corpus.counts.sum())
-        share = f"{100 * known / max(corpus.tokens, 1):.1f} % of them known"
-        line = f"{corpus.tokens:,} tokens, {len(corpus.words):,} words; {share}"
-        console.print(Text(line, style="dim"))
+        share = f"{100 * int(corpus.counts.sum()) / max(corpus.tokens, 1):.1f} % of them known"
+        size = f"{corpus.tokens:,} tokens, {len(corpus.words):,} words; {share}"
+        Console(stderr=True).print(Text(size, style="dim"))
         yield corpus
+
+
+def _learn_vectors(arguments: argparse.Namespace, output: Path) -> int:
+    """Word vectors, or with --with-brown both vectors and clusters in one file."""
+    from postil.features.vector_files import save_pretrained
+    from postil.pretraining.clusters import save_vectors
+
+    given = {name: value for name in _SETTINGS if (value := getattr(arguments, name)) is not None}
+    config = PretrainingConfig(corpus=_corpus_config(arguments, False), **given)
+    checkpoint = _beside(output, ".checkpoint")
+    with _corpus(arguments, config.corpus) as corpus:
+        training = Pretraining(
+            corpus, config, threads=arguments.threads, checkpoint=checkpoint, resume=arguments.resume
+        )
+        display = Display(training)
+        if code := fitting.follow(training, display):
+            return code
+        vectors = training.vectors()
+        if arguments.with_brown is None:
+            save_vectors(output, vectors)
+        else:
+            # the checkpoint has the finished vectors: an interruption of the clusters costs nothing but their own time
+            training.save_checkpoint()
+            clusters = _clusters(arguments, arguments.with_brown)
+            lexicon = Lexicon.of_paths(dict(zip(clusters.words, clusters.paths, strict=True)))
+            save_pretrained(output, vectors=vectors.arrays(), clusters=lexicon.arrays())
+            _tell_of_clusters(clusters, arguments.with_brown, output)
+        checkpoint.unlink(missing_ok=True)
+        size = f"{len(corpus.words):,} words, {config.dimensions} dimensions"
+        say(f"{output}: {size}, trained in {display.seconds:.0f} s")
+    return 0
+
+
+def _cluster(arguments: argparse.Namespace) -> int:
+    for name in _ONLY_VECTORS:
+        if getattr(arguments, name) is not None:
+            raise ConfigurationError(f"--{name}", expected="must not be given with --brown: it is for vectors")
+    if arguments.resume:
+        raise ConfigurationError("--resume", expected="must not be given with --brown, which has no checkpoint")
+    clusters = _clusters(arguments, arguments.brown)
+    clusters.save(arguments.output)
+    _tell_of_clusters(clusters, arguments.brown, arguments.output)
+    return 0
+
+
+def _clusters(arguments: argparse.Namespace, number: int) -> WordClusters:
+    from postil.pretraining.clusters import brown_clusters
+
+    columns = (TextColumn("merging"), BarColumn(30), TextColumn("{task.completed:,.0f} of {task.total:,.0f} words"))
+    with (
+        _corpus(arguments, _corpus_config(arguments, True)) as corpus,
+        progress_bar(*columns, TimeRemainingColumn()) as progress,
+    ):
+        task = progress.add_task("", total=len(corpus.words) - 1)
+        return brown_clusters(corpus, number, report=lambda done: progress.update(task, completed=done))
+
+
+def _tell_of_clusters(clusters: WordClusters, number: int, path: Path) -> None:
+    say(f"{path}: {len(clusters.words):,} words in {number:,} clusters")
 
 
 @final
@@ -313,16 +288,11 @@ class Display:
     """A progress bar with loss, speed and time left, and a line per epoch."""
 
     def __init__(self, training: Pretraining) -> None:
-        self._training, self._console = training, Console(stderr=True)
-        self._progress = Progress(
-            *(TextColumn("{task.description}"), BarColumn(30), TextColumn("{task.fields[figures]}", style="dim")),
-            TimeRemainingColumn(),
-            console=self._console,
-            transient=True,
-            disable=not self._console.is_terminal,
-        )
+        self._training = training
+        columns = (TextColumn("{task.description}"), BarColumn(30), TextColumn("{task.fields[figures]}", style="dim"))
+        self._progress = progress_bar(*columns, TimeRemainingColumn())
         self._task = self._progress.add_task("", total=1.0, figures="")
-        self._words, self._seconds = 0, 0.0
+        self._words, self.seconds = 0, 0.0
         self._epoch = training.epoch
         self._losses: list[float] = []  # of this epoch
 
@@ -330,9 +300,7 @@ class Display:
         self._progress.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *others: Any) -> None:
         self._progress.stop()
         if kind is None and self._training.epoch > self._epoch:
             self._print_epoch()
@@ -342,7 +310,7 @@ class Display:
             self._print_epoch()
             self._epoch, self._losses = step.epoch, []
         self._losses.append(step.loss)
-        self._words, self._seconds = self._words + step.words, step.seconds
+        self._words, self.seconds = self._words + step.words, step.seconds
         self._progress.update(
             self._task,
             completed=step.progress,
@@ -352,77 +320,14 @@ class Display:
 
     def _print_epoch(self) -> None:
         mean = sum(self._losses) / max(len(self._losses), 1)
-        self._console.print(Text(f"epoch {self._epoch + 1:3}  loss {mean:.4f}"))
-
-    def summary(self, path: Path) -> None:
-        """Where the vectors are, and how long it took."""
-        words, dimensions = len(self._training.corpus.words), self._training.config.dimensions
-        line = f"{path}: {words:,} words, {dimensions} dimensions, trained in {self._seconds:.0f} s"
-        make_console().print(Text(line), soft_wrap=True)
-
-
-@contextmanager
-def merging_progress(merges: int) -> Iterator[Callable[[int], None]]:
-    """A function to call with the number of merges that are done."""
-    columns = (TextColumn("merging"), BarColumn(30), TextColumn("{task.completed:,.0f} of {task.total:,.0f} words"))
-    console = Console(stderr=True)
-    quiet = not console.is_terminal
-    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True, disable=quiet) as progress:
-        task = progress.add_task("", total=merges)
-        yield lambda done: progress.update(task, completed=done)
-
-
-def show_clusters(clusters: WordClusters, number: int, path: Path) -> None:
-    """Where the clusters are."""
-    make_console().print(Text(f"{path}: {len(clusters.words):,} words in {number:,} clusters"), soft_wrap=True)
+        self._progress.console.print(Text(f"epoch {self._epoch + 1:3}  loss {mean:.4f}"))
 
 
 # ------------------------------------------------------------------------------------------------ --encoder
 
 
-MOST_TOKENS = 6_000_000
-"""Of raw text, unless --tokens says otherwise: a minute or two for each network on one core."""
-
-
-def add_encoder_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("the encoder of a tagger, by predicting hidden words")
-    group.add_argument(
-        "--encoder",
-        metavar="PRESET",
-        choices=list(Tagger._rows()),
-        help="learn words and encoder of this preset, and write them into one file for `train --pretrained`",
-    )
-    group.add_argument(
-        "--vectors", metavar="FILE", action="append", default=[], help="word vectors of the tagger (repeatable)"
-    )
-    group.add_argument("--clusters", metavar="FILE", help="word clusters of the tagger: a file, or brown")
-    group.add_argument(
-        "--gazetteer", metavar="NAME", action="append", default=[], help="lists of names of the tagger (repeatable)"
-    )
-    group.add_argument(
-        "--set",
-        dest="settings",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="change one setting of the preset, such as epochs, the passes over the text (repeatable)",
-    )
-    group.add_argument(
-        "--tokens",
-        type=int,
-        metavar="N",
-        help=f"how much of the text the encoder learns from, sampled by sentences (default: {MOST_TOKENS:,})",
-    )
-
-
-ENCODER_OPTIONS = ("vectors", "clusters", "gazetteer", "settings", "tokens")
-"""Those that mean nothing without --encoder."""
-
-
-def train_encoder(arguments: argparse.Namespace, words: Path | None, checkpoint: Path) -> int:
+def _learn_encoder(arguments: argparse.Namespace, words: Path | None) -> int:
     """Train and write the encoder. ``words`` is a file of vectors and clusters that were learned from the same text."""
-    from postil.commands.fitting import Display as FittingDisplay
-
     tokens = MOST_TOKENS if arguments.tokens is None else arguments.tokens
     if tokens < 1:
         raise ConfigurationError("--tokens", expected="must be at least 1", got=tokens)
@@ -434,16 +339,15 @@ def train_encoder(arguments: argparse.Namespace, words: Path | None, checkpoint:
         gazetteers=arguments.gazetteer,
         seed=seed,
         threads=arguments.threads,
-        **dict(parsed_setting(text) for text in arguments.settings),
+        **dict(map(parsed_setting, arguments.settings)),
     )
+    checkpoint = _beside(arguments.output, ".checkpoint")
     sentences = sampled_sentences(arguments.texts, tokens, seed=seed)
     resume = arguments.resume and (checkpoint.exists() or words is None)  # or it was interrupted before
-    fitting = tagger.pretraining(sentences, checkpoint=checkpoint, resume=resume)
-    with stop_on_request() as stop, FittingDisplay(fitting, None) as display:
-        for event in fitting:
-            display.show(event)
-            if stop.by is not None:
-                return interrupted(fitting, stop.by)
+    pretraining = tagger.pretraining(sentences, checkpoint=checkpoint, resume=resume)
+    display = fitting.Display(pretraining)
+    if code := fitting.follow(pretraining, display):
+        return code
     # The words that were trained are in the model; their file goes.
     tagger.set_params(vectors=arguments.vectors or None, clusters=arguments.clusters).save(arguments.output)
     for path in (checkpoint, *([words] if words else [])):

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from postil.commands.notices import warn
+from postil.commands.parser import Option, option
 from postil.errors import DataError
 from postil.reading import read_json
 from postil.text.formats import FORMATS, Reading
@@ -17,81 +18,72 @@ CHARACTERS = "characters"
 """Value of --from: plain text in which every character is a token."""
 
 
-def add_format_argument(
-    group: argparse._ActionsContainer,
-    what: str,
-    names: Sequence[str] = (*FORMATS, CHARACTERS),
-    *,
-    option: str = "--from",
-    dest: str = "source_format",
-    default: str | None = None,
-    otherwise: str = "detected",
-) -> None:
-    """Add an option for the format of ``what``. The names are in its help: they would fill the usage line."""
+def format_option(
+    flag: str, what: str, names: Sequence[str], otherwise: str, *, dest: str, default: str | None = None
+) -> Option:
+    """The names are in the help: they would fill the usage line."""
     meaning = f"format of {what}: {', '.join(names)} (default: {default or otherwise})"
-    group.add_argument(option, dest=dest, metavar="FORMAT", choices=names, default=default, help=meaning)
+    return option(f"{flag} FORMAT", meaning, dest=dest, choices=names, default=default)
 
 
-def warn_of_unspaced(reading: Reading) -> bool:
+def warn_of_unspaced(reading: Reading, segmenter: Segmenter = ENGLISH) -> bool:
     """Warn of raw text in which the tokeniser of words finds no borders; whether that was the case."""
-    found = reading.is_unspaced()
+    found = not segmenter.characters and reading.is_unspaced()
     if found:
         long = "text without spaces, such as Chinese, Japanese or Thai: a whole run of it is one token"
         warn(f"{reading.name}: {long}; --from characters makes every character a token")
     return found
 
 
-def add_reading_arguments(
-    parser: argparse.ArgumentParser,
-    features: tuple[int | str, ...] | None = (),
-    kept: str = "none",
-    *,
+def reading_arguments(
+    *others: Option,
     what: str = "the files",
     formats: Sequence[str] = (*FORMATS, CHARACTERS),
     default: str | None = None,
+    features: tuple[int | str, ...] | None = (),
+    kept: str = "none",
+    misaligned: str = "error",
+    overlaps: str = "error",
     schemes: Sequence[str] = (IO,),
-) -> argparse._ArgumentGroup:
-    """Add options for what a reader cannot detect. ``features`` are the default extra columns, described by ``kept``.
+) -> list[Option]:
+    """Options for what a reader cannot detect, and ``others`` of a single command.
 
-    ``what`` is read in one of the ``formats``. Returns the group, for the options of a single command.
+    ``what`` is read in one of the ``formats``. ``features`` are the default extra columns, described by ``kept``.
     """
-    reading = parser.add_argument_group("reading")
-    add_format_argument(reading, what, formats, default=default)
-    reading.add_argument("--encoding", metavar="NAME", help="encoding of the files (default: UTF-8)")
-    reading.add_argument(
-        "--token-column", type=int, default=0, metavar="N", help="CoNLL: column of the token (default: 0)"
-    )
-    reading.add_argument(
-        "--label-column",
-        type=column_argument,
-        default="auto",
-        metavar="C",
-        help="column of the label: a number, negative from the right, a CoNLL-U name, or none (default: last; upos)",
-    )
-    reading.add_argument(
-        "--feature-columns",
-        type=_columns,
-        default=features,
-        metavar="C,C",
-        help=f"extra columns to read as features, such as the part of speech (default: {kept})",
-    )
-    meanings = {
-        "misaligned": "spans that do not match token boundaries: list them and stop, snap them, or drop them",
-        "overlaps": "overlapping spans: list them and stop, keep the longest, or keep the first",
-    }
-    for name, meaning in meanings.items():
-        reading.add_argument(
-            f"--{name}", choices=CHOICES[name], default="error", help=f"JSON Lines: {meaning} (default: %(default)s)"
-        )
-    reading.add_argument(
-        "--label-names",
-        type=_label_names,
-        metavar="A,B|FILE",
-        help="names of labels that are numbers: a list from 0, or a JSON file of names (old doccano, datasets)",
-    )
+    misaligned_spans = "spans that do not match token boundaries: list them and stop, snap them, or drop them"
+    overlapping_spans = "overlapping spans: list them and stop, keep the longest, or keep the first"
     io = "io: classes without prefixes, of which a run is one span" if schemes == (IO,) else f"{IO} is never detected"
-    reading.add_argument("--from-scheme", choices=schemes, help=f"labelling scheme of {what}; {io} (default: detected)")
-    return reading
+    return [
+        format_option("--from", what, formats, "detected", dest="source_format", default=default),
+        option("--encoding NAME", "encoding of the files (default: UTF-8)"),
+        option("--token-column N", "CoNLL: column of the token (default: 0)", type=int, default=0),
+        option(
+            "--label-column C",
+            "column of the label: a number, negative from the right, a CoNLL-U name, or none (default: last; upos)",
+            type=column_argument,
+            default="auto",
+        ),
+        option(
+            "--feature-columns C,C",
+            f"extra columns to read as features, such as the part of speech (default: {kept})",
+            type=_columns,
+            default=features,
+        ),
+        *(
+            option(f"--{name}", f"JSON Lines: {spans} (default: %(default)s)", choices=CHOICES[name], default=default)
+            for name, spans, default in (
+                ("misaligned", misaligned_spans, misaligned),
+                ("overlaps", overlapping_spans, overlaps),
+            )
+        ),
+        option(
+            "--label-names A,B|FILE",
+            "names of labels that are numbers: a list from 0, or a JSON file of names (old doccano, datasets)",
+            type=_label_names,
+        ),
+        option("--from-scheme", f"labelling scheme of {what}; {io} (default: detected)", choices=schemes),
+        *others,
+    ]
 
 
 def _label_names(text: str) -> dict[int, str]:
@@ -111,20 +103,21 @@ def _label_names(text: str) -> dict[int, str]:
         raise argparse.ArgumentTypeError(f"{text} must be a JSON list of names, or of ids with names") from None
 
 
-def add_partial_argument(reading: argparse._ArgumentGroup) -> None:
-    reading.add_argument(
-        "--partial",
-        type=_yes_or_no,
-        default=None,
-        metavar="yes|no",
-        help="whether ? and A|B mean an unknown label and alternative labels (default: depends on the data)",
-    )
-
-
 def _yes_or_no(text: str) -> bool | None:
     if text not in ("yes", "no", "auto"):
         raise argparse.ArgumentTypeError(f"must be yes, no or auto (got {text!r})")
     return {"yes": True, "no": False, "auto": None}[text]
+
+
+PARTIAL = option(
+    "--partial yes|no",
+    "whether ? and A|B mean an unknown label and alternative labels (default: depends on the data)",
+    type=_yes_or_no,
+)
+MAP = option(
+    "--map [FILE=]OLD:NEW,… …",
+    "rename classes on reading: politician:PER,band:ORG; NEW may be O or ? (unknown), OLD * (all others)",
+)
 
 
 def chosen_segmenter(known: Any) -> Segmenter:
@@ -145,8 +138,8 @@ def reading_options(arguments: argparse.Namespace, segmenter: Segmenter = ENGLIS
         "features": arguments.feature_columns,
         "misaligned": arguments.misaligned,
         "overlaps": arguments.overlaps,
-        "from_scheme": IO if getattr(arguments, "from_scheme", None) == IO else None,
         "label_names": getattr(arguments, "label_names", None),
+        "from_scheme": IO if getattr(arguments, "from_scheme", None) == IO else None,
     }
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from postil.commands.models import take_model
 from postil.commands.notices import note
+from postil.commands.parser import option
 from postil.errors import ConfigurationError, UnspacedTextWarning
 from postil.integrations.extras import needed
 from postil.models.storage import located, misspelt
@@ -36,65 +37,55 @@ and stops. docs/how-to/serving.md documents the API; /api/openapi.json is its Op
 VARIABLE = "POSTIL_TOKEN"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "models", metavar="MODEL", nargs="*", help="model files, or names of installed models (default: english)"
-    )
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
-    parser.add_argument("--port", type=int, default=8000, help="port to listen on; 0: any free one (default: 8000)")
-    parser.add_argument("--reload", action="store_true", help="reload a model file when it is replaced")
-    parser.add_argument(
-        "--allow-training",
-        type=Path,
-        nargs="?",
-        const=Path(),
-        metavar="FOLDER",
-        help="let the page train on labelled files in FOLDER and write models there (without FOLDER: the current one)",
-    )
-    access = parser.add_argument_group("access")
-    access.add_argument("--token-file", type=Path, metavar="FILE", help=f"file with the token (or {VARIABLE})")
-    access.add_argument(
-        "--allow-host",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="another host name of this server (repeatable)",
-    )
-    access.add_argument(
-        "--allow-origin",
-        action="append",
-        default=[],
-        metavar="URL",
-        help="site whose pages may call the API (repeatable)",
-    )
-    limits = parser.add_argument_group("limits")
-    limits.add_argument(
-        "--max-body", type=int, default=1_000_000, metavar="BYTES", help="size of a request (default: 1000000)"
-    )
-    limits.add_argument(
-        "--max-tokens", type=int, default=20_000, metavar="N", help="tokens of a request (default: 20000)"
-    )
-    limits.add_argument("--timeout", type=float, default=10.0, metavar="S", help="seconds for a request (default: 10)")
-    limits.add_argument("--queue", type=int, default=64, metavar="N", help="requests that may wait (default: 64)")
+OPTIONS = {
+    "": [
+        option("MODEL", "model files, or names of installed models (default: english)", nargs="*", dest="models"),
+        option("--host HOST", "address to listen on (default: 127.0.0.1)", default="127.0.0.1"),
+        option("--port PORT", "port to listen on; 0: any free one (default: 8000)", type=int, default=8000),
+        option("--reload", "reload a model file when it is replaced"),
+        option(
+            "--allow-training FOLDER",
+            "let the page train on labelled files in FOLDER and write models there (without FOLDER: the current one)",
+            type=Path,
+            nargs="?",
+            const=Path(),
+        ),
+    ],
+    "access": [
+        option("--token-file FILE", f"file with the token (or {VARIABLE})", type=Path),
+        option("--allow-host NAME …", "another host name of this server (repeatable)"),
+        option("--allow-origin URL …", "site whose pages may call the API (repeatable)"),
+    ],
+    "limits": [
+        option("--max-body BYTES", "size of a request (default: 1000000)", type=int, default=1_000_000),
+        option("--max-tokens N", "tokens of a request (default: 20000)", type=int, default=20_000),
+        option("--timeout S", "seconds for a request (default: 10)", type=float, default=10.0),
+        option("--queue N", "requests that may wait (default: 64)", type=int, default=64),
+    ],
+}
 
 
 def run(arguments: argparse.Namespace) -> int:
     check_extra()
-    from postil.server import create_app
+    from postil.server import Registry, create_app
 
     settings = server_settings(arguments)
-    registry = _registry(arguments.models)
+    paths = [located(name) for name in arguments.models] or [Path(take_model([])[0])]
+    for path, name in zip(paths, arguments.models, strict=False):
+        if not path.is_file():
+            raise ConfigurationError("no such model file", got=misspelt(name))
+    registry = Registry.of_files(paths)
     warnings.simplefilter("ignore", UnspacedTextWarning)  # clients choose the texts; nobody reads about each of them
     app = create_app(registry, settings, reload=arguments.reload)
     names = ", ".join(served.name for served in registry)
-    listen(app, settings, lambda address: _announced(names, address, settings.run_token))
+
+    def told(address: str) -> list[str]:
+        """Where the server is. The part of an address after # is never sent to a server."""
+        train = [] if settings.run_token is None else [f"to train, open {address}/#/train?run={settings.run_token}"]
+        return [f"serving {names} at {address} (Ctrl-C ends it)", *train]
+
+    listen(app, settings, told)
     return 0
-
-
-def _announced(names: str, address: str, run_token: str | None) -> str:
-    """Where the server is. The part of an address after # is never sent to a server."""
-    train = "" if run_token is None else f"\nto train, open {address}/#/train?run={run_token}"
-    return f"serving {names} at {address} (Ctrl-C ends it){train}"
 
 
 def check_extra() -> None:
@@ -103,7 +94,7 @@ def check_extra() -> None:
         needed(name, "serve")
 
 
-def listen(app: Any, settings: Any, told: Callable[[str], str]) -> None:
+def listen(app: Any, settings: Any, told: Callable[[str], list[str]]) -> None:
     """Run an application until Ctrl-C or SIGTERM. ``told`` makes the lines that are printed when it can be reached."""
     from postil.server import bound, run
 
@@ -112,17 +103,17 @@ def listen(app: Any, settings: Any, told: Callable[[str], str]) -> None:
     listening = bound(settings)
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
+
+    def announce() -> None:
+        for line in told(f"http://{shown}:{port}"):
+            note(line)
+
     try:
-        run(app, listening, lambda: _note_lines(told(f"http://{shown}:{port}")))
+        run(app, listening, announce)
     except KeyboardInterrupt:  # also SIGTERM: uvicorn has finished what was under way
         note("stopped")
     finally:
         listening.close()
-
-
-def _note_lines(text: str) -> None:
-    for line in text.splitlines():
-        note(line)
 
 
 def server_settings(arguments: argparse.Namespace) -> Any:
@@ -149,13 +140,3 @@ def token_of(path: Path | None) -> str | None:
     if path is not None:
         return path.read_text(encoding="utf8").strip()
     return os.environ.get(VARIABLE) or None
-
-
-def _registry(models: list[str]) -> Any:
-    from postil.server import Registry
-
-    paths = [located(name) for name in models] or [Path(take_model([])[0])]
-    for path, name in zip(paths, models, strict=False):
-        if not path.is_file():
-            raise ConfigurationError("no such model file", got=misspelt(name))
-    return Registry.of_files(paths)

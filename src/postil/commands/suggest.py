@@ -9,12 +9,13 @@ from typing import Any
 
 from rich.text import Text
 
-from postil.commands.console import make_console
+from postil.commands.console import say
 from postil.commands.labelled import load
 from postil.commands.models import open_model, tagger_of_names, take_model
 from postil.commands.notices import progress_line
-from postil.commands.output import add_overwrite_argument, check_output
-from postil.commands.reading import add_reading_arguments, reading_options, warn_of_unspaced
+from postil.commands.output import check_output, present
+from postil.commands.parser import JSON, OVERWRITE, option
+from postil.commands.reading import reading_arguments, reading_options, warn_of_unspaced
 from postil.errors import ConfigurationError, printable
 from postil.models.tagger import Tagger
 from postil.quality import DIVERSITY, WAYS, Suggestion, suggest
@@ -39,81 +40,61 @@ sure, and "unsure", the passages to look at, with the possible labellings of eac
 "accept" and train on the file; or label it with `postil annotate`; or use `postil convert` to write it for another
 annotation tool.
 """
-SHOWN = "-n -o --labelled --by --per --density --diversity --sure --task --seed --json --from --overwrite".split()
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "words",
-        metavar="[MODEL] [POOL…]",
-        nargs="*",
-        help="model file or name (default: the installed English model); files (default: standard input)",
-    )
-    parser.add_argument("-n", type=int, default=50, metavar="N", help="number of sentences (default: 50)")
-    parser.add_argument("--by", choices=WAYS, default="entropy", help="measure of uncertainty (default: entropy)")
-    parser.add_argument(
-        "--per", choices=["token", "sentence"], default="token", help="unit of the uncertainty (default: token)"
-    )
-    parser.add_argument(
-        "--density", type=float, default=0.0, metavar="P", help="how much to prefer typical sentences (default: 0)"
-    )
-    parser.add_argument(
-        "--diversity",
-        type=float,
-        default=DIVERSITY,
-        metavar="P",
-        help=f"how much to prefer sentences unlike those already chosen (default: {DIVERSITY})",
-    )
-    parser.add_argument(
-        "--sure", type=float, default=0.9, metavar="P", help="spans at least this probable are sure (default: 0.9)"
-    )
-    parser.add_argument(
-        "--labelled",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="file of sentences that are already labelled and not suggested (repeatable)",
-    )
-    parser.add_argument("--task", metavar="NAME", help="multi-task models: suggest for this task")
-    parser.add_argument("--seed", type=int, default=0, help="random seed of --by random (default: 0)")
-    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write the suggestions as JSON Lines")
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    add_overwrite_argument(parser)
-    add_reading_arguments(parser, what="the pool")
+SHOWN = "-n -o --labelled --by --per --density --diversity --sure --task --seed --json --from --overwrite"
+OPTIONS = {
+    "": [
+        option(
+            "[MODEL] [POOL…]",
+            "model file or name (default: the installed English model); files (default: standard input)",
+            nargs="*",
+            dest="words",
+        ),
+        option("-n N", "number of sentences (default: 50)", type=int, default=50),
+        option("--by", "measure of uncertainty (default: entropy)", choices=WAYS, default="entropy"),
+        option("--per", "unit of the uncertainty (default: token)", choices=["token", "sentence"], default="token"),
+        option("--density P", "how much to prefer typical sentences (default: 0)", type=float, default=0.0),
+        option(
+            "--diversity P",
+            f"how much to prefer sentences unlike those already chosen (default: {DIVERSITY})",
+            type=float,
+            default=DIVERSITY,
+        ),
+        option("--sure P", "spans at least this probable are sure (default: 0.9)", type=float, default=0.9),
+        option("--labelled FILE …", "file of sentences that are already labelled and not suggested (repeatable)"),
+        option("--task NAME", "multi-task models: suggest for this task"),
+        option("--seed SEED", "random seed of --by random (default: 0)", type=int, default=0),
+        option("-o --output FILE", "write the suggestions as JSON Lines", type=Path),
+        JSON,
+        OVERWRITE,
+    ],
+    "reading": reading_arguments(what="the pool"),
+}
 
 
 def run(arguments: argparse.Namespace) -> int:
     model, files = take_model(arguments.words)
-    if arguments.output is not None:
-        inputs = [model, *files, *arguments.labelled]
-        check_output(arguments.output, "output", "jsonl", inputs=inputs, overwrite=arguments.overwrite)
+    inputs = [model, *files, *arguments.labelled]
+    check_output(arguments.output, "output", "jsonl", inputs=inputs, overwrite=arguments.overwrite)
     tagger = _tagger(model, arguments.task)
     check_columns(tagger, arguments.feature_columns or ())
     pool = _Pool(files or ["-"], arguments, tagger.model.segmenter)
+    labelled = [load(path, **{**reading_options(arguments), "format": None}) for path in arguments.labelled]
     with progress_line(to_file=True) as progress:
         suggestions = suggest(
             tagger,
             pool,
             arguments.n,
-            by=arguments.by,
             per_token=arguments.per == "token",
-            density=arguments.density,
-            diversity=arguments.diversity,
-            labelled=_labelled(arguments),
-            sure=arguments.sure,
-            seed=arguments.seed,
+            labelled=[tokens for file in labelled for tokens in file.tokens],
             progress=progress,
+            **{name: getattr(arguments, name) for name in ("by", "density", "diversity", "sure", "seed")},
         )
-    records = [{**one.record(), "where": pool.where(one)} for one in suggestions]
+    places = [pool.where(one) for one in suggestions]
+    records = [{**one.record(), "where": place} for one, place in zip(suggestions, places, strict=True)]
     if arguments.output is not None:
         write_text(arguments.output, (json.dumps(record, ensure_ascii=False) + "\n" for record in records))
-    if arguments.json:
-        found = {"pool": pool.sentences, "by": arguments.by, "suggestions": records}
-        print(json.dumps(found, indent=2, ensure_ascii=False))
-        return 0
-
-    show(suggestions, [pool.where(one) for one in suggestions], pool.sentences, arguments.output)
-    return 0
+    result = {"pool": pool.sentences, "by": arguments.by, "suggestions": records}
+    return present(arguments, result, lambda: show(suggestions, places, pool.sentences, arguments.output))
 
 
 def _tagger(name: str, task: str | None) -> Tagger:
@@ -124,11 +105,6 @@ def _tagger(name: str, task: str | None) -> Tagger:
     if tagger is None:
         raise ConfigurationError("suggest", expected="needs a tagger", got=f"a {model.KIND}", where=name)
     return tagger
-
-
-def _labelled(arguments: argparse.Namespace) -> list[list[str]]:
-    files = [load(path, **{**reading_options(arguments), "format": None}) for path in arguments.labelled]
-    return [sentence.tokens for file in files for sentence in file.sentences]
 
 
 class _Pool:
@@ -144,8 +120,7 @@ class _Pool:
         options = reading_options(self._arguments, self._segmenter)
         for file in self._files:
             with read(file, **options) as reading:
-                if not options["segmenter"].characters:
-                    warn_of_unspaced(reading)
+                warn_of_unspaced(reading, options["segmenter"])
                 self._firsts.append(self.sentences)
                 self._names.append(reading.name)
                 for sentence in reading:
@@ -158,36 +133,29 @@ class _Pool:
         return f"{name}, line {line}" if line else name
 
 
-# ------------------------------------------------------------------------------------------------ on a terminal
-
-
 LISTED = 10
 
 
 def show(suggestions: Sequence[Suggestion], places: Sequence[str], sentences: int, output: Path | None) -> None:
     """The first suggestions, with what is unsure in colour, and how much there is to look at."""
-    console = make_console()
     if not suggestions:
-        console.print(Text(f"Nothing to suggest: {counted(sentences, 'sentence')} in the pool."))
+        say(f"Nothing to suggest: {counted(sentences, 'sentence')} in the pool.")
         return
-    console.print(Text.assemble(("What to label next", "bold cyan"), ("   the most useful first", "dim")))
+    say(("What to label next", "bold cyan"), ("   the most useful first", "dim"))
     for one, place in zip(suggestions[:LISTED], places, strict=False):
-        console.print(Text.assemble((f"  {one.score:.3f}  ", "bold"), (printable(place), "dim")), soft_wrap=True)
-        console.print(_sentence(one), soft_wrap=True)
+        say((f"  {one.score:.3f}  ", "bold"), (printable(place), "dim"))
+        say(_sentence(one))
     if len(suggestions) > LISTED:
         more = "all are in the file" if output is not None else "-o writes all of them to a file"
-        console.print(Text(f"  … and {len(suggestions) - LISTED:,} more: {more}", style="dim"))
+        say(f"  … and {len(suggestions) - LISTED:,} more: {more}", style="dim")
     tokens = sum(len(one.tokens) for one in suggestions)
-    unsure = sum(doubt.end - doubt.start for one in suggestions for doubt in one.doubts)
-    doubts = sum(len(one.doubts) for one in suggestions)
-    console.print(
-        Text(
-            f"\n{len(suggestions):,} of {counted(sentences, 'sentence')}, {counted(tokens, 'token')}; to look at: "
-            f"{counted(doubts, 'passage')}, {counted(unsure, 'token')} ({100 * unsure / tokens:.0f} %)"
-        )
-    )
+    doubts = [doubt for one in suggestions for doubt in one.doubts]
+    unsure = sum(doubt.end - doubt.start for doubt in doubts)
+    chosen = f"{len(suggestions):,} of {counted(sentences, 'sentence')}, {counted(tokens, 'token')}"
+    unsure_part = f"{counted(len(doubts), 'passage')}, {counted(unsure, 'token')} ({100 * unsure / tokens:.0f} %)"
+    say(f"\n{chosen}; to look at: {unsure_part}")
     if output is not None:
-        console.print(Text(f"The suggestions are in {output}."), soft_wrap=True)
+        say(f"The suggestions are in {output}.")
 
 
 def _sentence(one: Suggestion) -> Text:

@@ -1,31 +1,37 @@
 """``postil tag``: label text of any size, streamed, in the order of the input."""
 
 import argparse
-import io
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, cast, final
 
-from postil.commands.models import open_model, tagger_of_names, take_inputs, take_model, warn_of_long_sentences
+from postil.commands.models import (
+    WORDS_HELP,
+    open_model,
+    tagger_of_names,
+    take_inputs,
+    take_model,
+    typed_source,
+    warn_of_long_sentences,
+)
 from postil.commands.notices import progress_line
-from postil.commands.output import add_overwrite_argument, check_output, output_format
-from postil.commands.reading import CHARACTERS, add_reading_arguments, reading_options, warn_of_unspaced
-from postil.commands.tag_tables import PARQUET, add_ray_arguments, add_table_arguments, are_tables, tag_tables
+from postil.commands.output import CSV, PARQUET, check_output, output_format
+from postil.commands.parser import OVERWRITE, option, typed_name
+from postil.commands.reading import CHARACTERS, reading_arguments, reading_options, warn_of_unspaced
 from postil.errors import ConfigurationError, DataError
 from postil.files import replaced
 from postil.models.decoding.constraints import Constraints
 from postil.models.decoding.distribution import check_probability
-from postil.models.estimator import Estimator
 from postil.tagging import TaggingOptions, label
-from postil.tagging.options import TAGGER_OPTIONS
+from postil.tagging.options import TAGGER_OPTIONS, threshold_of
 from postil.text.formats import Reading, format_of, read
 from postil.text.options import ReadOptions
 from postil.text.output import packed, write_text
-from postil.text.splitting.segmenter import ENGLISH, Segmenter
+from postil.text.splitting.segmenter import Segmenter
 from postil.text.trees.tree import SHAPES
 
 DESCRIPTION = """\
@@ -71,87 +77,88 @@ A model that detects one label has scores instead of probabilities: --scores. In
 lowest score of its tokens.
 
 In tables (Parquet or CSV), the text is in --column. All columns are kept, and the results are added as columns of lists
-(--parts). The output is Parquet. -o FOLDER writes one file per row group, and the same command continues an interrupted
-job; -o FILE.parquet writes a single file. Both need the extra arrow.
+(--parts). -o FOLDER writes one Parquet file per row group, and the same command continues an interrupted job;
+-o FILE.parquet writes a single file, and so does -o FILE.csv, with the lists as JSON. All need the extra arrow.
 
 A tree classifier labels every phrase. For a sentence without a tree, --tree sets the shape of the tree. JSON Lines
 output has one object per sentence with its label and probabilities; --probabilities adds those of all phrases.
 """
 SHOWN = (
     "--text -o --from --to --probabilities --nbest --threshold --require --forbid --column --task --threads --overwrite"
-).split()
+)
 PAGE = "html"
-_FORMATS = ["conll", "conllu", "jsonl", "csv", "trees", PARQUET, PAGE]
+_FORMATS = ["conll", "conllu", "jsonl", CSV, "trees", PARQUET, PAGE]
 _SPAN, _LABELLED_SPAN = "START:END or START:END=CLASS", "START:END=LABEL,…"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "words",
-        metavar="[MODEL] [TEXT | FILE… | FOLDER]",
-        nargs="*",
-        help="model file or name (default: the installed English model); what to label (default: standard input)",
-    )
-    parser.add_argument("--text", metavar="TEXT", help="label this text")
-    parser.add_argument("-o", "--output", metavar="PATH", help="file or folder to write (default: standard output)")
-    parser.add_argument(
-        "--to",
-        choices=_FORMATS,
-        metavar="FORMAT",
-        help=f"format of the output: {', '.join(_FORMATS)} (default: from the ending of -o; else conll)",
-    )
-    parser.add_argument(
-        "--keep-gold", action="store_true", help="conll: write the labels of the input before the predicted ones"
-    )
-    parser.add_argument("--tree", choices=list(SHAPES), help="tree classifiers: shape of the tree over a sentence")
-    parser.add_argument("--probabilities", action="store_true", help="add the probability of each answer")
-    parser.add_argument("--scores", action="store_true", help="add the score of each token (detectors)")
-    parser.add_argument(
-        "--task",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="multi-task models: answer only this task (repeatable; default: all, each in a column or layer)",
-    )
-    parser.add_argument("--nbest", type=int, metavar="K", help="jsonl: add the K best labellings of each sentence")
-    parser.add_argument("--threads", type=int, default=1, metavar="N", help="number of cores to use (default: 1)")
-    add_overwrite_argument(parser)
-    _add_answer_arguments(parser)
-    add_table_arguments(parser)
-    add_reading_arguments(parser, what="the input")
-    add_ray_arguments(parser)
-
-
-def _add_answer_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("answers of taggers")
-    group.add_argument(
-        "--threshold",
-        action="append",
-        default=[],
-        metavar="[CLASS=]P",
-        help="drop entities whose probability is below P, for one class or for all (repeatable)",
-    )
-    group.add_argument(
-        "--all-above",
-        type=float,
-        metavar="P",
-        help="jsonl: add every span with a probability of at least P as spans_above, best labelling or not",
-    )
-    meanings = {
-        "require": ("START:END[=CLASS]", "these characters of the text are an entity (of this class)"),
-        "forbid": ("START:END[=CLASS]", "exactly these characters of the text are not an entity (of this class)"),
-        "allow": ("START:END=LABEL,…", "the words in these characters have one of these labels or classes"),
-    }
-    for name, (shape, meaning) in meanings.items():
-        group.add_argument(f"--{name}", action="append", default=[], metavar=shape, help=f"{meaning} (repeatable)")
-    group.add_argument(
-        "--require-names",
-        dest="gazetteer_constraint",
-        action="append",
-        default=[],
-        metavar="CLASS=FILE",
-        help="every name in FILE (one per line) is an entity of CLASS wherever it occurs (repeatable)",
-    )
+OPTIONS = {
+    "": [
+        option("[MODEL] [TEXT | FILE… | FOLDER]", WORDS_HELP.format("label"), nargs="*", dest="words"),
+        option("--text TEXT", "label this text"),
+        option("-o --output PATH", "file or folder to write (default: standard output)"),
+        option(
+            "--to FORMAT",
+            f"format of the output: {', '.join(_FORMATS)} (default: from the ending of -o; else conll)",
+            choices=_FORMATS,
+        ),
+        option("--keep-gold", "conll: write the labels of the input before the predicted ones"),
+        option("--tree", "tree classifiers: shape of the tree over a sentence", choices=list(SHAPES)),
+        option("--probabilities", "add the probability of each answer"),
+        option("--scores", "add the score of each token (detectors)"),
+        option(
+            "--task NAME …",
+            "multi-task models: answer only this task (repeatable; default: all, each in a column or layer)",
+        ),
+        option("--nbest K", "jsonl: add the K best labellings of each sentence", type=int),
+        option("--threads N", "number of cores to use (default: 1)", type=int, default=1),
+        OVERWRITE,
+    ],
+    "answers of taggers": [
+        option(
+            "--threshold [CLASS=]P …",
+            "drop entities whose probability is below P, for one class or for all (repeatable)",
+        ),
+        option(
+            "--all-above P",
+            "jsonl: add every span with a probability of at least P as spans_above, best labelling or not",
+            type=float,
+        ),
+        option(
+            "--require START:END[=CLASS] …", "these characters of the text are an entity (of this class) (repeatable)"
+        ),
+        option(
+            "--forbid START:END[=CLASS] …",
+            "exactly these characters of the text are not an entity (of this class) (repeatable)",
+        ),
+        option(
+            "--allow START:END=LABEL,… …",
+            "the words in these characters have one of these labels or classes (repeatable)",
+        ),
+        option(
+            "--require-names CLASS=FILE …",
+            "every name in FILE (one per line) is an entity of CLASS wherever it occurs (repeatable)",
+            dest="gazetteer_constraint",
+        ),
+    ],
+    "tables: Parquet and CSV": [
+        option("--column NAME", "tables: column of the texts (default: text)"),
+        option(
+            "--parts PART,…",
+            "answers to add: entities, tokens, labels, sentences (default: entities; tokens for labels without spans)",
+        ),
+        option(
+            "--offsets",
+            "also JSON Lines: what offsets count (default: characters)",
+            choices=["characters", "utf16", "bytes"],
+            default="characters",
+        ),
+    ],
+    "reading": reading_arguments(what="the input"),
+    "Parquet files on many cores or machines (needs the extra ray)": [
+        option("--engine", "tag Parquet files with Ray Data, into the folder -o", choices=["ray"]),
+        option("--address ADDRESS", "Ray cluster to use: auto or HOST:PORT (default: a new one)"),
+        option("--workers N", "maximum number of workers (default: one per core)", type=int),
+        option("--ship-model", "send the model file to machines that cannot read it"),
+    ],
+}
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -161,12 +168,15 @@ def run(arguments: argparse.Namespace) -> int:
     if folder is not None:
         arguments.files = _files_in(folder, arguments.output)
     to_folder = _is_folder(arguments.output, folder)
-    arguments.to = arguments.to or ("jsonl" if to_folder and not _has_tables(arguments) else _named(arguments.output))
-    if arguments.engine == "ray" or are_tables(arguments):
+    has_tables = arguments.column is not None or bool(arguments.files and arguments.files[0].endswith(f".{PARQUET}"))
+    arguments.to = arguments.to or ("jsonl" if to_folder and not has_tables else _named(arguments.output))
+    if arguments.engine == "ray" or _are_tables(arguments):
+        from postil.commands.tag_tables import tag_tables
+
         return tag_tables(arguments, tagging_options)
     for name in ("address", "workers", "ship_model"):
         if getattr(arguments, name) not in (None, False):
-            raise ConfigurationError(f"--{name.replace('_', '-')}", expected="needs --engine ray")
+            raise ConfigurationError(typed_name(name), expected="needs --engine ray")
     if arguments.parts is not None:
         raise ConfigurationError("--parts", expected="needs tables: Parquet or CSV files, and Parquet output")
     options = tagging_options(arguments)
@@ -177,10 +187,16 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.to == PAGE:
         return _write_page(model, readings, arguments, options)
     if _is_to_be_read(arguments, options) and (names := tagger_of_names(model)) is not None:
-        return _show(names, readings)
+        from postil.commands.console import make_console, show_tagged
+
+        console = make_console()
+        for reading in readings:
+            show_tagged(console, names, reading)
+        return 0
+    format = options.output or ("trees" if model.KIND == "tree-classifier" else "conll")
     long_sentences: list[int] = []
     with progress_line(to_file=arguments.output is not None) as progress:
-        for output, some in _outputs(arguments, readings, folder, to_folder, options.output or _usual_output(model)):
+        for output, some in _outputs(arguments, readings, folder, to_folder, format):
             summary = label(
                 model, some, options, output, threads=arguments.threads, path=arguments.model, progress=progress
             )
@@ -219,29 +235,36 @@ def _files_in(folder: Path, output: str | None) -> list[str]:
     return list(map(str, paths))
 
 
-def _has_tables(arguments: argparse.Namespace) -> bool:
-    return arguments.column is not None or bool(arguments.files and arguments.files[0].endswith(f".{PARQUET}"))
+def _are_tables(arguments: argparse.Namespace) -> bool:
+    """Whether the inputs are tables of texts, whose rows are kept.
+
+    A CSV file can also be read as texts, or as a table of words, if nothing but its name says that it is a table.
+    """
+    if arguments.column is not None or arguments.to == PARQUET or arguments.source_format in (PARQUET, CSV):
+        return True
+    if arguments.source_format is not None or not arguments.files:
+        return False
+    first = arguments.files[0]
+    if first.endswith(f".{PARQUET}"):
+        return True
+    if not first.endswith(f".{CSV}") or arguments.to is not None or arguments.output is None:
+        return False
+    try:
+        return format_of(first, arguments.encoding) != CSV
+    except DataError:  # which the table's reader meets again
+        return True
 
 
 def _readings(arguments: argparse.Namespace, segmenter: Segmenter) -> Iterator[Reading]:
-    options = _reading_options(arguments, segmenter)
-    sources: list[Any] = arguments.files or ["-"]
+    """The inputs, of which every record of JSON Lines is answered."""
+    options = {**reading_options(arguments, segmenter), "every_record": True}
     if arguments.text is not None:
-        if not arguments.text.strip():
-            raise DataError("--text is empty", expected="words", got=repr(arguments.text))
-        sources = [io.BytesIO(arguments.text.encode("utf8", "surrogateescape"))]
         options["format"] = "text"
-    is_warned = options["segmenter"].characters
-    for source in sources:
+    is_warned = False
+    for source in typed_source(arguments, "--text"):
         with read(source, **options) as reading:
-            if not is_warned:
-                is_warned = warn_of_unspaced(reading)
+            is_warned = is_warned or warn_of_unspaced(reading, options["segmenter"])
             yield reading
-
-
-def _reading_options(arguments: argparse.Namespace, segmenter: Segmenter = ENGLISH) -> dict[str, Any]:
-    """How inputs are read: every record of JSON Lines is answered."""
-    return {**reading_options(arguments, segmenter), "every_record": True}
 
 
 # ------------------------------------------------------------------------------------------------ what is asked for
@@ -250,7 +273,7 @@ def _reading_options(arguments: argparse.Namespace, segmenter: Segmenter = ENGLI
 def tagging_options(arguments: argparse.Namespace) -> TaggingOptions:
     """The options that the command line asks for."""
     for_all, by_class = _thresholds(arguments.threshold)
-    files, reading = arguments.files, _reading_options(arguments)
+    files, reading = arguments.files, {**reading_options(arguments), "every_record": True}
     del reading["format"]
     same = ("probabilities", "scores", "keep_gold", "nbest", "all_above", "tree", "offsets")
     return TaggingOptions(
@@ -292,27 +315,26 @@ def _constraints(arguments: argparse.Namespace) -> Constraints:
         expected = "needs --text with a single line (the records of a JSON Lines file carry their own constraints)"
         got = "no --text" if not arguments.text else "several lines"
         raise ConfigurationError(f"--{used[0]}", expected=expected, got=got)
+    allowed = [(*place, labels.split(",")) for *place, labels in _spans(arguments, "allow", _LABELLED_SPAN)]
     return Constraints(
-        force=[_span("require", word, _SPAN) for word in arguments.require],
-        forbid=[_span("forbid", word, _SPAN) for word in arguments.forbid],
-        allow=[_allowed(word) for word in arguments.allow],
+        force=_spans(arguments, "require", _SPAN),
+        forbid=_spans(arguments, "forbid", _SPAN),
+        allow=allowed,
         where="--text",
     )
 
 
-def _allowed(word: str) -> tuple[int, int, list[str]]:
-    start, end, labels = _span("allow", word, _LABELLED_SPAN)
-    if not labels:
-        raise ConfigurationError("--allow", expected=_LABELLED_SPAN, got=repr(word))
-    return start, end, labels.split(",")
-
-
-def _span(option: str, word: str, expected: str) -> tuple[int, int, str | None]:
-    place, _, label = word.partition("=")
-    start, _, end = place.partition(":")
-    if not (start.isdecimal() and end.isdecimal()) or word.endswith("="):
-        raise ConfigurationError(f"--{option}", expected=expected, got=repr(word))
-    return int(start), int(end), label or None
+def _spans(arguments: argparse.Namespace, option: str, expected: str) -> list[tuple[int, int, Any]]:
+    """``START:END`` and ``START:END=LABEL``, which --allow needs."""
+    spans = []
+    for word in getattr(arguments, option):
+        place, _, label = word.partition("=")
+        start, _, end = place.partition(":")
+        is_whole = start.isdecimal() and end.isdecimal() and not word.endswith("=")
+        if not is_whole or (option == "allow" and not label):
+            raise ConfigurationError(f"--{option}", expected=expected, got=repr(word))
+        spans.append((int(start), int(end), label or None))
+    return spans
 
 
 def _class_and_file(word: str) -> tuple[str, str]:
@@ -342,10 +364,6 @@ def _is_folder(output: str | None, folder: Path | None) -> bool:
     return output.endswith("/") or Path(output).is_dir() or not Path(output).suffix
 
 
-def _usual_output(model: Estimator) -> str:
-    return "trees" if model.KIND == "tree-classifier" else "conll"
-
-
 def _outputs(
     arguments: argparse.Namespace, readings: Iterator[Reading], folder: Path | None, to_folder: bool, format: str
 ) -> Iterator[tuple[BinaryIO, Iterable[Reading]]]:
@@ -356,15 +374,14 @@ def _outputs(
         for reading, target in zip(readings, targets, strict=True):
             target.parent.mkdir(parents=True, exist_ok=True)
             with _opened(str(target), format, arguments) as stream:
-                is_sourced = format == "jsonl"
-                yield cast(BinaryIO, _Sourced(stream, reading.name)) if is_sourced else stream, [reading]
+                yield _sourced(stream, reading.name) if format == "jsonl" else stream, [reading]
         return
     with _opened(arguments.output, format, arguments) as stream:
         if format == "csv":
-            yield cast(BinaryIO, _OneHeader(stream)), readings
+            yield _with_one_header(stream), readings
         elif format == "jsonl" and (folder is not None or len(arguments.files) > 1):
             for reading in readings:
-                yield cast(BinaryIO, _Sourced(stream, reading.name)), [reading]
+                yield _sourced(stream, reading.name), [reading]
         else:
             yield stream, readings
 
@@ -396,62 +413,66 @@ def _opened(target: str | None, format: str, arguments: argparse.Namespace) -> I
 
 
 @final
-class _Sourced:
-    """A stream of JSON Lines that adds the name of the file they come from, unless a record has a source already."""
+class _Rewritten:
+    """A stream whose content is changed before it is written."""
 
-    def __init__(self, stream: BinaryIO, name: str) -> None:
-        self._stream = stream
-        self._field = b', "source": ' + json.dumps(name, ensure_ascii=False).encode("utf8", "backslashreplace")
+    def __init__(self, stream: BinaryIO, change: Callable[[bytes], bytes]) -> None:
+        self._stream, self._change = stream, change
 
     def write(self, content: bytes) -> int:
-        if b'"source"' in content:
-            lines = [line if b'"source"' in line else self._with_source(line) for line in content.splitlines(True)]
-            return self._stream.write(b"".join(lines))
-        return self._stream.write(self._with_source(content))
-
-    def _with_source(self, content: bytes) -> bytes:
-        return content.replace(b"}\n", self._field + b"}\n")
+        return self._stream.write(self._change(content))
 
     def flush(self) -> None:
         self._stream.flush()
 
 
-@final
-class _OneHeader:
-    """A stream of CSV whose parts all begin with the header, which it writes once."""
+def _sourced(stream: BinaryIO, name: str) -> BinaryIO:
+    """JSON Lines get the name of the file they come from, unless a record has a source already."""
+    field = b', "source": ' + json.dumps(name, ensure_ascii=False).encode("utf8", "backslashreplace")
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream, self._header = stream, b""
+    def change(content: bytes) -> bytes:
+        if b'"source"' not in content:
+            return content.replace(b"}\n", field + b"}\n")
+        lines = content.splitlines(True)
+        return b"".join(line if b'"source"' in line else line.replace(b"}\n", field + b"}\n") for line in lines)
 
-    def write(self, content: bytes) -> int:
-        if not self._header:
-            self._header = content.partition(b"\n")[0] + b"\n"
-        elif content.startswith(self._header):
-            content = content[len(self._header) :]
-        return self._stream.write(content)
+    return cast(BinaryIO, _Rewritten(stream, change))
 
-    def flush(self) -> None:
-        self._stream.flush()
+
+def _with_one_header(stream: BinaryIO) -> BinaryIO:
+    """CSV whose parts all begin with the header, which is written once."""
+    header = b""
+
+    def change(content: bytes) -> bytes:
+        nonlocal header
+        if not header:
+            header = content.partition(b"\n")[0] + b"\n"
+            return content
+        return content.removeprefix(header)
+
+    return cast(BinaryIO, _Rewritten(stream, change))
 
 
 def _write_page(model: Any, readings: Iterable[Reading], arguments: argparse.Namespace, options: TaggingOptions) -> int:
     """The texts with their entities marked, as one HTML page."""
     allowed = ("threshold", "class_thresholds", "constraints")
     options.refuse(*(name for name in TAGGER_OPTIONS if name not in allowed), why="a page shows entities only")
-    if arguments.output is not None:
-        inputs = [arguments.model, *arguments.files]
-        check_output(arguments.output, "output", "report", inputs=inputs, overwrite=arguments.overwrite)
+    inputs = [arguments.model, *arguments.files]
+    check_output(arguments.output, "output", "report", inputs=inputs, overwrite=arguments.overwrite)
     if not hasattr(model, "tag"):
         raise ConfigurationError("--to html", expected="needs a tagger or a detector", got=f"a {model.KIND}")
-    from postil.commands.console import texts_of
+    from postil.commands.console import by_text
 
-    text = "\n\n".join(text.strip("\n") for reading in readings for text in texts_of(reading))
+    texts = [  # sentences without a text as their tokens with spaces between
+        text or "\n".join(" ".join(sentence.tokens) for sentence in sentences)
+        for reading in readings
+        for text, sentences in by_text(reading)
+    ]
+    text = "\n\n".join(text.strip("\n") for text in texts)
     decoding: dict[str, Any] = {}
     if options.constraints:
         decoding["constraints"] = options.constraints
     if options.threshold is not None or options.class_thresholds:
-        from postil.tagging.options import threshold_of
-
         decoding["threshold"] = threshold_of(model.model.codec, options)
     names = "the text" if arguments.text is not None else ", ".join(arguments.files[:3]) or "standard input"
     write_text(arguments.output or "-", [model.tag(text, **decoding).to_html(title=names)])
@@ -464,21 +485,11 @@ def _write_page(model: Any, readings: Iterable[Reading], arguments: argparse.Nam
 def _is_to_be_read(arguments: argparse.Namespace, options: TaggingOptions) -> bool:
     """Whether labels of plain text go to a terminal, and no option asks for another form."""
     asked = options.sets("output", "probabilities", "scores", "keep_gold", *TAGGER_OPTIONS)
-    is_plain = arguments.text is not None or arguments.source_format == "text" or _looks_plain(arguments)
-    return sys.stdout.isatty() and arguments.output is None and not asked and is_plain
-
-
-def _looks_plain(arguments: argparse.Namespace) -> bool:
-    """Whether all files hold plain text. Standard input can be read only once: it is not looked at."""
+    if not sys.stdout.isatty() or arguments.output is not None or asked:
+        return False
+    if arguments.text is not None or arguments.source_format == "text":
+        return True
+    # Standard input can be read only once: it is not looked at.
     if arguments.source_format not in (None, CHARACTERS) or not arguments.files or "-" in arguments.files:
         return False
     return all(Path(name).is_file() and format_of(name, arguments.encoding) == "text" for name in arguments.files)
-
-
-def _show(tagger: Any, readings: Iterable[Reading]) -> int:
-    from postil.commands.console import make_console, show_tagged
-
-    console = make_console()
-    for reading in readings:
-        show_tagged(console, tagger, reading)
-    return 0

@@ -1,99 +1,44 @@
 """``postil tag`` for tables: a column of Parquet or CSV files, tagged into Parquet, on one machine or by Ray."""
 
 import argparse
+import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from postil.commands.kinds.table import refuse
 from postil.commands.models import open_model
 from postil.commands.notices import progress_line
-from postil.commands.output import check_output
-from postil.errors import ConfigurationError, DataError, printable
+from postil.commands.output import CSV, PARQUET, check_output
+from postil.commands.parser import refuse
+from postil.errors import ConfigurationError, printable
+from postil.files import replaced
+from postil.integrations import column_files
+from postil.integrations.arrow import asked_parts, model_of
+from postil.integrations.extras import needed
 from postil.models.tagger import Tagger
 from postil.tagging import TaggingOptions
 from postil.tagging.options import chosen, threshold_of
-from postil.text.formats import format_of
 
-PARQUET, CSV = "parquet", "csv"
-TEXT_COLUMN = "text"
 TABLES = (PARQUET, CSV)
-"""Values of --from."""
-# Options of other outputs, by the names of their values, and the values that they have if they are not used.
-_OTHER_OPTIONS: dict[str, Any] = {
-    "keep_gold": False,
-    "tree": None,
-    "scores": False,
-    "nbest": None,
-    "all_above": None,
-    "require": [],
-    "forbid": [],
-    "allow": [],
-    "gazetteer_constraint": [],
-}
+"""Values of --from, and of --to."""
+_OTHER_OPTIONS = "keep_gold tree scores nbest all_above require forbid allow gazetteer_constraint".split()
 _OBJECT_STORE = 200_000_000  # bytes; our own Ray passes paths around, and at most the model
 
 OptionsOf = Callable[[argparse.Namespace], TaggingOptions]
-
-
-def add_table_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("tables: Parquet and CSV")
-    group.add_argument("--column", metavar="NAME", help=f"tables: column of the texts (default: {TEXT_COLUMN})")
-    group.add_argument(
-        "--parts",
-        metavar="PART,…",
-        help="answers to add: entities, tokens, labels, sentences (default: entities; tokens for labels without spans)",
-    )
-    group.add_argument(
-        "--offsets",
-        choices=["characters", "utf16", "bytes"],
-        default="characters",
-        help="also JSON Lines: what offsets count (default: characters)",
-    )
-
-
-def add_ray_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Parquet files on many cores or machines (needs the extra ray)")
-    group.add_argument("--engine", choices=["ray"], help="tag Parquet files with Ray Data, into the folder -o")
-    group.add_argument(
-        "--address", metavar="ADDRESS", help="Ray cluster to use: auto or HOST:PORT (default: a new one)"
-    )
-    group.add_argument("--workers", type=int, metavar="N", help="maximum number of workers (default: one per core)")
-    group.add_argument("--ship-model", action="store_true", help="send the model file to machines that cannot read it")
-
-
-def are_tables(arguments: argparse.Namespace) -> bool:
-    """Whether the inputs are tables of texts, whose rows are kept.
-
-    A CSV file can also be read as texts, or as a table of words, if nothing but its name says that it is a table.
-    """
-    if arguments.column is not None or arguments.to == PARQUET or arguments.source_format in TABLES:
-        return True
-    if arguments.source_format is not None or not arguments.files:
-        return False
-    first = arguments.files[0]
-    if first.endswith(f".{PARQUET}"):
-        return True
-    if not first.endswith(f".{CSV}") or arguments.to is not None or arguments.output is None:
-        return False
-    try:
-        return format_of(first, arguments.encoding) != CSV
-    except DataError:  # which the table's reader meets again
-        return True
 
 
 def tag_tables(arguments: argparse.Namespace, options_of: OptionsOf) -> int:
     """Tag tables into a folder or a file."""
     if arguments.engine == "ray":
         return _tag_by_ray(arguments, options_of)
-    from postil.integrations import column_files  # needs an extra
-    from postil.integrations.arrow import asked_parts, model_of
-
     kind = _kind(arguments)
     _check(arguments, kind)
     model = model_of(chosen(open_model(arguments.model), arguments.task))
+    output: str = arguments.output
     job = column_files.ColumnJob(
         column=arguments.column,
         tasks=tuple(arguments.task),
@@ -104,15 +49,38 @@ def tag_tables(arguments: argparse.Namespace, options_of: OptionsOf) -> int:
         encoding=arguments.encoding,
         model=column_files.hash_of(arguments.model),
     )
-    is_file = arguments.output.endswith(f".{PARQUET}")
+    to_csv, is_file = arguments.to == CSV, arguments.to == CSV or output.endswith(f".{PARQUET}")
     if is_file:
         inputs = [arguments.model, *arguments.files]
-        check_output(arguments.output, "output", PARQUET, inputs=inputs, overwrite=arguments.overwrite)
+        check_output(output, "output", arguments.to, inputs=inputs, overwrite=arguments.overwrite)
     write = column_files.write_file if is_file else column_files.write_folder
-    with progress_line("rows", to_file=True) as progress:
-        written = write(arguments.files, model, job, arguments.output, threads=arguments.threads, progress=progress)
-    _report(arguments.output, written.rows, len(written.parts), len(written.kept), len(written.redone))
+    whole = _written_as_csv(output) if to_csv else nullcontext(output)
+    with progress_line("rows", to_file=True) as progress, whole as target:
+        written = write(arguments.files, model, job, target, threads=arguments.threads, progress=progress)
+    _report(output, written.rows, len(written.parts), len(written.kept), len(written.redone))
     return 0
+
+
+@contextmanager
+def _written_as_csv(output: str) -> Iterator[str]:
+    """The name of a Parquet file that becomes the CSV file ``output``. CSV has no lists: they are written as JSON."""
+    pa, csv, parquet = (needed(name, "arrow") for name in ("pyarrow", "pyarrow.csv", "pyarrow.parquet"))
+    with TemporaryDirectory(prefix=".tagged-", dir=Path(output).resolve().parent) as folder:
+        yield str(path := Path(folder) / "rows.parquet")
+
+        def flat(column: Any) -> Any:
+            if not pa.types.is_nested(column.type):
+                return column
+            rows = (None if row is None else json.dumps(row, ensure_ascii=False) for row in column.to_pylist())
+            return pa.array(rows, pa.string())
+
+        with parquet.ParquetFile(path) as file, replaced(output) as stream:
+            names = file.schema_arrow.names
+            is_first = True
+            for batch in file.iter_batches() if file.metadata.num_rows else [file.schema_arrow.empty_table()]:
+                table = pa.table([flat(column) for column in batch.columns], names)
+                csv.write_csv(table, stream, csv.WriteOptions(include_header=is_first))
+                is_first = False
 
 
 def _report(output: str, rows: int, files: int, complete: int, redone: int = 0) -> None:
@@ -154,16 +122,13 @@ def _check(arguments: argparse.Namespace, kind: str) -> None:
     """
     if not arguments.files or "-" in arguments.files:
         raise ConfigurationError(f"--from {kind}", expected="needs files")
-    if arguments.to not in (None, PARQUET):
-        expected = "must be written as Parquet: -o FOLDER or -o FILE.parquet"
+    if arguments.to not in (None, *TABLES) or (arguments.to == CSV and arguments.engine == "ray"):
+        expected = "must be written as Parquet or CSV: -o FOLDER, -o FILE.parquet or -o FILE.csv"
         raise ConfigurationError("a table of texts", expected=expected, got=arguments.to)
     if arguments.output is None:
-        raise ConfigurationError("a table of texts", expected="needs -o FOLDER or -o FILE.parquet")
-    arguments.to, arguments.column = PARQUET, arguments.column or TEXT_COLUMN
-    for name, unused in _OTHER_OPTIONS.items():
-        if getattr(arguments, name) != unused:
-            option = "--require-names" if name == "gazetteer_constraint" else f"--{name.replace('_', '-')}"
-            raise ConfigurationError(f"{option} cannot be used here: it does not apply to tables")
+        raise ConfigurationError("a table of texts", expected="needs -o FOLDER, -o FILE.parquet or -o FILE.csv")
+    arguments.to, arguments.column = arguments.to or PARQUET, arguments.column or column_files.ColumnJob.column
+    refuse(arguments, "it does not apply to tables", *_OTHER_OPTIONS)
 
 
 # ------------------------------------------------------------------------------------------------ Ray
@@ -175,10 +140,9 @@ def _tag_by_ray(arguments: argparse.Namespace, options_of: OptionsOf) -> int:
         raise ConfigurationError("--engine ray", expected="needs Parquet files", got=got)
     _check(arguments, PARQUET)
     if len(arguments.task) == 1:
-        refuse(arguments, "task", "save the task as a model first: tagger[task].save(FILE)")
+        refuse(arguments, "save the task as a model first: tagger[task].save(FILE)", "task")
     if arguments.workers is not None and arguments.workers < 1:
         raise ConfigurationError("--workers", expected="must be at least 1", got=arguments.workers)
-    from postil.integrations.arrow import model_of  # needs an extra
     from postil.integrations.ray import tag_files
 
     threshold = _threshold(options_of(arguments), model_of(open_model(arguments.model)))
@@ -202,8 +166,6 @@ def _tag_by_ray(arguments: argparse.Namespace, options_of: OptionsOf) -> int:
 def _start_ray(address: str | None) -> None:
     """Connect to a cluster, or start one on this machine that prints only errors."""
     import logging
-
-    from postil.integrations.extras import needed
 
     for name, value in (("RAY_BACKEND_LOG_LEVEL", "fatal"), ("RAY_USAGE_STATS_ENABLED", "0")):
         os.environ.setdefault(name, value)

@@ -6,13 +6,15 @@ than is learned, and half of what is learned are sentences in which the teachers
 
 import argparse
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, final
 
-from postil.commands.fitting import train_or_exit
+from postil.commands.fitting import Display, follow
 from postil.commands.models import open_model
 from postil.commands.notices import note
+from postil.commands.parser import option
 from postil.errors import ConfigurationError, DataError
 from postil.models.config import TaggerConfig
 from postil.models.decoding.codec import OUTSIDE, LabelCodec
@@ -22,6 +24,7 @@ from postil.models.multi_task_tagger import MultiTaskTagger
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.tagger import Tagger
 from postil.text import read
+from postil.threads import training_threads
 
 MOST_TOKENS = 400_000
 """Of raw text, unless --unlabelled-tokens says otherwise: about as much as a student learns from in a minute or two."""
@@ -32,30 +35,35 @@ PRESET, MEMBERS = "accurate", 6
 """The teacher that is trained if none is given: twice as many networks as the preset has."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--unlabelled",
-        metavar="TEXT",
-        action="append",
-        default=[],
-        help="raw text for self-training: a teacher labels it, and the model learns from both (repeatable)",
-    )
-    parser.add_argument(
-        "--unlabelled-tokens",
-        metavar="N",
+THREADS = option(
+    "--threads THREADS",
+    "number of cores to use; does not change the result (default: all, at most 4)",
+    type=int,
+    default=training_threads(),
+)
+OPTIONS = [
+    option(
+        "--unlabelled TEXT …",
+        "raw text for self-training: a teacher labels it, and the model learns from both (repeatable)",
+    ),
+    option(
+        "--unlabelled-tokens N",
+        f"how much of the raw text to use, sampled by sentences (default: {MOST_TOKENS:,})",
         type=int,
         default=MOST_TOKENS,
-        help=f"how much of the raw text to use, sampled by sentences (default: {MOST_TOKENS:,})",
-    )
-    parser.add_argument(
-        "--teacher",
-        metavar="MODEL",
-        action="append",
-        default=[],
-        help="a tagger that labels the raw text (repeatable; default: an ensemble trained first on TRAIN). With --task "
+    ),
+    option(
+        "--teacher MODEL …",
+        "a tagger that labels the raw text (repeatable; default: an ensemble trained first on TRAIN). With --task "
         "NAME=MODEL, or a model of several tasks for all that it shares",
-    )
-    add_pretrain_argument(parser)
+    ),
+    option(
+        "--pretrain",
+        "--unlabelled: first learn words and encoder from the raw text, as `postil pretrain --encoder` does "
+        "(default: yes, unless there is something else to start from)",
+        action=argparse.BooleanOptionalAction,
+    ),
+]
 
 
 def check_arguments(arguments: argparse.Namespace) -> None:
@@ -82,8 +90,9 @@ def sentences_to_learn(drawn: Sequence[list[str]], teachers: Sequence[Tagger], t
     missing, seen = tokens // 2, 0
     while missing > 0 and seen < len(drawn):
         block = drawn[seen : seen + BLOCK]
-        for sentence, has_entities in zip(block, _have_entities(block, teachers), strict=True):
-            if has_entities and missing > 0:
+        answers = [teacher.predict(block) for teacher in teachers]
+        for sentence, *labelled in zip(block, *answers, strict=True):
+            if missing > 0 and any(label != OUTSIDE for labels in labelled for label in labels):
                 telling.append(sentence)
                 missing -= len(sentence)
             else:
@@ -95,14 +104,6 @@ def sentences_to_learn(drawn: Sequence[list[str]], teachers: Sequence[Tagger], t
     return telling + others
 
 
-def _have_entities(sentences: Sequence[list[str]], teachers: Sequence[Tagger]) -> list[bool]:
-    found = [False] * len(sentences)
-    for teacher in teachers:
-        for i, labels in enumerate(teacher.predict(sentences)):
-            found[i] = found[i] or any(label != OUTSIDE for label in labels)
-    return found
-
-
 def lesson(arguments: argparse.Namespace, student: SentenceEstimator, data: Any) -> dict[str, Any]:
     """Raw text and its teachers, if there is any, and an encoder that has read it.
 
@@ -112,7 +113,9 @@ def lesson(arguments: argparse.Namespace, student: SentenceEstimator, data: Any)
         return {}
     if not isinstance(student, Tagger):
         raise ConfigurationError("--unlabelled cannot be used here: only taggers learn from teachers")
-    has_encoders = are_wanted(arguments, data[0])  # before the raw text, which may take minutes to read
+    has_encoders = are_wanted(
+        arguments, student.pretrained, data[0]
+    )  # before the raw text, which may take minutes to read
     teachers = given_teachers(arguments)
     check_student(student, teachers if not arguments.warm_start else (), LabelCodec.of(data[1]).labels)
     drawn = raw_sentences(arguments, times=DRAWN)
@@ -159,27 +162,39 @@ def _teachers_of_tasks(word: str, tasks: Sequence[str]) -> dict[str, Tagger]:
 
 
 def _trained_teacher(arguments: argparse.Namespace, student: Tagger, data: Any, encoders: "Encoders | None") -> Tagger:
-    teacher, checkpoint = new_teacher(student), teacher_path(arguments, ".checkpoint")
-    resume = arguments.resume and checkpoint.exists()
+    teacher = new_teacher(student)
     start = None if encoders is None else encoders.of(teacher)
     note(f"training the teacher: {MEMBERS} networks {teacher.preset}")
-    fitting = teacher.fitting(*data, checkpoint=checkpoint, resume=resume, warm_start=start, partial=arguments.partial)
-    train_or_exit(fitting, arguments.log)
-    teacher.save(teacher_path(arguments))
+    fitting_of = partial(teacher.fitting, *data, warm_start=start, partial=arguments.partial)
+    return _stage(arguments, teacher, beside(arguments, "teacher"), fitting_of)
+
+
+def _stage(arguments: argparse.Namespace, model: Tagger, path: Path, fitting_of: Callable[..., Any]) -> Tagger:
+    """Train a model that a later stage needs, and keep it at ``path`` until the student is complete."""
+    checkpoint = path.with_name(f"{path.name}.checkpoint")
+    fitting = fitting_of(checkpoint=checkpoint, resume=arguments.resume and checkpoint.exists())
+    if code := follow(fitting, Display(fitting, arguments.log)):
+        raise SystemExit(code)
+    model.save(path)
     checkpoint.unlink(missing_ok=True)
-    return teacher
+    return model
 
 
-def teacher_path(arguments: argparse.Namespace, suffix: str = "") -> Path:
-    """Where a trained teacher is kept until its student is complete."""
+def beside(arguments: argparse.Namespace, name: str) -> Path:
+    """Where the teacher or an encoder is kept."""
     output: Path = arguments.output
-    return output.with_name(f"{output.name}.teacher{suffix}")
+    return output.with_name(f"{output.name}.{name}")
+
+
+def remove_files(arguments: argparse.Namespace) -> None:
+    for name in ("teacher", "encoder0", "encoder1"):  # encoders of the student and of its teacher
+        beside(arguments, name).unlink(missing_ok=True)
 
 
 def given_teachers(arguments: argparse.Namespace) -> list[Tagger]:
     teachers = [open_model(name) for name in arguments.teacher]
-    if arguments.resume and not teachers and teacher_path(arguments).exists():
-        teachers = [open_model(str(teacher_path(arguments)))]
+    if arguments.resume and not teachers and beside(arguments, "teacher").exists():
+        teachers = [open_model(str(beside(arguments, "teacher")))]
     for teacher in teachers:
         if not isinstance(teacher, Tagger):
             raise ConfigurationError("--teacher", expected="a tagger", got=f"a {teacher.KIND}")
@@ -260,18 +275,10 @@ def _reservoir(items: Iterable[T], size: int, rng: random.Random) -> list[T]:
 # ------------------------------------------------------------------------------------------------ encoders
 
 
-def add_pretrain_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--pretrain",
-        action=argparse.BooleanOptionalAction,
-        help="--unlabelled: first learn words and encoder from the raw text, as `postil pretrain --encoder` does "
-        "(default: yes, unless there is something else to start from)",
-    )
-
-
-def are_wanted(arguments: argparse.Namespace, X: Sequence[Sequence[Any]]) -> bool:
+def are_wanted(arguments: argparse.Namespace, pretrained: Any, X: Sequence[Sequence[Any]]) -> bool:
     """Whether networks are to learn from the raw text first. It has no extra columns, so neither may the data."""
-    others = [f"--{name.replace('_', '-')}" for name in ("pretrained", "warm_start") if getattr(arguments, name)]
+    starts = {"--pretrained": pretrained, "--warm-start": arguments.warm_start}
+    others = [name for name, start in starts.items() if start]
     if arguments.pretrain and others:
         raise ConfigurationError("--pretrain", expected=f"must not be given with {others[0]}, which is a start already")
     has_columns = any(not isinstance(token, str) for tokens in X for token in tokens[:1])
@@ -293,20 +300,14 @@ class Encoders:
         encoder = new_encoder(tagger)
         config = encoder.config
         if config not in self._learnt:
-            self._learnt[config] = self._trained(encoder, encoder_path(self._arguments, len(self._learnt)))
+            self._learnt[config] = self._trained(encoder, beside(self._arguments, f"encoder{len(self._learnt)}"))
         return self._learnt[config]
 
     def _trained(self, encoder: Tagger, path: Path) -> Tagger:
         if self._arguments.resume and path.exists():
             return open_model(str(path), for_training=True)  # type: ignore[return-value]
-        checkpoint = path.with_name(path.name + ".checkpoint")
         note(f"learning words and encoder from the raw text: {encoder.config.ensemble} × {encoder.preset}")
-        resume = self._arguments.resume and checkpoint.exists()
-        fitting = encoder.pretraining(self._sentences, checkpoint=checkpoint, resume=resume)
-        train_or_exit(fitting, self._arguments.log)
-        encoder.save(path)
-        checkpoint.unlink(missing_ok=True)
-        return encoder
+        return _stage(self._arguments, encoder, path, partial(encoder.pretraining, self._sentences))
 
 
 def new_encoder(tagger: Tagger) -> Tagger:
@@ -317,14 +318,3 @@ def new_encoder(tagger: Tagger) -> Tagger:
 
 
 _TAKEN_OVER = {*ARCHITECTURE, "vector_clusters", "vector_scale"} - {"ensemble"}
-
-
-def encoder_path(arguments: argparse.Namespace, number: int) -> Path:
-    """Where an encoder is kept until the student is complete."""
-    output: Path = arguments.output
-    return output.with_name(f"{output.name}.encoder{number}")
-
-
-def remove_encoders(arguments: argparse.Namespace) -> None:
-    for number in range(2):  # of the student and of its teacher
-        encoder_path(arguments, number).unlink(missing_ok=True)

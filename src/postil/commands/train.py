@@ -1,42 +1,41 @@
 """``postil train``: labelled files in, a model file out."""
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from postil.commands import teaching
-from postil.commands.fitting import interrupted, stop_on_request
-from postil.commands.kinds.table import kind_of, kind_to_train, refuse
-from postil.commands.labelled import LoadedTask, Source, TrainingFiles, add_map_argument, examples, task_sources
+from postil.commands.console import say
+from postil.commands.evaluate import evaluation, load_trees, trees_of
+from postil.commands.fitting import Display, follow, stop_on_request
+from postil.commands.labelled import LoadedTask, Source, TrainingFiles, examples, joined, task_sources
 from postil.commands.models import inputs_of, open_model, warn_of_long_sentences
-from postil.commands.notices import note
-from postil.commands.output import add_overwrite_argument, check_output
-from postil.commands.reading import (
-    CHARACTERS,
-    add_partial_argument,
-    add_reading_arguments,
-    chosen_segmenter,
-    reading_options,
-)
-from postil.commands.teaching import remove_encoders
-from postil.errors import ConfigurationError
+from postil.commands.notices import note, warn
+from postil.commands.output import check_output, tell_of_report
+from postil.commands.parser import OVERWRITE, SEED, option, refuse, report_option
+from postil.commands.reading import CHARACTERS, MAP, PARTIAL, chosen_segmenter, reading_arguments, reading_options
+from postil.errors import ConfigurationError, DataError
 from postil.metrics.reliability import Reliability
-from postil.models.config import PRESETS, TaggerConfig, parsed_setting
+from postil.models.config import PRESETS, TaggerConfig, TreeConfig, configured, parsed_setting
 from postil.models.decoding.calibration import reliability
+from postil.models.decoding.codec import known_tasks
+from postil.models.detector import Detector
 from postil.models.estimator import Estimator
-from postil.models.model import INPUT, MAIN, is_encoder
+from postil.models.fitting.warm_start import ARCHITECTURE
+from postil.models.model import INPUT, MAIN, heads_of, is_encoder
 from postil.models.multi_task_tagger import MultiTaskTagger
 from postil.models.sentence_estimator import SentenceEstimator
-from postil.models.settings import spelt
+from postil.models.settings import parsed, spelt
 from postil.models.tagger import Tagger
+from postil.models.tree_classifier import TreeClassifier
 from postil.reports.answers import Heading
 from postil.reports.training import Run, training_page
+from postil.text import bracketed
 from postil.text.formats import format_of
 from postil.text.labelled import LabelledFile
+from postil.text.lines import shortened
 from postil.text.output import write_text
-from postil.threads import training_threads
 
 DESCRIPTION = """\
 Train a tagger, a detector of one label or a tree classifier on a labelled file, and write it to a single model file.
@@ -68,306 +67,407 @@ schedule is run.
 """
 SHOWN = (
     "-o --dev --preset --set --vectors --unlabelled --task --warm-start --seed --threads --minutes --resume --overwrite"
-).split()
+)
+OPTIONS = {
+    "": [
+        option("TRAIN", "labelled files to train on", nargs="*"),
+        option(
+            "--task NAME=FILE[:COLUMN] …",
+            "labelled file (and label column) for task NAME; replaces TRAIN (repeatable)",
+        ),
+        option("--dev [NAME=]FILE …", "held-out file (of a task): keep the epoch with the best score on it"),
+        option("--test [NAME=]FILE …", "another held-out file (of a task) to score at the end"),
+        option("-o --output MODEL", "model file to write", type=Path, required=True),
+        option("--preset NAME", "kind of model: see `postil info --presets` (default: fast)", choices=list(PRESETS)),
+        option("--label NAME", "--preset margin: the label to detect"),
+        option(
+            "--set NAME=VALUE …",
+            "change one setting (repeatable): such as epochs=15 or ensemble=3; see `postil info --presets NAME`",
+            dest="settings",
+        ),
+        option("--vectors FILE …", "word vectors: a GloVe, word2vec or fastText file, or glove-50d (repeatable)"),
+        option("--clusters FILE", "word clusters: a file of paths and words, or brown (an installed package)"),
+        option(
+            "--pretrained FILE",
+            "from `postil pretrain`: vectors and clusters together, or with the encoder that goes on from there",
+        ),
+        option(
+            "--gazetteer FILE …", "names of a class, one per line; or names, places (installed packages; repeatable)"
+        ),
+        *teaching.OPTIONS,
+        option(
+            "--gains",
+            "train again without vectors, clusters, names and raw text to show what each of them adds on dev "
+            "(default: with --unlabelled and --dev)",
+            action=argparse.BooleanOptionalAction,
+        ),
+        SEED,
+        teaching.THREADS,
+        option("--minutes M", "time budget in minutes", type=float),
+        option("--resume", "continue from MODEL.checkpoint"),
+        option("--warm-start MODEL", "start from the weights and the preset of this model"),
+        option(
+            "--freeze-encoder",
+            "--task with --warm-start: train only the given task heads; leave the others unchanged",
+        ),
+        option("--log FILE", "append one line of JSON per epoch to this file", type=Path),
+        report_option("write an HTML page about the training run"),
+        OVERWRITE,
+    ],
+    "reading": reading_arguments(
+        PARTIAL,
+        MAP,
+        option(
+            "--annotates [FILE=]C,C …",
+            "the only classes that TRAIN (or this FILE) annotates: O may hide any other class",
+        ),
+    ),
+}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("train", metavar="TRAIN", nargs="*", help="labelled files to train on")
-    parser.set_defaults(usage_error=parser.error)
-    parser.add_argument(
-        "--task",
-        metavar="NAME=FILE[:COLUMN]",
-        action="append",
-        default=[],
-        help="labelled file (and label column) for task NAME; replaces TRAIN (repeatable)",
-    )
-    parser.add_argument(
-        "--dev",
-        metavar="[NAME=]FILE",
-        action="append",
-        default=[],
-        help="held-out file (of a task): keep the epoch with the best score on it",
-    )
-    parser.add_argument(
-        "--test",
-        metavar="[NAME=]FILE",
-        action="append",
-        default=[],
-        help="another held-out file (of a task) to score at the end",
-    )
-    parser.add_argument("-o", "--output", metavar="MODEL", type=Path, required=True, help="model file to write")
-    parser.add_argument(
-        "--preset",
-        choices=list(PRESETS),
-        metavar="NAME",
-        help="kind of model: see `postil info --presets` (default: fast)",
-    )
-    parser.add_argument("--label", metavar="NAME", help="--preset margin: the label to detect")
-    parser.add_argument(
-        "--set",
-        dest="settings",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="change one setting (repeatable): such as epochs=15 or ensemble=3; see `postil info --presets NAME`",
-    )
-    parser.add_argument(
-        "--vectors",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="word vectors: a GloVe, word2vec or fastText file, or glove-50d (repeatable)",
-    )
-    parser.add_argument(
-        "--clusters", metavar="FILE", help="word clusters: a file of paths and words, or brown (an installed package)"
-    )
-    parser.add_argument(
-        "--pretrained",
-        metavar="FILE",
-        help="from `postil pretrain`: vectors and clusters together, or with the encoder that goes on from there",
-    )
-    parser.add_argument(
-        "--gazetteer",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="names of a class, one per line; or names, places (installed packages; repeatable)",
-    )
-    teaching.add_arguments(parser)
-    add_gains_argument(parser)
-    parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
-    parser.add_argument(
-        "--threads",
-        type=int,
-        default=training_threads(),
-        help="number of cores to use; does not change the result (default: all, at most 4)",
-    )
-    parser.add_argument("--minutes", type=float, metavar="M", help="time budget in minutes")
-    parser.add_argument("--resume", action="store_true", help="continue from MODEL.checkpoint")
-    parser.add_argument("--warm-start", metavar="MODEL", help="start from the weights and the preset of this model")
-    parser.add_argument(
-        "--freeze-encoder",
-        action="store_true",
-        help="--task with --warm-start: train only the given task heads; leave the others unchanged",
-    )
-    parser.add_argument("--log", metavar="FILE", type=Path, help="append one line of JSON per epoch to this file")
-    parser.add_argument("--report", metavar="FILE", type=Path, help="write an HTML page about the training run")
-    add_overwrite_argument(parser)
-    reading = add_reading_arguments(parser)
-    add_partial_argument(reading)
-    add_map_argument(reading)
-    reading.add_argument(
-        "--annotates",
-        metavar="[FILE=]C,C",
-        action="append",
-        default=[],
-        help="the only classes that TRAIN (or this FILE) annotates: O may hide any other class",
-    )
+# ------------------------------------------------------------------------------------------------ the request
 
 
-def run(arguments: argparse.Namespace) -> int:
-    _take_pretrained(arguments)
-    sources = _sources(arguments)
-    _check_outputs(arguments, sources)
-    teaching.check_arguments(arguments)
-    check_gains(arguments)
-    if arguments.task and (len(sources.train) > 1 or arguments.warm_start):
-        refuse(arguments, "gains", "it is for one task")
-        from postil.commands.kinds.multi_tasking import new_fitting as new_task_fitting
+class Request(NamedTuple):
+    """What the command line asks for, with a pretrained file taken apart."""
 
-        return _train(*new_task_fitting(arguments, sources, _checkpoint(arguments)), arguments)
-    refuse(arguments, "freeze_encoder", "it is for --task with --warm-start")
-    if not arguments.task and _learns_from_trees(arguments):
-        for option in ("clusters", "unlabelled", "map", "gains", "pretrained"):
-            refuse(arguments, option, "it is for taggers of words")
-        from postil.commands.kinds.tree_classifying import new_fitting
+    arguments: argparse.Namespace
+    """As they were typed."""
+    sources: TrainingFiles
+    """The files of each task; without --task the only task is called main."""
+    preset: str | None
+    settings: list[str]
+    vectors: Any
+    clusters: Any
+    pretrained: str | None
+    """An encoder to go on from."""
 
-        return _train(*new_fitting(arguments, _checkpoint(arguments)), arguments)
-    model, fitting, held_out, learnt = _new_fitting(arguments, sources)
-    gains_of = partial(show_gains, arguments, model, *learnt) if are_gains_wanted(arguments) else None
-    return _train(model, fitting, held_out, arguments, gains_of)
+    @classmethod
+    def of(cls, arguments: argparse.Namespace) -> "Request":
+        """A file of vectors and clusters is treated as one of each, so that --gains tells them apart.
+
+        An encoder stays one: its preset and its architecture are the defaults.
+        """
+        from postil.features.lexicon_files import with_pretrained
+        from postil.features.vector_files import holds_model
+
+        vectors, clusters = with_pretrained(arguments.vectors, arguments.clusters, arguments.pretrained)
+        preset, settings, pretrained = arguments.preset, arguments.settings, arguments.pretrained
+        if pretrained is not None and not holds_model(pretrained):
+            pretrained = None
+        if pretrained is not None:
+            known: Any = open_model(pretrained, for_training=True)
+            if is_encoder(known.model) and preset in (None, known.preset):  # other models raise an error later
+                preset, shape = known.preset, _of_architecture(known)
+                settings = [f"{name}={spelt(TaggerConfig, name, value)}" for name, value in shape.items()] + settings
+        return cls(arguments, _sources(arguments), preset, settings, vectors, clusters, pretrained)
+
+    @property
+    def checkpoint(self) -> Path:
+        path: Path = self.arguments.output
+        return path.with_name(path.name + ".checkpoint")
+
+    def preset_and_settings(self, known: Any, inherited: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """The preset and the ``inherited`` settings of the ``known`` model are defaults."""
+        settings = dict(map(parsed_setting, self.settings))
+        if known is not None and self.preset in (None, known.preset):
+            return known.preset, {**inherited, **settings}
+        return self.preset or "fast", settings
+
+    @property
+    def common(self) -> dict[str, Any]:
+        """The parameters that all estimators have."""
+        given = {name: getattr(self.arguments, name) for name in ("seed", "threads", "minutes")}
+        return {"vectors": self.vectors or None, **given}
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Those of taggers and detectors, without preset and settings."""
+        words = {"clusters": self.clusters, "gazetteers": self.arguments.gazetteer, "pretrained": self.pretrained}
+        return {**self.common, **words}
+
+    def check_outputs(self) -> None:
+        """The model file, its checkpoint, the log and the report: none of them replaces data."""
+        given = self.arguments
+        written: list[Any] = [self.clusters, given.pretrained, given.warm_start, *given.unlabelled, *given.teacher]
+        written += [*self.sources.paths(), *self.vectors, *given.gazetteer]
+        for path, what, kind in (
+            (given.output, "model file", "model"),
+            (self.checkpoint, "checkpoint", "model"),
+            (given.log, "log", "log"),
+            (given.report, "report", "report"),
+        ):
+            check_output(path, what, kind, inputs=written, overwrite=given.overwrite)
+            written.append(path)
 
 
-def _take_pretrained(arguments: argparse.Namespace) -> None:
-    """Treat a pretrained file as a file of vectors and one of clusters, so that --gains tells them apart.
-
-    An encoder stays one: its preset and its architecture are the defaults.
-    """
-    from postil.features.lexicon_files import with_pretrained
-    from postil.features.vector_files import holds_model
-
-    arguments.vectors, arguments.clusters = with_pretrained(arguments.vectors, arguments.clusters, arguments.pretrained)
-    if arguments.pretrained is None or not holds_model(arguments.pretrained):
-        arguments.pretrained = None
-        return
-    known: Any = open_model(arguments.pretrained, for_training=True)
-    if is_encoder(known.model) and arguments.preset in (None, known.preset):  # other models raise an error later
-        arguments.preset = known.preset
-        inherited = [f"{name}={spelt(TaggerConfig, name, value)}" for name, value in _of_architecture(known).items()]
-        arguments.settings = inherited + arguments.settings
+def _of_architecture(known: Any) -> dict[str, Any]:
+    return {name: value for name, value in known.settings.items() if name in ARCHITECTURE}
 
 
 def _sources(arguments: argparse.Namespace) -> TrainingFiles:
-    """The files by task; without --task, the only task is called main, and ``dev`` and ``test`` are single files."""
     if bool(arguments.train) == bool(arguments.task):
         arguments.usage_error("TRAIN and --task exclude each other" if arguments.task else "TRAIN or --task is needed")
-    if arguments.task:
-        found = TrainingFiles(
-            *(task_sources(getattr(arguments, name), f"--{name}") for name in ("task", "dev", "test"))
-        )
-        if not arguments.warm_start:
-            for option, files in (("--dev", found.dev), ("--test", found.test)):
-                for task in files:
-                    if task not in found.train:
-                        expected = f"must name one of the tasks {', '.join(found.train)}"
-                        raise ConfigurationError(option, expected=expected, got=repr(task))
-        return found
-    for name in ("dev", "test"):
-        files = getattr(arguments, name)
-        if len(files) > 1:
-            raise ConfigurationError(f"--{name}", expected="must be one file without --task", got=", ".join(files))
-        setattr(arguments, name, files[0] if files else None)
-    train = {MAIN: [Source(path) for path in arguments.train]}
-    return TrainingFiles(train, *({MAIN: [Source(path)]} if path else {} for path in (arguments.dev, arguments.test)))
+    if not arguments.task:
+        held_out: list[dict[str, list[Source]]] = []
+        for name in ("dev", "test"):
+            files = getattr(arguments, name)
+            if len(files) > 1:
+                raise ConfigurationError(f"--{name}", expected="must be one file without --task", got=", ".join(files))
+            held_out.append({MAIN: [Source(path) for path in files]} if files else {})
+        return TrainingFiles({MAIN: [Source(path) for path in arguments.train]}, *held_out)
+    found = TrainingFiles(*(task_sources(getattr(arguments, name), f"--{name}") for name in ("task", "dev", "test")))
+    if not arguments.warm_start:
+        for option, by_task in (("--dev", found.dev), ("--test", found.test)):
+            for task in by_task:
+                if task not in found.train:
+                    expected = f"must name one of the tasks {', '.join(found.train)}"
+                    raise ConfigurationError(option, expected=expected, got=repr(task))
+    return found
 
 
-def _check_outputs(arguments: argparse.Namespace, sources: TrainingFiles) -> None:
-    """The model file, its checkpoint, the log and the report: none of them replaces data."""
-    others = [
-        arguments.clusters,
-        arguments.pretrained,
-        arguments.warm_start,
-        *arguments.unlabelled,
-        *arguments.teacher,
-    ]
-    inputs = [*sources.paths(), *arguments.vectors, *arguments.gazetteer, *others]
-    overwrite = arguments.overwrite
-    check_output(arguments.output, "model file", "model", inputs=inputs, overwrite=overwrite)
-    check_output(_checkpoint(arguments), "checkpoint", "model", inputs=inputs, overwrite=overwrite)
-    if arguments.log is not None:
-        written = [arguments.output, _checkpoint(arguments)]
-        check_output(arguments.log, "log", "log", inputs=[*inputs, *written], overwrite=overwrite)
+# ------------------------------------------------------------------------------------------------ training
+
+
+class Job(NamedTuple):
+    """A model, its training, and the files of each task to score it on at the end, by dev and test."""
+
+    model: Estimator
+    fitting: Any
+    held_out: dict[str, dict[str, LabelledFile]]
+    data: Any = None
+    lesson: Mapping[str, Any] = {}
+    """The labelled data and the raw text, for --gains."""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    request = Request.of(arguments)
+    request.check_outputs()
+    teaching.check_arguments(arguments)
+    check_gains(arguments)
+    if arguments.task and (len(request.sources.train) > 1 or arguments.warm_start):
+        refuse(arguments, "it is for one task", "gains")
+        return train(_task_job(request), request)
+    refuse(arguments, "it is for --task with --warm-start", "freeze_encoder")
+    if not arguments.task and _learns_from_trees(arguments, request):
+        refuse(arguments, "it is for taggers of words", "clusters", "unlabelled", "map", "gains", "pretrained")
+        return train(_tree_job(request), request)
+    return train(_tagger_job(request), request)
+
+
+def train(job: Job, request: Request) -> int:
+    """Train, write the model, show how good it is."""
+    model, fitting, held_out = job[:3]
+    arguments = request.arguments
+    shown = Display(fitting, arguments.log)
+    if code := follow(fitting, shown):
+        return code
+    heads = {task: model[task] for task in model.tasks} if isinstance(model, MultiTaskTagger) else {MAIN: model}
+    scores = {
+        name: {task: evaluation(heads[task], file) for task, file in files.items()} for name, files in held_out.items()
+    }
+    headlines, about = {}, {}
+    for name, by_task in scores.items():
+        if isinstance(model, MultiTaskTagger):
+            headlines[name] = "; ".join(f"{task}: {one.summary()}" for task, one in by_task.items())
+            about[name] = {task: one.to_dict() for task, one in by_task.items()}
+        else:
+            headlines[name], about[name] = by_task[MAIN].summary(), by_task[MAIN].to_dict()
+    fitting.model.about["scores"] = about
+    model.save(arguments.output)
+    fitting.checkpoint.unlink(missing_ok=True)
+    teaching.remove_files(arguments)
+    # By the mean over tasks, epochs are compared; detectors have no such score.
+    on_dev = [one.main_score for one in scores.get("dev", {}).values() if hasattr(one, "main_score")]
+    shown.summary(arguments.output, headlines, sum(on_dev) / len(on_dev) if on_dev else None)
+    gains: list[tuple[str, float]] = []
+    if job.data is not None and are_gains_wanted(arguments):
+        assert isinstance(model, SentenceEstimator)
+        gains = show_gains(arguments, model, job.data, job.lesson)
     if arguments.report is not None:
-        written = [arguments.output, _checkpoint(arguments), arguments.log]
-        check_output(arguments.report, "report", "report", inputs=[*inputs, *written], overwrite=overwrite)
+        _write_report(job, request, heads, scores, gains)
+    return 0
 
 
-def _learns_from_trees(arguments: argparse.Namespace) -> bool:
-    """A preset means a tagger or a detector. Without one, a file of trees means a tree classifier."""
-    if arguments.preset or arguments.label:
-        return False
-    if any(text.startswith(("composition=", "binarise=")) for text in arguments.settings):
-        return True
-    # A pipe can be read only once.
-    first = arguments.train[0]
-    return Path(first).is_file() and format_of(first, arguments.encoding) == "trees"
+def _write_report(
+    job: Job, request: Request, heads: Mapping[str, Any], scores: Mapping[str, Any], gains: Sequence[tuple[str, float]]
+) -> None:
+    arguments, progress = request.arguments, job.fitting.training.progress
+    scored: dict[str, Any] = {}
+    calibrations: dict[str, Reliability] = {}
+    for name, files in job.held_out.items():
+        for task, file in files.items():
+            title = f"{name}, {task}" if isinstance(job.model, MultiTaskTagger) else name
+            scored[title] = scores[name][task]
+            if isinstance(heads[task], Tagger):
+                calibrations[title] = reliability(heads[task].model, inputs_of(file), file.labels)
+    run = Run(history=progress.history, seconds=progress.seconds, scores=scored, reliability=calibrations, gains=gains)
+    data_name = ", ".join(map(str, [*arguments.train, *arguments.task]))
+    heading = Heading.of(job.model, model_name=str(arguments.output), data_name=data_name)
+    write_text(arguments.report, [training_page(heading, job.model, run)])
+    tell_of_report(arguments.report)
 
 
-def _new_fitting(
-    arguments: argparse.Namespace, sources: TrainingFiles
-) -> tuple[SentenceEstimator, Any, dict[str, LabelledFile], tuple[Any, Mapping[str, Any]]]:
-    """The tagger or detector, its training, the files to score it on at the end, and what it learns from."""
-    settings = dict(parsed_setting(text) for text in arguments.settings)
-    known = _known(arguments)
-    model = _model(arguments, settings, known)
+# ------------------------------------------------------------------------------------------------ taggers and detectors
+
+
+def _tagger_job(request: Request) -> Job:
+    arguments = request.arguments
+    known = _known(arguments, SentenceEstimator, "a tagger or a detector")
+    model = _estimator(request, known)
     options = reading_options(arguments, chosen_segmenter(known))
-    files = LoadedTask.load(sources, next(iter(sources.train)), options, arguments)
-    train, held_out = files.train, files.held_out
-    if train[0].format == "trees" and not (arguments.preset or arguments.label or known):
+    files = LoadedTask.load(request.sources, next(iter(request.sources.train)), options, arguments)
+    if files.train[0].format == "trees" and not (request.preset or arguments.label or known):
         raise ConfigurationError(  # a pipe cannot be looked into before it is read
             "trees from a pipe",
             expected="--set composition=tree-lstm for a tree classifier, or --preset for a tagger of words",
         )
     files.check(arguments)
-    warn_of_long_sentences(model, [len(tokens) for file in (*train, *held_out.values()) for tokens in file.tokens])
-    data = *examples(*train), examples(held_out["dev"]) if "dev" in held_out else None
+    every = (*files.train, *files.held_out.values())
+    warn_of_long_sentences(model, [len(tokens) for file in every for tokens in file.tokens])
+    data = *examples(*files.train), examples(files.held_out["dev"]) if "dev" in files.held_out else None
     lesson = teaching.lesson(arguments, model, data)
     fitting = model.fitting(
         *data,
-        checkpoint=_checkpoint(arguments),
+        checkpoint=request.checkpoint,
         # A training run that was interrupted while its teacher learned has no checkpoint.
-        resume=arguments.resume and (_checkpoint(arguments).exists() or not arguments.unlabelled),
+        resume=arguments.resume and (request.checkpoint.exists() or not arguments.unlabelled),
         **{"warm_start": known, "partial": arguments.partial} | lesson,
     )
     if options["segmenter"].characters:
         fitting.model.about[INPUT] = CHARACTERS
-    return model, fitting, held_out, (data, lesson)
+    return Job(model, fitting, {name: {MAIN: file} for name, file in files.held_out.items()}, data, lesson)
 
 
-def _known(arguments: argparse.Namespace) -> Any:
-    """The model to start from: a tagger, a detector, or a multi-task model."""
+def _known(arguments: argparse.Namespace, kind: Any, expected: str) -> Any:
+    """The model to start from: of this kind, or a multi-task model."""
     known: Any = open_model(arguments.warm_start, for_training=True) if arguments.warm_start else None
-    if known is not None and not (isinstance(known, SentenceEstimator) or known.model.heads):
-        raise ConfigurationError("--warm-start", expected="a tagger or a detector", got=f"a {known.KIND}")
+    if known is not None and not isinstance(known, (kind, MultiTaskTagger)):
+        raise ConfigurationError("--warm-start", expected=expected, got=f"a {known.KIND}")
     return known
 
 
-def _inherited(known: Any) -> dict[str, Any]:
-    """The settings of the model to start from; of several tasks, only those that its words and encoder depend on."""
-    return known.settings if isinstance(known, SentenceEstimator) else _of_architecture(known)
-
-
-def _of_architecture(known: Any) -> dict[str, Any]:
-    from postil.models.fitting.warm_start import ARCHITECTURE
-
-    return {name: value for name, value in known.settings.items() if name in ARCHITECTURE}
-
-
-def _checkpoint(arguments: argparse.Namespace) -> Path:
-    path: Path = arguments.output
-    return path.with_name(path.name + ".checkpoint")
-
-
-def _model(arguments: argparse.Namespace, settings: dict[str, Any], known: Any) -> SentenceEstimator:
-    """The estimator that the command line asks for, with the preset and settings of ``known`` as defaults."""
-    if known is not None and arguments.preset in (None, known.preset):
-        arguments.preset, settings = known.preset, _inherited(known) | settings
-        arguments.label = arguments.label or known.get_params().get("label")
-    parameters = {
-        "preset": arguments.preset or "fast",
-        "vectors": arguments.vectors or None,
-        "clusters": arguments.clusters,
-        "gazetteers": arguments.gazetteer,
-        "pretrained": arguments.pretrained,
-        **{name: getattr(arguments, name) for name in ("seed", "threads", "minutes")},
-        **settings,
-    }
-    model: SentenceEstimator = kind_to_train(parameters["preset"], settings).make(arguments, parameters)
+def _estimator(request: Request, known: Any) -> SentenceEstimator:
+    """The tagger or detector; of several tasks, it inherits only what their words and encoder depend on."""
+    inherited = {} if known is None else known.settings
+    if known is not None and not isinstance(known, SentenceEstimator):
+        inherited = _of_architecture(known)
+    preset, settings = request.preset_and_settings(known, inherited)
+    parameters = {"preset": preset, **request.parameters, **settings}
+    model: SentenceEstimator
+    if configured(preset, settings).objective == "margin":
+        label = request.arguments.label
+        if known is not None and request.preset in (None, known.preset):
+            label = label or known.get_params().get("label")
+        if not label:
+            raise ConfigurationError("--preset margin", expected="needs the label to detect, such as --label LOC")
+        model = Detector(label=label, **parameters)
+    else:
+        refuse(request.arguments, _LEARNS_ALL, "label")
+        model = Tagger(**parameters)
     model.check()
     return model
 
 
-def _train(
-    model: Estimator,
-    fitting: Any,
-    held_out: Mapping[str, Any],
-    arguments: argparse.Namespace,
-    gains_of: Callable[[], list[tuple[str, float]]] | None = None,
-) -> int:
-    """Train, write the model, show how good it is. ``gains_of`` measures what each kind of knowledge adds."""
-    from postil.commands.fitting import Display
+_LEARNS_ALL = "a tagger learns all labels; --preset margin detects one"
 
-    with stop_on_request() as stop, Display(fitting, arguments.log) as display:
-        for event in fitting:
-            display.show(event)
-            if stop.by is not None:
-                return interrupted(fitting, stop.by)
-    kind = kind_of(model)
-    scores = {name: kind.evaluation(model, file) for name, file in held_out.items()}
-    fitting.model.about["scores"] = {name: evaluation.to_dict() for name, evaluation in scores.items()}
-    model.save(arguments.output)
-    for path in (fitting.checkpoint, teaching.teacher_path(arguments)):
-        path.unlink(missing_ok=True)
-    remove_encoders(arguments)
-    display.summary(
-        arguments.output,
-        {name: kind.headline(evaluation) for name, evaluation in scores.items()},
-        dev_score=getattr(scores.get("dev"), "main_score", None),
+
+def _task_job(request: Request) -> Job:
+    """Several tasks in one model."""
+    arguments, sources = request.arguments, request.sources
+    refuse(arguments, _LEARNS_ALL, "label")
+    known = _known(arguments, Tagger, "a tagger")
+    preset, settings = request.preset_and_settings(known, {} if known is None else known.settings)
+    model = MultiTaskTagger(preset=preset, **{**request.parameters, **settings})
+    model.check()
+    options = reading_options(arguments, chosen_segmenter(known))
+    codecs = {task: head.codec for task, head in heads_of(known.model).items()} if known else {}
+    tasks = list(dict.fromkeys([*codecs, *sources.train]))
+    for task in (*sources.dev, *sources.test):
+        known_tasks([task], tasks)
+    loaded = {task: LoadedTask.load(sources, task, options, arguments) for task in tasks}
+    for task, files in loaded.items():
+        files.check(arguments, codecs.get(task))
+    every = [file for files in loaded.values() for file in (*files.train, *files.held_out.values())]
+    warn_of_long_sentences(model, [len(tokens) for file in every for tokens in file.tokens])
+    data = {task: examples(*files.train) for task, files in loaded.items() if files.train}
+    held_out: dict[str, dict[str, LabelledFile]] = {
+        name: {task: files.held_out[name] for task, files in loaded.items() if name in files.held_out}
+        for name in ("dev", "test")
+    }
+    fitting = model.fitting(
+        {task: X for task, (X, _) in data.items()},
+        {task: y for task, (_, y) in data.items()},
+        {task: examples(file) for task, file in held_out["dev"].items()},
+        checkpoint=request.checkpoint,
+        resume=arguments.resume,
+        warm_start=known,
+        freeze_encoder=arguments.freeze_encoder,
+        partial=arguments.partial,
+        **teaching.task_lesson(arguments, list(data)),
     )
-    measured = gains_of() if gains_of is not None else []
-    if arguments.report is not None:
-        write_report(arguments, model, fitting, held_out, measured)
-    return 0
+    if options["segmenter"].characters:
+        fitting.model.about[INPUT] = CHARACTERS
+    return Job(model, fitting, {name: files for name, files in held_out.items() if files})
+
+
+# ------------------------------------------------------------------------------------------------ tree classifiers
+
+
+def _learns_from_trees(arguments: argparse.Namespace, request: Request) -> bool:
+    """A preset means a tagger or a detector. Without one, a file of trees means a tree classifier."""
+    if request.preset or arguments.label:
+        return False
+    if any(text.startswith(("composition=", "binarise=")) for text in arguments.settings):
+        return True
+    first = arguments.train[0]  # a pipe can be read only once
+    return Path(first).is_file() and format_of(first, arguments.encoding) == "trees"
+
+
+def _tree_job(request: Request) -> Job:
+    arguments = request.arguments
+    refuse(arguments, "tree classifiers use no gazetteers", "gazetteer")
+    refuse(arguments, "tree classifiers always start from scratch", "warm_start")
+    refuse(arguments, "trees have no columns", "feature_columns")
+    refuse(arguments, "a node without a label is unknown anyway", "annotates")
+    settings = dict(parsed(text, TreeConfig) for text in request.settings)
+    classifier = TreeClassifier(**{**settings, **request.common})
+    classifier.check()
+    train = joined([load_trees(path, arguments.encoding) for path in arguments.train])
+    held_out = {
+        name: load_trees(sources[MAIN][0].path, arguments.encoding)
+        for name, sources in (("dev", request.sources.dev), ("test", request.sources.test))
+        if sources
+    }
+    _check_trees(train, held_out, classifier.config.loss)
+    dev = trees_of(held_out["dev"]) if "dev" in held_out else None
+    fitting = classifier.fitting(trees_of(train), None, dev, checkpoint=request.checkpoint, resume=arguments.resume)
+    return Job(classifier, fitting, {name: {MAIN: file} for name, file in held_out.items()})
+
+
+def _check_trees(train: LabelledFile, held_out: Mapping[str, LabelledFile], loss: str) -> None:
+    """Refuse what cannot work, warn of what is probably a mistake."""
+
+    def labels_of(file: LabelledFile) -> set[str]:
+        labels = [label for tree in trees_of(file) for label in (tree.labels if loss == "all" else [tree.root_label])]
+        return {label for label in labels if label is not None}
+
+    def missing(what: str, expected: str, file: LabelledFile) -> DataError:
+        return DataError(what, expected=expected, got=shortened(bracketed(trees_of(file)[0])), where=file.path)
+
+    known = labels_of(train)
+    if not known:
+        what = "no labels at the roots" if loss == "root" else "no labels"
+        raise missing(what, "trees such as (3 (2 good) (2 film))", train)
+    if len(known) == 1:
+        warn(f"{train.path}: every label is {next(iter(known))!r}")
+    for file in held_out.values():
+        if all(tree.root_label is None for tree in trees_of(file)):
+            raise missing("no labels at the roots", "at least one tree with a label at its root", file)
+        if [bracketed(tree) for tree in trees_of(file)] == [bracketed(tree) for tree in trees_of(train)]:
+            warn(f"{file.path}: the same trees as in {train.path}: scores on training data are too good")
+        if unseen := sorted(labels_of(file) - known):
+            warn(f"{file.path}: {len(unseen)} of its labels do not occur in {train.path}: {', '.join(unseen[:5])}")
 
 
 # ------------------------------------------------------------------------------------------------ gains
@@ -384,15 +484,6 @@ ALONE = "the labelled data alone"
 ENCODER, TEACHER = "an encoder that has read raw text", "a teacher's labels of raw text"
 
 
-def add_gains_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--gains",
-        action=argparse.BooleanOptionalAction,
-        help="train again without vectors, clusters, names and raw text to show what each of them adds on dev "
-        "(default: with --unlabelled and --dev)",
-    )
-
-
 def check_gains(arguments: argparse.Namespace) -> None:
     if arguments.gains and not arguments.dev:
         raise ConfigurationError("--gains needs held-out data to compare on: add --dev FILE")
@@ -406,14 +497,6 @@ def are_gains_wanted(arguments: argparse.Namespace) -> bool:
     return bool(arguments.gains)
 
 
-class Poorer(NamedTuple):
-    """A model to compare with."""
-
-    label: str
-    estimator: SentenceEstimator
-    start: Tagger | None = None
-
-
 def show_gains(
     arguments: argparse.Namespace, model: SentenceEstimator, data: Any, lesson: Mapping[str, Any]
 ) -> list[tuple[str, float]]:
@@ -421,15 +504,15 @@ def show_gains(
 
     ``lesson`` describes its training on raw text.
     """
-    from rich.text import Text
-
-    from postil.commands.console import make_console
-
     teachers, encoder = lesson.get("teachers", ()), lesson.get("warm_start")
     given = [name for name in KINDS if getattr(model, name)]
-    poorer = list(_without_parts(model, given, is_taught=bool(teachers)))
+    poorer: list[tuple[str, Any, Tagger | None]] = []  # models to compare with, and what they start from
+    for count in range(len(given) + bool(teachers)):  # from one without any knowledge to one that lacks the last kind
+        missing = {name: KINDS[name][1] for name in given[count:]}
+        label = f"+ {KINDS[given[count - 1]][0]}" if count else ALONE
+        poorer.append((label, type(model)(**{**model.get_params(), **missing}), None))
     if encoder is not None:
-        poorer.append(Poorer(f"+ {ENCODER}", type(model)(**model.get_params()), encoder))
+        poorer.append((f"+ {ENCODER}", type(model)(**model.get_params()), encoder))
     if not poorer:
         note("--gains: there is nothing to compare, the model was trained on the labelled data alone")
         return []
@@ -445,19 +528,11 @@ def show_gains(
             rows.append((label, 100 * estimator.score(*dev)))
     label = TEACHER if teachers else KINDS[given[-1]][0]
     rows.append((f"+ {label}", 100 * model.score(*dev)))
-    notes = [_of_teacher(teacher, dev) for teacher in teachers]
-    console = make_console()
-    for line in (*gains_table(rows), *notes):
-        console.print(Text(line))
+    say("\n".join(gains_table(rows)))
+    for teacher in teachers:
+        networks = teacher.config.ensemble
+        say(f"  (the teacher, {networks} network{'s' * (networks > 1)}: {100 * teacher.score(*dev):.2f})")
     return rows
-
-
-def _without_parts(model: SentenceEstimator, given: Sequence[str], *, is_taught: bool) -> Iterator[Poorer]:
-    """Estimators as ``model``, from one without any knowledge to the one that lacks only the last kind."""
-    for count in range(len(given) + is_taught):
-        missing = {name: KINDS[name][1] for name in given[count:]}
-        label = f"+ {KINDS[given[count - 1]][0]}" if count else ALONE
-        yield Poorer(label, type(model)(**{**model.get_params(), **missing}))
 
 
 def gains_table(rows: Sequence[tuple[str, float]]) -> list[str]:
@@ -476,43 +551,3 @@ def gains_table(rows: Sequence[tuple[str, float]]) -> list[str]:
         lines.append(f"  {label:<{width}}  {score:6.2f}{gain}")
         before = score
     return lines
-
-
-def _of_teacher(teacher: Tagger, dev: Any) -> str:
-    networks = teacher.config.ensemble
-    return f"  (the teacher, {networks} network{'s' * (networks > 1)}: {100 * teacher.score(*dev):.2f})"
-
-
-# ------------------------------------------------------------------------------------------------ the report
-
-
-def write_report(
-    arguments: argparse.Namespace,
-    model: Estimator,
-    fitting: Any,
-    held_out: Mapping[str, Any],
-    gains: Sequence[tuple[str, float]],
-) -> None:
-    """Score the model on its held-out files once more, with details, and write the page."""
-    scores: dict[str, Any] = {}
-    calibrations: dict[str, Reliability] = {}
-    for name, part, file in _scored_parts(model, held_out):
-        scores[name] = kind_of(part).evaluation(part, file)
-        if isinstance(part, Tagger):
-            calibrations[name] = reliability(part.model, inputs_of(file), file.labels)
-    progress = fitting.training.progress
-    run = Run(history=progress.history, seconds=progress.seconds, scores=scores, reliability=calibrations, gains=gains)
-    heading = Heading.of(model, model_name=str(arguments.output), data_name=_data_names(arguments))
-    write_text(arguments.report, [training_page(heading, model, run)])
-    print(f"\nThe report is in {arguments.report}: open it in a browser.")
-
-
-def _scored_parts(model: Any, held_out: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
-    """Name, model and file of everything that is scored: each task of several on its own."""
-    if not isinstance(model, MultiTaskTagger):
-        return [(name, model, file) for name, file in held_out.items()]
-    return [(f"{name}, {task}", model[task], file) for name, files in held_out.items() for task, file in files.items()]
-
-
-def _data_names(arguments: argparse.Namespace) -> str:
-    return ", ".join(map(str, [*arguments.train, *arguments.task]))

@@ -1,1 +1,0 @@
-"""Differences between taggers, detectors, tree classifiers and multi-task models."""
