@@ -1,4 +1,4 @@
-"""Hooks of the site's build: formulas become MathML, and numbers of equations in the reference become links."""
+"""Hooks of the site: MathML, pictures in light and dark, and links from the numbers of equations in the reference."""
 
 import re
 import sys
@@ -11,12 +11,22 @@ from mathml import mathml
 
 BLOCK = re.compile(r"^```math\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"\$`([^`]+)`\$")
+PICTURE = re.compile(r"!\[([^\]]*)\]\(((?:\.\./)?images/([\w-]+))\.png\)")
 NUMBER = re.compile(r"(?<![\w#&;./-])([A-E]\d{1,2})(?=[\s,.;:)]|$)")
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     markdown = BLOCK.sub(lambda found: f'<div class="formula">{mathml(found[1], display=True)}</div>', markdown)
+    markdown = PICTURE.sub(_picture, markdown)
     return INLINE.sub(lambda found: mathml(found[1]), markdown)
+
+
+def _picture(found: re.Match[str]) -> str:
+    """A picture NAME.png that has a NAME-dark.png: the site shows the one of its theme."""
+    text, path, name = found.groups()
+    if not (Path(__file__).parent / "images" / f"{name}-dark.png").exists():
+        return found[0]
+    return f"![{text}]({path}.png#only-light)![{text}]({path}-dark.png#only-dark)"
 
 
 def on_page_content(html: str, *, page: Any, **_: Any) -> str:
