@@ -148,7 +148,7 @@ def annotate(browser: Browser, folder: Path) -> None:
             ask(address, "/answer", {"key": state["record"]["key"], "spans": spans})
             while (state := ask(address))["learning"]["state"] == "running":
                 time.sleep(0.1)
-        shoot(browser, "annotate", address, use_annotate, 640, again=False)
+        shoot(browser, "annotate", address, use_annotate, 600, again=False)
 
 
 def ask(address: str, path: str = "", body: Any = None) -> dict[str, Any]:
