@@ -14,7 +14,7 @@ import numpy as np
 from postil.objectives import ChainScores, Lattice, Posterior, viterbi
 
 IMAGES = Path(__file__).parent / "images"
-# Drawings follow the reader's light or dark mode by themselves: colours are rules of a style sheet inside the picture.
+# Drawings follow the reader's light or dark mode: colours are rules of a style sheet inside the picture.
 STYLE_SHEET = """
 text { fill: #1b2a3a } .note { fill: #51606e } .ground { fill: #fffdf8 } rect { stroke-width: 1.2 }
 .plain { fill: #eef3ea; stroke: #6f9468 } .data { fill: #e7eef5; stroke: #4f7da3 }

@@ -70,8 +70,8 @@ def commands_page() -> str:
     shared = {label: text for (label, text), count in counts.items() if count >= SHARED}
     files = {label: text for label, text in shared.items() if label.split()[0] in FILE_OPTIONS}
     others = {label: text for label, text in shared.items() if label not in files}
-    parts = [COMMANDS_HEAD, "## Shared options\n", _table(others)]
-    parts += ["**File options** belong to every command that reads labelled files:\n", _table(files)]
+    parts = [COMMANDS_HEAD, "## Shared options\n", _list(others)]
+    parts += ["**File options** belong to every command that reads labelled files:\n", _list(files)]
     for group, commands in GROUPS.items():
         parts.append(f"## {group}\n")
         parts += [_command(name, text, tables[name], shared) for name, text in commands.items()]
@@ -92,7 +92,7 @@ def _command(name: str, summary: str, table: dict[str, str], shared: dict[str, s
     others = [f"`{name}`" for name in names if name not in FILE_OPTIONS]
     others += ["and the file options"] if set(names) & set(FILE_OPTIONS) else []
     lines = [f"### postil {name}\n", f"{summary[0].upper()}{summary[1:]}.\n"]
-    lines += ["```text", command_parser(name).usage or "", "```\n", _table(own) if own else ""]
+    lines += ["```text", command_parser(name).usage or "", "```\n", _list(own) if own else ""]
     return "\n".join([*lines, *([f"Shared: {' '.join(others)}\n"] if others else [])])
 
 
@@ -102,8 +102,8 @@ def _actions(name: str) -> list[argparse.Action]:
     return [action for action in actions if action.help != argparse.SUPPRESS]
 
 
-def _table(rows: dict[str, str]) -> str:
-    return "\n".join(["| argument | |", "|---|---|", *[f"| `{label}` | {text} |" for label, text in rows.items()], ""])
+def _list(rows: dict[str, str]) -> str:
+    return "\n".join([*[f"- `{label}`: {text}" for label, text in rows.items()], ""])
 
 
 def _label(action: argparse.Action) -> str:
@@ -112,7 +112,7 @@ def _label(action: argparse.Action) -> str:
         value = "{" + ",".join(map(str, action.choices)) + "}"
     elif action.nargs != 0:
         value = str(action.metavar or action.dest.upper().replace("_", "-"))
-    return f"{', '.join(action.option_strings)} {value}".strip().replace("|", "\\|")
+    return f"{', '.join(action.option_strings)} {value}".strip()
 
 
 def _help(action: argparse.Action) -> str:
@@ -122,7 +122,7 @@ def _help(action: argparse.Action) -> str:
 
 def _markdown(text: str) -> str:
     """Help for a terminal as Markdown: angle brackets and asterisks stay what they are."""
-    return text.replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_").replace("|", "\\|")
+    return text.replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_")
 
 
 PAGES = {"commands.md": commands_page, "settings.md": settings_page}
