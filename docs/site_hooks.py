@@ -30,7 +30,9 @@ def _picture(found: re.Match[str]) -> str:
 
 
 def on_page_content(html: str, *, page: Any, **_: Any) -> str:
-    """Link equation numbers of docstrings, such as (A3), to their formulas; code and headings stay as they are."""
+    """Link the numbers of equations in docstrings, such as (A3), to formulas, and names at formulas to docstrings."""
+    if page.file.src_uri == "machinery/equations.md":
+        return re.sub(r"<code>(\w+)</code>", _entry, html)
     if not page.file.src_uri.startswith("reference/"):
         return html
     pieces = re.split(r"(<pre.*?</pre>|<code.*?</code>|<h\d.*?</h\d>|<a .*?</a>|<[^>]+>)", html, flags=re.DOTALL)
@@ -39,3 +41,16 @@ def on_page_content(html: str, *, page: Any, **_: Any) -> str:
 
 def _link(found: re.Match[str]) -> str:
     return f'<a href="../machinery/equations.html#{found[1].lower()}">{found[1]}</a>'
+
+
+def _entry(found: re.Match[str]) -> str:
+    place = ENTRIES.get(found[1])
+    return f'<a href="../reference/{place}">{found[0]}</a>' if place else found[0]
+
+
+ENTRIES = {
+    name.rpartition(".")[2]: f"{path.stem}.html#{name}"
+    for path in sorted((Path(__file__).parent / "reference").glob("*.md"))
+    for name in re.findall(r"^::: ([\w.]+)$", path.read_text("utf-8"), re.MULTILINE)
+}
+"""Public name -> its entry in the reference."""
