@@ -14,7 +14,7 @@ import numpy as np
 from postil.objectives import ChainScores, Lattice, Posterior, viterbi
 
 IMAGES = Path(__file__).parent / "images"
-# Drawings follow the reader's light or dark mode by themselves: colours are rules of a style sheet inside the picture.
+# Drawings follow the reader's light or dark mode: colours are rules of a style sheet inside the picture.
 STYLE_SHEET = """
 text { fill: #1b2a3a } .note { fill: #51606e } .ground { fill: #fffdf8 } rect { stroke-width: 1.2 }
 .plain { fill: #eef3ea; stroke: #6f9468 } .data { fill: #e7eef5; stroke: #4f7da3 }
@@ -234,7 +234,7 @@ def through_structure() -> str:
 
 RINGS = {
     "applications": ("commands", "server", "annotation", "quality", "reports", "export", "integrations"),
-    "library": ("text", "features", "metrics", "pretraining", "models", "tagging"),
+    "library": ("text", "features", "metrics", "pretraining", "models", "evaluation", "tagging"),
     "mathematics": ("kernels", "graph", "network", "objectives", "optimisation", "gradcheck"),
 }
 
@@ -247,6 +247,22 @@ def stream() -> str:
         parts += [Box(210 + 112 * place, 45 + 80 * row, (room,), 100) for place, room in enumerate(rooms)]
     arrows = [Arrow(upper, lower) for upper, lower in itertools.pairwise(box for box in parts if box.style == "accent")]
     return _picture(950, 250, "The three rings of the package; a ring uses only the rings below it", [*arrows, *parts])
+
+
+def commands() -> str:
+    """The commands on the way from raw text to labels, and what each thing on the way is good for."""
+    things = [("raw text", "data"), ("labelled file", "plain"), ("model", "accent"), ("labels", "data")]
+    row = [Box(80 + 250 * place, 60, (name,), 120, style) for place, (name, style) in enumerate(things)]
+    arrows = [Arrow(a, b, label) for a, b, label in zip(row, row[1:], ("annotate", "train", "tag"), strict=False)]
+    uses = [
+        Box(80, 160, ("pretrain", "suggest"), 120),
+        Box(330, 160, ("doctor, convert", "crossval"), 150),
+        Box(580, 160, ("evaluate, compare", "explain, info, tune", "extend, serve, export"), 180),
+        Box(830, 160, ("evaluate, compare",), 160),
+    ]
+    arrows += [Arrow(thing, use) for thing, use in zip(row, uses, strict=True)]
+    title = "Commands on the way from raw text to a labelled file, a model and labels"
+    return _picture(930, 215, title, [*arrows, *row, *uses])
 
 
 def network() -> str:
@@ -263,6 +279,7 @@ DIAGRAMS = {
     "tagging": tagging,
     "workers": workers,
     "stream": stream,
+    "commands": commands,
     "through-structure": through_structure,
     "network": network,
 }

@@ -1,4 +1,4 @@
-"""Draw what commands print on a terminal, with its colours, as ``docs/images/terminal.svg``.
+"""Draw what commands print on a terminal, with its colours: ``docs/images/terminal.svg`` and ``explain.svg``.
 
 python docs/draw_terminal.py
 """
@@ -8,28 +8,51 @@ import pty
 import re
 import subprocess
 import sys
+import tempfile
 from html import escape
 from pathlib import Path
 
-IMAGE = Path(__file__).parent / "images" / "terminal.svg"
-SENTENCE = "Angela Merkel met Tim Cook in Cupertino."
-COMMANDS = [
-    (f'postil tag "{SENTENCE}"', ["tag", "english", SENTENCE], 99),
-    (f'postil explain "{SENTENCE}" --entity Cupertino', ["explain", "english", SENTENCE, "--entity", "Cupertino"], 12),
-]
+import numpy as np
+
+import postil
+from postil.samples.corpora import made_up_sentences
+
+IMAGES = Path(__file__).parent / "images"
+NAMES = "Angela Merkel met Tim Cook in Cupertino."
+ENTITY = ["--entity", "Cupertino"]
+PARKS = "The parks of Florence are quiet ."
+# Picture -> its title, and for each command: as it is shown, its words, and how many lines of its output are drawn.
+# The model florence.postil, in which Florence is both a first name and a town, is trained here.
+PICTURES = {
+    "terminal": (
+        "postil tag and postil explain in a terminal",
+        [
+            (f'postil tag "{NAMES}"', ["tag", "english", NAMES], 99),
+            (
+                f'postil explain "{NAMES}" --entity Cupertino',
+                ["explain", "english", NAMES, "--entity", "Cupertino"],
+                12,
+            ),
+        ],
+    ),
+    "explain": (
+        "postil explain: the words and features behind an entity",
+        [(f'postil explain names.postil "{PARKS}"', ["explain", "florence.postil", PARKS], 99)],
+    ),
+}
 COLUMNS, WIDTH, HEIGHT = 88, 8.1, 19  # characters; pixels of one
 BACKGROUND, INK = "#1d2430", "#e4e9f0"
 NORMAL = ["#5b6575", "#e06c75", "#7ec97e", "#e5c07b", "#61afef", "#c678dd", "#56b6c2", "#cfd6e0"]
 BRIGHT = ["#7f8a9a", "#ff8b92", "#a3e0a3", "#f4d699", "#8cc6ff", "#dc9bee", "#7fd6e0", "#ffffff"]
 
 
-def printed(words: list[str]) -> str:
+def printed(words: list[str], folder: str) -> str:
     """The output of a command of postil, with the escapes for colours that a terminal gets."""
     parent, child = pty.openpty()
     environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLORTERM")}
     environment |= {"COLUMNS": str(COLUMNS), "TERM": "xterm"}
     command = [sys.executable, "-m", "postil", *words]
-    process = subprocess.Popen(command, stdout=child, stderr=subprocess.DEVNULL, env=environment)
+    process = subprocess.Popen(command, stdout=child, stderr=subprocess.DEVNULL, env=environment, cwd=folder)
     os.close(child)
     content = b""
     while True:
@@ -75,10 +98,11 @@ def line_svg(line: str, y: float) -> str:
     return "".join(parts)
 
 
-def drawn() -> str:
+def drawn(name: str, folder: str) -> str:
+    title, commands = PICTURES[name]
     lines = []
-    for shown, words, length in COMMANDS:
-        output = printed(words).strip("\n").split("\n")
+    for shown, words, length in commands:
+        output = printed(words, folder).strip("\n").split("\n")
         lines += [f"\x1b[32m$\x1b[0m \x1b[1m{shown}\x1b[0m", *output[:length], ""]
     rows = [line_svg(line, 52 + HEIGHT * place) for place, line in enumerate(lines)]
     width, height = round(32 + COLUMNS * WIDTH), round(50 + HEIGHT * len(lines))
@@ -89,10 +113,19 @@ def drawn() -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
         'role="img" font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="13.5">'
-        "<title>postil tag and postil explain in a terminal</title>"
+        f"<title>{escape(title)}</title>"
         f'<rect width="{width}" height="{height}" rx="9" fill="{BACKGROUND}"/>{dots}\n' + "\n".join(rows) + "\n</svg>\n"
     )
 
 
+def main() -> None:
+    sentences = made_up_sentences(300, np.random.default_rng(0))
+    tagger = postil.Tagger(seed=0, epochs=5).fit([one.tokens for one in sentences], [one.labels for one in sentences])
+    with tempfile.TemporaryDirectory() as folder:
+        tagger.save(Path(folder) / "florence.postil")
+        for name in PICTURES:
+            (IMAGES / f"{name}.svg").write_text(drawn(name, folder), "utf-8")
+
+
 if __name__ == "__main__":
-    IMAGE.write_text(drawn(), "utf-8")
+    main()

@@ -49,7 +49,7 @@ def _row(tokens: list[re.Match[str]], until: str) -> tuple[str, list[re.Match[st
 
 
 def _scripts(base: str, tokens: list[re.Match[str]]) -> tuple[str, list[re.Match[str]]]:
-    """A base with what stands below and above it; sums and maxima have it under and over the sign."""
+    """A base with its subscript and superscript; sums and maxima have them under and over the sign."""
     scripts = {}
     while tokens and tokens[0][0] in ("^", "_"):
         sign = tokens[0][0]

@@ -3,7 +3,7 @@
     python docs/run_pages.py                            check every page; exit code 1 if one is out of date
     python docs/run_pages.py --write docs/start/*.md    rewrite the outputs of these pages
 
-A page runs from top to bottom in an empty folder of its own. Three kinds of fenced blocks run:
+A page runs from top to bottom in an empty folder. Three kinds of fenced blocks run:
 
     ```python     a piece of the page's program; a ```text block right after it shows what it prints
     ```pycon      a session with >>> prompts, in the same program; blank lines of its output are not shown

@@ -1,4 +1,4 @@
-"""Hooks of the site's build: formulas become MathML, and numbers of equations in the reference become links."""
+"""Hooks of the site: MathML, pictures in light and dark, and links from the numbers of equations in the reference."""
 
 import re
 import sys
@@ -11,16 +11,28 @@ from mathml import mathml
 
 BLOCK = re.compile(r"^```math\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"\$`([^`]+)`\$")
+PICTURE = re.compile(r"!\[([^\]]*)\]\(((?:\.\./)?images/([\w-]+))\.png\)")
 NUMBER = re.compile(r"(?<![\w#&;./-])([A-E]\d{1,2})(?=[\s,.;:)]|$)")
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     markdown = BLOCK.sub(lambda found: f'<div class="formula">{mathml(found[1], display=True)}</div>', markdown)
+    markdown = PICTURE.sub(_picture, markdown)
     return INLINE.sub(lambda found: mathml(found[1]), markdown)
 
 
+def _picture(found: re.Match[str]) -> str:
+    """A picture NAME.png that has a NAME-dark.png: the site shows the one of its theme."""
+    text, path, name = found.groups()
+    if not (Path(__file__).parent / "images" / f"{name}-dark.png").exists():
+        return found[0]
+    return f"![{text}]({path}.png#only-light)![{text}]({path}-dark.png#only-dark)"
+
+
 def on_page_content(html: str, *, page: Any, **_: Any) -> str:
-    """Link equation numbers of docstrings, such as (A3), to their formulas; code and headings stay as they are."""
+    """Link the numbers of equations in docstrings, such as (A3), to formulas, and names at formulas to docstrings."""
+    if page.file.src_uri == "machinery/equations.md":
+        return re.sub(r"<code>(\w+)</code>", _entry, html)
     if not page.file.src_uri.startswith("reference/"):
         return html
     pieces = re.split(r"(<pre.*?</pre>|<code.*?</code>|<h\d.*?</h\d>|<a .*?</a>|<[^>]+>)", html, flags=re.DOTALL)
@@ -29,3 +41,16 @@ def on_page_content(html: str, *, page: Any, **_: Any) -> str:
 
 def _link(found: re.Match[str]) -> str:
     return f'<a href="../machinery/equations.html#{found[1].lower()}">{found[1]}</a>'
+
+
+def _entry(found: re.Match[str]) -> str:
+    place = ENTRIES.get(found[1])
+    return f'<a href="../reference/{place}">{found[0]}</a>' if place else found[0]
+
+
+ENTRIES = {
+    name.rpartition(".")[2]: f"{path.stem}.html#{name}"
+    for path in sorted((Path(__file__).parent / "reference").glob("*.md"))
+    for name in re.findall(r"^::: ([\w.]+)$", path.read_text("utf-8"), re.MULTILINE)
+}
+"""Public name -> its entry in the reference."""

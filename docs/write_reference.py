@@ -7,6 +7,7 @@ A test compares the pages with what this script writes.
 
 import argparse
 import dataclasses
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -18,19 +19,12 @@ REFERENCE = Path(__file__).parent / "reference"
 
 COMMANDS_HEAD = """# Commands
 
-This page is written from the parsers of the commands. `postil COMMAND --help` prints the common options of a command,
-`--help-all` all of them. One name means the same everywhere:
+`postil COMMAND --help` prints the common options of a command, `--help-all` all of them. This page is written from the
+same parsers.
 
-| option | meaning |
-|---|---|
-| `-o PATH` | where to write; the extension decides the format unless `--to` names it |
-| `--from FORMAT`, `--to FORMAT` | the [format](formats.md) of the input and of the output |
-| `--overwrite` | replace an output that is read-only or of another kind; ordinary outputs are replaced anyway |
-| `--json` | print one JSON object on standard output and nothing else |
-| `--threads N`, `--seed N`, `--minutes M` | the number of threads (never changes the result), the seed, a time limit |
-| MODEL | the path of a model file, else the name of an installed model; if it can be left out, the English model |
-
-Results go to standard output, everything else to standard error. See [exit codes](troubleshooting.md#exit-codes).
+- MODEL is the path of a model file, else the name of an installed model. If it is left out, it is the English model.
+- The extension of `-o` decides the [format](formats.md) to write, unless `--to` names it. Files are replaced.
+- Results go to standard output, everything else to standard error. See [exit codes](troubleshooting.md#exit-codes).
 """
 
 SETTINGS_HEAD = """# Settings
@@ -74,8 +68,10 @@ def commands_page() -> str:
     tables = {name: {_label(action): _help(action) for action in _actions(name)} for name in names}
     counts = Counter((label, text) for table in tables.values() for label, text in table.items())
     shared = {label: text for (label, text), count in counts.items() if count >= SHARED}
-    parts = [COMMANDS_HEAD, "## Shared options\n", "These mean the same in every command that has them.\n"]
-    parts += [_table(shared)]
+    files = {label: text for label, text in shared.items() if label.split()[0] in FILE_OPTIONS}
+    others = {label: text for label, text in shared.items() if label not in files}
+    parts = [COMMANDS_HEAD, "## Shared options\n", _list(others)]
+    parts += ["**File options** belong to every command that reads labelled files:\n", _list(files)]
     for group, commands in GROUPS.items():
         parts.append(f"## {group}\n")
         parts += [_command(name, text, tables[name], shared) for name, text in commands.items()]
@@ -83,14 +79,20 @@ def commands_page() -> str:
 
 
 SHARED = 3
-"""An option that as many commands describe in the same words is described once."""
+"""An option that this number of commands describe in the same words is described once."""
+FILE_OPTIONS = (
+    *("--from", "--encoding", "--token-column", "--label-column", "--feature-columns"),
+    *("--misaligned", "--overlaps", "--label-names", "--partial"),
+)
 
 
 def _command(name: str, summary: str, table: dict[str, str], shared: dict[str, str]) -> str:
     own = {label: text for label, text in table.items() if shared.get(label) != text}
-    others = [f"`{label.split()[0].rstrip(',')}`" for label in table if label not in own]
+    names = [label.split()[0].rstrip(",") for label in table if label not in own]
+    others = [f"`{name}`" for name in names if name not in FILE_OPTIONS]
+    others += ["and the file options"] if set(names) & set(FILE_OPTIONS) else []
     lines = [f"### postil {name}\n", f"{summary[0].upper()}{summary[1:]}.\n"]
-    lines += ["```text", command_parser(name).usage or "", "```\n", _table(own) if own else ""]
+    lines += ["```text", command_parser(name).usage or "", "```\n", _list(own) if own else ""]
     return "\n".join([*lines, *([f"Shared: {' '.join(others)}\n"] if others else [])])
 
 
@@ -100,8 +102,8 @@ def _actions(name: str) -> list[argparse.Action]:
     return [action for action in actions if action.help != argparse.SUPPRESS]
 
 
-def _table(rows: dict[str, str]) -> str:
-    return "\n".join(["| argument | |", "|---|---|", *[f"| `{label}` | {text} |" for label, text in rows.items()], ""])
+def _list(rows: dict[str, str]) -> str:
+    return "\n".join([*[f"- `{label}`: {text}" for label, text in rows.items()], ""])
 
 
 def _label(action: argparse.Action) -> str:
@@ -110,16 +112,17 @@ def _label(action: argparse.Action) -> str:
         value = "{" + ",".join(map(str, action.choices)) + "}"
     elif action.nargs != 0:
         value = str(action.metavar or action.dest.upper().replace("_", "-"))
-    return f"{', '.join(action.option_strings)} {value}".strip().replace("|", "\\|")
+    return f"{', '.join(action.option_strings)} {value}".strip()
 
 
 def _help(action: argparse.Action) -> str:
-    return _markdown(" ".join(((action.help or "") % {**vars(action), "prog": "postil"}).split()))
+    text = " ".join(((action.help or "") % {**vars(action), "prog": "postil"}).split())
+    return re.sub(r": conll, [^()]*(?= \(|$)", ": see [File formats](formats.md)", _markdown(text))
 
 
 def _markdown(text: str) -> str:
     """Help for a terminal as Markdown: angle brackets and asterisks stay what they are."""
-    return text.replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_").replace("|", "\\|")
+    return text.replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_")
 
 
 PAGES = {"commands.md": commands_page, "settings.md": settings_page}

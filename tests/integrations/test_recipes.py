@@ -1,4 +1,4 @@
-"""The recipes of docs/how-to/recipes.md run, and say what one process says."""
+"""The recipes of docs/how-to/dataframes.md run, and say what one process says."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 import postil
 from oracles.corpora import named_entities
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "how-to" / "recipes.md"
+PAGE = Path(__file__).parent.parent.parent / "docs" / "how-to" / "dataframes.md"
 pytestmark = pytest.mark.filterwarnings("default")  # of the other libraries
 
 
