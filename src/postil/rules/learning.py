@@ -8,7 +8,7 @@
 Sentences with gold labels have a posterior with one path. Whatever no rule speaks about is decided by the tagger.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, final
@@ -52,15 +52,67 @@ class _Posterior:
             yield [place], Lattice(unary=self._scores[tuple(tokens)], offsets=offsets, chain=self._chain)
 
 
+@final
+class Learning:
+    """The rounds of EM, one fit of a tagger each: ``data`` is what it is fitted to, ``update`` takes the fitted one."""
+
+    def __init__(
+        self,
+        sentences: Sequence[Tokens],
+        rules: Rules,
+        gold: tuple[Sequence[Tokens], Sequence[Sequence[str]]] | None = None,
+    ) -> None:
+        """``sentences`` are raw; empty ones and repetitions are left out. ``gold``: labelled sentences (X, y)."""
+        self.sentences = [list(tokens) for tokens in dict.fromkeys(map(tuple, sentences)) if tokens]
+        if not self.sentences:
+            raise DataError("raw text", expected="at least one sentence with a word", got="none")
+        X, y = ([], []) if gold is None else gold
+        self._codec = LabelCodec.of([*y, [f"{role}-{label}" for label in rules.labels for role in "BI"], ["O"]])
+        if not self._codec.has_spans:
+            raise DataError("gold labels", expected="spans, as the rules vote for them", got="labels of single words")
+        self.rules, self.votes = rules, rules.votes(self.sentences)
+        if not any(self.votes):
+            raise DataError("the rules", expected="at least one vote on the raw text", got="none")
+        labels, mask = self._codec.labels, self._codec.mask
+        self._votes = Votes(self.votes, [len(tokens) for tokens in self.sentences], labels, self._codec.inner)
+        self.reliability = Reliability.prior(rules, labels)
+        self._scores: Array = np.broadcast_to(np.log(self.reliability.shares), (self._votes.tokens, len(labels)))
+        self._chain = ChainScores.under_mask(
+            len(labels), allowed_transitions=mask.transitions, allowed_start=mask.start, allowed_end=mask.end
+        )
+        # One raw sentence stands among the labelled ones with every label open: so the labels are known without gold.
+        everything = ["|".join(self._codec.answers)] * len(self.sentences[0])
+        self._labelled = [self.sentences[0], *X], [everything, *y]
+
+    def data(self) -> dict[str, Any]:
+        """Arguments of ``fit`` and ``fitting``."""
+        scores = self._votes.by_sentence(self._scores + self._votes.evidence(self.reliability))
+        teacher = _Posterior(self._codec, self.sentences, scores, self._chain)
+        X, y = self._labelled
+        return {"X": X, "y": y, "unlabelled": self.sentences[1:], "teachers": [teacher], "partial": True}
+
+    def update(self, tagger: Any) -> None:
+        """The scores of a fitted tagger replace those of before, and judge the rules anew."""
+        rows: list[Array] = [np.empty(0)] * len(self.sentences)
+        for which, lattice in tagger._posteriors.network_lattices(self.sentences):
+            for place, of_sentence in zip(which, np.split(lattice.unary, lattice.offsets[1:-1]), strict=True):
+                rows[place] = of_sentence
+            self._chain = lattice.chain
+        self._scores = np.concatenate(rows)
+        offsets = offsets_from_lengths([len(tokens) for tokens in self.sentences])
+        for _ in range(2):
+            unary = self._scores + self._votes.evidence(self.reliability)
+            posterior = expected_counts(Lattice(unary=unary, offsets=offsets, chain=self._chain)).unary
+            self.reliability = self._votes.estimated(posterior, self.reliability)
+
+
 def learn(
     tagger: Any,
     sentences: Sequence[Tokens],
     rules: Rules,
     *,
     gold: tuple[Sequence[Tokens], Sequence[Sequence[str]]] | None = None,
-    dev: Any = None,
     rounds: int = ROUNDS,
-    on_round: Callable[[int, Reliability], None] | None = None,
     **options: Any,
 ) -> Learned:
     """Fit ``tagger`` to the votes of rules about raw sentences, and to gold labels if there are some.
@@ -72,69 +124,22 @@ def learn(
     sentences : sequence of token lists
         Raw sentences.
     rules : Rules
-    gold, dev : pairs (X, y), optional
-        Labelled sentences to learn from as well, and held-out ones to choose the best epoch on.
+    gold : pair (X, y), optional
+        Labelled sentences to learn from as well.
     rounds : int
         How often the tagger is fitted again to its own posterior with the votes.
-    on_round : callable, optional
-        Is called with the number of each round and the reliability of the rules.
     options
-        Passed to ``tagger.fit``.
+        Passed to ``tagger.fit``, such as ``dev``.
 
     Returns
     -------
     Learned
         The tagger, and the reliability of every rule.
     """
-    sentences = [list(tokens) for tokens in dict.fromkeys(map(tuple, sentences)) if tokens]
-    if not sentences:
-        raise DataError("raw text", expected="at least one sentence with a word", got="none")
     if rounds < 0:
         raise ConfigurationError("rounds", expected="0 or more", got=rounds)
-    X_gold, y_gold = ([], []) if gold is None else (list(gold[0]), list(gold[1]))
-    codec = LabelCodec.of([*y_gold, [f"{role}-{label}" for label in rules.labels for role in "BI"], ["O"]])
-    if not codec.has_spans:
-        raise DataError("gold labels", expected="spans, as the rules vote for them", got="labels of single words")
-    cast = rules.votes(sentences)
-    votes = Votes(cast, [len(tokens) for tokens in sentences], codec.labels, codec.inner)
-    if not any(cast):
-        raise DataError("the rules", expected="at least one vote on the raw text", got="none")
-    mask = codec.mask
-    chain = ChainScores.under_mask(
-        len(codec.labels),
-        allowed_transitions=mask.transitions,
-        allowed_start=mask.start,
-        allowed_end=mask.end,
-    )
-    reliability = Reliability.prior(rules, codec.labels)
-    scores: Array = np.broadcast_to(np.log(reliability.shares), (votes.tokens, len(codec.labels)))
-    # One raw sentence stands among the labelled ones with every label open: so the labels are known without gold.
-    everything = "|".join(codec.answers)
-    X, y = [sentences[0], *X_gold], [[everything] * len(sentences[0]), *y_gold]
-    for number in range(rounds + 1):
-        if on_round is not None:
-            on_round(number, reliability)
-        teacher = _Posterior(codec, sentences, votes.by_sentence(scores + votes.evidence(reliability)), chain)
-        tagger.fit(X, y, dev=dev, unlabelled=sentences[1:], teachers=[teacher], partial=True, **options)
-        if number < rounds:
-            scores, chain = _scores(tagger, sentences, votes)
-            for _ in range(2):
-                posterior = _marginals(scores + votes.evidence(reliability), votes, chain)
-                reliability = votes.estimated(posterior, reliability)
-    return Learned(tagger, rules, reliability, cast)
-
-
-def _scores(tagger: Any, sentences: Sequence[Tokens], votes: Votes) -> tuple[Array, ChainScores]:
-    """The network's scores of all tokens (N, L), and its chain."""
-    rows: list[Array] = [np.empty(0)] * len(sentences)
-    for which, lattice in tagger._posteriors.network_lattices(sentences):
-        for place, of_sentence in zip(which, np.split(lattice.unary, lattice.offsets[1:-1]), strict=True):
-            rows[place] = of_sentence
-        chain = lattice.chain
-    return np.concatenate(rows), chain
-
-
-def _marginals(scores: Array, votes: Votes, chain: ChainScores) -> Array:
-    """(N, L) the probability of every label of every token."""
-    lengths = [len(rows) for rows in votes.by_sentence(scores)]
-    return expected_counts(Lattice(unary=scores, offsets=offsets_from_lengths(lengths), chain=chain)).unary
+    learning = Learning(sentences, rules, gold)
+    for _ in range(rounds + 1):
+        tagger.fit(**learning.data(), **options)
+        learning.update(tagger)
+    return Learned(tagger, rules, learning.reliability, learning.votes)
