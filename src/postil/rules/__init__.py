@@ -1,0 +1,25 @@
+"""Rules that vote for entities, and taggers that are trained on their votes instead of labels."""
+
+from postil.rules.files import read_rules
+from postil.rules.learning import Learned, Learning, learn
+from postil.rules.reliability import Reliability
+from postil.rules.report import RuleReport, check
+from postil.rules.rule import ColumnRule, FunctionRule, ListRule, ModelRule, PatternRule, Rule, Rules, Vote
+
+__all__ = [
+    "read_rules",
+    "Rules",
+    "Rule",
+    "Vote",
+    "ListRule",
+    "PatternRule",
+    "ModelRule",
+    "FunctionRule",
+    "ColumnRule",
+    "Reliability",
+    "learn",
+    "Learned",
+    "Learning",
+    "check",
+    "RuleReport",
+]

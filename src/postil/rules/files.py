@@ -1,0 +1,229 @@
+"""Files of rules: TOML with one table for each rule.
+
+pos = "english:upos"                             # a tagger for <pos:TAG> in patterns, if any use it
+
+[[rule]]
+label = "LOC"
+list = "countries.txt"                           # one name a line, next to this file; or ["Chad", "Togo"]
+ignore_case = true                               # all three are false unless the file says otherwise
+variants = true                                  # hyphens and full stops may be missing
+inflected = true                                 # plural and possessive endings
+
+[[rule]]
+name = "titles"                                  # for reports; otherwise the class and a number
+label = "PER"
+pattern = "Mr|Mrs|Dr .{0,1} ( <capital>{1,3} )"
+
+[[rule]]
+not = "PER"                                      # what matches is not an entity of this class
+list = ["May", "Will"]
+
+[[rule]]
+spacy = "patterns.jsonl"                         # patterns of spaCy's matcher, one a line, each with its label
+
+[[rule]]
+model = "english:names"                          # the predictions of a model
+classes = {PER = "PERSON", LOC = "PLACE"}
+
+[[rule]]
+name = "colleague"
+votes = "answers.conll"                          # a labelled file of any format; other sentences are unknown to it
+"""
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from postil.errors import DataError, is_printable, similar
+from postil.reading import MOST_JSON_BYTES, decoded_lines, parsed_json, read_text
+from postil.rules.rule import ColumnRule, ListRule, ModelRule, PatternRule, Rule, Rules
+from postil.text.labels.schemes import recognise, spans_from_labels
+
+_KINDS = ("list", "pattern", "spacy", "model", "votes")
+_FLAGS = ("ignore_case", "variants", "inflected")
+_KEYS = {
+    "list": {"name", "label", "not", *_FLAGS},
+    "pattern": {"name", "label", "not", "ignore_case"},
+    "spacy": {"name"},
+    "model": {"name", "classes"},
+    "votes": {"name"},
+}
+
+
+def read_rules(path: str | os.PathLike[str]) -> Rules:
+    """Read a file of rules; paths in it are relative to the file. A mistake is a DataError that names the rule."""
+    path = Path(path)
+    try:
+        content = tomllib.loads(read_text(path, "the rules", MOST_JSON_BYTES))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise DataError("the rules cannot be read as TOML", got=str(error)[:200], where=path) from None
+    if unknown := set(content) - {"rule", "pos"}:
+        expected = "[[rule]] tables and pos"
+        raise DataError("a file of rules", expected=expected, got=", ".join(sorted(unknown)), where=path)
+    tables = content.get("rule")
+    if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
+        raise DataError("a file of rules", expected="at least one [[rule]]", got="none", where=path)
+    tagger = None if "pos" not in content else _model(_text(content, "pos", path), path)
+    rules: list[Rule] = []
+    for number, table in enumerate(tables, 1):
+        rules += _rules(table, number, path, tagger)
+    names = [rule.name for rule in rules]
+    if repeated := {name for name in names if names.count(name) > 1}:
+        raise DataError("names of rules", expected="all different", got=", ".join(sorted(repeated)), where=path)
+    return Rules(rules)
+
+
+def _rules(table: Mapping[str, Any], number: int, path: Path, tagger: Any) -> Iterator[Rule]:
+    where = f"{path}, rule {number}"
+    kinds = [kind for kind in _KINDS if kind in table]
+    if len(kinds) != 1:
+        expected = "one of " + ", ".join(_KINDS)
+        raise DataError("a rule", expected=expected, got=", ".join(kinds) or ", ".join(table) or "nothing", where=where)
+    (kind,) = kinds
+    for key in table:
+        if key not in _KEYS[kind] | {kind}:
+            expected = ", ".join(sorted(_KEYS[kind]))
+            raise DataError(f"a rule with {kind}", expected=expected, got=key + similar(key, _KEYS[kind]), where=where)
+    flags = {name: table.get(name, False) for name in _FLAGS if name in table}
+    if wrong := [name for name, value in flags.items() if not isinstance(value, bool)]:
+        raise DataError(wrong[0], expected="true or false", got=repr(table[wrong[0]])[:80], where=where)
+    label, is_against = "", "not" in table
+    if kind in ("list", "pattern"):
+        if is_against == ("label" in table):
+            raise DataError(
+                "a rule", expected="either label or not", got="both" if is_against else "neither", where=where
+            )
+        label = _text(table, "not" if is_against else "label", where)
+    name = _text(table, "name", where) if "name" in table else f"{label or kind} {number}"
+    if kind == "list":
+        phrases = _phrases(table["list"], path.parent, where)
+        yield ListRule(name=name, label=label, phrases=phrases, negated=is_against, **flags)
+    elif kind == "pattern":
+        pattern = _text(table, "pattern", where)
+        yield PatternRule(
+            name=name, label=label, pattern=pattern, negated=is_against, where=where, tagger=tagger, **flags
+        )
+    elif kind == "spacy":
+        yield from _of_spacy(path.parent / _text(table, "spacy", where), name, tagger)
+    elif kind == "model":
+        model = _model(_text(table, "model", where), where)
+        classes = table.get("classes", {})
+        if not isinstance(classes, dict) or not all(isinstance(other, str) for other in classes.values()):
+            raise DataError("classes", expected='{CLASS = "OTHER"}', got=repr(classes)[:80], where=where)
+        known = model.model.codec.classes
+        if unknown := set(classes) - set(known):
+            raise DataError("classes", expected=", ".join(known), got=", ".join(sorted(unknown)), where=where)
+        yield ModelRule(name=name, model=model, classes=classes or {label: label for label in known})
+    else:
+        yield _column(path.parent / _text(table, "votes", where), name)
+
+
+def _text(table: Mapping[str, Any], key: str, where: object) -> str:
+    value = table[key]
+    if not isinstance(value, str) or not value.strip() or not is_printable(value):
+        raise DataError(key, expected="a text", got=repr(value)[:80], where=where)
+    return value
+
+
+def _phrases(names: Any, folder: Path, where: str) -> list[str]:
+    if isinstance(names, str):
+        lines = (text.strip() for text, _ in decoded_lines(folder / names, "the list"))
+        phrases = [text for text in lines if text]
+    elif isinstance(names, list) and all(isinstance(name, str) for name in names):
+        phrases = [name for name in names if name.strip()]
+    else:
+        raise DataError("list", expected="a file or a list of names", got=repr(names)[:80], where=where)
+    if not phrases:
+        raise DataError("list", expected="at least one name", got="none", where=where)
+    return phrases
+
+
+def _model(name: str, where: object) -> Any:
+    """A tagger: a model file, an installed model, or NAME:TASK of a multi-task model."""
+    from postil.models import load  # only for rules that use a model
+
+    path, colon, task = name.partition(":")
+    model = load(path)
+    if colon:
+        model = model[task]
+    if not hasattr(model, "marginals") or hasattr(model, "tasks"):
+        raise DataError("model of a rule", expected="a tagger of one task (NAME:TASK)", got=name, where=where)
+    return model
+
+
+def _column(path: Path, name: str) -> ColumnRule:
+    from postil.text import read  # the readers of all formats
+
+    with read(str(path)) as reading:
+        sentences = [sentence for sentence in reading if sentence.labels is not None]
+    labels = [sentence.labels or [] for sentence in sentences]
+    scheme = recognise(labels)
+    if not sentences or scheme == "none":
+        raise DataError("votes", expected="labels of spans", got="none", where=path)
+    spans = {
+        tuple(sentence.tokens): [(span.start, span.end, span.label) for span in spans_from_labels(row, scheme)]
+        for sentence, row in zip(sentences, labels, strict=True)
+    }
+    return ColumnRule(name=name, spans=spans, labels=sorted({label for row in spans.values() for _, _, label in row}))
+
+
+# ----------------------------------------------------------------------------------------- patterns of spaCy's matcher
+
+_REPEATS = {"?": "{0,1}", "*": "{0,20}", "+": "{1,20}"}
+_TESTS = {
+    "IS_TITLE": "<title>",
+    "IS_UPPER": "<upper>",
+    "IS_LOWER": "<lower>",
+    "IS_ALPHA": "<word>",
+    "IS_DIGIT": "<number>",
+    "LIKE_NUM": "<number>",
+    "IS_PUNCT": "<punctuation>",
+}
+
+
+def _of_spacy(path: Path, name: str, tagger: Any) -> Iterator[Rule]:
+    """One rule for each line: a phrase, or a list of tokens with attributes."""
+    for number, (text, where) in enumerate(decoded_lines(path, "the patterns"), 1):
+        try:
+            entry = parsed_json(text)
+        except ValueError as error:
+            raise DataError("a pattern of spaCy must be JSON", got=str(error)[:120], where=where) from None
+        label, pattern = (entry.get("label"), entry.get("pattern")) if isinstance(entry, dict) else (None, None)
+        if not isinstance(label, str) or not isinstance(pattern, str | list):
+            raise DataError("a pattern of spaCy", expected="label and pattern", got=text[:80], where=where)
+        of_line = f"{name} {number}"
+        if isinstance(pattern, str):
+            yield ListRule(name=of_line, label=label, phrases=[pattern])
+        else:
+            words = " ".join(_element(token, where) for token in pattern)
+            yield PatternRule(name=of_line, label=label, pattern=words, where=str(where), tagger=tagger)
+
+
+def _escaped(word: str) -> str:
+    return "".join(f"\\{character}" if character in "\\|*{}()<>/~" else character for character in word)
+
+
+def _element(token: Any, where: object) -> str:
+    """The attributes of a token as an element of our patterns: at most one of them, and how often it may repeat."""
+    token = token if isinstance(token, dict) else {"?": None}
+    repeat = _REPEATS.get(str(token.get("OP", "")), "")
+    attributes = [(key, value) for key, value in token.items() if key != "OP" or value not in _REPEATS]
+    match attributes:
+        case []:
+            return "<any>" + repeat
+        case [("LOWER" | "ORTH" | "TEXT" as key, str() as word)]:
+            return ("~" if key == "LOWER" else "") + _escaped(word) + repeat
+        case [("LOWER" | "ORTH" | "TEXT" as key, {"IN": list() as words})] if all(isinstance(w, str) for w in words):
+            return ("~" if key == "LOWER" else "") + "|".join(map(_escaped, words)) + repeat
+        case [("TEXT", {"REGEX": str() as expression})]:
+            return "/" + expression.replace("/", "\\/") + "/" + repeat
+        case [("POS" | "TAG", str() as tag)]:
+            return f"<pos:{tag}>{repeat}"
+        case [("POS" | "TAG", {"IN": list() as tags})] if all(isinstance(tag, str) for tag in tags):
+            return f"<pos:{'|'.join(tags)}>{repeat}"
+        case [(str() as test, True)] if test in _TESTS:
+            return _TESTS[test] + repeat
+    expected = "one of LOWER, TEXT, POS, TAG (also with IN), REGEX, " + ", ".join(_TESTS) + ", and OP ? * +"
+    raise DataError("a token of a pattern of spaCy", expected=expected, got=str(token)[:80], where=where)

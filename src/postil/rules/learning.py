@@ -1,0 +1,145 @@
+"""Training a tagger on the votes of rules: EM, with the tagger's CRF as the distribution of the labels.
+
+    0  votes alone            rates and the posterior of labels, by EM on a chain without scores
+    1  fit                    the tagger learns the posterior (its expected counts, exactly)
+    2  the tagger's scores + evidence of the votes -> a better posterior, from which the rates are estimated again
+    3  1 and 2 for a number of rounds
+
+Sentences with gold labels have a posterior with one path. Whatever no rule speaks about is decided by the tagger.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, final
+
+import numpy as np
+
+from postil.arrays import Array, offsets_from_lengths
+from postil.errors import ConfigurationError, DataError
+from postil.models.decoding.codec import LabelCodec
+from postil.objectives.crf import ChainScores, Lattice, expected_counts
+from postil.rules.reliability import Reliability, Votes
+from postil.rules.rule import Rules, Tokens, Vote
+
+ROUNDS = 1
+"""How often the tagger is fitted again to its own posterior with the votes."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """A tagger that was trained on votes, and what was found out about the rules."""
+
+    tagger: Any
+    rules: Rules
+    reliability: Reliability
+    votes: Sequence[Sequence[Vote]]
+
+
+@final
+class _Posterior:
+    """A teacher whose lattices are scores with the evidence of votes: see ``models.fitting.training_set``."""
+
+    def __init__(self, codec: LabelCodec, sentences: Sequence[Tokens], scores: Sequence[Array], chain: ChainScores):
+        self.model, self._posteriors = SimpleNamespace(codec=codec), self
+        self._scores = {tuple(tokens): rows for tokens, rows in zip(sentences, scores, strict=True)}
+        self._chain = chain
+
+    def lattices(self, X: Sequence[Tokens]) -> Iterator[tuple[list[int], Lattice]]:
+        for place, tokens in enumerate(X):
+            offsets = np.array([0, len(tokens)])
+            yield [place], Lattice(unary=self._scores[tuple(tokens)], offsets=offsets, chain=self._chain)
+
+
+@final
+class Learning:
+    """The rounds of EM, one fit of a tagger each: ``data`` is what it is fitted to, ``update`` takes the fitted one."""
+
+    def __init__(
+        self,
+        sentences: Sequence[Tokens],
+        rules: Rules,
+        gold: tuple[Sequence[Tokens], Sequence[Sequence[str]]] | None = None,
+    ) -> None:
+        """``sentences`` are raw; empty ones and repetitions are left out. ``gold``: labelled sentences (X, y)."""
+        self.sentences = [list(tokens) for tokens in dict.fromkeys(map(tuple, sentences)) if tokens]
+        if not self.sentences:
+            raise DataError("raw text", expected="at least one sentence with a word", got="none")
+        X, y = ([], []) if gold is None else gold
+        self._codec = LabelCodec.of([*y, [f"{role}-{label}" for label in rules.labels for role in "BI"], ["O"]])
+        if not self._codec.has_spans:
+            raise DataError("gold labels", expected="spans, as the rules vote for them", got="labels of single words")
+        self.rules, self.votes = rules, rules.votes(self.sentences)
+        if not any(self.votes):
+            raise DataError("the rules", expected="at least one vote on the raw text", got="none")
+        labels, mask = self._codec.labels, self._codec.mask
+        self._votes = Votes(self.votes, [len(tokens) for tokens in self.sentences], labels, self._codec.inner)
+        self.reliability = Reliability.prior(rules, labels)
+        self._scores: Array = np.broadcast_to(np.log(self.reliability.shares), (self._votes.tokens, len(labels)))
+        self._chain = ChainScores.under_mask(
+            len(labels), allowed_transitions=mask.transitions, allowed_start=mask.start, allowed_end=mask.end
+        )
+        # One raw sentence stands among the labelled ones with every label open: so the labels are known without gold.
+        everything = ["|".join(self._codec.answers)] * len(self.sentences[0])
+        self._labelled = [self.sentences[0], *X], [everything, *y]
+
+    def data(self) -> dict[str, Any]:
+        """Arguments of ``fit`` and ``fitting``."""
+        scores = self._votes.by_sentence(self._scores + self._votes.evidence(self.reliability))
+        teacher = _Posterior(self._codec, self.sentences, scores, self._chain)
+        X, y = self._labelled
+        return {"X": X, "y": y, "unlabelled": self.sentences[1:], "teachers": [teacher], "partial": True}
+
+    def update(self, tagger: Any) -> None:
+        """The scores of a fitted tagger replace those of before, and judge the rules anew."""
+        rows: list[Array] = [np.empty(0)] * len(self.sentences)
+        for which, lattice in tagger._posteriors.network_lattices(self.sentences):
+            for place, of_sentence in zip(which, np.split(lattice.unary, lattice.offsets[1:-1]), strict=True):
+                rows[place] = of_sentence
+            self._chain = lattice.chain
+        self._scores = np.concatenate(rows)
+        offsets = offsets_from_lengths([len(tokens) for tokens in self.sentences])
+        for _ in range(2):
+            unary = self._scores + self._votes.evidence(self.reliability)
+            posterior = expected_counts(Lattice(unary=unary, offsets=offsets, chain=self._chain)).unary
+            self.reliability = self._votes.estimated(posterior, self.reliability)
+
+
+def learn(
+    tagger: Any,
+    sentences: Sequence[Tokens],
+    rules: Rules,
+    *,
+    gold: tuple[Sequence[Tokens], Sequence[Sequence[str]]] | None = None,
+    rounds: int = ROUNDS,
+    **options: Any,
+) -> Learned:
+    """Fit ``tagger`` to the votes of rules about raw sentences, and to gold labels if there are some.
+
+    Parameters
+    ----------
+    tagger : Tagger
+        An estimator with the objective ``crf``; it is fitted in place.
+    sentences : sequence of token lists
+        Raw sentences.
+    rules : Rules
+    gold : pair (X, y), optional
+        Labelled sentences to learn from as well.
+    rounds : int
+        How often the tagger is fitted again to its own posterior with the votes.
+    options
+        Passed to ``tagger.fit``, such as ``dev``.
+
+    Returns
+    -------
+    Learned
+        The tagger, and the reliability of every rule.
+    """
+    if rounds < 0:
+        raise ConfigurationError("rounds", expected="0 or more", got=rounds)
+    learning = Learning(sentences, rules, gold)
+    for _ in range(rounds + 1):
+        tagger.fit(**learning.data(), **options)
+        learning.update(tagger)
+    return Learned(tagger, rules, learning.reliability, learning.votes)

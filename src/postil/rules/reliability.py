@@ -1,0 +1,176 @@
+"""How much a vote counts: how often each rule is right, estimated by EM from the votes and a model's posterior.
+
+A token's true label y and a vote for the label v (the label that the token would have if the voted span were right)
+stand in one of four relations. For every rule and class, π is the share of its votes in each relation:
+
+    same      y is v
+    boundary  y has the class of v, another position: a span that is too long or too short
+    class     y has another class
+    outside   y is O
+
+By Bayes' rule, P(vote | y) ∝ π(relation of y and v) / P(relation): a vote adds log π - log P to the score of every
+label of its tokens. One vote alone then gives the posterior π, and two that agree give more. A rule that abstains adds
+nothing: that it does not know a name says little. That *no* rule votes for a token is an event of its own, and adds
+log P(silence | y is O) or log P(silence | y is in an entity). A vote *against* a class has two relations: y has that
+class, or it has not.
+
+π is expected counts divided by votes, under the posterior of any lattice to which the evidence was added. It starts
+from a prior of some imagined votes, so that a rule with one vote is not trusted blindly.
+
+Shapes: T tokens of a sentence, N of all, L labels.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.errors import ModelFileError
+from postil.rules.rule import Rules, Vote
+from postil.text.labels.schemes import Span as TokenSpan
+from postil.text.labels.schemes import labels_from_spans, parse_label
+
+RELATIONS = ("same", "boundary", "class", "outside")
+Key = tuple[str, str, bool]
+"""A rule, a class, and whether the votes are against it."""
+# Shares of votes in each relation that are believed before any are seen, and the number of votes this counts for.
+_PRIOR = np.array([0.7, 0.15, 0.03, 0.12])
+_AGAINST = 0.1  # a vote against a class makes it this much less probable
+_STRENGTH = 30.0
+_SILENCE = np.array([0.99, 0.2])  # P(no rule votes | O), P(no rule votes | in an entity)
+_OUTSIDE = 0.93  # share of tokens that are O
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Reliability:
+    """π of all rules, and the share of each label among the tokens.
+
+    ``of_rules``: (rule, class, against) -> (4,) by relation, or (2,) for votes against the class.
+    """
+
+    of_rules: Mapping[Key, Array]
+    shares: Array  # (L,)
+
+    @classmethod
+    def prior(cls, rules: Rules, labels: Sequence[str]) -> "Reliability":
+        """What is believed before any vote was seen."""
+        keys = [(rule.name, label, against) for rule in rules for label in rule.labels for against in (False, True)]
+        is_outside = np.array([parse_label(label).role == "O" for label in labels])
+        shares = np.where(is_outside, _OUTSIDE, (1 - _OUTSIDE) / max(1, (~is_outside).sum()))
+        return cls({key: _prior(key, labels, shares) for key in keys}, shares)
+
+    def precision(self, rule: str, label: str) -> float:
+        """The share of the rule's voted tokens that are of this class."""
+        return float(self.of_rules[rule, label, False][:2].sum())
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the model file."""
+        rates = [[*key, *map(float, rates)] for key, rates in self.of_rules.items()]
+        return {"rates": rates, "shares": list(map(float, self.shares))}
+
+    @classmethod
+    def from_dict(cls, content: Any) -> "Reliability":
+        """The reliability whose ``to_dict`` this is, checked completely."""
+        try:
+            rates = {
+                (str(rule), str(label), bool(against)): np.array(list(map(float, numbers)))
+                for rule, label, against, *numbers in content["rates"]
+            }
+            shares = np.array(list(map(float, content["shares"])))
+        except (TypeError, ValueError, KeyError, OverflowError):
+            raise ModelFileError(
+                "reliability of rules", expected="shares of each rule and class", got="others"
+            ) from None
+        fits = all(len(numbers) == (2 if key[2] else 4) for key, numbers in rates.items())
+        if not fits or not all(((numbers > 0) & (numbers <= 1)).all() for numbers in (*rates.values(), shares)):
+            raise ModelFileError("reliability of rules", expected="shares above 0, at most 1", got="others")
+        return cls(rates, shares)
+
+
+def _prior(key: Key, labels: Sequence[str], shares: Array) -> Array:
+    if not key[2]:
+        return _PRIOR
+    share = _AGAINST * shares[[parse_label(label).label == key[1] for label in labels]].sum()
+    return np.array([share, 1 - share])
+
+
+@final
+class Votes:
+    """The votes about a list of sentences, as relations of the labels of a model to each voted token."""
+
+    def __init__(self, votes: Sequence[Sequence[Vote]], lengths: Sequence[int], labels: Sequence[str], scheme: str):
+        tags = [parse_label(label) for label in labels]
+        number = {label: place for place, label in enumerate(labels)}
+        self._classes = np.array([tag.label if tag.role != "O" else "" for tag in tags], dtype=object)
+        self._is_outside = np.array([tag.role == "O" for tag in tags])
+        self._lengths, self._labels = lengths, labels
+        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        self.tokens = int(starts[-1])
+        places: dict[tuple[str, str, bool], list[tuple[int, int]]] = {}  # token, label number that was voted for
+        spoken = np.zeros(self.tokens, bool)
+        for first, of_sentence in zip(starts, votes, strict=False):
+            for vote in of_sentence:
+                tokens = range(int(first) + vote.start, int(first) + vote.end)
+                spoken[tokens.start : tokens.stop] = True
+                inside = labels_from_spans([TokenSpan(vote.label, 0, len(tokens))], len(tokens), scheme)
+                rows = places.setdefault((vote.rule, vote.label, vote.negated), [])
+                rows += [(token, number.get(label, -1)) for token, label in zip(tokens, inside, strict=True)]
+        self._places = {key: np.array(rows, np.int64).reshape(-1, 2) for key, rows in places.items()}
+        self._silent = np.flatnonzero(~spoken)
+        self._starts = starts
+
+    def _relations(self, key: tuple[str, str, bool], voted: Array) -> Array:
+        """(n, L) the relation of every label to each voted label, as a number."""
+        label, is_against = key[1], key[2]
+        of_class = self._classes == label
+        if is_against:
+            return np.broadcast_to(np.where(of_class, 0, 1), (len(voted), len(of_class)))
+        relation = np.where(self._is_outside, 3, np.where(of_class, 1, 2))
+        rows = np.repeat(relation[None], len(voted), axis=0)
+        exact = voted >= 0
+        rows[np.flatnonzero(exact), voted[exact]] = 0
+        return rows
+
+    def evidence(self, reliability: Reliability) -> Array:
+        """(N, L) log P(votes | label) of every token, up to a constant for each token."""
+        scores = np.zeros((self.tokens, len(self._classes)))
+        for key, places in self._places.items():
+            np.add.at(scores, places[:, 0], self._lifts(key, reliability))
+        scores[self._silent] += np.where(self._is_outside, *np.log(_SILENCE))
+        return scores
+
+    def _lifts(self, key: Key, reliability: Reliability) -> Array:
+        """(n, L) log π - log P(relation) of every label, for each voted token of a rule."""
+        relations, rates = self._relations(key, self._places[key][:, 1]), reliability.of_rules[key]
+        # P(relation): the share of all labels that stand in the same relation to the voted label.
+        same = relations[:, :, None] == np.arange(len(rates))
+        share = np.maximum((same * reliability.shares[:, None]).sum(axis=1), 1e-9)  # (n, relations)
+        return np.take_along_axis(np.log(rates) - np.log(share), relations, axis=1)
+
+    def estimated(self, posterior: Array, reliability: Reliability) -> Reliability:
+        """The share of each rule's votes in every relation, judged by everything but the rule itself.
+
+        ``posterior`` (N, L) has the probabilities of the labels with all votes. Divided by what the rule's own vote
+        contributed, they are those without it: a rule cannot confirm itself.
+        """
+        rates = {}
+        for key in reliability.of_rules:
+            counts = _prior(key, self._labels, reliability.shares) * _STRENGTH
+            if (places := self._places.get(key)) is not None:
+                others = posterior[places[:, 0]] * np.exp(-self._lifts(key, reliability))
+                others /= np.maximum(others.sum(axis=1, keepdims=True), 1e-300)
+                np.add.at(counts, self._relations(key, places[:, 1]), others)
+            rates[key] = counts / counts.sum()
+        return Reliability(rates, reliability.shares)
+
+    def shares(self, posterior: Array, reliability: Reliability) -> Reliability:
+        """The same rules with the shares of the labels in ``posterior``."""
+        shares = np.maximum(posterior.mean(axis=0), 1e-6)
+        return Reliability(reliability.of_rules, shares / shares.sum())
+
+    def by_sentence(self, rows: Array) -> list[Array]:
+        """Rows of all tokens (N, …) as one array for each sentence."""
+        return np.split(rows, self._starts[1:-1]) if len(self._lengths) else []

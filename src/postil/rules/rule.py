@@ -1,0 +1,460 @@
+"""Rules that vote for entities: lists of names, patterns over tokens, models, functions, and other people's votes.
+
+A rule looks at the tokens of a sentence and votes that a span is an entity of a class, or that it is not one. It
+abstains everywhere else. Rules may disagree and may be wrong: ``reliability.py`` estimates how much each vote counts.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple, Protocol, final
+
+from postil.errors import ConfigurationError, DataError, is_printable
+from postil.text.labels.schemes import spans_from_labels
+
+MOST_RULES, MOST_ELEMENTS, MOST_REPEATS, LONGEST_MATCH, LONGEST_WORD = 1000, 30, 20, 60, 100
+"""Limits of rules from a stranger: rules in a file, elements of a pattern and repeats of one, tokens, characters."""
+
+Tokens = Sequence[str]
+
+
+class Vote(NamedTuple):
+    """Tokens ``start`` to ``end`` (exclusive) are an entity of the class ``label``; or they are not, if ``negated``."""
+
+    rule: str
+    start: int
+    end: int
+    label: str
+    negated: bool = False
+
+
+class Rule(Protocol):
+    """The interface of a rule."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def labels(self) -> Sequence[str]:
+        """The classes that it may vote for."""
+
+    def votes(self, sentences: Sequence[Tokens]) -> list[list[Vote]]:
+        """The votes about each sentence. Votes of one rule do not overlap."""
+
+
+# ------------------------------------------------------------------------------------------------------ lists of names
+
+
+_PLURALS = ("'s", "’s", "s'", "es", "s")
+
+
+def _key(text: str, ignore_case: bool, variants: bool) -> str:
+    """A name as it is looked up: without spaces, so that it does not depend on how a tokeniser cuts it."""
+    text = unicodedata.normalize("NFKC", text)
+    text = re.sub(r"[\s\-‐‑–_.]+" if variants else r"\s+", "", text)
+    return text.casefold() if ignore_case else text
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class ListRule:
+    """Every occurrence of a name on a list, the longest first.
+
+    ``ignore_case``: letters match in either case. ``variants``: hyphens and full stops may be missing, or stand for
+    spaces. ``inflected``: the last word may also have a plural or a possessive ending that the list lacks.
+    """
+
+    name: str
+    label: str
+    phrases: Sequence[str]
+    ignore_case: bool = False
+    variants: bool = False
+    inflected: bool = False
+    negated: bool = False
+
+    @property
+    def labels(self) -> Sequence[str]:
+        return [self.label]
+
+    @cached_property
+    def _keys(self) -> tuple[set[str], set[str], int]:
+        """The names as they are looked up, the beginnings of each up to four letters, and the longest name."""
+        keys = {key for phrase in self.phrases if (key := _key(phrase, self.ignore_case, self.variants))}
+        return keys, {key[:size] for key in keys for size in range(1, 5)}, max(map(len, keys), default=0)
+
+    def votes(self, sentences: Sequence[Tokens]) -> list[list[Vote]]:
+        keys, beginnings, longest = self._keys
+
+        @lru_cache(maxsize=100_000)
+        def spelt(token: str) -> str:
+            return _key(token[:LONGEST_WORD], self.ignore_case, self.variants)
+
+        def is_listed(key: str) -> bool:
+            if key in keys:
+                return True
+            return self.inflected and any(key.endswith(end) and key[: -len(end)] in keys for end in _PLURALS)
+
+        found: list[list[Vote]] = []
+        for tokens in sentences:
+            votes, free = [], 0
+            for start, token in enumerate(tokens):
+                if start < free or not (first := spelt(token)) or first[:4] not in beginnings:
+                    continue
+                key, best = "", 0
+                for end in range(start + 1, len(tokens) + 1):
+                    key += spelt(tokens[end - 1])
+                    if len(key) > longest + 2:  # two more letters: a plural
+                        break
+                    if is_listed(key):
+                        best = end
+                if best:
+                    votes.append(Vote(self.name, start, best, self.label, self.negated))
+                    free = best
+            found.append(votes)
+        return found
+
+
+# ------------------------------------------------------------------------------------------------ patterns over tokens
+# A pattern is a text of elements with spaces between them. Each element matches one token; {m,n} repeats it.
+#
+#     Mr|Mrs|Dr . {0,1} ( <capital>{1,3} )          the parentheses mark the entity, here without the title
+#     *itis   anti*   /[A-Z]{2,4}\d+/   <number>    a word with any beginning or ending, a regular expression, a kind
+#     ~lake                                         a word in any case
+#     <capital> <pos:NOUN>                          a tag, if the rules have a tagger of parts of speech
+#     \( \| \*                                      a character that would otherwise have a meaning
+
+KINDS: Mapping[str, Callable[[str], bool]] = {
+    "any": lambda word: True,
+    "capital": lambda word: word[:1].isupper() and not word[1:].isupper(),
+    "upper": lambda word: word.isupper(),
+    "lower": lambda word: word.islower(),
+    "title": str.istitle,
+    "word": str.isalpha,
+    "number": lambda word: any(map(str.isdigit, word)) and not any(map(str.isalpha, word)),
+    "punctuation": lambda word: not any(map(str.isalnum, word)),
+}
+
+
+class Element(NamedTuple):
+    """What one token, or between ``least`` and ``most`` tokens in a row, must be."""
+
+    matches: Callable[[str, str | None], bool]
+    least: int
+    most: int
+
+
+_BODY = r"~?/(?:\\.|[^/\\])+/|<[^<>\s]+>|(?:\\.|[^\s{}\\])+?"
+_ELEMENT = re.compile(rf"(?P<body>{_BODY})(?:\{{(?P<least>\d+)(?:,(?P<most>\d+))?\}})?")
+
+
+def _choice(body: str, ignore_case: bool, where: str) -> Callable[[str, str | None], bool]:
+    """A test of a token and of its tag."""
+    if body.startswith("~"):
+        body, ignore_case = body[1:], True
+    if body.startswith("/") and body.endswith("/") and len(body) > 2:
+        pattern = checked_expression(body[1:-1].replace("\\/", "/"), ignore_case, where)
+        matches = lru_cache(maxsize=50_000)(lambda word: pattern.fullmatch(word[:LONGEST_WORD]) is not None)
+        return lambda word, tag: matches(word)
+    if body.startswith("<") and body.endswith(">"):
+        kind, colon, wanted = body[1:-1].partition(":")
+        if colon and kind == "pos":
+            tags = frozenset(wanted.split("|"))
+            return lambda word, tag: tag in tags
+        if kind in KINDS and not colon:
+            test = KINDS[kind]
+            return lambda word, tag: test(word)
+        expected = ", ".join(f"<{name}>" for name in KINDS) + " or <pos:TAG>"
+        raise DataError("a kind of word in a pattern", expected=expected, got=body, where=where)
+    fold = str.casefold if ignore_case else str
+    words: set[str] = set()
+    parts: list[tuple[str, str]] = []
+    for alternative in re.split(r"(?<!\\)\|", body):
+        pieces = [re.sub(r"\\(.)", r"\1", piece) for piece in re.split(r"(?<!\\)\*", alternative)]
+        if len(pieces) > 2 or not any(pieces):
+            expected = "words with at most one * each, such as *itis or anti*"
+            raise DataError("an element of a pattern", expected=expected, got=body, where=where)
+        if len(pieces) == 1:
+            words.add(fold(pieces[0]))
+        else:
+            parts.append((fold(pieces[0]), fold(pieces[1])))
+
+    def is_one(word: str, tag: str | None) -> bool:
+        word = fold(word)
+        return word in words or any(
+            len(word) > len(begin) + len(end) and word.startswith(begin) and word.endswith(end) for begin, end in parts
+        )
+
+    return is_one
+
+
+_NESTED = re.compile(r"[*+}]")
+
+
+def checked_expression(text: str, ignore_case: bool, where: str) -> re.Pattern[str]:
+    """Compile a regular expression that cannot take exponential time: no repeat of a group with a repeat in it.
+
+    Groups may not refer to each other, and the text has at most 200 characters.
+    """
+    depth: list[bool] = [False]  # for each open group: whether it has a repeat or a choice in it
+    previous_closed: bool | None = None
+    is_class, escaped = False, False
+    for character in text:
+        closed, previous_closed = previous_closed, None
+        if escaped:
+            escaped = False
+            if character.isdigit() and character != "0":
+                raise DataError("a regular expression", expected="must not refer to a group", got=text, where=where)
+        elif character == "\\":
+            escaped = True
+        elif is_class:
+            is_class = character != "]"
+        elif character == "[":
+            is_class = True
+        elif character == "(":
+            depth.append(False)
+        elif character == ")":
+            inner = depth.pop() if len(depth) > 1 else False
+            depth[-1] = depth[-1] or inner
+            previous_closed = inner
+        elif character in "*+{":
+            if closed:
+                expected = "must not repeat a group that has a repeat or a choice in it"
+                raise DataError("a regular expression", expected=expected, got=text, where=where)
+            depth[-1] = True
+        elif character == "|":
+            depth[-1] = True
+    if len(text) > 200 or "(?" in text.replace("(?:", ""):
+        expected = "at most 200 characters, and no groups other than (…) and (?:…)"
+        raise DataError("a regular expression", expected=expected, got=text[:80], where=where)
+    try:
+        return re.compile(text, re.IGNORECASE if ignore_case else 0)
+    except (re.error, OverflowError) as error:
+        raise DataError("a regular expression cannot be read", got=f"{text}: {error}", where=where) from None
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class PatternRule:
+    """Every match of a pattern, from left to right, the longest at each place."""
+
+    name: str
+    label: str
+    pattern: str
+    ignore_case: bool = False
+    negated: bool = False
+    where: str = ""
+    tagger: Any = field(default=None, compare=False)
+    """Predicts the tags that ``<pos:TAG>`` asks for."""
+
+    def __post_init__(self) -> None:
+        self._compiled  # noqa: B018  an error if it cannot be read
+
+    @property
+    def labels(self) -> Sequence[str]:
+        return [self.label]
+
+    @cached_property
+    def _compiled(self) -> tuple[list[Element], int, int]:
+        """The elements, and which of them are the entity."""
+        where = self.where or f"rule {self.name!r}"
+        elements: list[Element] = []
+        first, last = 0, None
+        for word in re.findall(r"~?/(?:\\.|[^/\\])+/\S*|\S+", self.pattern):
+            if word == "(":
+                first = len(elements)
+            elif word == ")":
+                last = len(elements)
+            else:
+                match = _ELEMENT.fullmatch(word)
+                if match is None:
+                    expected = "words, *, <kinds>, /expressions/ and {m,n}"
+                    raise DataError("an element of a pattern", expected=expected, got=word, where=where)
+                if match["body"].startswith("<pos:") and self.tagger is None:
+                    raise DataError("<pos:TAG> in a pattern", expected="needs a tagger of parts of speech", where=where)
+                least = int(match["least"] or 1)
+                most = int(match["most"] or match["least"] or 1)
+                if not 0 <= least <= most <= MOST_REPEATS or most == 0:
+                    expected = f"{{m,n}} with 0 <= m <= n and 1 <= n <= {MOST_REPEATS}"
+                    raise DataError("repeats in a pattern", expected=expected, got=word, where=where)
+                elements.append(Element(_choice(match["body"], self.ignore_case, where), least, most))
+        last = len(elements) if last is None else last
+        if not 0 < len(elements) <= MOST_ELEMENTS or not any(element.least for element in elements[first:last]):
+            expected = f"1 to {MOST_ELEMENTS} elements, and at least one token in the entity"
+            raise DataError("a pattern", expected=expected, got=self.pattern[:80] or "nothing", where=where)
+        if (longest := sum(element.most for element in elements)) > LONGEST_MATCH:
+            raise DataError("a pattern", expected=f"at most {LONGEST_MATCH} tokens", got=longest, where=where)
+        return elements, first, last
+
+    def votes(self, sentences: Sequence[Tokens]) -> list[list[Vote]]:
+        tags = [None] * len(sentences) if self.tagger is None else self.tagger.predict(sentences)
+        return [self._votes(tokens, of_tokens) for tokens, of_tokens in zip(sentences, tags, strict=True)]
+
+    def _votes(self, tokens: Tokens, tags: Sequence[str] | None) -> list[Vote]:
+        votes, free = [], 0
+        for start in range(len(tokens)):
+            if start < free:
+                continue
+            match = self._longest(tokens, tags, start)
+            if match is not None and match[0] >= free:
+                first, end = match
+                votes.append(Vote(self.name, first, end, self.label, self.negated))
+                free = end
+        return votes
+
+    def _longest(self, tokens: Tokens, tags: Sequence[str] | None, start: int) -> tuple[int, int] | None:
+        """First token and end of the entity in the longest match that begins at ``start``.
+
+        A state is (element, how often it has matched) with the first token and the end of the entity so far. All
+        states advance together, so the time is bounded by tokens times states, whatever the pattern.
+        """
+        elements, first, last = self._compiled
+        states: dict[tuple[int, int], tuple[int, int]] = {}
+        best: tuple[int, int] | None = None
+
+        def enter(index: int, count: int, begin: int, end: int, place: int) -> None:
+            """Add a state and those that follow from it without a token; longer entities replace shorter ones."""
+            nonlocal best
+            while True:
+                if index == first and count == 0:
+                    begin = place
+                if index == last and count == 0:
+                    end = place
+                if index == len(elements):
+                    if end > begin and (best is None or place >= reached[0]):
+                        best, reached[0] = (begin, end), place
+                    return
+                if (index, count) not in states:
+                    states[index, count] = begin, end
+                if count < elements[index].least:
+                    return
+                index, count = index + 1, 0
+
+        reached = [start]
+        enter(0, 0, start, start, start)
+        for place in range(start, len(tokens)):
+            word, tag = tokens[place], None if tags is None else tags[place]
+            advanced, states = states, {}
+            for (index, count), (begin, end) in advanced.items():
+                element = elements[index]
+                if count < element.most and element.matches(word, tag):
+                    if count + 1 == element.most:
+                        enter(index + 1, 0, begin, end, place + 1)
+                    else:
+                        enter(index, count + 1, begin, end, place + 1)
+            if not states:
+                break
+        return best
+
+
+# ------------------------------------------------------------------------------------- models, functions, other people
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class ModelRule:
+    """The entities that a fitted tagger predicts. ``classes`` maps its classes to those of the rules."""
+
+    name: str
+    model: Any
+    classes: Mapping[str, str]
+
+    @property
+    def labels(self) -> Sequence[str]:
+        return sorted(set(self.classes.values()))
+
+    def votes(self, sentences: Sequence[Tokens]) -> list[list[Vote]]:
+        return [
+            [
+                Vote(self.name, span.start, span.end, self.classes[span.label])
+                for span in spans_from_labels(labels)
+                if span.label in self.classes
+            ]
+            for labels in self.model.predict(sentences)
+        ]
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class FunctionRule:
+    """A function from the tokens of a sentence to spans ``(start, end, label)``."""
+
+    name: str
+    function: Callable[[Tokens], Iterable[tuple[int, int, str]]]
+    labels: Sequence[str]
+
+    def votes(self, sentences: Sequence[Tokens]) -> list[list[Vote]]:
+        return [checked_spans(self.function(tokens), tokens, self.name, self.labels) for tokens in sentences]
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class ColumnRule:
+    """Votes that somebody else has cast, such as a colleague or a language model: spans of each known sentence."""
+
+    name: str
+    spans: Mapping[tuple[str, ...], Sequence[tuple[int, int, str]]]
+    labels: Sequence[str]
+
+    def votes(self, sentences: Sequence[Tokens]) -> list[list[Vote]]:
+        found = (self.spans.get(tuple(tokens), ()) for tokens in sentences)
+        return [
+            checked_spans(spans, tokens, self.name, self.labels) for spans, tokens in zip(found, sentences, strict=True)
+        ]
+
+
+def checked_spans(
+    spans: Iterable[tuple[int, int, str]], tokens: Tokens, name: str, labels: Sequence[str]
+) -> list[Vote]:
+    """Votes for spans that are inside the sentence, of known classes, and do not overlap."""
+    votes: list[Vote] = []
+    for start, end, label in sorted(spans):
+        if not 0 <= start < end <= len(tokens) or label not in labels or (votes and start < votes[-1].end):
+            expected = f"separate spans inside {len(tokens)} tokens, of {', '.join(labels)}"
+            raise DataError("spans of a rule", expected=expected, got=(start, end, label), where=f"rule {name!r}")
+        votes.append(Vote(name, start, end, label))
+    return votes
+
+
+# ------------------------------------------------------------------------------------------------------------ together
+
+
+@final
+class Rules:
+    """Rules with different names, in their order."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        rules = list(rules)
+        self._rules = {rule.name: rule for rule in rules}
+        if not 0 < len(rules) <= MOST_RULES or len(self._rules) != len(rules):
+            raise ConfigurationError("rules", expected=f"1 to {MOST_RULES} with different names", got=len(rules))
+        for rule in rules:
+            for name in (rule.name, *rule.labels):
+                if not isinstance(name, str) or not name or not is_printable(name) or len(name) > LONGEST_WORD:
+                    raise ConfigurationError("name of a rule or a class", expected="a short text", got=repr(name)[:80])
+
+    def __iter__(self) -> Any:
+        return iter(self._rules.values())
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+    def __getitem__(self, name: str) -> Rule:
+        return self._rules[name]
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._rules)
+
+    @property
+    def labels(self) -> list[str]:
+        """All classes that a rule may vote for."""
+        return sorted({label for rule in self for label in rule.labels})
+
+    def votes(self, sentences: Sequence[Tokens]) -> list[list[Vote]]:
+        """The votes of all rules about each sentence."""
+        together: list[list[Vote]] = [[] for _ in sentences]
+        for rule in self:
+            for votes, more in zip(together, rule.votes(sentences), strict=True):
+                votes += more
+        return together
