@@ -17,7 +17,7 @@ PACKAGE = Path(postil.__file__).parent
 # Every room imports only from rooms before it in this list; a ring imports only from the rings inside it.
 FOUNDATION = ["errors", "lazy", "extras", "files", "reading", "arrays", "html", "threads", "archive"]
 MATHEMATICS = ["kernels", "graph", "network", "objectives", "optimisation", "gradcheck"]  # knows nothing of text
-LIBRARY = ["text", "samples", "features", "metrics", "pretraining", "models", "evaluation", "tagging"]
+LIBRARY = ["text", "samples", "features", "metrics", "pretraining", "models", "evaluation", "rules", "tagging"]
 APPLICATIONS = ["quality", "annotation", "drawing", "reports", "export", "integrations", "server", "commands"]
 ORDER = FOUNDATION + MATHEMATICS + LIBRARY + APPLICATIONS
 # `python -m postil`, the package's own page of lazy names and public names of integrations stand outside the rings.
@@ -157,6 +157,7 @@ PUBLIC = {
             "ray",
             "crfsuite",
             "evaluation",
+            "rules",
             "quality",
             "compare",
             "crossval",
@@ -180,6 +181,10 @@ PUBLIC = {
             "run_all",
         ],
         "unfitted",
+    ],
+    "postil.rules": [
+        *["read_rules", "Rules", "Vote", "ListRule", "PatternRule", "ModelRule", "FunctionRule", "ColumnRule"],
+        *["Reliability", "learn", "Learned", "check", "RuleReport"],
     ],
     "postil.quality": [
         *["CHECKS", "Diagnosis", "Finding", "Split", "Suspicion", "apply", "diagnosed", "doctor", "review"],

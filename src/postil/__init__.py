@@ -40,6 +40,7 @@ _MODULES = {
     "pretraining": "postil.pretraining",
     "models": "postil.models",
     "evaluation": "postil.evaluation",
+    "rules": "postil.rules",
     "quality": "postil.quality",
     "reports": "postil.reports",
     "arrow": "postil.arrow",

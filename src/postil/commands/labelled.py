@@ -298,7 +298,8 @@ class LoadedTask(NamedTuple):
         codec = known if known is not None and not self.train else self._checked_codec()
         names = ", ".join(file.path for file in self.train) or "the training data"
         for file in self.held_out.values():
-            warn_of_training_data(file, self.train)
+            if self.train:
+                warn_of_training_data(file, self.train)
             resolve_partial_labels([file], arguments.partial, known=codec.answers)
             warn_of_broken_labels(file, checked_scheme(file, codec))
             unseen = sorted({*LabelCodec.of(file.labels).classes} - {*codec.classes})

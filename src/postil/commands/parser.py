@@ -103,6 +103,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Data": {
         "convert": "convert a labelled file to another format or labelling scheme",
         "doctor": "find errors and inconsistencies in labelled data",
+        "rules": "check rules that label raw text: lists of names, patterns, models",
         "suggest": "suggest which sentences to label next",
         "annotate": "label text on a local page while a model learns from the answers",
         "extend": "add classes to a tagger without forgetting the others",

@@ -61,12 +61,14 @@ schedule is run.
   postil train --task upos=pos.conllu --warm-start ner.postil --freeze-encoder -o both.postil    one more task
   postil train train.txt --map train.txt=politician:PER,band:ORG -o ner.postil
   postil train train.txt --dev dev.txt --unlabelled raw.txt -o ner.postil    self-training on raw text
+  postil train --rules rules.toml --unlabelled raw.txt -o ner.postil   lists and patterns instead of labels
   postil train train.trees --dev dev.trees -o sentiment.postil         a tree classifier of sentences and phrases
   postil train train.trees --dev dev.trees --set composition=tensor --set loss=root -o sentiment.postil
   postil train train.ptb --dev dev.ptb --preset fast -o pos.postil     a tagger, from the labels of the words in trees
 """
 SHOWN = (
-    "-o --dev --preset --set --vectors --unlabelled --task --warm-start --seed --threads --minutes --resume --overwrite"
+    "-o --dev --preset --set --vectors --unlabelled --rules --task --warm-start --seed --threads --minutes --resume "
+    "--overwrite"
 )
 OPTIONS = {
     "": [
@@ -95,6 +97,12 @@ OPTIONS = {
             "--gazetteer FILE …", "names of a class, one per line; or names, places (installed packages; repeatable)"
         ),
         *teaching.OPTIONS,
+        option(
+            "--rules FILE",
+            "rules that vote on the raw text of --unlabelled, instead of labels or in addition to TRAIN: see "
+            "`postil rules --help`",
+            type=Path,
+        ),
         option(
             "--gains",
             "train again without vectors, clusters, names and raw text to show what each of them adds on dev "
@@ -189,7 +197,14 @@ class Request(NamedTuple):
     def check_outputs(self) -> None:
         """The model file, its checkpoint, the log and the report: none of them replaces data."""
         given = self.arguments
-        written: list[Any] = [self.clusters, given.pretrained, given.warm_start, *given.unlabelled, *given.teacher]
+        written: list[Any] = [
+            self.clusters,
+            given.pretrained,
+            given.warm_start,
+            given.rules,
+            *given.unlabelled,
+            *given.teacher,
+        ]
         written += [*self.sources.paths(), *self.vectors, *given.gazetteer]
         for path, what, kind in (
             (given.output, "model file", "model"),
@@ -206,7 +221,7 @@ def _of_architecture(known: Any) -> dict[str, Any]:
 
 
 def _sources(arguments: argparse.Namespace) -> TrainingFiles:
-    if bool(arguments.train) == bool(arguments.task):
+    if bool(arguments.train) == bool(arguments.task) and (arguments.task or arguments.rules is None):
         arguments.usage_error("TRAIN and --task exclude each other" if arguments.task else "TRAIN or --task is needed")
     if not arguments.task:
         held_out: list[dict[str, list[Source]]] = []
@@ -215,7 +230,7 @@ def _sources(arguments: argparse.Namespace) -> TrainingFiles:
             if len(files) > 1:
                 raise ConfigurationError(f"--{name}", expected="must be one file without --task", got=", ".join(files))
             held_out.append({MAIN: [Source(path) for path in files]} if files else {})
-        return TrainingFiles({MAIN: [Source(path) for path in arguments.train]}, *held_out)
+        return TrainingFiles({MAIN: [Source(path) for path in arguments.train]} if arguments.train else {}, *held_out)
     found = TrainingFiles(*(task_sources(getattr(arguments, name), f"--{name}") for name in ("task", "dev", "test")))
     if not arguments.warm_start:
         for option, by_task in (("--dev", found.dev), ("--test", found.test)):
@@ -245,6 +260,8 @@ def run(arguments: argparse.Namespace) -> int:
     request.check_outputs()
     teaching.check_arguments(arguments)
     check_gains(arguments)
+    if arguments.rules is not None:
+        return _train_on_rules(request)
     if arguments.task and (len(request.sources.train) > 1 or arguments.warm_start):
         refuse(arguments, "it is for one task", "gains")
         return train(_task_job(request), request)
@@ -256,12 +273,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def train(job: Job, request: Request) -> int:
-    """Train, write the model, show how good it is."""
-    model, fitting, held_out = job[:3]
-    arguments = request.arguments
+    """Train, then ``finish``."""
+    fitting, arguments = job.fitting, request.arguments
     shown = Display(fitting, arguments.log)
     if code := follow(fitting, shown):
         return code
+    return finish(job, request, shown)
+
+
+def finish(job: Job, request: Request, shown: Display) -> int:
+    """Score a trained model, write it, show how good it is."""
+    model, fitting, held_out = job[:3]
+    arguments = request.arguments
     heads = {task: model[task] for task in model.tasks} if isinstance(model, MultiTaskTagger) else {MAIN: model}
     scores = {
         name: {task: evaluation(heads[task], file) for task, file in files.items()} for name, files in held_out.items()
@@ -367,6 +390,40 @@ def _estimator(request: Request, known: Any) -> SentenceEstimator:
         model = Tagger(**parameters)
     model.check()
     return model
+
+
+def _train_on_rules(request: Request) -> int:
+    """Rounds of training on the votes of rules about raw text; labelled files count as well if there are any."""
+    from postil.rules import read_rules
+    from postil.rules.learning import ROUNDS, Learning
+
+    arguments = request.arguments
+    if not arguments.unlabelled:
+        raise ConfigurationError("--rules", expected="needs raw text to vote on: add --unlabelled TEXT")
+    refuse(arguments, "rules have no tasks", "task")
+    refuse(arguments, "training on rules always starts from scratch", "warm_start", "resume", "freeze_encoder")
+    refuse(arguments, "rules are the teachers", "teacher", "pretrain", "gains")
+    refuse(arguments, _LEARNS_ALL, "label")
+    rules = read_rules(arguments.rules)
+    model = _estimator(request, None)
+    if not isinstance(model, Tagger) or model.config.objective != "crf":
+        raise ConfigurationError("--rules", expected="needs a preset with the objective crf", got=request.preset)
+    options = reading_options(arguments, chosen_segmenter(None))
+    files = LoadedTask.load(request.sources, MAIN, options, arguments)
+    learning = Learning(teaching.raw_sentences(arguments), rules, examples(*files.train) if files.train else None)
+    files.check(arguments, learning.codec)
+    dev = examples(files.held_out["dev"]) if "dev" in files.held_out else None
+    voted, votes = sum(map(bool, learning.votes)), sum(map(len, learning.votes))
+    note(f"{len(rules)} rules, {votes:,} votes in {voted:,} of {len(learning.sentences):,} sentences")
+    for number in range(ROUNDS + 1):
+        note(f"round {number + 1} of {ROUNDS + 1}")
+        fitting = model.fitting(**learning.data(), dev=dev, checkpoint=request.checkpoint)
+        shown = Display(fitting, arguments.log)
+        if code := follow(fitting, shown):
+            return code
+        learning.update(model)
+    held_out = {name: {MAIN: file} for name, file in files.held_out.items()}
+    return finish(Job(model, fitting, held_out), request, shown)
 
 
 _LEARNS_ALL = "a tagger learns all labels; --preset margin detects one"

@@ -1,15 +1,14 @@
 """Rules that vote for entities, and taggers that are trained on their votes instead of labels."""
 
 from postil.rules.files import read_rules
-from postil.rules.learning import Learned, Learning, learn
+from postil.rules.learning import Learned, learn
 from postil.rules.reliability import Reliability
 from postil.rules.report import RuleReport, check
-from postil.rules.rule import ColumnRule, FunctionRule, ListRule, ModelRule, PatternRule, Rule, Rules, Vote
+from postil.rules.rule import ColumnRule, FunctionRule, ListRule, ModelRule, PatternRule, Rules, Vote
 
 __all__ = [
     "read_rules",
     "Rules",
-    "Rule",
     "Vote",
     "ListRule",
     "PatternRule",
@@ -19,7 +18,6 @@ __all__ = [
     "Reliability",
     "learn",
     "Learned",
-    "Learning",
     "check",
     "RuleReport",
 ]

@@ -67,34 +67,34 @@ class Learning:
         if not self.sentences:
             raise DataError("raw text", expected="at least one sentence with a word", got="none")
         X, y = ([], []) if gold is None else gold
-        self._codec = LabelCodec.of([*y, [f"{role}-{label}" for label in rules.labels for role in "BI"], ["O"]])
-        if not self._codec.has_spans:
+        self.codec = LabelCodec.of([*y, [f"{role}-{label}" for label in rules.labels for role in "BI"], ["O"]])
+        if not self.codec.has_spans:
             raise DataError("gold labels", expected="spans, as the rules vote for them", got="labels of single words")
         self.rules, self.votes = rules, rules.votes(self.sentences)
         if not any(self.votes):
             raise DataError("the rules", expected="at least one vote on the raw text", got="none")
-        labels, mask = self._codec.labels, self._codec.mask
-        self._votes = Votes(self.votes, [len(tokens) for tokens in self.sentences], labels, self._codec.inner)
+        labels, mask = self.codec.labels, self.codec.mask
+        self._votes = Votes(self.votes, [len(tokens) for tokens in self.sentences], labels, self.codec.inner)
         self.reliability = Reliability.prior(rules, labels)
         self._scores: Array = np.broadcast_to(np.log(self.reliability.shares), (self._votes.tokens, len(labels)))
         self._chain = ChainScores.under_mask(
             len(labels), allowed_transitions=mask.transitions, allowed_start=mask.start, allowed_end=mask.end
         )
         # One raw sentence stands among the labelled ones with every label open: so the labels are known without gold.
-        everything = ["|".join(self._codec.answers)] * len(self.sentences[0])
+        everything = ["|".join(self.codec.answers)] * len(self.sentences[0])
         self._labelled = [self.sentences[0], *X], [everything, *y]
 
     def data(self) -> dict[str, Any]:
         """Arguments of ``fit`` and ``fitting``."""
         scores = self._votes.by_sentence(self._scores + self._votes.evidence(self.reliability))
-        teacher = _Posterior(self._codec, self.sentences, scores, self._chain)
+        teacher = _Posterior(self.codec, self.sentences, scores, self._chain)
         X, y = self._labelled
         return {"X": X, "y": y, "unlabelled": self.sentences[1:], "teachers": [teacher], "partial": True}
 
     def update(self, tagger: Any) -> None:
         """The scores of a fitted tagger replace those of before, and judge the rules anew."""
         rows: list[Array] = [np.empty(0)] * len(self.sentences)
-        for which, lattice in tagger._posteriors.network_lattices(self.sentences):
+        for which, lattice in tagger._posteriors.lattices(self.sentences, calibrated=False):
             for place, of_sentence in zip(which, np.split(lattice.unary, lattice.offsets[1:-1]), strict=True):
                 rows[place] = of_sentence
             self._chain = lattice.chain

@@ -1,0 +1,56 @@
+"""``postil rules check``: what rules do on raw text."""
+
+import argparse
+from pathlib import Path
+
+from postil.commands.console import say
+from postil.commands.fitting import Display, follow
+from postil.commands.output import present
+from postil.commands.parser import JSON, SEED, SETTINGS, option
+from postil.commands.teaching import MOST_TOKENS, THREADS, raw_sentences
+from postil.models.config import parsed_setting
+from postil.models.tagger import Tagger
+from postil.rules import Learned, check, read_rules
+from postil.rules.learning import Learning
+
+DESCRIPTION = """\
+Check a file of rules on raw text. A small tagger is trained on the votes of the rules, and the report says for each
+rule how often it votes, how often it contradicts the others, how many of its votes are estimated to be right, and
+where it is outvoted. It also lists rules that never vote, and phrases that the tagger labels although no rule knows
+them: candidates for the next rule. docs/how-to/rules.md explains the format of the file.
+
+  postil rules check rules.toml raw.txt
+  postil rules check rules.toml raw.txt --json
+  postil train --rules rules.toml --unlabelled raw.txt -o ner.postil        train a model on the votes
+"""
+OPTIONS = {
+    "": [
+        option("check", "what to do", choices=["check"], dest="action"),
+        option("RULES", "file of rules", type=Path),
+        option("TEXT", "raw text", nargs="+", dest="unlabelled"),
+        option(
+            "--unlabelled-tokens N",
+            f"how much of the raw text to use, sampled by sentences (default: {MOST_TOKENS:,})",
+            type=int,
+            default=MOST_TOKENS,
+        ),
+        SETTINGS,
+        SEED,
+        THREADS,
+        JSON,
+    ],
+    "reading": [option("--encoding NAME", "encoding of the text (default: UTF-8)")],
+}
+
+
+def run(arguments: argparse.Namespace) -> int:
+    rules = read_rules(arguments.rules)
+    settings = dict(map(parsed_setting, arguments.settings))
+    tagger = Tagger(preset="fast", seed=arguments.seed, threads=arguments.threads, **settings)
+    learning = Learning(raw_sentences(arguments), rules)
+    fitting = tagger.fitting(**learning.data())
+    if code := follow(fitting, Display(fitting)):
+        return code
+    learning.update(tagger)
+    report = check(Learned(tagger, rules, learning.reliability, learning.votes), learning.sentences)
+    return present(arguments, report.to_dict(), lambda: say(str(report)))
