@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import isolation
+from oracles import visitors
 
 # Several processes test side by side: matrix products on all cores in each of them would only fight. NumPy reads these
 # when it is first imported, which nothing above does.
@@ -87,3 +88,16 @@ def _saved(tmp_path_factory: pytest.TempPathFactory, name: str, corpus: str) -> 
     postil.Tagger(hidden=16, epochs=4, rate=0.02).fit(*getattr(corpora, corpus)(60)).save(path)
     path.chmod(0o444)
     return path
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A real browser, for one module at a time: its event loop runs in this thread."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        path = next(filter(None, map(shutil.which, visitors.BROWSERS)))
+        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+        launched = playwright.chromium.launch(executable_path=path, args=options)
+        yield launched
+        launched.close()

@@ -2,15 +2,12 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-from oracles.visitors import BROWSERS
 
 
 @pytest.fixture(scope="session")
@@ -83,16 +80,3 @@ def start(tmp_path_factory: pytest.TempPathFactory):
 def address(start, names_model, speech_model, place_model, tree_model) -> str:
     """Of a running server with all kinds of models."""
     return start(names_model, speech_model, place_model, tree_model, "--queue", 1000)[1]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """A browser; of one module, as its event loop runs in this thread."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        path = next(filter(None, map(shutil.which, BROWSERS)))
-        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-        launched = playwright.chromium.launch(executable_path=path, args=options)
-        yield launched
-        launched.close()

@@ -6,8 +6,6 @@ import subprocess
 
 import pytest
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-
 
 class Node:
     """Runs code in Node that has ``load`` and the exported ``tagger``; what it returns comes back as JSON."""
@@ -68,15 +66,3 @@ def node(tmp_path):
         return Node(tmp_path, path / "index.mjs" if path.is_dir() else path)
 
     return opened
-
-
-@pytest.fixture(scope="session")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        path = next(filter(None, map(shutil.which, BROWSERS)))
-        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-        launched = playwright.chromium.launch(executable_path=path, args=options)
-        yield launched
-        launched.close()

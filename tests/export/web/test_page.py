@@ -8,9 +8,9 @@ import pytest
 
 import postil
 from oracles import corpora
+from oracles.visitors import BROWSERS
 from postil.export import web
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 pytestmark = [pytest.mark.extra("playwright"), pytest.mark.extra(*BROWSERS)]
 SIZES = {"wide": (1280, 800), "phone": (360, 740)}
 HOSTILE = "</script><script>document.title='broken'</script><!--<script>"
