@@ -1,12 +1,14 @@
 """Reliability against enumeration, and taggers trained on votes."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import postil
 from postil.errors import DataError, ModelFileError
+from postil.metrics import score_spans
 from postil.objectives.crf import ChainScores, Lattice, expected_counts
 from postil.rules import ColumnRule, ListRule, PatternRule, Reliability, Rules, Vote, check, learn
 from postil.rules.reliability import Votes
@@ -41,7 +43,9 @@ def test_the_evidence_is_bayes_rule_on_every_label():
                 among = sum(share for other, share in zip(LABELS, shares, strict=True) if relation(other, v) == kind)
                 expected += np.log(pi[rule][kind]) - np.log(among)
             assert evidence[token, y] == pytest.approx(expected)
-    assert evidence[2, 0] > evidence[2, 1] == evidence[2, 4]  # nobody speaks
+    assert not evidence[2].any(), "nobody speaks"
+    silent = votes.evidence(reliability, silence=True)
+    assert silent[2, 0] > silent[2, 1] == silent[2, 4] and (silent[:2] == evidence[:2]).all()
 
 
 def test_one_vote_gives_the_posterior_that_the_rule_deserves():
@@ -187,6 +191,17 @@ def test_the_report_names_dead_rules_conflicts_and_what_no_rule_knows(corpus, le
     assert bad.outvoted and "[" in bad.outvoted[0]
     assert report.suggestions and all(count >= 1 for _, _, count in report.suggestions)
     assert "never vote: dead" in str(report) and report.to_dict()["dead"] == ["dead"]
+
+
+def test_votes_count_at_once_when_the_rules_speak(corpus, learned):
+    """With the votes the labels are at least as good, and without any they are the tagger's own."""
+    X, y, spans = corpus
+    silent = replace(learned, rules=Rules([ColumnRule(name="good", spans={}, labels=["LOC", "ORG", "PER"])]))
+    rules = noisy_rules(list(zip(X[500:], spans[500:], strict=True)), np.random.default_rng(2))
+    with_votes = replace(learned, rules=rules).predict(X[500:])
+    score = score_spans(y[500:], with_votes).overall.f1
+    assert silent.predict(X[500:]) == learned.tagger.predict(X[500:])
+    assert score > score_spans(y[500:], silent.predict(X[500:])).overall.f1 + 0.03
 
 
 def test_nothing_to_learn_from_is_one_clear_error():

@@ -252,7 +252,9 @@ def feature_values(
         return map(orthography.shape, forms)
     if column.kind == "prefix":
         return [word[:n] for word in normal]
-    return [word[-n:] for word in normal] if column.kind == "suffix" else forms
+    if column.kind == "suffix":
+        return [word[-n:] for word in normal]
+    return forms  # clusters, lists of names and vectors look up the form as it stands
 
 
 def word_features(text: bytes, cells: Array, rules: WordRules) -> Array:

@@ -12,7 +12,7 @@ inflected = true                                 # plural and possessive endings
 [[rule]]
 name = "titles"                                  # for reports; otherwise the class and a number
 label = "PER"
-pattern = "Mr|Mrs|Dr .{0,1} ( <capital>{1,3} )"
+pattern = "Mr|Mr.|Mrs|Mrs.|Dr|Dr. ( <capital>{1,3} )"
 
 [[rule]]
 not = "PER"                                      # what matches is not an entity of this class
@@ -65,7 +65,7 @@ def read_rules(path: str | os.PathLike[str]) -> Rules:
     tables = content.get("rule")
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
         raise DataError("a file of rules", expected="at least one [[rule]]", got="none", where=path)
-    tagger = None if "pos" not in content else _model(_text(content, "pos", path), path)
+    tagger = None if "pos" not in content else _model(_text(content, "pos", path), path.parent, path)
     rules: list[Rule] = []
     for number, table in enumerate(tables, 1):
         rules += _rules(table, number, path, tagger)
@@ -108,7 +108,7 @@ def _rules(table: Mapping[str, Any], number: int, path: Path, tagger: Any) -> It
     elif kind == "spacy":
         yield from _of_spacy(path.parent / _text(table, "spacy", where), name, tagger)
     elif kind == "model":
-        model = _model(_text(table, "model", where), where)
+        model = _model(_text(table, "model", where), path.parent, where)
         classes = table.get("classes", {})
         if not isinstance(classes, dict) or not all(isinstance(other, str) for other in classes.values()):
             raise DataError("classes", expected='{CLASS = "OTHER"}', got=repr(classes)[:80], where=where)
@@ -140,12 +140,12 @@ def _phrases(names: Any, folder: Path, where: str) -> list[str]:
     return phrases
 
 
-def _model(name: str, where: object) -> Any:
-    """A tagger: a model file, an installed model, or NAME:TASK of a multi-task model."""
+def _model(name: str, folder: Path, where: object) -> Any:
+    """A tagger: a model file next to the rules, an installed model, or NAME:TASK of a multi-task model."""
     from postil.models import load  # only for rules that use a model
 
     path, colon, task = name.partition(":")
-    model = load(path)
+    model = load(str(folder / path) if (folder / path).exists() else path)
     if colon:
         model = model[task]
     if not hasattr(model, "marginals") or hasattr(model, "tasks"):

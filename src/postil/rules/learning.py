@@ -9,7 +9,7 @@ Sentences with gold labels have a posterior with one path. Whatever no rule spea
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, final
 
@@ -18,6 +18,7 @@ import numpy as np
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import ConfigurationError, DataError
 from postil.models.decoding.codec import LabelCodec
+from postil.models.decoding.distribution import LabelPosterior
 from postil.objectives.crf import ChainScores, Lattice, expected_counts
 from postil.rules.reliability import Reliability, Votes
 from postil.rules.rule import Rules, Tokens, Vote
@@ -35,6 +36,19 @@ class Learned:
     rules: Rules
     reliability: Reliability
     votes: Sequence[Sequence[Vote]]
+
+    def predict(self, sentences: Sequence[Tokens]) -> list[list[str]]:
+        """The labels of sentences if the rules vote on them as well: a new name on a list counts at once."""
+        posteriors, codec = self.tagger._posteriors, self.tagger.model.codec
+        votes = Votes(self.rules.votes(sentences), [len(tokens) for tokens in sentences], codec.labels, codec.inner)
+        evidence = votes.by_sentence(votes.evidence(self.reliability))
+        labels: list[list[str]] = [[] for _ in sentences]
+        for which, lattice in posteriors.lattices(sentences):
+            voted = replace(lattice, unary=lattice.unary + np.concatenate([evidence[i] for i in which]))
+            numbers = posteriors.labels(LabelPosterior(which=which, lattice=voted, codec=codec))
+            for place, texts in zip(which, codec.texts_of_sentences(numbers, lattice.offsets), strict=True):
+                labels[place] = texts
+        return labels
 
 
 @final
@@ -75,7 +89,7 @@ class Learning:
             raise DataError("the rules", expected="at least one vote on the raw text", got="none")
         labels, mask = self.codec.labels, self.codec.mask
         self._votes = Votes(self.votes, [len(tokens) for tokens in self.sentences], labels, self.codec.inner)
-        self.reliability = Reliability.prior(rules, labels)
+        self.reliability, self._is_first = Reliability.prior(rules, labels), True
         self._scores: Array = np.broadcast_to(np.log(self.reliability.shares), (self._votes.tokens, len(labels)))
         self._chain = ChainScores.under_mask(
             len(labels), allowed_transitions=mask.transitions, allowed_start=mask.start, allowed_end=mask.end
@@ -86,7 +100,8 @@ class Learning:
 
     def data(self) -> dict[str, Any]:
         """Arguments of ``fit`` and ``fitting``."""
-        scores = self._votes.by_sentence(self._scores + self._votes.evidence(self.reliability))
+        evidence = self._votes.evidence(self.reliability, silence=self._is_first)
+        scores = self._votes.by_sentence(self._scores + evidence)
         teacher = _Posterior(self.codec, self.sentences, scores, self._chain)
         X, y = self._labelled
         return {"X": X, "y": y, "unlabelled": self.sentences[1:], "teachers": [teacher], "partial": True}
@@ -98,7 +113,7 @@ class Learning:
             for place, of_sentence in zip(which, np.split(lattice.unary, lattice.offsets[1:-1]), strict=True):
                 rows[place] = of_sentence
             self._chain = lattice.chain
-        self._scores = np.concatenate(rows)
+        self._scores, self._is_first = np.concatenate(rows), False
         offsets = offsets_from_lengths([len(tokens) for tokens in self.sentences])
         for _ in range(2):
             unary = self._scores + self._votes.evidence(self.reliability)

@@ -10,9 +10,9 @@ stand in one of four relations. For every rule and class, π is the share of its
 
 By Bayes' rule, P(vote | y) ∝ π(relation of y and v) / P(relation): a vote adds log π - log P to the score of every
 label of its tokens. One vote alone then gives the posterior π, and two that agree give more. A rule that abstains adds
-nothing: that it does not know a name says little. That *no* rule votes for a token is an event of its own, and adds
-log P(silence | y is O) or log P(silence | y is in an entity). A vote *against* a class has two relations: y has that
-class, or it has not.
+nothing: that it does not know a name says little. Before there is a model that could tell, the event that *no* rule
+votes for a token adds log P(silence | y is O) or log P(silence | y is in an entity). A vote *against* a class has two
+relations: y has that class, or it has not.
 
 π is expected counts divided by votes, under the posterior of any lattice to which the evidence was added. It starts
 from a prior of some imagined votes, so that a rule with one vote is not trusted blindly.
@@ -134,12 +134,13 @@ class Votes:
         rows[np.flatnonzero(exact), voted[exact]] = 0
         return rows
 
-    def evidence(self, reliability: Reliability) -> Array:
-        """(N, L) log P(votes | label) of every token, up to a constant for each token."""
+    def evidence(self, reliability: Reliability, *, silence: bool = False) -> Array:
+        """(N, L) log P(votes | label) of every token, up to a constant; with ``silence`` also that nobody votes."""
         scores = np.zeros((self.tokens, len(self._classes)))
         for key, places in self._places.items():
             np.add.at(scores, places[:, 0], self._lifts(key, reliability))
-        scores[self._silent] += np.where(self._is_outside, *np.log(_SILENCE))
+        if silence:
+            scores[self._silent] += np.where(self._is_outside, *np.log(_SILENCE))
         return scores
 
     def _lifts(self, key: Key, reliability: Reliability) -> Array:

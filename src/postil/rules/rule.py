@@ -118,7 +118,7 @@ class ListRule:
 # ------------------------------------------------------------------------------------------------ patterns over tokens
 # A pattern is a text of elements with spaces between them. Each element matches one token; {m,n} repeats it.
 #
-#     Mr|Mrs|Dr . {0,1} ( <capital>{1,3} )          the parentheses mark the entity, here without the title
+#     Mr|Mr.|Dr|Dr. ( <capital>{1,3} )              the parentheses mark the entity, here without the title
 #     *itis   anti*   /[A-Z]{2,4}\d+/   <number>    a word with any beginning or ending, a regular expression, a kind
 #     ~lake                                         a word in any case
 #     <capital> <pos:NOUN>                          a tag, if the rules have a tagger of parts of speech
@@ -267,8 +267,8 @@ class PatternRule:
                 last = len(elements)
             else:
                 match = _ELEMENT.fullmatch(word)
-                if match is None:
-                    expected = "words, *, <kinds>, /expressions/ and {m,n}"
+                if match is None or (len(word) > 1 and (word[0] == "(" or re.search(r"[^\\]\)$", word))):
+                    expected = "words, *, <kinds>, /expressions/, {m,n}, and parentheses with spaces around them"
                     raise DataError("an element of a pattern", expected=expected, got=word, where=where)
                 if match["body"].startswith("<pos:") and self.tagger is None:
                     raise DataError("<pos:TAG> in a pattern", expected="needs a tagger of parts of speech", where=where)
