@@ -137,7 +137,7 @@ OPTIONS = {
 
 
 class Request(NamedTuple):
-    """What the command line asks for, with a pretrained file taken apart."""
+    """The request on the command line, with a pretrained file split into its parts."""
 
     arguments: argparse.Namespace
     """As they were typed."""
