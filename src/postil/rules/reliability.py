@@ -10,7 +10,7 @@ stand in one of four relations. For every rule and class, π is the share of its
 
 By Bayes' rule, P(vote | y) ∝ π(relation of y and v) / P(relation): a vote adds log π - log P to the score of every
 label of its tokens. One vote alone then gives the posterior π, and two that agree give more. A rule that abstains adds
-nothing: that it does not know a name says little. That *no* rule votes for a token is an event of its own, and adds
+nothing: that it does not know a name says little. The event that *no* rule votes for a token counts separately: it adds
 log P(silence | y is O) or log P(silence | y is in an entity). A vote *against* a class has two relations: y has that
 class, or it has not.
 
@@ -56,7 +56,7 @@ class Reliability:
 
     @classmethod
     def prior(cls, rules: Rules, labels: Sequence[str]) -> "Reliability":
-        """What is believed before any vote was seen."""
+        """The reliability that is assumed before any vote is seen."""
         keys = [(rule.name, label, against) for rule in rules for label in rule.labels for against in (False, True)]
         is_outside = np.array([parse_label(label).role == "O" for label in labels])
         shares = np.where(is_outside, _OUTSIDE, (1 - _OUTSIDE) / max(1, (~is_outside).sum()))
