@@ -106,4 +106,4 @@ def test_a_library_without_a_product_is_reported(without_wheel, monkeypatch):
 def test_no_library_is_reported(without_wheel, monkeypatch):
     monkeypatch.setattr(threads, "_controller", lambda: Library())
     assert threads.blas_product() is None
-    assert kernels.in_use().blas_source == "no library was found beside NumPy or by threadpoolctl"
+    assert kernels.in_use().blas_source == "no library was found next to NumPy or by threadpoolctl"

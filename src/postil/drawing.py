@@ -176,7 +176,7 @@ def _layers(encoder: Layer, width: int) -> list[Stage]:
         match layer:
             case Window():
                 width *= layer.size
-                detail = f"{layer.size} words side by side, learnt padding at the edges"
+                detail = f"{layer.size} words side by side, learned padding at the edges"
                 stages.append(_layer(f"Window of {layer.size}", detail, width, layer))
             case WindowAverage():
                 stages.append(_layer(f"Mean of a window of {layer.size}", "every word counts the same", width, layer))

@@ -58,7 +58,7 @@ def blas() -> Blas:
     """
     for path in [path for pattern in _BESIDE_NUMPY for path in sorted(Path(np.__file__).parent.glob(pattern))]:
         with contextlib.suppress(OSError):  # not loaded: NumPy uses another one
-            return _described(ctypes.CDLL(os.fspath(path), _WITHOUT_LOADING), "OpenBLAS", "", "beside NumPy")
+            return _described(ctypes.CDLL(os.fspath(path), _WITHOUT_LOADING), "OpenBLAS", "", "next to NumPy")
     libraries = [library for library in _controller().info() if library["user_api"] == "blas"]
     # SciPy may have brought its own library, which comes last.
     for library in sorted(libraries, key=lambda library: "scipy" in library["filepath"]):
@@ -67,7 +67,7 @@ def blas() -> Blas:
             return _described(loaded, library["internal_api"], library["version"] or "", "by threadpoolctl")
     configuration: Any = np.show_config("dicts")  # type: ignore[no-untyped-call,unused-ignore]
     name = configuration.get("Build Dependencies", {}).get("blas", {}).get("name", "unknown")
-    return Blas(name=name, source="no library was found beside NumPy or by threadpoolctl")
+    return Blas(name=name, source="no library was found next to NumPy or by threadpoolctl")
 
 
 def _described(library: ctypes.CDLL, name: str, version: str, source: str) -> Blas:
@@ -87,7 +87,7 @@ def _described(library: ctypes.CDLL, name: str, version: str, source: str) -> Bl
 
 
 def blas_product() -> tuple[int, bool] | None:
-    """See ``Blas.product``; None if there is no such function."""
+    """See ``Blas.product``; None if the library lacks it."""
     return blas().product
 
 

@@ -48,7 +48,7 @@ def test_labels_without_a_scheme(models, tmp_path, capsys):
     assert main(["evaluate", str(models / "pos"), str(tmp_path / "outside"), "--json"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["accuracy"] == 0
-    assert "the model knows none of these labels: O (it knows " in err
+    assert "the model has none of these labels: O (it has " in err
 
 
 def test_labels_of_another_kind_are_refused(models, tmp_path, capsys):
@@ -65,10 +65,10 @@ def test_other_classes_are_listed(models, tmp_path, capsys):
     out, err = capsys.readouterr()
     assert json.loads(out)["f1"] == 0
     assert err.endswith(
-        "can find none of the classes in this file: the file has person, place; the model knows LOC, PER\n"
+        "can find none of the classes in this file: the file has person, place; the model has LOC, PER\n"
     )
     assert main(["evaluate", str(models / "ner"), str(tmp_path / "some")]) == 0
-    expected = "can find nothing of person in this file: the file has LOC, person; the model knows LOC, PER"
+    expected = "can find nothing of person in this file: the file has LOC, person; the model has LOC, PER"
     assert expected in capsys.readouterr().err
 
 

@@ -12,7 +12,7 @@ from oracles.corpora import named_entities, parts_of_speech
 from postil.errors import ConfigurationError, DataError, UnspacedTextWarning
 from postil.integrations import arrow
 from postil.integrations import arrow as column_answers
-from postil.models.engine import Engine
+from postil.models.decoding.posteriors import Posteriors
 from postil.text.offsets import utf8_offsets, utf16_offsets
 
 pytestmark = pytest.mark.extra("pyarrow")
@@ -30,7 +30,7 @@ def tagger_of(kind):
 @pytest.fixture(params=[True, False], ids=["fast", "general"])
 def path(request, monkeypatch):
     if not request.param:
-        monkeypatch.setattr(Engine, "takes_cells", False)
+        monkeypatch.setattr(Posteriors, "takes_cells", False)
 
 
 def table(texts):
@@ -112,7 +112,7 @@ def test_every_row_is_what_the_tagger_says(kind, texts, part, units, batch, fast
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(arrow, "BATCH", batch)
         if not fast:
-            patch.setattr(Engine, "takes_cells", False)
+            patch.setattr(Posteriors, "takes_cells", False)
         answer = arrow.tag(table(texts), tagger, parts=part, offsets=units, threads=threads)
     answer.validate(full=True)
     assert rows(answer, part) == [expected(tagger, text, part, units) for text in texts]

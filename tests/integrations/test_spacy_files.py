@@ -99,7 +99,7 @@ def test_what_a_doc_has_besides_is_counted(tmp_path):
     store(tmp_path / "a.spacy", [doc, doc_of([" "], [False])])
     reading = DocReading(str(tmp_path / "a.spacy"))
     assert len(list(reading)) == 1
-    expected = {"docs with lemmas": 1, "docs with tags beside their entities": 1, "docs without words": 1}
+    expected = {"docs with lemmas": 1, "docs with tags in addition to entities": 1, "docs without words": 1}
     assert dict(reading.report.dropped) == {**expected, "spans of groups": 1, "categories": 1}
 
 

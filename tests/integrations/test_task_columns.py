@@ -8,7 +8,7 @@ import postil
 from oracles.corpora import named_entities, parts_of_speech
 from postil.errors import ConfigurationError
 from postil.integrations import arrow
-from postil.models.engine import Engine
+from postil.models.decoding.posteriors import Posteriors
 
 pytestmark = pytest.mark.extra("pyarrow")
 
@@ -19,7 +19,7 @@ TEXTS = ["Anna lives in Oslo. Bob left.", None, "", "  ", "😀 é Anna met Üna
 @pytest.fixture(params=[True, False], ids=["fast", "general"])
 def path(request, monkeypatch):
     if not request.param:
-        monkeypatch.setattr(Engine, "takes_cells", False)
+        monkeypatch.setattr(Posteriors, "takes_cells", False)
 
 
 def table(texts):

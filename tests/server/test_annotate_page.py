@@ -192,7 +192,7 @@ def test_back_and_forward_and_a_changed_answer(annotate):
     until(page.page, "document.querySelector('#sentence').innerText.startsWith('a')")
     assert page.page.inner_text(".past") == "2 answers ago. A change replaces it."
     page.press("b")
-    until(page.page, "document.getElementById('status').textContent === 'there is no earlier answer'")
+    until(page.page, "document.getElementById('status').textContent === 'no earlier answer'")
     page.press("f")
     until(page.page, "document.querySelector('#sentence').innerText.startsWith('b')")
     page.press("ArrowDown", "1", "Enter")
@@ -384,7 +384,7 @@ def test_an_answer_that_could_not_be_sent_is_still_there_to_send(annotate):
 
 def test_a_model_is_learnt_while_one_answers_and_the_curve_is_drawn(annotate, names_model):
     page = annotate(X, "--model", names_model, "--every", "8", "--set", "epochs=3")
-    assert page.page.inner_text("#learning") == "A model will be learnt after 8 more answers."
+    assert page.page.inner_text("#learning") == "The model retrains after 8 more answers."
     for number in range(1, 9):
         page.press("Shift+Enter")
         page.until_count(number, None, 0)
@@ -419,7 +419,7 @@ def test_a_review_shows_the_doubts(browser, start, tmp_path):
     process, address = start("--review", path, "-o", tmp_path / "answers.jsonl", command="annotate")
     visitor = Visitor(browser, address.partition("/#")[0])
     page = Page(visitor, tmp_path / "answers.jsonl", process, address)
-    assert page.page.inner_text(".doubt") == "In the data: nothing, models say: Anna PER"
+    assert page.page.inner_text(".doubt") == "In the data: nothing, models predict: Anna PER"
     assert "train.txt, line 9" in page.page.inner_text("main")
     page.page.click("text=Keep the data as they are")
     page.page.wait_for_selector(".done")

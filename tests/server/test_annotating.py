@@ -230,7 +230,7 @@ def test_learning_can_be_asked_for_and_stopped(connected):
     client = connected(estimator=postil.Tagger(hidden=16, epochs=5000, patience=None), every=1000)
     answer_gold(client, 5)
     post(client, "learn", {})
-    assert post(client, "learn", {}, 422)["error"]["message"].startswith("a training is running already")
+    assert post(client, "learn", {}, 422)["error"]["message"].startswith("a training run is already in progress")
     until(client, lambda now: now["learning"]["epoch"] >= 2)
     answer_gold(client, 3)  # answers come in meanwhile
     post(client, "stop", {})

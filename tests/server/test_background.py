@@ -74,7 +74,7 @@ def test_then_makes_the_result_in_the_thread(run):
 def test_never_two_at_once(run):
     release = threading.Event()
     run.start(held(new_training, release))
-    with pytest.raises(ConfigurationError, match="a training is running already: expected stop it first"):
+    with pytest.raises(ConfigurationError, match="a training run is already in progress: expected stop it first"):
         run.start(new_training)
     release.set()
     run.join(120)

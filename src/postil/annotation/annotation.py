@@ -164,7 +164,7 @@ class Annotation:
             self._since += not is_skipped
 
     def undo(self) -> dict[str, Any] | None:
-        """Take the last answer back; the record is shown again with what was said. None if there is no answer."""
+        """Undo the last answer and return its record, with that answer, to be shown again; None without answers."""
         with self._lock:
             answer = self._journal.undo()
             if answer is None:

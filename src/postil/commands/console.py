@@ -88,7 +88,7 @@ def progress_bar(*columns: ProgressColumn) -> Progress:
 @contextmanager
 def training_progress() -> Iterator[Callable[[str], Report]]:
     """A function that begins a bar, given what is done, and returns the function that moves it."""
-    columns = (TextColumn("{task.description}"), BarColumn(30), MofNCompleteColumn(), TextColumn("trainings"))
+    columns = (TextColumn("{task.description}"), BarColumn(30), MofNCompleteColumn(), TextColumn("training runs"))
     with progress_bar(*columns, TimeRemainingColumn()) as progress:
 
         def begin(what: str) -> Report:

@@ -159,7 +159,7 @@ def show_names(folder: Path, seed: int, sizes: Mapping[str, int]) -> int:
     tokens = tokenise(UNCLEAR).tokens
     for labels, probability in tagger.nbest(tokens, k=3):
         _say((f"{probability:>6.1%}  ", "bold"), coloured(" ".join(tokens), entities_of(tokens, labels)))
-    _say("A person, a place, a club? The model knows the probability of each reading.\n")
+    _say("A person, a place, a club? The model gives the probability of each reading.\n")
 
     _heading("5. Explanations")
     tokens = tokenise(EXAMPLE).tokens

@@ -200,7 +200,7 @@ def _files_to_score(tagger: MultiTaskTagger, arguments: argparse.Namespace) -> d
         task, equals, place = word.partition("=")
         task, colon, column = (task, "", "") if equals else word.partition(":")
         if not equals and arguments.data is None:
-            raise ConfigurationError("--task", expected="must be NAME=FILE where there is no DATA", got=repr(word))
+            raise ConfigurationError("--task", expected="must be NAME=FILE if DATA is not given", got=repr(word))
         known_tasks([task], tagger.tasks)
         source = source_of(place if equals else f"{arguments.data}{colon}{column}")
         sources.setdefault(task, []).append(source)

@@ -182,7 +182,7 @@ def _annotates(
     named = annotated_by_option(arguments.annotates, arguments.new)
     if not tagger.model.codec.has_spans:
         if arguments.annotates:
-            raise ConfigurationError("--annotates cannot be used here: the labels of the model are no spans")
+            raise ConfigurationError("--annotates cannot be used here: the model's labels are not spans")
         return None
     entries: list[tuple[str, ...] | None] = []
     for file in files:

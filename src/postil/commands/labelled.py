@@ -219,7 +219,7 @@ def task_sources(words: Iterable[str], option: str) -> dict[str, list[Source]]:
 
 
 def source_of(text: str) -> Source:
-    """``FILE`` or ``FILE:COLUMN``: what stands before the first colon that makes it a file is its name."""
+    """Parse ``FILE`` or ``FILE:COLUMN``; the name ends at the first colon that leaves the name of an existing file."""
     if not Path(text).exists():
         for place, character in enumerate(text):
             if character == ":" and text[place + 1 :] and (text[:place] == "-" or Path(text[:place]).exists()):
@@ -397,7 +397,7 @@ def annotated_by_option(words: Iterable[str], paths: Iterable[str]) -> dict[str,
 # ------------------------------------------------------------------------------------------------ taggers to train
 
 
-def tagger_options(trained: str, threads: str = "trainings at a time", **reading: str) -> Options:
+def tagger_options(trained: str, threads: str = "training runs at a time", **reading: str) -> Options:
     """The options of the taggers that a command trains, and of the labelled files that it reads.
 
     ``trained`` says what for, ``threads`` what that number is.

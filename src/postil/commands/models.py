@@ -66,7 +66,7 @@ def take_inputs(words: Sequence[str], text: str | None) -> tuple[str | None, lis
 
 
 def typed_source(arguments: argparse.Namespace, name: str) -> list[Any]:
-    """What a command reads: its files, the text that was typed, or standard input."""
+    """The input of a command: its files, the text that was typed, or standard input."""
     if arguments.text is None:
         return arguments.files or ["-"]
     if not arguments.text.strip():
@@ -139,7 +139,7 @@ def checked_scheme(file: "LabelledFile", codec: LabelCodec) -> str:
             codec.data_labels()
         ):
             known, got = _listed(codec.data_labels()), _listed(labels)
-            warn(f"{file.path}: the model knows none of these labels: {got} (it knows {known}); wrong --label-column?")
+            warn(f"{file.path}: the model has none of these labels: {got} (it has {known}); wrong --label-column?")
         return "none"
     scheme = recognise(file.labels)
     if scheme == "none":
@@ -158,7 +158,7 @@ def warn_of_unknown_classes(file: "LabelledFile", known_classes: Sequence[str]) 
     unknown = [name for name in classes if name not in known_classes]
     if unknown:
         what = "none of the classes" if len(unknown) == len(classes) else f"nothing of {_listed(unknown)}"
-        lists = f"the file has {_listed(classes)}; the model knows {_listed(known_classes)}"
+        lists = f"the file has {_listed(classes)}; the model has {_listed(known_classes)}"
         warn(f"{file.path}: the model can find {what} in this file: {lists}")
 
 

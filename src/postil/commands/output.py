@@ -142,7 +142,7 @@ _KINDS: dict[str, tuple[str, Callable[[bytes], bool]]] = {
     "report": ("an HTML page", lambda head: head.lstrip()[:14].lower() == b"<!doctype html"),
     "picture": ("an SVG picture", lambda head: head.lstrip().startswith((b"<svg", b"<?xml")) and b"<svg" in head),
     "markdown": ("a Markdown page", lambda head: head.startswith(b"# ")),
-    "log": ("a training log", _is_log),
+    "log": ("the log of a training run", _is_log),
     "parquet": ("a Parquet file", lambda head: head.startswith(b"PAR1")),
     "spacy": ("a DocBin", lambda head: head.startswith(b"\x78\x9c")),  # compressed by zlib, as DocBin does
     "vectors": ("a file of word vectors", _is_vectors),

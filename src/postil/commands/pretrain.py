@@ -25,10 +25,10 @@ from postil.features.lexicon import Lexicon
 from postil.metrics.tables import Table
 from postil.models.config import parsed_setting
 from postil.models.tagger import Tagger
+from postil.pretraining import training as learning
 from postil.pretraining.clusters import WordClusters
 from postil.pretraining.config import METHODS, CorpusConfig, PretrainingConfig
 from postil.pretraining.corpus import Corpus, read_corpus
-from postil.pretraining.training import Pretraining, Step
 from postil.text.formats import FORMATS, format_of
 
 DESCRIPTION = """\
@@ -233,7 +233,7 @@ def _learn_vectors(arguments: argparse.Namespace, output: Path) -> int:
     config = PretrainingConfig(corpus=_corpus_config(arguments, False), **given)
     checkpoint = _beside(output, ".checkpoint")
     with _corpus(arguments, config.corpus) as corpus:
-        training = Pretraining(
+        training = learning.Pretraining(
             corpus, config, threads=arguments.threads, checkpoint=checkpoint, resume=arguments.resume
         )
         display = Display(training)
@@ -287,7 +287,7 @@ def _tell_of_clusters(clusters: WordClusters, number: int, path: Path) -> None:
 class Display:
     """A progress bar with loss, speed and time left, and a line per epoch."""
 
-    def __init__(self, training: Pretraining) -> None:
+    def __init__(self, training: learning.Pretraining) -> None:
         self._training = training
         columns = (TextColumn("{task.description}"), BarColumn(30), TextColumn("{task.fields[figures]}", style="dim"))
         self._progress = progress_bar(*columns, TimeRemainingColumn())
@@ -305,7 +305,7 @@ class Display:
         if kind is None and self._training.epoch > self._epoch:
             self._print_epoch()
 
-    def show(self, step: Step) -> None:
+    def show(self, step: learning.Step) -> None:
         if step.epoch != self._epoch:
             self._print_epoch()
             self._epoch, self._losses = step.epoch, []

@@ -121,7 +121,7 @@ MAP = option(
 
 
 def chosen_segmenter(known: Any) -> Segmenter:
-    """The rules for training data if a training continues from this model (None: from none)."""
+    """The segmenter for training data: that of the model to continue from, or English if it is None or has none."""
     segmentation: Segmenter | None = None if known is None else known.model.segmentation
     return ENGLISH if segmentation is None else segmentation
 

@@ -137,7 +137,7 @@ OPTIONS = {
 
 
 class Request(NamedTuple):
-    """What the command line asks for, with a pretrained file taken apart."""
+    """The request on the command line, with a pretrained file split into its parts."""
 
     arguments: argparse.Namespace
     """As they were typed."""
@@ -173,7 +173,7 @@ class Request(NamedTuple):
     @property
     def checkpoint(self) -> Path:
         path: Path = self.arguments.output
-        return path.with_name(path.name + ".checkpoint")
+        return path.parent / f"{path.name}.checkpoint"
 
     def preset_and_settings(self, known: Any, inherited: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """The preset and the ``inherited`` settings of the ``known`` model are defaults."""

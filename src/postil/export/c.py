@@ -154,7 +154,7 @@ if (postil_open("model.bin", &model) || postil_workspace_new(model, 0, &workspac
 if ({call}(model, workspace, text, strlen(text), &result)) return 1;
 ```
 {more}
-A model never changes: threads may share it. Each thread has a workspace of its own. With
+A model never changes: threads may share it. Each thread needs its own workspace. With
 `postil_workspace_new(model, max_bytes, &workspace)` nothing is allocated while tagging.
 """
 

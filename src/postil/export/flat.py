@@ -7,7 +7,7 @@
                4         CRC-32 of everything after the header, uint32
                36        zeros
     directory  a row of 96 bytes per section: name (48, padded with zeros), type (uint32), dimensions (uint32),
-               shape (3 x uint64; 1 if there is no such dimension), offset and size in bytes (uint64 each)
+               shape (3 x uint64; unused dimensions are 1), offset and size in bytes (uint64 each)
     sections   arrays in C order, little-endian, each on a multiple of 64 bytes, in the order of the directory
 
 ``tagger_sections`` and ``tree_sections`` say which sections a model has; ``kernels/engine/model.c`` reads them.
@@ -124,7 +124,7 @@ def tagger_sections(parts: FittedModel, half: bool = False) -> Sections:
     if parts.segmenter.characters:
         raise refused("a model whose tokens are characters")
     if parts.features.columns:
-        raise refused("a model that needs extra columns beside each token")
+        raise refused("a model that needs extra columns for each token")
     if parts.features.gazetteer is not None:
         raise refused("a model with gazetteers of whole names (lists of names as features of words are supported)")
     if parts.features.named is not None:

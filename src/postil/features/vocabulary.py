@@ -114,7 +114,7 @@ class Vocabulary:
 
 
 def _hash_table(encoded: list[bytes]) -> dict[str, Array]:
-    """``slots`` of a vocabulary, and its ``key`` if it needs one: no long runs of slots that are taken."""
+    """``slots`` of a vocabulary, and its ``key`` if it needs one to avoid long runs of occupied slots."""
     smallest = 1 << (2 * len(encoded)).bit_length()  # less than half full: a search looks at two slots on average
     hashes = [crc32(string) for string in encoded]
     for size in (smallest, 2 * smallest, 4 * smallest):
@@ -145,7 +145,7 @@ def _filled_slots(hashes: list[int], size: int) -> Array | None:
 
 
 def _has_long_run(slots: Array) -> bool:
-    """Whether more than LONGEST_RUN neighbouring slots are taken; the last slot is a neighbour of the first."""
+    """Whether more than LONGEST_RUN neighbouring slots are occupied; the first slot follows the last."""
     if not (slots < 0).any():
         return True
     is_free = (slots < 0).tobytes()

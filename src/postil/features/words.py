@@ -340,7 +340,7 @@ def caps_class(word: str) -> int:
 def shape(word: str) -> str:
     """The word with each character replaced by its class and runs shortened to three: ``Boeing-747s`` -> ``Xxxx-dddx``.
 
-    X capital, x small letter, l letter without case, d digit, n other number, m mark (accent of its own), s symbol that
+    X capital, x small letter, l letter without case, d digit, n other number, m mark (separate accent), s symbol that
     is not ASCII, z anything else; punctuation and ASCII symbols stand for themselves.
     """
     return frozen_orthography().shape(word)

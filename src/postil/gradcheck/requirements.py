@@ -2,7 +2,7 @@
 
 A requirement is a function that returns a node, a layer, an objective or a network, in one of its modes. Modes are read
 from the code: every optional argument (with and without), every switch, every choice of a table such as ACTIVATIONS.
-If the data and not an argument decide which path is taken, the module says so in ``MODES``, next to the code. The
+If the data, not an argument, select the code path, the module lists the cases in ``MODES``, next to the code. The
 requirements of estimators are in ``models/gradients.py``.
 """
 
@@ -40,7 +40,7 @@ class Mode(NamedTuple):
     argument: str | None = None
     accepts: Callable[[Any], bool] = lambda value: True
     replaces_default: bool = False
-    """Whether the argument must be given, so that there is no call by default."""
+    """Whether the argument must be given, so that a call with the default is impossible."""
 
 
 class Requirement(NamedTuple):

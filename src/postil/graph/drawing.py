@@ -178,7 +178,7 @@ def _arrange(by_row: dict[int, list[_Place]], edges: list[list[_Place]]) -> None
         tallest = max(p.height for p in by_row[row])
         for place in by_row[row]:
             place.x += _PAD - left
-            if place.box is None:  # an edge crosses the row straight, beside the tallest box
+            if place.box is None:  # an edge crosses the row straight, next to the tallest box
                 place.height = tallest
             place.y = y + (tallest - place.height) / 2
         y += tallest + _GAP_Y

@@ -122,7 +122,7 @@ class Node(ABC):
         if method != "__call__" or operation is None:
             raise self._no_array(f"numpy.{ufunc.__name__} of a node")
         if options:
-            raise self._no_array(f"numpy.{ufunc.__name__} of a node with {', '.join(options)} (array += node, too)")
+            raise self._no_array(f"numpy.{ufunc.__name__} of a node with {', '.join(options)} (as in array += node)")
         return operation(*operands)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> "Node":

@@ -63,7 +63,7 @@ export function say(text, milliseconds = 2500) {
   say.timer = setTimeout(() => { status.textContent = ""; }, milliseconds);
 }
 
-/** Show a tip beside an element while the mouse is on it or it has the focus. */
+/** Show a tip next to an element while the mouse is over it or it has the focus. */
 export function tip(element, text) {
   const box = document.getElementById("tip");
   const show = () => {

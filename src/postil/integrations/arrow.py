@@ -141,7 +141,7 @@ class ColumnTagger:
 
 @final
 class _Question:
-    """What is asked of a model, which may have several tasks."""
+    """A tagging request for a model, which may have several tasks."""
 
     def __init__(self, model: Any, tasks: Iterable[str] | None, parts: Any, units: str, threshold: Threshold) -> None:
         chosen = asked_tasks(tasks, model)

@@ -42,7 +42,7 @@ class TableJob:
     """The questions about a column of texts. Equal jobs write the same output."""
 
     FILE: ClassVar[str] = "_job.json"
-    """What describes the job in its folder."""
+    """Name of the file that describes the job, in its folder."""
     model: str = ""
     """SHA-256 of the model file."""
     column: str = "text"
@@ -278,7 +278,7 @@ class CSVSource:
 @contextmanager
 def _told(path: str, title: str) -> Iterator[None]:
     """The errors of pyarrow in one line that names the file."""
-    open_regular(path).close()  # the system's own words if there is no such file, or if it is a pipe
+    open_regular(path).close()  # raises the system's own error if the file is missing or a pipe
     try:
         yield
     except (ValueError, OSError, NotImplementedError, LookupError) as error:  # pyarrow's errors are of these kinds

@@ -373,7 +373,7 @@ class _TravellingModel:
     sha256: str
     path: str | None
     content: Any = None
-    """Reference to the bytes in Ray's object store, if there is no path."""
+    """Reference to the bytes in Ray's object store; needed if ``path`` is None."""
 
     def opened(self) -> Any:
         """The model, memory-mapped: workers on one machine share its pages."""

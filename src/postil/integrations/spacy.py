@@ -83,7 +83,7 @@ class PostilComponent:
     def tagger(self) -> Any:
         """The fitted model; opened when it is first needed, so that ``from_disk`` may bring another one.
 
-        Not called ``model``: by that name spaCy looks for one of its own.
+        Not called ``model``, because spaCy expects one of its models under that name.
         """
         model, source = self._model, self._source
         if model is None:

@@ -69,7 +69,7 @@ class DocReading:
         report.dropped.update({f"docs with {what}": 1 for name, what in _LOST.items() if doc.has_annotation(name)})
         if doc.has_annotation("ENT_IOB"):
             if doc.has_annotation("TAG"):
-                report.dropped["docs with tags beside their entities"] += 1
+                report.dropped["docs with tags in addition to entities"] += 1
             unknown = sum(token.ent_iob == 0 for token in doc)
             if unknown:
                 report.changed["tokens not annotated for entities, read as O"] += unknown

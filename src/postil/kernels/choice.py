@@ -35,7 +35,7 @@ def _chosen() -> tuple[str, str]:
 
 _INSTRUCTIONS, _REASON = _chosen()
 PREFIX = "compiled" if _INSTRUCTIONS else "plain"
-"""Of the modules that kernels are taken from: ``plain_x``, or its twin ``compiled_x``."""
+"""Prefix of the modules that kernels are imported from: ``plain_x``, or its twin ``compiled_x``."""
 IN_USE = f"compiled ({_INSTRUCTIONS})" if _INSTRUCTIONS else "plain (NumPy)"
 
 
@@ -54,7 +54,7 @@ class KernelsInUse(NamedTuple):
     """Whether C can call the product of that library, which the fused training step needs."""
 
     def __str__(self) -> str:
-        """Such as: compiled (AVX2), OpenBLAS 0.3.31 (found beside NumPy), fused training step"""
+        """Such as: compiled (AVX2), OpenBLAS 0.3.31 (found next to NumPy), fused training step"""
         kernels = f"{self.kernels}: {self.reason}" if self.reason else self.kernels
         fused = "fused training step" if self.fused else "no fused training step"
         return f"{kernels}, {self.blas} ({self.blas_source}), {fused}"

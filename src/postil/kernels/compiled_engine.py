@@ -11,7 +11,7 @@ from postil.kernels.checking import SECTION_TYPES
 from postil.kernels.library import ffi, lib
 
 CACHED_BYTES = 256 << 20
-"""Of rows of words, in the first workspace. Memory is taken as words come."""
+"""Limit of the cached word rows in the first workspace. Memory is allocated as new words arrive."""
 _CACHED_BY_OTHERS = 64 << 20
 _NO_MEMORY, _NOT_UTF8, _NOT_FINITE = 1, 6, 9  # codes of engine/postil.h
 _FLOATS = ffi.typeof("float[]")

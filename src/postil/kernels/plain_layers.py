@@ -21,7 +21,7 @@ Part: TypeAlias = EllipsisType | Array
 
 
 def windows(X: Array, padding: Array, offsets: Array, size: int) -> Array:
-    """Each row beside its neighbours inside the sentence.  X (N, D), padding (D,), odd size K -> (N, K·D).
+    """Each row joined with its neighbours inside the sentence.  X (N, D), padding (D,), odd size K -> (N, K·D).
 
     Between sentences there are ``size // 2`` rows of padding: then the window of every row is one block of memory.
     """

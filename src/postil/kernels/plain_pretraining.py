@@ -28,7 +28,7 @@ MOST_REACH = 32
 """Words on each side of a centre, at most."""
 MOST_NEGATIVES = 63
 LOSS_EVERY = 16
-"""The loss is that of every so many windows: it takes logarithms, the gradient does not."""
+"""The loss is measured on one in this many windows: it takes logarithms, the gradient does not."""
 LANES = 8
 """Tables are padded to a multiple of this many columns."""
 
@@ -176,7 +176,7 @@ class RankingLayers(NamedTuple):
 class RankingRates(NamedTuple):
     rate: float
     ratio: float
-    """The rate of the layers beside that of the words."""
+    """The rate of the layers relative to that of the words."""
     margin: float
 
 

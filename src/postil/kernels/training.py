@@ -8,7 +8,7 @@ A step of C is a struct whose fields point to arrays, which are of three kinds:
 
 A ``TaggerKernel`` points to all of them (``enter``), the threads of a ``Crew`` compute (``begin``, ``finish``), and the
 gradients are read from the memory. ``AdamKernel`` points to parameters, their gradients and Adam's memory in the same
-way. Without the compiled kernels there is no fused step: ``tagger_kernel`` and ``adam_kernel`` return None.
+way. The fused step needs the compiled kernels: without them ``tagger_kernel`` and ``adam_kernel`` return None.
 """
 
 import operator

@@ -49,7 +49,7 @@ class Calibration:
 
     @property
     def expected_error(self) -> float:
-        """Expected calibration error, 0 (perfect) to 1; 0 if there are no predictions."""
+        """Expected calibration error, 0 (perfect) to 1; 0 without predictions."""
         return float(ratio(np.abs(self.promised - self.kept).sum(), self.counts.sum()))
 
     @property

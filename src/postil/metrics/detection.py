@@ -46,7 +46,7 @@ class DetectionScores:
 
     @property
     def accuracy(self) -> float:
-        """Share of tokens that were correctly detected or correctly rejected, 0 to 1; 0 if there are no tokens."""
+        """Share of tokens that were correctly detected or correctly rejected, 0 to 1; 0 without tokens."""
         wrong = self.counts.predicted + self.counts.gold - 2 * self.counts.correct
         return (self.tokens - wrong) / self.tokens if self.tokens else 0.0
 

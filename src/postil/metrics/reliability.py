@@ -9,7 +9,7 @@ from postil.metrics.calibration import Calibration
 @final
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reliability:
-    """The calibration of the network's probabilities and of the calibrated ones; equal if there is no calibration."""
+    """The calibration of the network's probabilities and of the calibrated ones; equal without calibration."""
 
     before: Calibration
     after: Calibration

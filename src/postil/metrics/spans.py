@@ -33,7 +33,7 @@ Spans = Sequence[Sequence[Span]]
 
 
 class Outcome(NamedTuple):
-    """Classes of a paired gold and predicted span; None if there is no partner."""
+    """Classes of a paired gold and predicted span; None for a missing partner."""
 
     gold: str | None
     predicted: str | None
@@ -49,7 +49,7 @@ class Outcome(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """A gold and a predicted span of one sentence that belong together; None if there is no partner."""
+    """A gold and a predicted span of one sentence that belong together; None for a missing partner."""
 
     gold: Span | None
     predicted: Span | None
@@ -118,7 +118,7 @@ class SpanScores:
 
     @property
     def macro_f1(self) -> float:
-        """Unweighted mean of the F1 of the classes; 0 if there is no class."""
+        """Unweighted mean of the F1 of the classes; 0 without classes."""
         by_label = self.by_label()
         return sum(counts.f1 for counts in by_label.values()) / len(by_label) if by_label else 0.0
 

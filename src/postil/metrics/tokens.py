@@ -32,7 +32,7 @@ class TokenScores:
 
     @property
     def accuracy(self) -> float:
-        """Share of tokens with the right label, 0 to 1; 0 if there are no tokens."""
+        """Share of tokens with the right label, 0 to 1; 0 without tokens."""
         return self.correct / self.tokens if self.tokens else 0.0
 
     def by_label(self) -> dict[str, Counts]:

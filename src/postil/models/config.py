@@ -36,7 +36,7 @@ class TaggerConfig:
 
     # Features of the word alone (A2)
     word_dim: int = setting(
-        50, "Width of learnt word vectors. Pre-trained vectors (``vectors``) come on top.", low=0, high=WIDEST
+        50, "Width of learned word vectors. Pre-trained vectors (``vectors``) come on top.", low=0, high=WIDEST
     )
     min_count: int | None = setting(
         None,
@@ -70,7 +70,7 @@ class TaggerConfig:
     vector_scale: float = setting(1.0, "Pre-trained vectors are brought to this root mean square.", positive=True)
     # Features of the place in the sentence
     word_key: str | None = setting(
-        None, "The key of the word in feature dicts, whose other features are learnt as well. None: tokens are words."
+        None, "The key of the word in feature dicts, whose other features are learned as well. None: tokens are words."
     )
     min_feature_count: int = setting(1, "Features of dicts seen less often in training are unknown.", low=1)
     feature_buckets: int | None = setting(
@@ -124,7 +124,7 @@ class TaggerConfig:
     # Objective
     objective: str = setting(
         "crf",
-        "What is learnt: labels word by word, whole label sequences, or a margin (detectors only).",
+        "What is learned: labels word by word, whole label sequences, or a margin (detectors only).",
         choices=OBJECTIVES,
     )
     offsets: int = setting(1, "Output maps per word: 1, or 3 for the neighbours' too (C2).", choices=(1, 3))
@@ -369,7 +369,7 @@ class TreeConfig:
     )
     tree: str = setting("balanced", "The shape of the tree that plain tokens get.", choices=SHAPES)
     # Words
-    word_dim: int = setting(50, "Width of learnt word vectors; pre-trained ones bring their own.", low=1, high=WIDEST)
+    word_dim: int = setting(50, "Width of learned word vectors; pre-trained ones bring their own.", low=1, high=WIDEST)
     min_count: int = setting(1, "Words seen less often in training are unknown words.", low=1)
     vector_scale: float = setting(0.3, "Pre-trained vectors are brought to this root mean square.", positive=True)
     learn_vectors: bool = setting(True, "Whether pre-trained vectors are changed by learning.")
@@ -393,7 +393,7 @@ class TreeConfig:
         0.1, "Words are replaced by the unknown word with probability word_dropout / (word_dropout + count).", low=0
     )
     # Objective
-    loss: str = setting("all", "Whether the labels of all nodes are learnt, or only those of roots.", choices=LOSSES)
+    loss: str = setting("all", "Whether the labels of all nodes are learned, or only those of roots.", choices=LOSSES)
     class_weights: str | Mapping[str, float] = setting(
         UNWEIGHTED,
         "none; balanced: classes weigh the same in total; or JSON {label: weight} (a mapping in Python), else 1.",

@@ -156,8 +156,8 @@ def labelled_twice(
 ) -> list[str] | None:
     """The labels of a sentence and those that ``others`` have for the same tokens, in one.
 
-    What the sentence itself annotates counts. None if there are no others, if marks leave something open, or
-    if entities of both overlap: then the other classes are unknown.
+    For the classes that the sentence itself annotates, its own labels count. None if ``others`` lacks the tokens, if
+    marks leave something open, or if entities of both overlap: then the other classes are unknown.
     """
     known = others.get(tuple(tokens))
     if known is None or is_partial(known) or is_partial(labels):

@@ -197,7 +197,7 @@ _OF_DETECTORS = {"pairs", "margin", "corrupt"}
 
 
 class Loss(NamedTuple):
-    """A training loss: the loss of one shard, or of one of each task, as a function of the parameters."""
+    """The loss of one shard, or of one shard of each task, as a function of the parameters."""
 
     parameters: dict[str, Parameter]
     node: Callable[[], Node]

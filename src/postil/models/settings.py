@@ -206,7 +206,7 @@ class CommonParameters:
     vectors: VectorSources | None = setting(
         None,
         "Pre-trained word vectors: a GloVe, word2vec or fastText file, or glove-50d. Those of several files stand side"
-        " by side. None: all vectors are learnt.",
+        " by side. None: all vectors are learned.",
         kind="str, path, sequence of these, or None",
     )
     segmenter: Segmenter | None = setting(

@@ -57,7 +57,7 @@ _TASKS = "tasks"  # the names of the heads in their order: JSON objects have non
 _SEGMENTATION, _PATTERNS = "segmentation", "extra_patterns"
 _OPTIONAL_KEYS = {"unicode", _TASKS, _SEGMENTATION}
 # How a training run ran, not what it learned: the same data and seed give the same file.
-_NOT_STORED = ("threads", "minutes", "segmenter")  # the segmenter has a key of its own
+_NOT_STORED = ("threads", "minutes", "segmenter")  # the segmenter has its own key
 _LONGEST_MESSAGE = 400  # characters
 _MOST_OF_RULES, _LONGEST_OF_RULES = 40_000, 40  # characters in the lists of a segmenter, and in one word of them
 

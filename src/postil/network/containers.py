@@ -102,7 +102,7 @@ class Residual(Layer):
     """Y = X + f(X): a shortcut around a layer that keeps the width."""
 
     def __init__(self, layer: Layer) -> None:
-        self.layer = checked_layer(layer, "layer beside a shortcut")
+        self.layer = checked_layer(layer, "layer of Residual")
 
     @property
     def name(self) -> str:

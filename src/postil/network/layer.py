@@ -93,7 +93,7 @@ def checked_forward(layer: Layer, X: Array, run: Run) -> tuple[Array, LayerPullb
 
 def _checked_gradients(layer: Layer, answer: Any) -> tuple[Array | None, ParameterGradients]:
     if not (isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], dict)):
-        expected = "must return (dX, {parameter: gradient}), with an empty dict if there are no parameters"
+        expected = "must return (dX, {parameter: gradient}), with an empty dict if the layer has no parameters"
         raise ConfigurationError("the pullback of a layer", expected=expected, got=_kind(answer), where=layer.name)
     if others := [key for key in answer[1] if not isinstance(key, Parameter)]:
         what, expected = (
@@ -122,7 +122,7 @@ def add_gradients(gradients: ParameterGradients, out: ParameterGradients) -> Non
 def by_parameter(
     answer: tuple[Array, Callable[[Array], tuple[Array, ...]]], *parameters: Parameter | None
 ) -> tuple[Array, LayerPullback]:
-    """What a pure function (X, W, b) -> Y, with the pullback (dX, dW, db), returns, as a layer returns it."""
+    """Convert the result of a pure function (X, W, b) -> Y, with the pullback (dX, dW, db), to that of a layer."""
     Y, back = answer
 
     def pullback(dY: Array) -> tuple[Array, ParameterGradients]:

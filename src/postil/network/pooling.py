@@ -234,7 +234,7 @@ def _rows_of_targets(offsets: Array, edges: int, distances: int) -> Iterator[tup
 #
 # A word is to its characters what a sentence is to its words in the sentence approach, so the same functions compute
 # it. The filters are multiplied with each character of the alphabet once, whatever the batch: the bits of a word's
-# vector do not depend on the words beside it.
+# vector do not depend on the other words of the batch.
 
 
 @final

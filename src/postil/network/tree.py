@@ -463,7 +463,7 @@ def _small(initialise: Initialiser) -> Initialiser:
 #     o, f_1, f_2, i = σ(U_· [h_1; h_2] + b_·)      u = tanh(U_u [h_1; h_2] + b_u)
 #     c = i ⊙ u + f_1 ⊙ c_1 + f_2 ⊙ c_2             h = o ⊙ tanh(c)
 #
-# Each child has its own forget gate. A word has no parts: o, i and u come from its vector by maps of their own,
+# Each child has its own forget gate. A word has no parts: o, i and u come from its vector by separate maps,
 # and c = i ⊙ u. The five (three) maps are one matrix, in the order o, f_1, f_2, i, u: then the four gates stand side by
 # side, and so do the four that the memory depends on.
 

@@ -506,7 +506,7 @@ def k_best(lattice: Lattice, k: int) -> list[list[RankedPath]]:
     """The k best labellings of every sentence, best first, with their exact probabilities; fewer if there are fewer.
 
     δ_t(j, r) is the r-th best beginning that ends in j. It is one of δ_t-1(i, ·) extended by A_ij + u_t(j), and each
-    source i offers its own beginnings, best first. So the best offer is taken k times, and its source offers the next.
+    source i offers its own beginnings, best first. So the best offer is picked k times, and its source offers the next.
     """
     if not isinstance(k, int | np.integer) or k < 1:
         raise ConfigurationError("number of labellings", expected="a whole number, 1 or more", got=k)

@@ -1,7 +1,7 @@
 """Very long sentences: exact marginals in blocks, in memory that holds the messages of a few blocks only.
 
-Two parts of a chain know of each other by the messages that pass between them. Cut before token c, and let the left
-part's forward message arrive as scores of its own at token c, and the right part's backward message at token c - 1:
+Two parts of a chain influence each other only through the messages between them. Cut before token c, add the left
+part's forward message to the scores of token c, and the right part's backward message to those of token c - 1:
 
     u'_c(j) = u_c(j) + log Σ_i α_c-1(i) E_ij          u'_c-1(i) = u_c-1(i) + log Σ_j E_ij ψ_c(j) β_c(j)
 
@@ -94,7 +94,7 @@ def cut(lattice: Lattice, uncuttable: Array | None = None) -> Lattice:
 
 
 def _inside_windows(start: Array, end: Array, N: int) -> Array:
-    """(N,) tokens that must stay with the token before: those of spans, and of the two beside each."""
+    """(N,) whether a token must stay with the one before: spans stay together with their two neighbours."""
     change = np.zeros(N + 2, np.int64)
     np.add.at(change, start, 1)
     np.add.at(change, np.minimum(end + 1, N + 1), -1)

@@ -5,7 +5,7 @@ A record is a sentence with the labels that the models suggest, in our JSON Line
     {"text": …, "tokens": […], "spans": […], "sentence": 17, "where": "train.txt, line 203", "answer": null, …}
 
 A person sets ``answer`` to "accept" (after changing the spans, if need be) or "reject". Annotation tools that do not
-know the field drop it: what comes back without it has been looked at, and is taken as it is.
+know the field drop it: a record without it counts as reviewed and is accepted as it is.
 """
 
 import json

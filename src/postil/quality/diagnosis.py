@@ -49,7 +49,7 @@ class Diagnosis:
     """Probable errors in the training data: the models prefer something else. The most suspicious first."""
     curve: LearningCurve | None = None
     left_out: str = ""
-    """Why there are no suspicions and no curve, if so."""
+    """Why suspicions and curve are missing; empty if they are not."""
 
     @property
     def sizes(self) -> list[Size]:
@@ -110,7 +110,7 @@ class Diagnosis:
         gold, other = self.spelt(suspicion, suspicion.gold), self.spelt(suspicion, suspicion.suggestion)
         return (
             f"{gold} ({100 * suspicion.gold_probability:.1f} %); "
-            f"models say {other} ({100 * suspicion.suggestion_probability:.1f} %)"
+            f"models predict {other} ({100 * suspicion.suggestion_probability:.1f} %)"
         )
 
     def __str__(self) -> str:

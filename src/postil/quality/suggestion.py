@@ -4,9 +4,9 @@ A sentence scores
 
     uncertainty · density ^ DENSITY
 
-with its uncertainty per token, exact by the posterior, and how typical it is of the pool. From the sentences that
-score highest, those are taken one by one that are also unlike what was taken before. The pool is read once, block by
-block; only the candidates are kept.
+with its uncertainty per token, exact by the posterior, and how typical it is of the pool. Sentences with a high
+score are chosen one by one, preferably those unlike the ones chosen before. The pool is read once, block by block;
+only the candidates are kept.
 """
 
 import heapq

@@ -1,14 +1,14 @@
 """Labels that are probably wrong, found by models that have not seen them.
 
 Every sentence is held out once per repetition, so that each of its labels is judged by models trained on other
-sentences, and their exact posteriors are averaged. What stands in the data and what the models would say are compared
+sentences, and their exact posteriors are averaged. The labels in the data and the models' predictions are compared
 stretch by stretch: entities of either that overlap one another are one stretch, described by a handful of numbers.
 
 A model of what makes a stretch suspicious is trained on the data. Errors are made on paper: an entity of a held-out
 sentence is removed, its boundary moved, or its class swapped, and the stretch is described anew, at no cost, because
 the models have not seen the sentence either way. A logistic regression then tells stretches with such an error from
-those that stand in the data, most of which are right. Its log-odds rank the findings. On planted errors this finds far
-more than any fixed rule (``benchmarks/doctor.py``): an improbable label means less if all labels are improbable.
+the original ones, most of which are right. Its log-odds rank the findings. On planted errors this finds far more than
+any fixed rule (``benchmarks/doctor.py``): an improbable label means less if all labels are improbable.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -28,7 +28,7 @@ from postil.text.labels.schemes import PartialLabel, labels_from_spans
 LOWEST, PROBABLE = 0.02, 0.05
 """Probabilities of a span: below the first a model does not report it, below the second, on average, it is ignored."""
 ENOUGH = 30
-"""Stretches of either kind below which nothing is learned about them: their log-odds are taken as they are."""
+"""Stretches of either kind below which nothing is learned about them: their log-odds are used unchanged."""
 MOST_LEARNT = 20_000
 """Sentences that a model learns from at most: keeps the time of a very large file within bounds."""
 MOST_ALTERED = 20_000
@@ -123,7 +123,7 @@ class Suspicion(NamedTuple):
     suggestion: tuple[Span, ...]
     """The entities that the models predict."""
     gold_probability: float
-    """The smallest probability of the gold entities, or that there is no entity."""
+    """The smallest probability of the gold entities; without any, the probability of no entity."""
     suggestion_probability: float
     score: float
     """Log-odds of an error, up to a constant: the larger, the more suspicious."""
@@ -215,7 +215,7 @@ class Judgements:
             probable[span] = probable.get(span, 0.0) + self._share * probability
 
     def marginals(self, sentence: int) -> tuple[Array, list[int]]:
-        """(T, L) of a sentence, and which of the labels stands in the data, -1 for one that is unknown."""
+        """(T, L) of a sentence, and the number of each token's label in the data, -1 if the label is unknown."""
         spelt: Sequence[str] = self._split.labels[sentence]
         if self._split.scheme != "none":
             spelt = labels_from_spans(self._gold(sentence), len(spelt), self._inner)
@@ -243,7 +243,7 @@ class Judgements:
     # -------------------------------------------------------------------------------------------- descriptions
 
     def _stretches(self, sentence: int, gold: list[Span], instead_of: Span | None = None) -> Iterator[Stretch]:
-        """Where the data, or what stands on paper ``instead_of`` one of its entities, and the models differ."""
+        """Where ``gold`` and the models differ. ``instead_of``: the entity that an invented error replaces in gold."""
         labels, given = self._split.labels[sentence], self._given(sentence, gold)
         others = [span for span, p in self._spans[sentence].items() if p >= PROBABLE and span not in gold]
         for start, end, group in _overlapping([*gold, *others]):

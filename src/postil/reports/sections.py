@@ -339,7 +339,7 @@ def browser(
     """Filters and the list of mistakes; the most confident ones first. ``figure`` is a probability or a score."""
     total, shown = sum(count.all for count in counts.values()), len(examples)
     if not total:
-        return note("There are no mistakes.")
+        return note("The predictions contain no mistakes.")
     kinds = sorted((kind for kind in counts if counts[kind].all), key=lambda kind: -counts[kind].all)[:MOST_LABELS]
     left_out = None
     if shown != total:
@@ -365,7 +365,7 @@ def browser(
 def _filters(
     kinds: Sequence[tuple[str, str]], labels: Counter[str], examples: Sequence[ShownMistake], figure: str
 ) -> Markup:
-    """A form that works in the browser alone; hidden if there is no script to work it."""
+    """A form that works in the browser alone; hidden if scripts are disabled."""
     limits: dict[str, Any] = {"step": 0.05, "placeholder": "any", "min": 0, "max": 1}
     if figure != "probability":
         limits = {"step": "any", "placeholder": "any"}

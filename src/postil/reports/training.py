@@ -111,7 +111,7 @@ def _gains(gains: Sequence[tuple[str, float]]) -> Section:
     for label, score in gains:
         rows.append((label, score, "" if before is None else f"{score - before:+.2f}"))
         before = score
-    meaning = note("Each line is a training of its own on the same labelled data, with one more kind of knowledge.")
+    meaning = note("Each line is a separate training run on the same labelled data, with one more source of knowledge.")
     drawn = drawn_table(Table("", ("trained with", "dev score", "gain"), rows), bars=("dev score",))
     return Section("gains", "What helped", joined([meaning, drawn]))
 

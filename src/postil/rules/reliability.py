@@ -56,7 +56,7 @@ class Reliability:
 
     @classmethod
     def prior(cls, rules: Rules, labels: Sequence[str]) -> "Reliability":
-        """What is believed before any vote was seen."""
+        """The reliability that is assumed before any vote is seen."""
         keys = [(rule.name, label, against) for rule in rules for label in rule.labels for against in (False, True)]
         is_outside = np.array([parse_label(label).role == "O" for label in labels])
         shares = np.where(is_outside, _OUTSIDE, (1 - _OUTSIDE) / max(1, (~is_outside).sum()))

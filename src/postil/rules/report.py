@@ -1,4 +1,4 @@
-"""What rules do on raw text: coverage, conflicts, reliability, dead rules, and what the next rule could be about."""
+"""Report on rules applied to raw text: coverage, conflicts, reliability, dead rules, and ideas for the next rule."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -137,7 +137,7 @@ KINDS: Mapping[str, Callable[[str], bool]] = {
 
 
 class Element(NamedTuple):
-    """What one token, or between ``least`` and ``most`` tokens in a row, must be."""
+    """A condition on one token, or on ``least`` to ``most`` tokens in a row."""
 
     matches: Callable[[str, str | None], bool]
     least: int

@@ -98,7 +98,7 @@ THINGS are QUALITY DAY .
 NUMBER THINGS were QUALITY in YEAR .
 """.splitlines()
 
-# Symbols stand on the left, alternatives on the right; what is no symbol is a word. An alternative that is written
+# Symbols are on the left, alternatives on the right; anything else is a word. An alternative that is written
 # twice is drawn twice as often.
 _GRAMMAR: Mapping[str, Sequence[str]] = {
     "PER": ["FIRST LAST", "FIRST LAST", "FIRST LAST", "FIRST", "FIRST", "TITLE LAST", "LAST", "FIRST INITIAL LAST"],

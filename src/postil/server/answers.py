@@ -199,7 +199,7 @@ def _with_tokens(served: Served, options: TagOptions, document: DocumentAsked, l
 
 
 def sentences_in(served: Served, asked: DocumentAsked | TextAsked) -> list[Sentence]:
-    """The sentences of a text, or the one of a list of tokens; none if there are no tokens."""
+    """The sentences of a text, or a list of tokens as one sentence; an empty list without tokens."""
     if asked.tokens is not UNSET:
         return [Sentence(list(asked.tokens))] if asked.tokens else []
     return sentences_of(asked.text or "", served.model.model.segmenter)

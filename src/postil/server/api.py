@@ -23,7 +23,7 @@ Maybe: TypeAlias = _Kind | UnsetType
 
 
 def about(text: str) -> Meta:
-    """What the OpenAPI description says of a field."""
+    """The description of a field in the OpenAPI document."""
     return Meta(description=text)
 
 
@@ -463,7 +463,7 @@ class FailureAnswer(Response):
 
 # ------------------------------------------------------------------------------------------------ OpenAPI
 
-# Path -> name, summary, request (None: GET), answer, codes besides those of every path.
+# Path -> name, summary, request (None: GET), answer, codes in addition to those of every path.
 OPERATIONS: dict[str, tuple[str, str, Any, Any, tuple[str, ...]]] = {
     "/api/tag": ("tag", "Labels and entities of texts or of lists of tokens", Tag, TagAnswer, ()),
     "/api/explain": ("explain", "What each word contributed to a prediction", Explain, ExplainAnswer, ()),

@@ -201,7 +201,7 @@ class Deadlines:
         self._is_looking = False
 
     def visit(self, receive: Receive) -> "Visit":
-        """Return the context in which a request is received and answered; it is refused when its time is over."""
+        """Return the context in which a request is received and answered; it is rejected when its time is over."""
         return Visit(self, receive)
 
     def add(self, visit: "Visit") -> None:

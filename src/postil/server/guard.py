@@ -1,6 +1,6 @@
 """Around every request: who asks, from where, with what; headers of every answer; no error without its form.
 
-Host      must be an address or a known name: another site's name that points here (DNS rebinding) is refused
+Host      must be an address or a known name: another site's name that points here (DNS rebinding) is rejected
 Origin    must be this server's own, or one that was opened: other sites' pages cannot call
 token     compared in constant time, where one is set
 run       the token of this run, likewise: what changes something needs it

@@ -9,7 +9,7 @@
 The kernels release Python's lock, so requests are answered meanwhile.
 
 ``Trainer`` stays in the folder that ``--allow-training`` names: names with "..", absolute ones and links that lead out
-of it are refused. Every route needs the token of the run. No answer contains the path of the folder.
+of it are rejected. Every route needs the token of the run. No answer contains the path of the folder.
 """
 
 import logging
@@ -75,7 +75,8 @@ class BackgroundTraining:
         """
         with self._lock:
             if self.is_running:
-                raise ConfigurationError("a training is running already", expected="stop it first, or wait for its end")
+                what = "a training run is already in progress"
+                raise ConfigurationError(what, expected="stop it first, or wait for its end")
             number = int(self._status["run"]) + 1
             self._result = None
             self._update(**{**_FRESH, "run": number, "state": RUNNING, "version": self._status["version"]})
@@ -125,7 +126,7 @@ class BackgroundTraining:
         except MemoryError:
             self._update(state=FAILED, error="the training ran out of memory")
         except Exception:
-            log.exception("a training failed")
+            log.exception("a training run failed")
             self._update(state=FAILED, error="the training failed; the log has the details")
 
     def _followed(self, fitting: Fitting) -> str:
@@ -231,7 +232,7 @@ class Trainer:
         with self._keeping:
             model = self._training.result()
             if model is None or self._training.is_running:
-                raise refused("unfit", "there is no model to keep: no training has ended with one")
+                raise refused("unfit", "no model to keep: no training run has produced one")
             path = self._folder / f"{name}{_SUFFIX}"
             if path.is_symlink() or path.exists() or name in {served.name for served in self._registry}:
                 raise refused("unfit", "a model of this name is there already: choose another name")
@@ -249,7 +250,7 @@ class Trainer:
 
     def inside(self, name: str) -> Path:
         """The file of this name in the folder; whatever leads out of it is as if it were not there."""
-        missing = refused("unfit", "there is no such file in the folder for training")
+        missing = refused("unfit", "no such file in the training folder")
         parts = name.split("/")
         if not name or "\0" in name or "\\" in name or any(part in ("", ".", "..") for part in parts):
             raise missing

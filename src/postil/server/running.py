@@ -25,7 +25,7 @@ log = logging.getLogger("postil.server")
 HEAD_SECONDS = 10.0
 """From the first byte of a request, or from the connection, to the end of the request's head."""
 HEAD_BYTES = 1 << 16
-"""Of a request's head; of what follows a body; of what stands between two pieces of a body that is sent in chunks."""
+"""Limit of a request's head, of what follows a body, and of what separates two pieces of a body sent in chunks."""
 KEEP_ALIVE_SECONDS = 20
 DRAIN_SECONDS = 30
 """From the signal to the end of the process, whatever is under way."""
@@ -187,7 +187,7 @@ def run(app: Any, listening: socket.socket, started: Callable[[], None] | None =
 
     After ``DRAIN_SECONDS`` the process ends, whatever is still under way.
     """
-    with contextlib.suppress(ImportError, OSError, ValueError):  # connections are open files: as many as are allowed
+    with contextlib.suppress(ImportError, OSError, ValueError):  # connections are open files: raise their limit
         import resource
 
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)

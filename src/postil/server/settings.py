@@ -36,7 +36,7 @@ class ServerSettings:
     wait: float = 0.05
     """Seconds of work that may wait for an answer; more is rejected."""
     training: Path | None = None
-    """The folder whose files the page may train on. None: there are no routes to train."""
+    """The folder whose files the page may train on. None: the server has no routes for training."""
     run_token: str | None = None
     """Made for one run of the server; needed by every route that changes something."""
 

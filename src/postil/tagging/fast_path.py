@@ -1,7 +1,7 @@
 """The fast path: bytes to labelled bytes, without an object for each token.
 
 Plain passages become places of tokens among bytes (``plain``), those become scores and answers in arrays, and those
-become bytes again. The fast path is taken for what nearly everybody asks for: labels and their probabilities.
+become bytes again. The fast path serves the most common requests: labels and their probabilities.
 Everything else takes the general path, with the same result; ``Labeller`` decides.
 """
 

@@ -167,7 +167,7 @@ def threshold_of(codec: LabelCodec, options: TaggingOptions) -> Mapping[str, flo
 
 
 def conllu_column(scheme: str, options: TaggingOptions) -> Column:
-    """Where labels were to be read from, they are written; labels of spans have a place of their own."""
+    """Labels are written to the column that they are read from; labels of spans have a separate place."""
     is_new = scheme != "none" and options.reading.label in ("auto", None)
     return "misc:NER" if is_new else "auto"
 

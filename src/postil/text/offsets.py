@@ -70,7 +70,7 @@ def realigned(text: str, claims: Sequence[Claim]) -> list[Place | None]:
 
     All claims about a text count in one unit: characters, UTF-16 units, characters with line ends counted as two or as
     one, or UTF-8 bytes; the first of these in which most claims are true. If a claim is not true in it, the
-    occurrence of its words that begins nearest is taken. White space is compared as spaces.
+    occurrence of its words that begins nearest is used. White space is compared as spaces.
     """
     best: list[Place | None] = [None] * len(claims)
     most = -1
@@ -91,7 +91,7 @@ def _checked(text: str, place: Place, claim: Claim) -> Place | None:
 
 
 def _readings(text: str, claims: Sequence[Claim]) -> Iterator[list[Place]]:
-    """The places of the claims, unit by unit; (-1, -1) if there is no such place."""
+    """The places of the claims, unit by unit; (-1, -1) if the place does not exist."""
     yield [(claim.start, claim.end) for claim in claims]
     largest = _WIDEST * len(text) + 1
     bounded = [(min(max(claim.start, -1), largest), min(max(claim.end, -1), largest)) for claim in claims]

@@ -51,7 +51,7 @@ def test_a_folder_with_everything(tmp_path: Path) -> None:
         "equivalences": 1,
         "events": 1,
         "normalisations": 1,
-        "notes and attributes of what is no span": 1,
+        "notes and attributes of anything but spans": 1,
     }
     write_annotated([text], tmp_path / "out", "brat", report)
     [again], _ = texts(tmp_path / "out")

@@ -60,7 +60,7 @@ def test_what_is_written() -> None:
     assert +report.dropped == {"spans that cross another one": 1}
     content, report = written("stanford", [text])
     assert content == ("<_A_B>Anna</_A_B>\n<_P>&lt;&amp;&#13;</_P>\n\n")
-    assert +report.changed == {"labels that are no names of elements": 2}
+    assert +report.changed == {"labels that are not valid element names": 2}
     assert +report.dropped == {"spans that cross another one": 1, "names of documents": 1}
 
 

@@ -35,7 +35,7 @@ UNLIMITED = 2**31 - 1
 
 
 class AlgorithmParameter(NamedTuple):
-    """One setting of a training algorithm."""
+    """One parameter of a CRFsuite algorithm."""
 
     default: Any
     kind: Callable[[Any], Any]

@@ -417,7 +417,7 @@ class Model:
     def _of_arrays(cls, arrays: dict[str, Array], labels: Any, size: int) -> Self:
         """Build a model from the arrays of a file; raise KeyError or ValueError if they are inconsistent."""
         if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
-            raise ValueError("labels that are no texts")
+            raise ValueError("labels that are not strings")
         check_labels(labels, size)
         L, ends = len(labels), _array(arrays, "attributes.offsets", np.int64)
         text, firsts = _array(arrays, "attributes.text", np.uint8).tobytes(), _array(arrays, "features.first", np.int64)

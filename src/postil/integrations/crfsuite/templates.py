@@ -6,7 +6,7 @@
     B                        every pair of neighbouring labels
 
 A feature is named as CRF++ names it, ``U00:the``. A template of pairs of labels that looks at columns (``B01:%x[0,0]``)
-is refused: a CRF of CRFsuite weighs a pair of labels alike at every token.
+raises an error: in CRFsuite a pair of labels has the same weight at every token.
 """
 
 import os

@@ -99,7 +99,7 @@ class Tagged:
     ) -> "Tagged":
         """Cut the texts into sentences of tokens, and answer for each head. The heads take cells.
 
-        With ``only_spans``, there are no probabilities but those of entities.
+        With ``only_spans``, only entities have probabilities.
         """
         segments = segmenter.cells(content, documents=documents)
         words = content, segments.cells, segments.offsets

@@ -337,7 +337,7 @@ class Dial:
         return cls(codec, list(posteriors.of(X)), gold)
 
     def decoding(self, setting: Setting, decoding: Decoding) -> Decoding:
-        """The decoding at this setting. If there are no spans, a bias against labels stands for the threshold."""
+        """The decoding at this setting. Without spans, a bias against labels replaces the threshold."""
         if not self._codec.has_spans:
             return replace(decoding, bias=setting.bias - AGAINST * setting.threshold)
         thresholds = dict.fromkeys(self._codec.classes, setting.threshold) if setting.threshold else {}

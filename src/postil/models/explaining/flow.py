@@ -58,7 +58,7 @@ def _loss_of_member(network: Any, example: Example, visit: Visit) -> Node:
 
 
 def _through(layer: Layer, X: Node, visit: Visit) -> Node:
-    """The output of a layer, which is taken apart as far as it is made of layers; noise does nothing."""
+    """The output of a layer. Layers made of other layers are visited part by part; dropout does nothing."""
     match layer:
         case Chain():
             for part in layer.layers:

@@ -4,8 +4,8 @@ Two answers, which agree where the network is nearly linear:
 
 - *gradient times input* of a word: ∂ log p(label) / ∂x · x, what the label's log-probability gains from the word's
   vector as far as the slope at this point tells (E6); one downward pass for all words;
-- *left out*: p(label) less what it is without the phrase. The phrase and the node above it are taken out of the tree,
-  so that the phrase's sister stands in its parent's place, and the tree is computed anew.
+- *left out*: p(label) minus its value without the phrase. The phrase and the node above it are removed from the tree,
+  so that the phrase's sister takes its parent's place, and the tree is computed again.
 """
 
 from collections.abc import Callable, Sequence

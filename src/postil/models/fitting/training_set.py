@@ -126,7 +126,7 @@ def missing_half(name: str) -> ConfigurationError:
 
 @final
 class Lesson:
-    """What teachers say about some of the learned sentences: their lattices, in the labels of the student.
+    """The teachers' predictions for some of the training sentences: lattices in the labels of the student.
 
     The sentences are numbered: first the labelled ones, ``repeats`` times, then the raw ones.
     """

@@ -280,7 +280,7 @@ class TaggerNetwork(ScoringNetwork):
 
 
 def _allowed(mask: TransitionMask, is_constrained: bool = True) -> dict[str, Any]:
-    """What a scheme allows, as arguments of a CRF; nothing if any sequence of labels is possible."""
+    """The transitions that a scheme allows, as arguments of a CRF; empty if any sequence of labels is possible."""
     masks = {"allowed_transitions": mask.transitions, "allowed_start": mask.start, "allowed_end": mask.end}
     return masks if is_constrained else {}
 
@@ -307,7 +307,7 @@ class DetectorNetwork(ScoringNetwork):
         """Every true window against some corrupt ones: mean cost of the pairs, or the sum.
 
         Corrupt windows are drawn from the example, whose windows are all scored in any case. If all windows are
-        true, or all corrupt, there are no pairs and nothing is learned.
+        true, or all corrupt, no pair exists and nothing is learned.
         """
         true, corrupt = sampled_pairs(example.gold, self.config.corrupt, rng)
         s = graph.reshape(graph.take_rows(scores, true), len(true))

@@ -115,7 +115,7 @@ const actions = {
   },
   async back() {
     const { answered, skipped } = state.progress;
-    if (back >= answered + skipped) { say("there is no earlier answer"); return; }
+    if (back >= answered + skipped) { say("no earlier answer"); return; }
     take(await ask("look", { back: back + 1 }), back + 1);
   },
   async forward() {
@@ -124,7 +124,7 @@ const actions = {
   move(end, by) {
     if (!editor.current) return;
     if (editor.move(end, by)) changed(describe(editor.current));
-    else say("there is no room", 900);
+    else say("no room", 900);
   },
   extend(by) {
     const { from, to } = editor.selected;
@@ -339,7 +339,7 @@ function about() {
   return [
     back ? h("p", { className: "past" }, `${back === 1 ? "The last answer" : `${back} answers ago`}${skipped ? ", which was skipped" : ""}. A change replaces it.`) : null,
     where ? h("p", { className: "note" }, where) : null,
-    (answered ? [] : doubts).map((doubt) => h("p", { className: "doubt" }, "In the data: ", h("q", {}, doubt.data), ", models say: ", h("q", {}, doubt.models))),
+    (answered ? [] : doubts).map((doubt) => h("p", { className: "doubt" }, "In the data: ", h("q", {}, doubt.data), ", models predict: ", h("q", {}, doubt.models))),
   ];
 }
 
@@ -399,7 +399,7 @@ function drawProgress() {
   document.getElementById("count").textContent = summary(state);
   document.getElementById("progress").replaceChildren(figures(state), h("p", { className: "note", id: "learning" }, learningText(state)),
     isLearning ? h("progress", { max: 1, value: learning.progress, "aria-label": "Learning" }) : "",
-    progress.every === null ? "" : h("div", { className: "row" }, isLearning ? button("Stop", "", actions.stop) : button("Learn now", "", actions.learn, { disabled: !progress.spans })));
+    progress.every === null ? "" : h("div", { className: "row" }, isLearning ? button("Stop", "", actions.stop) : button("Train now", "", actions.learn, { disabled: !progress.spans })));
   document.getElementById("agreement").hidden = state.review;
   document.getElementById("curve").replaceChildren(curve(state));
   document.getElementById("pool").replaceChildren(progress.problem ? h("p", { className: "error" }, `The pool was not read to its end: ${progress.problem}`) : "");

@@ -98,7 +98,7 @@ const isSpan = (span) => span === null || (Number.isInteger(span?.start) && Numb
 const isMistake = (one) => typeof one?.kind === "string" && Array.isArray(one.tokens) && one.tokens.every((token) => typeof token === "string")
   && isSpan(one.gold) && isSpan(one.predicted) && (one.gold ?? one.predicted) !== null;
 
-/** A report as {figures, mistakes}; null where the content is no report, an Error where it lacks its mistakes. */
+/** A report as {figures, mistakes}; null if the content is not a report, an Error if its mistakes are missing. */
 export function readReport(content) {
   if (!content.trimStart().startsWith("{")) return null;
   let report;

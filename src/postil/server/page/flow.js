@@ -55,7 +55,7 @@ export const OPERATIONS = {
     backward: (d, _, [u, x]) => [each(x, (item) => item * d[0][0]), each(u, (item) => item * d[0][0])],
   },
   margin: {
-    rule: "J = max(0, 1 + s_c − s).   While J > 0: ∂J/∂s = −1, ∂J/∂s_c = 1; at J = 0 nothing is learnt.", equation: "B2, E4",
+    rule: "J = max(0, 1 + s_c − s).   While J > 0: ∂J/∂s = −1, ∂J/∂s_c = 1; at J = 0 nothing is learned.", equation: "B2, E4",
     forward: ([score, corrupt]) => [[Math.max(0, 1 + corrupt[0][0] - score[0][0])]],
     backward: (d, value) => (value[0][0] > 0 ? [[[-d[0][0]]], [[d[0][0]]]] : [[[0]], [[0]]]),
   },

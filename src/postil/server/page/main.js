@@ -48,7 +48,7 @@ async function show() {
   main.replaceChildren();
   const name = values.get("model");
   const model = models.find((one) => one.name === name) ?? null;
-  if (name && !model) say(`There is no model ${name} here.`);
+  if (name && !model) say(`Model ${name} was not found here.`);
   close = mount(main, values, { models, model, training }) ?? null;
 }
 

@@ -19,13 +19,13 @@ export function summary({ progress }) {
 
 /** What the learning is doing, as one sentence. */
 export function learningText({ learning, progress }) {
-  if (progress.every === null) return "Nothing is learnt in this session.";
+  if (progress.every === null) return "No model is trained in this session.";
   if (learning.state === "running" || learning.state === "stopping") {
     return learning.epoch ? `Learning: epoch ${learning.epoch} of ${learning.epochs}.` : "Learning …";
   }
-  if (learning.state === "failed") return `The last training failed: ${learning.error}`;
-  if (progress.until === 0) return "A model will be learnt as soon as an answer has a span.";
-  return `A model will be learnt after ${counted(progress.until, "more answer")}.`;
+  if (learning.state === "failed") return `The last training run failed: ${learning.error}`;
+  if (progress.until === 0) return "The model trains as soon as an answer has a span.";
+  return `The model retrains after ${counted(progress.until, "more answer")}.`;
 }
 
 export function figures({ progress }) {

@@ -34,7 +34,7 @@ export const chip = (label, labels) => h("span", { className: `chip ${colour(lab
 export const figures = (items) => h("div", { className: "figures" }, items.map(([name, value, id]) => h("div", {}, h("span", {}, name), h("strong", { className: "big", id }, value))));
 
 /** A table that can be scrolled. A column whose name begins with # holds numbers, one without a name has no heading; cells may
- *  be elements of their own. `region`: a name for readers who scroll by keyboard; `chosen`: the number of a row. */
+ *  be elements. `region`: a name for readers who scroll by keyboard; `chosen`: the number of a row. */
 export function table(columns, rows, { region, chosen, ...properties } = {}) {
   const kind = (i) => (String(columns[i]).startsWith("#") ? { className: "number" } : {});
   const head = columns.map((name, i) => (name instanceof HTMLElement ? name : h(name ? "th" : "td", kind(i), name.replace("#", ""))));

@@ -1,7 +1,7 @@
 // The spans of one record while a person edits them. Every change can be undone; nothing here knows about the page.
 //
 // A span is {start, end, label, probability, state}, in words. States: "sure" (the model is), "asked" (proposed),
-// "maybe" (not proposed, but possible), "mine" (a person said so). What is "maybe" is no part of the answer.
+// "maybe" (not proposed, but possible), "mine" (a person said so). A "maybe" span is not part of the answer.
 
 const isOpen = (span) => span.state === "asked" || span.state === "maybe";
 const overlap = (one, other) => one.start < other.end && other.start < one.end;
@@ -12,7 +12,7 @@ export class Editor {
     this.spans = record.spans.map((span) => ({ ...span })).sort((a, b) => a.start - b.start);
     this.past = [];
     this.current = null; // a span
-    this.selected = null; // words {from, to, anchor, at} that are no span yet
+    this.selected = null; // words {from, to, anchor, at} that are not a span yet
     this.toOpen(0);
   }
 
@@ -116,7 +116,7 @@ export class Editor {
     if (!this.toOpen(span.end)) this.current = span;
   }
 
-  /** Move an end of the current span by a word; false where there is no room. */
+  /** Move an end of the current span by a word; false if it has no room to move. */
   move(end, by) {
     const span = this.current;
     const moved = { ...span, [end]: span[end] + by };

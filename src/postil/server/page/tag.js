@@ -67,7 +67,7 @@ export function mount(root, values, context) {
   }
   const askSoon = debounced(120, ask);
 
-  /** What the other tasks of the model say about the same words. */
+  /** Ask the model's other tasks about the same words. */
   async function askLayers() {
     const content = await call("/api/tag", { model: all.name, text: answer.text, options: { tokens: true } }, "layers");
     if (content === null) return;

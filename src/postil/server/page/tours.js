@@ -140,9 +140,9 @@ export const TOURS = {
       ["The true window has “Paris” in its centre.", "s", "forward"],
       ["In the corrupt window another word stands there. Both windows share every parameter.", "s_c", "forward"],
       ["J = max(0, 1 + s_c − s): the true window should score higher by 1.", "J", "forward"],
-      ["While J > 0, s gets −1 and s_c gets 1. Change a weight until J is 0: nothing is learnt any more.", "s", "backward"],
+      ["While J > 0, s gets −1 and s_c gets 1. Change a weight until J is 0: nothing more is learned.", "s", "backward"],
       ["W gets a gradient from both windows: the sum over its successors.", "W", "backward"],
-      ["“Museums” stands in both windows and gets two pieces, too.", "x “Museums”", "backward"],
+      ["“Museums” is in both windows, so its gradient is also a sum of two terms.", "x “Museums”", "backward"],
     ],
   },
   delta: {
@@ -157,7 +157,7 @@ export const TOURS = {
     title: "The kink of HardTanh (A6)", words: [], activation: "hardtanh", build: kink, steps: [
       ["Four numbers go through HardTanh. The first two lie exactly on its kinks, at 1 and −1.", "h", "forward"],
       ["On the closed interval [−1, 1] the gradient is 1; outside it is 0.", "z", "backward"],
-      ["Run the numerical check on z: at a kink, the central difference gives 0.5, because one of its two sides is flat. That is no mistake of the gradient.", "z", "backward"],
+      ["Run the numerical check on z: at a kink, the central difference gives 0.5, because one of its two sides is flat. The gradient is still correct.", "z", "backward"],
     ],
   },
   softmax: {
@@ -189,7 +189,7 @@ export const TOURS = {
     ],
   },
   vanishing: {
-    title: "Vanishing gradients: sigmoid beside ReLU", words: [], activation: "sigmoid", build: deep, steps: [
+    title: "Vanishing gradients: sigmoid versus ReLU", words: [], activation: "sigmoid", build: deep, steps: [
       ["Six layers of two neurons.", "s", "forward"],
       ["Each layer multiplies the gradient by Wᵀ and by f′(z), and the sigmoid’s f′ is at most 1/4. Look at the gradient of h5 …", "h5", "backward"],
       ["… and at that of the input, five layers below: hardly anything is left.", "x", "backward"],
@@ -197,7 +197,7 @@ export const TOURS = {
     ],
   },
   slopes: {
-    title: "One-sided beside two-sided slopes (B4)", words: PARIS, activation: "tanh", build: windowScore, steps: [
+    title: "One-sided versus two-sided slopes (B4)", words: PARIS, activation: "tanh", build: windowScore, steps: [
       ["Choose W and run the numerical check. The central difference (J(w + h) − J(w − h)) / 2h agrees to many digits.", "W", "backward"],
       ["The one-sided slope (J(w + h) − J(w)) / h has an error that grows with h: with h = 0.1 the difference can be seen. Set h and run the check again.", "W", "backward"],
     ],

@@ -130,7 +130,7 @@ export function mount(root, values, context) {
   const name = h("input", { type: "text", maxLength: 64, placeholder: "my-model" });
   const given = h("input", { type: "password", autocomplete: "off" });
   const [problem, progress, kept] = [h("div"), h("section", { "aria-label": "Progress" }), h("div", { role: "status" })];
-  const nothing = h("p", { className: "note", hidden: true }, "There is no file in the folder.");
+  const nothing = h("p", { className: "note", hidden: true }, "The folder has no files.");
   const token = h("section", { className: "card", hidden: true, "aria-label": "Token" }, field("run", "Token of this run, which postil serve printed", given),
     h("div", { className: "row" }, h("button", { onclick: () => { sessionStorage.setItem("run", given.value.trim()); begin(); } }, "Use it")));
   const form = h("section", { className: "card", hidden: true, "aria-label": "Settings" },

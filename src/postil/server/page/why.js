@@ -93,7 +93,7 @@ export function mount(root, values, context) {
       h("section", { className: "card" },
         h("h2", {}, h("q", {}, one.text), " as ", chip(one.label, names)),
         figures([...(one.probability === null ? [] : [["probability", percent(one.probability)]]), [one.measure, signed(one.value)],
-          ["words say", signed(one.parts.words)], ["transitions say", signed(one.parts.transitions)], ["all words unknown", signed(one.unknown)]]),
+          ["from words", signed(one.parts.words)], ["from transitions", signed(one.parts.transitions)], ["all words unknown", signed(one.unknown)]]),
         h("div", { className: "effects" }, words),
         h("p", { className: "note" }, "Blue supports the label, orange opposes it. ", state.by === "left_out"
           ? `The figure says by how much the ${one.measure} falls when the word is replaced by one that the model does not know.`

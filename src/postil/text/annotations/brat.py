@@ -126,7 +126,7 @@ def _placed(
         name, _, rest = head.partition(" ")
         about, _, value = rest.partition(" ")
         if about not in spans:
-            report.dropped["notes and attributes of what is no span"] += 1
+            report.dropped["notes and attributes of anything but spans"] += 1
         elif kind == "#":
             spans[about].fields.setdefault("notes", []).append(note)
         else:

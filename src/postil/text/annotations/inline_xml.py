@@ -4,8 +4,8 @@
     Stanford    <PERSON>Anna Berg</PERSON> left.
 
 ``ENAMEX``, ``TIMEX`` and ``NUMEX`` are labelled by their ``TYPE``, other elements by their name, and those that make up
-the document (DOC, TEXT, HL, P, S …) are no names. A text is the content of TEXT, else a block between blank lines. This
-is not XML in all its rules: a bare & and a < that begins no tag stand for themselves, as they do in such files.
+the document (DOC, TEXT, HL, P, S …) are not labels. A text is the content of TEXT, else a block between blank lines.
+Not all rules of XML hold: a bare & and a < that does not begin a tag stand for themselves, as they do in such files.
 """
 
 import html
@@ -207,7 +207,7 @@ def _named(label: str, report: Report) -> tuple[str, str]:
     name = label if _XML_NAME.match(label) else f"_{_NOT_IN_NAME.sub('_', label)}"
     if name.lower() in _FRAMES | _NAMES_OF_DOCUMENTS or name.upper() in _TYPED:
         name = f"_{name}"
-    report.changed["labels that are no names of elements"] += name != label
+    report.changed["labels that are not valid element names"] += name != label
     return f"<{name}>", f"</{name}>"
 
 

@@ -197,7 +197,7 @@ def take_apart(
 
 @final
 class _Record:
-    """A record while it is taken apart: what is understood is taken from its fields."""
+    """A record while it is parsed: fields are removed as they are understood."""
 
     def __init__(self, fields: dict[str, Any], where: str, options: ReadOptions, report: Report) -> None:
         self.fields, self.where, self.options, self.report = fields, where, options, report

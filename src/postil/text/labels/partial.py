@@ -1,8 +1,8 @@
 """Partial annotation: which strings of a corpus are marks, and which classes a corpus annotates at all.
 
 If labels spell spans (B-PER), ``?`` and ``|`` are marks. If they have no scheme (parts of speech) both may be
-labels of their own: there ``?`` is a mark if some of its tokens have a letter or a digit (the tag of question marks
-has not), and ``A|B`` if A and B both occur alone (and are no features such as Case=Nom).
+ordinary labels: there ``?`` is a mark if some of its tokens have a letter or a digit (the tag of question marks
+has not), and ``A|B`` if A and B both occur alone (and are not features such as Case=Nom).
 """
 
 import re

@@ -325,7 +325,7 @@ class PartialLabel(str):
 
 
 def looks_like_mark(label: str) -> bool:
-    """Whether a string could be a mark. It could also be a label of its own: parts of speech have such ones."""
+    """Whether a string could be a mark. It could also be an ordinary label: parts of speech have such labels."""
     return label == UNKNOWN or (SEPARATOR in label and all(part.strip() for part in label.split(SEPARATOR)))
 
 

@@ -110,7 +110,7 @@ def _trees(lines: NumberedLines, prefix: str | None, report: Report) -> Iterator
 class _Pieces(dict[str, tuple[str, str | None] | None]):
     """Piece of a line -> (label, word) of a leaf, (label, None) where a node opens, None where one closes.
 
-    Each distinct piece is taken apart once, and all its places share the same strings.
+    Each distinct piece is parsed once, and all its places share the same strings.
     """
 
     def __missing__(self, piece: str) -> tuple[str, str | None] | None:
