@@ -67,7 +67,7 @@ schedule is run.
   postil train train.ptb --dev dev.ptb --preset fast -o pos.postil     a tagger, from the labels of the words in trees
 """
 SHOWN = (
-    "-o --dev --preset --set --vectors --unlabelled --rules --task --warm-start --seed --threads --minutes --resume "
+    "-o --dev --preset --set --vectors --unlabelled --rules --task --warm-start --threads --minutes --resume "
     "--overwrite"
 )
 OPTIONS = {
