@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import isolation
-from oracles import visitors
 
 # Several processes test side by side: matrix products on all cores in each of them would only fight. NumPy reads these
 # when it is first imported, which nothing above does.
@@ -95,8 +94,10 @@ def browser():
     """A real browser, for one module at a time: its event loop runs in this thread."""
     from playwright.sync_api import sync_playwright
 
+    from oracles.visitors import BROWSERS
+
     with sync_playwright() as playwright:
-        path = next(filter(None, map(shutil.which, visitors.BROWSERS)))
+        path = next(filter(None, map(shutil.which, BROWSERS)))
         options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
         launched = playwright.chromium.launch(executable_path=path, args=options)
         yield launched
