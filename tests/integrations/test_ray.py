@@ -1,5 +1,6 @@
 """A real Ray on this machine with two workers: every row once and as one process says, whatever is killed."""
 
+import gc
 import inspect
 import json
 import os
@@ -8,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +37,17 @@ def ray():
     os.environ["PYTHONPATH"] = SOURCES  # the workers use these sources
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     # Cores are a promise to Ray's scheduler: a third one lets a checkpoint's filter run beside a reader and a worker.
-    ray.init(num_cpus=4, include_dashboard=False, object_store_memory=200e6, logging_level="ERROR", log_to_driver=False)
+    options = {"include_dashboard": False, "logging_level": "ERROR", "log_to_driver": False}
+    for attempt in range(4):
+        try:
+            ray.init(num_cpus=4, object_store_memory=200e6, **options)
+            break
+        except Exception as error:  # Ray waits half a minute for its own processes, which a loaded machine exceeds
+            if attempt == 3 or "timed out during startup" not in str(error):
+                raise
+        ray.shutdown()
+        with warnings.catch_warnings(action="ignore"):  # the processes of the attempt
+            gc.collect()
     ray.data.DataContext.get_current().enable_progress_bars = False
     yield ray
     ray.shutdown()
