@@ -118,7 +118,7 @@ def test_columns_of_conllu_are_counted() -> None:
         (
             lambda: write([], "a.doc"),
             "unknown format to write: expected a format (conll, "
-            f"conllu, jsonl, trees, {TOOLS}) or a file name in .conll, .tsv, .txt, .bio, .iob, "
+            f"conllu, jsonl, trees, {TOOLS}) or a file name in .conll, .tsv, .txt, .bio, .iob, .iob2, "
             ".conllu, .jsonl, .ndjson, .json, .ptb, .mrg, .trees, .sgml, .sgm, .parquet, .csv, got a.doc",
         ),
         (

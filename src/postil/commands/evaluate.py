@@ -44,17 +44,20 @@ from postil.metrics.files import (
     score_compared,
 )
 from postil.metrics.mistakes import mistakes_as_json
+from postil.metrics.raw_text import RawTextScores, agreement
 from postil.metrics.trees import label_confusion_table, length_table
 from postil.models.decoding.calibration import reliability
 from postil.models.decoding.codec import LabelCodec, known_tasks
 from postil.models.detector import Detector
 from postil.models.multi_task_tagger import MultiTaskTagger
+from postil.models.tagger import Tagger
 from postil.models.tree_classifier import TreeClassifier
 from postil.tagging.options import check_columns
 from postil.text import Tree, bracketed, read
 from postil.text.formats import FORMATS
 from postil.text.labelled import LabelledFile, check_same_tokens
 from postil.text.labels import schemes
+from postil.text.labels.schemes import spans_from_labels
 from postil.text.lines import shortened
 from postil.text.output import write_text
 from postil.text.report import counted
@@ -100,6 +103,7 @@ OPTIONS = {
             "multi-task models: score this task on FILE or GOLD, with the labels of this column (repeatable)",
         ),
         JSON,
+        option("--raw", "cut GOLD's raw text by the model, and score tokens, sentences and labels (CoNLL-2018)"),
         option("--mistakes", "--json: add every mistake with its sentence (taggers)"),
         option("--train FILE", "training data: score seen and unseen words and entities separately"),
         report_option("write an HTML page with charts and all mistakes"),
@@ -129,7 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
     model: Any = open_model(arguments.model)
     check_columns(model, arguments.feature_columns)
     if isinstance(model, MultiTaskTagger):
-        refuse(arguments, "it is a multi-task model", "mistakes")
+        refuse(arguments, "it is a multi-task model", "mistakes", "raw")
         return _evaluate_tasks(model, arguments)
     refuse(arguments, "the model has one task", "task")
     if arguments.data is None:
@@ -145,6 +149,12 @@ def run(arguments: argparse.Namespace) -> int:
         map_files([file], arguments.map)
         resolve_labels(model, file, arguments.partial)
     warn_of_long_sentences(model, map(len, file.tokens))
+    if arguments.raw:
+        if not isinstance(model, Tagger):
+            raise ConfigurationError("--raw cannot be used here: it is for taggers")
+        refuse(arguments, "it is for gold tokens", "report", "mistakes", "train")
+        on_raw = raw_text_scores(model, file)
+        return present(arguments, on_raw, lambda: show_table(on_raw.table()))
     scores = report(model, arguments.model, file)
     if arguments.train is not None:
         if not isinstance(scores, FileScores):
@@ -358,6 +368,40 @@ def report(model: Any, name: str, file: LabelledFile) -> FileScores | DetectionF
     compared = prepare(file.labels, model.predict(X), gold_scheme, codec.scheme)
     calibration = reliability(model.model, X, file.labels)
     return score_compared(file.path, name, compared, np.random.default_rng(0), reliability=calibration)
+
+
+def raw_text_scores(model: Tagger, file: LabelledFile) -> RawTextScores:
+    """Cut and label the raw text of a file, document by document, and compare with its tokens and labels."""
+    from postil.models.segmentation import texts_of
+
+    gold = texts_of(file.sentences, None)
+    if not gold:
+        expected = "sentences with their raw text (# text in CoNLL-U)"
+        raise DataError("--raw: no raw text", expected=expected, got="none", where=file.path)
+    codec = model.model.codec
+    documents = model.tag_many([text.text for text in gold])
+    places: list[list[Any]] = [[] for _ in range(6)]  # gold and predicted tokens, sentences, labels
+    scheme = checked_scheme(file, codec)
+    for d, (text, document) in enumerate(zip(gold, documents, strict=True)):
+        cut = [(one.starts or [], one.ends or [], one.labels or []) for one in document.sentences]
+        words = [(start, end) for starts, ends, _ in cut for start, end in zip(starts, ends, strict=True)]
+        answered = [label for _, _, labels in cut for label in labels]
+        wanted = [label for labels in text.labels for label in labels]
+        rows: list[list[Any]] = [text.tokens, words, text.sentences, [(a[0], b[-1]) for a, b, _ in cut]]
+        if codec.has_spans:
+            entities = []
+            for (first, _), labels in zip(text.ranges, text.labels, strict=True):
+                for span in spans_from_labels(labels, scheme):
+                    start, end = text.words[first + span.start][0], text.words[first + span.end - 1][1]
+                    entities.append((start, end, span.label))
+            rows += [entities, [(one.start, one.end, one.label) for one in document.entities]]
+        else:
+            rows += [list(zip(text.words, wanted, strict=True)), list(zip(words, answered, strict=True))]
+        for collected, found in zip(places, rows, strict=True):
+            collected += [(d, one) for one in found]
+    cut_right, ended_right, labelled_right = (agreement(*places[at : at + 2]) for at in (0, 2, 4))
+    kind = "entities" if codec.has_spans else "labels"
+    return RawTextScores(tokens=cut_right, sentences=ended_right, labels=labelled_right, kind=kind)
 
 
 def page(model: Any, scores: Any, name: str, file: LabelledFile) -> str:

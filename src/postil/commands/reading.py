@@ -28,7 +28,7 @@ def format_option(
 
 def warn_of_unspaced(reading: Reading, segmenter: Segmenter = ENGLISH) -> bool:
     """Warn of raw text in which the tokeniser of words finds no borders; whether that was the case."""
-    found = not segmenter.characters and reading.is_unspaced()
+    found = segmenter.has_rules and reading.is_unspaced()
     if found:
         long = "text without spaces, such as Chinese, Japanese or Thai: a whole run of it is one token"
         warn(f"{reading.name}: {long}; --from characters makes every character a token")

@@ -1,7 +1,7 @@
 """``postil train``: labelled files in, a model file out."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ from postil.commands.console import say
 from postil.commands.evaluate import evaluation, load_trees, trees_of
 from postil.commands.fitting import Display, follow, stop_on_request
 from postil.commands.labelled import LoadedTask, Source, TrainingFiles, examples, joined, task_sources
-from postil.commands.models import inputs_of, open_model, warn_of_long_sentences
+from postil.commands.models import inputs_of, names_model, open_model, warn_of_long_sentences
 from postil.commands.notices import note, warn
 from postil.commands.output import check_output, tell_of_report
 from postil.commands.parser import OVERWRITE, SEED, option, refuse, report_option
@@ -22,6 +22,7 @@ from postil.models.decoding.calibration import reliability
 from postil.models.decoding.codec import known_tasks
 from postil.models.detector import Detector
 from postil.models.estimator import Estimator
+from postil.models.fitting.display import TrainingDisplay
 from postil.models.fitting.warm_start import ARCHITECTURE
 from postil.models.model import INPUT, MAIN, heads_of, is_encoder
 from postil.models.multi_task_tagger import MultiTaskTagger
@@ -31,11 +32,12 @@ from postil.models.tagger import Tagger
 from postil.models.tree_classifier import TreeClassifier
 from postil.reports.answers import Heading
 from postil.reports.training import Run, training_page
-from postil.text import bracketed
+from postil.text import bracketed, read
 from postil.text.formats import format_of
 from postil.text.labelled import LabelledFile
 from postil.text.lines import shortened
 from postil.text.output import write_text
+from postil.text.splitting.segmenter import ENGLISH, are_characters
 
 DESCRIPTION = """\
 Train a tagger, a detector of one label or a tree classifier on a labelled file, and write it to a single model file.
@@ -46,7 +48,8 @@ schedule is run.
 
   postil train train.txt --dev dev.txt -o ner.postil
   postil train train.txt --dev dev.txt --test test.txt --preset accurate --vectors glove-50d -o ner.postil
-  postil train train.conllu --label-column upos -o pos.postil
+  postil train train.conllu --label-column upos -o pos.postil          also learns to cut raw text
+  postil train ner.iob2 --segmenter treebank.conllu -o ner.postil      learns that from another file
   postil train chunks.txt --feature-columns 1 -o chunks.postil         use the second column as a feature
   postil train train.txt --dev dev.txt --preset margin --label LOC -o loc.postil     detect one label only
   postil train train.txt --dev dev.txt --set hidden=200 --set epochs=15 -o ner.postil
@@ -102,6 +105,12 @@ OPTIONS = {
             "rules that vote on the raw text of --unlabelled, instead of labels or in addition to TRAIN: see "
             "`postil rules --help`",
             type=Path,
+        ),
+        option(
+            "--segmenter HOW",
+            "how the model cuts raw text into tokens and sentences: rules (of English), learned (from the raw text in "
+            "TRAIN: # text in CoNLL-U), characters, or a treebank or model FILE to learn or take it from (default: "
+            "learned if TRAIN has raw text, otherwise rules)",
         ),
         option(
             "--gains",
@@ -267,7 +276,9 @@ def run(arguments: argparse.Namespace) -> int:
         return train(_task_job(request), request)
     refuse(arguments, "it is for --task with --warm-start", "freeze_encoder")
     if not arguments.task and _learns_from_trees(arguments, request):
-        refuse(arguments, "it is for taggers of words", "clusters", "unlabelled", "map", "gains", "pretrained")
+        refuse(
+            arguments, "it is for taggers of words", "segmenter", "clusters", "unlabelled", "map", "gains", "pretrained"
+        )
         return train(_tree_job(request), request)
     return train(_tagger_job(request), request)
 
@@ -349,6 +360,7 @@ def _tagger_job(request: Request) -> Job:
     every = (*files.train, *files.held_out.values())
     warn_of_long_sentences(model, [len(tokens) for file in every for tokens in file.tokens])
     data = *examples(*files.train), examples(files.held_out["dev"]) if "dev" in files.held_out else None
+    choose_segmenter(model, request, known, files.train)
     lesson = teaching.lesson(arguments, model, data)
     fitting = model.fitting(
         *data,
@@ -357,9 +369,42 @@ def _tagger_job(request: Request) -> Job:
         resume=arguments.resume and (request.checkpoint.exists() or not arguments.unlabelled),
         **{"warm_start": known, "partial": arguments.partial} | lesson,
     )
-    if options["segmenter"].characters:
+    if options["segmenter"].characters or arguments.segmenter == CHARACTERS:
         fitting.model.about[INPUT] = CHARACTERS
     return Job(model, fitting, {name: {MAIN: file} for name, file in files.held_out.items()}, data, lesson)
+
+
+def choose_segmenter(model: Any, request: Request, known: Any, train: Sequence[LabelledFile]) -> None:
+    """Set the segmenter of an estimator before it is trained, as --segmenter or the training files ask for."""
+    from postil.models.segmentation import FEWEST, segmenter_fitting, texts_of
+
+    arguments, chosen = request.arguments, request.arguments.segmenter
+    sentences = [sentence for file in train for sentence in file.sentences]
+    if chosen is None:
+        is_known = known is not None or arguments.source_format == CHARACTERS or are_characters(file_tokens(train))
+        if is_known or sum(len(text.ranges) for text in texts_of(sentences)) < FEWEST:
+            return
+    elif chosen in ("rules", CHARACTERS):
+        model.segmenter = ENGLISH if chosen == "rules" else None
+        return
+    elif chosen != "learned":
+        if names_model(chosen):
+            borrowed = open_model(chosen)
+            model.segmenter = borrowed.model.segmenter
+            return
+        sentences = list(read(chosen, features=()))
+    fitting = segmenter_fitting(sentences, seed=arguments.seed, threads=arguments.threads)
+    note(f"segmentation: learning to cut raw text from {fitting.sentences:,} sentences")
+    with stop_on_request() as stop, TrainingDisplay(fitting.fitting) as display:
+        for event in fitting.fitting:
+            display.show(event)
+            if stop.by is not None:
+                raise KeyboardInterrupt
+    model.segmenter = fitting.segmenter()
+
+
+def file_tokens(files: Sequence[LabelledFile]) -> Iterator[list[str]]:
+    return (tokens for file in files for tokens in file.tokens)
 
 
 def _known(arguments: argparse.Namespace, kind: Any, expected: str) -> Any:
@@ -401,6 +446,7 @@ def _train_on_rules(request: Request) -> int:
     if not arguments.unlabelled:
         raise ConfigurationError("--rules", expected="needs raw text to vote on: add --unlabelled TEXT")
     refuse(arguments, "rules have no tasks", "task")
+    refuse(arguments, "it is for labelled files", "segmenter")
     refuse(arguments, "training on rules always starts from scratch", "warm_start", "resume", "freeze_encoder")
     refuse(arguments, "rules are the teachers", "teacher", "pretrain", "gains")
     refuse(arguments, _LEARNS_ALL, "label")
@@ -448,6 +494,7 @@ def _task_job(request: Request) -> Job:
     every = [file for files in loaded.values() for file in (*files.train, *files.held_out.values())]
     warn_of_long_sentences(model, [len(tokens) for file in every for tokens in file.tokens])
     data = {task: examples(*files.train) for task, files in loaded.items() if files.train}
+    choose_segmenter(model, request, known, [file for files in loaded.values() for file in files.train])
     held_out: dict[str, dict[str, LabelledFile]] = {
         name: {task: files.held_out[name] for task, files in loaded.items() if name in files.held_out}
         for name in ("dev", "test")
@@ -463,7 +510,7 @@ def _task_job(request: Request) -> Job:
         partial=arguments.partial,
         **teaching.task_lesson(arguments, list(data)),
     )
-    if options["segmenter"].characters:
+    if options["segmenter"].characters or arguments.segmenter == CHARACTERS:
         fitting.model.about[INPUT] = CHARACTERS
     return Job(model, fitting, {name: files for name, files in held_out.items() if files})
 

@@ -123,6 +123,8 @@ def tagger_sections(parts: FittedModel, half: bool = False) -> Sections:
     heads = heads_of(parts)
     if parts.segmenter.characters:
         raise refused("a model whose tokens are characters")
+    if parts.segmenter.learned is not None:
+        raise refused("a model that learned to cut raw text (train with --segmenter rules)")
     if parts.features.columns:
         raise refused("a model that needs extra columns for each token")
     if parts.features.gazetteer is not None:

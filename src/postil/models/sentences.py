@@ -37,7 +37,7 @@ def warn_of_unspaced(text: str, stacklevel: int = 4) -> None:
 def sentences_of(text: str, segmenter: Segmenter = ENGLISH) -> list[Sentence]:
     """A raw text cut into sentences of tokens."""
     checked_text(text)
-    if not segmenter.characters:
+    if segmenter.has_rules:
         warn_of_unspaced(text)
     return segmenter.sentences(text)
 

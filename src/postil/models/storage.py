@@ -36,7 +36,7 @@ from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.distribution import Decoding, lowest_probabilities
 from postil.models.model import BY_CHARACTERS, INPUT, MAIN, FittedModel, Stored, heads_of, new_model
 from postil.models.settings import UNSET
-from postil.text.splitting.segmenter import Segmenter
+from postil.text.splitting.segmenter import LEARNED, Segmenter
 
 # Kind of model, as the file names it -> the module and the class of its estimator; imported when a file asks for it.
 KINDS = {
@@ -136,6 +136,8 @@ def _arrays(model: FittedModel) -> dict[str, Any]:
     arrays |= {f"features/{name}": array for name, array in model.features.arrays().items()}
     if model.network.vectors is not None:
         arrays[_TABLE] = model.network.vectors
+    if model.segmentation is not None and model.segmentation.learned is not None:
+        arrays[_SEGMENTATION] = np.frombuffer(model.segmentation.learned.to_bytes(), np.uint8)
     return arrays
 
 
@@ -212,7 +214,9 @@ def _model(kind: type[Stored], arrays: Mapping[str, Any], metadata: Mapping[str,
         sizes = {array.shape[0] for array in outputs.values() if array.ndim}
         if L not in sizes:
             raise ModelFileError("wrong number of labels", expected=f"{L} rows of the output", got=sorted(sizes)[:8])
-    model = new_model(kind, config, labels, features, vectors, None, decodings, about, _segmentation(metadata, about))
+    model = new_model(
+        kind, config, labels, features, vectors, None, decodings, about, _segmentation(arrays, metadata, about)
+    )
     _fill(model.network, arrays)
     unknown = sorted(set(arrays) - set(_arrays(model)))
     if unknown:
@@ -261,11 +265,21 @@ def _heads(kind: type[Stored], metadata: Mapping[str, Any]) -> dict[str, Mapping
     return {name: _mapping(heads, name) for name in names}
 
 
-def _segmentation(metadata: Mapping[str, Any], about: Mapping[str, Any]) -> Segmenter | None:
-    """The rules that the file names; None: the default rules, or characters if ``about`` says so."""
+def _segmentation(arrays: Mapping[str, Any], metadata: Mapping[str, Any], about: Mapping[str, Any]) -> Segmenter | None:
+    """The rules or the model that the file names; None: the default rules, or characters if ``about`` says so."""
     if _SEGMENTATION not in metadata:
         return None
     settings = _mapping(metadata, _SEGMENTATION)
+    if settings.get("rules") == LEARNED:
+        content = arrays.get(_SEGMENTATION)
+        if content is None or content.ndim != 1 or content.dtype != np.uint8:
+            raise ModelFileError(_SEGMENTATION, expected="the file of a model as an array of bytes", got="none")
+        others = {name: value for name, value in settings.items() if name != "rules"}
+        return Segmenter(
+            learned=importlib.import_module("postil.models.segmentation").LearnedCuts.from_file(
+                others, np.asarray(content).tobytes()
+            )
+        )
     if _PATTERNS in settings:  # before any of them is compiled
         raise ModelFileError(_SEGMENTATION, expected="rules without regular expressions", got=_PATTERNS)
     segmenter = Segmenter.from_dict(settings)

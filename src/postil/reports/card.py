@@ -17,6 +17,7 @@ from postil.metrics.tables import Cell, Table, format_cell, is_words
 from postil.models.model import BY_CHARACTERS, INPUT
 from postil.reading import read_json
 from postil.text import Segmenter
+from postil.text.splitting.segmenter import LEARNED
 
 _TEXTS = ("title", "about", "version", "date", "licence", "command")
 _MOST_CLASSES = 60
@@ -110,6 +111,8 @@ def _facts(path: Path, arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -
 
 def _segmentation(metadata: Mapping[str, Any]) -> str:
     """How the model cuts raw text into tokens."""
+    if metadata.get("segmentation", {}).get("rules") == LEARNED:
+        return "learned from a treebank"
     if "segmentation" in metadata:
         return str(Segmenter.from_dict(metadata["segmentation"]))
     return BY_CHARACTERS if metadata["about"].get(INPUT) == BY_CHARACTERS else "default rules"

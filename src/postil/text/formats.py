@@ -127,7 +127,7 @@ FORMATS: dict[str, Format] = {
         "read_conll",
         "write_conll",
         keeps="DocumentMark",
-        endings=(".conll", ".tsv", ".txt", ".bio", ".iob"),
+        endings=(".conll", ".tsv", ".txt", ".bio", ".iob", ".iob2"),
         border=conll_border,
     ),
     "conllu": Format(

@@ -24,7 +24,7 @@ def read_text(lines: NumberedLines, options: ReadOptions, report: Report) -> Ite
     """The sentences of plain text. A line end ends a sentence."""
     segmenter = options.segmenter
     for number, line in _numbered(lines):
-        if segmenter.characters and len(line) > MOST_TOKENS:
+        if not segmenter.has_rules and len(line) > MOST_TOKENS:
             expected, got = f"at most {MOST_TOKENS:,} characters", f"{len(line):,} characters"
             raise DataError("a line of too many tokens", expected=expected, got=got, where=lines.where(number))
         for words, starts, ends in _sentences(line, segmenter, options.split):
@@ -38,7 +38,7 @@ Words = tuple[list[str], list[int], list[int]]
 
 
 def _sentences(line: str, segmenter: Segmenter, split: bool) -> Iterator[Words]:
-    if split and not segmenter.characters:
+    if split and segmenter.has_rules:
         yield from sentences_of_line(line, segmenter)
         return
     tokens = segmenter.tokenise(line)

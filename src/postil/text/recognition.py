@@ -10,7 +10,7 @@ from itertools import islice
 
 from postil.errors import DataError
 from postil.text.annotations.tables import EXPECTED, columns_of, is_span_table, is_text_table, is_word_table
-from postil.text.columns.conll import DOCUMENT_MARK, looks_like_label, looks_like_tree
+from postil.text.columns.conll import DOCUMENT_MARK, is_numbered, looks_like_label, looks_like_tree
 from postil.text.columns.conllu import recognises
 from postil.text.columns.webanno import MARK as WEBANNO_MARK
 from postil.text.lines import shortened
@@ -89,6 +89,8 @@ def _is_conllu(lines: list[str], rows: list[str]) -> bool:
     """Ten columns after a number; fewer will do if comments are those of CoNLL-U."""
     if rows and _most(rows, lambda row: recognises(row.split("\t"))):
         return True
+    if rows and _most(rows, lambda row: is_numbered(row.split("\t"))):
+        return False
     return any(map(_CONLLU_COMMENT.match, lines)) and all(row[:1].isdecimal() for row in rows)
 
 

@@ -191,7 +191,8 @@ def tagged_documents(
         return [general_document(text, heads, segmenter, main, layers, threshold) for text in texts]
     contents = []
     for text in texts:
-        warn_of_unspaced(text)
+        if segmenter.has_rules:
+            warn_of_unspaced(text)
         contents.append(text.encode() if is_utf8(text) else b"")
     documents: list[Document] = []
     while len(documents) < len(texts):

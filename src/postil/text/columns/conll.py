@@ -193,14 +193,19 @@ class _ConllReader:
             raise DataError(f"this line is {other}", expected=_EXPECTED, got=shortened(line), where=where)
         self.delimiter = "\t" if "\t" in line or " " not in line.strip(" ") else " "
         self.width = len(self._split(line))
-        wanted = -1 if options.label == "auto" else options.label
+        wanted: int | str | None = -1 if options.label == "auto" else options.label
+        numbered = (
+            options.label == "auto" and options.token == 0 and is_numbered(self._split(line)) and self._counts(block)
+        )
+        if numbered:
+            wanted = 2
         is_bare = self.width == 1 and not options.features and not _OTHER_DELIMITER.search(line)
         if is_bare and options.label == "auto":
             wanted = None  # one token a line, without labels
         if self.width == 1 and wanted is not None:
             expected = f"{_EXPECTED} (tokens without labels: label=None, --label-column none)"
             raise DataError("only one column", expected=expected, got=shortened(line), where=where)
-        self.token = self._place(options.token, "token")
+        self.token = self._place(1 if numbered else options.token, "token")
         self.label = None if wanted is None else self._place(wanted, "label")
         if self.token == self.label:
             raise ConfigurationError("token and label are the same column", expected="two columns", got=self.token)
@@ -208,6 +213,11 @@ class _ConllReader:
             self.features = [index for index in range(self.width) if index not in (self.token, self.label)]
         else:
             self.features = [self._place(column, "feature") for column in options.features]
+
+    def _counts(self, block: list[str]) -> bool:
+        """Whether the rows of a block are numbered from 1."""
+        rows = [fields for line in block if len(fields := self._split(line)) == self.width]
+        return [fields[0] for fields in rows] == [str(number) for number in range(1, len(rows) + 1)]
 
     def _place(self, column: int | str, what: str) -> int:
         if isinstance(column, str) or not -self.width <= column < self.width:
@@ -253,12 +263,18 @@ DOCUMENT_MARK = "-DOCSTART-"
 _COMMENT = re.compile(r"# |#(?:begin|end) document\b")
 _HEADER = re.compile(r"#\s*annotates\s*[=:]")
 _TREE = re.compile(r"\((?:[^\s()]+ ?)?\(.*\)\s*$|\([^\s()]+ [^\s()]+\)\s*$")
+_OF_SCHEME = re.compile(r"(?:O|[BI]-\S+)$")
 _LABEL = re.compile(r"O$|[BIESLUMW]-.|[A-Z][A-Z0-9$|+:-]*$|[^\w\s]+$")
 
 
 def looks_like_label(cell: str) -> bool:
     """Whether a cell could be a label: O, B-PER, NN, $ - but not an ordinary word."""
     return _LABEL.match(cell) is not None
+
+
+def is_numbered(fields: list[str]) -> bool:
+    """Whether a row has its number, its token, a label of a scheme and two more, as in the files of Universal NER."""
+    return len(fields) == 5 and fields[0].isdecimal() and _OF_SCHEME.match(fields[2]) is not None
 
 
 def looks_like_tree(line: str) -> bool:

@@ -261,7 +261,7 @@ _LINE_BREAKS = {
 _EMOTICON = r"(?:[<>]?[:;=]\S*[^\s:;=]|<3|\^_*\^)"
 _ELLIPSIS = r"\.\.|…"
 _WORDS: dict[int, Iterable[str]] = {
-    Kind.FINAL: ".!?…。！？",
+    Kind.FINAL: ".!?…。！？｡।॥۔؟։።។။",
     Kind.CLOSES: (*")]}”’»›", "''"),
     Kind.CLOSES_IF_GLUED: "\"'",
     Kind.OPENS: (*"([{“‘«‹\"'`", "``"),

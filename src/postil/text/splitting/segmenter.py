@@ -1,4 +1,4 @@
-"""Text to tokens and sentences, by the rules of a language or by characters.
+"""Text to tokens and sentences: by the rules of a language, by characters, or by a model.
 
 A `Segmenter` is a value: which rules. What the kernels make of them, and the cuts of chunks that they have seen, is
 shared by all segmenters with the same rules, so that one costs nothing to make.
@@ -18,9 +18,11 @@ token.
 
 import functools
 import unicodedata
+from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, fields
+from itertools import pairwise
 from typing import Any, NamedTuple, Self, final
 
 import numpy as np
@@ -47,7 +49,7 @@ from postil.text.splitting.rules import (
 _SHORT = 512
 """Characters. For shorter texts Python's expressions are faster than the kernel and the strings made of its answer."""
 _IN_PYTHON = kernels.IN_USE.startswith("plain")
-_ENGLISH, _CHARACTERS = "english", "characters"
+_ENGLISH, _CHARACTERS, LEARNED = "english", "characters", "learned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,8 @@ class Tokens:
     tokens: list[str]
     starts: list[int]
     ends: list[int]
+    sentences: list[tuple[int, int]] | None = None
+    """Ranges of tokens, if they were found together with the tokens."""
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -92,6 +96,21 @@ class Segments(NamedTuple):
     """(D + 1,): the documents among the tokens."""
 
 
+class CutsTexts(ABC):
+    """Tokens and sentences found by a model: see `postil.models.segmentation`."""
+
+    @abstractmethod
+    def segments(self, text: bytes, documents: Array) -> Segments: ...
+
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """Everything but the model, as JSON."""
+
+    @abstractmethod
+    def to_bytes(self) -> bytes:
+        """The model, as a file."""
+
+
 @final
 @dataclass(frozen=True)
 class Segmenter:
@@ -100,32 +119,51 @@ class Segmenter:
     rules: how words are cut.
     sentence_rules: where sentences end.
     characters: every character is a token, and sentences end at line breaks and after ``。！？``; without rules.
+    learned: a model that cuts texts, from `postil.models.segmentation.learn_segmenter`; without rules.
     """
 
     rules: Rules = DEFAULT
     sentence_rules: SentenceRules = DEFAULT_SENTENCES
     _: KW_ONLY
     characters: bool = False
+    learned: CutsTexts | None = None
 
     def __post_init__(self) -> None:
         for name, kind in (("rules", Rules), ("sentence_rules", SentenceRules), ("characters", bool)):
             value = getattr(self, name)
             if not isinstance(value, kind):
                 raise ConfigurationError(f"{name} of a segmenter", expected=f"a {kind.__name__}", got=repr(value))
-        if self.characters and self._options():
-            got = ", ".join(self._options())
-            raise ConfigurationError("a segmenter of characters has no rules", expected="none", got=got)
+        others = [*self._options(), *(["learned"] if self.learned is not None else [])]
+        if self.characters and others:
+            what = "a segmenter of characters has no rules"
+            raise ConfigurationError(what, expected="none", got=", ".join(others))
+        if self.learned is not None and self._options():
+            what = "a learned segmenter has no rules"
+            raise ConfigurationError(what, expected="none", got=", ".join(self._options()))
+        if not isinstance(self.learned, CutsTexts | None):
+            raise ConfigurationError("learned of a segmenter", expected="CutsTexts", got=repr(self.learned)[:80])
 
     def __reduce__(self) -> tuple[object, ...]:
+        if self.learned is not None:
+            return functools.partial(Segmenter, learned=self.learned), ()
         return Segmenter.from_dict, (self.to_dict(),)
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether words are cut by rules, neither into characters nor by a model."""
+        return not self.characters and self.learned is None
 
     def __str__(self) -> str:
         """For people, as in a model's card: ``english``, ``english (hyphens)``, ``characters``."""
+        if self.learned is not None:
+            return LEARNED
         name, *options = self.to_dict().values() if self.characters else (_ENGLISH, *self._options())
         return f"{name} ({', '.join(options)})" if options else str(name)
 
     def to_dict(self) -> dict[str, Any]:
         """The name of the rules, and the options that differ from them: values of JSON."""
+        if self.learned is not None:
+            return {"rules": LEARNED, **self.learned.settings()}
         if self.characters:
             return {"rules": _CHARACTERS}
         return {"rules": _ENGLISH, **self._options()}
@@ -164,10 +202,16 @@ class Segmenter:
 
     def tokenise(self, text: str) -> Tokens:
         """The tokens of one text. Every character that is not white space belongs to exactly one of them."""
+        if self.learned is not None:
+            return _cut_by_model(text, self.learned)
         return characters(text) if self.characters else self._cutter.tokenise(text)
 
     def split(self, tokens: Tokens) -> list[tuple[int, int]]:
         """The sentences as consecutive ranges of tokens ``(first, last + 1)`` that cover every token."""
+        if tokens.sentences is not None:
+            return tokens.sentences
+        if self.learned is not None:
+            return _sentences_by_model(tokens, self.learned)
         if self.characters:
             return character_sentences(tokens)
         return ranges(tokens.text, tokens.tokens, tokens.starts, tokens.ends, self._splitter)
@@ -192,6 +236,9 @@ class Segmenter:
         """
         if documents is None:
             documents = lines_of(text) if lines else np.array([[0, len(text)]])
+        if self.learned is not None:
+            found = self.learned.segments(text, documents)
+            return found if split else found._replace(offsets=np.unique(found.documents))
         if self.characters:
             return self._cells_of_characters(text, documents, split)
         cells, offsets = self._cutter.cells(text, documents)
@@ -267,6 +314,34 @@ _splitter_of = functools.lru_cache(maxsize=16)(sentence_patterns)
 ENGLISH = Segmenter()
 """The default."""
 CHARACTERS = Segmenter(characters=True)
+
+
+def _cut_by_model(text: str, model: CutsTexts) -> Tokens:
+    content = _without_surrogates(text).encode()
+    cells, offsets, _ = model.segments(content, np.array([[0, len(content)]]))
+    if len(content) != len(text):
+        cells = kernels.character_offsets(content, cells.ravel()).reshape(-1, 2)
+    starts, ends = cells.T.tolist()
+    tokens = [text[start:end] for start, end in zip(starts, ends, strict=True)]
+    return Tokens(text, tokens, starts, ends, list(pairwise(offsets.tolist())))
+
+
+def _sentences_by_model(tokens: Tokens, model: CutsTexts) -> list[tuple[int, int]]:
+    """Where the model ends sentences of these tokens, which others have cut."""
+    cut = _cut_by_model(tokens.text, model)
+    ends = [cut.ends[last - 1] for _, last in cut.sentences or ()]
+    borders = sorted({bisect_left(tokens.ends, end) + 1 for end in ends[:-1]})
+    borders = [0, *(border for border in borders if border < len(tokens)), len(tokens)]
+    return [(first, last) for first, last in pairwise(borders) if first < last]
+
+
+def _without_surrogates(text: str) -> str:
+    """Halves of characters, which UTF-8 cannot write, as the character that stands for an unknown one."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "".join("\ufffd" if "\ud800" <= one <= "\udfff" else one for one in text)
+    return text
 
 
 def tokenise(text: str, rules: Rules = DEFAULT) -> Tokens:

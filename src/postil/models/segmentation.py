@@ -1,0 +1,408 @@
+"""Tokeniser and sentence splitter learned from a treebank: a small tagger that reads characters.
+
+Each character that is not white space is a word of this tagger, written together with the next one or two, and with
+the space between them if there is one: ``Hi all.`` reads ``Hi``, ``i a``, ``al``, ``ll``, ``l.``, ``.``. Its label says
+whether a token goes on after it, ends, or ends with its sentence. These words are slices of the text itself, so the
+engine reads them without a copy, and the labels are those of an exact CRF.
+
+Rules around it keep what training data cannot teach: a text and a blank line end a sentence, marks stay with their
+letter, addresses of the web stay whole, and a space is inside a token only between such characters as in training.
+"""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final, NamedTuple, final
+
+import numpy as np
+
+from postil.arrays import Array, offsets_from_lengths
+from postil.errors import DataError, ModelFileError
+from postil.kernels.characters import decoded
+from postil.lazy import Pattern
+from postil.models import storage
+from postil.models.tagger import Tagger
+from postil.text.document import Sentence
+from postil.text.splitting.segmenter import CutsTexts, Segmenter, Segments, characters
+
+INSIDE, TOKEN, SENTENCE = 0, 1, 2
+_LABELS = ("inside", "token", "sentence")
+_CHUNK, _CONTEXT = 2000, 40
+"""Characters that are labelled at once, and those on both sides of them that are read as well."""
+_PASSAGE = 400
+"""Characters of a training sequence: sentences are joined, so that the model sees what follows an end."""
+_FREE = 0.02
+"""If more spaces than this share are inside tokens, as in Vietnamese, the model decides alone."""
+_SETTINGS: dict[str, Any] = {"preset": "fast", "window": 11, "hidden": 64, "min_count": 2}
+_MOST_PAIRS = 20_000
+"""Different pairs of characters. Beyond it, as in Chinese, those seen twice are dropped from the table as well."""
+FEWEST = 100
+"""Sentences to learn from."""
+_ADDRESS = Pattern(
+    r"(?i:(?:https?|ftps?)://|www\.)[^\s<>\"()]*[^\s<>\"().,;:!?'’”»\]]|[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{2,63}){1,5}"
+)
+_BLANK_LINE = Pattern(r"\n[^\S\n]*\n")
+_HINTS = ("@", "://", "www.", "WWW.")
+
+
+class Text(NamedTuple):
+    """Consecutive sentences of a source with the white space between them."""
+
+    text: str
+    words: list[tuple[int, int]]
+    """Start and end of each; several words of a multiword token may share its span."""
+    ranges: list[tuple[int, int]]
+    """The sentences among the words."""
+    labels: list[list[str]]
+    """Of each sentence; empty if it has none."""
+
+    @property
+    def tokens(self) -> list[tuple[int, int]]:
+        """Start and end of each, as they are written: a multiword token is one."""
+        return list(dict.fromkeys(self.words))
+
+    @property
+    def sentences(self) -> list[tuple[int, int]]:
+        """Start and end of each."""
+        return [(self.words[first][0], self.words[last - 1][1]) for first, last in self.ranges]
+
+
+def texts_of(sentences: Sequence[Sentence], size: int | None = _PASSAGE) -> list[Text]:
+    """The raw text of sentences, joined to passages of about ``size`` characters; None: whole documents.
+
+    Sentences without a text, or whose tokens are not in it, are left out.
+    """
+    texts: list[Text] = []
+    parts, current = "", Text("", [], [], [])
+    for sentence in sentences:
+        text, places = _placed(sentence)
+        is_full = size is not None and len(parts) > size
+        if parts and (is_full or sentence.document is not None or not places):
+            texts.append(current._replace(text=parts))
+            parts, current = "", Text("", [], [], [])
+        if not places:
+            continue
+        parts += " " if parts else ""
+        first = len(current.words)
+        current.words.extend((len(parts) + start, len(parts) + end) for start, end in places)
+        current.ranges.append((first, len(current.words)))
+        current.labels.append(sentence.labels or [])
+        parts += text
+    return [*texts, current._replace(text=parts)] if parts else texts
+
+
+def _placed(sentence: Sentence) -> tuple[str, list[tuple[int, int]]]:
+    """A sentence's text without white space around it, and the places of its words; none if they are not in it."""
+    text, places = sentence.text, []
+    if text is not None and sentence.starts is not None and sentence.ends is not None:
+        places = list(zip(sentence.starts, sentence.ends, strict=True))
+    else:
+        comment = next((one for one in sentence.comments if one.startswith("# text")), "")
+        text, end = comment.partition("=")[2].strip(), 0
+        for token in sentence.tokens if text else ():
+            start = text.find(token, end)
+            if start < 0 or text[end:start].strip():
+                return "", []
+            end = start + len(token)
+            places.append((start, end))
+    if not places or any(after[0] < before[1] and after != before for before, after in pairwise(places)):
+        return "", []
+    low, high = places[0][0], places[-1][1]
+    return text[low:high], [(start - low, end - low) for start, end in places]
+
+
+@final
+class Units(NamedTuple):
+    """The U characters of D texts that are not white space, each with its combining marks."""
+
+    cells: Array  # (U, 2) first byte and end of each
+    documents: Array  # (D + 1,) the texts among them
+
+
+@final
+class LearnedCuts(CutsTexts):
+    """Cuts texts by a tagger of characters.
+
+    ``reach``: how many characters a word of the tagger has. ``crossed``: the Unicode categories of two characters with
+    a space between them that may be in one token, such as ``"Nd Nd"``; None: any.
+    """
+
+    def __init__(self, tagger: Tagger, reach: int, crossed: Sequence[str] | None) -> None:
+        self.tagger, self.reach = tagger, reach
+        self.crossed = None if crossed is None else frozenset(crossed)
+        labels = tagger.model.codec.labels
+        self._meaning: Final = np.array([_LABELS.index(label) for label in labels], np.int64)
+
+    def settings(self) -> dict[str, Any]:
+        """Everything but the tagger, as JSON."""
+        return {"reach": self.reach, "crossed": None if self.crossed is None else sorted(self.crossed)}
+
+    def to_bytes(self) -> bytes:
+        return storage.to_bytes(self.tagger)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other or not isinstance(other, LearnedCuts):
+            return self is other
+        return self.settings() == other.settings() and self.to_bytes() == other.to_bytes()
+
+    def __hash__(self) -> int:
+        return hash((self.reach, self.crossed))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return LearnedCuts.from_file, (self.settings(), self.to_bytes())
+
+    @classmethod
+    def from_file(cls, settings: Mapping[str, Any], content: bytes) -> "LearnedCuts":
+        """Check everything: the settings and the tagger may come from a stranger."""
+        reach, crossed = settings.get("reach"), settings.get("crossed")
+        if set(settings) != {"reach", "crossed"} or type(reach) is not int or not 2 <= reach <= 3:
+            raise ModelFileError("segmentation", expected="reach 2 or 3, and crossed", got=repr(settings)[:80])
+        if crossed is not None:
+            are_pairs = isinstance(crossed, list) and all(
+                isinstance(pair, str) and len(pair) == 5 and pair.isascii() for pair in crossed
+            )
+            if not are_pairs or len(crossed) > 1000:
+                raise ModelFileError("segmentation", expected="pairs of categories", got=repr(crossed)[:80])
+        tagger = storage.from_bytes(content)
+        if not isinstance(tagger, Tagger) or tagger.model.segmentation is not None:
+            raise ModelFileError("segmentation", expected="a tagger of characters", got="another model")
+        if sorted(tagger.model.codec.labels) != sorted(_LABELS) or tagger.model.features.columns:
+            got = ", ".join(tagger.model.codec.labels)[:80]
+            raise ModelFileError("segmentation", expected=f"the labels {', '.join(_LABELS)}", got=got)
+        return cls(tagger, reach, crossed)
+
+    # ------------------------------------------------------------------------------------------------ cutting
+
+    def segments(self, text: bytes, documents: Array) -> Segments:
+        """Tokens and sentences of texts (D, 2) among the bytes."""
+        units = units_of(text, documents)
+        if not len(units.cells):
+            return Segments(np.zeros((0, 2), np.int64), np.zeros(1, np.int64), np.zeros(len(documents) + 1, np.int64))
+        labels = self._guarded(self._labels(text, units), text, documents, units)
+        last = np.flatnonzero(labels)  # characters that end a token
+        first = np.append(0, last[:-1] + 1)
+        cells = np.stack([units.cells[first, 0], units.cells[last, 1]], axis=1)
+        sentences = np.flatnonzero(labels[last] == SENTENCE) + 1
+        return Segments(cells, np.append(0, sentences), np.searchsorted(last, units.documents))
+
+    def _labels(self, text: bytes, units: Units) -> Array:
+        """(U,): what the tagger says."""
+        content, cells = _one_space(text, units)
+        words = _words(cells, units.documents, self.reach)
+        chunks = list(_chunks(units.documents))
+        rows = np.concatenate([np.arange(low, high) for low, high, _, _ in chunks])
+        offsets = offsets_from_lengths([high - low for low, high, _, _ in chunks])
+        posteriors = self.tagger._posteriors
+        if posteriors.takes_cells:
+            numbers = posteriors.answers_of_cells(content, words[rows], offsets, probabilities=False).numbers
+        else:
+            spelt = [decoded(content[start:end]) for start, end in words[rows].tolist()]
+            X = [spelt[first:end] for first, end in pairwise(offsets.tolist())]
+            numbers = posteriors.answers(X, probabilities=False).numbers
+        own = np.zeros(len(rows), bool)
+        for (low, _, first, end), begin in zip(chunks, offsets.tolist(), strict=False):
+            own[begin + first - low : begin + end - low] = True
+        answered: Array = self._meaning[numbers[own]]
+        return answered
+
+    def _guarded(self, labels: Array, text: bytes, documents: Array, units: Units) -> Array:
+        cells = units.cells
+        gaps = np.flatnonzero(cells[1:, 0] > cells[:-1, 1])  # a space, or the end of a text, after this character
+        if self.crossed is not None:
+            for i in gaps[labels[gaps] == INSIDE].tolist():
+                before, after = (decoded(text[slice(*cells[at].tolist())])[0] for at in (i, i + 1))
+                if f"{unicodedata.category(before)} {unicodedata.category(after)}" not in self.crossed:
+                    labels[i] = TOKEN
+        whole = decoded(text) if b"\n" in text or b"@" in text or b"://" in text or b"ww" in text.lower() else ""
+        is_ascii = len(whole) == len(text)
+
+        def unit(place: int) -> int:
+            """The first character that begins at or after a place in the text."""
+            byte = place if is_ascii else len(whole[:place].encode("utf-8", "surrogatepass"))
+            return int(np.searchsorted(cells[:, 0], byte))
+
+        if any(hint in whole for hint in _HINTS):
+            for found in _ADDRESS.finditer(whole):
+                first, end = unit(found.start()), unit(found.end())
+                labels[first : end - 1] = INSIDE
+                labels[end - 1] = max(int(labels[end - 1]), TOKEN)
+                if first and labels[first - 1] == INSIDE and cells[first, 0] > cells[first - 1, 1]:
+                    labels[first - 1] = TOKEN
+        for found in _BLANK_LINE.finditer(whole) if "\n" in whole else ():
+            if at := unit(found.end()):
+                labels[at - 1] = SENTENCE
+        ends = units.documents[1:][np.diff(units.documents) > 0]
+        labels[ends - 1] = SENTENCE
+        return labels
+
+
+def units_of(text: bytes, documents: Array) -> Units:
+    """The characters of texts (D, 2) among the bytes."""
+    string = decoded(text)
+    codes = np.frombuffer(string.encode("utf-32-le", "surrogatepass"), np.uint32)
+    kinds = _kinds(codes)
+    if len(codes) == len(text):
+        places = np.arange(len(text) + 1)
+    else:
+        places = np.append(np.flatnonzero((np.frombuffer(text, np.uint8) & 0xC0) != 0x80), len(text))
+    begins = np.searchsorted(places, documents[:, 0])
+    if (kinds == _RARE).any():
+        ends = np.searchsorted(places, documents[:, 1])
+        cut = [characters(string[begin:end]) for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
+        starts = np.concatenate(
+            [begin + np.array(one.starts, np.int64) for begin, one in zip(begins, cut, strict=True)]
+        )
+        stops = np.concatenate([begin + np.array(one.ends, np.int64) for begin, one in zip(begins, cut, strict=True)])
+    else:
+        is_mark, is_word = kinds == _MARK, kinds != _SPACE
+        follows = is_mark.copy()  # belongs to the character before it
+        follows[1:] &= is_word[:-1]
+        follows[begins[begins < len(follows)]] = False
+        inside = np.zeros(len(codes) + 1, bool)
+        for begin, end in documents.tolist() if len(documents) > 1 else ():
+            inside[np.searchsorted(places, begin) : np.searchsorted(places, end)] = True
+        if len(documents) == 1:
+            inside[begins[0] : np.searchsorted(places, documents[0, 1])] = True
+        is_word = is_word & inside[:-1]
+        starts = np.flatnonzero(is_word & ~follows)
+        stops = np.flatnonzero(is_word & ~np.append(follows[1:], False)) + 1
+    cells = np.stack([places[starts], places[stops]], axis=1)
+    return Units(cells, np.append(np.searchsorted(cells[:, 0], documents[:, 0]), len(cells)))
+
+
+_UNKNOWN, _ORDINARY, _SPACE, _MARK, _RARE = range(5)
+_KINDS = np.zeros(0x110000, np.uint8)
+"""Of code points that were met; filled as they come."""
+
+
+def _kinds(codes: Array) -> Array:
+    kinds = _KINDS[codes]
+    if not kinds.all():
+        for code in np.unique(codes[kinds == _UNKNOWN]).tolist():
+            _KINDS[code] = _kind(chr(code))
+        kinds = _KINDS[codes]
+    return kinds
+
+
+def _kind(character: str) -> int:
+    code = ord(character)
+    if character.isspace():
+        return _SPACE
+    is_tied = code in (0x200C, 0x200D) or 0x1F1E6 <= code <= 0x1F1FF or 0x1F3FB <= code <= 0x1F3FF
+    if is_tied or 0xE0020 <= code <= 0xE007F or 0x1100 <= code <= 0x11FF:
+        return _RARE  # joiners, flags, skins, parts of Hangul: what they belong to depends on more than one neighbour
+    return _MARK if unicodedata.category(character)[0] == "M" else _ORDINARY
+
+
+def _one_space(text: bytes, units: Units) -> tuple[bytes, Array]:
+    """The text with one space for each run of white space, and the cells of the units there."""
+    cells = units.cells
+    gaps = cells[1:, 0] - cells[:-1, 1]
+    wide = gaps > 0
+    raw = np.frombuffer(text, np.uint8)
+    if not (gaps > 1).any() and (raw[cells[:-1, 1][wide]] == ord(" ")).all():
+        return text, cells
+    keep = np.zeros(len(raw) + 1, np.int8)
+    np.add.at(keep, cells[:, 0], 1)
+    np.add.at(keep, cells[:, 1], -1)
+    is_kept = np.cumsum(keep[:-1]).astype(bool)
+    is_kept[cells[:-1, 1][wide]] = True  # the first byte of each gap stands for it
+    spaced = raw.copy()
+    spaced[cells[:-1, 1][wide]] = ord(" ")
+    places = np.append(0, np.cumsum(is_kept))
+    return spaced[is_kept].tobytes(), places[cells]
+
+
+def _words(cells: Array, documents: Array, reach: int) -> Array:
+    """(U, 2): each unit with the next ones of its text."""
+    U = len(cells)
+    last = np.repeat(documents[1:], np.diff(documents)) - 1
+    return np.stack([cells[:, 0], cells[np.minimum(np.arange(U) + reach - 1, last), 1]], axis=1)
+
+
+def _chunks(documents: Array) -> Iterator[tuple[int, int, int, int]]:
+    """Ranges of units that are labelled at once, and the part of each whose labels count."""
+    for begin, end in pairwise(documents.tolist()):
+        for first in range(begin, end, _CHUNK):
+            last = min(first + _CHUNK, end)
+            yield max(begin, first - _CONTEXT), min(end, last + _CONTEXT), first, last
+
+
+# ------------------------------------------------------------------------------------------------------------- learning
+
+
+def learn_segmenter(sentences: Sequence[Sentence], *, seed: int = 0, threads: int = 1) -> Segmenter:
+    """Learn to cut raw text as the sentences of a treebank are.
+
+    Parameters
+    ----------
+    sentences
+        Sentences in the order of their source, with their raw text: those of CoNLL-U files, or of columns with
+        ``# text =`` comments.
+    seed, threads
+        As for a tagger.
+
+    Returns
+    -------
+    Segmenter
+        For ``Tagger(segmenter=…)``; it is stored in the model file.
+    """
+    fitting = segmenter_fitting(sentences, seed=seed, threads=threads)
+    for _ in fitting.fitting:
+        pass
+    return fitting.segmenter()
+
+
+@final
+class SegmenterFitting(NamedTuple):
+    """A training run of a segmenter: iterate over ``fitting`` for its epochs, then take ``segmenter()``."""
+
+    tagger: Tagger
+    fitting: Any
+    reach: int
+    crossed: list[str] | None
+    sentences: int
+    """Of sentences with a text."""
+
+    def segmenter(self) -> Segmenter:
+        return Segmenter(learned=LearnedCuts(self.tagger, self.reach, self.crossed))
+
+
+def segmenter_fitting(sentences: Sequence[Sentence], *, seed: int = 0, threads: int = 1) -> SegmenterFitting:
+    """Prepare what ``learn_segmenter`` does."""
+    texts = texts_of(sentences)
+    count = sum(len(text.ranges) for text in texts)
+    if count < FEWEST:
+        expected = f"at least {FEWEST} sentences with their raw text (# text in CoNLL-U)"
+        raise DataError("too little to learn segmentation from", expected=expected, got=f"{count}")
+    crossed: Counter[str] = Counter()
+    spaces = 0
+    for text in texts:
+        spaces += text.text.count(" ")
+        for start, end in text.tokens:
+            for before, space, after in zip(
+                text.text[start:end], text.text[start + 1 :], text.text[start + 2 : end], strict=False
+            ):
+                if space.isspace():
+                    crossed[f"{unicodedata.category(before)} {unicodedata.category(after)}"] += 1
+    is_free = sum(crossed.values()) > _FREE * spaces
+    reach = 3 if is_free else 2
+    X: list[list[str]] = []
+    y: list[list[str]] = []
+    for text in texts:
+        content = text.text.encode()
+        places = np.append(0, np.cumsum([len(character.encode()) for character in text.text]))
+        units = units_of(content, np.array([[0, len(content)]]))
+        spaced, cells = _one_space(content, units)
+        X.append([spaced[a:b].decode() for a, b in _words(cells, units.documents, reach).tolist()])
+        ends = dict.fromkeys(places[[end for _, end in text.tokens]].tolist(), TOKEN)
+        ends |= dict.fromkeys(places[[end for _, end in text.sentences]].tolist(), SENTENCE)
+        y.append([_LABELS[ends.get(end, INSIDE)] for end in units.cells[:, 1].tolist()])
+    affixes = (1, 2) if is_free else (1,)
+    settings = {**_SETTINGS, "prefix_lengths": affixes, "suffix_lengths": affixes}
+    if len({word for words in X for word in words}) > _MOST_PAIRS:
+        settings |= {"min_count": 3, "hidden": 128}
+    tagger = Tagger(**settings, seed=seed, threads=threads)
+    allowed = None if is_free else sorted(pair for pair, times in crossed.items() if times > 1)
+    return SegmenterFitting(tagger, tagger.fitting(X, y), reach, allowed, count)

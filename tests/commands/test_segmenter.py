@@ -1,0 +1,110 @@
+"""``postil train --segmenter`` and ``postil evaluate --raw``."""
+
+import json
+
+import pytest
+
+import postil
+from models.test_learned_segmentation import treebank
+from postil.commands.main import main
+
+SMALL = ["--set", "epochs=2", "--set", "hidden=12"]
+
+
+def as_conllu(sentences):
+    rows = []
+    for sentence in sentences:
+        rows.append(f"# text = {sentence.text}")
+        rows += [
+            f"{i}\t{token}\t_\t{'P' if token in '.,!?' else 'W'}" + "\t_" * 6
+            for i, token in enumerate(sentence.tokens, 1)
+        ]
+        rows.append("")
+    return "\n".join(rows) + "\n"
+
+
+def as_iob2(sentences):
+    """As the files of Universal NER are written."""
+    rows = []
+    for sentence in sentences:
+        rows += ["# sent_id = 1", f"# text = {sentence.text}"]
+        rows += [
+            f"{i}\t{token}\t{'B-NUM' if token[0].isdigit() else 'O'}\t-\t-"
+            for i, token in enumerate(sentence.tokens, 1)
+        ]
+        rows.append("")
+    return "\n".join(rows) + "\n"
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("segmenter")
+    (folder / "train.conllu").write_text(as_conllu(treebank(300, seed=0)))
+    (folder / "dev.conllu").write_text(as_conllu(treebank(80, seed=1)))
+    (folder / "few.conllu").write_text(as_conllu(treebank(20, seed=2)))
+    (folder / "ner.iob2").write_text(as_iob2(treebank(30, seed=3)))
+    assert main(["train", str(folder / "train.conllu"), *SMALL, "-o", str(folder / "pos.postil")]) == 0
+    return folder
+
+
+def test_a_treebank_teaches_segmentation(trained, capsys):
+    model = postil.load(trained / "pos.postil")
+    assert model.model.segmenter.learned is not None
+    assert "l'" in [token for one in model.tag("Anna l'emil haus.").sentences for token in one.tokens]
+    assert main(["evaluate", str(trained / "pos.postil"), str(trained / "dev.conllu"), "--raw", "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out)
+    assert scores["tokens"]["f1"] > 98 and scores["sentences"]["f1"] > 95
+    assert scores["labels"]["f1"] <= scores["tokens"]["f1"]
+    assert main(["evaluate", str(trained / "pos.postil"), str(trained / "dev.conllu"), "--raw"]) == 0
+    assert "sentences" in capsys.readouterr().out
+    assert main(["info", str(trained / "pos.postil")]) == 0
+    assert "learned from a treebank" in capsys.readouterr().out
+
+
+def test_files_are_tagged_as_single_texts(trained, capsys):
+    texts = [one.text for one in treebank(40, seed=5)]
+    (trained / "raw.txt").write_text("\n".join(texts) + "\n")
+    assert main(["tag", str(trained / "pos.postil"), str(trained / "raw.txt"), "--to", "jsonl"]) == 0
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    model = postil.load(trained / "pos.postil")
+    expected = [one.tokens for text in texts for one in model.tag(text).sentences]
+    written = [[record["text"][token["start"] : token["end"]] for token in record["tokens"]] for record in records]
+    assert [token for tokens in written for token in tokens] == [token for tokens in expected for token in tokens]
+
+
+def test_rules_if_asked_for_or_little_data(trained):
+    out = str(trained / "rules.postil")
+    assert main(["train", str(trained / "train.conllu"), "--segmenter", "rules", *SMALL, "-o", out, "--overwrite"]) == 0
+    assert postil.load(out).model.segmenter.has_rules
+    assert main(["train", str(trained / "few.conllu"), *SMALL, "-o", out, "--overwrite"]) == 0
+    assert postil.load(out).model.segmenter.has_rules
+
+
+@pytest.mark.parametrize("source", ["train.conllu", "pos.postil"])
+def test_from_another_treebank_or_model(trained, source, capsys):
+    out = str(trained / "ner.postil")
+    arguments = ["train", str(trained / "ner.iob2"), "--segmenter", str(trained / source), *SMALL]
+    assert main([*arguments, "-o", out, "--overwrite"]) == 0
+    model = postil.load(out)
+    assert model.model.segmenter.learned is not None
+    assert model.model.codec.classes == ("NUM",)
+    capsys.readouterr()
+    assert main(["evaluate", out, str(trained / "ner.iob2"), "--raw", "--json"]) == 0
+    assert set(json.loads(capsys.readouterr().out)) == {"tokens", "sentences", "entities"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "few.conllu", "--segmenter", "learned", "-o", "x.postil"], "at least 100 sentences"),
+        (["train", "few.conllu", "--segmenter", "missing.conllu", "-o", "x.postil"], "missing.conllu"),
+        (["evaluate", "pos.postil", "plain.txt", "--raw"], "no raw text"),
+        (["export", "pos.postil", "--to", "c", "-o", "exported"], "--segmenter rules"),
+    ],
+)
+def test_mistakes_are_one_line(trained, monkeypatch, capsys, arguments, message):
+    monkeypatch.chdir(trained)
+    (trained / "plain.txt").write_text("Anna W\n. P\n\nEmil W\n! P\n\n")
+    assert main(arguments) == 1
+    error = capsys.readouterr().err.strip()
+    assert message in error and "\n" not in error
