@@ -92,9 +92,9 @@ def test_the_engine_scores_as_the_graph_does(preset):
     scores, offsets = parts.engine().scores(X, list(parts.heads))
     inputs = parts.features.inputs(X)
     assert np.array_equal(offsets, inputs.offsets)
-    for task, of_graph in parts.network.unary(inputs).items():
-        np.testing.assert_allclose(scores[task], of_graph, atol=1e-5)
-        alone, _ = parts.heads[task].engine().scores(X, [task])
+    for task, head in parts.heads.items():
+        np.testing.assert_allclose(scores[task], head.network.unary(inputs), atol=1e-5)
+        alone, _ = parts.of_task(task).engine().scores(X, [task])
         assert np.array_equal(scores[task], alone[task]), "the same bits as when it is asked alone"
 
 
@@ -112,6 +112,19 @@ def test_tasks_can_be_left_out(model):
         model.predict(X, tasks=["chunks"])
     with pytest.raises(ConfigurationError, match="one of names, words"):
         model["chunks"]
+    with pytest.raises(ConfigurationError, match="at least one of names, words"):
+        model.predict(X, tasks=[])
+
+
+def test_the_estimator_of_each_task(model):
+    X, _ = corpora.named_entities(3)
+    answers = {task: tagger.predict(X) for task, tagger in model.by_task().items()}
+    assert answers == model.predict(X)
+    assert list(model.by_task(["words", "names"])) == ["names", "words"], "in the order of the model"
+    alone = model["words"]
+    assert alone.by_task() == {"words": alone}
+    with pytest.raises(ConfigurationError, match="the model has one task"):
+        alone.by_task(["words"])
 
 
 def test_layers_in_a_dict(model):

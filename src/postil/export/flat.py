@@ -45,7 +45,7 @@ from postil.models.engine import (
     refused,
     word_sections,
 )
-from postil.models.model import FittedModel, heads_of
+from postil.models.model import FittedModel
 from postil.models.multi_task_tagger import MultiTaskTagger
 from postil.models.networks.network import members_of
 from postil.models.tagger import Tagger
@@ -120,7 +120,7 @@ _TOLD = ("licence", "license", "language")
 
 def tagger_sections(parts: FittedModel, half: bool = False) -> Sections:
     """The sections of a tagger, with one task or several. With ``half`` the tables of words have half precision."""
-    heads = heads_of(parts)
+    heads = parts.by_task()
     if parts.segmenter.characters:
         raise refused("a model whose tokens are characters")
     if parts.segmenter.learned is not None:
@@ -330,7 +330,7 @@ def halved(model: Any) -> Any:
             done[id(result)] = result, result
         return done[id(array)][1]
 
-    for head in heads_of(model.model).values():
+    for head in model.model.heads.values():
         for network in (head.network, *members_of(head.network)):
             if network.vectors is not None:
                 network.vectors = rounded(network.vectors)
@@ -343,8 +343,7 @@ def halved(model: Any) -> Any:
 def change(model: Any, other: Any, sentences: Sequence[Sequence[str]]) -> Change:
     """Compare the answers of two models."""
     tokens, labels, largest = 0, 0, 0.0
-    several = isinstance(model, MultiTaskTagger)
-    for one, two in [(model[task], other[task]) for task in model.tasks] if several else [(model, other)]:
+    for one, two in zip(model.by_task().values(), other.by_task().values(), strict=True):
         answers = *one.predict_with_probabilities(sentences), *two.predict_with_probabilities(sentences)
         for y, p, z, q in zip(*answers, strict=True):
             tokens += len(y)

@@ -2,8 +2,8 @@
 
 import os
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeAlias
@@ -42,8 +42,8 @@ class Estimator(Declared):
 
     @staticmethod
     @abstractmethod
-    def _network(config: Any, features: Any, labels: Any, vectors: Any, rng: Any) -> Any:
-        """The network for these features and labels; without ``rng`` all its parameters are zeros."""
+    def _network(config: Any, features: Any, labels: Mapping[str, Any], vectors: Any, rng: Any) -> Any:
+        """The network for these features and the labels of each task; without ``rng`` all its parameters are zeros."""
 
     # -------------------------------------------------------------------------------------------- estimator rules
 
@@ -88,6 +88,12 @@ class Estimator(Declared):
         if self._model is None:
             raise not_fitted(f"this {self.KIND} is not fitted yet: call fit(X, y) first, or load a model file")
         return self._model
+
+    def by_task(self, tasks: Iterable[str] | None = None) -> dict[str, Any]:
+        """The estimator of each task, or of these; a model of one task is its own, and has none to choose."""
+        if tasks is not None:
+            raise ConfigurationError("tasks cannot be chosen here: the model has one task")
+        return {self.model.task: self}
 
     def _with_model(self, model: FittedModel) -> Self:
         """An estimator with the same parameters that answers with this model."""
@@ -136,6 +142,13 @@ class FitData:
     checkpoint: Path | None = None
     resume: bool = False
     verbose: bool = False
+
+    def of_task(self, task: str) -> "FitData":
+        """The data of a model of one task, as those of several are given: by task."""
+        given: dict[str, Any] = {"dev": self.dev, "annotates": self.annotates, "unlabelled": self.unlabelled}
+        given = {name: {task: one} for name, one in given.items() if one is not None}
+        given |= {"X": {task: self.X}, "y": {task: self.y}, "teachers": {task: self.teachers} if self.teachers else {}}
+        return replace(self, **given)
 
 
 class Trainee(Estimator):
