@@ -17,8 +17,8 @@
 #include "engine/tagging.c"
 #include "engine/trees.c"
 
-int engine_open(const engine_section *directory, int64_t count, engine_model **opened) {
-    return open_model((postil_model){.directory = directory, .sections = count, .is_trusted = 1}, opened);
+int engine_open(const engine_section *directory, int64_t count, uint8_t *touched, engine_model **opened) {
+    return open_model((postil_model){.directory = directory, .sections = count, .is_trusted = 1, .touched = touched}, opened);
 }
 
 void engine_close(engine_model *model) { postil_close(model); }

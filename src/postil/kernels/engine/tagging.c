@@ -347,6 +347,11 @@ static float *append_letters(const postil_model *model, const network_member *me
     return out + F;
 }
 
+static void touch(uint8_t *touched, int64_t row, int64_t width) {
+    const int64_t bytes = width * (int64_t)sizeof(float), first = row * bytes;
+    touched[first >> 16] = touched[(first + bytes - 1) >> 16] = 1;
+}
+
 /* The vectors (count, D) of words in cells for one member. */
 static void word_vectors(postil_workspace *w, const network_member *member, const uint8_t *text, int64_t count) {
     const postil_model *model = w->model;
@@ -361,6 +366,7 @@ static void word_vectors(postil_workspace *w, const network_member *member, cons
             const uint16_t *codes = lexicon->codes + w->codes[i * WORDS_AT_ONCE + u] * lexicon->columns;
             for (int64_t k = 0; k < lexicon->columns; k++) x = append_row(member->tables + f++, codes[k], x);
         }
+        if (model->touched != NULL) touch(model->touched, ids[learnt], model->vectors.width);
         if (model->has_vectors) x = append_row(&model->vectors, ids[learnt], x);
         if (model->filters > 0) {
             const int64_t *cell = w->cells_at_once + 2 * u;
