@@ -205,6 +205,9 @@ static int grown_workspace(const postil_model *model, int64_t cached_bytes, post
     if (model->kind == TAGGER) plan_caches(model, &plan, &measured);
     void *memory = plan.is_too_large ? NULL : calloc(1, plan.used + 128);
     if (memory == NULL) return POSTIL_NO_MEMORY;
+#ifdef PREFER_LARGE_PAGES
+    PREFER_LARGE_PAGES(memory, plan.used);
+#endif
     postil_workspace *w = (postil_workspace *)(void *)on_line(memory);
     *w = measured;
     plan.base = (uint8_t *)w, plan.used = 0;
