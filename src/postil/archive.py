@@ -211,6 +211,7 @@ class Rows:
         self._array, self._checksums = array, checksums
         self._name, self._where = name, where
         self._checked = np.zeros(blocks, bool)
+        self._touched: Array | None = None
 
     shape = property(lambda self: self._array.shape)
     dtype = property(lambda self: self._array.dtype)
@@ -231,6 +232,20 @@ class Rows:
         self._check(np.arange(len(self._checked)))
         array = np.asarray(self._array, dtype)
         return array.copy() if copy and array is self._array else array
+
+    def lent(self) -> tuple[Array, Array]:
+        """The array without any check, and a byte for each block of it, to be set when rows of the block are read.
+
+        What was computed with such rows counts only after ``check_lent``.
+        """
+        if self._touched is None:
+            self._touched = np.zeros(len(self._checked), np.uint8)
+        return self._array, self._touched
+
+    def check_lent(self) -> None:
+        """Compare the checksums of all blocks that were read so far."""
+        if self._touched is not None:
+            self._check(np.flatnonzero(self._touched > self._checked))
 
     def _blocks_of(self, ids: Array) -> Array:
         """The numbers of the blocks in which these rows lie."""

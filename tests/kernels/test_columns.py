@@ -171,7 +171,7 @@ def test_a_cell_outside_the_text(module, cells):
     with pytest.raises(IndexRangeError):
         module.number_words(b"abcd", cells, words, 0)
     with pytest.raises(IndexRangeError):
-        module.write_rows(b"abcd", cells, np.array([0, 1]), np.zeros(1, np.int64), [b"O"])
+        module.write_rows(b"abcd", cells, np.array([0, 1]), np.zeros((1, 1), np.int64), [b"O"])
 
 
 @BOTH
@@ -187,18 +187,22 @@ def test_more_words_than_there_is_room_for(module, most, size):
 @given(cells_in_a_text(), st.lists(st.binary(max_size=5), min_size=1, max_size=4), st.data())
 def test_rows_are_the_same(part, names, data):
     text, cells = part
-    labels = np.array(data.draw(st.lists(st.integers(0, len(names) - 1), min_size=len(cells), max_size=len(cells))))
+    K = data.draw(st.integers(0, 3))
+    count = K * len(cells)
+    labels = np.array(data.draw(st.lists(st.integers(0, len(names) - 1), min_size=count, max_size=count)), np.int64)
+    labels = labels.reshape(len(cells), K)
+    figures = data.draw(st.sampled_from([None, np.linspace(0, 1, count).reshape(len(cells), K)]))
     cuts = data.draw(st.lists(st.integers(0, len(cells)), max_size=5))
     offsets = np.array([0, *sorted(cuts), len(cells)])
-    expected, places = plain.write_rows(text, cells, offsets, labels.astype(np.int64), names)
-    found, found_places = compiled.write_rows(text, cells, offsets, labels.astype(np.int64), names)
+    expected, places = plain.write_rows(text, cells, offsets, labels, names, figures)
+    found, found_places = compiled.write_rows(text, cells, offsets, labels, names, figures)
     assert found == expected and np.array_equal(found_places, places)
 
 
 @BOTH
 def test_rows_by_hand(module):
     content, places = module.write_rows(
-        b"Anna is", np.array([[0, 4], [5, 7], [5, 5]]), np.array([0, 2, 3]), np.array([1, 0, 0]), [b"O", b"B-PER"]
+        b"Anna is", np.array([[0, 4], [5, 7], [5, 5]]), np.array([0, 2, 3]), np.array([[1], [0], [0]]), [b"O", b"B-PER"]
     )
     assert content == b"Anna\tB-PER\nis\tO\n\n\tO\n\n" and places.tolist() == [0, 17, 21]
 
@@ -207,10 +211,10 @@ def test_rows_by_hand(module):
 def test_labels_and_offsets_that_do_not_fit(module):
     cells = np.array([[0, 1], [1, 2]])
     with pytest.raises(IndexRangeError):
-        module.write_rows(b"ab", cells, np.array([0, 2]), np.array([0, 1]), [b"O"])
+        module.write_rows(b"ab", cells, np.array([0, 2]), np.array([[0], [1]]), [b"O"])
     with pytest.raises(IndexRangeError):
-        module.write_rows(b"ab", cells, np.array([0, 2]), np.array([0, -1]), [b"O"])
+        module.write_rows(b"ab", cells, np.array([0, 2]), np.array([[0], [-1]]), [b"O"])
     with pytest.raises(ShapeError):
-        module.write_rows(b"ab", cells, np.array([0, 2]), np.array([0]), [b"O"])
+        module.write_rows(b"ab", cells, np.array([0, 2]), np.array([[0]]), [b"O"])
     with pytest.raises(ShapeError):
-        module.write_rows(b"ab", cells, np.array([0, 3]), np.array([0, 0]), [b"O"])
+        module.write_rows(b"ab", cells, np.array([0, 3]), np.array([[0], [0]]), [b"O"])

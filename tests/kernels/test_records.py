@@ -57,7 +57,7 @@ def records(draw):
         whole=figures(B) if probable else None,
         fields=fields if draw(st.booleans()) else None,
         units=draw(st.sampled_from(UNITS)),
-        lists_tokens=draw(st.booleans()),
+        **draw(st.sampled_from([{}, {"lists_tokens": True}, {"has_layers": True}, {"is_layer": True}])),
         **answers,
     )
 
@@ -77,6 +77,9 @@ def test_both_write_the_same(given_records):
     assert compiled.write_records(given_records) == expected
     assert expected.count(b"\n") == len(given_records.documents)
     for line, (first, end) in zip(expected.split(b"\n"), given_records.documents.tolist(), strict=False):
+        if given_records.is_layer:
+            assert json.loads(b'{"text": ""%b}' % line)
+            continue
         fields = json.loads(line)
         assert fields["text"] == given_records.text[first:end].decode()
         for span in fields.get("spans", []):
@@ -100,10 +103,14 @@ def test_there_is_never_too_little_room(given_records, room):
 @given(st.lists(shares, min_size=1, max_size=20))
 def test_decimals_are_those_of_python(values):
     N, cells = len(values), np.zeros((len(values), 2), np.int64)
-    columns, _ = compiled.write_rows(b"", cells, np.array([0, N]), np.zeros(N, np.int64), [b"O"], np.array(values))
+    columns, _ = compiled.write_rows(
+        b"", cells, np.array([0, N]), np.zeros((N, 1), np.int64), [b"O"], np.array(values)[:, None]
+    )
     assert columns.decode() == "".join(f"\t{value:.4f}\tO\n" for value in values) + "\n"
     assert (
-        plain_columns.write_rows(b"", cells, np.array([0, N]), np.zeros(N, np.int64), [b"O"], np.array(values))[0]
+        plain_columns.write_rows(
+            b"", cells, np.array([0, N]), np.zeros((N, 1), np.int64), [b"O"], np.array(values)[:, None]
+        )[0]
         == columns
     )
     text = "a" * N

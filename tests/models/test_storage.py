@@ -104,7 +104,8 @@ def test_the_same_data_and_seed_give_the_same_bytes_whatever_the_threads(kind, t
 
 
 def test_a_damaged_row_of_vectors_is_never_answered_from(tmp_path):
-    (tmp_path / "v.txt").write_text("anna 1 2\nleft 3 4\n", encoding="utf8")
+    others = "".join(f"w{i} 0 1\n" for i in range(9000))  # 72,000 bytes, more than a block
+    (tmp_path / "v.txt").write_text(f"anna 1 2\n{others}left 3 4\n", encoding="utf8")
     path = tmp_path / "m.postil"
     postil.Tagger(hidden=4, epochs=1, vectors=str(tmp_path / "v.txt")).fit(*named_entities(10)).save(path)
     arrays, metadata = archive.load(path)
@@ -117,6 +118,7 @@ def test_a_damaged_row_of_vectors_is_never_answered_from(tmp_path):
         ModelFileError, match=f"{path}: the model file is damaged in array 'features/words/vector/table'"
     ):
         postil.load(path).predict([["Anna", "left"]])
+    assert postil.load(path).predict([["Anna", "w17"]])  # of the other block
     wrong = np.full_like(table, np.nan)
     archive.save(path, arrays | {"features/words/vector/table": wrong}, metadata)
     with pytest.raises(ModelFileError, match=f"{path}: array 'features/words/vector/table': expected finite numbers"):

@@ -82,24 +82,28 @@ def write_rows(
 ) -> tuple[bytes, Array]:
     """Sentences as rows of token, tab and label, a blank line after each; and where they begin, (B + 1,) with the end.
 
-    labels (N,) are places in ``names``; figures (N,) are probabilities, a column before the label.
+    labels (N, K), a column for each task, are places in ``names``; figures (N, K) are probabilities, columns before the
+    labels.
     """
     cells, offsets = checked_cells(text, cells), checked_offsets(offsets, rows=len(cells))
-    labels = contiguous(labels, np.int64, (len(cells),), where="labels")
-    if len(labels) and not 0 <= labels.min() <= labels.max() < len(names):
+    labels = contiguous(labels, np.int64, (len(cells), np.shape(labels)[1]), where="labels")
+    if labels.size and not 0 <= labels.min() <= labels.max() < len(names):
         raise IndexRangeError("an index points outside its table", where="labels")
-    columns = [b"\t"] * len(cells)
+    columns = [[names[label] for label in row] for row in labels.tolist()]
     if figures is not None:
-        figures = checked_shares(contiguous(figures, np.float64, (len(cells),), where="figures"), "figures")
-        columns = [f"\t{figure:.4f}\t".encode() for figure in figures.tolist()]
-    triples = zip(cells.tolist(), columns, labels.tolist(), strict=True)
-    rows = [b"%b%b%b\n" % (text[first:end], column, names[label]) for (first, end), column, label in triples]
+        figures = checked_shares(contiguous(figures, np.float64, labels.shape, where="figures"), "figures")
+        columns = [
+            [cell for figure, name in zip(of_row, row, strict=True) for cell in (f"{figure:.4f}".encode(), name)]
+            for of_row, row in zip(figures.tolist(), columns, strict=True)
+        ]
+    pairs = zip(cells.tolist(), columns, strict=True)
+    rows = [b"\t".join([text[first:end], *row]) + b"\n" for (first, end), row in pairs]
     sentences = [b"".join(rows[first:end]) + b"\n" for first, end in pairwise(offsets.tolist())]
     return b"".join(sentences), np.cumsum([0, *map(len, sentences)])
 
 
 def checked_shares(values: Array, where: str) -> Array:
     """Probabilities, up to rounding errors."""
-    if len(values) and not ((values >= 0) & (values < 2)).all():
+    if values.size and not ((values >= 0) & (values < 2)).all():
         raise IndexRangeError("a probability must be at least 0 and at most 1", where=where)
     return values

@@ -71,21 +71,23 @@ def _lines(r: Records) -> Iterator[str]:
         places = (r.cells[low:high] - first).tolist()
         counted = _counted(text, r.cells[low:high] - first, r.units)
         fields: dict[str, Any] = {"text": text.decode()}
-        if r.lists_tokens:
+        if r.lists_tokens or (r.is_layer and r.labels is not None):
             fields["tokens"] = list(_tokens(r, text, places, counted, low))
         if r.labels is None:
             fields["spans"] = list(_spans(r, text, places, counted, low, high))
-        else:
+        elif not r.is_layer:
             fields["labels"] = [r.names[label] for label in r.labels[low:high].tolist()]
+        if r.is_layer:
+            del fields["text"]
         line = json.dumps(fields, ensure_ascii=False).translate(ESCAPED)[:-1]
         line += r.fields[d].decode() if r.fields is not None else ""
         if high > low and r.whole is not None:
             which = slice(*np.searchsorted(r.sentences, [low, high]))
             line += f', "labelling_probabilities": {[round(p, 6) for p in r.whole[which].tolist()]}'
-        if high > low and r.labels is not None and not r.lists_tokens:
+        if high > low and r.labels is not None and not (r.lists_tokens or r.has_layers or r.is_layer):
             tokens = list(_tokens(r, text, places, counted, low))
             line += f', "tokens": {json.dumps(tokens, ensure_ascii=False).translate(ESCAPED)}'
-        yield line + "}\n"
+        yield f", {line[1:]}\n" if r.is_layer else line + "}\n"
 
 
 def _counted(text: bytes, places: Array, units: str) -> list[list[int]]:

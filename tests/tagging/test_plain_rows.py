@@ -67,7 +67,7 @@ def check(source, options=OPTIONS):
     assert tokens == [token for sentence in sentences for token in sentence.tokens]
     assert np.diff(rows.offsets).tolist() == list(map(len, sentences))
     labels = np.array([len(token) % len(NAMES) for token in tokens])
-    assert write_columns(rows, labels, [name.encode() for name in NAMES]) == content
+    assert write_columns(rows, labels[:, None], [name.encode() for name in NAMES]) == content
     return True
 
 

@@ -32,21 +32,38 @@ def tagged(model, content, **options):
 
 
 @pytest.mark.parametrize("content", [TEXT, COLUMNS, '{"text": "Anna saw Oslo."}\n'])
-@pytest.mark.parametrize("output", ["conll", "conllu"])
+@pytest.mark.parametrize(("output", "probabilities"), [("conll", False), ("conll", True), ("conllu", False)])
 @pytest.mark.parametrize("tasks", [(), ("upos", "names")])
-def test_columns_of_several_tasks_are_the_same_on_both_paths(tagger, monkeypatch, content, output, tasks):
-    options = TaggingOptions(output=output, tasks=tasks)
-    assert Labeller(tagger, options).fast is not None
-    fast = tagged(tagger, content, output=output, tasks=tasks)
+def test_columns_of_several_tasks_are_the_same_on_both_paths(
+    tagger, monkeypatch, content, output, probabilities, tasks
+):
+    options = {"output": output, "tasks": tasks, "probabilities": probabilities}
+    assert Labeller(tagger, TaggingOptions(**options)).fast is not None
+    fast = tagged(tagger, content, **options)
     monkeypatch.setattr("postil.tagging.labeller.FastPath.of", lambda model, options: None)
-    assert fast == tagged(tagger, content, output=output, tasks=tasks)
+    assert fast == tagged(tagger, content, **options)
     rows = [line.split("\t") for line in fast.splitlines() if "\t" in line and not line.startswith("-DOC")]
-    assert rows and {len(row) for row in rows} == {10 if output == "conllu" else 1 + (len(tasks) or 3)}
+    columns = 10 if output == "conllu" else 1 + (len(tasks) or 3) * (2 if probabilities else 1)
+    assert rows and {len(row) for row in rows} == {columns}
 
 
-def test_probabilities_and_layers_of_several_tasks_take_the_general_path(tagger):
-    assert Labeller(tagger, TaggingOptions(probabilities=True)).fast is None
-    assert Labeller(tagger, TaggingOptions(output="jsonl")).fast is None
+RECORDS = """{"text": "Zoë 😀 saw \\"Oslo\\".\\nAnna?", "id": {"a": [1, "ü\\u2028"]}}
+{"text": ""}
+{"text": "Bo Berg saw Oslo. See Anna."}
+"""
+
+
+@pytest.mark.parametrize("content", [TEXT, COLUMNS, RECORDS, '{"text": "Anna", "layers": {"names": {"x": 1}}}\n'])
+@pytest.mark.parametrize("probabilities", [False, True])
+@pytest.mark.parametrize("tasks", [(), ("upos", "words"), ("words", "names")])
+@pytest.mark.parametrize("offsets", ["characters", "utf16"])
+def test_layers_are_the_same_on_both_paths(tagger, monkeypatch, content, probabilities, tasks, offsets):
+    options = {"output": "jsonl", "tasks": tasks, "probabilities": probabilities, "offsets": offsets}
+    assert Labeller(tagger, TaggingOptions(**options)).fast is not None
+    fast = tagged(tagger, content, **options)
+    monkeypatch.setattr("postil.tagging.labeller.FastPath.of", lambda model, options: None)
+    assert fast == tagged(tagger, content, **options)
+    assert all(json.loads(line)["layers"].keys() >= {*tasks} for line in fast.splitlines())
 
 
 @pytest.mark.parametrize("output", ["conll", "conllu"])

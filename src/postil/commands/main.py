@@ -7,6 +7,7 @@ passed (``extend``), 130 interrupted, 143 terminated.
 import argparse
 import codecs
 import errno
+import gc
 import io
 import os
 import re
@@ -39,6 +40,8 @@ from postil.errors import (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    # BLAS is held to one thread (see threads.py); the others would only cost time, from the import of NumPy on.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _let_everything_be_printed()
     try:
         with _ended_by_sigterm():
@@ -128,7 +131,11 @@ def _dispatch(words: list[str]) -> int:
         warnings.showwarning = show  # type: ignore[assignment]
         if not words or words[0] not in COMMANDS:
             return _run_without_command(words)
-        parser = command_parser(words[0])
+        gc.disable()  # imports leave nothing to collect
+        try:
+            parser = command_parser(words[0])
+        finally:
+            gc.enable()
         arguments = _parsed(parser, words[1:])
         try:
             code: int = command_module(words[0]).run(arguments)

@@ -147,6 +147,8 @@ class Parser(argparse.ArgumentParser):
     """A parser with a short and a full help, which reports errors in one line: the full usage would hide the error."""
 
     def __init__(self, prog: str, description: str, shown: Sequence[str] = ()) -> None:
+        # Every new option is formatted once. The width of the terminal takes an import, and only the help needs it.
+        self._width: int | None = 80
         super().__init__(prog=prog, description=description, formatter_class=_Formatter, add_help=False)
         self._shown, self._is_full = shown, False
         self.add_argument("-h", "--help", action="help", help="show this help")
@@ -154,7 +156,11 @@ class Parser(argparse.ArgumentParser):
             "--help-all", action=_HelpAll, nargs=0, help="show all options" if shown else argparse.SUPPRESS
         )
 
+    def _get_formatter(self) -> argparse.HelpFormatter:
+        return _Formatter(self.prog, width=self._width)
+
     def format_help(self) -> str:
+        self._width = None
         if self._is_full or not self._shown:
             return super().format_help()
         options = {name: action for action in self._actions for name in action.option_strings}

@@ -237,9 +237,10 @@ int number_words(const uint8_t *text, int64_t size, const int64_t *cells, int64_
 
 /* ------------------------------------------------------------------------------------------------ writing */
 
-/* Label i is names[ends[i]:ends[i + 1]]. figures (N,): a column of probabilities before the label; NULL: none. places (B + 1,): where the sentences begin in `out`, and the end. */
+/* labels (N, K): a column for each task. Label i is names[ends[i]:ends[i + 1]]. figures (N, K): a column of probabilities
+   before each label; NULL: none. places (B + 1,): where the sentences begin in `out`, and the end. */
 int write_rows(const uint8_t *text, int64_t size, const int64_t *cells, int64_t N, const int64_t *offsets,
-                      int64_t sentences, const int64_t *labels, const double *figures, const uint8_t *names,
+                      int64_t sentences, const int64_t *labels, int64_t K, const double *figures, const uint8_t *names,
                       int64_t names_size, const int64_t *ends, int64_t label_count, uint8_t *out, int64_t room,
                       int64_t *places) {
     int64_t at = 0;
@@ -250,21 +251,26 @@ int write_rows(const uint8_t *text, int64_t size, const int64_t *cells, int64_t 
     for (int64_t b = 0; b < sentences; b++) {
         places[b] = at;
         for (int64_t t = offsets[b]; t < offsets[b + 1]; t++) {
-            const int64_t label = labels[t];
-            if (!is_cell(cells + 2 * t, size) || label < 0 || label >= label_count) return WRONG_INDEX;
+            if (!is_cell(cells + 2 * t, size)) return WRONG_INDEX;
             const int64_t first = cells[2 * t], length = cells[2 * t + 1] - first;
-            const int64_t name = ends[label], name_length = ends[label + 1] - name;
-            if (length + name_length + 3 + LONGEST_DECIMAL * (figures != NULL) > room - at) return WRONG_INDEX;
+            if (length > room - at) return WRONG_INDEX;
             memcpy(out + at, text + first, (size_t)length);
             at += length;
-            out[at++] = '\t';
-            if (figures != NULL) {
-                if (!is_share(figures[t])) return WRONG_INDEX;
-                at += write_fixed(figures[t], out + at);
+            for (int64_t i = t * K; i < (t + 1) * K; i++) {
+                const int64_t label = labels[i];
+                if (label < 0 || label >= label_count) return WRONG_INDEX;
+                const int64_t name = ends[label], name_length = ends[label + 1] - name;
+                if (name_length + 3 + LONGEST_DECIMAL * (figures != NULL) > room - at) return WRONG_INDEX;
                 out[at++] = '\t';
+                if (figures != NULL) {
+                    if (!is_share(figures[i])) return WRONG_INDEX;
+                    at += write_fixed(figures[i], out + at);
+                    out[at++] = '\t';
+                }
+                memcpy(out + at, names + name, (size_t)name_length);
+                at += name_length;
             }
-            memcpy(out + at, names + name, (size_t)name_length);
-            at += name_length;
+            if (at >= room) return WRONG_INDEX;
             out[at++] = '\n';
         }
         if (at >= room) return WRONG_INDEX;

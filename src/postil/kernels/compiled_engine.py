@@ -21,8 +21,17 @@ _FLOATS = ffi.typeof("float[]")
 class CompiledEngine:
     """A network that no longer changes. Any number of threads may use it; each call has its own workspace."""
 
-    def __init__(self, sections: Mapping[str, Array], widths: Sequence[int], product: tuple[int, bool] | None) -> None:
-        """``widths``: the number of labels of each head; ``product``: see ``threads.blas_product``."""
+    def __init__(
+        self,
+        sections: Mapping[str, Array],
+        widths: Sequence[int],
+        product: tuple[int, bool] | None,
+        touched: Array | None = None,
+    ) -> None:
+        """``widths``: the number of labels of each head; ``product``: see ``threads.blas_product``.
+
+        ``touched``: see ``archive.Rows.lent``, of the section "vectors".
+        """
         self._widths = list(widths)
         self._product = (ffi.NULL, False) if product is None else (ffi.cast("void *", product[0]), product[1])
         self._kept: list[Any] = []  # what C points to
@@ -35,9 +44,10 @@ class CompiledEngine:
             row.name, row.values, row.type = text, buffer, SECTION_TYPES[array.dtype.name]
             row.rows, row.columns = len(array), int(np.prod(array.shape[1:]))
             row.count = array.size
-        self._kept.append(directory)
+        marks = ffi.NULL if touched is None else ffi.from_buffer("uint8_t[]", touched, require_writable=True)
+        self._kept += [directory, marks]
         opened = ffi.new("engine_model **")
-        code = lib.engine_open(directory, len(sections), opened)
+        code = lib.engine_open(directory, len(sections), marks, opened)
         if code:
             self._raise(code)
         self._model = ffi.gc(opened[0], lib.engine_close)

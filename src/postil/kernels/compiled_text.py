@@ -82,11 +82,13 @@ def write_rows(
 ) -> tuple[bytes, Array]:
     """Sentences as rows of token, tab and label, a blank line after each; and where they begin, (B + 1,) with the end.
 
-    labels (N,) are places in ``names``; figures (N,) are probabilities, a column before the label.
+    labels (N, K), a column for each task, are places in ``names``; figures (N, K) are probabilities, columns before the
+    labels.
     """
     cells = checked_cells(text, cells)
     joined, ends = _joined(names)
-    row = max(map(len, names), default=0) + 3 + _LONGEST_DECIMAL * (figures is not None)
+    column = max(map(len, names), default=0) + 3 + _LONGEST_DECIMAL * (figures is not None)
+    row = np.shape(labels)[1] * column + 1
     out = np.empty(int((cells[:, 1] - cells[:, 0]).sum()) + len(cells) * row + len(offsets) - 1, np.uint8)
     places = call.write_rows(text, cells, offsets, labels, figures, joined, ends, out)
     return out[: places[-1]].tobytes(), places
@@ -119,7 +121,8 @@ def write_records(records: Records) -> bytes:
         r.probabilities,
         r.whole,
     ]
-    arguments += [*_written_names(tuple(r.names)), fields, field_ends, UNITS.index(r.units), r.lists_tokens]
+    arguments += [*_written_names(tuple(r.names)), fields, field_ends, UNITS.index(r.units)]
+    arguments.append(r.lists_tokens + 2 * r.has_layers + 4 * r.is_layer)  # see records.c
     state, room = np.zeros(4, np.int64), _first_room(r) + len(fields)
     blocks: list[bytes] = []
     while True:
@@ -144,7 +147,8 @@ def _first_room(r: Records) -> int:
     """About what is needed for texts with few escapes."""
     spans = 0 if r.spans is None else len(r.spans)
     of_tokens = 120 * len(r.cells) if r.labels is not None or r.lists_tokens else 0
-    return 5 * len(r.text) // 4 + 100 * len(r.documents) + 160 * spans + 12 * len(r.sentences) + of_tokens + 4096
+    of_text = 0 if r.is_layer else 5 * len(r.text) // 4
+    return of_text + 100 * len(r.documents) + 160 * spans + 12 * len(r.sentences) + of_tokens + 4096
 
 
 def _joined(parts: Sequence[bytes]) -> tuple[bytes, Array]:

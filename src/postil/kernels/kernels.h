@@ -170,6 +170,7 @@ enum { OF_SUMS, OF_PAIRS, OF_CELLS };
 
 /* engine.c: from words to scores. A model is made of sections, arrays with names (see models/engine.py), which must stay
    where they are until it is closed; any number of threads may share it. A workspace belongs to one thread at a time.
+   `touched`, where it is not NULL, has a byte for each 64 KiB of the vectors, which becomes 1 when a row in them is read.
    `extra_rows` (extra_count, K * members * H), of which row 0 is zeros, are added to the first layer by `extra_ids` (N,);
    NULL: nothing is. `scores` has a pointer to (N, L) for each head, NULL where they are not wanted. Codes are those of engine/postil.h. */
 typedef struct postil_model engine_model;
@@ -179,7 +180,7 @@ typedef struct {
     const void *values;
     int64_t type, rows, columns, count; /* columns: 1 of a vector; count: of all items */
 } engine_section;
-int engine_open(const engine_section *directory, int64_t count, engine_model **opened);
+int engine_open(const engine_section *directory, int64_t count, uint8_t *touched, engine_model **opened);
 void engine_close(engine_model *model);
 int engine_workspace_new(const engine_model *model, void *product, int wide_integers, int64_t cached_bytes,
                          engine_workspace **workspace);

@@ -37,6 +37,10 @@ class Records:
     """The unit of offsets, one of ``UNITS``."""
     lists_tokens: bool = False
     """Whether tokens come right after the text, as of sentences that are given as tokens."""
+    has_layers: bool = False
+    """Whether ``fields`` contains layers, which list the tokens of labels: the record does not."""
+    is_layer: bool = False
+    """Whether only the insides of a layer are written, spans or tokens, a line of them for each text."""
 
 
 def json_string(text: str) -> str:

@@ -223,6 +223,10 @@ static int is_valid(int64_t size, const int64_t *documents, const int64_t *token
     return 1;
 }
 
+/* What a record consists of: its tokens come right after the text; layers among its fields list the tokens of labels; it
+   is one of these layers, of which only the insides are written, each after a comma. */
+enum { LISTS_TOKENS = 1, HAS_LAYERS = 2, IS_LAYER = 4 };
+
 /* state: the next document, sentence and span, and the bytes written to `out` by this call. A record is written whole
    or, where there is NO_ROOM for it, not at all: the caller goes on with more room. */
 int write_records(const uint8_t *text, int64_t size, const int64_t *documents, const int64_t *tokens, int64_t D,
@@ -230,7 +234,7 @@ int write_records(const uint8_t *text, int64_t size, const int64_t *documents, c
                          const double *figures, const int64_t *spans, const double *probabilities, int64_t M,
                          const double *whole, const uint8_t *names, int64_t names_size, const int64_t *name_ends,
                          int64_t name_count, const uint8_t *fields, int64_t fields_size, const int64_t *field_ends,
-                         int64_t units, int lists_tokens, uint8_t *out, int64_t room, int64_t *state) {
+                         int64_t units, int form, uint8_t *out, int64_t room, int64_t *state) {
     const answers a = {text, cells, labels, figures, spans, probabilities, whole, {names, name_ends}};
     const word_list of_user = {fields, field_ends};
     int64_t b = state[1], m = state[2];
@@ -248,16 +252,19 @@ int write_records(const uint8_t *text, int64_t size, const int64_t *documents, c
         while (b < B && sentences[b + 1] <= end) b++;
         while (m < M && spans[3 * m + 1] <= end) m++;
         if (m > last_m && spans[3 * last_m] < first) return WRONG_INDEX;
-        PUT(&to, "{\"text\": \"");
-        put_string(&to, text, documents[2 * d], documents[2 * d + 1]);
-        PUT(&to, "\"");
-        if (lists_tokens) put_tokens(&to, &a, c, first, end);
+        if (!(form & IS_LAYER)) {
+            PUT(&to, "{\"text\": \"");
+            put_string(&to, text, documents[2 * d], documents[2 * d + 1]);
+            PUT(&to, "\"");
+        }
+        if (form & LISTS_TOKENS || (form & IS_LAYER && labels != NULL)) put_tokens(&to, &a, c, first, end);
         if (labels == NULL) put_spans(&to, &a, c, last_m, m);
-        else put_labels(&to, &a, first, end);
+        else if (!(form & IS_LAYER)) put_labels(&to, &a, first, end);
         put_word(&to, of_user, d);
         if (end > first && whole != NULL) put_whole(&to, &a, last_b, b);
-        if (end > first && labels != NULL && !lists_tokens) put_tokens(&to, &a, c, first, end);
-        PUT(&to, "}\n");
+        if (end > first && labels != NULL && !form) put_tokens(&to, &a, c, first, end);
+        if (!(form & IS_LAYER)) PUT(&to, "}");
+        PUT(&to, "\n");
         if (to.full) return NO_ROOM;
         state[0] = d + 1, state[1] = b, state[2] = m, state[3] = to.at;
     }

@@ -109,15 +109,16 @@ TABLE = {
     "-> tokens: i64[room:N, 2], offsets: i64[room+1:B+1], found: counts[N, B] | NOT_PLAIN",
     "number_words": "text: bytes[S], S, cells: i64[N, 2], N, key: u64[2], slots: u64[T]!, T, pool: u8[Q]!, Q, "
     "ends: i64[E+1]!, E, known: i64[1]! -> numbers: i64[N]",
-    "write_rows": "text: bytes[S], S, cells: i64[N, 2], N, offsets: offsets[B, N], B, labels: i64[N], "
-    "figures: f64[N]?, names: bytes[Q], Q, ends: i64[L+1], L, out: u8[R]!, R -> places: i64[B+1]",
+    "write_rows": "text: bytes[S], S, cells: i64[N, 2], N, offsets: offsets[B, N], B, labels: i64[N, K], K, "
+    "figures: f64[N, K]?, names: bytes[Q], Q, ends: i64[L+1], L, out: u8[R]!, R -> places: i64[B+1]",
     "character_offsets": "text: bytes[S], S, places: i64[n], n -> counted: i64[n]",
     # records.c: spans of first token, end and class, or labels; names and fields are JSON, fields with a comma before;
-    # `units` of offsets are a place in UNITS; `state` is the next text, sentence and span, and the bytes written
+    # `units` of offsets are a place in UNITS; `form` see there; `state` is the next text, sentence and span, and the
+    # bytes written
     "write_records": "text: bytes[S], S, documents: i64[D, 2], tokens: offsets[D, N], D, cells: i64[N, 2], N, "
     "sentences: offsets[B, N], B, labels: i64[N]?, figures: f64[N]?, spans: i64[M, 3], probabilities: f64[M]?, M, "
     "whole: f64[B]?, names: bytes[Q], Q, name_ends: i64[C+1], C, fields: bytes[F], F, field_ends: i64[D+1], "
-    "units: int64_t, lists_tokens: int, out: u8[R]!, R, state: i64[4]! | NO_ROOM",
+    "units: int64_t, form: int, out: u8[R]!, R, state: i64[4]! | NO_ROOM",
     # words.c, tokens.c, sentences.c
     "word_features": "text: bytes[S], S, cells: i64[U, 2], U, rules: word_rules*, characters: character_tables*, "
     "ids: i32[U, F]! | NOT_UTF8",

@@ -21,6 +21,7 @@ from typing import Any, final
 import numpy as np
 
 from postil import kernels
+from postil.archive import Rows
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import InputFeatures, Token, forms_of
@@ -92,14 +93,16 @@ class Engine:
             return None
         from postil.kernels.compiled_engine import CompiledEngine  # nothing of it is there without a compiler
 
+        is_lent = isinstance(self._vectors, Rows) and self._vectors.dtype == np.float32
+        vectors, touched = self._vectors.lent() if is_lent else (None, None)
         try:
-            sections = engine_sections(self.features, self.heads)
+            sections = engine_sections(self.features, self.heads, vectors)
         except ConfigurationError:
             return None
         self._members = members_of(next(iter(self.heads.values())))
         self._splits = [split_network(member) for member in self._members]
         widths = [members_of(head)[0].outputs[0].W.shape[0] for head in self.heads.values()]
-        return CompiledEngine(sections, widths, blas_product())
+        return CompiledEngine(sections, widths, blas_product(), touched)
 
     def is_current(self, features: InputFeatures, heads: Mapping[str, Any]) -> bool:
         """Whether the networks still are what they were: the same arrays, and none can have been written to."""
@@ -176,6 +179,8 @@ class Engine:
         names = list(self.heads)
         with one_blas_thread():
             scores = self._compiled.scores(text, cells, offsets, [names.index(task) for task in tasks], extra)
+        if isinstance(self._vectors, Rows):
+            self._vectors.check_lent()
         return None if scores is None else dict(zip(tasks, scores, strict=True))
 
     def _by_graph(self, sentences: Sequence[Sequence[Token]], tasks: Sequence[str]) -> dict[str, Array]:
@@ -294,8 +299,13 @@ def split_network(network: ScoringNetwork) -> Split:
 # ------------------------------------------------------------------------------------------------------------- sections
 
 
-def engine_sections(features: InputFeatures, heads: Mapping[str, ScoringNetwork | EnsembleNetwork]) -> Sections:
-    """The arrays of words, network and output maps; an error for what the engine does not compute."""
+def engine_sections(
+    features: InputFeatures, heads: Mapping[str, ScoringNetwork | EnsembleNetwork], vectors: Array | None = None
+) -> Sections:
+    """The arrays of words, network and output maps; an error for what the engine does not compute.
+
+    ``vectors``: those of the network, where they are not to be compared with their checksums.
+    """
     first = next(iter(heads.values()))
     if not first.form_dim:
         raise refused("a model without features of words")
@@ -307,7 +317,7 @@ def engine_sections(features: InputFeatures, heads: Mapping[str, ScoringNetwork 
     splits = [split_network(member) for member in members]
     if len(heads) > 1 and not splits[0].outputs:
         raise refused("several tasks without a hidden layer")
-    sections = {**character_sections(), **word_sections(features.words), **_network_sections(members, splits)}
+    sections = {**character_sections(), **word_sections(features.words), **_network_sections(members, splits, vectors)}
     sections["heads"] = integers(len(heads))
     for number, head in enumerate(heads.values()):
         maps, members = len(splits[0].outputs), members_of(head)
@@ -365,7 +375,7 @@ def word_sections(words: WordFeatures) -> Sections:
     return sections
 
 
-def _network_sections(members: Sequence[Any], splits: Sequence[Split]) -> Sections:
+def _network_sections(members: Sequence[Any], splits: Sequence[Split], vectors: Array | None) -> Sections:
     """Tables, the first layer by position, and the layers after it, of every member."""
     K, H = splits[0].first.b.shape
     activation, layers = _fused(splits[0].layers)
@@ -378,7 +388,7 @@ def _network_sections(members: Sequence[Any], splits: Sequence[Split]) -> Sectio
         "steps": np.array([(kind, function) for kind, function, _ in steps], np.int64).reshape(-1, 2),
     }
     if members[0].vectors is not None:
-        sections["vectors"] = np.asarray(members[0].vectors, np.float32)
+        sections["vectors"] = np.asarray(members[0].vectors if vectors is None else vectors, np.float32)
     for m, (member, one) in enumerate(zip(members, splits, strict=True)):
         _, of_member = _fused(one.layers)
         found = {f"table{f}": table for f, table in enumerate(_form_tables(member))}

@@ -47,18 +47,16 @@ class FastPath:
         self._codecs = [head.codec for head in self._heads.values()]
         self._segmenter, self._threshold = options.reading.segmenter, threshold_of(self._codecs[0], options)
         self._write = {"conllu": self._conllu, "jsonl": self._records}.get(options.output or "", self._columns)
+        self._main: str | None = None if isinstance(model, Tagger) else model.main_task(list(tasks))
         self._ends: dict[tuple[str, ...], tuple[bytes, bytes]] = {}
 
     @classmethod
     def of(cls, model: Any, options: TaggingOptions) -> "FastPath | None":
-        """None if the options ask for more than labels and probabilities, or the model needs more than words.
-
-        Of several tasks, columns of labels are written here.
-        """
+        """None if the options ask for more than labels and probabilities, or the model needs more than words."""
         if options.sets(*_OTHER_OPTIONS) or options.reading.features or options.output not in _CAN_WRITE:
             return None
-        of_tasks = model.KIND == "multi-task-tagger" and options.output != "jsonl"
-        of_tasks = of_tasks and not options.sets("probabilities", "threshold", "class_thresholds")
+        of_tasks = model.KIND == "multi-task-tagger" and not options.sets("threshold", "class_thresholds")
+        of_tasks = of_tasks and not (options.probabilities and options.output == "conllu")
         if not (isinstance(model, Tagger) or of_tasks):
             return None
         path, can_write = cls(model, options), _CAN_WRITE[options.output]
@@ -104,9 +102,13 @@ class FastPath:
         if plain.documents is not None and any(part in plain.text for part in _NOT_IN_COLUMNS):
             return None
         answers = self._answers(plain, of_labels=self._options.probabilities)
-        places, labels = self._label_rows(plain, answers)
-        names = ["\t".join(row).encode() for row in labels]
-        return write_columns(plain, places, names, answers[0].label_probabilities, tasks=len(answers))
+        names: list[bytes] = []
+        places = np.empty((len(plain.cells), len(answers)), np.int64)
+        for k, (codec, of_task) in enumerate(zip(self._codecs, answers, strict=True)):
+            places[:, k] = codec.places_of(of_task.numbers, plain.offsets) + len(names)
+            names += [label.encode() for label in codec.spellings]
+        figures = [of_task.label_probabilities for of_task in answers if of_task.label_probabilities is not None]
+        return write_columns(plain, places, names, np.stack(figures, axis=1) if figures else None)
 
     # -------------------------------------------------------------------------------------------- CoNLL-U
 
@@ -155,28 +157,39 @@ class FastPath:
             text, cells, documents = _joined(plain)
             heads = {place: _head_fields(sentence) for place, sentence in plain.heads}
             fields = [heads.get(place, b"") for place in range(len(documents))]
-        codec, probable = self._codecs[0], self._options.probabilities
-        (answers,) = self._answers(plain, of_labels=probable and not codec.has_spans, all=probable)
-        if codec.has_spans:
-            spans = answers.span_probabilities if probable else None
-            named: dict[str, Any] = {"names": codec.classes, "spans": answers.entities(), "probabilities": spans}
-        else:
-            labels = codec.places_of(answers.numbers, plain.offsets)
-            named = {"names": codec.spellings, "labels": labels, "figures": answers.label_probabilities}
-        return kernels.write_records(
-            kernels.Records(
-                text=text,
-                documents=documents,
-                tokens=tokens,
-                cells=cells,
-                sentences=plain.offsets,
-                whole=answers.probabilities if probable else None,
-                fields=fields,
-                units=self._options.offsets,
-                lists_tokens=plain.documents is None,
-                **named,
-            )
-        )
+        probable, of_words = self._options.probabilities, not all(codec.has_spans for codec in self._codecs)
+        answers = self._answers(plain, of_labels=probable and of_words, all=probable)
+        texts = {"text": text, "documents": documents, "tokens": tokens, "cells": cells, "sentences": plain.offsets}
+
+        def written(of_task: Answers, probable: bool, **form: Any) -> bytes:
+            answered = _answered(of_task, probable)
+            return kernels.write_records(kernels.Records(**texts, **answered, units=self._options.offsets, **form))
+
+        if self._main is None:
+            return written(answers[0], probable, fields=fields, lists_tokens=plain.documents is None)
+        if plain.documents is None or any(b'"layers"' in field for field in fields or ()):
+            return None
+        layers = [
+            [b"%b: {%b}" % (json_string(task).encode(), line[2:]) for line in lines.splitlines()]
+            for task, of_task in zip(self._heads, answers, strict=True)
+            for lines in [written(of_task, probable, is_layer=True)]
+        ]
+        fields = [
+            b'%b, "layers": {%b}' % (field, b", ".join(of_text))
+            for field, *of_text in zip(fields or [b""] * len(documents), *layers, strict=True)
+        ]
+        return written(answers[list(self._heads).index(self._main)], False, fields=fields, has_layers=True)
+
+
+def _answered(answers: Answers, probable: bool) -> dict[str, Any]:
+    """What a task answers, as fields of ``Records``."""
+    codec = answers.codec
+    fields: dict[str, Any] = {"whole": answers.probabilities} if probable else {}
+    if codec.has_spans:
+        fields |= {"names": codec.classes, "spans": answers.entities()}
+        return fields | {"probabilities": answers.span_probabilities} if probable else fields
+    fields |= {"names": codec.spellings, "labels": codec.places_of(answers.numbers, answers.offsets)}
+    return fields | {"figures": answers.label_probabilities} if probable else fields
 
 
 def _has_empty_tokens(plain: PlainSentences) -> bool:
@@ -199,19 +212,15 @@ def _head_fields(sentence: Sentence) -> bytes:
     return (mark + (f', "comments": [{comments}]' if comments else "")).encode()
 
 
-def write_columns(
-    plain: PlainSentences, labels: Array, names: list[bytes], figures: Array | None = None, tasks: int = 1
-) -> bytes:
-    """The sentences with labels (N,), which are places in ``names``, and probabilities (N,) in a column before them.
-
-    A name has the labels of several ``tasks``, with tabs between them.
-    """
+def write_columns(plain: PlainSentences, labels: Array, names: list[bytes], figures: Array | None = None) -> bytes:
+    """The sentences with the labels (N, K) of each task, places in ``names``, each after its probabilities (N, K)."""
     content, places = kernels.write_rows(plain.text, plain.cells, plain.offsets, labels, names, figures)
     if not plain.heads:
         return content
     edges = [0, *(int(places[sentence]) for sentence, _ in plain.heads), len(content)]
     heads = [sentence for _, sentence in plain.heads]
-    others = ("1",) * (tasks - 1 + (figures is not None))  # a document mark has as many columns as the rows
+    # A document mark has as many columns as the rows.
+    others = ("1",) * (labels.shape[1] * (1 if figures is None else 2) - 1)
     for sentence in heads:
         sentence.columns = [others] if others else None
     pieces = [content[: edges[1]]]

@@ -336,8 +336,10 @@ def _name(source: Source) -> str:
 
 
 def line_ends(text: str) -> int:
-    """``text.count("\\n")`` in a twentieth of the time if lines are short."""
-    return int(np.count_nonzero(np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8) == ord("\n")))
+    """``text.count("\\n")``, for ASCII in a quarter of the time."""
+    if not text.isascii():
+        return text.count("\n")
+    return int(np.count_nonzero(np.frombuffer(text.encode(), np.uint8) == ord("\n")))
 
 
 def lines_of(text: str) -> list[str]:

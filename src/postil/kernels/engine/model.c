@@ -75,6 +75,7 @@ struct postil_model {
     const engine_section *directory;
     int64_t sections;
     int is_trusted; /* Python's own arrays, not a file that anybody may have written */
+    uint8_t *touched; /* blocks of the vectors that rows were read from, for Python to check; NULL: it does not ask */
     int code;       /* the first thing that was wrong */
 
     int64_t kind;

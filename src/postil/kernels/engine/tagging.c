@@ -205,6 +205,9 @@ static int grown_workspace(const postil_model *model, int64_t cached_bytes, post
     if (model->kind == TAGGER) plan_caches(model, &plan, &measured);
     void *memory = plan.is_too_large ? NULL : calloc(1, plan.used + 128);
     if (memory == NULL) return POSTIL_NO_MEMORY;
+#ifdef PREFER_LARGE_PAGES
+    PREFER_LARGE_PAGES(memory, plan.used);
+#endif
     postil_workspace *w = (postil_workspace *)(void *)on_line(memory);
     *w = measured;
     plan.base = (uint8_t *)w, plan.used = 0;
@@ -347,6 +350,11 @@ static float *append_letters(const postil_model *model, const network_member *me
     return out + F;
 }
 
+static void touch(uint8_t *touched, int64_t row, int64_t width) {
+    const int64_t bytes = width * (int64_t)sizeof(float), first = row * bytes;
+    touched[first >> 16] = touched[(first + bytes - 1) >> 16] = 1;
+}
+
 /* The vectors (count, D) of words in cells for one member. */
 static void word_vectors(postil_workspace *w, const network_member *member, const uint8_t *text, int64_t count) {
     const postil_model *model = w->model;
@@ -361,6 +369,7 @@ static void word_vectors(postil_workspace *w, const network_member *member, cons
             const uint16_t *codes = lexicon->codes + w->codes[i * WORDS_AT_ONCE + u] * lexicon->columns;
             for (int64_t k = 0; k < lexicon->columns; k++) x = append_row(member->tables + f++, codes[k], x);
         }
+        if (model->touched != NULL) touch(model->touched, ids[learnt], model->vectors.width);
         if (model->has_vectors) x = append_row(&model->vectors, ids[learnt], x);
         if (model->filters > 0) {
             const int64_t *cell = w->cells_at_once + 2 * u;
