@@ -156,7 +156,6 @@ def differences(
     classes = [Counter(span.label for spans in side for span in spans) for side in (before, after)]
     kinds: Counter[str] = Counter()
     changed: list[dict[str, Any]] = []
-    total = 0
     for tokens, old, new in zip(sentences, before, after, strict=True):
         gone, come = set(old) - set(new), set(new) - set(old)
         if not gone and not come:
@@ -170,17 +169,16 @@ def differences(
         removed = [span for span in sorted(gone, key=_place) if (span.start, span.end) in labels]
         marks += [{**span._asdict(), "was": span.label, "kind": "removed"} for span in removed]
         kinds.update(mark["kind"] for mark in marks)
-        total += 1
-        if len(changed) < MOST_SHOWN:
-            changed.append({"words": list(tokens), "marks": sorted(marks, key=lambda mark: mark["start"])})
+        changed.append({"words": list(tokens), "marks": sorted(marks, key=lambda mark: mark["start"])})
+    changed.sort(key=lambda one: min(kinds[mark["kind"]] for mark in one["marks"]))  # rare kinds are worth a look
     return {
-        "sentences": total,
+        "sentences": len(changed),
         "classes": [
             {"label": label, "before": classes[0][label], "after": classes[1][label]}
             for label in sorted(classes[0] | classes[1])
         ],
         **{kind: kinds[kind] for kind in ("added", "removed", "relabelled")},
-        "changed": changed,
+        "changed": changed[:MOST_SHOWN],
     }
 
 
@@ -203,6 +201,8 @@ def _on_its_line(error: PostilError, text: str, path: Path) -> DataError:
     line = 0
     if found := re.search(r"at line (\d+)", got or ""):
         line = int(found[1])
+    elif "at end of document" in (got or ""):
+        line = text.count("\n") + 1
     elif found := re.search(r", rule (\d+)$", str(error.where or "")):
         tables = [number for number, one in enumerate(text.split("\n"), 1) if re.match(r"\s*\[\[\s*rule\s*\]\]", one)]
         line = tables[int(found[1]) - 1] if int(found[1]) <= len(tables) else 0

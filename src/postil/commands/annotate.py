@@ -42,10 +42,7 @@ POOL may be plain text, JSON Lines, CoNLL columns or any other format that Posti
 Labels in it are shown as proposals. The page is reachable from this machine only, with the token in the printed
 address.
 """
-SHOWN = (
-    "-o --model --labels --rules --gazetteer --review --train --every --sure --port --preset --set --seed --threads "
-    "--from"
-)
+SHOWN = "-o --model --labels --rules --gazetteer --review --train --every --sure --port --preset --set --from"
 OPTIONS = {
     "": [
         option("POOL", "the text to label", nargs="?"),

@@ -54,10 +54,13 @@ function poll() {
     const before = state.progress.round;
     take(await ask("progress"));
     if (state.progress.round === before) return;
+    if (rules) {
+      await rules.load();
+      const isElsewhere = before === null || !document.activeElement?.closest("#record");
+      if (isElsewhere && !back && !editor?.past.length) take(await ask("")); // what the new model asks first
+      rules.follow(state);
+    }
     announce("A new model is in use.");
-    await rules?.load();
-    rules?.follow(state);
-    if (rules && !editor?.past.length && !back) take(await ask("")); // nothing was changed here: the model's own question
   }), POLL);
 }
 
@@ -342,10 +345,11 @@ function over(event) {
 
 function about() {
   const { record: { where, doubts, answered, skipped }, progress } = state;
+  const isChosen = state.rules && !answered && progress.round !== null && progress.until;
+  const turn = isChosen ? `${progress.every - progress.until + 1} of ${progress.every} worth judging` : "";
   return [
     back ? h("p", { className: "past" }, `${back === 1 ? "The last answer" : `${back} answers ago`}${skipped ? ", which was skipped" : ""}. A change replaces it.`) : null,
-    state.rules && !answered && progress.round !== null && progress.until ? h("p", { className: "note" }, `Worth judging: ${progress.every - progress.until + 1} of ${progress.every}`) : null,
-    where ? h("p", { className: "note" }, where) : null,
+    where || turn ? h("p", { className: "note" }, [where, turn].filter(Boolean).join(" · ")) : null,
     (answered ? [] : doubts).map((doubt) => h("p", { className: "doubt" }, "In the data: ", h("q", {}, doubt.data), ", models predict: ", h("q", {}, doubt.models))),
   ];
 }
