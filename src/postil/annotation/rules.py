@@ -22,7 +22,7 @@ from postil.models.fitting.fitting import Fitting
 from postil.models.tagger import Tagger
 from postil.reading import MOST_JSON_BYTES, read_bytes
 from postil.rules import Learned, ListRule, Rules, check, read_rules
-from postil.rules.learning import Learning
+from postil.rules.learning import AGAIN, Learning
 from postil.text import Span, spans_from_labels
 from postil.text.lines import shortened
 
@@ -42,8 +42,8 @@ class EditedRules:
         self.rules: Rules = read_rules(path)
         """Those of the last training run."""
         self._lock = threading.Lock()
-        self._learning: tuple[Rules, Learning, float] | None = None
-        self._tagger: Tagger | None = None
+        self._learning: tuple[Learning, float] | None = None
+        self._learned: Learned | None = None
         self._spans: list[list[Span]] | None = None
         self._result: dict[str, Any] = {"report": None, "changes": None, "seconds": None}
 
@@ -103,26 +103,31 @@ class EditedRules:
     def training(
         self, tagger: Tagger, sentences: Sentences, gold: tuple[Sentences, Sentences]
     ) -> tuple[Tagger, Fitting]:
-        """A training run on the votes of the rules in the file now, and on gold labels."""
-        began = time.monotonic()
-        rules = read_rules(self.path)
-        learning = Learning(sentences, rules, gold if gold[0] else None)
-        start = self._tagger
-        if start is not None and not set(start.model.codec.labels) <= set(learning.codec.labels):
-            start = None  # a class is gone
-        self._learning = rules, learning, began
-        return tagger, tagger.fitting(**learning.data(), warm_start=start)
+        """A training run on the votes of the rules in the file now, and on gold labels.
+
+        After the first one it is short, and starts from the tagger of before.
+        """
+        began, rules, before = time.monotonic(), read_rules(self.path), self._learned
+        if before is not None:
+            classes = {label.partition("-")[2] for labels in gold[1] for label in labels}.union(rules.labels)
+            if not classes.issuperset(before.tagger.model.codec.classes):
+                before = None  # a class is gone
+        learning = Learning(sentences, rules, gold if gold[0] else None, before=before)
+        if before is not None:
+            tagger = tagger.set_params(epochs=min(AGAIN, tagger.config.epochs))
+        self._learning = learning, began
+        return tagger, tagger.fitting(**learning.data())
 
     def judge(self, tagger: Tagger, sentences: Sentences) -> None:
         """Judge the rules by the model that was trained, and compare its predictions with those of the one before."""
         assert self._learning is not None
-        rules, learning, began = self._learning
-        learning.update(tagger)
-        report = check(Learned(tagger, rules, learning.reliability, learning.votes), learning.sentences).to_dict()
+        learning, began = self._learning
+        learned = learning.learned(tagger)
+        report = check(learned, learned.sentences).to_dict()
         spans = [spans_from_labels(labels, tagger.model.codec.scheme) for labels in tagger.predict(sentences)]
         changes = None if self._spans is None else differences(sentences, self._spans, spans)
         with self._lock:
-            self.rules, self._tagger, self._spans = rules, tagger, spans
+            self.rules, self._learned, self._spans = learned.rules, learned, spans
             self._result = {"report": report, "changes": changes, "seconds": round(time.monotonic() - began, 2)}
 
 
