@@ -191,7 +191,7 @@ def test_what_has_changed():
 def test_the_loop(path, journal):
     rules = EditedRules(path)
     pool = Pool([Sentence(list(tokens)) for tokens in X])
-    annotation = Annotation(pool, journal, rules=rules, estimator=postil.Tagger(**SMALL), every=5)
+    annotation = Annotation(pool, journal, rules=rules, estimator=postil.Tagger(hidden=16), every=5)
     assert annotation.classes == ["LOC", "PER"] and rules.state()["report"] is None
     learnt(annotation)
     state = rules.state()

@@ -114,7 +114,7 @@ class EditedRules:
                 before = None  # a class is gone
         learning = Learning(sentences, rules, gold if gold[0] else None, before=before)
         if before is not None:
-            tagger = tagger.set_params(epochs=min(AGAIN, tagger.config.epochs))
+            tagger = tagger.set_params(epochs=min(AGAIN, before.tagger.model.config.epochs))
         self._learning = learning, began
         return tagger, tagger.fitting(**learning.data())
 
