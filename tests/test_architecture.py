@@ -192,6 +192,7 @@ PUBLIC = {
     ],
     "postil.annotation": [
         *["Annotation", "Answer", "Journal", "Labelled", "Pool", "PoolRecord", "REVIEWED", "checked_class", "key_of"],
+        *["EditedRules", "rules_of_names"],
     ],
     "postil.integrations.crfsuite": [
         *[

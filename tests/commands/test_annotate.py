@@ -134,6 +134,30 @@ def test_a_model_and_other_data(started, pool, tmp_path, names_model):
     assert state["learning"]["run"] == 1
 
 
+def test_names_of_a_list_are_proposed_without_a_model(started, pool, tmp_path):
+    (tmp_path / "places.txt").write_text("Oslo\nLima\nNew York\nRio de Janeiro\nPER\tAnna\n")
+    pool.write_text("Anna left Rio de Janeiro\n")
+    run = started(pool, "-o", tmp_path / "a.jsonl", "--gazetteer", tmp_path / "places.txt", "--every", "0")
+    assert [(one["label"], one["start"], one["end"]) for one in run.ask()["record"]["spans"]] == [
+        ("PER", 0, 1),
+        ("places", 2, 5),
+    ]
+    run.end()
+    run = started(pool, "-o", tmp_path / "b.jsonl", "--gazetteer", f"LOC={tmp_path / 'places.txt'}", "--every", "0")
+    assert run.ask()["classes"] == ["LOC"]
+
+
+def test_a_model_is_trained_on_rules(started, pool, tmp_path):
+    path = tmp_path / "rules.toml"
+    path.write_text('[[rule]]\nlabel = "LOC"\nlist = ["Oslo", "Lima"]\n')
+    run = started(pool, "--rules", path, "-o", tmp_path / "a.jsonl", "--set", "epochs=2", "--set", "hidden=8")
+    while (state := run.ask())["learning"]["state"] == "running":
+        pass
+    assert state["learning"]["state"] == "finished" and state["rules"] and state["classes"] == ["LOC"]
+    assert run.ask("/rules")["report"]["rows"][0]["votes"] > 0
+    assert run.end()[0] == 0
+
+
 def test_a_review_is_walked_and_applied(started, tmp_path, capfd):
     data, review, answers = (tmp_path / name for name in ("data.conll", "review.jsonl", "answers.jsonl"))
     data.write_text("Anna\tO\nleft\tO\n\nin\tO\nOslo\tB-LOC\n")
@@ -169,14 +193,32 @@ def test_a_review_is_walked_and_applied(started, tmp_path, capfd):
         (["POOL", "-o", "OUT", "--port", "99999"], "port must be 0 to 65535 (got 99999)"),
         (["--review", "OTHER", "-o", "OUT", "--model", "SPEECH"], "--model must not be used with --review"),
         (["EMPTY", "-o", "OUT"], "the file is empty"),
+        (["POOL", "-o", "OUT", "--rules", "no.toml"], "cannot read the rules"),
+        (["POOL", "-o", "OUT", "--rules", "WRONG"], "rule 1: a rule with list: expected ignore_case"),
+        (["POOL", "-o", "OUT", "--rules", "BROKEN"], "the rules cannot be read as TOML"),
+        (["POOL", "-o", "WRONG", "--rules", "WRONG"], "file of answers must not be one of the inputs"),
+        (
+            ["POOL", "-o", "OUT", "--rules", "WRONG", "--model", "SPEECH"],
+            "--model cannot be used here: a model or a list",
+        ),
+        (["POOL", "-o", "OUT", "--rules", "WRONG", "--every", "0"], "--every must be at least 1 with --rules"),
+        (["POOL", "-o", "OUT", "--gazetteer", "no.txt"], "cannot read the gazetteer"),
+        (["POOL", "-o", "OUT", "--gazetteer", "EMPTY"], "the gazetteer is empty"),
+        (["POOL", "-o", "OUT", "--gazetteer", "a b=POOL"], "a class must be a name without spaces"),
+        (["POOL", "-o", "OUT", "--gazetteer", "X=no.txt"], "no.txt"),
+        (["POOL", "-o", "OUT", "--gazetteer", "POOL", "--model", "SPEECH"], "--gazetteer cannot be used here"),
+        (["--review", "OTHER", "-o", "OUT", "--rules", "WRONG"], "--rules cannot be used here"),
     ],
 )
 def test_mistakes_are_one_line(capfd, pool, tmp_path, speech_model, words, message):
     (tmp_path / "words.conll").write_text("a\tNN\nb\tVB\n")
     (tmp_path / "other.jsonl").write_text('{"text": "a", "spans": []}\n')
     (tmp_path / "empty.txt").touch()
+    (tmp_path / "wrong.toml").write_text("[[rule]]\nlable = 'X'\nlist = ['a']\n")
+    (tmp_path / "broken.toml").write_text("[[rule]\n")
     names = {"POOL": pool, "FOLDER": tmp_path, "OUT": tmp_path / "a.jsonl", "SPEECH": speech_model}
     names |= {"WORDS": tmp_path / "words.conll", "OTHER": tmp_path / "other.jsonl", "EMPTY": tmp_path / "empty.txt"}
+    names |= {"WRONG": tmp_path / "wrong.toml", "BROKEN": tmp_path / "broken.toml", "a b=POOL": f"a b={pool}"}
     names["FOLDER/no/a.jsonl"] = tmp_path / "no" / "a.jsonl"
     assert main(["annotate", *(str(names.get(word, word)) for word in words)]) == 1
     error = capfd.readouterr().err

@@ -204,6 +204,38 @@ def test_votes_count_at_once_when_the_rules_speak(corpus, learned):
     assert score > score_spans(y[500:], silent.predict(X[500:])).overall.f1 + 0.03
 
 
+def test_after_a_change_of_the_rules_it_learns_on_from_before(corpus, learned):
+    """A new rule for a new class and one rule less: the classes and the other rules are still known."""
+    X, y, _ = corpus
+    asked = []
+
+    class Counting:
+        name, labels = "counted", ["DAY"]
+
+        def votes(self, sentences):
+            asked.append(len(sentences))
+            return [[Vote("counted", t, t + 1, "DAY") for t, w in enumerate(s) if w == "Monday"] for s in sentences]
+
+    before = learned.tagger.predict(X[500:])
+    rules = Rules([rule for rule in learned.rules if rule.name != "dead"] + [Counting()])
+    again = learned.again(rules)
+    assert learned.tagger.predict(X[500:]) == before, "the first result stays"
+    labels = again.tagger.predict(X[500:])
+    days = [
+        label
+        for tokens, row in zip(X[500:], labels, strict=True)
+        for w, label in zip(tokens, row, strict=True)
+        if w == "Monday"
+    ]
+    assert days.count("B-DAY") > 0.9 * len(days)
+    others = [["O" if label == "B-DAY" else label for label in row] for row in labels]
+    assert score_spans(y[500:], others).overall.f1 > 0.75
+    third = again.again(Rules([*again.rules, ListRule(name="towns", label="LOC", phrases=["Oslo"])]))
+    assert len(asked) == 1, "a rule that stays the same votes once"
+    expected = [sorted(votes) for votes in third.rules.votes(third.sentences)]
+    assert [sorted(votes) for votes in third.votes] == expected
+
+
 def test_nothing_to_learn_from_is_one_clear_error():
     rules = Rules([ListRule(name="a", label="X", phrases=["x"])])
     with pytest.raises(DataError, match="at least one vote"):

@@ -425,3 +425,111 @@ def test_a_review_shows_the_doubts(browser, start, tmp_path):
     page.page.wait_for_selector(".done")
     visitor.context.close()
     assert visitor.problems == []
+
+
+# ------------------------------------------------------------------------------------------------ rules
+
+RULES = """\
+[[rule]]
+name = "places"
+label = "LOC"
+list = "places.txt"
+"""
+PEOPLE = """
+[[rule]]
+name = "people"
+label = "PER"
+list = ["Anna", "Boris", "Clara"]
+"""
+
+
+@pytest.fixture
+def ruled(annotate, tmp_path):
+    """The page with rules, when the first model is there."""
+
+    def opened(**options):
+        (tmp_path / "places.txt").write_text("Oslo\nLima\n")
+        (tmp_path / "rules.toml").write_text(RULES)
+        small = ["--set", "epochs=3", "--set", "hidden=16"]
+        page = annotate(X, "--rules", tmp_path / "rules.toml", "--every", "3", *small, **options)
+        page.page.wait_for_selector("#rules-report tbody tr")
+        page.page.wait_for_selector("#time:has-text('trained in')")
+        return page
+
+    return opened
+
+
+def rules_in(page):
+    rows = page.page.locator("#rules-report tbody tr").all_inner_texts()
+    return [row.split()[0] for row in rows]
+
+
+def test_rules_are_changed_beside_the_text_and_the_page_shows_what_changes(ruled, tmp_path):
+    page = ruled()
+    assert rules_in(page) == ["places"] and page.page.input_value("#rules") == RULES
+    assert "1 of 3 worth judging" in page.page.inner_text("#record")
+    page.page.fill("#rules", RULES + PEOPLE)
+    page.page.click("#retrain")
+    page.page.wait_for_selector("#changes li")
+    assert (tmp_path / "rules.toml").read_text() == RULES + PEOPLE
+    assert rules_in(page) == ["places", "people"]
+    told = page.page.inner_text("#changes")
+    assert re.search(r"\d+ sentences? changed: \d+ added, \d+ removed, \d+ relabelled", told) and "PER" in told
+    for number in range(1, 4):  # then those that are worth judging, and a model that has learned from them
+        page.page.click("#actions button:has-text('Save')")
+        page.until_count(number, None, 0)
+    until(page.page, "document.getElementById('live').textContent === 'A new model is in use.'")
+    page.page.click("text=Report by class")
+    assert page.page.locator("#judged tbody tr:has-text('all')").count() == 1
+    assert len(page.answers()) == 3
+
+
+def test_a_mistake_in_the_rules_is_shown_on_its_line_and_nothing_is_lost(ruled, tmp_path):
+    page = ruled()
+    page.page.fill("#rules", (RULES + PEOPLE).replace('label = "PER"', 'lable = "PER"'))
+    page.page.click("#retrain")
+    page.page.wait_for_selector("#rules-problem .error")
+    assert page.page.inner_text("#rules-problem").startswith("line 6: a rule with list: expected")
+    selected = "(box => box.value.slice(0, box.selectionStart).split('\\n').length)(document.getElementById('rules'))"
+    assert page.page.evaluate(selected) == 6
+    assert (tmp_path / "rules.toml").read_text() == RULES and "lable" in page.page.input_value("#rules")
+    page.page.select_option("#rules-file", "places.txt")
+    assert page.page.input_value("#rules") == "Oslo\nLima\n"
+    page.page.select_option("#rules-file", "rules.toml")
+    assert "lable" in page.page.input_value("#rules"), "what was typed is still there"
+
+
+def test_a_file_that_another_editor_has_changed_is_not_overwritten_unasked(ruled, tmp_path):
+    page = ruled()
+    (tmp_path / "places.txt").write_text("Oslo\nParis\n")
+    page.page.select_option("#rules-file", "places.txt")
+    page.page.fill("#rules", "Lima\n")
+    page.page.click("section[aria-label=Rules] button:has-text('Save')")
+    page.page.wait_for_selector("#rules-problem .error")
+    assert "places.txt has changed on disk" in page.page.inner_text("#rules-problem")
+    assert (tmp_path / "places.txt").read_text() == "Oslo\nParis\n"
+    page.page.click("text=Replace it with this text")
+    until(page.page, "document.querySelector('#rules-problem').children.length === 0")
+    page.page.wait_for_selector("#status:has-text('places.txt saved')")
+    assert (tmp_path / "places.txt").read_text() == "Lima\n"
+    (tmp_path / "places.txt").write_text("Quito\n")
+    page.page.fill("#rules", "Turin\n")
+    page.page.click("section[aria-label=Rules] button:has-text('Save')")
+    page.page.click("text=Open the file on the disk")
+    until(page.page, "document.getElementById('rules').value === 'Quito\\n'")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_no_accessibility_rule_is_broken_with_rules(ruled, size, scheme):
+    page = ruled(size=size, color_scheme=scheme, bypass_csp=True)
+    page.page.fill("#rules", RULES + PEOPLE)
+    page.page.click("#retrain")
+    page.page.wait_for_selector("#changes li")
+    page.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    assert broken_rules(page.page) == []
+    assert page.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.page.fill("#rules", "[[rule]]")
+    page.page.click("#retrain")
+    page.page.wait_for_selector("#rules-problem .error")
+    assert broken_rules(page.page) == []

@@ -270,3 +270,97 @@ def test_a_review_learns_nothing(connected):
     assert state["review"] and state["progress"]["every"] is None
     answer_gold(client, 1)
     assert "nothing to learn" in post(client, "learn", {}, 422)["error"]["message"]
+
+
+# ------------------------------------------------------------------------------------------------ rules
+
+
+@pytest.fixture
+def rule_file(tmp_path):
+    (tmp_path / "places.txt").write_text("Oslo\nParis\n")
+    path = tmp_path / "rules.toml"
+    path.write_text('[[rule]]\nname = "places"\nlabel = "LOC"\nlist = "places.txt"\n')
+    return path
+
+
+def with_rules(connected, path, **options):
+    from postil.annotation import EditedRules
+
+    tagger = postil.Tagger(hidden=8, epochs=2)
+    return connected(**{"rules": EditedRules(path), "estimator": tagger, **options})
+
+
+def test_rules_are_learnt_at_the_start_edited_and_learnt_again(connected, rule_file):
+    client = with_rules(connected, rule_file)
+    until(client, lambda now: now["learning"]["state"] == "finished")
+    state = client.get("/api/annotation/rules").json()
+    assert [file["name"] for file in state["files"]] == ["rules.toml", "places.txt"]
+    assert state["report"]["rows"][0]["votes"] and state["changes"] is None and state["judged"]["records"] == 0
+    text = state["files"][0]["text"] + '[[rule]]\nname = "people"\nlabel = "PER"\nlist = ["Anna", "Boris", "Clara"]\n'
+    edit = {"name": "rules.toml", "text": text, "stamp": state["files"][0]["stamp"]}
+    assert post(client, "rules/save", edit)["files"][0]["text"] == text == rule_file.read_text()
+    assert post(client, "rules/save", edit, 422)["error"]["message"].startswith("rules.toml has changed on disk")
+    post(client, "rules/save", {**edit, "replace": True})
+    post(client, "learn", {})
+    until(client, lambda now: now["progress"]["round"] == 1 and now["learning"]["state"] == "finished")
+    state = client.get("/api/annotation/rules").json()
+    assert [row["rule"] for row in state["report"]["rows"]] == ["places", "people"]
+    assert {one["label"] for one in state["changes"]["classes"]} <= {"LOC", "PER"}
+    answer_gold(client, 3)
+    assert client.get("/api/annotation/rules").json()["judged"]["records"] == 3
+
+
+@pytest.mark.parametrize(
+    "change, status, message",
+    [
+        ({"text": "[[rule]]\nname = 3"}, 422, "line 1: a rule: expected one of list, pattern, spacy, model, votes"),
+        ({"text": "[[rule]]\n\nname"}, 422, "line 3: the rules cannot be read as TOML"),
+        ({"name": "../secret"}, 422, "a file must be the rules or one of their lists"),
+        ({"stamp": None}, 400, "stamp"),
+        ({"other": 1}, 400, "other"),
+        ({"text": 3}, 400, "text"),
+    ],
+)
+def test_edits_that_are_refused_change_nothing(connected, rule_file, change, status, message):
+    client = with_rules(connected, rule_file)
+    before = rule_file.read_text()
+    edit = {
+        "name": "rules.toml",
+        "text": before,
+        "stamp": client.get("/api/annotation/rules").json()["files"][0]["stamp"],
+    }
+    told = post(client, "rules/save", {**edit, **change}, status)["error"]["message"]
+    assert message in told and "\n" not in told and str(rule_file.parent) not in told
+    assert rule_file.read_text() == before
+
+
+def test_rules_need_the_token_and_are_there_only_if_there_are_some(connected, rule_file):
+    client = with_rules(connected, rule_file)
+    del client.headers["authorization"]
+    assert client.get("/api/annotation/rules").status_code == 401
+    edit = {"name": "rules.toml", "text": "", "stamp": "", "replace": True}
+    assert post(client, "rules/save", edit, 401)["error"]["code"] == "token"
+    other = connected()
+    assert other.get("/api/annotation/rules").status_code == 404
+    assert not other.get("/api/annotation").json()["rules"]
+
+
+def test_rules_that_fail_are_told_and_can_be_mended(connected, rule_file):
+    rule_file.write_text('[[rule]]\nlabel = "X"\nlist = ["nobody"]\n')
+    client = with_rules(connected, rule_file)
+    state = until(client, lambda now: now["learning"]["state"] == "failed")
+    assert "at least one vote on the raw text" in state["learning"]["error"]
+    assert answer_gold(client)["progress"]["answered"] == 1, "answers come in all the same"
+    rule_file.write_text('[[rule]]\nlabel = "LOC"\nlist = ["Oslo"]\n')  # in another editor
+    post(client, "learn", {})
+    until(client, lambda now: now["learning"]["state"] == "finished")
+
+
+def test_one_training_on_rules_at_a_time_and_answers_meanwhile(connected, rule_file):
+    client = with_rules(connected, rule_file, estimator=postil.Tagger(hidden=16, epochs=5000, patience=None))
+    until(client, lambda now: now["learning"]["epoch"] >= 1)
+    assert post(client, "learn", {}, 422)["error"]["message"].startswith("a training run is already in progress")
+    answer_gold(client, 2)
+    assert client.get("/api/annotation/rules").json()["report"] is None
+    post(client, "stop", {})
+    until(client, lambda now: now["learning"]["state"] == "stopped" and now["progress"]["round"] == 0)

@@ -3,15 +3,18 @@
 from postil.annotation.annotation import Annotation, Labelled, checked_class
 from postil.annotation.journal import Answer, Journal
 from postil.annotation.pool import REVIEWED, Pool, PoolRecord, key_of
+from postil.annotation.rules import EditedRules, rules_of_names
 
 __all__ = [
     "REVIEWED",
     "Annotation",
     "Answer",
+    "EditedRules",
     "Journal",
     "Labelled",
     "Pool",
     "PoolRecord",
     "checked_class",
     "key_of",
+    "rules_of_names",
 ]

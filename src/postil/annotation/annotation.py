@@ -12,6 +12,7 @@ Every answer is compared with what the model in use said before the person did. 
 the agreement is an estimate of how good the model is, without a held-out file (progressive validation).
 """
 
+import random
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, islice
@@ -21,10 +22,13 @@ import numpy as np
 
 from postil.annotation.journal import Answer, Journal
 from postil.annotation.pool import AT_FIRST, Pool, PoolRecord
+from postil.annotation.rules import EditedRules, voted_spans
 from postil.errors import DataError
+from postil.metrics.spans import compare_spans
 from postil.models.fitting.fitting import Fitting
 from postil.models.tagger import Tagger
 from postil.quality import ranked
+from postil.rules import Rules
 from postil.text import Sentence, Span, labels_from_spans
 from postil.text.labels.schemes import looks_like_mark
 from postil.text.lines import shortened
@@ -36,6 +40,8 @@ MAYBE = 0.3
 """Spans at least this probable are asked about even where the model's best labelling does not have them."""
 AHEAD = 200
 """Records that a model chooses; by the time they are answered there is another one."""
+VOTED = 5_000
+"""Records on which rules vote: a sample of those that are in memory, so that training takes seconds."""
 CONTEXT = 240
 """Characters of the text around a sentence that are shown."""
 _LONGEST_CLASS = 100
@@ -61,8 +67,13 @@ class Annotation:
         every: int = EVERY,
         sure: float = SURE,
         known: frozenset[str] = frozenset(),
+        rules: EditedRules | None = None,
+        names: Rules | None = None,
     ) -> None:
         """``tagger`` makes the first proposals; training runs start from it.
+
+        ``rules`` vote on the pool, and training learns from the votes as well. ``names`` are proposed until there is
+        a model.
 
         ``estimator`` says what is trained after every ``every`` answers; None: nothing. ``labelled`` is learned from as
         well. ``classes`` are those to label, by default all that the tagger, the labelled data, the pool and earlier
@@ -71,10 +82,13 @@ class Annotation:
         self.every, self.sure = every, sure
         self._pool, self._journal, self._known = pool, journal, known
         self._estimator, self._given, self._labelled = estimator, tagger, labelled
+        self.rules, self._names, self._voted = rules, names, list[str]()
         self._only = frozenset(classes) if tagger is not None and classes else None
         self._lock = threading.RLock()
         pool.fill(self._is_done, most=AT_FIRST)
-        self.classes = _classes(classes, tagger, labelled, pool, journal)
+        proposing = rules.rules if rules is not None else names
+        voted_for = [] if proposing is None else proposing.labels
+        self.classes = _classes(classes, tagger, labelled, pool, journal, voted_for)
         # The model in use, how often it was trained, and the order in which it wants to ask.
         self._tagger: Tagger | None = None
         self._round: int | None = None
@@ -120,11 +134,20 @@ class Annotation:
             elif record is None:
                 spans = []
             elif self._tagger is None:
-                spans = proposals({span: record.probabilities.get(span) for span in record.spans or ()}, self.sure)
+                spans = proposals(self._proposed(record), self.sure)
             else:
                 spans = proposals_of_model(self._tagger, record.tokens, self.sure, self._is_wanted)
             is_skipped = answer is not None and answer.is_skipped
-            return shown | {"key": key, "answered": answer is not None, "skipped": is_skipped, "spans": spans}
+            shown |= {"key": key, "answered": answer is not None, "skipped": is_skipped, "spans": spans}
+            if self.rules is not None:
+                shown["votes"] = [vote._asdict() for vote in self.rules.rules.votes([shown["words"]])[0]]
+            return shown
+
+    def _proposed(self, record: PoolRecord) -> dict[Span, float | None]:
+        """Without a model: the spans of the pool, else those of the rules or the lists of names."""
+        proposing = self.rules.rules if self.rules is not None else self._names
+        spans = record.spans or (() if proposing is None else voted_spans(proposing, record.tokens))
+        return {span: record.probabilities.get(span) for span in spans}
 
     def answered(self, back: int) -> dict[str, Any] | None:
         """The record that was answered this many answers ago, counted from 1, as it is shown."""
@@ -196,7 +219,9 @@ class Annotation:
             return self.learns and self._since >= self.every and self.has_spans()
 
     def has_spans(self) -> bool:
-        """Whether there is a labelled span to learn from."""
+        """Whether there are rules or a labelled span to learn from."""
+        if self.rules is not None:
+            return True
         y = self._labelled[1] if self._labelled is not None else ()
         return any(answer.spans for answer in self._used()) or any(label != "O" for labels in y for label in labels)
 
@@ -216,6 +241,10 @@ class Annotation:
         X += [answer.words for answer in used]
         y += [labels_from_spans(answer.spans, len(answer.tokens), "bio") for answer in used]
         tagger = Tagger(**self._estimator.get_params())
+        if self.rules is not None:
+            answered = {answer.key for answer in used}
+            raw = [self._pool.records[key].tokens for key in self._sample() if key not in answered]
+            return self.rules.training(tagger, raw, (X, y))
         return tagger, tagger.fitting(X, y, warm_start=self._given, annotates=annotates)
 
     def use(self, tagger: Tagger) -> Tagger:
@@ -224,8 +253,18 @@ class Annotation:
         This takes time, and may run in another thread while answers come in.
         """
         self._pool.fill(self._is_done)
+        if self.rules is not None:
+            self.rules.judge(tagger, [self._pool.records[key].tokens for key in self._sample()])
         self._put_in_use(tagger)
         return tagger
+
+    def _sample(self) -> list[str]:
+        """The keys of the records on which rules vote, the same in every training run."""
+        if not self._voted:
+            self._pool.fill(self._is_done)
+            keys = list(self._pool.records)
+            self._voted = keys if len(keys) <= VOTED else random.Random(0).sample(keys, VOTED)
+        return self._voted
 
     def _put_in_use(self, tagger: Tagger) -> None:
         records = self._pool.records
@@ -259,6 +298,13 @@ class Annotation:
         with self._lock:
             return curve_of(self._used())
 
+    def judged(self) -> dict[str, Any]:
+        """Scores of the predictions that were made before the answers, by class; ready for JSON."""
+        with self._lock:
+            pairs = [(one.spans, one.predicted) for one in self._used() if one.predicted is not None]
+        scores = compare_spans([gold for gold, _ in pairs], [predicted for _, predicted in pairs])
+        return {"records": len(pairs), **scores.to_dict()}
+
 
 # ------------------------------------------------------------------------------------------------ classes and spans
 
@@ -273,7 +319,12 @@ def checked_class(name: str) -> str:
 
 
 def _classes(
-    wanted: Sequence[str], tagger: Tagger | None, labelled: Labelled | None, pool: Pool, journal: Journal
+    wanted: Sequence[str],
+    tagger: Tagger | None,
+    labelled: Labelled | None,
+    pool: Pool,
+    journal: Journal,
+    voted_for: Sequence[str],
 ) -> list[str]:
     found = list(map(checked_class, wanted))
     if not found and tagger is not None:
@@ -282,7 +333,7 @@ def _classes(
         found += sorted({label.partition("-")[2] for labels in labelled[1] for label in labels} - {""})
     if tagger is None:
         found += sorted({span.label for record in pool.records.values() for span in record.spans or ()})
-    found += sorted({span.label for answer in journal for span in answer.spans})
+    found += [*voted_for, *sorted({span.label for answer in journal for span in answer.spans})]
     return list(dict.fromkeys(found))
 
 

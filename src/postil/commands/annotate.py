@@ -10,10 +10,11 @@ from postil.commands.labelled import load_labelled, tagger_of, tagger_options
 from postil.commands.models import open_model, tagger_of_names
 from postil.commands.notices import note, warn
 from postil.commands.output import check_output
-from postil.commands.parser import option, typed_name
+from postil.commands.parser import option, refuse, typed_name
 from postil.commands.reading import reading_options, warn_of_unspaced
 from postil.commands.serve import VARIABLE, check_extra, listen, token_of
 from postil.errors import ConfigurationError
+from postil.features.gazetteer import names_in_files
 from postil.models.config import parsed_setting
 from postil.models.tagger import Tagger
 from postil.text import Segmenter
@@ -32,6 +33,8 @@ time and continue later. Needs the extra serve.
   postil annotate raw.txt --labels PER,LOC,ORG -o answers.jsonl      start from scratch
   postil annotate raw.txt --model ner.postil -o answers.jsonl        start from the predictions of a model
   postil annotate raw.txt --train gold.txt -o answers.jsonl          also learn from labelled data
+  postil annotate raw.txt --rules rules.toml -o answers.jsonl        start from rules, and change them on the page
+  postil annotate raw.txt --gazetteer LOC=places.txt -o answers.jsonl    start from the names of a list
   postil annotate --review doubts.jsonl -o reviewed.jsonl            review the output of `postil doctor --review`
   postil train answers.jsonl -o mine.postil                          train on the answers
 
@@ -39,13 +42,22 @@ POOL may be plain text, JSON Lines, CoNLL columns or any other format that Posti
 Labels in it are shown as proposals. The page is reachable from this machine only, with the token in the printed
 address.
 """
-SHOWN = "-o --model --labels --review --train --every --sure --port --preset --set --seed --threads --from"
+SHOWN = "-o --model --labels --rules --gazetteer --review --train --every --sure --port --preset --set --from"
 OPTIONS = {
     "": [
         option("POOL", "the text to label", nargs="?"),
         option("-o --output FILE", "file of answers, to write or to continue", type=Path, required=True),
         option("--model MODEL", "model that makes the first proposals and is trained further"),
         option("--labels C,C", "the classes to label (default: those of the model)"),
+        option(
+            "--rules FILE",
+            "rules that vote on the pool, as in `postil rules`: a model is trained on the votes and the answers",
+        ),
+        option(
+            "--gazetteer FILE …",
+            "names to propose until there is a model, one per line: CLASS=FILE, or a file called after its class "
+            "(repeatable)",
+        ),
         option("--review FILE", "review suspected errors of `postil doctor` instead of a pool"),
         option("--train DATA …", "labelled file to train on as well (repeatable)"),
         option("--every N", "train after every N answers; 0: never (default: 20)", type=int, default=20),
@@ -96,10 +108,18 @@ def _check(arguments: argparse.Namespace) -> None:
     if not 0 < arguments.sure <= 1:
         raise ConfigurationError("sure", expected="must be above 0 and at most 1", got=arguments.sure)
     if arguments.review is not None:
+        refuse(arguments, "--review has its own proposals", "rules", "gazetteer")
         for name in ("model", "train", "source_format"):
             if getattr(arguments, name):
                 raise ConfigurationError(typed_name(name), expected="must not be used with --review")
-    inputs = [arguments.pool, arguments.review, arguments.model, *arguments.train]
+    if arguments.rules is not None:
+        refuse(arguments, "a model or a list can be one of the rules", "model", "gazetteer")
+        if not arguments.every:
+            raise ConfigurationError("--every", expected="must be at least 1 with --rules", got=0)
+    elif arguments.model is not None:
+        refuse(arguments, "the model makes the proposals", "gazetteer")
+    inputs = [arguments.pool, arguments.review, arguments.model, arguments.rules, *arguments.train]
+    inputs += [path for _, path in map(_class_and_file, arguments.gazetteer)]
     # Nothing is replaced: whether the file holds answers is seen when it is opened.
     check_output(arguments.output, "file of answers", "jsonl", inputs=inputs, overwrite=True)
 
@@ -116,10 +136,15 @@ def _reading(arguments: argparse.Namespace, tagger: Tagger | None) -> Reading:
 def _annotation(
     arguments: argparse.Namespace, reading: Reading, tagger: Tagger | None, journal: "Journal"
 ) -> "Annotation":
-    from postil.annotation import REVIEWED, Annotation, Pool, checked_class, key_of
+    from postil.annotation import REVIEWED, Annotation, EditedRules, Pool, checked_class, key_of, rules_of_names
 
     labelled = _labelled(arguments)
     is_learning = arguments.every and not arguments.review
+    names = [
+        (checked_class(label or of_line), name)
+        for label, path in map(_class_and_file, arguments.gazetteer)
+        for of_line, name in names_in_files([path])
+    ]
     return Annotation(
         Pool(
             reading,
@@ -134,8 +159,16 @@ def _annotation(
         labelled=labelled,
         every=arguments.every or 1,
         sure=arguments.sure,
+        rules=None if arguments.rules is None else EditedRules(Path(arguments.rules)),
+        names=rules_of_names(names) if names else None,
         known=frozenset(key_of(tokens) for tokens in labelled[0]) if labelled is not None else frozenset(),
     )
+
+
+def _class_and_file(word: str) -> tuple[str, str]:
+    """CLASS=FILE, or a file alone."""
+    label, equals, path = word.partition("=")
+    return (label, path) if equals and not Path(word).exists() else ("", word)
 
 
 def _given_tagger(arguments: argparse.Namespace) -> Tagger | None:
@@ -154,7 +187,10 @@ def _given_tagger(arguments: argparse.Namespace) -> Tagger | None:
 def _estimator(arguments: argparse.Namespace, known: Tagger | None) -> Tagger:
     """The estimator to train on the answers."""
     if known is None:
-        return tagger_of(arguments).set_params(threads=arguments.threads)
+        tagger = tagger_of(arguments).set_params(threads=arguments.threads)
+        if arguments.rules is not None and tagger.config.objective != "crf":
+            raise ConfigurationError("--rules", expected="needs a preset with the objective crf", got=tagger.preset)
+        return tagger
     settings = known.settings | dict(map(parsed_setting, arguments.settings))
     tagger = Tagger(preset=known.preset, seed=arguments.seed, threads=arguments.threads, **settings)
     tagger.check()

@@ -10,7 +10,7 @@ from postil.commands.parser import JSON, SEED, SETTINGS, option
 from postil.commands.teaching import MOST_TOKENS, THREADS, raw_sentences
 from postil.models.config import parsed_setting
 from postil.models.tagger import Tagger
-from postil.rules import Learned, check, read_rules
+from postil.rules import check, read_rules
 from postil.rules.learning import Learning
 
 DESCRIPTION = """\
@@ -51,6 +51,5 @@ def run(arguments: argparse.Namespace) -> int:
     fitting = tagger.fitting(**learning.data())
     if code := follow(fitting, Display(fitting)):
         return code
-    learning.update(tagger)
-    report = check(Learned(tagger, rules, learning.reliability, learning.votes), learning.sentences)
+    report = check(learning.learned(tagger), learning.sentences)
     return present(arguments, report.to_dict(), lambda: say(str(report)))

@@ -52,11 +52,14 @@ _KEYS = {
 }
 
 
-def read_rules(path: str | os.PathLike[str]) -> Rules:
-    """Read a file of rules; paths in it are relative to the file. A mistake is a DataError that names the rule."""
+def read_rules(path: str | os.PathLike[str], *, text: str | None = None) -> Rules:
+    """Read a file of rules; paths in it are relative to the file. A mistake is a DataError that names the rule.
+
+    ``text`` is read instead of the content of the file, if it is given.
+    """
     path = Path(path)
     try:
-        content = tomllib.loads(read_text(path, "the rules", MOST_JSON_BYTES))
+        content = tomllib.loads(read_text(path, "the rules", MOST_JSON_BYTES) if text is None else text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise DataError("the rules cannot be read as TOML", got=str(error)[:200], where=path) from None
     if unknown := set(content) - {"rule", "pos"}:

@@ -21,10 +21,13 @@ from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.distribution import LabelPosterior
 from postil.objectives.crf import ChainScores, Lattice, expected_counts
 from postil.rules.reliability import Reliability, Votes
-from postil.rules.rule import Rules, Tokens, Vote
+from postil.rules.rule import Rule, Rules, Tokens, Vote
 
 ROUNDS = 1
 """How often the tagger is fitted again to its own posterior with the votes."""
+AGAIN = 3
+"""Epochs of the fit after a change of the rules, which starts from the tagger of before."""
+Gold = tuple[Sequence[Tokens], Sequence[Sequence[str]]]
 
 
 @final
@@ -36,6 +39,22 @@ class Learned:
     rules: Rules
     reliability: Reliability
     votes: Sequence[Sequence[Vote]]
+    """About each of the sentences."""
+    sentences: Sequence[Tokens] = ()
+    """The raw sentences that it learned from, without repetitions."""
+    gold: Gold | None = None
+
+    def again(self, rules: Rules, **options: Any) -> "Learned":
+        """Learn from the same sentences after a change of the rules: one short fit of another tagger.
+
+        It starts from this tagger and from what is known about the rules that stay. Only rules that are new or
+        different vote again. ``options`` are passed to ``fit``. This object stays as it is.
+        """
+        settings = {**self.tagger.get_params(), "epochs": min(AGAIN, self.tagger.model.config.epochs)}
+        tagger = type(self.tagger)(**settings)
+        learning = Learning(self.sentences, rules, self.gold, before=self)
+        tagger.fit(**learning.data(), **options)
+        return learning.learned(tagger)
 
     def predict(self, sentences: Sequence[Tokens]) -> list[list[str]]:
         """The labels of sentences if the rules vote on them as well: a new name on a list counts at once."""
@@ -71,29 +90,35 @@ class Learning:
     """The rounds of EM, one fit of a tagger each: ``data`` is what it is fitted to, ``update`` takes the fitted one."""
 
     def __init__(
-        self,
-        sentences: Sequence[Tokens],
-        rules: Rules,
-        gold: tuple[Sequence[Tokens], Sequence[Sequence[str]]] | None = None,
+        self, sentences: Sequence[Tokens], rules: Rules, gold: Gold | None = None, *, before: Learned | None = None
     ) -> None:
-        """``sentences`` are raw; empty ones and repetitions are left out. ``gold``: labelled sentences (X, y)."""
+        """``sentences`` are raw; empty ones and repetitions are left out. ``gold``: labelled sentences (X, y).
+
+        ``before`` is what was learned with other rules: the first round then starts from its tagger.
+        """
         self.sentences = [list(tokens) for tokens in dict.fromkeys(map(tuple, sentences)) if tokens]
         if not self.sentences:
             raise DataError("raw text", expected="at least one sentence with a word", got="none")
+        self.gold = gold
         X, y = ([], []) if gold is None else gold
-        self.codec = LabelCodec.of([*y, [f"{role}-{label}" for label in rules.labels for role in "BI"], ["O"]])
+        spelt = [*y, [f"{role}-{label}" for label in rules.labels for role in "BI"], ["O"]]
+        self.codec = LabelCodec.of(spelt) if before is None else before.tagger.model.codec.extended(spelt)
         if not self.codec.has_spans:
             raise DataError("gold labels", expected="spans, as the rules vote for them", got="labels of single words")
-        self.rules, self.votes = rules, rules.votes(self.sentences)
+        self.rules, self.votes = rules, _votes(rules, self.sentences, before)
         if not any(self.votes):
             raise DataError("the rules", expected="at least one vote on the raw text", got="none")
         labels, mask = self.codec.labels, self.codec.mask
         self._votes = Votes(self.votes, [len(tokens) for tokens in self.sentences], labels, self.codec.inner)
-        self.reliability, self._is_first = Reliability.prior(rules, labels), True
+        self.reliability, self._is_first = Reliability.prior(rules, labels), before is None
         self._scores: Array = np.broadcast_to(np.log(self.reliability.shares), (self._votes.tokens, len(labels)))
         self._chain = ChainScores.under_mask(
             len(labels), allowed_transitions=mask.transitions, allowed_start=mask.start, allowed_end=mask.end
         )
+        self._start: dict[str, Any] = {}
+        if before is not None:
+            self._start = {"warm_start": before.tagger}
+            self._go_on_from(before)
         # One raw sentence stands among the labelled ones with every label open: so the labels are known without gold.
         everything = ["|".join(self.codec.answers)] * len(self.sentences[0])
         self._labelled = [self.sentences[0], *X], [everything, *y]
@@ -104,21 +129,77 @@ class Learning:
         scores = self._votes.by_sentence(self._scores + evidence)
         teacher = _Posterior(self.codec, self.sentences, scores, self._chain)
         X, y = self._labelled
-        return {"X": X, "y": y, "unlabelled": self.sentences[1:], "teachers": [teacher], "partial": True}
+        lesson = {"unlabelled": self.sentences[1:], "teachers": [teacher]}
+        return {"X": X, "y": y, "partial": True, **lesson, **self._start}
 
-    def update(self, tagger: Any) -> None:
-        """The scores of a fitted tagger replace those of before, and judge the rules anew."""
+    def _go_on_from(self, before: Learned) -> None:
+        """The scores of a tagger, except at tokens about which rules now say something else: there it is not asked.
+
+        It has learned the votes of before. So it would outvote a rule that finds new names.
+        """
+        same = {rule.name for rule in self.rules if _is_same(rule, before.rules)}
+        rates = {key: rates for key, rates in before.reliability.of_rules.items() if key[0] in same}
+        self.reliability = Reliability({**self.reliability.of_rules, **rates}, self.reliability.shares)
+        unknown, silent = self._scores, self._votes.evidence(self.reliability, silence=True)
+        self._take_scores(before.tagger)
+        silent -= self._votes.evidence(self.reliability)
+        place = 0
+        votes = before.votes if before.sentences == self.sentences else before.rules.votes(self.sentences)
+        for tokens, old, new in zip(self.sentences, votes, self.votes, strict=True):
+            for vote in set(old) ^ set(new):
+                changed = slice(place + vote.start, place + vote.end)
+                self._scores[changed] = unknown[changed] + silent[changed]
+            place += len(tokens)
+
+    def _take_scores(self, tagger: Any) -> None:
+        """A label that the tagger does not know is taken for O, and is rarer than that."""
+        codec, mask = tagger.model.codec, self.codec.mask
+        number = {label: place for place, label in enumerate(codec.labels)}
+        order = np.array([number.get(label, codec.outside) for label in self.codec.labels])
+        shares = np.log(self.reliability.shares)
+        is_unknown = np.array([label not in number for label in self.codec.labels])
+        rarer = np.where(is_unknown, shares - shares[self.codec.outside], 0.0)
         rows: list[Array] = [np.empty(0)] * len(self.sentences)
         for which, lattice in tagger._posteriors.lattices(self.sentences, calibrated=False):
             for place, of_sentence in zip(which, np.split(lattice.unary, lattice.offsets[1:-1]), strict=True):
-                rows[place] = of_sentence
-            self._chain = lattice.chain
+                rows[place] = of_sentence[:, order] + rarer
+            chain = lattice.chain
         self._scores, self._is_first = np.concatenate(rows), False
+        self._chain = ChainScores(
+            transitions=np.where(mask.transitions, chain.transitions[np.ix_(order, order)], -np.inf),
+            start=np.where(mask.start, chain.start[order], -np.inf),
+            end=np.where(mask.end, chain.end[order], -np.inf),
+        )
+
+    def update(self, tagger: Any) -> None:
+        """The scores of a fitted tagger replace those of before, and judge the rules anew."""
+        self._take_scores(tagger)
         offsets = offsets_from_lengths([len(tokens) for tokens in self.sentences])
         for _ in range(2):
             unary = self._scores + self._votes.evidence(self.reliability)
             posterior = expected_counts(Lattice(unary=unary, offsets=offsets, chain=self._chain)).unary
             self.reliability = self._votes.estimated(posterior, self.reliability)
+
+    def learned(self, tagger: Any) -> Learned:
+        """The result, after the last fit of the tagger."""
+        self.update(tagger)
+        return Learned(tagger, self.rules, self.reliability, self.votes, self.sentences, self.gold)
+
+
+def _votes(rules: Rules, sentences: Sequence[Tokens], before: Learned | None) -> list[list[Vote]]:
+    """The votes of all rules; those of before are taken over from rules that are the same."""
+    if before is None or before.sentences != sentences:
+        return rules.votes(sentences)
+    same = {rule.name for rule in rules if _is_same(rule, before.rules)}
+    together = [[vote for vote in votes if vote.rule in same] for votes in before.votes]
+    if others := [rule for rule in rules if rule.name not in same]:
+        for votes, more in zip(together, Rules(others).votes(sentences), strict=True):
+            votes += more
+    return together
+
+
+def _is_same(rule: Rule, rules: Rules) -> bool:
+    return rule.name in rules.names and rules[rule.name] == rule
 
 
 def learn(
@@ -126,7 +207,7 @@ def learn(
     sentences: Sequence[Tokens],
     rules: Rules,
     *,
-    gold: tuple[Sequence[Tokens], Sequence[Sequence[str]]] | None = None,
+    gold: Gold | None = None,
     rounds: int = ROUNDS,
     **options: Any,
 ) -> Learned:
@@ -154,7 +235,8 @@ def learn(
     if rounds < 0:
         raise ConfigurationError("rounds", expected="0 or more", got=rounds)
     learning = Learning(sentences, rules, gold)
-    for _ in range(rounds + 1):
+    for _ in range(rounds):
         tagger.fit(**learning.data(), **options)
         learning.update(tagger)
-    return Learned(tagger, rules, learning.reliability, learning.votes)
+    tagger.fit(**learning.data(), **options)
+    return learning.learned(tagger)

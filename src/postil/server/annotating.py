@@ -42,7 +42,11 @@ class _Annotator:
             "learn": (api.Nothing, self._learn),
             "stop": (api.Nothing, self._stop),
         }
-        routes = [
+        routes = []
+        if annotation.rules is not None:
+            actions["rules/save"] = (api.RulesSaved, self._save_rules)
+            routes.append(Route("/api/annotation/rules", reading(self._rules)))
+        routes += [
             Route("/api/annotation", reading(self._state)),
             Route("/api/annotation/progress", reading(self._progress)),
             *changes("/api/annotation", actions, deadlines, settings),
@@ -53,6 +57,8 @@ class _Annotator:
 
     @asynccontextmanager
     async def _lifespan(self, app: Any) -> AsyncIterator[None]:
+        if self._annotation.rules is not None:
+            self._learn(api.Nothing())
         self._learn_if_due()
         try:
             yield
@@ -72,7 +78,17 @@ class _Annotator:
             "curve": self._annotation.curve(),
             "learning": {name: value for name, value in self._training.status().items() if name != "history"},
             "review": self._is_review,
+            "rules": self._annotation.rules is not None,
         }
+
+    def _rules(self) -> dict[str, Any]:
+        assert self._annotation.rules is not None
+        return {**self._annotation.rules.state(), "judged": self._annotation.judged()}
+
+    def _save_rules(self, asked: api.RulesSaved) -> dict[str, Any]:
+        assert self._annotation.rules is not None
+        self._annotation.rules.save(asked.name, asked.text, asked.stamp, replace=asked.replace)
+        return self._rules()
 
     def _answer(self, asked: api.Answer) -> dict[str, Any]:
         spans = [Span(one.label, one.start, one.end) for one in asked.spans]

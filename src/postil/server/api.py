@@ -191,6 +191,15 @@ class NewClass(Request):
     name: Name
 
 
+class RulesSaved(Request):
+    """A file of rules or a list as the page of ``postil annotate`` saves it."""
+
+    name: Name
+    text: str
+    stamp: Annotated[Name, about("The stamp of the text that was edited, as GET /api/annotation/rules tells it.")]
+    replace: Annotated[bool, about("Whether to replace a file that has changed on the disk meanwhile.")] = False
+
+
 File = Annotated[
     str, Meta(min_length=1, max_length=500, description="Name of a file, as GET /api/training/files lists it.")
 ]

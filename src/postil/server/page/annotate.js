@@ -3,6 +3,7 @@
 import { call } from "/page/api.js";
 import { colour, h, percent, say } from "/page/dom.js";
 import { counted, curve, figures, learningText, summary } from "/page/progress.js";
+import { RulesPanel, votes } from "/page/rules.js";
 import { chip as chipOf, failed } from "/page/shared.js";
 import { Editor } from "/page/spans.js";
 
@@ -13,6 +14,7 @@ let editor = null;
 let back = 0; // how many answers one has gone back
 let letters = localStorage.getItem("letters") !== "off";
 let timer = null;
+let rules = null; // the panel of the rules, if there are some
 
 // ------------------------------------------------------------------------------------------------ the server
 
@@ -51,7 +53,14 @@ function poll() {
   timer = setTimeout(() => attempt(async () => {
     const before = state.progress.round;
     take(await ask("progress"));
-    if (state.progress.round !== before) announce("A new model is in use.");
+    if (state.progress.round === before) return;
+    if (rules) {
+      await rules.load();
+      const isElsewhere = before === null || !document.activeElement?.closest("#record");
+      if (isElsewhere && !back && !editor?.past.length) take(await ask("")); // what the new model asks first
+      rules.follow(state);
+    }
+    announce("A new model is in use.");
   }), POLL);
 }
 
@@ -335,10 +344,12 @@ function over(event) {
 }
 
 function about() {
-  const { where, doubts, answered, skipped } = state.record;
+  const { record: { where, doubts, answered, skipped }, progress } = state;
+  const isChosen = state.rules && !answered && progress.round !== null && progress.until;
+  const turn = isChosen ? `${progress.every - progress.until + 1} of ${progress.every} worth judging` : "";
   return [
     back ? h("p", { className: "past" }, `${back === 1 ? "The last answer" : `${back} answers ago`}${skipped ? ", which was skipped" : ""}. A change replaces it.`) : null,
-    where ? h("p", { className: "note" }, where) : null,
+    where || turn ? h("p", { className: "note" }, [where, turn].filter(Boolean).join(" · ")) : null,
     (answered ? [] : doubts).map((doubt) => h("p", { className: "doubt" }, "In the data: ", h("q", {}, doubt.data), ", models predict: ", h("q", {}, doubt.models))),
   ];
 }
@@ -360,6 +371,7 @@ function recordCard() {
     h("div", { className: "text sentence" }, h("span", { id: "before" }),
       h("span", { id: "sentence", role: "listbox", "aria-label": "Words of the record", "aria-multiselectable": "true", onmousedown: down, onmouseover: over }),
       h("span", { id: "after" })),
+    state.rules ? votes(state.record, wordsOf, state.classes) : "",
     h("div", { className: "question", id: "question" }),
     h("div", { className: "choices", id: "choices", role: "group", "aria-label": "Classes" }), classForm(),
     h("div", { className: "row actions", id: "actions" }));
@@ -377,19 +389,25 @@ const HELP = [
 
 function keyCard() {
   const toggle = h("input", { type: "checkbox", id: "letters", checked: letters, onchange: () => { letters = toggle.checked; localStorage.setItem("letters", letters ? "on" : "off"); } });
-  return h("section", { className: "card" }, h("details", { open: window.innerWidth > 800 }, h("summary", {}, h("h2", { className: "inline" }, "Keys")),
+  return h("section", { className: "card" }, h("details", { open: window.innerWidth > 800 && !state.rules }, h("summary", {}, h("h2", { className: "inline" }, "Keys")),
     h("dl", { className: "keys" }, HELP.map(([keys, text]) => [h("dt", {}, keys.map((key) => h("kbd", {}, key))), h("dd", {}, text)])),
     h("label", { className: "note" }, toggle, " letters and numbers are keys")));
 }
 
-function draw() {
-  const problems = h("div", { id: "pool" });
-  main.replaceChildren(h("div", { className: "grid" },
-    h("div", {}, recordCard(), problems),
-    h("div", {},
+/** What stays while records come and go. */
+function drawPage() {
+  if (state.rules) rules = new RulesPanel({ ask, run, retrain: actions.learn, stop: actions.stop, classes: () => state.classes });
+  main.replaceChildren(h("div", { className: rules ? "grid ruled" : "grid" },
+    h("div", {}, h("div", { id: "record" }), h("div", { id: "pool" }), rules?.result),
+    h("div", {}, rules?.card,
       h("section", { className: "card" }, h("h2", {}, "Progress"), h("div", { id: "progress" })),
-      h("section", { className: "card", id: "agreement" }, h("h2", {}, "Agreement with the model"), h("div", { id: "curve" })),
+      h("section", { className: "card", id: "agreement" }, h("h2", {}, "Agreement with the model"), h("div", { id: "curve" }), rules?.judged),
       keyCard())));
+}
+
+function draw() {
+  if (!document.getElementById("record")) drawPage();
+  document.getElementById("record").replaceChildren(recordCard());
   if (editor) drawRecord();
 }
 
@@ -398,11 +416,12 @@ function drawProgress() {
   const isLearning = learning.state === "running" || learning.state === "stopping";
   document.getElementById("count").textContent = summary(state);
   document.getElementById("progress").replaceChildren(figures(state), h("p", { className: "note", id: "learning" }, learningText(state)),
-    isLearning ? h("progress", { max: 1, value: learning.progress, "aria-label": "Learning" }) : "",
-    progress.every === null ? "" : h("div", { className: "row" }, isLearning ? button("Stop", "", actions.stop) : button("Train now", "", actions.learn, { disabled: !progress.spans })));
+    isLearning && !rules ? h("progress", { max: 1, value: learning.progress, "aria-label": "Learning" }) : "",
+    progress.every === null || rules ? "" : h("div", { className: "row" }, isLearning ? button("Stop", "", actions.stop) : button("Train now", "", actions.learn, { disabled: !progress.spans })));
   document.getElementById("agreement").hidden = state.review;
   document.getElementById("curve").replaceChildren(curve(state));
   document.getElementById("pool").replaceChildren(progress.problem ? h("p", { className: "error" }, `The pool was not read to its end: ${progress.problem}`) : "");
+  rules?.follow(state);
   poll();
 }
 
@@ -410,6 +429,8 @@ document.addEventListener("keydown", keyed);
 document.addEventListener("mouseup", () => { if (dragged !== null) { dragged = null; changed(" "); } });
 try {
   take(await ask(""));
+  await rules?.load();
+  rules?.follow(state);
 } catch (error) {
   main.replaceChildren(failed({ message: `The server does not answer: ${error.message}` }));
 }
