@@ -1,5 +1,6 @@
 """All scores of a set of predictions at once: what `postil evaluate` reports."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,11 +12,12 @@ from postil.html.fragments import columns, folded, fragment, titled
 from postil.metrics import significance, tables
 from postil.metrics.counts import check_same_shape
 from postil.metrics.drawn_tables import drawn_table, headline
-from postil.metrics.spans import Labels, Spans, SpanScores, compare_spans, sentence_counts
+from postil.metrics.spans import Labels, Pair, Spans, SpanScores, align, compare_spans, sentence_counts
 from postil.metrics.tokens import TokenScores, score_tokens, sentence_token_counts
 from postil.text import PartialLabel, PossibleSpans
 from postil.text.labels import schemes
 from postil.text.labels.partial import classes_of, count_marks, is_partial
+from postil.text.labels.schemes import Span
 
 
 class LeftOut(NamedTuple):
@@ -103,6 +105,20 @@ class Compared(NamedTuple):
     gold_spans: Spans
     predicted_spans: Spans
     left_out: LeftOut = NOTHING_LEFT_OUT
+
+    def spans_of(self, sentence: int) -> tuple[Sequence[Span], Sequence[Span]]:
+        """Gold and predicted spans of a sentence; labels without a scheme are spans of one token each."""
+        if self.scheme != "none":
+            return self.gold_spans[sentence], self.predicted_spans[sentence]
+        gold, predicted = self.gold[sentence], self.predicted[sentence]
+        return [Span(one, t, t + 1) for t, one in enumerate(gold)], [
+            Span(one, t, t + 1) for t, one in enumerate(predicted)
+        ]
+
+    def pairs(self, sentence: int) -> list[Pair]:
+        """The spans of a sentence, each with the one on the other side that belongs to it."""
+        gold, predicted = self.spans_of(sentence)
+        return align(gold, predicted) if self.scheme != "none" else list(map(Pair, gold, predicted))
 
     def sentence_counts(self) -> tuple[NDArray[np.int64], significance.Statistic]:
         """Counts per sentence (B, C) and the main score as a function of their sum; for `significance`."""

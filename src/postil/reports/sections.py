@@ -99,6 +99,21 @@ def key(figures: str = "Numbers are the model’s probabilities of these very sp
     return element("p", *shown, element("span", figures), class_="key")
 
 
+def marks_of(
+    gold: Iterable[Span],
+    predicted: Iterable[Span],
+    figures: Mapping[Span, float] | None = None,
+    *,
+    of_tokens: bool = False,
+) -> list[Mark]:
+    """All spans of a sentence, from left to right; one mark for both if they agree, or none for labels of tokens."""
+    wanted, answered = set(gold), set(predicted)
+    if of_tokens:
+        wanted, answered = wanted - answered, answered - wanted
+    spans = sorted(wanted | answered, key=lambda span: (span.start, span.end, span.label))
+    return [Mark(span, span in wanted, span in answered, (figures or {}).get(span)) for span in spans]
+
+
 # ------------------------------------------------------------------------------------------------ headers
 
 
