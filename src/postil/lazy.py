@@ -7,13 +7,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, final
 
 
-def exports(package: str, modules: Mapping[str, Iterable[str]]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def exports(
+    package: str, modules: Mapping[str, str | Iterable[str]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The ``__getattr__`` and ``__dir__`` of a package (PEP 562) whose public names live in modules below it.
 
-    ``modules`` maps a module (".crf" is one of the package itself) to the names that come from it. A name is looked up
-    once; from then on it is an ordinary attribute of the package. ``dir()`` lists all public names, lazy or not.
+    ``modules`` maps a module (".crf" is one of the package itself) to the names that come from it, a list or a text. A
+    name is looked up once; from then on it is an ordinary attribute of the package. ``dir()`` lists all public names,
+    lazy or not.
     """
-    places = {name: module for module, names in modules.items() for name in names}
+    listed = {module: names.split() if isinstance(names, str) else names for module, names in modules.items()}
+    places = {name: module for module, names in listed.items() for name in names}
 
     def getattr_(name: str) -> Any:
         if name not in places:

@@ -33,7 +33,7 @@ from postil.commands.parser import JSON, OVERWRITE, option, refuse, report_optio
 from postil.commands.reading import MAP, PARTIAL, column_argument, reading_arguments, reading_options
 from postil.errors import ConfigurationError, DataError
 from postil.metrics import DetectionScores, significance, tables
-from postil.metrics.evaluation import Compared, prepare
+from postil.metrics.evaluation import Compared, mistakes_as_json, prepare
 from postil.metrics.files import (
     RESAMPLES,
     FileScores,
@@ -42,7 +42,6 @@ from postil.metrics.files import (
     novelty_parts,
     score_compared,
 )
-from postil.metrics.mistakes import mistakes_as_json
 from postil.metrics.trees import label_confusion_table, length_table
 from postil.models.decoding.calibration import reliability
 from postil.models.decoding.codec import LabelCodec, known_tasks

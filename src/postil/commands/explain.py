@@ -191,8 +191,9 @@ def _show(explanation: Explanation) -> None:
         side = "above" if explanation.value > 0 else "below"
         title, text = explanation.text, f" scores {side} the threshold of {explanation.label}: "
     else:
-        title = f"{explanation.text} as {explanation.label}"
-        text = f": probability {_probability(explanation.probability)}, log-odds "
+        title, p = f"{explanation.text} as {explanation.label}", explanation.probability
+        rounded = f"{100 * p:.2f} %" if 0.0001 <= p <= 0.9999 else "above 99.99 %" if p > 0.5 else "below 0.01 %"
+        text = f": probability {rounded}, log-odds "
     say((title, "bold"), text, (_signed(explanation.value), "bold"))
     listed = [row for row in words if row.is_explained or len(words) <= MOST_WORDS or row.largest >= limit]
     _show_rows("word", listed)
@@ -217,13 +218,6 @@ def _sentence(explanation: Explanation, words: Sequence[Row], limit: float) -> T
         line.append(row.name, f"bold {style}" if row.is_explained else style)
         line.append(f"]{explanation.label}" if i == explanation.end - 1 else "", "bold")
     return line
-
-
-def _probability(probability: float) -> str:
-    """Never rounded to certainty."""
-    if 0.0001 <= probability <= 0.9999:
-        return f"{100 * probability:.2f} %"
-    return "above 99.99 %" if probability > 0.5 else "below 0.01 %"
 
 
 def _signed(value: float) -> str:

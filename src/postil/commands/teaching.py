@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, final
+from typing import Any, final
 
 from postil.commands.fitting import Display, follow
 from postil.commands.models import open_model
@@ -121,7 +121,12 @@ def lesson(arguments: argparse.Namespace, student: SentenceEstimator, data: Any)
     drawn = raw_sentences(arguments, times=DRAWN)
     encoders = Encoders(arguments, drawn) if has_encoders else None
     start = {"warm_start": encoders.of(student)} if encoders is not None else {}
-    teachers = teachers or [_trained_teacher(arguments, student, data, encoders)]
+    if not teachers:
+        teacher = new_teacher(student)
+        known = None if encoders is None else encoders.of(teacher)
+        note(f"training the teacher: {MEMBERS} networks {teacher.preset}")
+        fitting_of = partial(teacher.fitting, *data, warm_start=known, partial=arguments.partial)
+        teachers = [_stage(arguments, teacher, beside(arguments, "teacher"), fitting_of)]
     unlabelled = sentences_to_learn(drawn, teachers, arguments.unlabelled_tokens)
     return start | {"unlabelled": unlabelled, "teachers": teachers}
 
@@ -159,14 +164,6 @@ def _teachers_of_tasks(word: str, tasks: Sequence[str]) -> dict[str, Tagger]:
         raise ConfigurationError("--teacher", expected=expected, got=repr(word))
     assert isinstance(model, MultiTaskTagger)
     return {task: model[task] for task in shared}
-
-
-def _trained_teacher(arguments: argparse.Namespace, student: Tagger, data: Any, encoders: "Encoders | None") -> Tagger:
-    teacher = new_teacher(student)
-    start = None if encoders is None else encoders.of(teacher)
-    note(f"training the teacher: {MEMBERS} networks {teacher.preset}")
-    fitting_of = partial(teacher.fitting, *data, warm_start=start, partial=arguments.partial)
-    return _stage(arguments, teacher, beside(arguments, "teacher"), fitting_of)
 
 
 def _stage(arguments: argparse.Namespace, model: Tagger, path: Path, fitting_of: Callable[..., Any]) -> Tagger:
@@ -219,7 +216,6 @@ _KNOWLEDGE = ("vectors", "clusters", "gazetteers", "pretrained")
 # ------------------------------------------------------------------------------------------------ raw text
 
 
-T = TypeVar("T")
 LENGTHS = range(3, 81)
 """Sentences of other lengths are mostly headings and lists."""
 
@@ -228,9 +224,13 @@ def sampled_sentences(
     paths: Sequence[str | Path], tokens: int, *, seed: int, encoding: str | None = None
 ) -> list[list[str]]:
     """Sentences with at least this number of tokens, drawn at random from all files; the same for the same seed."""
-    rng = random.Random(seed)
-    # Enough sentences for the tokens even if all are short; a sample of a stream of any length.
-    sample = _reservoir(_sentences(paths, encoding), max(1, tokens // LENGTHS.start), rng)
+    rng, size = random.Random(seed), max(1, tokens // LENGTHS.start)  # enough sentences even if all are short
+    sample: list[str] = []  # a uniform one, of a stream of any length
+    for seen, sentence in enumerate(_sentences(paths, encoding)):
+        if seen < size:
+            sample.append(sentence)
+        elif (place := rng.randrange(seen + 1)) < size:
+            sample[place] = sentence
     rng.shuffle(sample)
     one_of: dict[str, str] = {}  # a word is kept once, however often it occurs
     split = ([one_of.setdefault(word, word) for word in sentence.split("\n")] for sentence in sample)
@@ -259,17 +259,6 @@ def _sentences(paths: Sequence[str | Path], encoding: str | None) -> Iterator[st
         for sentence in read(path, format="text", encoding=encoding):
             if len(sentence.tokens) in LENGTHS:
                 yield "\n".join(token if isinstance(token, str) else token.text for token in sentence.tokens)
-
-
-def _reservoir(items: Iterable[T], size: int, rng: random.Random) -> list[T]:
-    """A uniform sample of a stream."""
-    kept: list[T] = []
-    for seen, item in enumerate(items):
-        if len(kept) < size:
-            kept.append(item)
-        elif (place := rng.randrange(seen + 1)) < size:
-            kept[place] = item
-    return kept
 
 
 # ------------------------------------------------------------------------------------------------ encoders

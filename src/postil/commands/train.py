@@ -16,7 +16,7 @@ from postil.commands.output import check_output, tell_of_report
 from postil.commands.parser import OVERWRITE, SEED, option, refuse, report_option
 from postil.commands.reading import CHARACTERS, MAP, PARTIAL, chosen_segmenter, reading_arguments, reading_options
 from postil.errors import ConfigurationError, DataError
-from postil.metrics.reliability import Reliability
+from postil.metrics.calibration import Reliability
 from postil.models.config import PRESETS, TaggerConfig, TreeConfig, configured, parsed_setting
 from postil.models.decoding.calibration import reliability
 from postil.models.decoding.codec import known_tasks
@@ -307,28 +307,23 @@ def finish(job: Job, request: Request, shown: Display) -> int:
     if job.data is not None and are_gains_wanted(arguments):
         assert isinstance(model, SentenceEstimator)
         gains = show_gains(arguments, model, job.data, job.lesson)
-    if arguments.report is not None:
-        _write_report(job, request, heads, scores, gains)
-    return 0
-
-
-def _write_report(
-    job: Job, request: Request, heads: Mapping[str, Any], scores: Mapping[str, Any], gains: Sequence[tuple[str, float]]
-) -> None:
-    arguments, progress = request.arguments, job.fitting.training.progress
+    if arguments.report is None:
+        return 0
     scored: dict[str, Any] = {}
     calibrations: dict[str, Reliability] = {}
-    for name, files in job.held_out.items():
+    for name, files in held_out.items():
         for task, file in files.items():
-            title = f"{name}, {task}" if isinstance(job.model, MultiTaskTagger) else name
+            title, head = f"{name}, {task}" if isinstance(model, MultiTaskTagger) else name, heads[task]
             scored[title] = scores[name][task]
-            if isinstance(heads[task], Tagger):
-                calibrations[title] = reliability(heads[task].model, inputs_of(file), file.labels)
+            if isinstance(head, Tagger):
+                calibrations[title] = reliability(head.model, inputs_of(file), file.labels)
+    progress = fitting.training.progress
     run = Run(history=progress.history, seconds=progress.seconds, scores=scored, reliability=calibrations, gains=gains)
     data_name = ", ".join(map(str, [*arguments.train, *arguments.task]))
-    heading = Heading.of(job.model, model_name=str(arguments.output), data_name=data_name)
-    write_text(arguments.report, [training_page(heading, job.model, run)])
+    heading = Heading.of(model, model_name=str(arguments.output), data_name=data_name)
+    write_text(arguments.report, [training_page(heading, model, run)])
     tell_of_report(arguments.report)
+    return 0
 
 
 # ------------------------------------------------------------------------------------------------ taggers and detectors

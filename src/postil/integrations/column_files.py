@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeAlias, final
 
 from postil.errors import ConfigurationError, DataError
+from postil.extras import needed
 from postil.files import replaced
 from postil.integrations.arrow import is_text, known_column, tag_table
-from postil.integrations.extras import needed
 from postil.models.decoding.posteriors import Threshold
 from postil.reading import MOST_JSON_BYTES, limit, open_regular, parsed_json
 from postil.tagging.bulk import check_threads, in_order

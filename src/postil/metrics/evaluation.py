@@ -11,13 +11,13 @@ from postil.errors import DataError
 from postil.html.fragments import columns, folded, fragment, titled
 from postil.metrics import significance, tables
 from postil.metrics.counts import check_same_shape
-from postil.metrics.drawn_tables import drawn_table, headline
 from postil.metrics.spans import Labels, Pair, Spans, SpanScores, align, compare_spans, sentence_counts
+from postil.metrics.tables import drawn_table, headline
 from postil.metrics.tokens import TokenScores, score_tokens, sentence_token_counts
-from postil.text import PartialLabel, PossibleSpans
+from postil.text import PossibleSpans
 from postil.text.labels import schemes
 from postil.text.labels.partial import classes_of, count_marks, is_partial
-from postil.text.labels.schemes import Span
+from postil.text.labels.schemes import PartialLabel, Span
 
 
 class LeftOut(NamedTuple):
@@ -207,4 +207,24 @@ def _in_iobes_letters(sequences: Labels) -> Labels:
     return [
         [label if isinstance(label, PartialLabel) else schemes.in_iobes_letters(label) for label in labels]
         for labels in sequences
+    ]
+
+
+def mistakes_as_json(compared: Compared, tokens: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
+    """One object per mistake: its kind (`spans.KINDS`), the sentence and its tokens, gold and predicted span.
+
+    Spans are in tokens; null if there is none. Labels without a scheme are spans of one token.
+    """
+
+    def as_json(span: Span | None) -> dict[str, Any] | None:
+        return None if span is None else {"start": span.start, "end": span.end, "label": span.label}
+
+    return [
+        {"kind": pair.outcome.kind, "sentence": number, "tokens": list(words)}
+        | {"gold": as_json(pair.gold), "predicted": as_json(pair.predicted)}
+        for number, words in enumerate(tokens)
+        for pair in sorted(
+            compared.pairs(number), key=lambda pair: min(span.start for span in pair if span is not None)
+        )
+        if pair.gold != pair.predicted and not (pair.gold and isinstance(pair.gold.label, PartialLabel))
     ]

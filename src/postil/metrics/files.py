@@ -7,9 +7,9 @@ import numpy as np
 
 from postil.errors import DataError
 from postil.metrics import novelty, significance
+from postil.metrics.calibration import Reliability
 from postil.metrics.detection import DetectionScores
 from postil.metrics.evaluation import Compared, Evaluation, evaluate_compared, prepare
-from postil.metrics.reliability import Reliability
 from postil.metrics.spans import SpanScores
 from postil.metrics.tokens import TokenScores
 from postil.metrics.trees import TreeScores

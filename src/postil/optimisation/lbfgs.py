@@ -264,7 +264,8 @@ def _more_thuente(
     enough = _DECREASE * origin.slope
     interval, widths, first_stage = _Interval(origin, origin), (2.0 * _LONGEST, _LONGEST), True
     for trials in range(1, settings.max_linesearch + 1):
-        low, high = _limits(interval, step)
+        best, other = interval.best.step, interval.other.step
+        low, high = sorted((best, other)) if interval.bracketed else (best, step + 4.0 * (step - best))
         step = min(max(step, _SHORTEST), _LONGEST)
         stuck = interval.bracketed and (not low < step < high or high - low <= _WIDTH * high)
         if stuck or (interval.bracketed and trials == settings.max_linesearch):
@@ -289,11 +290,6 @@ def _more_thuente(
                 step = interval.best.step + 0.5 * (interval.other.step - interval.best.step)
             widths = widths[1], interval.width
     raise _Failed
-
-
-def _limits(interval: _Interval, step: float) -> tuple[float, float]:
-    best, other = interval.best.step, interval.other.step
-    return (min(best, other), max(best, other)) if interval.bracketed else (best, step + 4.0 * (step - best))
 
 
 def _narrowed(interval: _Interval, here: _Trial, low: float, high: float, tilt: float) -> tuple[_Interval, float]:

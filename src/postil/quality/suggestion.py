@@ -31,6 +31,7 @@ from postil.objectives.crf import best_paths
 from postil.objectives.spans import Windows, window_probabilities
 from postil.text import Sentence
 from postil.text.annotations.annotated import Record
+from postil.text.labels.partial import runs
 
 # ------------------------------------------------------------ a suggestion
 
@@ -493,7 +494,7 @@ def _doubts(
         if one.probability < sure and unsure[one.start : one.end].any():
             unsure[one.start : one.end] = True
     doubts = []
-    for start, end in _runs(unsure) if has_spans else ((t, t + 1) for t in np.flatnonzero(unsure).tolist()):
+    for start, end in runs(unsure) if has_spans else ((t, t + 1) for t in np.flatnonzero(unsure).tolist()):
         options = [one for one in others if start <= one.start and one.end <= end]
         if has_spans and outside is not None:
             nothing = _nothing(posterior, row, start, end, outside)
@@ -501,12 +502,6 @@ def _doubts(
         ordered = sorted(options, key=lambda one: (-one.probability, one.start, one.end, one.label))
         doubts.append(Doubt(start, end, tuple(ordered[:MOST_OPTIONS])))
     return doubts
-
-
-def _runs(marked: Array) -> Iterator[tuple[int, int]]:
-    """Stretches of marked tokens."""
-    edges = np.flatnonzero(np.diff(marked.astype(int), prepend=0, append=0)).tolist()
-    return zip(edges[::2], edges[1::2], strict=True)
 
 
 def _nothing(posterior: LabelPosterior, row: int, start: int, end: int, outside: int) -> float:

@@ -21,13 +21,13 @@ from postil.metrics import (
     score_detection,
     spans_by_length,
 )
-from postil.metrics.drawn_tables import drawn_table
 from postil.metrics.files import FileScores
 from postil.metrics.significance import Interval
 from postil.metrics.spans import KINDS
 from postil.metrics.tables import (
     by_frequency,
     confusion_table,
+    drawn_table,
     errors_table,
     label_table,
     mistakes_table,

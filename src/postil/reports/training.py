@@ -8,9 +8,8 @@ from postil.drawing import network_picture
 from postil.html import element, joined
 from postil.html.fragments import folded, note
 from postil.metrics import DetectionScores, Evaluation, Table, TreeScores
-from postil.metrics.drawn_tables import drawn_table
-from postil.metrics.reliability import Reliability
-from postil.metrics.tables import Cell
+from postil.metrics.calibration import Reliability
+from postil.metrics.tables import drawn_table
 from postil.models.config import TreeConfig, configured
 from postil.models.estimator import Estimator
 from postil.reports import sections
@@ -43,8 +42,13 @@ def training_page(heading: Heading, model: Estimator, run: Run) -> str:
     parts = [sections.learning(heading)]
     for name, scores in run.scores.items():
         parts += _of_file(name, scores, run.reliability.get(name))
-    if run.gains:
-        parts.append(_gains(run.gains))
+    if run.gains:  # scores on dev without any knowledge from outside, and after each kind of it is added
+        before = [None, *(score for _, score in run.gains)]
+        steps = zip(run.gains, before, strict=False)
+        rows = [(label, score, "" if last is None else f"{score - last:+.2f}") for (label, score), last in steps]
+        drawn = drawn_table(Table("", ("trained with", "dev score", "gain"), rows), bars=("dev score",))
+        about = "Each line is a separate training run on the same labelled data, with one more source of knowledge."
+        parts.append(Section("gains", "What helped", joined([note(about), drawn])))
     parts += [Section("network", "Network", element("div", network_picture(model, heading.model), class_="scroll"))]
     parts += [_settings(model), _data(heading)]
     scored = {f"{what} on {name}": value for name, scores in run.scores.items() for what, value in [_headline(scores)]}
@@ -102,18 +106,6 @@ def _of_file(name: str, scores: Scores, reliability: Reliability | None) -> list
 
 
 # ------------------------------------------------------------------------------------------------ what it was made with
-
-
-def _gains(gains: Sequence[tuple[str, float]]) -> Section:
-    """Scores on dev without any knowledge from outside, and after each kind of it is added."""
-    rows: list[tuple[Cell, ...]] = []
-    before: float | None = None
-    for label, score in gains:
-        rows.append((label, score, "" if before is None else f"{score - before:+.2f}"))
-        before = score
-    meaning = note("Each line is a separate training run on the same labelled data, with one more source of knowledge.")
-    drawn = drawn_table(Table("", ("trained with", "dev score", "gain"), rows), bars=("dev score",))
-    return Section("gains", "What helped", joined([meaning, drawn]))
 
 
 def _settings(model: Estimator) -> Section:

@@ -96,7 +96,16 @@ class _ConlluReader:
         columns = [tuple(get(row, place) for place in self.features) for row in rest.rows] if self.features else None
         sentence = Sentence(tokens, labels, columns, line=first, comments=self.comments, rest=rest)
         self.comments = []
-        self._read_comments(sentence, rest)
+        for comment in sentence.comments:
+            if match := NEW_DOCUMENT.match(comment):
+                sentence.document = match[1] or ""
+                self.report.documents += 1
+            elif match := TEXT.match(comment):
+                offsets = _word_offsets(match[1], rest)
+                if offsets is None:
+                    self.report.notes["sentences whose words do not match their text"] += 1
+                else:
+                    sentence.text, (sentence.starts, sentence.ends) = match[1], offsets
         self.report.sentences += 1
         self.report.tokens += len(tokens)
         return sentence
@@ -130,18 +139,6 @@ class _ConlluReader:
             expected = f"word {len(rest.rows) + 1} (or a multiword token or an empty node that fits there)"
             raise DataError("the word is misnumbered", expected=expected, got=got, where=self.lines.where(number))
         return rest
-
-    def _read_comments(self, sentence: Sentence, rest: Dependencies) -> None:
-        for comment in sentence.comments:
-            if match := NEW_DOCUMENT.match(comment):
-                sentence.document = match[1] or ""
-                self.report.documents += 1
-            elif match := TEXT.match(comment):
-                offsets = _word_offsets(match[1], rest)
-                if offsets is None:
-                    self.report.notes["sentences whose words do not match their text"] += 1
-                else:
-                    sentence.text, (sentence.starts, sentence.ends) = match[1], offsets
 
 
 @final
@@ -251,7 +248,16 @@ def write_conllu(sentences: Iterable[Sentence], options: WriteOptions, report: R
             continue
         rest = sentence.rest  # the columns that were read, if they still belong to the tokens
         kept = rest if isinstance(rest, Dependencies) and len(rest.rows) == len(sentence.tokens) else None
-        rows = [list(row) for row in kept.rows] if kept is not None else _new_rows(sentence)
+        if kept is not None:
+            rows = [list(row) for row in kept.rows]
+        else:  # new ones; spacing is known where the text is
+            glued = {
+                n for n, place in enumerate((sentence.starts or [])[1:]) if sentence.ends and sentence.ends[n] == place
+            }
+            rows = [
+                [str(n + 1), token, *[EMPTY] * 7, _GLUED if n in glued else EMPTY]
+                for n, token in enumerate(sentence.tokens)
+            ]
         place = chosen or (kept and kept.label) or find_place("upos")
         for row, token, label in zip_longest(rows, sentence.tokens, sentence.labels or ()):
             row[FORM] = token
@@ -312,16 +318,6 @@ def _encoded(lines: list[str], encoding: str) -> bytes:
     except UnicodeEncodeError as error:
         got = repr(error.object[error.start : error.end])
         raise DataError("a label cannot be written", expected=f"characters of {encoding}", got=got) from None
-
-
-def _new_rows(sentence: Sentence) -> list[list[str]]:
-    """Ten columns for a sentence from another format; spacing is known where its text is."""
-    rows = [[str(number), token, *[EMPTY] * 8] for number, token in enumerate(sentence.tokens, 1)]
-    if sentence.starts is not None and sentence.ends is not None:
-        for row, end, start in zip(rows, sentence.ends, sentence.starts[1:], strict=False):
-            if end == start:
-                row[-1] = _GLUED
-    return rows
 
 
 def columns_after_form(labels: Sequence[str], columns: Sequence[Column]) -> tuple[bytes, bytes]:

@@ -193,21 +193,18 @@ class Segmenter:
         if documents is None:
             documents = lines_of(text) if lines else np.array([[0, len(text)]])
         if self.characters:
-            return self._cells_of_characters(text, documents, split)
+            places, lengths, sentences = [np.empty((0, 2), np.int64)], [], []
+            for first, end in documents.tolist():
+                tokens = characters(decoded(text[first:end]))
+                places.append(first + np.stack(tokens.utf8(), axis=1))
+                lengths.append(len(tokens))
+                ranges = character_sentences(tokens) if split else [(0, len(tokens))] * bool(len(tokens))
+                sentences += [last - begin for begin, last in ranges]
+            return Segments(np.concatenate(places), offsets_from_lengths(sentences), offsets_from_lengths(lengths))
         cells, offsets = self._cutter.cells(text, documents)
         if not split:
             return Segments(cells, np.unique(offsets), offsets)
         return Segments(cells, kernels.split_sentences(text, documents, cells, offsets, self._splitter), offsets)
-
-    def _cells_of_characters(self, text: bytes, documents: Array, split: bool) -> Segments:
-        cells, lengths, sentences = [np.empty((0, 2), np.int64)], [], []
-        for first, end in documents.tolist():
-            tokens = characters(decoded(text[first:end]))
-            cells.append(first + np.stack(tokens.utf8(), axis=1))
-            lengths.append(len(tokens))
-            ranges = character_sentences(tokens) if split else [(0, len(tokens))] * bool(len(tokens))
-            sentences += [last - begin for begin, last in ranges]
-        return Segments(np.concatenate(cells), offsets_from_lengths(sentences), offsets_from_lengths(lengths))
 
     @functools.cached_property
     def _cutter(self) -> "_Cutter":

@@ -88,21 +88,18 @@ def _trees(lines: NumberedLines, prefix: str | None, report: Report) -> Iterator
     reader = BracketReader(lines)
     known = _Pieces()
     comments: list[str] = []
-    for first, batch in lines:
-        for number, line in enumerate(batch, first):
-            if not line:
-                continue
-            if prefix and not reader.is_inside and line.lstrip(" \t").startswith(prefix):
-                comments.append(line.strip(" \t"))
-                continue
-            whole = None if reader.is_inside else _whole_line(line, known)
-            for start, tree in reader.line(number, line) if whole is None else [(number, whole)]:
-                report.sentences += 1
-                report.tokens += len(tree) - tree.words.count(None)
-                if comments:
-                    report.notes["comments"] += len(comments)
-                yield tree, start, comments
-                comments = []
+    for number, line in lines.numbered():
+        if prefix and not reader.is_inside and line.lstrip(" \t").startswith(prefix):
+            comments.append(line.strip(" \t"))
+            continue
+        whole = None if reader.is_inside else _whole_line(line, known)
+        for start, tree in reader.line(number, line) if whole is None else [(number, whole)]:
+            report.sentences += 1
+            report.tokens += len(tree) - tree.words.count(None)
+            if comments:
+                report.notes["comments"] += len(comments)
+            yield tree, start, comments
+            comments = []
     reader.finish()
     report.dropped["comments after the last sentence"] += len(comments)
 
