@@ -1,8 +1,7 @@
-"""Names, functions and patterns that are made when they are first used: a process starts with what it needs."""
+"""Names, tables and patterns that are made when they are first used: a process starts with what it needs."""
 
 import importlib
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, final
 
@@ -27,17 +26,6 @@ def exports(
         return value
 
     return getattr_, lambda: sorted({*places, *importlib.import_module(package).__all__})
-
-
-def function(module: str, name: str) -> Callable[..., Any]:
-    """A function whose module is imported when it is first called: for tables of functions of which few are used."""
-
-    def call(*arguments: Any, **options: Any) -> Any:
-        found = sys.modules.get(module) or importlib.import_module(module)
-        return getattr(found, name)(*arguments, **options)
-
-    call.__name__ = call.__qualname__ = name
-    return call
 
 
 @final

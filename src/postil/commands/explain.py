@@ -168,7 +168,7 @@ MOST_WORDS = 8  # of longer sentences only the words that matter are listed
 SMALL = 0.02  # of the largest contribution: does not matter
 
 
-class Row(NamedTuple):
+class EffectRow(NamedTuple):
     name: str
     left_out: float | None
     gradient: float | None
@@ -182,7 +182,7 @@ class Row(NamedTuple):
 def _show(explanation: Explanation) -> None:
     """The sentence, the verdict, and what each word and each feature contributes."""
     words = [
-        Row(word.word, word.left_out, word.gradient, explanation.start <= i < explanation.end)
+        EffectRow(word.word, word.left_out, word.gradient, explanation.start <= i < explanation.end)
         for i, word in enumerate(explanation.words)
     ]
     limit = SMALL * max((row.largest for row in words), default=0.0)
@@ -199,15 +199,15 @@ def _show(explanation: Explanation) -> None:
     _show_rows("word", listed)
     if len(listed) < len(words):
         say(f"  {len(words) - len(listed)} other words contribute less than {limit:.2f} each", style="dim")
-    _show_rows("feature", [Row(name, c.left_out, c.gradient) for name, c in explanation.features.items()])
+    _show_rows("feature", [EffectRow(name, c.left_out, c.gradient) for name, c in explanation.features.items()])
     if explanation.measure == "log-odds":
         parts = {"words": explanation.of_words, "transitions": explanation.of_transitions}
-        _show_rows("comes from", [Row(name, None, part) for name, part in parts.items()], ("log-odds",))
+        _show_rows("comes from", [EffectRow(name, None, part) for name, part in parts.items()], ("log-odds",))
     unknown = f"With all words unknown, {explanation.measure} {_signed(explanation.unknown)}."
     say(f"\n+ supports {explanation.label}, - opposes it. {unknown}", style="dim")
 
 
-def _sentence(explanation: Explanation, words: Sequence[Row], limit: float) -> Text:
+def _sentence(explanation: Explanation, words: Sequence[EffectRow], limit: float) -> Text:
     """The tokens in the colour of their contributions, the explained ones in brackets."""
     line = Text()
     for i, row in enumerate(words):
@@ -225,7 +225,7 @@ def _signed(value: float) -> str:
     return f"{value:+.2f}" if abs(value) >= 0.005 else "0.00"
 
 
-def _show_rows(title: str, rows: Sequence[Row], columns: tuple[str, ...] = ("left out", "gradient")) -> None:
+def _show_rows(title: str, rows: Sequence[EffectRow], columns: tuple[str, ...] = ("left out", "gradient")) -> None:
     """Each figure with its bar, solid for what speaks for the label and light for what speaks against it."""
     scale = max((row.largest for row in rows), default=0.0)
     table = RichTable(box=None, pad_edge=False, header_style="bold cyan", padding=(0, 2, 0, 0))

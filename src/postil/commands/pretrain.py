@@ -244,7 +244,7 @@ def _learn_vectors(arguments: argparse.Namespace, output: Path) -> int:
         training = learning.Pretraining(
             corpus, config, threads=arguments.threads, checkpoint=checkpoint, resume=arguments.resume
         )
-        display = Display(training)
+        display = VectorsDisplay(training)
         if code := fitting.follow(training, display):
             return code
         vectors = training.vectors()
@@ -280,7 +280,7 @@ def _tell_of_clusters(clusters: WordClusters, number: int, path: Path) -> None:
 
 
 @final
-class Display:
+class VectorsDisplay:
     """A progress bar with loss, speed and time left, and a line per epoch."""
 
     def __init__(self, training: learning.Pretraining) -> None:

@@ -30,7 +30,7 @@ from postil.models.settings import parsed, spelt
 from postil.models.tagger import Tagger
 from postil.models.tree_classifier import TreeClassifier
 from postil.reports.answers import Heading
-from postil.reports.training import Run, training_page
+from postil.reports.training import RunReport, training_page
 from postil.text import bracketed
 from postil.text.formats import format_of
 from postil.text.labelled import LabelledFile
@@ -136,7 +136,7 @@ OPTIONS = {
 # ------------------------------------------------------------------------------------------------ the request
 
 
-class Request(NamedTuple):
+class TrainRequest(NamedTuple):
     """The request on the command line, with a pretrained file split into its parts."""
 
     arguments: argparse.Namespace
@@ -151,7 +151,7 @@ class Request(NamedTuple):
     """An encoder to go on from."""
 
     @classmethod
-    def of(cls, arguments: argparse.Namespace) -> "Request":
+    def of(cls, arguments: argparse.Namespace) -> "TrainRequest":
         """A file of vectors and clusters is treated as one of each, so that --gains tells them apart.
 
         An encoder stays one: its preset and its architecture are the defaults.
@@ -244,7 +244,7 @@ def _sources(arguments: argparse.Namespace) -> TrainingFiles:
 # ------------------------------------------------------------------------------------------------ training
 
 
-class Job(NamedTuple):
+class TrainingJob(NamedTuple):
     """A model, its training, and the files of each task to score it on at the end, by dev and test."""
 
     model: Estimator
@@ -256,7 +256,7 @@ class Job(NamedTuple):
 
 
 def run(arguments: argparse.Namespace) -> int:
-    request = Request.of(arguments)
+    request = TrainRequest.of(arguments)
     request.check_outputs()
     teaching.check_arguments(arguments)
     check_gains(arguments)
@@ -272,7 +272,7 @@ def run(arguments: argparse.Namespace) -> int:
     return train(_tagger_job(request), request)
 
 
-def train(job: Job, request: Request) -> int:
+def train(job: TrainingJob, request: TrainRequest) -> int:
     """Train, then ``finish``."""
     fitting, arguments = job.fitting, request.arguments
     shown = Display(fitting, arguments.log)
@@ -281,7 +281,7 @@ def train(job: Job, request: Request) -> int:
     return finish(job, request, shown)
 
 
-def finish(job: Job, request: Request, shown: Display) -> int:
+def finish(job: TrainingJob, request: TrainRequest, shown: Display) -> int:
     """Score a trained model, write it, show how good it is."""
     model, fitting, held_out = job[:3]
     arguments = request.arguments
@@ -318,7 +318,9 @@ def finish(job: Job, request: Request, shown: Display) -> int:
             if isinstance(head, Tagger):
                 calibrations[title] = reliability(head.model, inputs_of(file), file.labels)
     progress = fitting.training.progress
-    run = Run(history=progress.history, seconds=progress.seconds, scores=scored, reliability=calibrations, gains=gains)
+    run = RunReport(
+        history=progress.history, seconds=progress.seconds, scores=scored, reliability=calibrations, gains=gains
+    )
     data_name = ", ".join(map(str, [*arguments.train, *arguments.task]))
     heading = Heading.of(model, model_name=str(arguments.output), data_name=data_name)
     write_text(arguments.report, [training_page(heading, model, run)])
@@ -329,7 +331,7 @@ def finish(job: Job, request: Request, shown: Display) -> int:
 # ------------------------------------------------------------------------------------------------ taggers and detectors
 
 
-def _tagger_job(request: Request) -> Job:
+def _tagger_job(request: TrainRequest) -> TrainingJob:
     arguments = request.arguments
     known = _known(arguments, SentenceEstimator, "a tagger or a detector")
     model = _estimator(request, known)
@@ -354,7 +356,7 @@ def _tagger_job(request: Request) -> Job:
     )
     if options["segmenter"].characters:
         fitting.model.about[INPUT] = CHARACTERS
-    return Job(model, fitting, {name: {MAIN: file} for name, file in files.held_out.items()}, data, lesson)
+    return TrainingJob(model, fitting, {name: {MAIN: file} for name, file in files.held_out.items()}, data, lesson)
 
 
 def _known(arguments: argparse.Namespace, kind: Any, expected: str) -> Any:
@@ -365,7 +367,7 @@ def _known(arguments: argparse.Namespace, kind: Any, expected: str) -> Any:
     return known
 
 
-def _estimator(request: Request, known: Any) -> SentenceEstimator:
+def _estimator(request: TrainRequest, known: Any) -> SentenceEstimator:
     """The tagger or detector; of several tasks, it inherits only what their words and encoder depend on."""
     inherited = {} if known is None else known.settings
     if known is not None and not isinstance(known, SentenceEstimator):
@@ -387,7 +389,7 @@ def _estimator(request: Request, known: Any) -> SentenceEstimator:
     return model
 
 
-def _train_on_rules(request: Request) -> int:
+def _train_on_rules(request: TrainRequest) -> int:
     """Rounds of training on the votes of rules about raw text; labelled files count as well if there are any."""
     from postil.rules import read_rules
     from postil.rules.learning import ROUNDS, Learning
@@ -418,13 +420,13 @@ def _train_on_rules(request: Request) -> int:
             return code
         learning.update(model)
     held_out = {name: {MAIN: file} for name, file in files.held_out.items()}
-    return finish(Job(model, fitting, held_out), request, shown)
+    return finish(TrainingJob(model, fitting, held_out), request, shown)
 
 
 _LEARNS_ALL = "a tagger learns all labels; --preset margin detects one"
 
 
-def _task_job(request: Request) -> Job:
+def _task_job(request: TrainRequest) -> TrainingJob:
     """Several tasks in one model."""
     arguments, sources = request.arguments, request.sources
     refuse(arguments, _LEARNS_ALL, "label")
@@ -460,13 +462,13 @@ def _task_job(request: Request) -> Job:
     )
     if options["segmenter"].characters:
         fitting.model.about[INPUT] = CHARACTERS
-    return Job(model, fitting, {name: files for name, files in held_out.items() if files})
+    return TrainingJob(model, fitting, {name: files for name, files in held_out.items() if files})
 
 
 # ------------------------------------------------------------------------------------------------ tree classifiers
 
 
-def _learns_from_trees(arguments: argparse.Namespace, request: Request) -> bool:
+def _learns_from_trees(arguments: argparse.Namespace, request: TrainRequest) -> bool:
     """A preset means a tagger or a detector. Without one, a file of trees means a tree classifier."""
     if request.preset or arguments.label:
         return False
@@ -476,7 +478,7 @@ def _learns_from_trees(arguments: argparse.Namespace, request: Request) -> bool:
     return Path(first).is_file() and format_of(first, arguments.encoding) == "trees"
 
 
-def _tree_job(request: Request) -> Job:
+def _tree_job(request: TrainRequest) -> TrainingJob:
     arguments = request.arguments
     refuse(arguments, "tree classifiers use no gazetteers", "gazetteer")
     refuse(arguments, "tree classifiers always start from scratch", "warm_start")
@@ -494,7 +496,7 @@ def _tree_job(request: Request) -> Job:
     _check_trees(train, held_out, classifier.config.loss)
     dev = trees_of(held_out["dev"]) if "dev" in held_out else None
     fitting = classifier.fitting(trees_of(train), None, dev, checkpoint=request.checkpoint, resume=arguments.resume)
-    return Job(classifier, fitting, {name: {MAIN: file} for name, file in held_out.items()})
+    return TrainingJob(classifier, fitting, {name: {MAIN: file} for name, file in held_out.items()})
 
 
 def _check_trees(train: LabelledFile, held_out: Mapping[str, LabelledFile], loss: str) -> None:

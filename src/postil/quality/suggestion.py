@@ -331,7 +331,7 @@ def suggest(
     ]
 
 
-class Item(NamedTuple):
+class PoolSentence(NamedTuple):
     """A sentence of the pool, its tokens as the model takes them, and its place among the sentences of the pool."""
 
     sentence: Sentence
@@ -351,7 +351,7 @@ def ranked(
     labelled: Iterable[Sequence[Token]] = (),
     seed: int = 0,
     progress: Progress | None = None,
-) -> list[tuple[Item, float]]:
+) -> list[tuple[PoolSentence, float]]:
     """Choose sentences as ``suggest`` does; return them with their scores, without annotations."""
     if not isinstance(tagger, Tagger):
         raise ConfigurationError("suggest", expected="needs a tagger", got=f"a {type(tagger).__name__}")
@@ -408,10 +408,12 @@ class _Candidates:
 
     def __init__(self, most: int, excluded: set[tuple[str, ...]]) -> None:
         self._most, self._excluded = most, excluded
-        self.heap: list[tuple[float, int, Item]] = []  # of equally uncertain ones, the first of the pool is larger
+        self.heap: list[
+            tuple[float, int, PoolSentence]
+        ] = []  # of equally uncertain ones, the first of the pool is larger
         self._present: set[tuple[str, ...]] = set()
 
-    def add(self, items: Sequence[Item], uncertainties: Array) -> None:
+    def add(self, items: Sequence[PoolSentence], uncertainties: Array) -> None:
         for item, uncertainty in zip(items, uncertainties.tolist(), strict=True):
             candidate = (uncertainty, -item.place, item)
             if len(self.heap) == self._most and candidate[:2] < self.heap[0][:2]:
@@ -427,7 +429,7 @@ class _Candidates:
                 self._present.remove(tuple(dropped[2].sentence.tokens))
 
 
-def _items(tagger: Tagger, pool: Iterable[Any]) -> Iterator[Item]:
+def _items(tagger: Tagger, pool: Iterable[Any]) -> Iterator[PoolSentence]:
     """The sentences of a pool, but for empty and endless ones."""
     parts, index = tagger.model, -1
     for place, entry in enumerate(pool):
@@ -445,7 +447,7 @@ def _items(tagger: Tagger, pool: Iterable[Any]) -> Iterator[Item]:
             index += 1
             if given and len(given) <= LONGEST:
                 tokens = checked_sentence(given, parts.config.word_key)
-                yield Item(sentence or Sentence(forms_of(tokens)), tokens, index)
+                yield PoolSentence(sentence or Sentence(forms_of(tokens)), tokens, index)
 
 
 # ------------------------------------------------------------ labels, spans and doubts of a model

@@ -21,7 +21,7 @@ Scores = Evaluation | DetectionScores | TreeScores
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class RunReport:
     """Facts about a training run that the model does not contain.
 
     ``scores`` and ``reliability`` of held-out files by their names ("dev", "test", "dev, names"); ``history`` with the
@@ -35,7 +35,7 @@ class Run:
     gains: Sequence[tuple[str, float]] = ()
 
 
-def training_page(heading: Heading, model: Estimator, run: Run) -> str:
+def training_page(heading: Heading, model: Estimator, run: RunReport) -> str:
     """The whole page. ``heading.data`` names the training data."""
     training = {**heading.about.get("training", {}), "history": run.history}
     heading = replace(heading, about={**heading.about, "training": training})

@@ -24,7 +24,7 @@ NEW_DOCUMENT = re.compile(r"#\s*newdoc(?:\s+id\s*=\s*(.*))?$")
 TEXT = re.compile(r"#\s*text\s*=\s?(.*)$")
 
 
-class Place(NamedTuple):
+class CellPlace(NamedTuple):
     """A column, or the value of one key in a column of ``key=value|…`` pairs."""
 
     column: int
@@ -44,7 +44,7 @@ class Dependencies(Rest):
 
     rows: list[list[str]]
     others: list[Surface]
-    label: Place | None
+    label: CellPlace | None
 
     def lost(self) -> Mapping[str, int]:
         multiword = sum("-" in other.line.split("\t", 1)[0] for other in self.others)
@@ -165,7 +165,7 @@ class Numbering:
         return fits
 
 
-def find_place(column: Column) -> Place:
+def find_place(column: Column) -> CellPlace:
     """A column by name ("upos"), number (3), or one key of a column ("feats:Number", "misc:NER")."""
     name, _, key = str(column).partition(":")
     index = (
@@ -177,10 +177,10 @@ def find_place(column: Column) -> Place:
             expected=f"one of {', '.join(COLUMNS)}, or one key as in feats:Number, misc:NER",
             got=repr(column),
         )
-    return Place(index, key or None)
+    return CellPlace(index, key or None)
 
 
-def get(row: list[str], place: Place) -> str:
+def get(row: list[str], place: CellPlace) -> str:
     """The value of a row at a place; '_' where it has none."""
     cell = row[place.column]
     if place.key is None:
@@ -189,7 +189,7 @@ def get(row: list[str], place: Place) -> str:
     return next((entry.removeprefix(prefix) for entry in cell.split("|") if entry.startswith(prefix)), EMPTY)
 
 
-def put(row: list[str], place: Place, value: str) -> None:
+def put(row: list[str], place: CellPlace, value: str) -> None:
     """Set the value of a row at a place; '_' takes a key away."""
     if place.key is None:
         row[place.column] = value
@@ -300,7 +300,7 @@ def refill(sentences: Iterable[Sentence], originals: Originals, columns: Sequenc
     yield _encoded(originals.take_all(), originals.encoding)
 
 
-def _refilled(line: str, places: Sequence[Place], values: Sequence[str], sentence: Sentence) -> str:
+def _refilled(line: str, places: Sequence[CellPlace], values: Sequence[str], sentence: Sentence) -> str:
     content = line.rstrip("\r\n")
     row = content.split("\t")
     if all(get(row, place) == value for place, value in zip(places, values, strict=True)):

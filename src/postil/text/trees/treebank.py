@@ -242,7 +242,7 @@ TREE_LIMIT = 2_000_000
 
 @final
 @dataclass(slots=True)
-class _Open:
+class _OpenBracket:
     """A bracket that is not closed yet."""
 
     line: int
@@ -270,7 +270,7 @@ class BracketReader:
         self.labels: list[str | None] = []
         self.words: list[str | None] = []
         self.children: list[tuple[int, ...]] = []
-        self.open: list[_Open] = []
+        self.open: list[_OpenBracket] = []
         self.next_tree = ""  # where another tree seems to begin inside this one
 
     @property
@@ -287,7 +287,7 @@ class BracketReader:
                 if self.open and len(self.open[-1].atoms) > 1:
                     beside = f"a bracket next to the word {shortened(self.open[-1].atoms[1])}"
                     raise self._mistake(beside, _EVERY_WORD, "(", number, column)
-                self.open.append(_Open(number, column))
+                self.open.append(_OpenBracket(number, column))
             elif what == ")":
                 start = self.open[0].line if self.open else number
                 self._closes(number, column)
