@@ -218,9 +218,7 @@ def _folder(files: Sequence[str]) -> Path | None:
         return None
     if len(files) > 1:
         raise ConfigurationError("inputs", expected="must be files or one folder", got=f"folder {folders[0]}")
-    from postil.text.annotations.brat import is_brat_folder
-
-    return None if is_brat_folder(folders[0]) else folders[0]
+    return None if next(folders[0].rglob("*.ann"), None) is not None else folders[0]
 
 
 def _files_in(folder: Path, output: str | None) -> list[str]:

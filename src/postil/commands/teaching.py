@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 from postil.commands.fitting import Display, follow
 from postil.commands.models import open_model
@@ -183,11 +183,6 @@ def beside(arguments: argparse.Namespace, name: str) -> Path:
     return output.with_name(f"{output.name}.{name}")
 
 
-def remove_files(arguments: argparse.Namespace) -> None:
-    for name in ("teacher", "encoder0", "encoder1"):  # encoders of the student and of its teacher
-        beside(arguments, name).unlink(missing_ok=True)
-
-
 def given_teachers(arguments: argparse.Namespace) -> list[Tagger]:
     teachers = [open_model(name) for name in arguments.teacher]
     if arguments.resume and not teachers and beside(arguments, "teacher").exists():
@@ -216,6 +211,7 @@ _KNOWLEDGE = ("vectors", "clusters", "gazetteers", "pretrained")
 # ------------------------------------------------------------------------------------------------ raw text
 
 
+T = TypeVar("T")
 LENGTHS = range(3, 81)
 """Sentences of other lengths are mostly headings and lists."""
 
@@ -224,13 +220,9 @@ def sampled_sentences(
     paths: Sequence[str | Path], tokens: int, *, seed: int, encoding: str | None = None
 ) -> list[list[str]]:
     """Sentences with at least this number of tokens, drawn at random from all files; the same for the same seed."""
-    rng, size = random.Random(seed), max(1, tokens // LENGTHS.start)  # enough sentences even if all are short
-    sample: list[str] = []  # a uniform one, of a stream of any length
-    for seen, sentence in enumerate(_sentences(paths, encoding)):
-        if seen < size:
-            sample.append(sentence)
-        elif (place := rng.randrange(seen + 1)) < size:
-            sample[place] = sentence
+    rng = random.Random(seed)
+    # Enough sentences for the tokens even if all are short; a sample of a stream of any length.
+    sample = _reservoir(_sentences(paths, encoding), max(1, tokens // LENGTHS.start), rng)
     rng.shuffle(sample)
     one_of: dict[str, str] = {}  # a word is kept once, however often it occurs
     split = ([one_of.setdefault(word, word) for word in sentence.split("\n")] for sentence in sample)
@@ -259,6 +251,17 @@ def _sentences(paths: Sequence[str | Path], encoding: str | None) -> Iterator[st
         for sentence in read(path, format="text", encoding=encoding):
             if len(sentence.tokens) in LENGTHS:
                 yield "\n".join(token if isinstance(token, str) else token.text for token in sentence.tokens)
+
+
+def _reservoir(items: Iterable[T], size: int, rng: random.Random) -> list[T]:
+    """A uniform sample of a stream."""
+    kept: list[T] = []
+    for seen, item in enumerate(items):
+        if len(kept) < size:
+            kept.append(item)
+        elif (place := rng.randrange(seen + 1)) < size:
+            kept[place] = item
+    return kept
 
 
 # ------------------------------------------------------------------------------------------------ encoders

@@ -299,7 +299,8 @@ def finish(job: TrainingJob, request: TrainRequest, shown: Display) -> int:
     fitting.model.about["scores"] = about
     model.save(arguments.output)
     fitting.checkpoint.unlink(missing_ok=True)
-    teaching.remove_files(arguments)
+    for name in ("teacher", "encoder0", "encoder1"):  # encoders of the student and of its teacher
+        teaching.beside(arguments, name).unlink(missing_ok=True)
     # By the mean over tasks, epochs are compared; detectors have no such score.
     on_dev = [one.main_score for one in scores.get("dev", {}).values() if hasattr(one, "main_score")]
     shown.summary(arguments.output, headlines, sum(on_dev) / len(on_dev) if on_dev else None)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, final
 
-from postil.drawing import network_picture
+from postil.drawing import architecture_of, drawn_architecture
 from postil.html import element, joined
 from postil.html.fragments import folded, note
 from postil.metrics import DetectionScores, Evaluation, Table, TreeScores
@@ -49,7 +49,8 @@ def training_page(heading: Heading, model: Estimator, run: RunReport) -> str:
         drawn = drawn_table(Table("", ("trained with", "dev score", "gain"), rows), bars=("dev score",))
         about = "Each line is a separate training run on the same labelled data, with one more source of knowledge."
         parts.append(Section("gains", "What helped", joined([note(about), drawn])))
-    parts += [Section("network", "Network", element("div", network_picture(model, heading.model), class_="scroll"))]
+    picture = drawn_architecture(architecture_of(model), heading.model, is_file=False)
+    parts += [Section("network", "Network", element("div", picture, class_="scroll"))]
     parts += [_settings(model), _data(heading)]
     scored = {f"{what} on {name}": value for name, scores in run.scores.items() for what, value in [_headline(scores)]}
     (main, value), *others = scored.items() or [("loss of the last epoch", f"{run.history[-1]['loss']:.4f}")]

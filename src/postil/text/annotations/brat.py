@@ -34,10 +34,6 @@ _NO_FILE_NAME = re.compile(r"[^\w.-]+")
 _SPLIT_SPACE = re.compile(r"\s*[\r\n]\s*\Z")
 
 
-def is_brat_folder(path: Path) -> bool:
-    return path.is_dir() and next(path.rglob("*.ann"), None) is not None
-
-
 def read_brat(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[AnnotatedText]:
     """The texts of a folder, in the order of their names, or the one text of an ``.ann`` file."""
     path = Path(lines.name)
