@@ -55,11 +55,6 @@ def test_a_name_is_looked_up_once():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_functions_are_imported_when_they_are_called():
-    call = lazy.function("json", "dumps")
-    assert call([1], indent=None) == "[1]" and call.__name__ == "dumps"
-
-
 def test_patterns_are_compiled_when_they_are_used():
     pattern = lazy.Pattern("a+")
     assert not vars(pattern).keys() & {"_compiled", "match", "search", "findall", "finditer"}

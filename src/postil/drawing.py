@@ -291,11 +291,6 @@ def drawn_network(model: Any, name: str) -> str:
     return f"{drawn_architecture(architecture_of(model), name)}\n"
 
 
-def network_picture(model: Any, name: str) -> Markup:
-    """The same as a part of a page."""
-    return drawn_architecture(architecture_of(model), name, is_file=False)
-
-
 def drawn_architecture(network: Architecture, name: str, *, is_file: bool = True) -> Markup:
     """The picture of a described network: a separate file, or a part of a page."""
     columns, is_pile = len(network.heads), network.copies > 1

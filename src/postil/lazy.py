@@ -1,19 +1,22 @@
-"""Names, functions and patterns that are made when they are first used: a process starts with what it needs."""
+"""Names, tables and patterns that are made when they are first used: a process starts with what it needs."""
 
 import importlib
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, final
 
 
-def exports(package: str, modules: Mapping[str, Iterable[str]]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def exports(
+    package: str, modules: Mapping[str, str | Iterable[str]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The ``__getattr__`` and ``__dir__`` of a package (PEP 562) whose public names live in modules below it.
 
-    ``modules`` maps a module (".crf" is one of the package itself) to the names that come from it. A name is looked up
-    once; from then on it is an ordinary attribute of the package. ``dir()`` lists all public names, lazy or not.
+    ``modules`` maps a module (".crf" is one of the package itself) to the names that come from it, a list or a text. A
+    name is looked up once; from then on it is an ordinary attribute of the package. ``dir()`` lists all public names,
+    lazy or not.
     """
-    places = {name: module for module, names in modules.items() for name in names}
+    listed = {module: names.split() if isinstance(names, str) else names for module, names in modules.items()}
+    places = {name: module for module, names in listed.items() for name in names}
 
     def getattr_(name: str) -> Any:
         if name not in places:
@@ -23,17 +26,6 @@ def exports(package: str, modules: Mapping[str, Iterable[str]]) -> tuple[Callabl
         return value
 
     return getattr_, lambda: sorted({*places, *importlib.import_module(package).__all__})
-
-
-def function(module: str, name: str) -> Callable[..., Any]:
-    """A function whose module is imported when it is first called: for tables of functions of which few are used."""
-
-    def call(*arguments: Any, **options: Any) -> Any:
-        found = sys.modules.get(module) or importlib.import_module(module)
-        return getattr(found, name)(*arguments, **options)
-
-    call.__name__ = call.__qualname__ = name
-    return call
 
 
 @final

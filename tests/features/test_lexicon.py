@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.errors import ConfigurationError, ModelFileError
-from postil.features.lexicon import ALONE, FIRST, INSIDE, LAST, MOST_COLUMNS, Entry, Lexicon
+from postil.features.lexicon import ALONE, FIRST, INSIDE, LAST, MOST_COLUMNS, Lexicon, NameEntry
 
 PATHS = {"Monday": "0000000", "Tuesday": "0000001", "run": "0011", "walk": "00110", "zebra": "1"}
 
@@ -30,13 +30,13 @@ def test_a_form_is_looked_up_as_it_stands_and_then_in_lower_case():
 
 
 def test_codes_of_a_name_list_say_where_a_word_stands_in_names():
-    entries = [Entry("york", "city", ALONE), Entry("new", "city", FIRST), Entry("york", "city", LAST)]
-    entries += [Entry("york", "person", LAST), Entry("de", "person", INSIDE)]
+    entries = [NameEntry("york", "city", ALONE), NameEntry("new", "city", FIRST), NameEntry("york", "city", LAST)]
+    entries += [NameEntry("york", "person", LAST), NameEntry("de", "person", INSIDE)]
     lexicon = Lexicon.of_names(entries)
     assert lexicon.columns == ["city", "person"]
     assert lexicon.of(["York", "NEW", "de", "x"]).tolist() == [[ALONE | LAST, LAST], [FIRST, 0], [0, INSIDE], [0, 0]]
     with pytest.raises(ConfigurationError, match=f"at most {MOST_COLUMNS}"):
-        Lexicon.of_names(Entry("w", f"class {i}", ALONE) for i in range(MOST_COLUMNS + 1))
+        Lexicon.of_names(NameEntry("w", f"class {i}", ALONE) for i in range(MOST_COLUMNS + 1))
 
 
 @given(

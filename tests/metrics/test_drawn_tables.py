@@ -7,8 +7,7 @@ import pytest
 from oracles.pages import read_page, table_rows
 from postil.metrics import DetectionScores, Table, evaluate, score_trees
 from postil.metrics.counts import Counts
-from postil.metrics.drawn_tables import drawn_table, headline
-from postil.metrics.tables import label_table, text
+from postil.metrics.tables import drawn_table, headline, label_table, text
 from postil.text import Tree
 
 HOSTILE = "<script>alert(1)</script>"

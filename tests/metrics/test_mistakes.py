@@ -1,7 +1,6 @@
 """Mistakes as JSON: all kinds, in the order of the file, as many as the scores count."""
 
-from postil.metrics.evaluation import evaluate_compared, prepare
-from postil.metrics.mistakes import mistakes_as_json
+from postil.metrics.evaluation import evaluate_compared, mistakes_as_json, prepare
 
 TOKENS = [["Anna", "of", "Oslo", "Bank"], ["Lima"]]
 

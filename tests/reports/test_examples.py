@@ -1,4 +1,3 @@
-from collections import Counter
 from itertools import pairwise
 
 import pytest
@@ -6,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.pages import read_page
-from postil.html import element
-from postil.reports.sections import Shown, ShownMistake, browser, fair_part, spread
+from postil.reports.sections import Mistake, fair_part, mistake_browser, spread
+from postil.text import Span
 
 
 @given(st.integers(0, 300), st.integers(1, 50))
@@ -28,26 +27,24 @@ def test_a_fair_part_gives_small_groups_whole(sizes, most):
     assert limit == max(sizes) or sum(min(size, limit + 1) for size in sizes) > most  # and not one more fits
 
 
+def browsed(wrong, **options):
+    return mistake_browser(wrong, [["x", "y"]] * 1000, lambda i, t: f"line {i}", {}, **options)
+
+
 def test_the_surest_mistakes_stand_first_and_counts_are_of_all():
-    examples = [
-        ShownMistake("missed", "A", None, 0.1, "line 1", element("p", "x")),
-        ShownMistake("type", "A", "", 0.9, "line 2", element("p", "y")),
-        ShownMistake("missed", "A", None, None, "line 3", element("p", "z")),
-    ]
-    counts = {"missed": Shown(12_000, 2), "type": Shown(1, 1), "boundary": Shown(0, 0)}
-    page = read_page(browser(examples, counts, Counter({"A": 12_001}), figure="probability"))
-    assert [li.attributes["data-kind"] for li in page.one("ol", id="examples").all("li")] == [
-        "type",
-        "missed",
-        "missed",
-    ]
-    assert "This page lists 3 of 12,001 mistakes" in page.text
+    missed = [Mistake(i, "missed", Span("A", 0, 1), None, 0.1 if i else None) for i in range(600)]
+    wrong = [*missed, Mistake(700, "type", Span("A", 0, 1), Span("", 0, 1), None, 0.9)]
+    page = read_page(browsed(wrong, kinds=("missed", "boundary", "type")))
+    items = list(page.one("ol", id="examples").all("li"))
+    assert [li.attributes["data-kind"] for li in items] == ["type", *["missed"] * 499]
+    assert "data-figure" not in items[-1].attributes and "line 0" in items[-1].text
+    assert "This page lists 500 of 601 mistakes" in page.text
     options = [option.text for option in page.one("select", name="kind").all("option")]
-    assert options == ["any", "missed (12,000)", "type (1)"]
+    assert options == ["any", "missed (600)", "type (1)"]
     assert [o.attributes["value"] for o in page.one("select", name="predicted").all("option")] == ["", "(unnamed)"]
-    assert "data-predicted" not in page.one("ol", id="examples").children[1].attributes
+    assert "data-predicted" not in items[1].attributes
 
 
-@pytest.mark.parametrize("kinds", [{}, {"missed": Shown(0, 0)}])
+@pytest.mark.parametrize("kinds", [(), ("missed",)])
 def test_no_mistakes(kinds):
-    assert "no mistakes" in browser([], kinds, Counter(), figure="probability")
+    assert "no mistakes" in browsed([], kinds=kinds)

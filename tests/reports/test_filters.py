@@ -2,25 +2,26 @@
 
 import shutil
 import subprocess
-from collections import Counter
 
 import pytest
 
 from oracles.pages import read_page
 from postil.html import element
 from postil.reports import Section, page
-from postil.reports.sections import Shown, ShownMistake, browser
+from postil.reports.sections import Mistake, mistake_browser
+from postil.text import Span
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = (
     "--headless --no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync"
 )
 
-EXAMPLES = [
-    ShownMistake("missed", "PER", None, 0.2, "line 1", element("p", element("span", "Anna Berg", class_="t"))),
-    ShownMistake("type", "PER", "LOC", 0.9, "line 2", element("p", element("span", "in Oslo", class_="t"))),
-    ShownMistake("type", "LOC", "PER", 0.4, "line 3", element("p", element("span", "of Oslo", class_="t"))),
-    ShownMistake("spurious", None, "A&B", 0.7, "line 4", element("p", element("span", "<b>", class_="t"))),
+TOKENS = [["Anna", "Berg"], ["in", "Oslo"], ["of", "Oslo"], ["<b>"]]
+WRONG = [
+    Mistake(0, "missed", Span("PER", 0, 2), None, 0.2),
+    Mistake(1, "type", Span("PER", 0, 2), Span("LOC", 0, 2), None, 0.9),
+    Mistake(2, "type", Span("LOC", 0, 2), Span("PER", 0, 2), None, 0.4),
+    Mistake(3, "spurious", None, Span("A&B", 0, 1), None, 0.7),
 ]
 
 
@@ -35,8 +36,8 @@ EXAMPLES = [
     ],
 )
 def test_the_address_sets_the_filters(tmp_path, address, lines):
-    counts = {"missed": Shown(1, 1), "type": Shown(2, 2), "spurious": Shown(1, 1)}
-    body = browser(EXAMPLES, counts, Counter(PER=3), figure="probability")
+    kinds = ("missed", "type", "spurious")
+    body = mistake_browser(WRONG, TOKENS, lambda sentence, token: f"line {sentence + 1}", {}, kinds=kinds)
     path = tmp_path / "page.html"
     path.write_text(page("t", element("h1", "t"), [Section("mistakes", "Mistakes", body)]), encoding="utf8")
     command = [

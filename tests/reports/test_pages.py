@@ -3,8 +3,7 @@
 from oracles.pages import read_page
 from postil.html import element
 from postil.html.fragments import columns, figure, folded, note
-from postil.metrics.drawn_tables import drawn_table
-from postil.metrics.tables import Table
+from postil.metrics.tables import Table, drawn_table
 from postil.reports.sections import Section, page
 
 WRITTEN = page("a <b>", element("h1", "x & y"), [Section("one", "First & last", element("p", "body"))])

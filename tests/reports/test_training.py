@@ -7,7 +7,7 @@ from oracles.pages import read_page
 from postil.metrics import Evaluation
 from postil.models.decoding.calibration import reliability
 from postil.reports.answers import Heading
-from postil.reports.training import Run, duration, training_page
+from postil.reports.training import RunReport, duration, training_page
 
 HOSTILE = '<img src=x onerror="alert(1)">'
 X = [["Anna", "lives", "in", "Oslo"], ["Bob", "likes", "old", "Lima"]] * 8
@@ -20,7 +20,7 @@ HISTORY = [
 def _page(model, y, **others):
     scores = {"dev": model.evaluate(X, y)}
     calibration = {"dev": reliability(model.model, X, y)} if isinstance(model, postil.Tagger) else {}
-    run = Run(history=HISTORY, seconds=2.5, scores=scores, reliability=calibration, **others)
+    run = RunReport(history=HISTORY, seconds=2.5, scores=scores, reliability=calibration, **others)
     return training_page(Heading.of(model, model_name="ner.postil", data_name="train.txt", date="today"), model, run)
 
 
@@ -50,7 +50,7 @@ def test_every_kind_of_model(kind):
     if kind == "trees":
         trees = [postil.text.Tree.of(("pos", (None, "good"), (None, "film"))), postil.text.Tree.of(("neg", "bad"))]
         model = postil.TreeClassifier(hidden=3, word_dim=3, epochs=1).fit(trees)
-        run = Run(history=HISTORY, seconds=1, scores={"dev": model.evaluate(trees)})
+        run = RunReport(history=HISTORY, seconds=1, scores={"dev": model.evaluate(trees)})
         heading = Heading.of(model, model_name="m", data_name="d")
         assert "root accuracy on dev" in read_page(training_page(heading, model, run)).text
     elif kind == "detector":
@@ -61,7 +61,7 @@ def test_every_kind_of_model(kind):
         assert "token accuracy on dev" in read_page(_page(postil.Tagger(hidden=4, epochs=1).fit(X, y), y)).text
     else:
         model = postil.Tagger(hidden=4, epochs=1).fit(X, y)
-        run = Run(history=[{**epoch, "score": None} for epoch in HISTORY], seconds=1)
+        run = RunReport(history=[{**epoch, "score": None} for epoch in HISTORY], seconds=1)
         text = read_page(training_page(Heading.of(model, model_name="m", data_name="d"), model, run)).text
         assert "loss of the last epoch" in text and "There was no dev file" in text
 

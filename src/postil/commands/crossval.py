@@ -48,36 +48,6 @@ def run(arguments: argparse.Namespace) -> int:
         refuse(arguments, "it is not for --curve", "folds", "output")
         return _curve(arguments)
     refuse(arguments, "it is for --curve", "dev", "sizes", "repeats", "report")
-    return _crossval(arguments)
-
-
-def _curve(arguments: argparse.Namespace) -> int:
-    check_report(arguments, *arguments.data, arguments.dev)
-    tagger = tagger_of(arguments)
-    split = joined_split(load_labelled(arguments.data, arguments), "train")
-    dev = joined_split(load_labelled([arguments.dev], arguments), "dev") if arguments.dev else None
-    with training_progress() as progress:
-        result = curve(
-            tagger,
-            split.X,
-            split.labels,
-            None if dev is None else (dev.X, dev.labels),
-            sizes=6 if arguments.sizes is None else arguments.sizes,
-            repeats=3 if arguments.repeats is None else arguments.repeats,
-            seed=arguments.seed,
-            jobs=arguments.threads,
-            progress=progress("learning curve"),
-        )
-
-    def page() -> str:
-        from postil.reports.data import curve_page
-
-        return curve_page(result, ", ".join(arguments.data))
-
-    return present(arguments, result, lambda: print(result), page)
-
-
-def _crossval(arguments: argparse.Namespace) -> int:
     check_output(arguments.output, "predictions", "conll", inputs=arguments.data, overwrite=arguments.overwrite)
     tagger = tagger_of(arguments)
     files = load_labelled(arguments.data, arguments)
@@ -112,3 +82,29 @@ def _crossval(arguments: argparse.Namespace) -> int:
         show_table(result.pooled._tables()[0])
 
     return present(arguments, result, show)
+
+
+def _curve(arguments: argparse.Namespace) -> int:
+    check_report(arguments, *arguments.data, arguments.dev)
+    tagger = tagger_of(arguments)
+    split = joined_split(load_labelled(arguments.data, arguments), "train")
+    dev = joined_split(load_labelled([arguments.dev], arguments), "dev") if arguments.dev else None
+    with training_progress() as progress:
+        result = curve(
+            tagger,
+            split.X,
+            split.labels,
+            None if dev is None else (dev.X, dev.labels),
+            sizes=6 if arguments.sizes is None else arguments.sizes,
+            repeats=3 if arguments.repeats is None else arguments.repeats,
+            seed=arguments.seed,
+            jobs=arguments.threads,
+            progress=progress("learning curve"),
+        )
+
+    def page() -> str:
+        from postil.reports.data import curve_page
+
+        return curve_page(result, ", ".join(arguments.data))
+
+    return present(arguments, result, lambda: print(result), page)

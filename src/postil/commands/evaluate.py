@@ -32,18 +32,16 @@ from postil.commands.output import check_report, present, tell_of_report
 from postil.commands.parser import JSON, OVERWRITE, option, refuse, report_option
 from postil.commands.reading import MAP, PARTIAL, column_argument, reading_arguments, reading_options
 from postil.errors import ConfigurationError, DataError
-from postil.metrics import significance, tables
-from postil.metrics.evaluation import Compared, prepare
+from postil.metrics import DetectionScores, significance, tables
+from postil.metrics.evaluation import Compared, mistakes_as_json, prepare
 from postil.metrics.files import (
     RESAMPLES,
-    DetectionFileScores,
     FileScores,
-    TreeFileScores,
+    ModelScores,
     compare_files,
     novelty_parts,
     score_compared,
 )
-from postil.metrics.mistakes import mistakes_as_json
 from postil.metrics.raw_text import RawTextScores, agreement
 from postil.metrics.trees import label_confusion_table, length_table
 from postil.models.decoding.calibration import reliability
@@ -257,7 +255,13 @@ def _evaluate_predictions(arguments: argparse.Namespace) -> int:
         span_parts=span_parts,
         word_parts=word_parts,
     )
-    return _present(arguments, scores, gold, lambda: _page_of_predictions(scores, gold))
+
+    def page() -> str:
+        from postil.reports.scores import predictions_page
+
+        return predictions_page(scores, gold)
+
+    return _present(arguments, scores, gold, page)
 
 
 def compared_predictions(gold: LabelledFile, predicted: LabelledFile, arguments: argparse.Namespace) -> Compared:
@@ -276,48 +280,6 @@ def _broken(file: LabelledFile, scheme: str, strict: bool) -> int:
             raise DataError(what, expected=f"valid {scheme.upper()} labels", where=file.path)
         warn(f"{file.path}: {what}; read by conlleval's rules")
     return report.broken
-
-
-def _page_of_predictions(scores: FileScores, gold: LabelledFile) -> str:
-    """Tables of the scores, and the sentences with mistakes, gold and predicted spans together."""
-    from postil.html import element, joined
-    from postil.html.highlight import Mark, lasting_colours, whole
-    from postil.metrics.drawn_tables import drawn_table
-    from postil.reports import Section, page
-    from postil.text import Span
-
-    compared, items = scores.compared, []
-    has_spans = compared.scheme != "none"
-    for number, tokens in enumerate(gold.tokens):
-        if has_spans:
-            sides = [set(compared.gold_spans[number]), set(compared.predicted_spans[number])]
-        else:
-            both = (compared.gold[number], compared.predicted[number])
-            sides = [{Span(str(label), i, i + 1) for i, label in enumerate(labels)} for labels in both]
-        if sides[0] != sides[1]:
-            wanted, answered = sides if has_spans else (sides[0] - sides[1], sides[1] - sides[0])
-            ordered = sorted(wanted | answered, key=lambda span: (span.start, span.end, span.label))
-            marks = [Mark(span, span in wanted, span in answered) for span in ordered]
-            colours = lasting_colours({span.label for span in ordered})
-            place = element("p", gold.where(number, 0), class_="facts")
-            items.append(element("li", place, whole(tokens, marks, colours)))
-    header = joined(
-        [
-            element("h1", "Report on ", element("bdi", scores.predicted)),
-            element("p", "scored on ", element("bdi", scores.gold), class_="subtitle"),
-            element("p", scores.evaluation.summary(), class_="facts-of-model"),
-        ]
-    )
-    shown = joined(
-        [element("p", f"{len(items):,} sentences"), element("ol", *items[:MOST_MISTAKES], class_="sentences")]
-    )
-    tables = joined([drawn_table(table) for table in scores.evaluation._tables()])
-    sections = [Section("scores", "Scores", tables), Section("mistakes", "Mistakes", shown)]
-    return page(f"{scores.predicted} on {scores.gold}", header, sections)
-
-
-MOST_MISTAKES = 300
-"""Sentences on a page."""
 
 
 # ------------------------------------------------------------------------------------------------ a model on a file
@@ -342,7 +304,7 @@ def evaluation(model: Any, file: LabelledFile) -> Any:
     return model.evaluate(trees_of(file)) if isinstance(model, TreeClassifier) else model.evaluate(*examples(file))
 
 
-def report(model: Any, name: str, file: LabelledFile) -> FileScores | DetectionFileScores | TreeFileScores:
+def report(model: Any, name: str, file: LabelledFile) -> FileScores | ModelScores:
     """Scores of a model on a file, with a confidence interval and the reliability of its probabilities."""
     if isinstance(model, TreeClassifier):
         trees = trees_of(file)
@@ -353,14 +315,14 @@ def report(model: Any, name: str, file: LabelledFile) -> FileScores | DetectionF
         counts = scores.root_counts if scores.roots.tokens else scores.node_counts
         rng = np.random.default_rng(0)
         interval = significance.bootstrap_interval(counts, significance.accuracy, rng=rng, resamples=RESAMPLES)
-        return TreeFileScores(name, file.path, scores, interval)
+        return ModelScores(name, file.path, scores, interval)
     codec = model.model.codec
     if isinstance(model, Detector):
         classes = LabelCodec.of(file.labels).classes
         if codec.label not in classes:
             what = f"the model detects {codec.label}, which does not occur in this file"
             warn(f"{file.path}: {what}: {', '.join(classes[:20])}")
-        return DetectionFileScores(name, file.path, evaluation(model, file))
+        return ModelScores(name, file.path, evaluation(model, file))
     gold_scheme = checked_scheme(file, codec)
     if codec.has_spans:
         warn_of_unknown_classes(file, codec.classes)
@@ -441,34 +403,29 @@ def show(scores: Any) -> None:
     """The score first, then its details, then its uncertainty."""
     if isinstance(scores, FileScores):
         _show_file_scores(scores)
-    elif isinstance(scores, TreeFileScores):
-        _show_tree_scores(scores)
-    else:
-        found = scores.scores
-        say(f"{scores.model} against {scores.data}")
+        return
+    found, interval = scores.scores, scores.interval
+    say(f"{scores.model} against {scores.data}")
+    if isinstance(found, DetectionScores):
         size = f"{counted(found.sentences, 'sentence')}, {counted(found.tokens, 'token')}"
         say(f"{size}, {found.counts.gold:,} of them {found.label}\n")
         say(found.summary(), style="bold green")
         above = f"tokens with a score above {found.threshold:.4f} are detected"
         say(f"token accuracy {100 * found.accuracy:.2f}; {above}")
-
-
-def _show_tree_scores(report: TreeFileScores) -> None:
-    scores = report.scores
-    say(f"{report.model} against {report.data}")
-    say(f"{scores.trees:,} trees, {scores.roots.tokens:,} labelled roots, {scores.nodes.tokens:,} nodes\n")
-    say(scores.summary(), style="bold green")
-    say(f"{'root' if scores.roots.tokens else 'node'} accuracy: {_interval(report.interval)}")
+        return
+    say(f"{found._size()}\n")
+    say(found.summary(), style="bold green")
+    say(f"{'root' if found.roots.tokens else 'node'} accuracy: {_interval(interval)}")
     for name, part, calibration in (
-        ("Roots", scores.roots, scores.root_calibration),
-        ("All nodes", scores.nodes, scores.node_calibration),
+        ("Roots", found.roots, found.root_calibration),
+        ("All nodes", found.nodes, found.node_calibration),
     ):
         if part.tokens:
             show_table(tables.label_table(part.by_label(), title=name, column="label"))
             show_table(label_confusion_table(part, f"{name}: confusion"))
             table = tables.calibration_table(calibration)
             show_table(table._replace(title=f"{name}: {table.title.lower()}"))
-    show_table(length_table(scores))
+    show_table(length_table(found))
 
 
 def _interval(interval: significance.Interval) -> str:

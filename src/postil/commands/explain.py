@@ -166,7 +166,7 @@ MOST_WORDS = 8  # of longer sentences only the words that matter are listed
 SMALL = 0.02  # of the largest contribution: does not matter
 
 
-class Row(NamedTuple):
+class EffectRow(NamedTuple):
     name: str
     left_out: float | None
     gradient: float | None
@@ -180,7 +180,7 @@ class Row(NamedTuple):
 def _show(explanation: Explanation) -> None:
     """The sentence, the verdict, and what each word and each feature contributes."""
     words = [
-        Row(word.word, word.left_out, word.gradient, explanation.start <= i < explanation.end)
+        EffectRow(word.word, word.left_out, word.gradient, explanation.start <= i < explanation.end)
         for i, word in enumerate(explanation.words)
     ]
     limit = SMALL * max((row.largest for row in words), default=0.0)
@@ -189,22 +189,23 @@ def _show(explanation: Explanation) -> None:
         side = "above" if explanation.value > 0 else "below"
         title, text = explanation.text, f" scores {side} the threshold of {explanation.label}: "
     else:
-        title = f"{explanation.text} as {explanation.label}"
-        text = f": probability {_probability(explanation.probability)}, log-odds "
+        title, p = f"{explanation.text} as {explanation.label}", explanation.probability
+        rounded = f"{100 * p:.2f} %" if 0.0001 <= p <= 0.9999 else "above 99.99 %" if p > 0.5 else "below 0.01 %"
+        text = f": probability {rounded}, log-odds "
     say((title, "bold"), text, (_signed(explanation.value), "bold"))
     listed = [row for row in words if row.is_explained or len(words) <= MOST_WORDS or row.largest >= limit]
     _show_rows("word", listed)
     if len(listed) < len(words):
         say(f"  {len(words) - len(listed)} other words contribute less than {limit:.2f} each", style="dim")
-    _show_rows("feature", [Row(name, c.left_out, c.gradient) for name, c in explanation.features.items()])
+    _show_rows("feature", [EffectRow(name, c.left_out, c.gradient) for name, c in explanation.features.items()])
     if explanation.measure == "log-odds":
         parts = {"words": explanation.of_words, "transitions": explanation.of_transitions}
-        _show_rows("comes from", [Row(name, None, part) for name, part in parts.items()], ("log-odds",))
+        _show_rows("comes from", [EffectRow(name, None, part) for name, part in parts.items()], ("log-odds",))
     unknown = f"With all words unknown, {explanation.measure} {_signed(explanation.unknown)}."
     say(f"\n+ supports {explanation.label}, - opposes it. {unknown}", style="dim")
 
 
-def _sentence(explanation: Explanation, words: Sequence[Row], limit: float) -> Text:
+def _sentence(explanation: Explanation, words: Sequence[EffectRow], limit: float) -> Text:
     """The tokens in the colour of their contributions, the explained ones in brackets."""
     line = Text()
     for i, row in enumerate(words):
@@ -217,19 +218,12 @@ def _sentence(explanation: Explanation, words: Sequence[Row], limit: float) -> T
     return line
 
 
-def _probability(probability: float) -> str:
-    """Never rounded to certainty."""
-    if 0.0001 <= probability <= 0.9999:
-        return f"{100 * probability:.2f} %"
-    return "above 99.99 %" if probability > 0.5 else "below 0.01 %"
-
-
 def _signed(value: float) -> str:
     """Two digits; no sign if they are 0."""
     return f"{value:+.2f}" if abs(value) >= 0.005 else "0.00"
 
 
-def _show_rows(title: str, rows: Sequence[Row], columns: tuple[str, ...] = ("left out", "gradient")) -> None:
+def _show_rows(title: str, rows: Sequence[EffectRow], columns: tuple[str, ...] = ("left out", "gradient")) -> None:
     """Each figure with its bar, solid for what speaks for the label and light for what speaks against it."""
     scale = max((row.largest for row in rows), default=0.0)
     table = RichTable(box=None, pad_edge=False, header_style="bold cyan", padding=(0, 2, 0, 0))

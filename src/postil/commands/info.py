@@ -15,7 +15,7 @@ from postil.models.config import DEFAULTS, PRESETS, TaggerConfig, TreeConfig, co
 from postil.models.settings import rules, spelt
 from postil.models.storage import ENGLISH, located
 from postil.models.tagger import Tagger
-from postil.reports.card import ModelCard, card_of
+from postil.reports.card import card_of
 from postil.text.output import write_text
 
 DESCRIPTION = """\
@@ -85,20 +85,20 @@ def run(arguments: argparse.Namespace) -> int:
     card = card_of(path, arguments.model)
     if arguments.output is not None:
         write_text(arguments.output, [card.to_markdown()])
-    return present(arguments, card, lambda: None if arguments.output is not None else _print_card(card))
 
+    def show() -> None:
+        from postil.commands.console import say, show_table
 
-def _print_card(card: ModelCard) -> None:
-    from postil.commands.console import say, show_table
+        if "about" in card.texts:
+            say(printable(card.texts["about"]), wrap=True)
+        for table in (card.facts_table(), *card.tables):
+            show_table(table)
+        if card.weaknesses:
+            say("\nKnown weaknesses", style="bold cyan")
+            for weakness in card.weaknesses:
+                say(f"- {printable(weakness)}", wrap=True)
 
-    if "about" in card.texts:
-        say(printable(card.texts["about"]), wrap=True)
-    for table in (card.facts_table(), *card.tables):
-        show_table(table)
-    if card.weaknesses:
-        say("\nKnown weaknesses", style="bold cyan")
-        for weakness in card.weaknesses:
-            say(f"- {printable(weakness)}", wrap=True)
+    return present(arguments, card, show if arguments.output is None else lambda: None)
 
 
 # ------------------------------------------------------------------------------------------------ the network
@@ -111,10 +111,18 @@ def _draw_network(arguments: argparse.Namespace) -> int:
     check_output(arguments.output, "picture", "picture", inputs=inputs, overwrite=arguments.overwrite)
     model = open_model(arguments.model)
     if arguments.text is not None:
+        from postil import graph
+        from postil.models.explaining.flow import sentence_loss
+        from postil.models.sentences import sentences_of, tokens_of
+
         tagger = one_task(model, arguments.task, needed=False)
         if not isinstance(tagger, Tagger):
             raise ConfigurationError("--text", expected="needs a tagger", got=f"a {model.KIND}")
-        picture = _flow_graph(tagger, arguments.text)
+        sentences = sentences_of(arguments.text, tagger.model.segmenter)
+        if len(sentences) != 1:
+            raise ConfigurationError("--text", expected="must be one sentence", got=f"{len(sentences)} sentences")
+        loss = sentence_loss(tagger, tokens_of(sentences[0]))
+        picture = graph.draw(loss, "svg", values=True, gradients=graph.gradients(loss, graph.ancestors(loss)))
     elif arguments.task is not None:
         raise ConfigurationError("--task", expected="needs --text")
     else:
@@ -129,17 +137,6 @@ def _draw_network(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _flow_graph(tagger: Tagger, text: str) -> str:
-    from postil import graph
-    from postil.graph import ancestors
-    from postil.models.explaining.flow import sentence_loss
-    from postil.models.sentences import sentences_of, tokens_of
-
-    sentences = sentences_of(text, tagger.model.segmenter)
-    if len(sentences) != 1:
-        raise ConfigurationError("--text", expected="must be one sentence", got=f"{len(sentences)} sentences")
-    loss = sentence_loss(tagger, tokens_of(sentences[0]))
-    return graph.draw(loss, "svg", values=True, gradients=graph.gradients(loss, ancestors(loss)))
 
 
 # ------------------------------------------------------------------------------------------------ presets

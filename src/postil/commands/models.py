@@ -86,14 +86,10 @@ def is_text(word: str) -> bool:
     return has_space and not in_a_folder and not os.path.exists(word)  # noqa: PTH110
 
 
-def is_model(word: str) -> bool:
-    """Whether a word names a model. Names ending in .postil do: opening the file tells what is wrong."""
-    return is_model_file(word) or word.endswith(".postil") or (is_name(word) and installed_path(word) is not None)
-
-
 def names_model(word: str, hint: str = "") -> bool:
     """Whether the first word of a command names a model; an error if it is nothing that exists."""
-    if is_model(word):
+    # A name that ends in .postil is one: opening the file tells what is wrong.
+    if is_model_file(word) or word.endswith(".postil") or (is_name(word) and installed_path(word) is not None):
         return True
     if word == "-" or is_text(word) or any(sign in word for sign in "*?[:") or os.path.exists(word):  # noqa: PTH110
         return False

@@ -17,7 +17,7 @@ from postil.errors import ConfigurationError, similar
 # ------------------------------------------------------------------------------------------------ options
 
 
-class Option(NamedTuple):
+class CommandOption(NamedTuple):
     """An argument of one command or of several."""
 
     flags: list[str]
@@ -25,11 +25,11 @@ class Option(NamedTuple):
     """Those of argparse; options with the same "instead" exclude each other."""
 
 
-Options = Mapping[str, Iterable[Option]]
+Options = Mapping[str, Iterable[CommandOption]]
 """Title of a group, perhaps with a second line that describes it -> its options. "" are the options without a group."""
 
 
-def option(typed: str, help: str, **settings: Any) -> Option:
+def option(typed: str, help: str, **settings: Any) -> CommandOption:
     """Declare an argument as it is typed.
 
     ``MODEL`` is an argument, ``--json`` a switch, ``--dev FILE`` takes a value, ``--task NAME …`` may be repeated.
@@ -43,7 +43,7 @@ def option(typed: str, help: str, **settings: Any) -> Option:
         settings["metavar"] = value.removesuffix(" …")
     if not flags:
         flags = settings.pop("dest", value.lower())
-    return Option(flags.split(), {"help": help, **settings})
+    return CommandOption(flags.split(), {"help": help, **settings})
 
 
 JSON = option("--json", "print one JSON object and nothing else")
@@ -52,7 +52,7 @@ SEED = option("--seed SEED", "random seed (default: 0)", type=int, default=0)
 SETTINGS = option("--set NAME=VALUE …", "change one setting (repeatable)", dest="settings")
 
 
-def report_option(what: str) -> Option:
+def report_option(what: str) -> CommandOption:
     return option("--report FILE", what, type=Path)
 
 

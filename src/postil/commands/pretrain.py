@@ -143,7 +143,15 @@ def run(arguments: argparse.Namespace) -> int:
             if (format := format_of(str(path))) in ("conll", "conllu", "jsonl"):  # labels would count as words
                 warn(f"{path}: looks like {FORMATS[format].title}, but is read as raw text, labels and all")
     if is_clusters:
-        return _cluster(arguments)
+        for name in _ONLY_VECTORS:
+            if getattr(arguments, name) is not None:
+                raise ConfigurationError(f"--{name}", expected="must not be given with --brown: it is for vectors")
+        if arguments.resume:
+            raise ConfigurationError("--resume", expected="must not be given with --brown, which has no checkpoint")
+        clusters = _clusters(arguments, arguments.brown)
+        clusters.save(output)
+        _tell_of_clusters(clusters, arguments.brown, output)
+        return 0
     if not is_encoder:
         return _learn_vectors(arguments, output)
     words = None
@@ -236,7 +244,7 @@ def _learn_vectors(arguments: argparse.Namespace, output: Path) -> int:
         training = learning.Pretraining(
             corpus, config, threads=arguments.threads, checkpoint=checkpoint, resume=arguments.resume
         )
-        display = Display(training)
+        display = VectorsDisplay(training)
         if code := fitting.follow(training, display):
             return code
         vectors = training.vectors()
@@ -252,18 +260,6 @@ def _learn_vectors(arguments: argparse.Namespace, output: Path) -> int:
         checkpoint.unlink(missing_ok=True)
         size = f"{len(corpus.words):,} words, {config.dimensions} dimensions"
         say(f"{output}: {size}, trained in {display.seconds:.0f} s")
-    return 0
-
-
-def _cluster(arguments: argparse.Namespace) -> int:
-    for name in _ONLY_VECTORS:
-        if getattr(arguments, name) is not None:
-            raise ConfigurationError(f"--{name}", expected="must not be given with --brown: it is for vectors")
-    if arguments.resume:
-        raise ConfigurationError("--resume", expected="must not be given with --brown, which has no checkpoint")
-    clusters = _clusters(arguments, arguments.brown)
-    clusters.save(arguments.output)
-    _tell_of_clusters(clusters, arguments.brown, arguments.output)
     return 0
 
 
@@ -284,7 +280,7 @@ def _tell_of_clusters(clusters: WordClusters, number: int, path: Path) -> None:
 
 
 @final
-class Display:
+class VectorsDisplay:
     """A progress bar with loss, speed and time left, and a line per epoch."""
 
     def __init__(self, training: learning.Pretraining) -> None:

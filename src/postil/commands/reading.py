@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from postil.commands.notices import warn
-from postil.commands.parser import Option, option
+from postil.commands.parser import CommandOption, option
 from postil.errors import DataError
 from postil.reading import read_json
 from postil.text.formats import FORMATS, Reading
@@ -20,7 +20,7 @@ CHARACTERS = "characters"
 
 def format_option(
     flag: str, what: str, names: Sequence[str], otherwise: str, *, dest: str, default: str | None = None
-) -> Option:
+) -> CommandOption:
     """The names are in the help: they would fill the usage line."""
     meaning = f"format of {what}: {', '.join(names)} (default: {default or otherwise})"
     return option(f"{flag} FORMAT", meaning, dest=dest, choices=names, default=default)
@@ -36,7 +36,7 @@ def warn_of_unspaced(reading: Reading, segmenter: Segmenter = ENGLISH) -> bool:
 
 
 def reading_arguments(
-    *others: Option,
+    *others: CommandOption,
     what: str = "the files",
     formats: Sequence[str] = (*FORMATS, CHARACTERS),
     default: str | None = None,
@@ -45,7 +45,7 @@ def reading_arguments(
     misaligned: str = "error",
     overlaps: str = "error",
     schemes: Sequence[str] = (IO,),
-) -> list[Option]:
+) -> list[CommandOption]:
     """Options for what a reader cannot detect, and ``others`` of a single command.
 
     ``what`` is read in one of the ``formats``. ``features`` are the default extra columns, described by ``kept``.

@@ -14,7 +14,7 @@ from postil.commands.models import take_model
 from postil.commands.notices import note
 from postil.commands.parser import option
 from postil.errors import ConfigurationError, UnspacedTextWarning
-from postil.integrations.extras import needed
+from postil.extras import needed
 from postil.models.storage import located, misspelt
 
 DESCRIPTION = """\

@@ -167,7 +167,10 @@ def run(arguments: argparse.Namespace) -> int:
     folder = _folder(arguments.files)
     if folder is not None:
         arguments.files = _files_in(folder, arguments.output)
-    to_folder = _is_folder(arguments.output, folder)
+    to_folder = folder is not None and arguments.output is not None  # an answer for each file of the folder
+    to_folder = to_folder and (
+        arguments.output.endswith("/") or Path(arguments.output).is_dir() or not Path(arguments.output).suffix
+    )
     has_tables = arguments.column is not None or bool(arguments.files and arguments.files[0].endswith(f".{PARQUET}"))
     arguments.to = arguments.to or ("jsonl" if to_folder and not has_tables else _named(arguments.output))
     if arguments.engine == "ray" or _are_tables(arguments):
@@ -215,9 +218,7 @@ def _folder(files: Sequence[str]) -> Path | None:
         return None
     if len(files) > 1:
         raise ConfigurationError("inputs", expected="must be files or one folder", got=f"folder {folders[0]}")
-    from postil.text.annotations.brat import is_brat_folder
-
-    return None if is_brat_folder(folders[0]) else folders[0]
+    return None if next(folders[0].rglob("*.ann"), None) is not None else folders[0]
 
 
 def _files_in(folder: Path, output: str | None) -> list[str]:
@@ -355,13 +356,6 @@ def _named(output: str | None) -> str | None:
         return named
     endings = ".conll, .conllu, .jsonl, .csv, .trees, .parquet or .html"
     raise ConfigurationError("-o", expected=f"must end in {endings} (or --to names the format)", got=output)
-
-
-def _is_folder(output: str | None, folder: Path | None) -> bool:
-    """Whether -o means a folder of answers, one file for each file of the ``folder``."""
-    if output is None or folder is None:
-        return False
-    return output.endswith("/") or Path(output).is_dir() or not Path(output).suffix
 
 
 def _outputs(

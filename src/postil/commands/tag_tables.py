@@ -15,10 +15,10 @@ from postil.commands.notices import progress_line
 from postil.commands.output import CSV, PARQUET, check_output
 from postil.commands.parser import refuse
 from postil.errors import ConfigurationError, printable
+from postil.extras import needed
 from postil.files import replaced
 from postil.integrations import column_files
 from postil.integrations.arrow import asked_parts, model_of
-from postil.integrations.extras import needed
 from postil.models.tagger import Tagger
 from postil.tagging import TaggingOptions
 from postil.tagging.options import chosen, threshold_of
@@ -166,6 +166,7 @@ def _tag_by_ray(arguments: argparse.Namespace, options_of: OptionsOf) -> int:
 def _start_ray(address: str | None) -> None:
     """Connect to a cluster, or start one on this machine that prints only errors."""
     import logging
+    import socket
 
     for name, value in (("RAY_BACKEND_LOG_LEVEL", "fatal"), ("RAY_USAGE_STATS_ENABLED", "0")):
         os.environ.setdefault(name, value)
@@ -178,17 +179,10 @@ def _start_ray(address: str | None) -> None:
     if address is None:
         ray.init(include_dashboard=False, object_store_memory=_OBJECT_STORE, **quiet)
         return
+    host, _, port = address.removeprefix("ray://").rpartition(":")
     try:
-        _check_reachable(address)
+        if host and port.isdecimal():  # Ray itself waits for minutes if nothing answers
+            socket.create_connection((host, int(port)), timeout=5).close()
         ray.init(address=address, **quiet)
     except (OSError, ValueError) as error:  # ConnectionError is an OSError
         raise ConfigurationError("--address", expected="must be that of a running Ray cluster", got=error) from None
-
-
-def _check_reachable(address: str) -> None:
-    """Ray itself waits for minutes if nothing answers."""
-    import socket
-
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if host and port.isdecimal():
-        socket.create_connection((host, int(port)), timeout=5).close()

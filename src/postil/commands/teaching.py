@@ -121,7 +121,12 @@ def lesson(arguments: argparse.Namespace, student: SentenceEstimator, data: Any)
     drawn = raw_sentences(arguments, times=DRAWN)
     encoders = Encoders(arguments, drawn) if has_encoders else None
     start = {"warm_start": encoders.of(student)} if encoders is not None else {}
-    teachers = teachers or [_trained_teacher(arguments, student, data, encoders)]
+    if not teachers:
+        teacher = new_teacher(student)
+        known = None if encoders is None else encoders.of(teacher)
+        note(f"training the teacher: {MEMBERS} networks {teacher.preset}")
+        fitting_of = partial(teacher.fitting, *data, warm_start=known, partial=arguments.partial)
+        teachers = [_stage(arguments, teacher, beside(arguments, "teacher"), fitting_of)]
     unlabelled = sentences_to_learn(drawn, teachers, arguments.unlabelled_tokens)
     return start | {"unlabelled": unlabelled, "teachers": teachers}
 
@@ -161,14 +166,6 @@ def _teachers_of_tasks(word: str, tasks: Sequence[str]) -> dict[str, Tagger]:
     return {task: model[task] for task in shared}
 
 
-def _trained_teacher(arguments: argparse.Namespace, student: Tagger, data: Any, encoders: "Encoders | None") -> Tagger:
-    teacher = new_teacher(student)
-    start = None if encoders is None else encoders.of(teacher)
-    note(f"training the teacher: {MEMBERS} networks {teacher.preset}")
-    fitting_of = partial(teacher.fitting, *data, warm_start=start, partial=arguments.partial)
-    return _stage(arguments, teacher, beside(arguments, "teacher"), fitting_of)
-
-
 def _stage(arguments: argparse.Namespace, model: Tagger, path: Path, fitting_of: Callable[..., Any]) -> Tagger:
     """Train a model that a later stage needs, and keep it at ``path`` until the student is complete."""
     checkpoint = path.with_name(f"{path.name}.checkpoint")
@@ -184,11 +181,6 @@ def beside(arguments: argparse.Namespace, name: str) -> Path:
     """Where the teacher or an encoder is kept."""
     output: Path = arguments.output
     return output.with_name(f"{output.name}.{name}")
-
-
-def remove_files(arguments: argparse.Namespace) -> None:
-    for name in ("teacher", "encoder0", "encoder1"):  # encoders of the student and of its teacher
-        beside(arguments, name).unlink(missing_ok=True)
 
 
 def given_teachers(arguments: argparse.Namespace) -> list[Tagger]:

@@ -16,7 +16,7 @@ from postil.commands.output import check_output, tell_of_report
 from postil.commands.parser import OVERWRITE, SEED, option, refuse, report_option
 from postil.commands.reading import CHARACTERS, MAP, PARTIAL, chosen_segmenter, reading_arguments, reading_options
 from postil.errors import ConfigurationError, DataError
-from postil.metrics.reliability import Reliability
+from postil.metrics.calibration import Reliability
 from postil.models.config import PRESETS, TaggerConfig, TreeConfig, configured, parsed_setting
 from postil.models.decoding.calibration import reliability
 from postil.models.decoding.codec import known_tasks
@@ -32,7 +32,7 @@ from postil.models.settings import parsed, spelt
 from postil.models.tagger import Tagger
 from postil.models.tree_classifier import TreeClassifier
 from postil.reports.answers import Heading
-from postil.reports.training import Run, training_page
+from postil.reports.training import RunReport, training_page
 from postil.text import bracketed, read
 from postil.text.formats import format_of
 from postil.text.labelled import LabelledFile
@@ -146,7 +146,7 @@ OPTIONS = {
 # ------------------------------------------------------------------------------------------------ the request
 
 
-class Request(NamedTuple):
+class TrainRequest(NamedTuple):
     """The request on the command line, with a pretrained file split into its parts."""
 
     arguments: argparse.Namespace
@@ -161,7 +161,7 @@ class Request(NamedTuple):
     """An encoder to go on from."""
 
     @classmethod
-    def of(cls, arguments: argparse.Namespace) -> "Request":
+    def of(cls, arguments: argparse.Namespace) -> "TrainRequest":
         """A file of vectors and clusters is treated as one of each, so that --gains tells them apart.
 
         An encoder stays one: its preset and its architecture are the defaults.
@@ -254,7 +254,7 @@ def _sources(arguments: argparse.Namespace) -> TrainingFiles:
 # ------------------------------------------------------------------------------------------------ training
 
 
-class Job(NamedTuple):
+class TrainingJob(NamedTuple):
     """A model, its training, and the files of each task to score it on at the end, by dev and test."""
 
     model: Estimator
@@ -266,7 +266,7 @@ class Job(NamedTuple):
 
 
 def run(arguments: argparse.Namespace) -> int:
-    request = Request.of(arguments)
+    request = TrainRequest.of(arguments)
     request.check_outputs()
     teaching.check_arguments(arguments)
     check_gains(arguments)
@@ -284,7 +284,7 @@ def run(arguments: argparse.Namespace) -> int:
     return train(_tagger_job(request), request)
 
 
-def train(job: Job, request: Request) -> int:
+def train(job: TrainingJob, request: TrainRequest) -> int:
     """Train, then ``finish``."""
     fitting, arguments = job.fitting, request.arguments
     shown = Display(fitting, arguments.log)
@@ -293,7 +293,7 @@ def train(job: Job, request: Request) -> int:
     return finish(job, request, shown)
 
 
-def finish(job: Job, request: Request, shown: Display) -> int:
+def finish(job: TrainingJob, request: TrainRequest, shown: Display) -> int:
     """Score a trained model, write it, show how good it is."""
     model, fitting, held_out = job[:3]
     arguments = request.arguments
@@ -311,7 +311,8 @@ def finish(job: Job, request: Request, shown: Display) -> int:
     fitting.model.about["scores"] = about
     model.save(arguments.output)
     fitting.checkpoint.unlink(missing_ok=True)
-    teaching.remove_files(arguments)
+    for name in ("teacher", "encoder0", "encoder1"):  # encoders of the student and of its teacher
+        teaching.beside(arguments, name).unlink(missing_ok=True)
     # By the mean over tasks, epochs are compared; detectors have no such score.
     on_dev = [one.main_score for one in scores.get("dev", {}).values() if hasattr(one, "main_score")]
     shown.summary(arguments.output, headlines, sum(on_dev) / len(on_dev) if on_dev else None)
@@ -319,34 +320,31 @@ def finish(job: Job, request: Request, shown: Display) -> int:
     if job.data is not None and are_gains_wanted(arguments):
         assert isinstance(model, SentenceEstimator)
         gains = show_gains(arguments, model, job.data, job.lesson)
-    if arguments.report is not None:
-        _write_report(job, request, heads, scores, gains)
-    return 0
-
-
-def _write_report(
-    job: Job, request: Request, heads: Mapping[str, Any], scores: Mapping[str, Any], gains: Sequence[tuple[str, float]]
-) -> None:
-    arguments, progress = request.arguments, job.fitting.training.progress
+    if arguments.report is None:
+        return 0
     scored: dict[str, Any] = {}
     calibrations: dict[str, Reliability] = {}
-    for name, files in job.held_out.items():
+    for name, files in held_out.items():
         for task, file in files.items():
-            title = f"{name}, {task}" if isinstance(job.model, MultiTaskTagger) else name
+            title, head = f"{name}, {task}" if isinstance(model, MultiTaskTagger) else name, heads[task]
             scored[title] = scores[name][task]
-            if isinstance(heads[task], Tagger):
-                calibrations[title] = reliability(heads[task].model, inputs_of(file), file.labels)
-    run = Run(history=progress.history, seconds=progress.seconds, scores=scored, reliability=calibrations, gains=gains)
+            if isinstance(head, Tagger):
+                calibrations[title] = reliability(head.model, inputs_of(file), file.labels)
+    progress = fitting.training.progress
+    run = RunReport(
+        history=progress.history, seconds=progress.seconds, scores=scored, reliability=calibrations, gains=gains
+    )
     data_name = ", ".join(map(str, [*arguments.train, *arguments.task]))
-    heading = Heading.of(job.model, model_name=str(arguments.output), data_name=data_name)
-    write_text(arguments.report, [training_page(heading, job.model, run)])
+    heading = Heading.of(model, model_name=str(arguments.output), data_name=data_name)
+    write_text(arguments.report, [training_page(heading, model, run)])
     tell_of_report(arguments.report)
+    return 0
 
 
 # ------------------------------------------------------------------------------------------------ taggers and detectors
 
 
-def _tagger_job(request: Request) -> Job:
+def _tagger_job(request: TrainRequest) -> TrainingJob:
     arguments = request.arguments
     known = _known(arguments, SentenceEstimator, "a tagger or a detector")
     model = _estimator(request, known)
@@ -372,10 +370,10 @@ def _tagger_job(request: Request) -> Job:
     )
     if options["segmenter"].characters or arguments.segmenter == CHARACTERS:
         fitting.model.about[INPUT] = CHARACTERS
-    return Job(model, fitting, {name: {MAIN: file} for name, file in files.held_out.items()}, data, lesson)
+    return TrainingJob(model, fitting, {name: {MAIN: file} for name, file in files.held_out.items()}, data, lesson)
 
 
-def choose_segmenter(model: Any, request: Request, known: Any, train: Sequence[LabelledFile]) -> None:
+def choose_segmenter(model: Any, request: TrainRequest, known: Any, train: Sequence[LabelledFile]) -> None:
     """Set the segmenter of an estimator before it is trained, as --segmenter or the training files ask for."""
     from postil.models.segmentation import FEWEST, segmenter_fitting, texts_of
 
@@ -416,7 +414,7 @@ def _known(arguments: argparse.Namespace, kind: Any, expected: str) -> Any:
     return known
 
 
-def _estimator(request: Request, known: Any) -> SentenceEstimator:
+def _estimator(request: TrainRequest, known: Any) -> SentenceEstimator:
     """The tagger or detector; of several tasks, it inherits only what their words and encoder depend on."""
     inherited = {} if known is None else known.settings
     if known is not None and not isinstance(known, SentenceEstimator):
@@ -438,7 +436,7 @@ def _estimator(request: Request, known: Any) -> SentenceEstimator:
     return model
 
 
-def _train_on_rules(request: Request) -> int:
+def _train_on_rules(request: TrainRequest) -> int:
     """Rounds of training on the votes of rules about raw text; labelled files count as well if there are any."""
     from postil.rules import read_rules
     from postil.rules.learning import ROUNDS, Learning
@@ -470,13 +468,13 @@ def _train_on_rules(request: Request) -> int:
             return code
         learning.update(model)
     held_out = {name: {MAIN: file} for name, file in files.held_out.items()}
-    return finish(Job(model, fitting, held_out), request, shown)
+    return finish(TrainingJob(model, fitting, held_out), request, shown)
 
 
 _LEARNS_ALL = "a tagger learns all labels; --preset margin detects one"
 
 
-def _task_job(request: Request) -> Job:
+def _task_job(request: TrainRequest) -> TrainingJob:
     """Several tasks in one model."""
     arguments, sources = request.arguments, request.sources
     refuse(arguments, _LEARNS_ALL, "label")
@@ -513,13 +511,13 @@ def _task_job(request: Request) -> Job:
     )
     if options["segmenter"].characters or arguments.segmenter == CHARACTERS:
         fitting.model.about[INPUT] = CHARACTERS
-    return Job(model, fitting, {name: files for name, files in held_out.items() if files})
+    return TrainingJob(model, fitting, {name: files for name, files in held_out.items() if files})
 
 
 # ------------------------------------------------------------------------------------------------ tree classifiers
 
 
-def _learns_from_trees(arguments: argparse.Namespace, request: Request) -> bool:
+def _learns_from_trees(arguments: argparse.Namespace, request: TrainRequest) -> bool:
     """A preset means a tagger or a detector. Without one, a file of trees means a tree classifier."""
     if request.preset or arguments.label:
         return False
@@ -529,7 +527,7 @@ def _learns_from_trees(arguments: argparse.Namespace, request: Request) -> bool:
     return Path(first).is_file() and format_of(first, arguments.encoding) == "trees"
 
 
-def _tree_job(request: Request) -> Job:
+def _tree_job(request: TrainRequest) -> TrainingJob:
     arguments = request.arguments
     refuse(arguments, "tree classifiers use no gazetteers", "gazetteer")
     refuse(arguments, "tree classifiers always start from scratch", "warm_start")
@@ -547,7 +545,7 @@ def _tree_job(request: Request) -> Job:
     _check_trees(train, held_out, classifier.config.loss)
     dev = trees_of(held_out["dev"]) if "dev" in held_out else None
     fitting = classifier.fitting(trees_of(train), None, dev, checkpoint=request.checkpoint, resume=arguments.resume)
-    return Job(classifier, fitting, {name: {MAIN: file} for name, file in held_out.items()})
+    return TrainingJob(classifier, fitting, {name: {MAIN: file} for name, file in held_out.items()})
 
 
 def _check_trees(train: LabelledFile, held_out: Mapping[str, LabelledFile], loss: str) -> None:

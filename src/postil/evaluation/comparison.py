@@ -10,25 +10,22 @@ from postil.errors import DataError
 from postil.features.inputs import Token
 from postil.html.fragments import fragment
 from postil.metrics import significance
-from postil.metrics.drawn_tables import drawn_table
 from postil.metrics.evaluation import Compared, Evaluation, evaluate_compared, prepare
-from postil.metrics.tables import Cell, Table, show_class, text
+from postil.metrics.tables import Cell, Table, drawn_table, show_class, text
 from postil.models.inputs import checked_for_scores
 from postil.models.tagger import Tagger
-from postil.text import with_marks
+from postil.text import Span, with_marks
 from postil.text.report import counted
-
-Spans = Sequence[tuple[str, int, int]]
 
 
 class Difference(NamedTuple):
-    """A sentence that two models label differently; spans are (class, start, end), without a scheme one per token."""
+    """A sentence that two models label differently; without a scheme, a span is one token."""
 
     sentence: int
     tokens: list[str]
-    gold: Spans
-    first: Spans
-    second: Spans
+    gold: Sequence[Span]
+    first: Sequence[Span]
+    second: Sequence[Span]
     winner: str
     """"first", "second" or "": whose answers are right more often here, counting missing and wrong ones."""
 
@@ -107,31 +104,20 @@ def compare_answers(
     others, _ = two.sentence_counts()
     rng = np.random.default_rng(seed)
     test = significance.compare_systems(counts, others, statistic, rng=rng, resamples=resamples)
-    return ModelComparison(evaluate_compared(one), evaluate_compared(two), test, _differences(X, one, two))
+    found = []
+    for number, tokens in enumerate(X):
+        (gold, first), (_, second) = one.spans_of(number), two.spans_of(number)
+        if set(first) != set(second):
+            mistakes = [len({*answers} ^ {*gold}) for answers in (first, second)]
+            winner = "" if mistakes[0] == mistakes[1] else ("first", "second")[mistakes[1] < mistakes[0]]
+            forms = [token if isinstance(token, str) else token[0] for token in tokens]
+            found.append((-abs(mistakes[0] - mistakes[1]), Difference(number, forms, gold, first, second, winner)))
+    # Those with the largest difference in mistakes first.
+    differences = [one for _, one in sorted(found, key=lambda pair: (pair[0], pair[1].sentence))]
+    return ModelComparison(evaluate_compared(one), evaluate_compared(two), test, differences)
 
 
 def compared_by(tagger: Tagger, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Compared:
     """Gold labels and the labels that a tagger predicts."""
     gold = with_marks(y, X, known=tagger.model.codec.data_labels())
     return prepare(gold, list(tagger.predict(X)), tagger.model.codec.scheme)
-
-
-def _differences(X: Sequence[Sequence[Token]], one: Compared, two: Compared) -> list[Difference]:
-    """The sentences with different answers, those with the largest difference in mistakes first."""
-    found = []
-    for number, tokens in enumerate(X):
-        gold, first, second = _spans(one, number, gold=True), _spans(one, number), _spans(two, number)
-        if set(first) != set(second):
-            mistakes = [len({*answers} ^ {*gold}) for answers in (first, second)]
-            winner = "" if mistakes[0] == mistakes[1] else ("first", "second")[mistakes[1] < mistakes[0]]
-            forms = [token if isinstance(token, str) else token[0] for token in tokens]
-            found.append((-abs(mistakes[0] - mistakes[1]), Difference(number, forms, gold, first, second, winner)))
-    return [difference for _, difference in sorted(found, key=lambda pair: (pair[0], pair[1].sentence))]
-
-
-def _spans(compared: Compared, sentence: int, gold: bool = False) -> list[tuple[str, int, int]]:
-    if compared.scheme == "none":
-        labels = (compared.gold if gold else compared.predicted)[sentence]
-        return [(label, i, i + 1) for i, label in enumerate(labels)]
-    spans = (compared.gold_spans if gold else compared.predicted_spans)[sentence]
-    return [(span.label, span.start, span.end) for span in spans]

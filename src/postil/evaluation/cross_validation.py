@@ -8,7 +8,7 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cache
@@ -23,9 +23,8 @@ from postil.errors import ConfigurationError, DataError, SchemeWarning, Training
 from postil.features.inputs import Token
 from postil.html.fragments import fragment
 from postil.metrics import evaluate
-from postil.metrics.drawn_tables import drawn_table
 from postil.metrics.evaluation import Evaluation
-from postil.metrics.tables import Cell, Table
+from postil.metrics.tables import Cell, Table, drawn_table
 from postil.models.estimator import Estimator
 from postil.models.inputs import checked_labelled
 from postil.models.tagger import Tagger
@@ -102,8 +101,10 @@ def run_all(
     calls = (joblib.delayed(_uninterrupted)(os.getpid(), function, *task) for task in tasks)
     try:
         results = joblib.Parallel(n_jobs=jobs, return_as="generator", pre_dispatch="n_jobs")(calls)
-    except ValueError:  # Ray's backend returns lists only
-        results = _in_rounds(calls, jobs)
+    except ValueError:  # Ray's backend returns lists only: one call per worker at a time
+        workers = joblib.Parallel(n_jobs=jobs)
+        rounds = iter(lambda: list(islice(calls, joblib.effective_n_jobs(jobs))), [])
+        results = (result for some in rounds for result in workers(some))
     done: list[_T] = []
     for result in results:
         done.append(result)
@@ -135,13 +136,6 @@ def _end_with(caller: int) -> None:
 
     if os.getppid() == caller:
         threading.Thread(target=watch, daemon=True).start()
-
-
-def _in_rounds(calls: Iterator[Any], jobs: int) -> Iterable[Any]:
-    """Run one call per worker at a time and yield their results in order."""
-    workers = joblib.Parallel(n_jobs=jobs)
-    while some := list(islice(calls, joblib.effective_n_jobs(jobs))):
-        yield from workers(some)
 
 
 def unfitted(estimator: Estimator, **changes: Any) -> Any:

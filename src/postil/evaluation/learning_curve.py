@@ -15,8 +15,7 @@ from postil.errors import ConfigurationError, DataError
 from postil.evaluation.cross_validation import Progress, check_scorable, held_out_fifth, run_all, unfitted
 from postil.features.inputs import Token
 from postil.html.fragments import fragment, note
-from postil.metrics.drawn_tables import drawn_table
-from postil.metrics.tables import Cell, Table
+from postil.metrics.tables import Cell, Table, drawn_table
 from postil.models.inputs import checked_dev, checked_labelled
 from postil.models.tagger import Tagger
 from postil.text import with_marks

@@ -24,15 +24,14 @@ if typing.TYPE_CHECKING:
         shape,
     )
 else:
-    _OF_WORDS = ["UNKNOWN", "Column", "WordFeatureConfig", "WordFeatures", "distinct", "frequent_values"]
-    _OF_WORDS += ["CAPS_CLASSES", "normalise", "fold_digits", "caps_class", "shape"]
     _MODULES = {
-        ".inputs": ["batches_of_similar_length"],
-        ".gazetteer": ["GAZETTEER_CODES", "Gazetteer"],
-        ".vectors": ["NAMED_VECTORS", "WordVectors", "load_vectors"],
-        "postil.arrays": ["arrays_under"],
-        ".vocabulary": ["Vocabulary"],
-        ".words": _OF_WORDS,
+        ".inputs": "batches_of_similar_length",
+        ".gazetteer": "GAZETTEER_CODES Gazetteer",
+        ".vectors": "NAMED_VECTORS WordVectors load_vectors",
+        "postil.arrays": "arrays_under",
+        ".vocabulary": "Vocabulary",
+        ".words": "CAPS_CLASSES UNKNOWN Column WordFeatureConfig WordFeatures caps_class distinct fold_digits "
+        "frequent_values normalise shape",
     }
     __getattr__, __dir__ = lazy.exports(__name__, _MODULES)
 

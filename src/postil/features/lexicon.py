@@ -21,7 +21,7 @@ MOST_COLUMNS = 64
 MOST_CLASSES = np.iinfo(np.uint16).max
 
 
-class Entry(NamedTuple):
+class NameEntry(NamedTuple):
     """A word of a name list: whether it is a whole name, or begins, or ends, or is inside of a longer one."""
 
     word: str
@@ -71,7 +71,7 @@ class Lexicon:
         return cls(columns, Vocabulary.build([UNKNOWN, *words]), codes)
 
     @classmethod
-    def of_names(cls, entries: Iterable[Entry]) -> "Lexicon":
+    def of_names(cls, entries: Iterable[NameEntry]) -> "Lexicon":
         """Lists of names, a column per class. A word's class is its position in the names that it occurs in."""
         found: dict[str, dict[str, int]] = {}
         columns: dict[str, None] = {}

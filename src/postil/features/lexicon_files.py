@@ -14,7 +14,7 @@ from postil.archive import is_model_file
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.gazetteer import names_in_files
-from postil.features.lexicon import ALONE, FIRST, INSIDE, LAST, MOST_CLASSES, MOST_COLUMNS, Entry, Lexicon
+from postil.features.lexicon import ALONE, FIRST, INSIDE, LAST, MOST_CLASSES, MOST_COLUMNS, Lexicon, NameEntry
 from postil.features.vector_files import holds_model, load_part
 from postil.features.vectors import VectorSources, WordVectors, listed_sources
 from postil.reading import decoded_lines
@@ -141,13 +141,13 @@ NAMED_CLUSTERS: dict[str, Callable[[], Lexicon]] = {"brown": _brown}
 
 def load_names(sources: Sequence[str | os.PathLike[str]]) -> Lexicon:
     """Lists of names as classes of words: ``names`` and ``places`` from installed packages, or files of gazetteers."""
-    entries: list[Entry] = []
+    entries: list[NameEntry] = []
     for source in sources:
         named = NAMED_LISTS.get(source) if isinstance(source, str) else None
         for name_class, name in named() if named is not None else names_in_files([source]):
             words = name.lower().split()
             codes = [ALONE] if len(words) == 1 else [FIRST, *[INSIDE] * (len(words) - 2), LAST]
-            entries += [Entry(word, name_class, code) for word, code in zip(words, codes, strict=False)]
+            entries += [NameEntry(word, name_class, code) for word, code in zip(words, codes, strict=False)]
     return Lexicon.of_names(entries)
 
 

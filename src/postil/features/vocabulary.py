@@ -76,8 +76,23 @@ class Vocabulary:
             raise ModelFileError(
                 "arrays of a vocabulary", expected="text, offsets, slots", got=", ".join(unknown) or "key"
             )
-        _check_text(checked["text"], checked["offsets"])
-        _check_slots(checked["slots"], len(checked["offsets"]) - 1)
+        text, offsets, slots = (checked[name] for name in ("text", "offsets", "slots"))
+        V = len(offsets) - 1
+        if V < 0 or offsets[0] != 0 or offsets[-1] != len(text) or (offsets[1:] < offsets[:-1]).any():
+            expected, got = "offsets that rise from 0 to the number of bytes", f"{len(text)} bytes, {V + 1} offsets"
+            raise ModelFileError("text of a vocabulary", expected=expected, got=got)
+        begins = offsets[:-1][offsets[:-1] < len(text)]
+        if not _is_utf8(text) or (text[begins] & 0xC0 == 0x80).any():
+            raise ModelFileError("text of a vocabulary", expected="strings in UTF-8", got="other bytes")
+        expected = got = ""  # every id is one of the V strings, and every search ends soon
+        if len(slots) <= V or len(slots) & (len(slots) - 1):
+            expected, got = f"a power of two above the {V} strings", f"{len(slots)} slots"
+        elif slots.min() < -1 or slots.max() >= V:
+            expected, got = f"ids from -1 to {V - 1}", f"{slots.min()} to {slots.max()}"
+        elif _has_long_run(slots):
+            expected, got = f"a free one among any {LONGEST_RUN + 1} neighbouring slots", "a longer run"
+        if expected:
+            raise ModelFileError("hash table of a vocabulary", expected=expected, got=got)
         return cls(checked)
 
     def arrays(self) -> dict[str, Array]:
@@ -152,17 +167,6 @@ def _has_long_run(slots: Array) -> bool:
     return bytes(LONGEST_RUN + 1) in is_free + is_free[: LONGEST_RUN + 1]
 
 
-def _check_text(text: Array, offsets: Array) -> None:
-    """Every string is UTF-8 and lies within the text."""
-    if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(text) or (offsets[1:] < offsets[:-1]).any():
-        got = f"{len(text)} bytes, {len(offsets)} offsets"
-        expected = "offsets that rise from 0 to the number of bytes"
-        raise ModelFileError("text of a vocabulary", expected=expected, got=got)
-    begins = offsets[:-1][offsets[:-1] < len(text)]
-    if not _is_utf8(text) or (text[begins] & 0xC0 == 0x80).any():
-        raise ModelFileError("text of a vocabulary", expected="strings in UTF-8", got="other bytes")
-
-
 def _is_utf8(text: Array) -> bool:
     """Whether the bytes are UTF-8, halves of surrogate pairs allowed."""
     try:
@@ -180,19 +184,6 @@ def _is_utf8(text: Array) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _check_slots(slots: Array, V: int) -> None:
-    """Every id is one of the V strings, and every search ends soon."""
-    if len(slots) <= V or len(slots) & (len(slots) - 1):
-        expected = f"a power of two above the {V} strings"
-        raise ModelFileError("hash table of a vocabulary", expected=expected, got=f"{len(slots)} slots")
-    if slots.min() < -1 or slots.max() >= V:
-        got = f"{slots.min()} to {slots.max()}"
-        raise ModelFileError("hash table of a vocabulary", expected=f"ids from -1 to {V - 1}", got=got)
-    if _has_long_run(slots):
-        expected = f"a free one among any {LONGEST_RUN + 1} neighbouring slots"
-        raise ModelFileError("hash table of a vocabulary", expected=expected, got="a longer run")
 
 
 # ------------------------------------------------------------------------------------ several objects in one model file

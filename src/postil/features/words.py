@@ -215,8 +215,10 @@ class WordFeatures:
         packed = [cache.get(form) for form in forms]
         new = [place for place, ids in enumerate(packed) if ids is None]
         if new:
-            for place, ids in zip(new, self._computed([forms[place] for place in new]), strict=True):
-                packed[place] = ids
+            computed = self.rows_of_cells(*word_cells([forms[place] for place in new]))
+            content, size = computed.tobytes(), computed.itemsize * computed.shape[1]
+            for number, place in enumerate(new):
+                packed[place] = ids = content[number * size : (number + 1) * size]
                 if len(forms[place]) <= _LONGEST_CACHED and len(cache) < _CACHED_WORDS:
                     cache[forms[place]] = ids
         joined = bytearray().join(cast("list[bytes]", packed))
@@ -239,12 +241,6 @@ class WordFeatures:
     def _is_of_vectors(self, lexicon: Lexicon) -> bool:
         """Whether a lexicon has the words of the vectors, in their order: then they are stored once."""
         return bool(self.config.vector_dim) and lexicon.words is self.vocabularies["vector"]
-
-    def _computed(self, forms: Sequence[str]) -> list[bytes]:
-        """The ids of each form, packed."""
-        ids = self.rows_of_cells(*word_cells(forms))
-        packed, size = ids.tobytes(), ids.itemsize * ids.shape[1]
-        return [packed[place * size : (place + 1) * size] for place in range(len(forms))]
 
     def arrays(self) -> dict[str, Array]:
         """Everything but the configuration, for the model file."""

@@ -191,7 +191,10 @@ def examine(
     title = str(name or getattr(target, "name", None) or getattr(target, "__name__", None) or type(target).__name__)
     with one_blas_thread(), _in_float64(parameters.values()):  # thousands of small products: threads would only wait
         arguments = [_as_argument(value, f"input {i}") for i, value in enumerate(inputs)]
-        leaves = _named_apart([(a.name, a) for a in arguments if isinstance(a, Input)] + list(parameters.items()))
+        leaves: dict[str, Node] = {}  # under unique names: of two with the same name both are checked
+        for path, leaf in [(a.name, a) for a in arguments if isinstance(a, Input)] + list(parameters.items()):
+            names = itertools.chain([path], (f"{path} ({i})" for i in itertools.count(2)))
+            leaves[next(one for one in names if one not in leaves)] = leaf
         if not leaves:
             raise GradientError("nothing to check", expected="float inputs or parameters", got="none", where=title)
         if unknown := [named for named in expect_zero if named not in leaves]:
@@ -317,15 +320,6 @@ def _in_float64(parameters: Any) -> Iterator[None]:
     finally:
         for parameter, value in own:
             parameter.value = value
-
-
-def _named_apart(named: list[tuple[str, Node]]) -> dict[str, Node]:
-    """Every leaf under a unique name, so that of two with the same name both are checked."""
-    leaves: dict[str, Node] = {}
-    for name, leaf in named:
-        twins = (f"{name} ({i})" for i in itertools.count(2))
-        leaves[name if name not in leaves else next(twin for twin in twins if twin not in leaves)] = leaf
-    return leaves
 
 
 def _as_argument(value: Any, name: str) -> Any:

@@ -83,7 +83,12 @@ def whole(tokens: Sequence[str], marks: Sequence[Mark], colours: Mapping[str, st
 
 
 def _cut(tokens: Sequence[str], first: int, last: int, marks: Sequence[Mark], colours: Mapping[str, str]) -> Markup:
-    last = _within_length(tokens, first, last)
+    size = 0
+    for place in range(first, last):
+        size += min(len(tokens[place]), LONGEST_TOKEN) + 1
+        if size > LONGEST and place > first:
+            last = place
+            break
     edges = {first, last, *(edge for mark in marks for edge in (mark.span.start, mark.span.end) if first < edge < last)}
     parts: list[Markup] = []
     for start, end in pairwise(sorted(edges)):
@@ -102,15 +107,6 @@ def _before(tokens: Sequence[str], start: int) -> int:
         first -= 1
         size += min(len(tokens[first]), LONGEST_TOKEN) + 1
     return first
-
-
-def _within_length(tokens: Sequence[str], first: int, last: int) -> int:
-    size = 0
-    for place in range(first, last):
-        size += min(len(tokens[place]), LONGEST_TOKEN) + 1
-        if size > LONGEST and place > first:
-            return place
-    return last
 
 
 def _piece(shown: str, marks: Sequence[Mark], colours: Mapping[str, str]) -> Markup:

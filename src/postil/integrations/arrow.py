@@ -14,7 +14,7 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
-from postil.integrations.extras import needed
+from postil.extras import needed
 from postil.kernels.plain_records import UNITS
 from postil.models import load
 from postil.models.decoding.posteriors import Posteriors, Threshold
@@ -143,7 +143,7 @@ class _Question:
     """A tagging request for a model, which may have several tasks."""
 
     def __init__(self, model: Any, tasks: Iterable[str] | None, parts: Any, units: str, threshold: Threshold) -> None:
-        heads = model.by_task(tasks)
+        heads, units = model.by_task(tasks), checked_units(units)
         self.has_tasks = isinstance(model, MultiTaskTagger)
         self.tasks: dict[str, ColumnTagger] = {}
         for task, head in heads.items():
@@ -253,8 +253,7 @@ def tag(
     holds what ``tag(data, model[task])`` answers. ``threshold`` is for the tasks with spans.
     """
     source = _Source(data, column)
-    answered = _tagged(source.chunks, model_of(model), tasks, parts, offsets, threshold, threads)
-    return source.like(answered)
+    return _tagged(source, _Question(model_of(model), tasks, parts, offsets, threshold), threads)
 
 
 def tag_table(
@@ -283,8 +282,7 @@ def tag_table(
     if column in asked:
         what = f"the answers {column!r} would replace the texts"
         raise ConfigurationError(what, expected="another name of the column")
-    source = _Source(data, column)
-    answered = source.like(_tagged(source.chunks, loaded, tasks, parts, offsets, threshold, threads))
+    answered = _tagged(_Source(data, column), _Question(loaded, tasks, parts, offsets, threshold), threads)
     for name in asked:
         is_field = has_tasks or len(asked) > 1
         values = needed("pyarrow.compute", "arrow").struct_field(answered, name) if is_field else answered
@@ -315,7 +313,11 @@ class _Source:
         self._data, self._library = data, type(data).__module__.partition(".")[0]
         self._name = getattr(data, "name", None)
         if self._library == "pandas":
-            data = self._of_pandas(data, column)
+            series = data[known_column(column, data.columns)] if data.ndim == 2 else data
+            try:
+                data = pa.array(series, from_pandas=True)
+            except (ValueError, TypeError) as error:  # pyarrow's errors are of these kinds
+                raise DataError("the column to tag", expected="strings", got=str(error)) from None
         elif self._library == "polars":
             data = data.get_column(known_column(column, data.columns)) if hasattr(data, "get_column") else data
             data = data.to_arrow()
@@ -327,13 +329,6 @@ class _Source:
         self.chunks: list[Any] = data.chunks if self._is_chunked else [data]
         if self._is_chunked and not self.chunks:
             self.chunks = [pa.array([], data.type)]
-
-    def _of_pandas(self, data: Any, column: str) -> Any:
-        series = data[known_column(column, data.columns)] if data.ndim == 2 else data
-        try:
-            return self._pa.array(series, from_pandas=True)
-        except (ValueError, TypeError) as error:  # pyarrow's errors are of these kinds
-            raise DataError("the column to tag", expected="strings", got=str(error)) from None
 
     def _of_capsule(self, data: Any) -> Any:
         """Anything else that exports Arrow data: tables of DuckDB, arrays of other libraries."""
@@ -377,35 +372,14 @@ def is_text(kind: Any) -> bool:
     return any(test(kind) for test in (types.is_string, types.is_large_string, types.is_string_view, types.is_null))
 
 
-def _strings(pa: Any, array: Any) -> Any:
-    """An array of UTF-8 bytes and offsets; DataError if it is not text."""
-    if not is_text(array.type):
-        raise DataError("the column to tag", expected="strings", got=str(array.type))
-    if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
-        array = array.cast(pa.large_string())
-    try:
-        array.validate(full=True)
-    except ValueError as error:
-        raise DataError("the column to tag", expected="strings in UTF-8", got=str(error)) from None
-    return array
-
-
 # ------------------------------------------------------------------------------------------------ tagging
 
 
-def _tagged(
-    chunks: Sequence[Any],
-    model: Any,
-    tasks: Iterable[str] | None,
-    parts: Any,
-    offsets: str,
-    threshold: Threshold,
-    threads: int,
-) -> list[Any]:
+def _tagged(source: _Source, question: _Question, threads: int) -> Any:
+    """The answers, in the form of the source."""
     check_threads(threads)
-    question = _Question(model, tasks, parts, checked_units(offsets), threshold)
     with one_blas_thread():  # once: to change the limit in each thread would cost more than the products
-        return [_tagged_array(chunk, question, threads) for chunk in chunks]
+        return source.like([_tagged_array(chunk, question, threads) for chunk in source.chunks])
 
 
 def _tagged_array(array: Any, question: _Question, threads: int) -> Any:
@@ -414,7 +388,14 @@ def _tagged_array(array: Any, question: _Question, threads: int) -> Any:
         array = array.storage
     if pa.types.is_dictionary(array.type):  # every distinct text once
         return _tagged_array(array.dictionary, question, threads).take(array.indices)
-    array = _strings(pa, array)
+    if not is_text(array.type):
+        raise DataError("the column to tag", expected="strings", got=str(array.type))
+    if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
+        array = array.cast(pa.large_string())
+    try:
+        array.validate(full=True)
+    except ValueError as error:
+        raise DataError("the column to tag", expected="strings in UTF-8", got=str(error)) from None
     pieces, missing = _pieces(array), array.is_null()
 
     def answers(piece: tuple[bytes, Array]) -> dict[str, Answers]:

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeAlias, final
 
 from postil.errors import ConfigurationError, DataError
+from postil.extras import needed
 from postil.files import replaced
 from postil.integrations.arrow import is_text, known_column, tag_table
-from postil.integrations.extras import needed
 from postil.models.decoding.posteriors import Threshold
 from postil.reading import MOST_JSON_BYTES, limit, open_regular, parsed_json
 from postil.tagging.bulk import check_threads, in_order
@@ -313,7 +313,7 @@ class ColumnJob(TableJob):
 
 @final
 @dataclass(slots=True)
-class Written:
+class WrittenTables:
     """The result of a job."""
 
     rows: int = 0
@@ -337,10 +337,10 @@ def write_folder(
     *,
     threads: int = 1,
     progress: Progress | None = None,
-) -> Written:
+) -> WrittenTables:
     """Tag the files into a folder of parts; those that are there already, as they were written, are kept."""
     check_threads(threads)
-    folder, files, written = Path(folder), list(files), Written()
+    folder, files, written = Path(folder), list(files), WrittenTables()
     for path in files:  # mistakes are told before any work
         source_of(path, job)
     stamps = {path: [Path(path).stat().st_size, Path(path).stat().st_mtime_ns] for path in files}
@@ -376,10 +376,10 @@ def write_file(
     *,
     threads: int = 1,
     progress: Progress | None = None,
-) -> Written:
+) -> WrittenTables:
     """Tag the files into one Parquet file, which appears when all is done. Their columns must be the same."""
     check_threads(threads)
-    files, written = list(files), Written()
+    files, written = list(files), WrittenTables()
     first, *others = [source_of(path, job) for path in files]
     for source in others:
         if not source.schema.equals(first.schema):

@@ -16,6 +16,7 @@ from typing import Any, final
 import numpy as np
 
 from postil.errors import ConfigurationError, DataError, ModelFileError, PostilError
+from postil.extras import needed
 from postil.files import replaced
 from postil.integrations.arrow import asked_parts, checked_units, model_of
 from postil.integrations.column_files import (
@@ -27,7 +28,6 @@ from postil.integrations.column_files import (
     remove_unfinished,
     write_beside,
 )
-from postil.integrations.extras import needed
 from postil.models.decoding.posteriors import Threshold
 from postil.models.storage import load, to_bytes
 from postil.threads import one_blas_thread

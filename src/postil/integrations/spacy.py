@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, final
 
 from postil.errors import ConfigurationError
-from postil.integrations.extras import needed
+from postil.extras import needed
 from postil.models import load
 from postil.models.decoding.distribution import check_probability
 from postil.models.detector import Detector

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, final
 
 from postil.errors import DataError
+from postil.extras import needed
 from postil.files import replaced
-from postil.integrations.extras import needed
 from postil.integrations.spacy import is_space
 from postil.text import Sentence, spans_from_labels
 from postil.text.annotations.annotated import Record

@@ -27,19 +27,17 @@ else:
     __getattr__, __dir__ = lazy.exports(
         __name__,
         {
-            ".calibration": ["Calibration", "calibrate", "calibrate_by_label"],
-            ".counts": ["Counts"],
-            ".detection": [
-                *["DetectionScores", "PrecisionRecall", "Threshold"],
-                *["average_precision", "best_threshold", "precision_recall", "score_detection"],
-            ],
-            ".evaluation": ["Evaluation", "evaluate"],
-            ".novelty": ["Known", "known_from", "spans_by_novelty", "tokens_by_novelty"],
-            ".significance": ["Comparison", "Interval", "bootstrap_interval", "compare_systems"],
-            ".spans": "SpanScores align compare_spans score_spans sentence_counts spans_by_length".split(),
-            ".tables": ["Table"],
-            ".tokens": ["TokenScores", "score_tokens", "sentence_token_counts"],
-            ".trees": ["TreeScores", "score_trees"],
+            ".calibration": "Calibration calibrate calibrate_by_label",
+            ".counts": "Counts",
+            ".detection": "DetectionScores PrecisionRecall Threshold average_precision best_threshold precision_recall "
+            "score_detection",
+            ".evaluation": "Evaluation evaluate",
+            ".novelty": "Known known_from spans_by_novelty tokens_by_novelty",
+            ".significance": "Comparison Interval bootstrap_interval compare_systems",
+            ".spans": "SpanScores align compare_spans score_spans sentence_counts spans_by_length",
+            ".tables": "Table",
+            ".tokens": "TokenScores score_tokens sentence_token_counts",
+            ".trees": "TreeScores score_trees",
         },
     )
 

@@ -7,7 +7,7 @@ kept, weighted by its answers.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -77,6 +77,29 @@ class Calibration:
             "error_by_chance": 100 * self.error_by_chance,
             "largest_calibration_error": 100 * self.largest_error,
             "bins": [dict(zip(names, map(float, row), strict=True)) | {"count": int(row[2])} for row in rows if row[2]],
+        }
+
+
+@final
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reliability:
+    """The calibration of the network's probabilities and of the calibrated ones; equal without calibration."""
+
+    before: Calibration
+    after: Calibration
+    temperature: float
+    shift: float
+
+    @property
+    def is_calibrated(self) -> bool:
+        return self.temperature != 1 or bool(self.shift)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "temperature": self.temperature,
+            "shift": self.shift,
+            "before": self.before.to_dict(),
+            "after": self.after.to_dict(),
         }
 
 

@@ -14,7 +14,7 @@ from postil.errors import DataError, printable
 from postil.html.fragments import fragment
 from postil.metrics import tables
 from postil.metrics.counts import Counts, ratio
-from postil.metrics.drawn_tables import drawn_table, headline
+from postil.metrics.tables import drawn_table, headline
 
 
 class _Cuts(NamedTuple):

@@ -1,5 +1,6 @@
 """All scores of a set of predictions at once: what `postil evaluate` reports."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,12 +11,13 @@ from postil.errors import DataError
 from postil.html.fragments import columns, folded, fragment, titled
 from postil.metrics import significance, tables
 from postil.metrics.counts import check_same_shape
-from postil.metrics.drawn_tables import drawn_table, headline
-from postil.metrics.spans import Labels, Spans, SpanScores, compare_spans, sentence_counts
+from postil.metrics.spans import Labels, Pair, Spans, SpanScores, align, compare_spans, sentence_counts
+from postil.metrics.tables import drawn_table, headline
 from postil.metrics.tokens import TokenScores, score_tokens, sentence_token_counts
-from postil.text import PartialLabel, PossibleSpans
+from postil.text import PossibleSpans
 from postil.text.labels import schemes
 from postil.text.labels.partial import classes_of, count_marks, is_partial
+from postil.text.labels.schemes import PartialLabel, Span
 
 
 class LeftOut(NamedTuple):
@@ -104,6 +106,20 @@ class Compared(NamedTuple):
     predicted_spans: Spans
     left_out: LeftOut = NOTHING_LEFT_OUT
 
+    def spans_of(self, sentence: int) -> tuple[Sequence[Span], Sequence[Span]]:
+        """Gold and predicted spans of a sentence; labels without a scheme are spans of one token each."""
+        if self.scheme != "none":
+            return self.gold_spans[sentence], self.predicted_spans[sentence]
+        gold, predicted = self.gold[sentence], self.predicted[sentence]
+        return [Span(one, t, t + 1) for t, one in enumerate(gold)], [
+            Span(one, t, t + 1) for t, one in enumerate(predicted)
+        ]
+
+    def pairs(self, sentence: int) -> list[Pair]:
+        """The spans of a sentence, each with the one on the other side that belongs to it."""
+        gold, predicted = self.spans_of(sentence)
+        return align(gold, predicted) if self.scheme != "none" else list(map(Pair, gold, predicted))
+
     def sentence_counts(self) -> tuple[NDArray[np.int64], significance.Statistic]:
         """Counts per sentence (B, C) and the main score as a function of their sum; for `significance`."""
         if self.scheme == "none":
@@ -191,4 +207,24 @@ def _in_iobes_letters(sequences: Labels) -> Labels:
     return [
         [label if isinstance(label, PartialLabel) else schemes.in_iobes_letters(label) for label in labels]
         for labels in sequences
+    ]
+
+
+def mistakes_as_json(compared: Compared, tokens: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
+    """One object per mistake: its kind (`spans.KINDS`), the sentence and its tokens, gold and predicted span.
+
+    Spans are in tokens; null if there is none. Labels without a scheme are spans of one token.
+    """
+
+    def as_json(span: Span | None) -> dict[str, Any] | None:
+        return None if span is None else {"start": span.start, "end": span.end, "label": span.label}
+
+    return [
+        {"kind": pair.outcome.kind, "sentence": number, "tokens": list(words)}
+        | {"gold": as_json(pair.gold), "predicted": as_json(pair.predicted)}
+        for number, words in enumerate(tokens)
+        for pair in sorted(
+            compared.pairs(number), key=lambda pair: min(span.start for span in pair if span is not None)
+        )
+        if pair.gold != pair.predicted and not (pair.gold and isinstance(pair.gold.label, PartialLabel))
     ]

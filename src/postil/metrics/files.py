@@ -7,9 +7,9 @@ import numpy as np
 
 from postil.errors import DataError
 from postil.metrics import novelty, significance
+from postil.metrics.calibration import Reliability
 from postil.metrics.detection import DetectionScores
 from postil.metrics.evaluation import Compared, Evaluation, evaluate_compared, prepare
-from postil.metrics.reliability import Reliability
 from postil.metrics.spans import SpanScores
 from postil.metrics.tokens import TokenScores
 from postil.metrics.trees import TreeScores
@@ -54,29 +54,16 @@ class FileScores:
 
 @final
 @dataclass(frozen=True, slots=True)
-class DetectionFileScores:
-    """The scores of a detector on a file."""
+class ModelScores:
+    """The scores of a detector on a file, or of a tree classifier, with a confidence interval."""
 
     model: str
     data: str
-    scores: DetectionScores
+    scores: DetectionScores | TreeScores
+    interval: significance.Interval | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        return self.scores.to_dict()
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class TreeFileScores:
-    """The scores of a tree classifier on a file, with a confidence interval."""
-
-    model: str
-    data: str
-    scores: TreeScores
-    interval: significance.Interval
-
-    def to_dict(self) -> dict[str, Any]:
-        return self.scores.to_dict() | {"interval": self.interval.to_dict()}
+        return self.scores.to_dict() | ({} if self.interval is None else {"interval": self.interval.to_dict()})
 
 
 def score_compared(

@@ -19,8 +19,16 @@ from numpy.typing import NDArray
 from postil.errors import DataError
 from postil.html.fragments import columns, folded, fragment, titled
 from postil.metrics.calibration import Calibration, calibrate
-from postil.metrics.drawn_tables import drawn_table, headline
-from postil.metrics.tables import MOST_SHOWN, WIDEST_MATRIX, Cell, Table, label_table, mistakes_table
+from postil.metrics.tables import (
+    MOST_SHOWN,
+    WIDEST_MATRIX,
+    Cell,
+    Table,
+    drawn_table,
+    headline,
+    label_table,
+    mistakes_table,
+)
 from postil.metrics.tables import text as table_text
 from postil.metrics.tokens import TokenScores
 from postil.text.trees.tree import Tree

@@ -17,9 +17,8 @@ import numpy as np
 from postil.errors import ConfigurationError, DataError, ForgettingError
 from postil.features.inputs import Token
 from postil.html.fragments import fragment, note
-from postil.metrics.drawn_tables import drawn_table
 from postil.metrics.evaluation import Evaluation
-from postil.metrics.tables import Cell, Table, show_class, text
+from postil.metrics.tables import Cell, Table, drawn_table, show_class, text
 from postil.models.config import adapted
 from postil.models.decoding.codec import MANY_CLASSES, OUTSIDE, LabelCodec
 from postil.models.decoding.distribution import LabelPosterior

@@ -32,14 +32,7 @@ if typing.TYPE_CHECKING:
         new_composition,
     )
 else:  # most models have no trees
-    _OF_TREES = [
-        "Composition",
-        "SumComposition",
-        "AffineComposition",
-        "TensorComposition",
-        "TreeLSTM",
-        "new_composition",
-    ]
+    _OF_TREES = "Composition SumComposition AffineComposition TensorComposition TreeLSTM new_composition"
     __getattr__, __dir__ = lazy.exports(__name__, {".tree": _OF_TREES})
 
 _NAMES = {"sum": "SumComposition", "concatenation": "AffineComposition", "tensor": "TensorComposition"}

@@ -290,7 +290,14 @@ class TensorComposer:
         for side, table in enumerate(self.forms_of_words):
             used = np.flatnonzero(uses[side])
             table[used] = self.alone(side, words[used])
-        self.matrices, self.matrix_of = self._matrices(uses)
+        # (m, D, D) a matrix [other part, unit] for each frequent word and side, and its number (2, U), -1 for none
+        self.matrix_of, found = np.full(uses.shape, -1), list[Array]()
+        for side, axes in ((0, (0, 2, 1)), (1, (2, 0, 1))):
+            frequent = np.flatnonzero(uses[side] >= self.OFTEN)
+            self.matrix_of[side, frequent] = sum(map(len, found)) + np.arange(len(frequent))
+            tensor = np.ascontiguousarray(self.both.transpose(axes)).reshape(D, D * D)
+            found.append((words[frequent] @ tensor).reshape(len(frequent), D, D))
+        self.matrices = np.concatenate(found)
 
     def alone(self, side: int, X: Array) -> Array:
         """The forms (N, D) of parts (N, D) on one side; the bias is that of the left one."""
@@ -298,17 +305,6 @@ class TensorComposer:
         U, W, bias = self.sides[side]
         kernels.quadratic_forms(X, U, W, bias, out=Z)
         return Z
-
-    def _matrices(self, uses: Array) -> tuple[Array, Array]:
-        """(m, D, D) a matrix [other part, unit] for each frequent word and side, and its number (2, U), -1 for none."""
-        numbers, D = np.full(uses.shape, -1), self.words.shape[1]
-        found: list[Array] = []
-        for side, axes in ((0, (0, 2, 1)), (1, (2, 0, 1))):
-            frequent = np.flatnonzero(uses[side] >= self.OFTEN)
-            numbers[side, frequent] = sum(map(len, found)) + np.arange(len(frequent))
-            tensor = np.ascontiguousarray(self.both.transpose(axes)).reshape(D, D * D)
-            found.append((self.words[frequent] @ tensor).reshape(len(frequent), D, D))
-        return np.concatenate(found), numbers
 
     def __call__(self, forms: Array, plan: TreeSchedule) -> Array:
         n, P, D = plan.leaves, plan.inner, self.words.shape[1]
@@ -324,24 +320,20 @@ class TensorComposer:
             children = plan.children[a:b]
             pair = alone[children]
             Z = pair[:, 0] + pair[:, 1]
-            self._add_both(Z, X, children, by_word[a:b])
+            # The forms of both parts: by the matrix of the left one, of the right one, or by the tensor.
+            left, right = (by_word[a:b] >= 0).T
+            for which, rows in enumerate(map(np.flatnonzero, (left, right & ~left, ~(left | right)))):
+                part, parts = np.zeros((len(rows), D), Z.dtype), (X[children[rows, 0]], X[children[rows, 1]])
+                if which < 2:
+                    kernels.chosen_products(parts[1 - which], self.matrices, by_word[a:b][rows, which], out=part)
+                else:
+                    kernels.bilinear_forms(*parts, self.both, out=part)
+                Z[rows] += part
             activate(self.activation, Z, out=X[n + a : n + b])
             for which in (0, 1):
                 rows = n + a + np.flatnonzero((side[n + a : n + b] == which) & is_part[n + a : n + b])
                 alone[rows] = self.alone(which, X[rows])
         return X
-
-    def _add_both(self, Z: Array, X: Array, children: Array, matrices: Array) -> None:
-        """Add the forms of both parts: by the matrix of the left one, of the right one, or by the tensor."""
-        left, right = matrices[:, 0] >= 0, matrices[:, 1] >= 0
-        for which, rows in ((0, np.flatnonzero(left)), (1, np.flatnonzero(right & ~left))):
-            part = np.zeros((len(rows), Z.shape[1]), Z.dtype)
-            kernels.chosen_products(X[children[rows, 1 - which]], self.matrices, matrices[rows, which], out=part)
-            Z[rows] += part
-        rows = np.flatnonzero(~(left | right))
-        part = np.zeros((len(rows), Z.shape[1]), Z.dtype)
-        kernels.bilinear_forms(X[children[rows, 0]], X[children[rows, 1]], self.both, out=part)
-        Z[rows] += part
 
 
 # ----------------------------------------------------------------------------------------- compositions with parameters

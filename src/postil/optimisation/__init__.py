@@ -10,13 +10,9 @@ if typing.TYPE_CHECKING:
     from postil.optimisation.optimisers import SGD, AdaGrad, Adam, Averaged, Optimiser, clipping_factor, gradient_norm
     from postil.optimisation.schedules import Constant, InverseDecay, Schedule, WarmUpAndDecay
 else:  # a model that only tags checks its settings against the names below
-    __getattr__, __dir__ = lazy.exports(
-        __name__,
-        {
-            ".optimisers": ["SGD", "AdaGrad", "Adam", "Averaged", "Optimiser", "clipping_factor", "gradient_norm"],
-            ".schedules": ["Constant", "InverseDecay", "Schedule", "WarmUpAndDecay"],
-        },
-    )
+    _MODULES = {".optimisers": "SGD AdaGrad Adam Averaged Optimiser clipping_factor gradient_norm"}
+    _MODULES |= {".schedules": "Constant InverseDecay Schedule WarmUpAndDecay"}
+    __getattr__, __dir__ = lazy.exports(__name__, _MODULES)
 
 _NAMES = {"adam": "Adam", "adagrad": "AdaGrad", "sgd": "SGD"}
 _NAMES |= {"sgd-fan-in": "SGDByFanIn", "sgd-root-fan-in": "SGDByRootFanIn"}

@@ -53,7 +53,7 @@ class LBFGSSettings:
 
 @final
 @dataclass(frozen=True)
-class Point:
+class SearchPoint:
     """Where the search is: weights, value and gradient; with an L1 term ``slope`` is the pseudo-gradient."""
 
     x: Array
@@ -62,14 +62,14 @@ class Point:
     slope: Array
 
 
-Evaluate = Callable[[Array], Point]
+Evaluate = Callable[[Array], SearchPoint]
 
 
 class Iteration(NamedTuple):
     """One iteration of the loop. ``ending`` says why it is the last one, None: it is not."""
 
     number: int
-    point: Point
+    point: SearchPoint
     step: float
     trials: int
     ending: str | None
@@ -118,11 +118,11 @@ def minimise(objective: Objective, x: Array, settings: LBFGSSettings) -> Iterato
             direction[direction * point.slope >= 0] = 0.0  # never against the pseudo-gradient
 
 
-def _is_flat(point: Point, epsilon: float) -> bool:
+def _is_flat(point: SearchPoint, epsilon: float) -> bool:
     return float(np.linalg.norm(point.slope)) <= epsilon * max(1.0, float(np.linalg.norm(point.x)))
 
 
-def _ending(point: Point, past: list[float], number: int, settings: LBFGSSettings) -> str | None:
+def _ending(point: SearchPoint, past: list[float], number: int, settings: LBFGSSettings) -> str | None:
     if _is_flat(point, settings.epsilon):
         return "L-BFGS resulted in convergence"
     if 0 < settings.period <= number:
@@ -138,14 +138,14 @@ def _ending(point: Point, past: list[float], number: int, settings: LBFGSSetting
 def _with_l1(objective: Objective, c1: float) -> Evaluate:
     """The objective plus c1 |x|_1; the pseudo-gradient is 0 where no step to either side helps."""
 
-    def evaluate(x: Array) -> Point:
+    def evaluate(x: Array) -> SearchPoint:
         value, gradient = objective(x)
         if not c1:
-            return Point(x, value, gradient, gradient)
+            return SearchPoint(x, value, gradient, gradient)
         slope = gradient + c1 * np.sign(x)
         at_zero = x == 0.0
         slope[at_zero] = np.sign(gradient[at_zero]) * np.maximum(np.abs(gradient[at_zero]) - c1, 0.0)
-        return Point(x, value + c1 * float(np.abs(x).sum()), gradient, slope)
+        return SearchPoint(x, value + c1 * float(np.abs(x).sum()), gradient, slope)
 
     return evaluate
 
@@ -181,8 +181,8 @@ class _Memory:
 
 
 def _searched(
-    evaluate: Evaluate, start: Point, direction: Array, step: float, settings: LBFGSSettings
-) -> tuple[Point, float, int]:
+    evaluate: Evaluate, start: SearchPoint, direction: Array, step: float, settings: LBFGSSettings
+) -> tuple[SearchPoint, float, int]:
     """The point arrived at, the step that led there and the number of points tried."""
     if settings.c1:
         return _projected(evaluate, start, direction, step, settings)
@@ -193,8 +193,8 @@ def _searched(
 
 
 def _backtracking(
-    evaluate: Evaluate, start: Point, direction: Array, step: float, settings: LBFGSSettings
-) -> tuple[Point, float, int]:
+    evaluate: Evaluate, start: SearchPoint, direction: Array, step: float, settings: LBFGSSettings
+) -> tuple[SearchPoint, float, int]:
     """Halve the step until it decreases the value enough, lengthen it while the slope is still steep (Wolfe)."""
     slope = float(start.slope @ direction)
     for trials in range(1, settings.max_linesearch + 1):
@@ -215,8 +215,8 @@ def _backtracking(
 
 
 def _projected(
-    evaluate: Evaluate, start: Point, direction: Array, step: float, settings: LBFGSSettings
-) -> tuple[Point, float, int]:
+    evaluate: Evaluate, start: SearchPoint, direction: Array, step: float, settings: LBFGSSettings
+) -> tuple[SearchPoint, float, int]:
     """Halve the step; weights that would change their sign become 0 (OWL-QN)."""
     orthant = np.where(start.x == 0.0, -start.slope, start.x)
     for trials in range(1, settings.max_linesearch + 1):
@@ -257,14 +257,15 @@ class _Interval:
 
 
 def _more_thuente(
-    evaluate: Evaluate, start: Point, direction: Array, step: float, settings: LBFGSSettings
-) -> tuple[Point, float, int]:
+    evaluate: Evaluate, start: SearchPoint, direction: Array, step: float, settings: LBFGSSettings
+) -> tuple[SearchPoint, float, int]:
     """Moré and Thuente (1994): interpolate within an interval that shrinks around a step with both Wolfe conditions."""
     origin = _Trial(0.0, start.value, float(start.slope @ direction))
     enough = _DECREASE * origin.slope
     interval, widths, first_stage = _Interval(origin, origin), (2.0 * _LONGEST, _LONGEST), True
     for trials in range(1, settings.max_linesearch + 1):
-        low, high = _limits(interval, step)
+        best, other = interval.best.step, interval.other.step
+        low, high = sorted((best, other)) if interval.bracketed else (best, step + 4.0 * (step - best))
         step = min(max(step, _SHORTEST), _LONGEST)
         stuck = interval.bracketed and (not low < step < high or high - low <= _WIDTH * high)
         if stuck or (interval.bracketed and trials == settings.max_linesearch):
@@ -289,11 +290,6 @@ def _more_thuente(
                 step = interval.best.step + 0.5 * (interval.other.step - interval.best.step)
             widths = widths[1], interval.width
     raise _Failed
-
-
-def _limits(interval: _Interval, step: float) -> tuple[float, float]:
-    best, other = interval.best.step, interval.other.step
-    return (min(best, other), max(best, other)) if interval.bracketed else (best, step + 4.0 * (step - best))
 
 
 def _narrowed(interval: _Interval, here: _Trial, low: float, high: float, tilt: float) -> tuple[_Interval, float]:

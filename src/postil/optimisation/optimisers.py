@@ -25,7 +25,7 @@ State: TypeAlias = dict[str, Array]
 Part: TypeAlias = EllipsisType | Array
 
 
-class Change(NamedTuple):
+class ParameterChange(NamedTuple):
     """The update of one parameter in one step."""
 
     part: Part
@@ -101,7 +101,7 @@ class Optimiser(ABC):
         self._memory: State = {}
 
     @abstractmethod
-    def _update(self, name: str, parameter: Parameter, change: Change) -> None:
+    def _update(self, name: str, parameter: Parameter, change: ParameterChange) -> None:
         """θ[part] -= rate · change, and the memory with it. The gradient itself is not changed."""
 
     def step(
@@ -134,7 +134,7 @@ class Optimiser(ABC):
             scale *= clipping_factor(gradients, clip)[0]
         for name, gradient in learnt.items():
             parameter = self.parameters[name]
-            change = Change(*part_and_values(gradient), rate * parameter.pace, scale, totals.get(name))
+            change = ParameterChange(*part_and_values(gradient), rate * parameter.pace, scale, totals.get(name))
             self._update(name, parameter, change)
 
     def _step_together(
@@ -177,7 +177,7 @@ class SGD(Optimiser):
             raise ConfigurationError("divide_by", expected=" or ".join(self.DIVISORS), got=repr(divide_by))
         self._divisor = self.DIVISORS[divide_by]
 
-    def _update(self, name: str, parameter: Parameter, change: Change) -> None:
+    def _update(self, name: str, parameter: Parameter, change: ParameterChange) -> None:
         g, divisor = change.begin(parameter.value), self._divisor(parameter.fan_in)
         divided = g if divisor == 1 else g / parameter.dtype.type(divisor)
         parameter.value[change.part] -= parameter.dtype.type(change.rate) * divided
@@ -193,7 +193,7 @@ class AdaGrad(Optimiser):
         super().__init__(parameters)
         self._remember("squares", lambda p: p.shape)
 
-    def _update(self, name: str, parameter: Parameter, change: Change) -> None:
+    def _update(self, name: str, parameter: Parameter, change: ParameterChange) -> None:
         g, squares = change.begin(parameter.value), self._memory[f"squares/{name}"]
         kernels.adagrad_step(parameter.value, squares, change.part, g, change.rate, self.EPSILON)
 
@@ -244,7 +244,7 @@ class Adam(Optimiser):
             memory = self._of_parameter[name] = kernels.AdamMemory(parameter.value, *kept)
         return memory
 
-    def _update(self, name: str, parameter: Parameter, change: Change) -> None:
+    def _update(self, name: str, parameter: Parameter, change: ParameterChange) -> None:
         memory = self._memory_of(name, parameter)
         settings = kernels.AdamSettings(change.rate, self.beta1, self.beta2, self.epsilon, change.scale)
         kernels.adam_step(memory, change.part, change.g, settings, change.totals)

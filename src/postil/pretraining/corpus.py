@@ -187,8 +187,10 @@ class GrowingDictionary:
 
     def add(self, text: bytes, cells: Array) -> Array:
         """Count the words at these places, (N, 2), and return their serials, (N,)."""
-        if self._known > self._most:
-            self._forget()
+        if self._known > self._most:  # drop the rarest words, so that at most half of ``most`` are left
+            known = self._counts[: self._known]
+            kept = np.flatnonzero(known > np.sort(known)[-self._most // 2])
+            self._rebuild(kept, max(2 * len(kept), 1), len(self._table.pool))
         self._make_room(self._known + len(cells), int(self._table.ends[self._known]) + len(text))
         before = self._known
         numbers, self._known = kernels.number_words(text, cells, self._table, before)
@@ -221,13 +223,6 @@ class GrowingDictionary:
         if words < len(self._table.ends) and size <= len(self._table.pool):
             return
         self._rebuild(np.arange(self._known), 2 * words, 2 * size)
-
-    def _forget(self) -> None:
-        """Drop the rarest words, so that at most half of ``most`` are left."""
-        counts = self._counts[: self._known]
-        least = np.sort(counts)[-self._most // 2]
-        kept = np.flatnonzero(counts > least)
-        self._rebuild(kept, max(2 * len(kept), 1), len(self._table.pool))
 
     def _rebuild(self, kept: Array, words: int, size: int) -> None:
         """A new table that holds some of the words, in the same order."""

@@ -7,21 +7,5 @@ from postil.quality.diagnosis import Diagnosis, diagnosed, doctor
 from postil.quality.suggestion import DIVERSITY, WAYS, Doubt, Option, Suggestion, ranked, suggest
 from postil.quality.suspicions import Suspicion
 
-__all__ = [
-    "CHECKS",
-    "DIVERSITY",
-    "WAYS",
-    "Diagnosis",
-    "Doubt",
-    "Finding",
-    "Option",
-    "Split",
-    "Suggestion",
-    "Suspicion",
-    "apply",
-    "diagnosed",
-    "doctor",
-    "ranked",
-    "review",
-    "suggest",
-]
+__all__ = ["CHECKS", "DIVERSITY", "WAYS", "Diagnosis", "Doubt", "Finding", "Option", "Split", "Suggestion", "Suspicion"]
+__all__ += ["apply", "diagnosed", "doctor", "ranked", "review", "suggest"]

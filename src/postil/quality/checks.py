@@ -77,7 +77,11 @@ def _near_duplicates(splits: Sequence[Split]) -> Iterator[Finding]:
     rows = [
         (number, i) for number, split in enumerate(splits) for i, tokens in enumerate(split.tokens) if len(tokens) > 7
     ]
-    triples = [_triples(splits[number].tokens[i]) for number, i in rows]
+    triples = []
+    for number, i in rows:
+        words = [token.lower() for token in splits[number].tokens[i]]
+        texts = (" ".join(words[at : at + 3]).encode("utf-8", "replace") for at in range(len(words) - 2))
+        triples.append(frozenset(map(crc32, texts)))  # Python's own hash changes from process to process
     factors = np.random.default_rng(0).integers(1, 1 << 31, (_BANDS * _WIDTH, 2)).astype(np.uint64)
     signatures = np.zeros((len(triples), _BANDS * _WIDTH), np.uint64)
     for row, hashes in enumerate(triples):
@@ -98,12 +102,6 @@ def _near_duplicates(splits: Sequence[Split]) -> Iterator[Finding]:
                 (one, i), (two, j) = rows[a], rows[b]
                 what = f"almost the same sentence as at {splits[one].place(i, 0)}"
                 yield Finding("near-duplicate", splits[two].place(j, 0), what, " ".join(splits[two].tokens[j][:14]))
-
-
-def _triples(tokens: Sequence[str]) -> frozenset[int]:
-    lowered = [token.lower() for token in tokens]
-    # Python's own hash changes from process to process.
-    return frozenset(crc32(" ".join(lowered[i : i + 3]).encode("utf-8", "replace")) for i in range(len(lowered) - 2))
 
 
 def _inconsistent(splits: Sequence[Split]) -> Iterator[Finding]:

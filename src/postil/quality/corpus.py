@@ -11,7 +11,6 @@ import numpy as np
 from postil.features.inputs import Token
 from postil.models.inputs import checked_labelled
 from postil.text import Span, with_marks
-from postil.text.labelled import LabelledFile
 from postil.text.labels.schemes import PartialLabel, recognise, spans_from_labels
 
 Place = Callable[[int, int], str]
@@ -36,10 +35,6 @@ class Split:
         X, y = checked_labelled(X, y)
         y = with_marks(y, X)
         return cls(name, X, y, recognise(y), lambda sentence, token: f"sentence {sentence + 1}, token {token + 1}")
-
-    @classmethod
-    def of_file(cls, name: str, file: LabelledFile, X: Sequence[Sequence[Token]], documents: Sequence[int]) -> "Split":
-        return cls(name, X, file.labels, recognise(file.labels), file.where, documents)
 
     @cached_property
     def tokens(self) -> list[list[str]]:

@@ -12,8 +12,7 @@ from postil.errors import DataError
 from postil.evaluation import LearningCurve, Progress, curve, groups_of
 from postil.features.inputs import Token
 from postil.html.fragments import fragment, note, titled
-from postil.metrics.drawn_tables import drawn_table
-from postil.metrics.tables import Cell, Table, show_class
+from postil.metrics.tables import Cell, Table, drawn_table, show_class
 from postil.models.tagger import Tagger
 from postil.quality.checks import CHECKS, Finding, examined
 from postil.quality.corpus import Split

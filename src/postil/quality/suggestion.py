@@ -31,6 +31,7 @@ from postil.objectives.crf import best_paths
 from postil.objectives.spans import Windows, window_probabilities
 from postil.text import Sentence
 from postil.text.annotations.annotated import Record
+from postil.text.labels.partial import runs
 
 # ------------------------------------------------------------ a suggestion
 
@@ -330,7 +331,7 @@ def suggest(
     ]
 
 
-class Item(NamedTuple):
+class PoolSentence(NamedTuple):
     """A sentence of the pool, its tokens as the model takes them, and its place among the sentences of the pool."""
 
     sentence: Sentence
@@ -350,7 +351,7 @@ def ranked(
     labelled: Iterable[Sequence[Token]] = (),
     seed: int = 0,
     progress: Progress | None = None,
-) -> list[tuple[Item, float]]:
+) -> list[tuple[PoolSentence, float]]:
     """Choose sentences as ``suggest`` does; return them with their scores, without annotations."""
     if not isinstance(tagger, Tagger):
         raise ConfigurationError("suggest", expected="needs a tagger", got=f"a {type(tagger).__name__}")
@@ -407,10 +408,12 @@ class _Candidates:
 
     def __init__(self, most: int, excluded: set[tuple[str, ...]]) -> None:
         self._most, self._excluded = most, excluded
-        self.heap: list[tuple[float, int, Item]] = []  # of equally uncertain ones, the first of the pool is larger
+        self.heap: list[
+            tuple[float, int, PoolSentence]
+        ] = []  # of equally uncertain ones, the first of the pool is larger
         self._present: set[tuple[str, ...]] = set()
 
-    def add(self, items: Sequence[Item], uncertainties: Array) -> None:
+    def add(self, items: Sequence[PoolSentence], uncertainties: Array) -> None:
         for item, uncertainty in zip(items, uncertainties.tolist(), strict=True):
             candidate = (uncertainty, -item.place, item)
             if len(self.heap) == self._most and candidate[:2] < self.heap[0][:2]:
@@ -426,7 +429,7 @@ class _Candidates:
                 self._present.remove(tuple(dropped[2].sentence.tokens))
 
 
-def _items(tagger: Tagger, pool: Iterable[Any]) -> Iterator[Item]:
+def _items(tagger: Tagger, pool: Iterable[Any]) -> Iterator[PoolSentence]:
     """The sentences of a pool, but for empty and endless ones."""
     parts, index = tagger.model, -1
     for place, entry in enumerate(pool):
@@ -444,7 +447,7 @@ def _items(tagger: Tagger, pool: Iterable[Any]) -> Iterator[Item]:
             index += 1
             if given and len(given) <= LONGEST:
                 tokens = checked_sentence(given, parts.config.word_key)
-                yield Item(sentence or Sentence(forms_of(tokens)), tokens, index)
+                yield PoolSentence(sentence or Sentence(forms_of(tokens)), tokens, index)
 
 
 # ------------------------------------------------------------ labels, spans and doubts of a model
@@ -493,7 +496,7 @@ def _doubts(
         if one.probability < sure and unsure[one.start : one.end].any():
             unsure[one.start : one.end] = True
     doubts = []
-    for start, end in _runs(unsure) if has_spans else ((t, t + 1) for t in np.flatnonzero(unsure).tolist()):
+    for start, end in runs(unsure) if has_spans else ((t, t + 1) for t in np.flatnonzero(unsure).tolist()):
         options = [one for one in others if start <= one.start and one.end <= end]
         if has_spans and outside is not None:
             nothing = _nothing(posterior, row, start, end, outside)
@@ -501,12 +504,6 @@ def _doubts(
         ordered = sorted(options, key=lambda one: (-one.probability, one.start, one.end, one.label))
         doubts.append(Doubt(start, end, tuple(ordered[:MOST_OPTIONS])))
     return doubts
-
-
-def _runs(marked: Array) -> Iterator[tuple[int, int]]:
-    """Stretches of marked tokens."""
-    edges = np.flatnonzero(np.diff(marked.astype(int), prepend=0, append=0)).tolist()
-    return zip(edges[::2], edges[1::2], strict=True)
 
 
 def _nothing(posterior: LabelPosterior, row: int, start: int, end: int, outside: int) -> float:

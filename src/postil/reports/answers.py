@@ -1,6 +1,6 @@
 """The input of a report on a tagger: gold and predicted labels with probabilities."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, Self, final
@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Self, final
 import numpy as np
 
 from postil.metrics.evaluation import Compared, Evaluation, evaluate_compared
-from postil.metrics.spans import Pair, align
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.estimator import Estimator
 from postil.models.sentences import tokens_of
@@ -92,7 +91,12 @@ class Answers:
         if compared.scheme == "none":
             sure = [row.tolist() for row in tagger.predict_with_probabilities(X)[1]]
         else:
-            sure = _sure_of_spans(tagger, sentences, compared)
+            # Copies are annotated: the sentences keep their gold labels.
+            copies = [Sentence(tokens=sentence.tokens, columns=sentence.columns) for sentence in sentences]
+            sure = []
+            for spans, entities in zip(compared.predicted_spans, tagger.annotate(copies), strict=True):
+                known = {Span(one.label, one.start, one.end): one.probability or 0.0 for one in entities}
+                sure.append([known[span] for span in spans])
             likely = [[] for _ in X]
             for posterior in Posteriors(tagger.model).of(X):
                 for row, span, probability in posterior.spans_above(LOWEST):
@@ -107,31 +111,13 @@ class Answers:
             probabilities=lambda places: probabilities_of(tagger, X, places),
         )
 
-    def pairs(self) -> Iterator[tuple[int, Pair]]:
-        """Aligned gold and predicted spans, sentence by sentence."""
-        sides = zip(self.compared.gold_spans, self.compared.predicted_spans, strict=True)
-        for number, (gold, predicted) in enumerate(sides):
-            for pair in align(gold, predicted):
-                yield number, pair
-
     def sureness(self) -> dict[SpanPlace, float]:
-        """The probability of each predicted span."""
-        rows = zip(self.compared.predicted_spans, self.sure, strict=True)
+        """The probability of each predicted span, or of the label of each token."""
         return {
             SpanPlace(i, span): probability
-            for i, (spans, figures) in enumerate(rows)
-            for span, probability in zip(spans, figures, strict=True)
+            for i, figures in enumerate(self.sure)
+            for span, probability in zip(self.compared.spans_of(i)[1], figures, strict=True)
         }
-
-
-def _sure_of_spans(tagger: Tagger, sentences: Sequence[Sentence], compared: Compared) -> list[list[float]]:
-    """One probability per predicted span. Copies are annotated: the sentences keep their gold labels."""
-    copies = [Sentence(tokens=sentence.tokens, columns=sentence.columns) for sentence in sentences]
-    probabilities = []
-    for spans, entities in zip(compared.predicted_spans, tagger.annotate(copies), strict=True):
-        known = {Span(entity.label, entity.start, entity.end): entity.probability or 0.0 for entity in entities}
-        probabilities.append([known[span] for span in spans])
-    return probabilities
 
 
 def probabilities_of(tagger: Tagger, X: Sequence[Any], places: Sequence[SpanPlace]) -> list[float | None]:

@@ -3,15 +3,14 @@
 from collections.abc import Sequence
 
 from postil.evaluation import LearningCurve
-from postil.evaluation.comparison import Difference, ModelComparison
+from postil.evaluation.comparison import ModelComparison
 from postil.html import Markup, element, joined
 from postil.html.fragments import figure, note
 from postil.html.highlight import Mark, excerpt, lasting_colours, whole
 from postil.html.svg import Plot, circle, drawing, line, polyline, round_numbers, title
-from postil.metrics.drawn_tables import drawn_table
+from postil.metrics.tables import drawn_table
 from postil.quality import CHECKS, Diagnosis
-from postil.reports.sections import Section, card, entry, heading_of, key, page, sentences
-from postil.text import Span
+from postil.reports.sections import Section, card, entry, heading_of, key, marks_of, page, sentences
 from postil.text.labelled import LabelledFile
 
 MOST = 500
@@ -141,14 +140,15 @@ def comparison_page(result: ModelComparison, names: Sequence[str], file: Labelle
             element("p", result.summary(), class_="facts-of-model"),
         ]
     )
-    labels = {span[0] for one in result.differences for spans in (one.gold, one.first, one.second) for span in spans}
+    labels = {span.label for one in result.differences for spans in (one.gold, one.first, one.second) for span in spans}
     colours = lasting_colours(labels)
     better = {"first": f"better by {names[0]}", "second": f"better by {names[1]}", "": "neither is better"}
     items = []
     for one in result.differences[:MOST_DIFFERENCES]:
         rows = []
-        for name, spans in zip(names, _marks(one), strict=True):
-            rows += [element("p", element("small", name), class_="facts"), whole(one.tokens, spans, colours)]
+        for name, spans in zip(names, (one.first, one.second), strict=True):
+            marks = marks_of(one.gold, spans, of_tokens=result.first.spans is None)
+            rows += [element("p", element("small", name), class_="facts"), whole(one.tokens, marks, colours)]
         items.append(entry(better[one.winner], file.where(one.sentence, 0), *rows))
     more = f" The first {MOST_DIFFERENCES:,} are shown." if len(result.differences) > MOST_DIFFERENCES else ""
     about = note(f"{len(result.differences):,} sentences, those with the largest difference in mistakes first.{more}")
@@ -158,15 +158,3 @@ def comparison_page(result: ModelComparison, names: Sequence[str], file: Labelle
         Section("differences", "Differences", shown),
     ]
     return page(f"{names[0]} and {names[1]}", header, sections)
-
-
-def _marks(one: Difference) -> list[list[Mark]]:
-    """The marks of the first model's answer, and of the second's."""
-    marks = []
-    for predicted in (one.first, one.second):
-        right, answered = set(one.gold), set(predicted)
-        if len(one.gold) == len(predicted) and all(end == start + 1 for _, start, end in one.gold):  # single tokens
-            right, answered = right - answered, answered - right
-        ordered = sorted(right | answered, key=lambda span: (span[1], span[2], span[0]))
-        marks.append([Mark(Span(*span), span in right, span in answered) for span in ordered])
-    return marks

@@ -8,7 +8,7 @@ import numpy as np
 
 from postil.html import Markup, element, joined
 from postil.html.fragments import figure, folded, note
-from postil.html.highlight import Mark, lasting_colours, whole
+from postil.html.highlight import lasting_colours, whole
 from postil.metrics import (
     Calibration,
     PrecisionRecall,
@@ -21,12 +21,13 @@ from postil.metrics import (
     score_detection,
     spans_by_length,
 )
-from postil.metrics.drawn_tables import drawn_table
+from postil.metrics.files import FileScores
 from postil.metrics.significance import Interval
 from postil.metrics.spans import KINDS
 from postil.metrics.tables import (
     by_frequency,
     confusion_table,
+    drawn_table,
     errors_table,
     label_table,
     mistakes_table,
@@ -39,8 +40,9 @@ from postil.models.detector import Detector
 from postil.models.sentences import tokens_of
 from postil.reports import charts, sections
 from postil.reports.answers import LOWEST, Answers, Heading, SpanPlace, line_of
-from postil.reports.sections import Mistake, Section, page
+from postil.reports.sections import Mistake, Section, marks_of, page
 from postil.text import Sentence, Span, Tree
+from postil.text.labelled import LabelledFile
 from postil.text.trees.tree_drawing import LONGEST_DRAWN, colours_of_trees, drawn_tree
 
 ALL = "all labels"
@@ -50,6 +52,8 @@ MOST_CELLS = 20
 HARDEST = 20
 MOST_MARKS = 60
 """Marks of one sentence."""
+MOST_SENTENCES = 300
+"""Sentences on the page of a file of predictions."""
 MOST_TREES = 24
 
 
@@ -74,7 +78,7 @@ def tagger_page(
     tokens = evaluation.tokens
     counts = tokens.by_label() if spans is None else spans.by_label()
     colours = lasting_colours(counts)
-    judged = judged_tokens(answers) if spans is None else judged_spans(answers)
+    judged = judged_answers(answers)
     calibration = calibrate([min(one.probability, 1.0) for one in judged], [one.is_right for one in judged])
     error = f"{100 * calibration.expected_error:.2f}"
     parts = [
@@ -106,7 +110,7 @@ def tagger_page(
         }
         header = sections.header(heading, "F1", 100 * overall.f1, interval, cards)
         parts += [curves(spans, likely_spans(answers), colours), lengths(answers, span_novelty or {})]
-    wrong = wrong_tokens(answers) if spans is None else wrong_spans(answers)
+    wrong = wrong_answers(answers)
     parts += [mistakes(answers, wrong, colours), hardest(answers, wrong, colours)]
     return page(f"{heading.model} on {heading.data}", header, parts)
 
@@ -120,22 +124,12 @@ class Judged(NamedTuple):
     is_right: bool
 
 
-def judged_tokens(answers: Answers) -> list[Judged]:
-    """The label of every token."""
-    sides = zip(answers.compared.gold, answers.compared.predicted, answers.sure, strict=True)
-    return [
-        Judged(predicted, probability, predicted == gold)
-        for sentence in sides
-        for gold, predicted, probability in zip(*sentence, strict=True)
-    ]
-
-
-def judged_spans(answers: Answers) -> list[Judged]:
-    """Every predicted span."""
-    sides = zip(answers.compared.gold_spans, answers.compared.predicted_spans, answers.sure, strict=True)
+def judged_answers(answers: Answers) -> list[Judged]:
+    """Every predicted span, or the label of every token."""
+    sides = (answers.compared.spans_of(i) for i in range(len(answers.sure)))
     return [
         Judged(span.label, probability, span in right)
-        for gold, predicted, sure in sides
+        for (gold, predicted), sure in zip(sides, answers.sure, strict=True)
         for right in [set(gold)]
         for span, probability in zip(predicted, sure, strict=True)
     ]
@@ -226,24 +220,15 @@ def lengths(answers: Answers, novelty: Mapping[str, SpanScores]) -> Section:
     return Section("lengths", "Short and long, seen and new" if novelty else "Short and long spans", joined(content))
 
 
-def wrong_spans(answers: Answers) -> list[Mistake]:
-    """All pairs of spans that differ, in the order of the file."""
-    sureness = answers.sureness()
+def wrong_answers(answers: Answers) -> list[Mistake]:
+    """All pairs of spans, or of labels, that differ, in the order of the file."""
+    of_spans, sureness = answers.evaluation.spans is not None, answers.sureness()
     return [
-        Mistake(i, pair.outcome.kind, *pair, None, pair.predicted and sureness[SpanPlace(i, pair.predicted)])
-        for i, pair in answers.pairs()
-        if pair.outcome.kind != "correct"
-    ]
-
-
-def wrong_tokens(answers: Answers) -> list[Mistake]:
-    """All wrong labels as spans of one token, in the order of the file."""
-    rows = zip(answers.compared.gold, answers.compared.predicted, answers.sure, strict=True)
-    return [
-        Mistake(i, f"{gold} → {predicted}", Span(gold, t, t + 1), Span(predicted, t, t + 1), None, probability)
-        for i, row in enumerate(rows)
-        for t, (gold, predicted, probability) in enumerate(zip(*row, strict=True))
-        if gold != predicted
+        Mistake(i, kind, *pair, None, pair.predicted and sureness[SpanPlace(i, pair.predicted)])
+        for i in range(len(answers.tokens))
+        for pair in answers.compared.pairs(i)
+        if pair.gold != pair.predicted
+        for kind in [pair.outcome.kind if of_spans else " → ".join(span.label for span in pair if span is not None)]
     ]
 
 
@@ -275,12 +260,13 @@ def hardest(answers: Answers, mistakes: Sequence[Mistake], colours: Mapping[str,
     ranked = sorted(by_sentence, key=lambda i: (-len(by_sentence[i]), len(answers.tokens[i]), i))[:HARDEST]
     if not ranked:
         return Section("hardest", "Hardest sentences", note("Every sentence is correct."))
-    sureness = answers.sureness() if of_spans else {}
     items = []
     for i in ranked:
         wrong = len(by_sentence[i])
         if of_spans:
-            count, marks = f"{wrong} mistake{'s' * (wrong > 1)}", sentence_marks(answers, i, sureness)
+            gold, predicted = answers.compared.spans_of(i)
+            count = f"{wrong} mistake{'s' * (wrong > 1)}"
+            marks = marks_of(gold, predicted, dict(zip(predicted, answers.sure[i], strict=True)))[:MOST_MARKS]
         else:
             count = f"{wrong} of {len(answers.tokens[i])} tokens wrong"
             marks = [mark for one in by_sentence[i][:MOST_MARKS] for mark in one.marks()[::-1]]
@@ -290,15 +276,27 @@ def hardest(answers: Answers, mistakes: Sequence[Mistake], colours: Mapping[str,
     return Section("hardest", "Hardest sentences", joined([above, sections.sentences(items)]))
 
 
-def sentence_marks(answers: Answers, sentence: int, sureness: Mapping[SpanPlace, float]) -> list[Mark]:
-    """All spans of a sentence, from left to right; one mark for both if they agree."""
-    gold = set(answers.compared.gold_spans[sentence])
-    predicted = set(answers.compared.predicted_spans[sentence])
-    spans: list[Span] = sorted(gold | predicted, key=lambda span: (span.start, span.end, span.label))
-    return [
-        Mark(span, span in gold, span in predicted, sureness.get(SpanPlace(sentence, span)))
-        for span in spans[:MOST_MARKS]
-    ]
+def predictions_page(scores: FileScores, gold: LabelledFile) -> str:
+    """The page of predictions in a file: tables of the scores, and the sentences with mistakes."""
+    compared, items = scores.compared, []
+    for number, tokens in enumerate(gold.tokens):
+        right, answered = compared.spans_of(number)
+        if set(right) != set(answered):
+            marks = marks_of(right, answered, of_tokens=compared.scheme == "none")
+            colours = lasting_colours({mark.span.label for mark in marks})
+            place = element("p", gold.where(number, 0), class_="facts")
+            items.append(element("li", place, whole(tokens, marks, colours)))
+    header = joined(
+        [
+            sections.heading_of("Report on ", scores.predicted),
+            element("p", "scored on ", element("bdi", scores.gold), class_="subtitle"),
+            element("p", scores.evaluation.summary(), class_="facts-of-model"),
+        ]
+    )
+    shown = joined([element("p", f"{len(items):,} sentences"), sections.sentences(items[:MOST_SENTENCES])])
+    tables = joined([drawn_table(table) for table in scores.evaluation._tables()])
+    parts = [Section("scores", "Scores", tables), Section("mistakes", "Mistakes", shown)]
+    return page(f"{scores.predicted} on {scores.gold}", header, parts)
 
 
 # ------------------------------------------------------------------------------------------------ detectors

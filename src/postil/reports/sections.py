@@ -11,9 +11,8 @@ from postil.html import Content, Markup, element, joined
 from postil.html.fragments import columns, document, figure, folded, note
 from postil.html.highlight import Mark, excerpt
 from postil.metrics import Calibration, Counts, PrecisionRecall, Table
-from postil.metrics.drawn_tables import drawn_table
 from postil.metrics.significance import Interval
-from postil.metrics.tables import Cell, by_frequency, calibration_table, label_table, show_class
+from postil.metrics.tables import Cell, by_frequency, calibration_table, drawn_table, label_table, show_class
 from postil.reports import charts
 from postil.reports.answers import Heading
 from postil.text import Span
@@ -97,6 +96,21 @@ def key(figures: str = "Numbers are the model’s probabilities of these very sp
         for word, mark, chip, meaning in entries
     ]
     return element("p", *shown, element("span", figures), class_="key")
+
+
+def marks_of(
+    gold: Iterable[Span],
+    predicted: Iterable[Span],
+    figures: Mapping[Span, float] | None = None,
+    *,
+    of_tokens: bool = False,
+) -> list[Mark]:
+    """All spans of a sentence, from left to right; one mark for both if they agree, or none for labels of tokens."""
+    wanted, answered = set(gold), set(predicted)
+    if of_tokens:
+        wanted, answered = wanted - answered, answered - wanted
+    spans = sorted(wanted | answered, key=lambda span: (span.start, span.end, span.label))
+    return [Mark(span, span in wanted, span in answered, (figures or {}).get(span)) for span in spans]
 
 
 # ------------------------------------------------------------------------------------------------ headers
@@ -223,7 +237,11 @@ def precision_and_recall(
     if len(drawn) > 1:  # hidden until the page's script, which does its work, shows it
         options = [("all curves", ""), *((curve.name, curve.name) for curve in drawn)]
         chooser = element("label", "Show ", menu(options, id="curve-choice"), class_="choice", hidden=True)
-    thresholds = _at_thresholds(next(iter(curves.values())))
+    first = next(iter(curves.values()))  # some of its points in numbers: from one tenth of its recall to the next
+    wanted = np.linspace(0, 1, 11) * max(first.recall, default=0.0)
+    places = sorted({int(place) for place in np.searchsorted(first.recall, wanted[1:])}) if len(first.recall) else []
+    rows = [(f"{first.scores[i]:.3f}", 100 * float(first.precision[i]), 100 * float(first.recall[i])) for i in places]
+    thresholds = drawn_table(Table("", ("at least", "precision", "recall"), rows))
     aside = element("div", chooser, element("ul", *legend, class_="legend"), thresholds)
     body = joined([note(meaning), columns(figure("Every point is a threshold", chart), aside)])
     return Section("curve", "Precision against recall", body)
@@ -237,14 +255,6 @@ def _thinned(curve: PrecisionRecall) -> list[tuple[float, float]]:
     if len(way) > MOST_POINTS:
         kept = np.unique(np.searchsorted(walked, np.linspace(walked[0], walked[-1], MOST_POINTS))).tolist()
     return [(float(curve.recall[i]), float(curve.precision[i])) for i in kept]
-
-
-def _at_thresholds(curve: PrecisionRecall) -> Markup:
-    """Some points of the curve in numbers: from one tenth of its recall to the next."""
-    wanted = np.linspace(0, 1, 11) * max(curve.recall, default=0.0)
-    places = sorted({int(place) for place in np.searchsorted(curve.recall, wanted[1:])}) if len(curve.recall) else []
-    rows = [(f"{curve.scores[i]:.3f}", 100 * float(curve.precision[i]), 100 * float(curve.recall[i])) for i in places]
-    return drawn_table(Table("", ("at least", "precision", "recall"), rows))
 
 
 # ------------------------------------------------------------------------------------------------ mistakes
@@ -266,24 +276,6 @@ class Mistake(NamedTuple):
         return marks if self.gold is None else [*marks, Mark(self.gold, True, False, self.gold_figure)]
 
 
-class ShownMistake(NamedTuple):
-    """One mistake as the page shows it. ``figure``: how sure the model was, if it gave a figure."""
-
-    kind: str
-    gold: str | None
-    predicted: str | None
-    figure: float | None
-    place: str
-    text: Markup
-
-
-class Shown(NamedTuple):
-    """How many mistakes of a kind there are and how many of them are shown."""
-
-    all: int
-    shown: int
-
-
 def mistake_browser(
     wrong: Sequence[Mistake],
     tokens: Sequence[Sequence[str]],
@@ -298,22 +290,42 @@ def mistake_browser(
 
     ``complete`` adds what is computed only for the mistakes that are shown.
     """
+    if not wrong:
+        return note("The predictions contain no mistakes.")
     groups: dict[str, list[Mistake]] = {kind: [] for kind in kinds}
     for one in wrong:
         groups.setdefault(one.kind, []).append(one)
     listed = list(kinds) or sorted(groups, key=lambda name: (-len(groups[name]), name))[:MOST_MISTAKES]
     shown = fair_part({name: groups[name] for name in listed})
-    examples = []
-    for one in complete([one for name in listed for one in shown[name]]):
+    examples = complete([one for name in listed for one in shown[name]])
+    items: list[tuple[float, Markup]] = []  # the most confident ones first
+    for one in examples:
         marks = one.marks() if kinds else one.marks()[::-1]
-        first = min(mark.span.start for mark in marks)
-        gold, predicted = (span and span.label for span in (one.gold, one.predicted))
+        sides = {"data_gold": one.gold, "data_predicted": one.predicted}
+        named = {side: show_class(span.label) for side, span in sides.items() if span is not None}
         sure = one.gold_figure if one.predicted is None else one.figure
-        text = excerpt(tokens[one.sentence], marks, colours)
-        examples.append(ShownMistake(one.kind, gold, predicted, sure, place(one.sentence, first), text))
-    counts = {name: Shown(len(groups[name]), len(shown.get(name, []))) for name in groups}
-    sides = ({show_class(span.label) for span in (one.gold, one.predicted) if span is not None} for one in wrong)
-    return browser(examples, counts, Counter(label for labels in sides for label in labels), figure=figure)
+        where = place(one.sentence, min(mark.span.start for mark in marks))
+        text, shown_figure = excerpt(tokens[one.sentence], marks, colours), None if sure is None else f"{sure:.4f}"
+        item = entry(one.kind, where, text, data_kind=one.kind, data_figure=shown_figure, **named)
+        items.append((-1e9 if sure is None else sure, item))
+    present = sorted((kind for kind in groups if groups[kind]), key=lambda kind: -len(groups[kind]))[:MOST_LABELS]
+    left_out = None
+    if len(examples) != len(wrong):
+        counts = f"{len(examples):,} of {len(wrong):,} mistakes"
+        meaning = f"This page lists {counts}, evenly spread over the file. The counts cover all of them."
+        rows = [(kind, len(groups[kind]), len(shown.get(kind, []))) for kind in present]
+        table = drawn_table(Table("", ("kind", "mistakes", "shown"), rows))
+        left_out = joined([note(meaning), folded("How many are shown", table)])
+    labels = ({show_class(span.label) for span in (one.gold, one.predicted) if span is not None} for one in wrong)
+    options = [(f"{kind} ({len(groups[kind]):,})", kind) for kind in present]
+    return joined(
+        [
+            left_out,
+            _filters(options, Counter(label for both in labels for label in both), examples, figure),
+            element("p", f"{len(examples):,} examples", id="status", role="status", aria_live="polite"),
+            element("ol", *(item for _, item in sorted(items, key=lambda pair: -pair[0])), id="examples"),
+        ]
+    )
 
 
 def fair_part(groups: Mapping[str, Sequence[Thing]], most: int = MOST_MISTAKES) -> dict[str, list[Thing]]:
@@ -333,37 +345,8 @@ def spread(things: Sequence[Thing], most: int) -> list[Thing]:
     return [things[i * len(things) // most] for i in range(most)]
 
 
-def browser(
-    examples: Sequence[ShownMistake], counts: Mapping[str, Shown], labels: Counter[str], *, figure: str
-) -> Markup:
-    """Filters and the list of mistakes; the most confident ones first. ``figure`` is a probability or a score."""
-    total, shown = sum(count.all for count in counts.values()), len(examples)
-    if not total:
-        return note("The predictions contain no mistakes.")
-    kinds = sorted((kind for kind in counts if counts[kind].all), key=lambda kind: -counts[kind].all)[:MOST_LABELS]
-    left_out = None
-    if shown != total:
-        meaning = "This page lists {:,} of {:,} mistakes, evenly spread over the file. The counts cover all of them."
-        table = Table("", ("kind", "mistakes", "shown"), [(kind, *counts[kind]) for kind in kinds])
-        left_out = joined([note(meaning.format(shown, total)), folded("How many are shown", drawn_table(table))])
-    items = []
-    for one in sorted(examples, key=lambda one: -(one.figure if one.figure is not None else -1e9)):
-        sides = {"data_gold": one.gold, "data_predicted": one.predicted}
-        named = {side: show_class(label) for side, label in sides.items() if label is not None}
-        sure = None if one.figure is None else f"{one.figure:.4f}"
-        items.append(entry(one.kind, one.place, one.text, data_kind=one.kind, data_figure=sure, **named))
-    return joined(
-        [
-            left_out,
-            _filters([(f"{kind} ({counts[kind].all:,})", kind) for kind in kinds], labels, examples, figure),
-            element("p", f"{shown:,} examples", id="status", role="status", aria_live="polite"),
-            element("ol", *items, id="examples"),
-        ]
-    )
-
-
 def _filters(
-    kinds: Sequence[tuple[str, str]], labels: Counter[str], examples: Sequence[ShownMistake], figure: str
+    kinds: Sequence[tuple[str, str]], labels: Counter[str], examples: Sequence[Mistake], figure: str
 ) -> Markup:
     """A form that works in the browser alone; hidden if scripts are disabled."""
     limits: dict[str, Any] = {"step": 0.05, "placeholder": "any", "min": 0, "max": 1}
@@ -372,7 +355,8 @@ def _filters(
     names = [(f"{label} ({count:,})", label) for label, count in labels.most_common(MOST_LABELS)]
     menus = {"Kind": kinds, "Label": names} if len(kinds) > 1 else {"Label": names}
     for side in ("gold", "predicted"):
-        present = Counter(show_class(getattr(one, side)) for one in examples if getattr(one, side) is not None)
+        spans: list[Span | None] = [getattr(one, side) for one in examples]
+        present = Counter(show_class(span.label) for span in spans if span is not None)
         menus[side.capitalize()] = [(label, label) for label, _ in present.most_common(MOST_LABELS)]
     controls = {name: menu([("any", ""), *options], name=name.lower()) for name, options in menus.items()}
     controls["Words"] = element("input", type="search", name="text", placeholder="any")

@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, final
 
-from postil.drawing import network_picture
+from postil.drawing import architecture_of, drawn_architecture
 from postil.html import element, joined
 from postil.html.fragments import folded, note
 from postil.metrics import DetectionScores, Evaluation, Table, TreeScores
-from postil.metrics.drawn_tables import drawn_table
-from postil.metrics.reliability import Reliability
-from postil.metrics.tables import Cell
+from postil.metrics.calibration import Reliability
+from postil.metrics.tables import drawn_table
 from postil.models.config import TreeConfig, configured
 from postil.models.estimator import Estimator
 from postil.reports import sections
@@ -22,7 +21,7 @@ Scores = Evaluation | DetectionScores | TreeScores
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class RunReport:
     """Facts about a training run that the model does not contain.
 
     ``scores`` and ``reliability`` of held-out files by their names ("dev", "test", "dev, names"); ``history`` with the
@@ -36,16 +35,22 @@ class Run:
     gains: Sequence[tuple[str, float]] = ()
 
 
-def training_page(heading: Heading, model: Estimator, run: Run) -> str:
+def training_page(heading: Heading, model: Estimator, run: RunReport) -> str:
     """The whole page. ``heading.data`` names the training data."""
     training = {**heading.about.get("training", {}), "history": run.history}
     heading = replace(heading, about={**heading.about, "training": training})
     parts = [sections.learning(heading)]
     for name, scores in run.scores.items():
         parts += _of_file(name, scores, run.reliability.get(name))
-    if run.gains:
-        parts.append(_gains(run.gains))
-    parts += [Section("network", "Network", element("div", network_picture(model, heading.model), class_="scroll"))]
+    if run.gains:  # scores on dev without any knowledge from outside, and after each kind of it is added
+        before = [None, *(score for _, score in run.gains)]
+        steps = zip(run.gains, before, strict=False)
+        rows = [(label, score, "" if last is None else f"{score - last:+.2f}") for (label, score), last in steps]
+        drawn = drawn_table(Table("", ("trained with", "dev score", "gain"), rows), bars=("dev score",))
+        about = "Each line is a separate training run on the same labelled data, with one more source of knowledge."
+        parts.append(Section("gains", "What helped", joined([note(about), drawn])))
+    picture = drawn_architecture(architecture_of(model), heading.model, is_file=False)
+    parts += [Section("network", "Network", element("div", picture, class_="scroll"))]
     parts += [_settings(model), _data(heading)]
     scored = {f"{what} on {name}": value for name, scores in run.scores.items() for what, value in [_headline(scores)]}
     (main, value), *others = scored.items() or [("loss of the last epoch", f"{run.history[-1]['loss']:.4f}")]
@@ -102,18 +107,6 @@ def _of_file(name: str, scores: Scores, reliability: Reliability | None) -> list
 
 
 # ------------------------------------------------------------------------------------------------ what it was made with
-
-
-def _gains(gains: Sequence[tuple[str, float]]) -> Section:
-    """Scores on dev without any knowledge from outside, and after each kind of it is added."""
-    rows: list[tuple[Cell, ...]] = []
-    before: float | None = None
-    for label, score in gains:
-        rows.append((label, score, "" if before is None else f"{score - before:+.2f}"))
-        before = score
-    meaning = note("Each line is a separate training run on the same labelled data, with one more source of knowledge.")
-    drawn = drawn_table(Table("", ("trained with", "dev score", "gain"), rows), bars=("dev score",))
-    return Section("gains", "What helped", joined([meaning, drawn]))
 
 
 def _settings(model: Estimator) -> Section:

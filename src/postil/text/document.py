@@ -109,7 +109,7 @@ class Document(Later):
 
     def __str__(self) -> str:
         """The text, and a line for each entity; of a model of single words, every token with its label."""
-        if not self.entities and _has_labels(self):
+        if not self.entities and any(label != OUTSIDE for one in self.sentences for label in one.labels or ()):
             lines = []
             for sentence in self.sentences:
                 pairs = zip(sentence.tokens, sentence.labels or [OUTSIDE] * len(sentence), strict=True)
@@ -129,11 +129,6 @@ def _token_dicts(sentence: Sentence) -> list[dict[str, Any]]:
     fields = (sentence.tokens, sentence.starts or nothing, sentence.ends or nothing, sentence.labels or nothing)
     names = ("text", "start", "end", "label")
     return [dict(zip(names, row, strict=True)) for row in zip(*fields, strict=True)]
-
-
-def _has_labels(document: Document) -> bool:
-    """Whether some token has a label that says something."""
-    return any(label != OUTSIDE for sentence in document.sentences for label in sentence.labels or ())
 
 
 def _marked(document: Document, most: int) -> "Markup":

@@ -14,7 +14,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator
-from typing import BinaryIO, cast, final
+from typing import BinaryIO, Self, cast, final
 
 import numpy as np
 
@@ -62,9 +62,22 @@ class NumberedLines(ABC):
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
         """Pairs of the number of the first line and a batch of lines without their ends; a blank one is empty."""
 
+    def numbered(self) -> Iterator[tuple[int, str]]:
+        """The lines that are not empty, each with its number."""
+        return ((number, line) for first, batch in self for number, line in enumerate(batch, first) if line)
+
     def where(self, line: int) -> str:
         """The place for an error message."""
         return f"{self.name}, line {line}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:  # noqa: B027 - most have nothing to close
+        """Close what was opened here."""
 
 
 @final
@@ -134,12 +147,6 @@ class Lines(NumberedLines):
         self._ahead: list[str] = []  # texts that head() has read already
         self._failure: DataError | None = None  # what the next reading meets
 
-    def __enter__(self) -> "Lines":
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
     def close(self) -> None:
         """Close the file if it was opened here; a stream that was handed in stays open."""
         if self._owned:
@@ -188,7 +195,13 @@ class Lines(NumberedLines):
     def _read_text(self) -> str:
         if self._failure is not None:
             raise self._failure
-        piece = self._decode(self._read_bytes())
+        try:
+            content = self._bytes.read1(self._piece)  # a pipe returns what it has instead of waiting for a full piece
+        except _DAMAGED as error:
+            what, got = "damaged gzip data", str(error).lower()
+            raise DataError(what, expected="a whole gzip file", got=got, where=self.name) from None
+        self._ended = not content
+        piece = self._decode(content)
         self._pending.append(piece)
         self._pending_length += len(piece)
         if "\n" not in piece and not self._ended and self._pending_length <= self._line_limit:
@@ -200,16 +213,6 @@ class Lines(NumberedLines):
         self._refuse_long_lines(text, unfinished)
         self._next_line += line_ends(text) + (text[-1:] not in ("", "\n"))
         return text
-
-    def _read_bytes(self) -> bytes:
-        """The next piece, b"" at the end. A pipe returns what it has instead of waiting for a full piece."""
-        try:
-            piece = self._bytes.read1(self._piece)
-        except _DAMAGED as error:
-            what, got = "damaged gzip data", str(error).lower()
-            raise DataError(what, expected="a whole gzip file", got=got, where=self.name) from None
-        self._ended = not piece
-        return piece
 
     def _decode(self, piece: bytes) -> str:
         """The text of a piece, or the part before a mistake in it: those lines are good whatever follows."""
@@ -296,15 +299,6 @@ class Unread(NumberedLines):
     def __init__(self, path: str) -> None:
         self.name = path
         self.empty = False
-
-    def __enter__(self) -> "Unread":
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Nothing is open."""
 
     def head(self, size: int = HEAD) -> list[str]:
         return []

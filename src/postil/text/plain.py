@@ -23,7 +23,7 @@ MOST_TOKENS = 1_000_000
 def read_text(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
     """The sentences of plain text. A line end ends a sentence."""
     segmenter = options.segmenter
-    for number, line in _numbered(lines):
+    for number, line in lines.numbered():
         if not segmenter.has_rules and len(line) > MOST_TOKENS:
             expected, got = f"at most {MOST_TOKENS:,} characters", f"{len(line):,} characters"
             raise DataError("a line of too many tokens", expected=expected, got=got, where=lines.where(number))
@@ -73,7 +73,7 @@ def sentences_of_line(line: str, segmenter: Segmenter = ENGLISH, piece: int = PI
 
 def read_tokens(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
     """One sentence a line, spaces between its tokens."""
-    for number, line in _numbered(lines):
+    for number, line in lines.numbered():
         if len(line) > MOST_TOKENS and next(islice(_FIELD.finditer(line), MOST_TOKENS, None), None) is not None:
             expected, got = f"a sentence per line, of at most {MOST_TOKENS:,} tokens", f"{len(line):,} characters"
             raise DataError("a line of too many tokens", expected=expected, got=got, where=lines.where(number))
@@ -87,11 +87,3 @@ def line_border(text: str, start: int) -> int:
     """The end of the first line from ``start`` on that has a sentence before it; 0: none. There a file can be cut."""
     word = _WORD.search(text)
     return text.find("\n", max(start, word.start())) + 1 if word else 0
-
-
-def _numbered(lines: NumberedLines) -> Iterator[tuple[int, str]]:
-    """Lines that are not empty, with their numbers."""
-    for first, batch in lines:
-        for number, line in enumerate(batch, first):
-            if line:
-                yield number, line

@@ -55,10 +55,17 @@ def recognise_format(head: list[str], where: str) -> str:
     if is_span_table(lines[0]):
         return "csv-spans"
     rows = [line for line in lines if not line.startswith(("#", DOCUMENT_MARK))]
-    if _is_conllu(lines, rows):
+    # Ten columns after a number; fewer will do if comments are those of CoNLL-U.
+    if (rows and _most(rows, lambda row: recognises(row.split("\t")))) or (
+        any(map(_CONLLU_COMMENT.match, lines))
+        and all(row[:1].isdecimal() for row in rows)
+        and not _most(rows, lambda row: is_numbered(row.split("\t")))
+    ):
         return "conllu"
     rows = rows or lines
-    if _is_treebank(rows):
+    # Lines that are trees; or the beginning of one, and no line continues after its last closing bracket.
+    begins = looks_like_tree(rows[0]) or _TWO_BRACKETS.match("\n".join(rows[:_FEW_ROWS])) is not None
+    if _most(rows, looks_like_tree) or (begins and _most(rows, lambda row: _LAST_BRACKET.search(row) is not None)):
         return "trees"
     if _most(rows, lambda row: "\t" in row):
         return "conll"
@@ -83,23 +90,6 @@ def recognise_format(head: list[str], where: str) -> str:
     attached = sum(len(_ATTACHED.findall(row)) for row in rows)
     detached = sum(len(_DETACHED.findall(row)) for row in rows)  # punctuation that is separated from the words
     return "tokens" if detached > 4 * attached else "text"
-
-
-def _is_conllu(lines: list[str], rows: list[str]) -> bool:
-    """Ten columns after a number; fewer will do if comments are those of CoNLL-U."""
-    if rows and _most(rows, lambda row: recognises(row.split("\t"))):
-        return True
-    if rows and _most(rows, lambda row: is_numbered(row.split("\t"))):
-        return False
-    return any(map(_CONLLU_COMMENT.match, lines)) and all(row[:1].isdecimal() for row in rows)
-
-
-def _is_treebank(rows: list[str]) -> bool:
-    """Lines that are trees; or the beginning of one, and no line continues after its last closing bracket."""
-    if _most(rows, looks_like_tree):
-        return True
-    begins = looks_like_tree(rows[0]) or _TWO_BRACKETS.match("\n".join(rows[:_FEW_ROWS])) is not None
-    return begins and _most(rows, lambda row: _LAST_BRACKET.search(row) is not None)
 
 
 def _json_array(rows: list[str]) -> str | None:

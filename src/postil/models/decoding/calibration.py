@@ -23,9 +23,9 @@ from postil.arrays import Array
 from postil.errors import DataError
 from postil.features.inputs import Token
 from postil.metrics import Calibration, calibrate
+from postil.metrics.calibration import Reliability
 from postil.metrics.counts import check_same_shape
 from postil.metrics.evaluation import prepare
-from postil.metrics.reliability import Reliability
 from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.distribution import Decoding, calibrated_lattice
 from postil.models.decoding.posteriors import Posteriors

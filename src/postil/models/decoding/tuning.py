@@ -25,7 +25,7 @@ from postil.html import Markup, svg
 from postil.html.fragments import figure, folded, fragment
 from postil.metrics import tables
 from postil.metrics.counts import check_same_shape, ratio
-from postil.metrics.drawn_tables import drawn_table, headline
+from postil.metrics.tables import drawn_table, headline
 from postil.models.decoding.codec import OUTSIDE, LabelCodec
 from postil.models.decoding.distribution import Decoding, LabelPosterior
 from postil.models.decoding.posteriors import Posteriors

@@ -34,10 +34,6 @@ _NO_FILE_NAME = re.compile(r"[^\w.-]+")
 _SPLIT_SPACE = re.compile(r"\s*[\r\n]\s*\Z")
 
 
-def is_brat_folder(path: Path) -> bool:
-    return path.is_dir() and next(path.rglob("*.ann"), None) is not None
-
-
 def read_brat(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[AnnotatedText]:
     """The texts of a folder, in the order of their names, or the one text of an ``.ann`` file."""
     path = Path(lines.name)
@@ -58,15 +54,14 @@ def _read_pair(file: Path, name: str, options: ReadOptions, report: Report) -> A
     spans: dict[str, _Span] = {}
     additions: list[tuple[str, str]] = []
     with Lines(os.fspath(file), encoding=options.encoding) as lines:
-        for first, batch in lines:
-            for number, line in enumerate(batch, first):
-                if line.startswith("T"):
-                    key, _, rest = line.partition("\t")
-                    spans[key] = _Span(rest, line, text, lines.where(number))
-                elif line[:1] in ("A", "M", "#"):
-                    additions.append((line[:1], line))
-                elif line:
-                    report.dropped[_OTHERS.get(line[0], "lines that are not of brat")] += 1
+        for number, line in lines.numbered():
+            if line.startswith("T"):
+                key, _, rest = line.partition("\t")
+                spans[key] = _Span(rest, line, text, lines.where(number))
+            elif line[0] in "AM#":
+                additions.append((line[0], line))
+            else:
+                report.dropped[_OTHERS.get(line[0], "lines that are not of brat")] += 1
     return AnnotatedText(
         text,
         _placed(text, spans, additions, report),

@@ -39,7 +39,7 @@ _BLANK_LINE = re.compile(r"(?:\A|(?<=\n))[ \t](?=[ \t]*(?:\n|\Z))")
 """The first blank of a line of blanks, which readers of lines take for an empty one."""
 
 
-class _Open(NamedTuple):
+class _OpenElement(NamedTuple):
     """An element that has begun."""
 
     name: str
@@ -70,7 +70,7 @@ class _XmlReader:
         self.length = 0
         self.line_ends: set[int] = set()  # pieces that end a line of the file
         self.spans: dict[int, AnnotatedSpan] = {}
-        self.opened: list[_Open] = []
+        self.opened: list[_OpenElement] = []
         self.in_text = False
         self.document: str | None = None
         self.name: list[str] | None = None  # the name of a document that is being read
@@ -137,7 +137,7 @@ class _XmlReader:
             label = name
             if name.upper() in _TYPED:
                 label = next((fields.pop(key) for key in list(fields) if key.upper() == "TYPE"), name)
-            self.opened.append(_Open(name, label, self.length, fields, number, self.count))
+            self.opened.append(_OpenElement(name, label, self.length, fields, number, self.count))
             self.count += 1
 
     def end(self, frame: str | None) -> Iterator[AnnotatedText]:

@@ -47,12 +47,7 @@ _OFFSET_NAMES = (("start", "end"), ("start_offset", "end_offset"))
 
 def read_json_lines(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[AnnotatedText]:
     """The texts of JSON Lines."""
-    records = (
-        (number, parse(line, lines.where(number)))
-        for first, batch in lines
-        for number, line in enumerate(batch, first)
-        if line
-    )
+    records = ((number, parse(line, lines.where(number))) for number, line in lines.numbered())
     return texts_of_records(records, lines, options, report)
 
 

@@ -154,7 +154,11 @@ def write_label_studio(texts: Iterable[AnnotatedText], options: WriteOptions, re
 
 def write_label_studio_min(texts: Iterable[AnnotatedText], options: WriteOptions, report: Report) -> Iterator[str]:
     """Flat objects, as the export JSON-MIN has them."""
-    yield from _array(_minimal(text, number) for number, text in enumerate(texts, 1))
+    yield from _array(
+        {**text.fields, "id": text.fields.get("id", number), "text": text.text}
+        | ({} if text.spans is None else {"label": [value for _, value in _values(text)]})
+        for number, text in enumerate(texts, 1)
+    )
 
 
 def _array(items: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -176,13 +180,6 @@ def _task(text: AnnotatedText, number: int) -> dict[str, Any]:
             {**span.fields, "id": f"s{n}", **place, "value": value} for n, (span, value) in enumerate(_values(text))
         ]
         task["annotations"] = [{"result": results}]
-    return task
-
-
-def _minimal(text: AnnotatedText, number: int) -> dict[str, Any]:
-    task = {**text.fields, "id": text.fields.get("id", number), "text": text.text}
-    if text.spans is not None:
-        task["label"] = [value for _, value in _values(text)]
     return task
 
 

@@ -50,7 +50,7 @@ def columns_of(lines: NumberedLines, options: ReadOptions) -> Columns | None:
     return Columns(tabs=reader.delimiter == "\t", width=reader.width, token=reader.token, label=label)
 
 
-class _Labels(dict[str, str]):
+class _CleanLabels(dict[str, str]):
     """Label as in the file -> label. Each distinct one is cleaned once, and all its tokens share one string."""
 
     def __missing__(self, cell: str) -> str:
@@ -67,7 +67,7 @@ class _ConllReader:
 
     def __init__(self, lines: NumberedLines, options: ReadOptions, report: Report) -> None:
         self.lines, self.options, self.report = lines, options, report
-        self.labels = _Labels()
+        self.labels = _CleanLabels()
         self.delimiter = "\t"
         self.width = 0
         self.width_line = 0

@@ -24,7 +24,7 @@ NEW_DOCUMENT = re.compile(r"#\s*newdoc(?:\s+id\s*=\s*(.*))?$")
 TEXT = re.compile(r"#\s*text\s*=\s?(.*)$")
 
 
-class Place(NamedTuple):
+class CellPlace(NamedTuple):
     """A column, or the value of one key in a column of ``key=value|…`` pairs."""
 
     column: int
@@ -44,7 +44,7 @@ class Dependencies(Rest):
 
     rows: list[list[str]]
     others: list[Surface]
-    label: Place | None
+    label: CellPlace | None
 
     def lost(self) -> Mapping[str, int]:
         multiword = sum("-" in other.line.split("\t", 1)[0] for other in self.others)
@@ -96,7 +96,16 @@ class _ConlluReader:
         columns = [tuple(get(row, place) for place in self.features) for row in rest.rows] if self.features else None
         sentence = Sentence(tokens, labels, columns, line=first, comments=self.comments, rest=rest)
         self.comments = []
-        self._read_comments(sentence, rest)
+        for comment in sentence.comments:
+            if match := NEW_DOCUMENT.match(comment):
+                sentence.document = match[1] or ""
+                self.report.documents += 1
+            elif match := TEXT.match(comment):
+                offsets = _word_offsets(match[1], rest)
+                if offsets is None:
+                    self.report.notes["sentences whose words do not match their text"] += 1
+                else:
+                    sentence.text, (sentence.starts, sentence.ends) = match[1], offsets
         self.report.sentences += 1
         self.report.tokens += len(tokens)
         return sentence
@@ -131,18 +140,6 @@ class _ConlluReader:
             raise DataError("the word is misnumbered", expected=expected, got=got, where=self.lines.where(number))
         return rest
 
-    def _read_comments(self, sentence: Sentence, rest: Dependencies) -> None:
-        for comment in sentence.comments:
-            if match := NEW_DOCUMENT.match(comment):
-                sentence.document = match[1] or ""
-                self.report.documents += 1
-            elif match := TEXT.match(comment):
-                offsets = _word_offsets(match[1], rest)
-                if offsets is None:
-                    self.report.notes["sentences whose words do not match their text"] += 1
-                else:
-                    sentence.text, (sentence.starts, sentence.ends) = match[1], offsets
-
 
 @final
 class Numbering:
@@ -168,7 +165,7 @@ class Numbering:
         return fits
 
 
-def find_place(column: Column) -> Place:
+def find_place(column: Column) -> CellPlace:
     """A column by name ("upos"), number (3), or one key of a column ("feats:Number", "misc:NER")."""
     name, _, key = str(column).partition(":")
     index = (
@@ -180,10 +177,10 @@ def find_place(column: Column) -> Place:
             expected=f"one of {', '.join(COLUMNS)}, or one key as in feats:Number, misc:NER",
             got=repr(column),
         )
-    return Place(index, key or None)
+    return CellPlace(index, key or None)
 
 
-def get(row: list[str], place: Place) -> str:
+def get(row: list[str], place: CellPlace) -> str:
     """The value of a row at a place; '_' where it has none."""
     cell = row[place.column]
     if place.key is None:
@@ -192,7 +189,7 @@ def get(row: list[str], place: Place) -> str:
     return next((entry.removeprefix(prefix) for entry in cell.split("|") if entry.startswith(prefix)), EMPTY)
 
 
-def put(row: list[str], place: Place, value: str) -> None:
+def put(row: list[str], place: CellPlace, value: str) -> None:
     """Set the value of a row at a place; '_' takes a key away."""
     if place.key is None:
         row[place.column] = value
@@ -251,7 +248,16 @@ def write_conllu(sentences: Iterable[Sentence], options: WriteOptions, report: R
             continue
         rest = sentence.rest  # the columns that were read, if they still belong to the tokens
         kept = rest if isinstance(rest, Dependencies) and len(rest.rows) == len(sentence.tokens) else None
-        rows = [list(row) for row in kept.rows] if kept is not None else _new_rows(sentence)
+        if kept is not None:
+            rows = [list(row) for row in kept.rows]
+        else:  # new ones; spacing is known where the text is
+            glued = {
+                n for n, place in enumerate((sentence.starts or [])[1:]) if sentence.ends and sentence.ends[n] == place
+            }
+            rows = [
+                [str(n + 1), token, *[EMPTY] * 7, _GLUED if n in glued else EMPTY]
+                for n, token in enumerate(sentence.tokens)
+            ]
         place = chosen or (kept and kept.label) or find_place("upos")
         for row, token, label in zip_longest(rows, sentence.tokens, sentence.labels or ()):
             row[FORM] = token
@@ -294,7 +300,7 @@ def refill(sentences: Iterable[Sentence], originals: Originals, columns: Sequenc
     yield _encoded(originals.take_all(), originals.encoding)
 
 
-def _refilled(line: str, places: Sequence[Place], values: Sequence[str], sentence: Sentence) -> str:
+def _refilled(line: str, places: Sequence[CellPlace], values: Sequence[str], sentence: Sentence) -> str:
     content = line.rstrip("\r\n")
     row = content.split("\t")
     if all(get(row, place) == value for place, value in zip(places, values, strict=True)):
@@ -312,16 +318,6 @@ def _encoded(lines: list[str], encoding: str) -> bytes:
     except UnicodeEncodeError as error:
         got = repr(error.object[error.start : error.end])
         raise DataError("a label cannot be written", expected=f"characters of {encoding}", got=got) from None
-
-
-def _new_rows(sentence: Sentence) -> list[list[str]]:
-    """Ten columns for a sentence from another format; spacing is known where its text is."""
-    rows = [[str(number), token, *[EMPTY] * 8] for number, token in enumerate(sentence.tokens, 1)]
-    if sentence.starts is not None and sentence.ends is not None:
-        for row, end, start in zip(rows, sentence.ends, sentence.starts[1:], strict=False):
-            if end == start:
-                row[-1] = _GLUED
-    return rows
 
 
 def columns_after_form(labels: Sequence[str], columns: Sequence[Column]) -> tuple[bytes, bytes]:

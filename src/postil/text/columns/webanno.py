@@ -64,11 +64,10 @@ class _Unit(NamedTuple):
 def read_webanno(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[AnnotatedText]:
     """The sentences of a file, each a text with its tokens."""
     reader = _Reader(lines, options, report)
-    for first, batch in lines:
-        for number, line in enumerate(batch, first):
-            if line.partition("=")[0] == "#Text" and reader.rows:
-                yield reader.sentence()
-            reader.take(line, number)
+    for number, line in lines.numbered():
+        if line.partition("=")[0] == "#Text" and reader.rows:
+            yield reader.sentence()
+        reader.take(line, number)
     if reader.rows:
         yield reader.sentence()
 
@@ -94,7 +93,7 @@ class _Reader:
         elif name == "#Text":
             self.first = self.first if self.texts else number
             self.texts.append(_unescaped(value, text=True))
-        if not line or line.startswith("#"):
+        if line.startswith("#"):
             return
         row, where = line.split("\t"), self.lines.where(number)
         if not _NUMBERS.match(row[0]) or len(row) < 3 or not _OFFSETS.match(row[1]):

@@ -320,7 +320,7 @@ def mended(labels: Sequence[str], scheme: str) -> list[str]:
     Beside a mark a span may go on: there a label keeps its role.
     """
     answer: list[str] = list(labels)
-    for start, end in runs(labels, lambda label: not isinstance(label, PartialLabel)):
+    for start, end in runs(not isinstance(label, PartialLabel) for label in labels):
         if scheme in ("bio", "iob1"):
             new = _respelt(labels[start:end], scheme)
             new[0] = labels[start] if start else new[0]
@@ -342,9 +342,9 @@ def _moved(label: str, roles: dict[str, str]) -> str:
     return roles.get(label[0], label[0]) + label[1:]
 
 
-def runs(items: Sequence[str], wanted: Callable[[str], bool]) -> list[tuple[int, int]]:
-    """Start and end of every longest stretch of wanted items."""
-    edges = np.flatnonzero(np.diff([False, *map(wanted, items), False]))
+def runs(marked: Iterable[bool]) -> list[tuple[int, int]]:
+    """Start and end of every longest stretch of marked items."""
+    edges = np.flatnonzero(np.diff([False, *marked, False]))
     return [(int(start), int(end)) for start, end in edges.reshape(-1, 2)]
 
 

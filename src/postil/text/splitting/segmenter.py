@@ -240,21 +240,18 @@ class Segmenter:
             found = self.learned.segments(text, documents)
             return found if split else found._replace(offsets=np.unique(found.documents))
         if self.characters:
-            return self._cells_of_characters(text, documents, split)
+            places, lengths, sentences = [np.empty((0, 2), np.int64)], [], []
+            for first, end in documents.tolist():
+                tokens = characters(decoded(text[first:end]))
+                places.append(first + np.stack(tokens.utf8(), axis=1))
+                lengths.append(len(tokens))
+                ranges = character_sentences(tokens) if split else [(0, len(tokens))] * bool(len(tokens))
+                sentences += [last - begin for begin, last in ranges]
+            return Segments(np.concatenate(places), offsets_from_lengths(sentences), offsets_from_lengths(lengths))
         cells, offsets = self._cutter.cells(text, documents)
         if not split:
             return Segments(cells, np.unique(offsets), offsets)
         return Segments(cells, kernels.split_sentences(text, documents, cells, offsets, self._splitter), offsets)
-
-    def _cells_of_characters(self, text: bytes, documents: Array, split: bool) -> Segments:
-        cells, lengths, sentences = [np.empty((0, 2), np.int64)], [], []
-        for first, end in documents.tolist():
-            tokens = characters(decoded(text[first:end]))
-            cells.append(first + np.stack(tokens.utf8(), axis=1))
-            lengths.append(len(tokens))
-            ranges = character_sentences(tokens) if split else [(0, len(tokens))] * bool(len(tokens))
-            sentences += [last - begin for begin, last in ranges]
-        return Segments(np.concatenate(cells), offsets_from_lengths(sentences), offsets_from_lengths(lengths))
 
     @functools.cached_property
     def _cutter(self) -> "_Cutter":

@@ -88,21 +88,18 @@ def _trees(lines: NumberedLines, prefix: str | None, report: Report) -> Iterator
     reader = BracketReader(lines)
     known = _Pieces()
     comments: list[str] = []
-    for first, batch in lines:
-        for number, line in enumerate(batch, first):
-            if not line:
-                continue
-            if prefix and not reader.is_inside and line.lstrip(" \t").startswith(prefix):
-                comments.append(line.strip(" \t"))
-                continue
-            whole = None if reader.is_inside else _whole_line(line, known)
-            for start, tree in reader.line(number, line) if whole is None else [(number, whole)]:
-                report.sentences += 1
-                report.tokens += len(tree) - tree.words.count(None)
-                if comments:
-                    report.notes["comments"] += len(comments)
-                yield tree, start, comments
-                comments = []
+    for number, line in lines.numbered():
+        if prefix and not reader.is_inside and line.lstrip(" \t").startswith(prefix):
+            comments.append(line.strip(" \t"))
+            continue
+        whole = None if reader.is_inside else _whole_line(line, known)
+        for start, tree in reader.line(number, line) if whole is None else [(number, whole)]:
+            report.sentences += 1
+            report.tokens += len(tree) - tree.words.count(None)
+            if comments:
+                report.notes["comments"] += len(comments)
+            yield tree, start, comments
+            comments = []
     reader.finish()
     report.dropped["comments after the last sentence"] += len(comments)
 
@@ -245,7 +242,7 @@ TREE_LIMIT = 2_000_000
 
 @final
 @dataclass(slots=True)
-class _Open:
+class _OpenBracket:
     """A bracket that is not closed yet."""
 
     line: int
@@ -273,7 +270,7 @@ class BracketReader:
         self.labels: list[str | None] = []
         self.words: list[str | None] = []
         self.children: list[tuple[int, ...]] = []
-        self.open: list[_Open] = []
+        self.open: list[_OpenBracket] = []
         self.next_tree = ""  # where another tree seems to begin inside this one
 
     @property
@@ -290,7 +287,7 @@ class BracketReader:
                 if self.open and len(self.open[-1].atoms) > 1:
                     beside = f"a bracket next to the word {shortened(self.open[-1].atoms[1])}"
                     raise self._mistake(beside, _EVERY_WORD, "(", number, column)
-                self.open.append(_Open(number, column))
+                self.open.append(_OpenBracket(number, column))
             elif what == ")":
                 start = self.open[0].line if self.open else number
                 self._closes(number, column)
