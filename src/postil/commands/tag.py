@@ -69,7 +69,7 @@ Lines input, there is one output line for every record, in the same order, even 
 
 CoNLL-U output for CoNLL-U input is the input with --label-column filled in (default: upos; misc:NER for spans).
 
-An input object may contain constraints: {"force": [[11, 16, "LOC"]], "forbid": [[0, 7]], "allow": [[11, 16, ["LOC",
+An input object may contain constraints: {"require": [[11, 16, "LOC"]], "forbid": [[0, 7]], "allow": [[11, 16, ["LOC",
 "O"]]]}. Offsets count characters, or tokens if the object lists its tokens. Probabilities are then conditional on the
 constraints.
 
@@ -317,7 +317,7 @@ def _constraints(arguments: argparse.Namespace) -> Constraints:
         raise ConfigurationError(f"--{used[0]}", expected=expected, got=got)
     allowed = [(*place, labels.split(",")) for *place, labels in _spans(arguments, "allow", _LABELLED_SPAN)]
     return Constraints(
-        force=_spans(arguments, "require", _SPAN),
+        require=_spans(arguments, "require", _SPAN),
         forbid=_spans(arguments, "forbid", _SPAN),
         allow=allowed,
         where="--text",
