@@ -151,7 +151,7 @@ OPTIONS = {
             default="characters",
         ),
     ],
-    "reading": reading_arguments(what="the input"),
+    "reading": reading_arguments(),
     "Parquet files on many cores or machines (needs the extra ray)": [
         option("--engine", "tag Parquet files with Ray Data, into the folder -o", choices=["ray"]),
         option("--address ADDRESS", "Ray cluster to use: auto or HOST:PORT (default: a new one)"),
