@@ -247,10 +247,10 @@ def _are_tables(arguments: argparse.Namespace) -> bool:
     first = arguments.files[0]
     if first.endswith(f".{PARQUET}"):
         return True
-    if not first.endswith(f".{CSV}") or arguments.to is not None or arguments.output is None:
+    if not first.endswith(f".{CSV}") or arguments.to not in (None, CSV):
         return False
     try:
-        return format_of(first, arguments.encoding) != CSV
+        return format_of(first, arguments.encoding) != CSV and arguments.output is not None
     except DataError:  # which the table's reader meets again
         return True
 
