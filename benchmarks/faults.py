@@ -5,7 +5,7 @@
 Trials of all kinds take turns until the time is over, or with --forgeries until so many files of each kind were forged.
 What a trial does follows from the seed, its kind and its number; only the moments at which processes are disturbed
 depend on the machine. Exit code 1 if any promise was broken: then the seed and the number repeat the trial (--only NAME
---trial N). docs/internals/testing.md says what is promised.
+--trial N). SECURITY.md lists the promises.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Run the code and the commands of the documentation pages and compare what they print with what the pages show.
 
-    python docs/run_pages.py                            check every page; exit code 1 if one is out of date
-    python docs/run_pages.py --write docs/start/*.md    rewrite the outputs of these pages
+    python docs/run_pages.py                                check every page; exit code 1 if one is out of date
+    python docs/run_pages.py --write docs/tutorials/*.md    rewrite the outputs of these pages
 
 A page runs from top to bottom in an empty folder. Three kinds of fenced blocks run:
 
@@ -220,6 +220,7 @@ def _in_process(words: Sequence[str]) -> str:
 
 
 def _in_a_shell(command: str) -> str:
+    command = command.replace("docs/programs/", f"{shlex.quote(str(DOCS / 'programs'))}/")  # pages run elsewhere
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     return subprocess.run(command, shell=True, text=True, check=False, **streams).stdout
 

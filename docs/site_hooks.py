@@ -16,9 +16,15 @@ NUMBER = re.compile(r"(?<![\w#&;./-])([A-E]\d{1,2})(?=[\s,.;:)]|$)")
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    markdown = BLOCK.sub(lambda found: f'<div class="formula">{mathml(found[1], display=True)}</div>', markdown)
+    markdown = BLOCK.sub(_formula, markdown)
     markdown = PICTURE.sub(_picture, markdown)
     return INLINE.sub(lambda found: mathml(found[1]), markdown)
+
+
+def _formula(found: re.Match[str]) -> str:
+    """A displayed formula; on a narrow screen, the parts between its wide gaps go below each other."""
+    parts = [found[1]] if r"\begin{aligned}" in found[1] else re.split(r"\\qquad", found[1])
+    return f'<div class="formula">{"".join(mathml(part, display=True) for part in parts)}</div>'
 
 
 def _picture(found: re.Match[str]) -> str:

@@ -45,21 +45,27 @@ The columns show the default composition and `tensor`; `postil info --presets su
 """
 
 
-def settings_table(**columns: object) -> str:
-    """The settings as a table: name, value in each column (``a_b`` is headed `a-b`), and the description."""
+def settings_table(described: type | None = None, **columns: object) -> str:
+    """The settings as a table: name, value in each column (``a_b`` is headed `a-b`), and the description.
+
+    What is described in the same words in another table, of ``described``, is not repeated.
+    """
+    before = {} if described is None else {name: rule.text for name, rule in rules(described).items()}
     config = type(next(iter(columns.values())))
     names = [name.replace("_", "-") for name in columns]
     rows = [f"| setting | {' | '.join(f'`{name}`' for name in names)} | |"]
     rows += ["|---|" + "---|" * len(columns) + "---|"]
     for field in dataclasses.fields(config):  # type: ignore[arg-type]
         values = " | ".join(f"`{getattr(values, field.name)!r}`" for values in columns.values())
-        rows.append(f"| `{field.name}` | {values} | {rules(config)[field.name].text.replace('``', '`')} |")
+        text = rules(config)[field.name].text.replace("``", "`")
+        rows.append(f"| `{field.name}` | {values} | {'as above' if before.get(field.name) == text else text} |")
     return "\n".join(rows) + "\n"
 
 
 def settings_page() -> str:
-    taggers = settings_table(fast=configured("fast", {}), accurate=configured("accurate", {}))
-    trees = settings_table(tree_lstm=configured_tree("tree-lstm", {}), tensor=configured_tree("tensor", {}))
+    fast, accurate = configured("fast", {}), configured("accurate", {})
+    taggers = settings_table(fast=fast, accurate=accurate)
+    trees = settings_table(type(fast), tree_lstm=configured_tree("tree-lstm", {}), tensor=configured_tree("tensor", {}))
     return SETTINGS_HEAD + taggers + TREES_HEAD + trees
 
 
@@ -92,7 +98,7 @@ def _command(name: str, summary: str, table: dict[str, str], shared: dict[str, s
     others = [f"`{name}`" for name in names if name not in FILE_OPTIONS]
     others += ["and the file options"] if set(names) & set(FILE_OPTIONS) else []
     lines = [f"### postil {name}\n", f"{summary[0].upper()}{summary[1:]}.\n"]
-    lines += ["```text", command_parser(name).usage or "", "```\n", _list(own) if own else ""]
+    lines += [f"`{command_parser(name).usage}`\n", _list(own) if own else ""]
     return "\n".join([*lines, *([f"Shared: {' '.join(others)}\n"] if others else [])])
 
 

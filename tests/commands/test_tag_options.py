@@ -83,7 +83,7 @@ def test_constraints_on_the_command_line(model, capsys):
 
 def test_constraints_in_json_lines(model, capsys, tmp_path):
     rows = [
-        {"text": TEXT, "constraints": {"force": [[17, 22, "LOC"]], "forbid": [{"start": 10, "end": 15}]}},
+        {"text": TEXT, "constraints": {"require": [[17, 22, "LOC"]], "forbid": [{"start": 10, "end": 15}]}},
         {"tokens": ["Anna", "left", "Lima"], "constraints": {"allow": [[0, 3, ["O"]]]}},
         {"tokens": ["Anna", "left", "Lima"], "constraints": None},
         {"text": "Anna left Lima", "id": 4},
@@ -97,10 +97,10 @@ def test_constraints_in_json_lines(model, capsys, tmp_path):
     assert found[2]["spans"] == found[3]["spans"] != []
     assert found[0]["constraints"] == rows[0]["constraints"]
     for line, message in (
-        ({"force": [[17, 22, "CITY"]]}, "unknown class: expected one of LOC, PER, got 'CITY'"),
-        ({"force": [[0, 5, "LOC"]]}, "a constraint that does not fit the tokens"),
-        ({"force": [[0, 4, "LOC"], [0, 4, "PER"]]}, "contradict each other"),
-        ({"forced": []}, "constraints must be an object with force, forbid, allow"),
+        ({"require": [[17, 22, "CITY"]]}, "unknown class: expected one of LOC, PER, got 'CITY'"),
+        ({"require": [[0, 5, "LOC"]]}, "a constraint that does not fit the tokens"),
+        ({"require": [[0, 4, "LOC"], [0, 4, "PER"]]}, "contradict each other"),
+        ({"forced": []}, "constraints must be an object with require, forbid, allow"),
     ):
         path.write_text(json.dumps({"text": "Anna."}) + "\n" + json.dumps({"text": TEXT, "constraints": line}) + "\n")
         error = refused(capsys, model, str(path), "--to", "jsonl")
@@ -186,7 +186,7 @@ def test_evaluate_shows_reliability_before_and_after(model, capsys, tmp_path):
 
 
 def test_python_and_the_command_line_agree(model, capsys):
-    own = Constraints(force=[(0, 4, "LOC")])
+    own = Constraints(require=[(0, 4, "LOC")])
     document = postil.load(model).tag("Anna left Paris.", constraints=own)
     (row,) = tagged(capsys, model, "--text", "Anna left Paris.", "--require", "0:4=LOC")
     assert places(row) == [(e.start, e.end, e.label) for e in document.entities]

@@ -1,5 +1,6 @@
 """A folder of C: it is whole, compiles without a word, and its conformance program finds what is wrong."""
 
+import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -64,8 +65,7 @@ def test_make_check_passes_and_the_example_runs(folder, names_model):
 @needs_compiler
 @pytest.mark.extra("rustc")
 def test_the_rust_program_of_the_documentation(folder, names_model):
-    page = (Path(__file__).parents[2] / "docs" / "how-to" / "exporting.md").read_text(encoding="utf-8")
-    (folder / "tag.rs").write_text(page.split("```rust\n")[1].split("```")[0], encoding="utf-8")
+    shutil.copy(Path(__file__).parents[2] / "docs" / "programs" / "tag.rs", folder)
     make(folder, "shared")
     command = ["rustc", "-D", "warnings", "-L", ".", "-C", "link-arg=-Wl,-rpath,.", "tag.rs"]
     subprocess.run(command, cwd=folder, check=True, timeout=600)

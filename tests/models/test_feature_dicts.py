@@ -64,7 +64,7 @@ def test_probabilities_constraints_and_spans(fitted):
     items = X_TEST[0]
     marginals = fitted.marginals(items)
     assert all(abs(sum(row.values()) - 1) < 1e-5 for row in marginals)
-    forced = fitted.predict([items], constraints=[Constraints(force=[(0, 1, "LOC")])])
+    forced = fitted.predict([items], constraints=[Constraints(require=[(0, 1, "LOC")])])
     assert forced[0][0] == "B-LOC"
     labels, values = fitted.predict_with_probabilities(X_TEST)
     assert labels == fitted.predict(X_TEST) and all(len(v) == len(s) for v, s in zip(values, X_TEST, strict=True))

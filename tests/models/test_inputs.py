@@ -137,7 +137,7 @@ def test_positions_of_a_series_count_and_not_its_labels(tagger, classifier):
     assert tagger.predict(series) == tagger.predict(values)
     series, values = shuffled(TREES)
     assert classifier.predict(series) == classifier.predict(values)
-    constraints, wanted = shuffled([Constraints(force=[(0, 1, "LOC")]), *[None] * (len(X) - 1)])
+    constraints, wanted = shuffled([Constraints(require=[(0, 1, "LOC")]), *[None] * (len(X) - 1)])
     assert tagger.predict(X, constraints=constraints) == tagger.predict(X, constraints=wanted)
 
 

@@ -10,7 +10,7 @@ from postil.text import Sentence
 
 TEXTS = ["Anna Moss flew to Berlin. Shares of Nimbus Electric fell.", "Zoë lives in Łódź, on 1984-05-07."]
 X, Y = corpus(12)
-FORCED = postil.Constraints(force=[(0, 2, "PER")])
+FORCED = postil.Constraints(require=[(0, 2, "PER")])
 # Public names that change the model, that are none of its answers, or that only say how it was made.
 NO_QUESTIONS = {
     *["KIND", "fit", "fitting", "save", "get_params", "set_params", "settings", "check", "config", "model"],
@@ -40,7 +40,7 @@ def of_tagger(model):
     return {
         **of_sentences(model),
         "predict constrained": lambda: model.predict(
-            QUESTIONS[:1], constraints=[postil.Constraints(force=[(0, 2, "PER")])]
+            QUESTIONS[:1], constraints=[postil.Constraints(require=[(0, 2, "PER")])]
         ),
         "predict threshold": lambda: model.predict(X, threshold=0.9),
         "predict_with_probabilities": lambda: model.predict_with_probabilities(X),

@@ -96,7 +96,7 @@ def test_the_probability_of_a_marked_beginning_in_iob1():
     X, y = TRAIN
     spelt = [labels_from_spans(spans_from_labels(labels), len(labels), "iob1") for labels in y]
     tagger = postil.Tagger(**SMALL).fit(X, spelt)
-    own = Constraints(force=[(0, 1, "PER"), (1, 2, "PER")])
+    own = Constraints(require=[(0, 1, "PER"), (1, 2, "PER")])
     (labels,), (sure,) = tagger.predict_with_probabilities([SHORT], constraints=[own])
     assert labels[:2] == ["I-PER", "B-PER"]
     assert sure[:2].tolist() == pytest.approx([1, 1])

@@ -52,7 +52,10 @@ def test_answers_are_those_of_the_command_line(client, capfd, names_model, speec
 
 def test_tokens_and_constraints_are_those_of_the_command_line(client, capfd, names_model, tmp_path):
     records = [
-        {"tokens": ["Anna", "lives", "in", "Oslo"], "constraints": {"force": [{"start": 3, "end": 4, "label": "PER"}]}},
+        {
+            "tokens": ["Anna", "lives", "in", "Oslo"],
+            "constraints": {"require": [{"start": 3, "end": 4, "label": "PER"}]},
+        },
         {"text": TEXT, "constraints": {"forbid": [{"start": 0, "end": 4}]}},
         {"text": ""},
         {"text": " \n"},
@@ -116,7 +119,7 @@ def test_tokens_sentences_and_marginals_can_be_added(client, names_model):
         client,
         text=TEXT,
         options={"marginals": True},
-        constraints={"force": [{"start": 14, "end": 18, "label": "PER"}]},
+        constraints={"require": [{"start": 14, "end": 18, "label": "PER"}]},
     )
     assert forced["marginals"][3]["B-PER"] == 1.0
 
@@ -136,7 +139,7 @@ def test_tokens_sentences_and_marginals_can_be_added(client, names_model):
         ("tag", b"{}", "schema", "must have text or tokens or documents"),
         ("tag", b'{"text": "a", "model": "no"}', "model", "no model has the name 'no'"),
         ("tag", b'{"text": "a", "model": "opinions"}', "unfit", "cannot tag"),
-        ("tag", b'{"text": "a b", "constraints": {"force": [{"start": 0, "end": 9}]}}', "unfit", "outside the text"),
+        ("tag", b'{"text": "a b", "constraints": {"require": [{"start": 0, "end": 9}]}}', "unfit", "outside the text"),
         ("tag", b'{"text": "a", "options": {"thresholds": {"X": 1}}}', "unfit", "X"),
         ("tag", b'{"model": "places", "text": "a", "options": {"nbest": 2}}', "unfit", "needs a tagger"),
         ("tree", b'{"brackets": "(a"}', "unfit", "never closed"),
@@ -157,7 +160,7 @@ def test_a_mistake_of_one_request_is_not_that_of_its_neighbours(client, registry
     from postil.server.api import Constrained, ConstraintsAsked, DocumentAsked, TagOptions
 
     served = registry.find("names", ("tagger",), "tag")
-    wrong = [DocumentAsked(text="Anna", constraints=ConstraintsAsked(force=[Constrained(start=0, end=99)]))]
+    wrong = [DocumentAsked(text="Anna", constraints=ConstraintsAsked(require=[Constrained(start=0, end=99)]))]
     answers = tag_alike(served, TagOptions(), [[DocumentAsked(text="Lima")], wrong, [DocumentAsked(text="Oslo")]])
     assert [type(answer).__name__ for answer in answers] == ["bytes", "Refusal", "bytes"]
     assert json.loads(answers[2])["documents"][0]["text"] == "Oslo"

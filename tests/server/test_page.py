@@ -63,8 +63,8 @@ def test_entities_are_marked_as_one_types(visit, size):
 
 
 def test_the_address_opens_the_same_view_again(visit):
-    page = visit("tag", model="names", text=TEXT, nbest=2, force="14:18=PER")
-    page.wait_for_selector("#answer .entity.forced")
+    page = visit("tag", model="names", text=TEXT, nbest=2, require="14:18=PER")
+    page.wait_for_selector("#answer .entity.required")
     assert entities(page) == ["AnnaPER", "OsloPER"]
     assert page.input_value("#text") == TEXT and page.input_value("#nbest") == "2"
 
@@ -82,7 +82,7 @@ def test_force_and_forbid_by_mouse(visit):
     page = visit("tag", model="names", text=TEXT)
     page.click("[data-place='3']")
     page.click("text='is PER'")
-    page.wait_for_selector(".entity.forced")
+    page.wait_for_selector(".entity.required")
     assert entities(page)[-1] == "OsloPER"
     page.click("[data-place='0']")
     page.click("text='is not an entity'")
@@ -111,7 +111,7 @@ def test_force_by_keyboard_alone(visit):
     assert page.evaluate("document.activeElement.dataset.place") == "2"
     for key in ("Enter", "ArrowDown", "Enter"):
         page.keyboard.press(key)
-    page.wait_for_selector(".entity.forced")
+    page.wait_for_selector(".entity.required")
     assert "lives inPER" in entities(page)
 
 
@@ -189,7 +189,7 @@ def test_other_kinds_of_models_are_shown_too(visit, model):
 
 
 def test_a_mistake_is_shown_and_the_page_goes_on(visit):
-    page = visit("tag", model="names", text=TEXT, force="0:2=PER")  # half a word
+    page = visit("tag", model="names", text=TEXT, require="0:2=PER")  # half a word
     assert "does not fit the tokens" in page.inner_text("p.error")
     page.fill("#text", "Lima")
     page.wait_for_selector("#answer .token")
@@ -456,7 +456,7 @@ def test_characters_beyond_the_basic_plane_are_shown_where_they_are(visit, clien
     place = page.locator("#answer .token", has_text="Oslo")
     place.click()
     page.click("text='is PER'")
-    page.wait_for_selector(".entity.forced")
+    page.wait_for_selector(".entity.required")
     assert "OsloPER" in entities(page) and page.inner_text("li.row q") == "Oslo"
 
 

@@ -20,7 +20,9 @@ values = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.dictionaries(
-            st.sampled_from("text tokens documents options constraints force allow span label nbest threshold".split()),
+            st.sampled_from(
+                "text tokens documents options constraints require allow span label nbest threshold".split()
+            ),
             inner,
             max_size=3,
         )

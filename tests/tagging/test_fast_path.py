@@ -283,7 +283,7 @@ def test_very_long_sentences_are_noted(both, monkeypatch):
         ({"threshold": 0.5}, True),
         ({"threshold": 0.0}, True),
         ({"class_thresholds": {"LOC": 0.5}}, True),
-        ({"constraints": postil.Constraints(force=[(0, 4, None)])}, False),
+        ({"constraints": postil.Constraints(require=[(0, 4, None)])}, False),
         ({"output": "jsonl", "nbest": 2}, False),
         ({"output": "jsonl", "all_above": 0.5}, False),
         ({"reading": ReadOptions(features=(1,))}, False),
@@ -329,7 +329,7 @@ PHRASES = [
 PHRASES += ["\x85", "\x01", "\u00a0", "-DOCSTART-", "do n't", "x" * 1200, "", "A"]
 lines_of_text = st.lists(st.sampled_from(PHRASES), max_size=5).map(" ".join) | st.sampled_from(["", "A", "\t ", "Anna"])
 FIELDS = [{}, {"id": 3}, {"meta": {"é": [1.5, None, "\u2029"]}, "": 1e400}, {"answer": "reject"}, {"label": "x"}]
-LABELLED_FIELDS = [{"spans": []}, {"tokens": ["a"]}, {"labels": []}, {"constraints": {"force": [[0, 1, "PER"]]}}]
+LABELLED_FIELDS = [{"spans": []}, {"tokens": ["a"]}, {"labels": []}, {"constraints": {"require": [[0, 1, "PER"]]}}]
 LABELLED_FIELDS += [{"newdoc": "d"}, {"comments": ["# c"]}, {"text": 3}, {"labelling_probabilities": [1]}]
 OPTIONS = [
     *({"output": output, "probabilities": probable} for output in ("conll", "jsonl") for probable in (True, False)),

@@ -20,7 +20,7 @@ FULL = TaggingOptions(
     threshold=0.0,
     class_thresholds={"LOC": 0.5},
     all_above=0.1,
-    constraints=postil.Constraints(force=[(0, 4, None)]),
+    constraints=postil.Constraints(require=[(0, 4, None)]),
     gazetteer_constraints=[("LOC", "places.txt")],
 )
 

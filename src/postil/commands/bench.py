@@ -16,7 +16,7 @@ from postil import kernels
 from postil.commands.console import show_table
 from postil.commands.models import open_model
 from postil.commands.output import present
-from postil.commands.parser import JSON, option
+from postil.commands.parser import JSON, SEED, option
 from postil.errors import ConfigurationError, DataError
 from postil.metrics.tables import Table
 from postil.models.tagger import Tagger
@@ -43,7 +43,7 @@ OPTIONS = {
         option("MODEL", "a tagger, to label FILE with", nargs="?"),
         option("FILE", "text, tokens, CoNLL columns or JSON Lines", type=Path, nargs="?"),
         option("--threads N", "number of cores for training (default: 1)", type=int, default=1),
-        option("--seed N", "seed of the generated sentences (default: 0)", type=int, default=0),
+        SEED,
         JSON,
     ]
 }

@@ -8,7 +8,7 @@ from postil.commands.evaluate import compared_predictions
 from postil.commands.labelled import load, resolve_labels
 from postil.commands.models import checked_scheme, inputs_of, names_model, one_task, open_model
 from postil.commands.output import check_report, present
-from postil.commands.parser import JSON, OVERWRITE, option, report_option
+from postil.commands.parser import JSON, OVERWRITE, SEED, option, report_option
 from postil.commands.reading import PARTIAL, column_argument, reading_arguments, reading_options
 from postil.errors import ConfigurationError, printable
 from postil.evaluation import compare_answers, compared_by
@@ -37,7 +37,7 @@ OPTIONS = {
         JSON,
         report_option("write an HTML page with all differences"),
         option("--resamples N", "bootstrap resamples (default: 2000)", type=int, default=2000),
-        option("--seed N", "random seed of the resampling (default: 0)", type=int, default=0),
+        SEED,
         option("--task NAME", "multi-task models: compare this task"),
         OVERWRITE,
     ],

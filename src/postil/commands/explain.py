@@ -46,8 +46,8 @@ Explain why a model found an entity, or why not. For a tree classifier, explain 
 
 By default, every entity that the model finds is explained. The log-odds of an entity, log p / (1 - p), are 0 if it is
 as likely as not. Every word and every feature contributes to them. "left out" is the decrease of the log-odds when the
-word is replaced by one that the model does not know. "gradient" is gradient times input: an estimate that also
-separates the features of each word (with --json). docs/how-to/explain.md has the formulas.
+word is replaced by an unknown word. "gradient" is gradient times input: an estimate that also separates the features
+of each word (with --json). docs/how-to/explain.md has the formulas.
 
 In a tree, each word and phrase is removed in turn; its sibling takes the place of their parent. "left out" is then the
 decrease of the probability of the label.
@@ -74,7 +74,7 @@ OPTIONS = {
         report_option("write the explanations as an HTML page"),
         OVERWRITE,
     ],
-    "reading": reading_arguments(what="the input", default="text"),
+    "reading": reading_arguments(default="text"),
 }
 
 

@@ -55,7 +55,9 @@ OPTIONS = {
         option("NEW", "labelled files with the new classes or text", nargs="+"),
         option("-o --output MODEL2", "model file to write", type=Path, required=True),
         option("--old FILE …", "labelled data that the model was trained on, all or some of them (repeatable)"),
-        option("--unlabelled FILE …", "raw text that the old model labels, to preserve what it knows (repeatable)"),
+        option(
+            "--unlabelled FILE …", "raw text that the old model labels, so that it keeps the old classes (repeatable)"
+        ),
         option(
             "--unlabelled-tokens N",
             f"how much of the raw text to use, sampled by sentences (default: {MOST_RAW_TOKENS:,})",
@@ -70,7 +72,7 @@ OPTIONS = {
             default=FORGETTING_TOLERANCE,
         ),
         option("--task NAME", "multi-task models: extend this task, as a separate model"),
-        option("--set NAME=VALUE …", "change one setting of the training (repeatable)", dest="settings"),
+        option("--set NAME=VALUE …", "change one setting (repeatable)", dest="settings"),
         SEED,
         THREADS,
         JSON,

@@ -46,7 +46,7 @@ than memory. With --neighbours, list the words whose vectors have the largest co
   postil pretrain wikipedia.txt --with-brown 500 -o wikipedia.pretrained        both in one file
   postil train train.txt --pretrained wikipedia.pretrained -o ner.postil        use both
   postil pretrain wikipedia.txt --encoder accurate --vectors glove-50d -o accurate.pretrained
-  postil train train.txt --pretrained accurate.pretrained -o ner.postil         go on from vectors and encoder
+  postil train train.txt --pretrained accurate.pretrained -o ner.postil         start from vectors and encoder
   postil pretrain wikipedia.txt --encoder fast --with-brown 500 -o fast.pretrained     everything from raw text
   postil pretrain wikipedia.vectors --neighbours london                         the ten nearest words
   postil pretrain glove-50d --neighbours london --neighbours oxford --count 5
@@ -90,7 +90,7 @@ OPTIONS = {
         option("--words N", "keep the N most frequent words (default: all)", type=int),
         option("--cased", "distinguish upper and lower case (default: only with --brown)", action=_yes_or_no),
         option("--fold-digits", "treat all digits as 0 (default: except with --brown)", action=_yes_or_no),
-        option("--seed N", "random seed (default: 0)", type=int),
+        option("--seed SEED", "random seed (default: 0)", type=int),
         option("--threads N", "cores to use; does not change the result (default: 1)", type=int, default=1),
         option("--resume", "continue from FILE.checkpoint"),
         OVERWRITE,

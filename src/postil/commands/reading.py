@@ -37,7 +37,7 @@ def warn_of_unspaced(reading: Reading, segmenter: Segmenter = ENGLISH) -> bool:
 
 def reading_arguments(
     *others: CommandOption,
-    what: str = "the files",
+    what: str = "the input",
     formats: Sequence[str] = (*FORMATS, CHARACTERS),
     default: str | None = None,
     features: tuple[int | str, ...] | None = (),

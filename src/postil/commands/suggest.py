@@ -13,7 +13,7 @@ from postil.commands.labelled import load
 from postil.commands.models import one_task, open_model, take_model
 from postil.commands.notices import progress_line
 from postil.commands.output import check_output, present
-from postil.commands.parser import JSON, OVERWRITE, option
+from postil.commands.parser import JSON, OVERWRITE, SEED, option
 from postil.commands.reading import reading_arguments, reading_options, warn_of_unspaced
 from postil.errors import ConfigurationError, printable
 from postil.models.tagger import Tagger
@@ -61,12 +61,12 @@ OPTIONS = {
         option("--sure P", "spans at least this probable are sure (default: 0.9)", type=float, default=0.9),
         option("--labelled FILE …", "file of sentences that are already labelled and not suggested (repeatable)"),
         option("--task NAME", "multi-task models: suggest for this task"),
-        option("--seed SEED", "random seed of --by random (default: 0)", type=int, default=0),
+        SEED,
         option("-o --output FILE", "write the suggestions as JSON Lines", type=Path),
         JSON,
         OVERWRITE,
     ],
-    "reading": reading_arguments(what="the pool"),
+    "reading": reading_arguments(),
 }
 
 

@@ -69,7 +69,7 @@ Lines input, there is one output line for every record, in the same order, even 
 
 CoNLL-U output for CoNLL-U input is the input with --label-column filled in (default: upos; misc:NER for spans).
 
-An input object may contain constraints: {"force": [[11, 16, "LOC"]], "forbid": [[0, 7]], "allow": [[11, 16, ["LOC",
+An input object may contain constraints: {"require": [[11, 16, "LOC"]], "forbid": [[0, 7]], "allow": [[11, 16, ["LOC",
 "O"]]]}. Offsets count characters, or tokens if the object lists its tokens. Probabilities are then conditional on the
 constraints.
 
@@ -151,7 +151,7 @@ OPTIONS = {
             default="characters",
         ),
     ],
-    "reading": reading_arguments(what="the input"),
+    "reading": reading_arguments(),
     "Parquet files on many cores or machines (needs the extra ray)": [
         option("--engine", "tag Parquet files with Ray Data, into the folder -o", choices=["ray"]),
         option("--address ADDRESS", "Ray cluster to use: auto or HOST:PORT (default: a new one)"),
@@ -248,10 +248,10 @@ def _are_tables(arguments: argparse.Namespace) -> bool:
     first = arguments.files[0]
     if first.endswith(f".{PARQUET}"):
         return True
-    if not first.endswith(f".{CSV}") or arguments.to is not None or arguments.output is None:
+    if not first.endswith(f".{CSV}") or arguments.to not in (None, CSV):
         return False
     try:
-        return format_of(first, arguments.encoding) != CSV
+        return format_of(first, arguments.encoding) != CSV and arguments.output is not None
     except DataError:  # which the table's reader meets again
         return True
 
@@ -318,7 +318,7 @@ def _constraints(arguments: argparse.Namespace) -> Constraints:
         raise ConfigurationError(f"--{used[0]}", expected=expected, got=got)
     allowed = [(*place, labels.split(",")) for *place, labels in _spans(arguments, "allow", _LABELLED_SPAN)]
     return Constraints(
-        force=_spans(arguments, "require", _SPAN),
+        require=_spans(arguments, "require", _SPAN),
         forbid=_spans(arguments, "forbid", _SPAN),
         allow=allowed,
         where="--text",

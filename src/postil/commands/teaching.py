@@ -54,8 +54,8 @@ OPTIONS = [
     ),
     option(
         "--teacher MODEL …",
-        "a tagger that labels the raw text (repeatable; default: an ensemble trained first on TRAIN). With --task "
-        "NAME=MODEL, or a model of several tasks for all that it shares",
+        "a tagger that labels the raw text (repeatable; default: an ensemble trained first on TRAIN); with --task, "
+        "NAME=MODEL or a multi-task model",
     ),
     option(
         "--pretrain",

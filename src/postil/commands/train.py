@@ -95,7 +95,7 @@ OPTIONS = {
         option("--clusters FILE", "word clusters: a file of paths and words, or brown (an installed package)"),
         option(
             "--pretrained FILE",
-            "from `postil pretrain`: vectors and clusters together, or with the encoder that goes on from there",
+            "file of `postil pretrain`: vectors and clusters, or vectors and encoder",
         ),
         option(
             "--gazetteer FILE …", "names of a class, one per line; or names, places (installed packages; repeatable)"

@@ -28,7 +28,7 @@ Tune a trained tagger to find more entities (higher recall) or to be right more 
   postil tune ner.postil dev.txt --precision 0.9 -o careful.postil
   postil tune ner.postil dev.txt --recall 0.9 --dry-run    show the curve, write nothing
   postil tune ner.postil dev.txt --f1 --in-place           maximise F1, as train does with --dev
-  postil tune ner.postil --reset --in-place                simply predict the most probable labels
+  postil tune ner.postil --reset --in-place                predict the most probable labels
 
 For higher recall, a decoding bias is set, which finds more entities. For higher precision, a threshold is set, which
 drops the least probable ones. The other figure stays as high as possible. A model that reaches the target already is

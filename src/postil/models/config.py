@@ -36,7 +36,7 @@ class TaggerConfig:
 
     # Features of the word alone (A2)
     word_dim: int = setting(
-        50, "Width of learned word vectors. Pre-trained vectors (``vectors``) come on top.", low=0, high=WIDEST
+        50, "Width of trained word vectors, in addition to pre-trained ``vectors``.", low=0, high=WIDEST
     )
     min_count: int | None = setting(
         None,
@@ -56,18 +56,18 @@ class TaggerConfig:
     prefix_lengths: tuple[int, ...] = setting((2, 3, 4), "Lengths of prefixes, in characters.")
     suffix_lengths: tuple[int, ...] = setting((1, 2, 3, 4), "Lengths of suffixes, in characters.")
     min_affix_count: int = setting(3, "Prefixes, suffixes and shapes seen less often in training are unknown.", low=1)
-    cluster_dim: int = setting(12, "Each column of the word clusters.", low=0, high=WIDEST)
+    cluster_dim: int = setting(12, "Width of the vectors of each column of word clusters.", low=0, high=WIDEST)
     vector_clusters: tuple[int, ...] = setting(
         (), "Numbers of clusters that are made of the pre-trained vectors: each is a feature, of width ``cluster_dim``."
     )
-    name_dim: int = setting(12, "Each class of the lists of names that are features of words.", low=0, high=WIDEST)
+    name_dim: int = setting(12, "Width of the vectors of each class in lists of names.", low=0, high=WIDEST)
     character_dim: int = setting(
         0,
-        "Width of what a convolution over the characters of a word finds, the largest value of each filter.",
+        "Number of filters of the convolution over the characters of a word.",
         low=0,
         high=WIDEST,
     )
-    vector_scale: float = setting(1.0, "Pre-trained vectors are brought to this root mean square.", positive=True)
+    vector_scale: float = setting(1.0, "Pre-trained vectors are rescaled to this root mean square.", positive=True)
     # Features of the place in the sentence
     word_key: str | None = setting(
         None, "The key of the word in feature dicts, whose other features are learned as well. None: tokens are words."
@@ -85,7 +85,7 @@ class TaggerConfig:
         5, "Width of the vectors of the distance to the word being tagged (encoder sentence only).", low=1, high=WIDEST
     )
     # Encoder
-    encoder: str = setting("window", "How a word sees its neighbours.", choices=ENCODERS)
+    encoder: str = setting("window", "Layers that combine a word with its neighbours.", choices=ENCODERS)
     window: int = setting(
         5, "Words seen at once, an odd number: the word itself and its neighbours on both sides.", low=1, high=99
     )
@@ -99,7 +99,7 @@ class TaggerConfig:
     # Noise
     input_dropout: float | None = setting(
         0.0,
-        "Share of the entries of features that are set to 0 in training. None: 0.3, or 0.5 where ``epochs`` adapts.",
+        "Share of the entries of features that are set to 0 in training. None: 0.3, or 0.5 if ``epochs`` adapts.",
         low=0,
         high=0.999,
         adapts=True,
@@ -124,7 +124,7 @@ class TaggerConfig:
     # Objective
     objective: str = setting(
         "crf",
-        "What is learned: labels word by word, whole label sequences, or a margin (detectors only).",
+        "Likelihood of single labels, of whole label sequences, or a margin (detectors only).",
         choices=OBJECTIVES,
     )
     offsets: int = setting(1, "Output maps per word: 1, or 3 for the neighbours' too (C2).", choices=(1, 3))
@@ -135,16 +135,14 @@ class TaggerConfig:
         low=1,
         high=WIDEST,
     )
-    margin: float = setting(1.0, "By how much a true window must outscore a corrupt one (B2's Δ).", low=0)
-    pairs: str = setting(
-        "mean", "Over the pairs of a batch: their mean cost, or as E4 prints it their sum.", choices=NORMALISATIONS
-    )
+    margin: float = setting(1.0, "Margin between the scores of a true and a corrupt window (B2's Δ).", low=0)
+    pairs: str = setting("mean", "Cost of a batch: the mean over its pairs, or the sum (E4).", choices=NORMALISATIONS)
     l2: float = setting(0.0, "Weight of the L2 penalty on the parameters.", low=0)
     # Learning
-    optimiser: str = setting("adam", "How parameters follow their gradients.", choices=OPTIMISERS)
+    optimiser: str = setting("adam", "Update rule of the parameters.", choices=OPTIMISERS)
     rate: float | None = setting(
         None,
-        "Learning rate at its height. None: 0.005 with adam, 0.02 with adagrad, otherwise 0.05.",
+        "Highest learning rate. None: 0.005 with adam, 0.02 with adagrad, otherwise 0.05.",
         positive=True,
         adapts=True,
     )
@@ -156,11 +154,11 @@ class TaggerConfig:
     schedule: str = setting(
         "linear", "How the rate changes: linear (up, then down), constant, or inverse-decay (B8).", choices=SCHEDULES
     )
-    warm_up: float = setting(0.05, "Schedule linear: share of the training in which the rate rises.", low=0, high=1)
-    final_share: float = setting(0.05, "Schedule linear: what is left of the rate at the end.", low=0, high=1)
+    warm_up: float = setting(0.05, "Schedule linear: share of the training run in which the rate rises.", low=0, high=1)
+    final_share: float = setting(0.05, "Schedule linear: share of the highest rate at the end.", low=0, high=1)
     tau: float = setting(
         0.2,
-        "Schedule inverse-decay: share of the training with the full rate; after it the rate falls like 1/t.",
+        "Schedule inverse-decay: share of the training run with the full rate; after it the rate falls like 1/t.",
         low=0,
         high=1,
         positive=True,
@@ -178,7 +176,7 @@ class TaggerConfig:
     )
     batch_sentences: int | None = setting(
         None,
-        "Sentences in a step of training. None: 8 to 32, more for more data; 2 to 8 where ``epochs`` adapts.",
+        "Sentences in a step of training. None: 8 to 32, more for more data; 2 to 8 if ``epochs`` adapts.",
         low=1,
         adapts=True,
     )
@@ -375,10 +373,12 @@ class TreeConfig:
     )
     tree: str = setting("balanced", "The shape of the tree that plain tokens get.", choices=SHAPES)
     # Words
-    word_dim: int = setting(50, "Width of learned word vectors; pre-trained ones bring their own.", low=1, high=WIDEST)
+    word_dim: int = setting(
+        50, "Width of trained word vectors. Pre-trained vectors keep their width.", low=1, high=WIDEST
+    )
     min_count: int = setting(1, "Words seen less often in training are unknown words.", low=1)
-    vector_scale: float = setting(0.3, "Pre-trained vectors are brought to this root mean square.", positive=True)
-    learn_vectors: bool = setting(True, "Whether pre-trained vectors are changed by learning.")
+    vector_scale: float = setting(0.3, "Pre-trained vectors are rescaled to this root mean square.", positive=True)
+    learn_vectors: bool = setting(True, "Whether pre-trained vectors are trained further.")
     # Network
     hidden: int = setting(50, "Width of the vectors of phrases.", low=1, high=WIDEST)
     activation: str = setting(
@@ -408,7 +408,7 @@ class TreeConfig:
     l2: float = _of_taggers("l2")
     # Learning
     optimiser: str = _of_taggers("optimiser")
-    rate: float = setting(0.002, "Learning rate at its height.", positive=True)
+    rate: float = setting(0.002, "Highest learning rate.", positive=True)
     word_rate: float = setting(
         1.0, "Word vectors learn at this multiple of the rate: most words are rare and have few steps.", positive=True
     )

@@ -71,7 +71,7 @@ class Allowed(SpanAsked):
 
 
 class ConstraintsAsked(Request):
-    force: Maybe[Annotated[list[Constrained], Meta(max_length=1000)]] = UNSET
+    require: Maybe[Annotated[list[Constrained], Meta(max_length=1000)]] = UNSET
     forbid: Maybe[Annotated[list[Constrained], Meta(max_length=1000)]] = UNSET
     allow: Maybe[Annotated[list[Allowed], Meta(max_length=100)]] = UNSET
 

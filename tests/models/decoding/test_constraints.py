@@ -44,7 +44,7 @@ def has(labels, start, end, label):
 
 
 def agrees(labels, own):
-    possible = all(has(labels, *one) for one in own.force) and not any(has(labels, *one) for one in own.forbid)
+    possible = all(has(labels, *one) for one in own.require) and not any(has(labels, *one) for one in own.forbid)
     return possible and all(
         labels[t] in names or labels[t].partition("-")[2] in names
         for start, end, names in own.allow
@@ -54,7 +54,7 @@ def agrees(labels, own):
 
 constraints = st.builds(
     Constraints,
-    force=st.lists(st.sampled_from(SPANS), max_size=1),
+    require=st.lists(st.sampled_from(SPANS), max_size=1),
     forbid=st.lists(st.sampled_from(SPANS), max_size=4),
     allow=st.lists(
         st.tuples(st.integers(0, 1), st.integers(2, 3), st.lists(st.sampled_from(LABELS), min_size=2)), max_size=1
@@ -91,7 +91,7 @@ def test_answers_are_those_of_all_labellings_that_agree(own):
 
 def test_each_sentence_has_its_own():
     model, X = tagger(), [TOKENS, ["Boris", "slept"], [], ["Oslo"]]
-    own = [None, Constraints(force=[(1, 2, "LOC")]), Constraints(), Constraints(forbid=[(0, 1, None)])]
+    own = [None, Constraints(require=[(1, 2, "LOC")]), Constraints(), Constraints(forbid=[(0, 1, None)])]
     labels = model.predict(X, constraints=own)
     assert labels[0] == model.predict([TOKENS])[0]
     assert labels[1][1] == "B-LOC"
@@ -102,13 +102,13 @@ def test_each_sentence_has_its_own():
 
 def test_a_shorter_span_is_forbidden_and_the_longer_one_stays_possible():
     model, tokens = tagger(), ["in", "New", "York"]
-    forced = Constraints(force=[(1, 3, "LOC")], forbid=[(1, 2, "LOC"), (2, 3, None)])
+    forced = Constraints(require=[(1, 3, "LOC")], forbid=[(1, 2, "LOC"), (2, 3, None)])
     assert model.predict([tokens], constraints=[forced])[0][1:] == ["B-LOC", "I-LOC"]
 
 
 def test_offsets_of_a_text_count_characters():
     text = "Anna left Paris. Boris slept in Lima."
-    found = tagger().tag(text, constraints=Constraints(force=[(17, 22, "LOC")], forbid=[(10, 15, None)]))
+    found = tagger().tag(text, constraints=Constraints(require=[(17, 22, "LOC")], forbid=[(10, 15, None)]))
     assert [(e.text, e.label, e.probability) for e in found.entities if e.start == 17] == [
         ("Boris", "LOC", pytest.approx(1))
     ]
@@ -119,15 +119,15 @@ def test_offsets_of_a_text_count_characters():
     ("own", "message"),
     [
         (
-            {"force": [(0, 3, "LOC")]},
+            {"require": [(0, 3, "LOC")]},
             "does not fit the tokens: expected whole tokens of one sentence",
         ),
-        ({"force": [(4, 9, "LOC")]}, "does not fit the tokens"),
+        ({"require": [(4, 9, "LOC")]}, "does not fit the tokens"),
         ({"forbid": [(10, 22, None)]}, "does not fit the tokens"),
         ({"allow": [(30, 60, ["O"])]}, "a constraint outside the text: expected 0 <= start < end <= 37"),
-        ({"force": [(0, 4, "CITY")]}, "unknown class: expected one of LOC, PER, got 'CITY'"),
+        ({"require": [(0, 4, "CITY")]}, "unknown class: expected one of LOC, PER, got 'CITY'"),
         ({"allow": [(0, 4, ["CITY"])]}, "unknown label: expected one of LOC, PER, O, B-LOC"),
-        ({"force": [(0, 4, "LOC"), (0, 4, "PER")]}, "contradict each other: no labelling is left .'force 0:1=LOC"),
+        ({"require": [(0, 4, "LOC"), (0, 4, "PER")]}, "contradict each other: no labelling is left .'require 0:1=LOC"),
     ],
 )
 def test_mistakes_in_a_text_are_told(own, message):
@@ -137,11 +137,11 @@ def test_mistakes_in_a_text_are_told(own, message):
 
 
 def test_a_threshold_does_not_undo_constraints():
-    for own in (Constraints(force=[(0, 1, None)]), Constraints(allow=[(0, 1, ["LOC", "PER"])])):
+    for own in (Constraints(require=[(0, 1, None)]), Constraints(allow=[(0, 1, ["LOC", "PER"])])):
         for threshold in (0.0, 1.0):
             ((first, *_),) = tagger().predict([TOKENS], constraints=[own], threshold=threshold)
             assert first != "O"
-    forbidding = Constraints(force=[(0, 1, None)], forbid=[(1, 2, None)])  # a lattice with other labels
+    forbidding = Constraints(require=[(0, 1, None)], forbid=[(1, 2, None)])  # a lattice with other labels
     assert tagger().predict([TOKENS], constraints=[forbidding], threshold=1.0)[0][0] != "O"
     free = Constraints(forbid=[(1, 2, None)])
     assert tagger().predict([TOKENS], constraints=[free], threshold=1.0) == [["O", "O", "O"]]
@@ -153,29 +153,29 @@ def test_mistakes_in_python_are_told():
     with pytest.raises(ConfigurationError, match=r"a list of 2, one a sentence or None \(got 1"):
         tagger().predict([TOKENS, TOKENS], constraints=[None])
     with pytest.raises(DataError, match="sentence 1: a constraint outside the sentence: expected 0 <= start < end"):
-        tagger().predict([TOKENS, TOKENS], constraints=[None, Constraints(force=[(3, 5, None)])])
+        tagger().predict([TOKENS, TOKENS], constraints=[None, Constraints(require=[(3, 5, None)])])
     for wrong in ((1,), (1, 2, "LOC", 4), ("a", 2), (0, 1, 7)):
-        with pytest.raises(ConfigurationError, match="force must be"):
-            Constraints(force=[wrong])
+        with pytest.raises(ConfigurationError, match="require must be"):
+            Constraints(require=[wrong])
     for wrong in ((0, 1, "LOC"), (0, 1, []), (0, 1), (0, 1, [1])):
         with pytest.raises(ConfigurationError, match="allow must be"):
             Constraints(allow=[wrong])
     free = postil.Tagger(preset="window-wll", constrained=False, hidden=8, epochs=1).fit(*named_entities(20))
     with pytest.raises(DataError, match="one that allows any sequence"):
-        free.predict([TOKENS], constraints=[Constraints(force=[(0, 1, "LOC")])])
+        free.predict([TOKENS], constraints=[Constraints(require=[(0, 1, "LOC")])])
     assert free.predict([TOKENS], constraints=[Constraints(allow=[(0, 3, ["O"])])]) == [["O"] * 3]
 
 
 def test_from_json():
-    own = Constraints.from_json({"force": [[0, 1, "LOC"]], "forbid": [{"start": 1, "end": 2}]}, "line 3")
-    assert own == Constraints(force=[(0, 1, "LOC")], forbid=[(1, 2, None)])
+    own = Constraints.from_json({"require": [[0, 1, "LOC"]], "forbid": [{"start": 1, "end": 2}]}, "line 3")
+    assert own == Constraints(require=[(0, 1, "LOC")], forbid=[(1, 2, None)])
     for wrong, message in (
-        ([], "line 3: constraints must be an object with force, forbid, allow"),
+        ([], "line 3: constraints must be an object with require, forbid, allow"),
         ({"forced": []}, "line 3: constraints must be an object"),
-        ({"force": 3}, "line 3: constraints: force: expected a list, got 3"),
-        ({"force": [[1]]}, "line 3: force: expected"),
-        ({"force": [3]}, "line 3: force: expected"),
-        ({"force": [{"start": 1, "stop": 2}]}, "line 3: force: expected"),
+        ({"require": 3}, "line 3: constraints: require: expected a list, got 3"),
+        ({"require": [[1]]}, "line 3: require: expected"),
+        ({"require": [3]}, "line 3: require: expected"),
+        ({"require": [{"start": 1, "stop": 2}]}, "line 3: require: expected"),
     ):
         with pytest.raises(DataError, match=message):
             Constraints.from_json(wrong, "line 3")
@@ -187,7 +187,7 @@ def test_names_of_gazetteers_are_forced(tmp_path):
     lists = [Gazetteer.load(tmp_path / "cities.txt", label="LOC"), Gazetteer.load(tmp_path / "people.txt", label="PER")]
     tokens = ["paris", "Hilton", "met", "Anna", "in", "New", "York"]
     own = Constraints(forbid=[(3, 4, "PER")]).with_names(lists, tokens)
-    assert own.force == [(0, 2, "PER"), (5, 7, "LOC")]
+    assert own.require == [(0, 2, "PER"), (5, 7, "LOC")]
     labels = tagger().predict([tokens], constraints=[Constraints().with_names(lists, tokens)])[0]
     assert {(0, 2, "PER"), (3, 4, "PER"), (5, 7, "LOC")} <= spans(labels)
 
@@ -198,7 +198,7 @@ def test_many_sentences_are_answered_like_one_by_one():
     own = []
     for tokens in X:
         start = int(rng.integers(len(tokens)))
-        kind = rng.choice(["force", "forbid", "allow", "none"])
+        kind = rng.choice(["require", "forbid", "allow", "none"])
         item = (start, start + 1, ["O", "LOC"]) if kind == "allow" else (start, start + 1, "LOC")
         own.append(None if kind == "none" else Constraints(**{str(kind): [item]}))
     together = tagger().predict(X, constraints=own)

@@ -163,7 +163,7 @@ def test_mistakes_are_told():
         speech.predict([TOKENS], threshold=0.5)
     assert speech.spans_above(TOKENS, 0.1) == []
     with pytest.raises(DataError, match="constraints on spans: expected a model of spans, got labels without spans"):
-        speech.predict([TOKENS], constraints=[Constraints(force=[(0, 1, None)])])
+        speech.predict([TOKENS], constraints=[Constraints(require=[(0, 1, None)])])
     allowed = [Constraints(allow=[(0, 4, ["VERB"])])]
     assert speech.predict([TOKENS], constraints=allowed) == [["VERB"] * 4]
 

@@ -130,7 +130,7 @@ def test_thresholds_drop_entities():
 
 
 def test_what_must_be_an_entity_is_kept():
-    forced = Constraints(force=[(1, 2, "LOC")])
+    forced = Constraints(require=[(1, 2, "LOC")])
     model = posteriors(thresholds={"PER": 1.0, "LOC": 1.0})
     _, spans = model.labels_and_spans(model.of_one(TOKENS, forced))
     assert [(entity.span.start, entity.span.end, entity.span.label) for entity in spans] == [(1, 2, "LOC")]

@@ -3,9 +3,9 @@
 Constraints leave only the labellings that agree with them, and every answer is then about those: the best one is the
 best *of them*, and a probability is the probability *given that* they hold. That is exact for all three kinds.
 
-    force   exactly this span is an entity of this class, or of some class: its probability is then 1
-    forbid  exactly this span is not an entity of this class, or of any; longer and shorter ones still may be
-    allow   every token of this stretch has one of these labels; a class stands for all its labels
+    require  exactly this span is an entity of this class, or of some class: its probability is then 1
+    forbid   exactly this span is not an entity of this class, or of any; longer and shorter ones still may be
+    allow    every token of this stretch has one of these labels; a class stands for all its labels
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,29 +49,29 @@ class Constraints:
 
     Offsets count tokens for lists of tokens, characters for a text.
 
-    Constraints(force=[(2, 3, "LOC")], forbid=[(0, 2, None)], allow=[(4, 5, ["PER", "O"])])
+    Constraints(require=[(2, 3, "LOC")], forbid=[(0, 2, None)], allow=[(4, 5, ["PER", "O"])])
 
-    ``force`` and ``forbid`` also take a Span or an Entity, whose fields count, not their order.
+    ``require`` and ``forbid`` also take a Span or an Entity, whose fields count, not their order.
     """
 
-    force: Sequence[tuple[int, int, str | None]] = ()
+    require: Sequence[tuple[int, int, str | None]] = ()
     forbid: Sequence[tuple[int, int, str | None]] = ()
     allow: Sequence[tuple[int, int, Sequence[str]]] = ()
     where: str = field(default="", compare=False)
     """How messages name the sentence; by default its number."""
 
     def __post_init__(self) -> None:
-        for name, kind in (("force", SpanConstraint), ("forbid", SpanConstraint), ("allow", AllowedLabels)):
+        for name, kind in (("require", SpanConstraint), ("forbid", SpanConstraint), ("allow", AllowedLabels)):
             items = [_item(kind, item, f"{self.where}: {name}" if self.where else name) for item in getattr(self, name)]
             object.__setattr__(self, name, items)
 
     def __bool__(self) -> bool:
-        return bool(self.force or self.forbid or self.allow)
+        return bool(self.require or self.forbid or self.allow)
 
     @classmethod
     def from_json(cls, content: Any, where: str) -> Self:
-        """``{"force": [[0, 5, "LOC"]], "forbid": [{"start": 7, "end": 9}], "allow": [[0, 5, ["LOC", "O"]]]}``."""
-        names = ("force", "forbid", "allow")
+        """``{"require": [[0, 5, "LOC"]], "forbid": [{"start": 7, "end": 9}], "allow": [[0, 5, ["LOC", "O"]]]}``."""
+        names = ("require", "forbid", "allow")
         if not isinstance(content, Mapping) or not set(content) <= set(names):
             got = shortened(str(sorted(content) if isinstance(content, Mapping) else content))
             raise DataError("constraints", expected="an object with " + ", ".join(names), got=got, where=where)
@@ -86,24 +86,24 @@ class Constraints:
     def in_tokens(self, sentence: Sentence) -> "Constraints":
         """Convert constraints in characters of a text to those of one of its sentences, in tokens."""
         inside: dict[str, Any] = {
-            name: list(self._inside(getattr(self, name), sentence)) for name in ("force", "forbid", "allow")
+            name: list(self._inside(getattr(self, name), sentence)) for name in ("require", "forbid", "allow")
         }
         return replace(self, **inside)
 
     def with_names(self, gazetteers: Sequence[Gazetteer], tokens: Sequence[str]) -> "Constraints":
-        """Add the gazetteers' names that occur in the sentence, as forced entities of their classes.
+        """Add the gazetteers' names that occur in the sentence, as required entities of their classes.
 
         Longer names take precedence, then those further left. A name that overlaps another one, or an existing
         constraint, is skipped: the caller's constraints count more than a list.
         """
-        taken = {t for start, end, _ in (*self.force, *self.forbid, *self.allow) for t in range(start, end)}
-        force = list(self.force)
+        taken = {t for start, end, _ in (*self.require, *self.forbid, *self.allow) for t in range(start, end)}
+        required = list(self.require)
         names = [span for gazetteer in gazetteers for span in _names(gazetteer, tokens)]
         for label, start, end in sorted(names, key=lambda span: (span.start - span.end, span.start)):
             if taken.isdisjoint(range(start, end)):
                 taken.update(range(start, end))
-                force.append(SpanConstraint(start, end, label))
-        return replace(self, force=force)
+                required.append(SpanConstraint(start, end, label))
+        return replace(self, require=required)
 
     def _inside(self, items: Sequence[Any], sentence: Sentence) -> Iterator[Any]:
         text, starts, ends = sentence.text, sentence.starts, sentence.ends
@@ -192,12 +192,12 @@ def _possible(
 
 
 def _allowed(lattice: Lattice, row: int, given: Constraints, codec: LabelCodec) -> Array:
-    """(T, L) the labels that forced spans and allowed labels leave to one sentence."""
+    """(T, L) the labels that required spans and allowed labels leave to one sentence."""
     T, L = int(lattice.lengths[row]), lattice.chain.labels
     allowed = np.ones((T, L), bool)
     for start, end, labels in given.allow:
         allowed[start:end] &= np.logical_or.reduce([_labels(codec, name) for name in labels])
-    if given.force:
+    if given.require:
         entities = codec.entity_labels()
         # After all classes stands an entity of any. Its labels are of one class, as only valid sequences are possible.
         places = np.stack([entity.at_places() for entity in entities])  # (classes, 6, L)
@@ -205,8 +205,8 @@ def _allowed(lattice: Lattice, row: int, given: Constraints, codec: LabelCodec) 
         of_any = EntityLabels(
             before=every[0], only=either[1], first=either[2], middle=either[3], last=either[4], after=every[5]
         )
-        kinds = [len(entities) if label is None else codec.classes.index(label) for *_, label in given.force]
-        spans = [(0, start, end) for start, end, _ in given.force]
+        kinds = [len(entities) if label is None else codec.classes.index(label) for *_, label in given.require]
+        spans = [(0, start, end) for start, end, _ in given.require]
         one, _ = lattice.selected(np.array([row]))
         allowed &= forced_spans(one, spans, kinds, [*entities, of_any])
     return allowed
@@ -228,7 +228,7 @@ def check_constraints(constraints: Sequence[Constraints | None], lengths: Sequen
         got = "one for all" if is_one else len(constraints)
         raise ConfigurationError("constraints", expected=f"a list of {len(lengths)}, one a sentence or None", got=got)
     for i, (given, tokens) in enumerate(zip(constraints, lengths, strict=True)):
-        for item in () if given is None else (*given.force, *given.forbid, *given.allow):
+        for item in () if given is None else (*given.require, *given.forbid, *given.allow):
             if not 0 <= item[0] < item[1] <= tokens:
                 expected, where = f"0 <= start < end <= {tokens} (tokens)", (given and given.where) or f"sentence {i}"
                 raise DataError("a constraint outside the sentence", expected=expected, got=_place(item), where=where)
@@ -236,7 +236,7 @@ def check_constraints(constraints: Sequence[Constraints | None], lengths: Sequen
 
 def _check(given: Constraints, codec: LabelCodec, valid_only: bool, where: str) -> None:
     """Refuse labels that the model does not have, and spans if it has none."""
-    spans = (*given.force, *given.forbid)
+    spans = (*given.require, *given.forbid)
     if spans and not (codec.has_spans and valid_only):
         got = "labels without spans" if not codec.has_spans else "one that allows any sequence (constrained=False)"
         raise DataError("constraints on spans", expected="a model of spans", got=got, where=where)
@@ -279,7 +279,7 @@ def _place(item: tuple[Any, ...]) -> str:
 def _described(given: Constraints) -> str:
     """All of them as the command line spells them."""
     parts = []
-    for name in ("force", "forbid", "allow"):
+    for name in ("require", "forbid", "allow"):
         for item in getattr(given, name):
             labels = item[2] if item[2] is None or isinstance(item[2], str) else ",".join(item[2])
             parts.append(f"{name} {_place(item)}" + (f"={labels}" if labels is not None else ""))

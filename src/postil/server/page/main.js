@@ -55,7 +55,7 @@ async function show() {
 function chosen() {
   const { view, values } = read();
   values.set("model", chooser.value);
-  for (const name of ["force", "forbid", "span", "label"]) values.delete(name);
+  for (const name of ["require", "forbid", "span", "label"]) values.delete(name);
   location.hash = `/${view || "tag"}?${values}`;
 }
 

@@ -22,7 +22,7 @@ export function mount(root, values, context) {
     text: values.get("text") ?? EXAMPLE,
     threshold: Number(values.get("threshold") ?? 0),
     nbest: Number(values.get("nbest") ?? 3),
-    force: values.getAll("force").map(parsed).filter(Boolean),
+    require: values.getAll("require").map(parsed).filter(Boolean),
     forbid: values.getAll("forbid").map(parsed).filter(Boolean),
   };
   const names = model.spans ? model.classes : model.labels;
@@ -39,16 +39,16 @@ export function mount(root, values, context) {
   }
 
   function constraints() {
-    if (!isTagger || !(state.force.length || state.forbid.length)) return {};
-    if (model.spans) return { constraints: { force: state.force, forbid: state.forbid } };
-    const allow = state.force.map(({ start, end, label }) => ({ start, end, labels: [label] }));
+    if (!isTagger || !(state.require.length || state.forbid.length)) return {};
+    if (model.spans) return { constraints: { require: state.require, forbid: state.forbid } };
+    const allow = state.require.map(({ start, end, label }) => ({ start, end, labels: [label] }));
     return { constraints: { allow } };
   }
 
   async function ask() {
     keep("tag", {
       model: model.name, text: state.text, threshold: state.threshold || "", nbest: state.nbest === 3 ? "" : state.nbest,
-      force: state.force.map(spelt), forbid: state.forbid.map(spelt),
+      require: state.require.map(spelt), forbid: state.forbid.map(spelt),
     });
     shown.classList.add("busy");
     try {
@@ -113,9 +113,9 @@ export function mount(root, values, context) {
       const isNew = span && span.start === one.start;
       (box && span && !isNew ? box : parts).push(gap);
       if (isNew) {
-        const isForced = state.force.some((item) => item.start === span.start && item.end === span.end);
+        const isRequired = state.require.some((item) => item.start === span.start && item.end === span.end);
         box = [];
-        parts.push({ box, span, isForced });
+        parts.push({ box, span, isRequired });
       } else if (!span) box = null;
       (box ?? parts).push(token(one, place));
       if (!span && one.label && !model.spans) {
@@ -125,7 +125,7 @@ export function mount(root, values, context) {
     });
     parts.push(letters.slice(end));
     shown.replaceChildren(...parts.map((part) => (part.box ? h("span", {
-      className: `entity ${colour(part.span.label, names)} ${part.isForced ? "forced" : ""}`,
+      className: `entity ${colour(part.span.label, names)} ${part.isRequired ? "required" : ""}`,
     }, part.box, h("span", { className: "chip", "aria-hidden": "true" }, part.span.label)) : part)));
     if (!answer.tokens.length) shown.replaceChildren(h("span", { className: "note", role: "option", "aria-selected": "false" }, "Type a text above."));
   }
@@ -147,8 +147,8 @@ export function mount(root, values, context) {
   }
 
   function drawConstraints() {
-    const items = ["force", "forbid"].flatMap((kind) => state[kind].map((one, place) => h("li", { className: "row" },
-      h("span", {}, `${kind === "force" ? "is" : "is not"} ${one.label ?? "an entity"}: `, h("q", {}, letters.slice(one.start, one.end))),
+    const items = ["require", "forbid"].flatMap((kind) => state[kind].map((one, place) => h("li", { className: "row" },
+      h("span", {}, `${kind === "require" ? "is" : "is not"} ${one.label ?? "an entity"}: `, h("q", {}, letters.slice(one.start, one.end))),
       h("button", { onclick: () => { state[kind].splice(place, 1); ask(); say("constraint removed"); } }, "remove",
         h("span", { className: "skip" }, ` constraint ${letters.slice(one.start, one.end)}`)))));
     fixed.replaceChildren(...(items.length ? [h("ul", { className: "list" }, items)] : [h("p", { className: "note" },
@@ -256,7 +256,7 @@ export function mount(root, values, context) {
     const inOne = answer.sentences.some(([from, to]) => from <= selected.from && selected.to < to);
     const item = (text, action) => h("button", { role: "menuitem", onclick: () => { action(); closeMenu(true); } }, text);
     const put = (kind, label) => () => {
-      for (const name of ["force", "forbid"]) {
+      for (const name of ["require", "forbid"]) {
         state[name] = state[name].filter((one) => one.end <= place.start || place.end <= one.start || (name === "forbid" && kind === "forbid" && one.label !== label));
       }
       state[kind].push({ ...place, ...(label ? { label } : {}) });
@@ -265,9 +265,9 @@ export function mount(root, values, context) {
     const items = [];
     if (isTagger && inOne) {
       if (model.spans) {
-        items.push(...names.map((name) => item(`is ${name}`, put("force", name))));
+        items.push(...names.map((name) => item(`is ${name}`, put("require", name))));
         items.push(item("is not an entity", put("forbid")), ...names.map((name) => item(`is not ${name}`, put("forbid", name))));
-      } else items.push(...names.map((name) => item(`is ${name}`, put("force", name))));
+      } else items.push(...names.map((name) => item(`is ${name}`, put("require", name))));
     }
     if (inOne) {
       items.push(item("why?", () => {
@@ -323,7 +323,7 @@ export function mount(root, values, context) {
   // ---------------------------------------------------------------------------------------------- the page
   const { field } = textBox(state.text, (text) => {
     state.text = text;
-    state.force = [];
+    state.require = [];
     state.forbid = [];
     selected = null;
     closeMenu();
