@@ -19,9 +19,9 @@ from postil.arrays import Array, offsets_from_lengths
 from postil.errors import ConfigurationError, DataError
 from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.distribution import LabelPosterior
+from postil.models.voting.reliability import Reliability, Votes
+from postil.models.voting.rule import Rules, Tokens, Vote
 from postil.objectives.crf import ChainScores, Lattice, expected_counts
-from postil.rules.reliability import Reliability, Votes
-from postil.rules.rule import Rules, Tokens, Vote
 
 ROUNDS = 1
 """How often the tagger is fitted again to its own posterior with the votes."""

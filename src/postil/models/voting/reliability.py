@@ -28,7 +28,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ModelFileError
-from postil.rules.rule import Rules, Vote
+from postil.models.voting.rule import Rules, Vote
 from postil.text.labels.schemes import Span as TokenSpan
 from postil.text.labels.schemes import labels_from_spans, parse_label
 

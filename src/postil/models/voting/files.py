@@ -37,8 +37,8 @@ from pathlib import Path
 from typing import Any
 
 from postil.errors import DataError, is_printable, similar
+from postil.models.voting.rule import ColumnRule, ListRule, ModelRule, PatternRule, Rule, Rules
 from postil.reading import MOST_JSON_BYTES, decoded_lines, parsed_json, read_text
-from postil.rules.rule import ColumnRule, ListRule, ModelRule, PatternRule, Rule, Rules
 from postil.text.labels.schemes import recognise, spans_from_labels
 
 _KINDS = ("list", "pattern", "spacy", "model", "votes")
@@ -142,7 +142,7 @@ def _phrases(names: Any, folder: Path, where: str) -> list[str]:
 
 def _model(name: str, folder: Path, where: object) -> Any:
     """A tagger: a model file next to the rules, an installed model, or NAME:TASK of a multi-task model."""
-    from postil.models import load  # only for rules that use a model
+    from postil.models.storage import load  # only for rules that use a model
 
     path, colon, task = name.partition(":")
     model = load(str(folder / path) if (folder / path).exists() else path)
