@@ -123,6 +123,8 @@ def tagger_sections(parts: FittedModel, half: bool = False) -> Sections:
     heads = heads_of(parts)
     if parts.segmenter.characters:
         raise refused("a model whose tokens are characters")
+    if any(head.voters is not None for head in heads.values()):
+        raise refused("a model with rules (tagger.with_rules(None) leaves them out)")
     if parts.features.columns:
         raise refused("a model that needs extra columns for each token")
     if parts.features.gazetteer is not None:

@@ -14,6 +14,8 @@ from postil.text.splitting.segmenter import CHARACTERS, ENGLISH, Segmenter
 if TYPE_CHECKING:
     import numpy as np
 
+    from postil.models.voting.voters import Voters
+
 
 LEARNT_FROM, LABELS = "learnt_from", "labels"
 """Entry of ``FittedModel.about``, and its value in models that were fitted to labelled data."""
@@ -61,6 +63,8 @@ class FittedModel:
     is then a TaskLabels, the network a TaskNetwork, and each head has its own decoding.
 
     ``segmentation``: the rules that were chosen for raw text, None if none were; ``segmenter`` are those in use.
+
+    ``voters``: rules for entities whose votes count in every answer, if there are any; each head has its own.
     """
 
     config: Any
@@ -71,6 +75,7 @@ class FittedModel:
     about: dict[str, Any] = field(default_factory=dict)
     heads: "dict[str, FittedModel]" = field(default_factory=dict)
     segmentation: Segmenter | None = None
+    voters: "Voters | None" = None
     _engine: Engine | None = field(default=None, init=False, repr=False)
     _head_of: "tuple[FittedModel, str] | None" = field(default=None, init=False, repr=False)
 

@@ -62,6 +62,11 @@ class Reliability:
         shares = np.where(is_outside, _OUTSIDE, (1 - _OUTSIDE) / max(1, (~is_outside).sum()))
         return cls({key: _prior(key, labels, shares) for key in keys}, shares)
 
+    def updated(self, other: "Reliability | None") -> "Reliability":
+        """The same, with the shares of another one for the rules that it has."""
+        known = {} if other is None else other.of_rules
+        return Reliability({key: known.get(key, rates) for key, rates in self.of_rules.items()}, self.shares)
+
     def precision(self, rule: str, label: str) -> float:
         """The share of the rule's voted tokens that are of this class."""
         return float(self.of_rules[rule, label, False][:2].sum())
@@ -87,6 +92,8 @@ class Reliability:
         fits = all(len(numbers) == (2 if key[2] else 4) for key, numbers in rates.items())
         if not fits or not all(((numbers > 0) & (numbers <= 1)).all() for numbers in (*rates.values(), shares)):
             raise ModelFileError("reliability of rules", expected="shares above 0, at most 1", got="others")
+        if any(abs(numbers.sum() - 1) > 1e-6 for numbers in (*rates.values(), shares)):
+            raise ModelFileError("reliability of rules", expected="shares that sum to 1", got="others")
         return cls(rates, shares)
 
 

@@ -6,16 +6,19 @@ abstains everywhere else. Rules may disagree and may be wrong: ``reliability.py`
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from math import comb
 from typing import Any, NamedTuple, Protocol, final
 
-from postil.errors import ConfigurationError, DataError, is_printable
+from postil.errors import ConfigurationError, DataError, is_printable, similar
 from postil.text.labels.schemes import spans_from_labels
 
-MOST_RULES, MOST_ELEMENTS, MOST_REPEATS, LONGEST_MATCH, LONGEST_WORD = 1000, 30, 20, 60, 100
-"""Limits of rules from a stranger: rules in a file, elements of a pattern and repeats of one, tokens, characters."""
+MOST_RULES, MOST_ELEMENTS, MOST_REPEATS, LONGEST_MATCH, LONGEST_WORD, LONGEST_NAME = 1000, 30, 20, 60, 100, 500
+"""Limits of rules from a stranger: rules, elements of a pattern and repeats of one, tokens, characters of both."""
+MOST_MATCHES = 10_000_000
+"""Ways in which a regular expression may match a word, at most: so many steps a word may cost."""
 
 Tokens = Sequence[str]
 
@@ -73,9 +76,19 @@ class ListRule:
     inflected: bool = False
     negated: bool = False
 
+    def __post_init__(self) -> None:
+        for phrase in self.phrases:
+            if not isinstance(phrase, str) or len(phrase) > LONGEST_NAME:
+                expected = f"names of at most {LONGEST_NAME} characters"
+                raise DataError("list", expected=expected, got=repr(phrase)[:80], where=f"rule {self.name!r}")
+
     @property
     def labels(self) -> Sequence[str]:
         return [self.label]
+
+    def to_table(self) -> dict[str, Any]:
+        """The rule as a table of a file of rules."""
+        return {**_head(self), "list": list(self.phrases), **{flag: True for flag in FLAGS if getattr(self, flag)}}
 
     @cached_property
     def _keys(self) -> tuple[set[str], set[str], int]:
@@ -188,45 +201,60 @@ def _choice(body: str, ignore_case: bool, where: str) -> Callable[[str, str | No
     return is_one
 
 
-_NESTED = re.compile(r"[*+}]")
+_REPEAT = re.compile(r"\{(\d+)?(,)?(\d+)?\}")
 
 
 def checked_expression(text: str, ignore_case: bool, where: str) -> re.Pattern[str]:
-    """Compile a regular expression that cannot take exponential time: no repeat of a group with a repeat in it.
+    """Compile a regular expression that takes bounded time: no repeat of a group with a repeat or a choice in it.
 
-    Groups may not refer to each other, and the text has at most 200 characters.
+    Groups may not refer to each other, and the text has at most 200 characters. Its repeats and choices multiply the
+    ways to match a word; there may be ``MOST_MATCHES`` of them.
     """
-    depth: list[bool] = [False]  # for each open group: whether it has a repeat or a choice in it
-    previous_closed: bool | None = None
-    is_class, escaped = False, False
-    for character in text:
-        closed, previous_closed = previous_closed, None
-        if escaped:
-            escaped = False
-            if character.isdigit() and character != "0":
-                raise DataError("a regular expression", expected="must not refer to a group", got=text, where=where)
-        elif character == "\\":
-            escaped = True
+
+    def wrong(expected: str) -> DataError:
+        return DataError("a regular expression", expected=expected, got=text[:80], where=where)
+
+    if len(text) > 200 or "(?" in text.replace("(?:", ""):
+        raise wrong("at most 200 characters, and no groups other than (…) and (?:…)")
+    groups: list[list[int]] = [[0, 1]]  # for each open group: repeats and choices in it, and its alternatives
+    endless, ways = 0, 1  # repeats without a limit, and the ways to match all else
+    place, is_class, closed = 0, False, 0  # closed: repeats and choices in the group that has just ended
+    while place < len(text):
+        character, place = text[place], place + 1
+        inner, closed = closed, 0
+        repeat = _REPEAT.match(text, place - 1) if character == "{" else None
+        if character == "\\":
+            if text[place : place + 1].isdigit() and text[place] != "0":
+                raise wrong("must not refer to a group")
+            place += 1
         elif is_class:
             is_class = character != "]"
         elif character == "[":
             is_class = True
         elif character == "(":
-            depth.append(False)
-        elif character == ")":
-            inner = depth.pop() if len(depth) > 1 else False
-            depth[-1] = depth[-1] or inner
-            previous_closed = inner
-        elif character in "*+{":
-            if closed:
-                expected = "must not repeat a group that has a repeat or a choice in it"
-                raise DataError("a regular expression", expected=expected, got=text, where=where)
-            depth[-1] = True
+            groups.append([0, 1])
+            place += 2 * text.startswith("?:", place)
+        elif character == ")" and len(groups) > 1:
+            closed, alternatives = groups.pop()
+            groups[-1][0] += closed
+            ways *= alternatives
         elif character == "|":
-            depth[-1] = True
-    if len(text) > 200 or "(?" in text.replace("(?:", ""):
-        expected = "at most 200 characters, and no groups other than (…) and (?:…)"
-        raise DataError("a regular expression", expected=expected, got=text[:80], where=where)
+            groups[-1][0] += 1
+            groups[-1][1] += 1
+        elif character == "?":
+            groups[-1][0] += 1
+            ways *= 2
+        elif character in "*+" or repeat is not None:
+            if inner:
+                raise wrong("must not repeat a group that has a repeat or a choice in it")
+            groups[-1][0] += 1
+            if repeat is None or (repeat[2] and repeat[3] is None):
+                endless += 1
+            elif repeat[2]:
+                ways *= max(1, min(int(repeat[3]), LONGEST_WORD) - int(repeat[1] or 0) + 1)
+            place = place if repeat is None else repeat.end()
+    if comb(LONGEST_WORD + endless, endless) * ways * groups[0][1] > MOST_MATCHES:
+        raise wrong("must have fewer repeats and choices: it could take very long")
     try:
         return re.compile(text, re.IGNORECASE if ignore_case else 0)
     except (re.error, OverflowError) as error:
@@ -253,6 +281,15 @@ class PatternRule:
     @property
     def labels(self) -> Sequence[str]:
         return [self.label]
+
+    @cached_property
+    def asks_for_tags(self) -> bool:
+        """Whether the pattern has ``<pos:TAG>``, and needs a tagger."""
+        return re.search(r"(?:^|\s)<pos:", self.pattern) is not None
+
+    def to_table(self) -> dict[str, Any]:
+        """The rule as a table of a file of rules."""
+        return {**_head(self), "pattern": self.pattern, **({"ignore_case": True} if self.ignore_case else {})}
 
     @cached_property
     def _compiled(self) -> tuple[list[Element], int, int]:
@@ -287,7 +324,7 @@ class PatternRule:
         return elements, first, last
 
     def votes(self, sentences: Sequence[Tokens]) -> list[list[Vote]]:
-        tags = [None] * len(sentences) if self.tagger is None else self.tagger.predict(sentences)
+        tags = self.tagger.predict(sentences) if self.asks_for_tags else [None] * len(sentences)
         return [self._votes(tokens, of_tokens) for tokens, of_tokens in zip(sentences, tags, strict=True)]
 
     def _votes(self, tokens: Tokens, tags: Sequence[str] | None) -> list[Vote]:
@@ -345,6 +382,67 @@ class PatternRule:
             if not states:
                 break
         return best
+
+
+# ---------------------------------------------------------------------------------------- rules of names as plain data
+
+FLAGS = ("ignore_case", "variants", "inflected")
+KEYS: Mapping[str, Collection[str]] = {
+    "list": ("name", "label", "not", *FLAGS),
+    "pattern": ("name", "label", "not", "ignore_case"),
+}
+"""Kind of rule -> the keys that its table may have in addition."""
+
+
+def _head(rule: ListRule | PatternRule) -> dict[str, Any]:
+    return {"name": rule.name, "not" if rule.negated else "label": rule.label}
+
+
+def kind_of_table(table: Mapping[str, Any], keys: Mapping[str, Collection[str]], where: str) -> str:
+    """The kind of the rule in a table, whose keys are checked."""
+    kinds = [kind for kind in keys if kind in table]
+    if len(kinds) != 1:
+        expected = "one of " + ", ".join(keys)
+        got = ", ".join(kinds) or ", ".join(map(str, table))[:80] or "nothing"
+        raise DataError("a rule", expected=expected, got=got, where=where)
+    (kind,) = kinds
+    for key in table:
+        if key not in keys[kind] and key != kind:
+            expected, hint = ", ".join(sorted(keys[kind])), similar(key, keys[kind])
+            raise DataError(f"a rule with {kind}", expected=expected, got=key[:80] + hint, where=where)
+    return kind
+
+
+def text_of(table: Mapping[str, Any], key: str, where: object) -> str:
+    value = table[key]
+    if not isinstance(value, str) or not value.strip() or not is_printable(value):
+        raise DataError(key, expected="a text", got=repr(value)[:80], where=where)
+    return value
+
+
+def rule_of_table(table: Mapping[str, Any], number: int, where: str, tagger: Any = None) -> ListRule | PatternRule:
+    """The list or the pattern of a table, with the names of the list in it. Everything is checked."""
+    kind = kind_of_table(table, KEYS, where)
+    flags = {flag: table[flag] for flag in FLAGS if flag in table}
+    if wrong := [flag for flag, value in flags.items() if not isinstance(value, bool)]:
+        raise DataError(wrong[0], expected="true or false", got=repr(table[wrong[0]])[:80], where=where)
+    is_against = "not" in table
+    if is_against == ("label" in table):
+        raise DataError("a rule", expected="either label or not", got="both" if is_against else "neither", where=where)
+    label = text_of(table, "not" if is_against else "label", where)
+    name = text_of(table, "name", where) if "name" in table else f"{label} {number}"
+    if kind == "pattern":
+        pattern = text_of(table, "pattern", where)
+        return PatternRule(
+            name=name, label=label, pattern=pattern, negated=is_against, where=where, tagger=tagger, **flags
+        )
+    phrases = table["list"]
+    if not isinstance(phrases, list) or not all(isinstance(phrase, str) for phrase in phrases):
+        raise DataError("list", expected="a file or a list of names", got=repr(phrases)[:80], where=where)
+    phrases = [phrase for phrase in phrases if phrase.strip()]
+    if not phrases:
+        raise DataError("list", expected="at least one name", got="none", where=where)
+    return ListRule(name=name, label=label, phrases=phrases, negated=is_against, **flags)
 
 
 # ------------------------------------------------------------------------------------- models, functions, other people
