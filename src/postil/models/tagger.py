@@ -354,17 +354,6 @@ class Tagger(SentenceEstimator):
         -------
         Tagger
             ``save`` stores the rules with the model if they are lists and patterns.
-
-        Examples
-        --------
-        >>> from postil import Tagger
-        >>> from postil.rules import ListRule
-        >>> X = [["Anna", "lives", "in", "Oslo"], ["the", "museums", "of", "Lima"]] * 10
-        >>> y = [["B-PER", "O", "O", "B-LOC"], ["O", "O", "O", "B-LOC"]] * 10
-        >>> tagger = Tagger(preset="fast", hidden=20, seed=0).fit(X, y)
-        >>> people = ListRule(name="people", label="PER", phrases=["Boris"])
-        >>> tagger.with_rules([people]).predict([["the", "museums", "of", "Boris"]])
-        [['O', 'O', 'O', 'B-PER']]
         """
         from postil.models.voting.files import rules_of  # few taggers have rules
         from postil.models.voting.voters import Voters

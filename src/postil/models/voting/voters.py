@@ -37,11 +37,10 @@ class Voters:
         if unknown := sorted(set(rules.labels) - set(codec.classes)):
             expected = f"must vote for classes of the model: {', '.join(codec.classes[:12])}"
             raise ConfigurationError("rules", expected=expected, got=", ".join(unknown)[:80])
-        prior = Reliability.prior(rules, codec.labels)
-        if known is None or len(known.shares) != len(codec.labels):
-            return cls(rules, prior)
-        rates = {key: known.of_rules.get(key, rates) for key, rates in prior.of_rules.items()}
-        return cls(rules, Reliability(rates, known.shares))
+        reliability = Reliability.prior(rules, codec.labels).updated(known)
+        if known is not None and len(known.shares) == len(codec.labels):
+            reliability = Reliability(reliability.of_rules, known.shares)
+        return cls(rules, reliability)
 
     def evidence(self, sentences: Sequence[Sequence[Token]], codec: LabelCodec) -> Array:
         """(N, L) log P(votes | label) of every token of the sentences, up to a constant."""
