@@ -7,6 +7,7 @@ import pytest
 
 import postil
 from postil.commands.main import main
+from postil.export import flat
 from postil.samples.corpora import made_up_sentences
 
 RULES = """
@@ -98,9 +99,14 @@ def test_mistakes_of_tag_are_one_clear_line(files, model, words, message, capsys
     assert message in shown and shown.count("\n") == 1
 
 
-def test_a_model_with_rules_is_not_exported_without_them(files, model, capsys):
-    assert run(files, "export", model, "--to", "c", "-o", "out.c") == 1
-    assert "a model with rules" in capsys.readouterr().err
+def test_rules_are_exported_or_refused(files, model, capsys):
+    assert run(files, "export", model, "--to", "c", "-o", "out.c") == 0
+    content = flat.read((files / "out.c" / "model.bin").read_bytes())
+    assert len(content["head0/rules"]) == 3
+    pattern = postil.rules.PatternRule(name="mine", label="PER", pattern="/A+/")
+    postil.load(files / model).with_rules([pattern]).save(files / "mine.postil")
+    assert run(files, "export", "mine.postil", "--to", "c", "-o", "other.c") == 1
+    assert "the rule 'mine'" in capsys.readouterr().err and not (files / "other.c").exists()
 
 
 def test_labelled_files_count_as_well(files, capsys):

@@ -15,6 +15,7 @@
 #include "engine/memory.c"
 #include "engine/model.c"
 #include "engine/tagging.c"
+#include "engine/votes.c"
 #include "engine/trees.c"
 
 int engine_open(const engine_section *directory, int64_t count, engine_model **opened) {

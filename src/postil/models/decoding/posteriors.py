@@ -168,13 +168,13 @@ class Posteriors:
         """Scores (N, L) of sentences with log P(votes | label) of the model's rules, if it has any.
 
         The evidence is about probabilities, not scores of the network: the temperature, which divides all scores,
-        does not change it.
+        does not change it. Scores keep their type, as exported models have it.
         """
         if self._model.voters is None:
             return scores
         evidence = self._model.voters.evidence(sentences, self.codec)
         voted: Array = scores + self.decoding.temperature * evidence
-        return voted
+        return voted.astype(scores.dtype)
 
     # -------------------------------------------------------------------------------------------- labels
 

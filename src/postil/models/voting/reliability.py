@@ -144,8 +144,9 @@ class Votes:
     def evidence(self, reliability: Reliability, *, silence: bool = False) -> Array:
         """(N, L) log P(votes | label) of every token, up to a constant; with ``silence`` also that nobody votes."""
         scores = np.zeros((self.tokens, len(self._classes)))
-        for key, places in self._places.items():
-            np.add.at(scores, places[:, 0], self._lifts(key, reliability))
+        for key in reliability.of_rules:  # always in this order: sums depend on nothing but the sentence
+            if (places := self._places.get(key)) is not None:
+                np.add.at(scores, places[:, 0], self._lifts(key, reliability))
         if silence:
             scores[self._silent] += np.where(self._is_outside, *np.log(_SILENCE))
         return scores

@@ -50,13 +50,28 @@ class Rule(Protocol):
 
 
 _PLURALS = ("'s", "’s", "s'", "es", "s")
+_LINKS = "-‐–_."
 
 
-def _key(text: str, ignore_case: bool, variants: bool) -> str:
-    """A name as it is looked up: without spaces, so that it does not depend on how a tokeniser cuts it."""
-    text = unicodedata.normalize("NFKC", text)
-    text = re.sub(r"[\s\-‐‑–_.]+" if variants else r"\s+", "", text)
-    return text.casefold() if ignore_case else text
+class Spelling(dict[int, str]):
+    """Character -> how it is looked up: decomposed, without spaces, so that nothing depends on how a tokeniser cuts.
+
+    Filled when it is used. ``folds``: letters are the same in either case. ``variants``: hyphens and full stops vanish.
+    """
+
+    def __init__(self, folds: bool, variants: bool) -> None:
+        super().__init__()
+        self.folds, self.variants = folds, variants
+
+    def __missing__(self, code: int) -> str:
+        parts = unicodedata.normalize("NFKD", chr(code))
+        parts = parts.casefold() if self.folds else parts
+        dropped = _LINKS if self.variants else ""
+        self[code] = spelt = "".join(c for c in parts if not (c.isspace() or c in dropped))
+        return spelt
+
+
+SPELLINGS = {(folds, variants): Spelling(folds, variants) for folds in (False, True) for variants in (False, True)}
 
 
 @final
@@ -91,22 +106,24 @@ class ListRule:
         return {**_head(self), "list": list(self.phrases), **{flag: True for flag in FLAGS if getattr(self, flag)}}
 
     @cached_property
-    def _keys(self) -> tuple[set[str], set[str], int]:
-        """The names as they are looked up, the beginnings of each up to four letters, and the longest name."""
-        keys = {key for phrase in self.phrases if (key := _key(phrase, self.ignore_case, self.variants))}
-        return keys, {key[:size] for key in keys for size in range(1, 5)}, max(map(len, keys), default=0)
+    def keys(self) -> frozenset[str]:
+        """The names as they are looked up, with all their endings."""
+        spelling = SPELLINGS[self.ignore_case, self.variants]
+        keys = {key for phrase in self.phrases if (key := phrase.translate(spelling))}
+        return frozenset(keys | {key + end for key in keys for end in _PLURALS} if self.inflected else keys)
+
+    @cached_property
+    def _limits(self) -> tuple[frozenset[str], int]:
+        """The beginnings of the names up to four letters, and the length of the longest name."""
+        return frozenset(key[:size] for key in self.keys for size in range(1, 5)), max(map(len, self.keys), default=0)
 
     def votes(self, sentences: Sequence[Tokens]) -> list[list[Vote]]:
-        keys, beginnings, longest = self._keys
+        keys, (beginnings, longest) = self.keys, self._limits
+        spelling = SPELLINGS[self.ignore_case, self.variants]
 
         @lru_cache(maxsize=100_000)
         def spelt(token: str) -> str:
-            return _key(token[:LONGEST_WORD], self.ignore_case, self.variants)
-
-        def is_listed(key: str) -> bool:
-            if key in keys:
-                return True
-            return self.inflected and any(key.endswith(end) and key[: -len(end)] in keys for end in _PLURALS)
+            return token[:LONGEST_WORD].translate(spelling)
 
         found: list[list[Vote]] = []
         for tokens in sentences:
@@ -117,9 +134,9 @@ class ListRule:
                 key, best = "", 0
                 for end in range(start + 1, len(tokens) + 1):
                     key += spelt(tokens[end - 1])
-                    if len(key) > longest + 2:  # two more letters: a plural
+                    if len(key) > longest:
                         break
-                    if is_listed(key):
+                    if key in keys:
                         best = end
                 if best:
                     votes.append(Vote(self.name, start, best, self.label, self.negated))
@@ -149,19 +166,43 @@ KINDS: Mapping[str, Callable[[str], bool]] = {
 }
 
 
+class Choice(NamedTuple):
+    """A test of a token that needs neither an expression nor a tag: a kind of word, or words and parts of words."""
+
+    kind: str = ""
+    folds: bool = False
+    words: Collection[str] = ()
+    parts: Sequence[tuple[str, str]] = ()
+    """Beginning and ending, with at least one more character between them."""
+
+    def matches(self, word: str, tag: str | None) -> bool:
+        if self.kind:
+            return KINDS[self.kind](word)
+        word = word.casefold() if self.folds else word
+        return word in self.words or any(
+            len(word) > len(begin) + len(end) and word.startswith(begin) and word.endswith(end)
+            for begin, end in self.parts
+        )
+
+
+Test = Callable[[str, str | None], bool]
+
+
 class Element(NamedTuple):
     """A condition on one token, or on ``least`` to ``most`` tokens in a row."""
 
-    matches: Callable[[str, str | None], bool]
+    matches: Test
     least: int
     most: int
+    choice: Choice | None
+    """The condition, if it is a plain one."""
 
 
 _BODY = r"~?/(?:\\.|[^/\\])+/|<[^<>\s]+>|(?:\\.|[^\s{}\\])+?"
 _ELEMENT = re.compile(rf"(?P<body>{_BODY})(?:\{{(?P<least>\d+)(?:,(?P<most>\d+))?\}})?")
 
 
-def _choice(body: str, ignore_case: bool, where: str) -> Callable[[str, str | None], bool]:
+def _choice(body: str, ignore_case: bool, where: str) -> Choice | Test:
     """A test of a token and of its tag."""
     if body.startswith("~"):
         body, ignore_case = body[1:], True
@@ -175,8 +216,7 @@ def _choice(body: str, ignore_case: bool, where: str) -> Callable[[str, str | No
             tags = frozenset(wanted.split("|"))
             return lambda word, tag: tag in tags
         if kind in KINDS and not colon:
-            test = KINDS[kind]
-            return lambda word, tag: test(word)
+            return Choice(kind)
         expected = ", ".join(f"<{name}>" for name in KINDS) + " or <pos:TAG>"
         raise DataError("a kind of word in a pattern", expected=expected, got=body, where=where)
     fold = str.casefold if ignore_case else str
@@ -191,14 +231,7 @@ def _choice(body: str, ignore_case: bool, where: str) -> Callable[[str, str | No
             words.add(fold(pieces[0]))
         else:
             parts.append((fold(pieces[0]), fold(pieces[1])))
-
-    def is_one(word: str, tag: str | None) -> bool:
-        word = fold(word)
-        return word in words or any(
-            len(word) > len(begin) + len(end) and word.startswith(begin) and word.endswith(end) for begin, end in parts
-        )
-
-    return is_one
+    return Choice(folds=ignore_case, words=frozenset(words), parts=parts)
 
 
 _REPEAT = re.compile(r"\{(\d+)?(,)?(\d+)?\}")
@@ -276,7 +309,7 @@ class PatternRule:
     """Predicts the tags that ``<pos:TAG>`` asks for."""
 
     def __post_init__(self) -> None:
-        self._compiled  # noqa: B018  an error if it cannot be read
+        self.compiled  # noqa: B018  an error if it cannot be read
 
     @property
     def labels(self) -> Sequence[str]:
@@ -292,7 +325,7 @@ class PatternRule:
         return {**_head(self), "pattern": self.pattern, **({"ignore_case": True} if self.ignore_case else {})}
 
     @cached_property
-    def _compiled(self) -> tuple[list[Element], int, int]:
+    def compiled(self) -> tuple[list[Element], int, int]:
         """The elements, and which of them are the entity."""
         where = self.where or f"rule {self.name!r}"
         elements: list[Element] = []
@@ -314,7 +347,11 @@ class PatternRule:
                 if not 0 <= least <= most <= MOST_REPEATS or most == 0:
                     expected = f"{{m,n}} with 0 <= m <= n and 1 <= n <= {MOST_REPEATS}"
                     raise DataError("repeats in a pattern", expected=expected, got=word, where=where)
-                elements.append(Element(_choice(match["body"], self.ignore_case, where), least, most))
+                test = _choice(match["body"], self.ignore_case, where)
+                if isinstance(test, Choice):
+                    elements.append(Element(test.matches, least, most, test))
+                else:
+                    elements.append(Element(test, least, most, None))
         last = len(elements) if last is None else last
         if not 0 < len(elements) <= MOST_ELEMENTS or not any(element.least for element in elements[first:last]):
             expected = f"1 to {MOST_ELEMENTS} elements, and at least one token in the entity"
@@ -345,7 +382,7 @@ class PatternRule:
         A state is (element, how often it has matched) with the first token and the end of the entity so far. All
         states advance together, so the time is bounded by tokens times states, whatever the pattern.
         """
-        elements, first, last = self._compiled
+        elements, first, last = self.compiled
         states: dict[tuple[int, int], tuple[int, int]] = {}
         best: tuple[int, int] | None = None
 
