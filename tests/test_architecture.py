@@ -319,11 +319,11 @@ EVERY_ESTIMATOR = [
 PUBLIC_OF_ESTIMATORS = {
     "Tagger": [
         *["tag", "tag_many", "annotate", "answers", "marginals", "nbest", "probability", "predict_with_probabilities"],
-        *["spans_above", "entities_above", "decoding", "calibrate", "tune", "pretrain", "pretraining"],
+        *["spans_above", "entities_above", "decoding", "calibrate", "tune", "pretrain", "pretraining", "with_rules"],
     ],
     "MultiTaskTagger": [
         *["tag", "tag_many", "annotate", "answers", "marginals", "nbest", "predict_with_probabilities", "tasks"],
-        *["decoding", "calibrate", "main_task"],
+        *["decoding", "calibrate", "main_task", "with_rules"],
     ],
     "Detector": ["tag", "tag_many", "annotate", "annotate_with_scores", "decision", "threshold"],
     "TreeClassifier": ["predict_proba", "predict_nodes", "node_probabilities", "trees"],

@@ -7,6 +7,7 @@ import pytest
 
 import postil
 from postil.commands.main import main
+from postil.export import flat
 from postil.samples.corpora import made_up_sentences
 
 RULES = """
@@ -48,9 +49,64 @@ def test_a_model_is_trained_without_labels(files, capsys):
     assert run(files, "train", "--rules", "rules.toml", *words) == 0
     shown = capsys.readouterr()
     assert "3 rules, " in shown.err and "round 2 of 2" in shown.err and shown.out.startswith("dev   F1")
+    assert "the model has 3 of the rules" in shown.err
     tagger = postil.load(str(files / "m.postil"))
     assert tagger.model.codec.classes == ("LOC", "PER")
     assert not (files / "m.postil.checkpoint").exists()
+
+
+@pytest.fixture(scope="module")
+def model(files):
+    words = ["--unlabelled", "raw.txt", "--set", "epochs=3", "-o", "ruled.postil"]
+    (files / "mixed.toml").write_text(RULES + "[[rule]]\nname = 'colleague'\nvotes = 'dev.txt'\n", "utf-8")
+    assert run(files, "train", "--rules", "mixed.toml", *words) == 0
+    return "ruled.postil"
+
+
+def test_the_rules_are_in_the_model_and_vote_when_it_tags(files, model, capsys):
+    tagger = postil.load(files / model)
+    assert tagger.model.voters.rules.names == ["LOC 1", "movers", "nobody"], "no votes of others"
+    asked = ["tag", model, "--text", "Zork moved to Quux", "--to", "conll", "--probabilities"]
+    assert run(files, *asked) == run(files, *asked, "--no-rules") == 0
+    rows = capsys.readouterr().out.split("\n\n")
+    assert rows[0] != rows[1]
+    for output, one in zip(rows, (tagger, tagger.with_rules(None)), strict=False):
+        labels, figures = one.predict_with_probabilities([["Zork", "moved", "to", "Quux"]])
+        expected = [f"{p:.4f}\t{name}" for p, name in zip(figures[0], labels[0], strict=True)]
+        assert [line.split("\t", 1)[1] for line in output.splitlines()] == expected
+    assert run(files, "info", model) == 0
+    assert "movers (PER), nobody (not PER)" in " ".join(capsys.readouterr().out.split())
+
+
+def test_rules_that_are_named_when_tagging_replace_those_of_the_model(files, model, capsys):
+    (files / "new.toml").write_text("[[rule]]\nname = 'new'\nlabel = 'PER'\nlist = ['zork']\n", "utf-8")
+    asked = ["tag", model, "--text", "they saw zork here", "--to", "conll"]
+    assert run(files, *asked, "--no-rules") == run(files, *asked, "--rules", "new.toml", "--threads", "2") == 0
+    before, after = capsys.readouterr().out.split("\n\n")[:2]
+    assert "zork\tO" in before and "zork\tB-PER" in after
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["--text", "a b", "--rules", "dev.txt"], "cannot be read as TOML"),
+        (["--rules", "rules.toml", "--column", "text", "raw.txt", "--from", "csv", "-o", "x.csv"], "save a model with"),
+    ],
+)
+def test_mistakes_of_tag_are_one_clear_line(files, model, words, message, capsys):
+    assert run(files, "tag", model, *words) == 1
+    shown = capsys.readouterr().err
+    assert message in shown and shown.count("\n") == 1
+
+
+def test_rules_are_exported_or_refused(files, model, capsys):
+    assert run(files, "export", model, "--to", "c", "-o", "out.c") == 0
+    content = flat.read((files / "out.c" / "model.bin").read_bytes())
+    assert len(content["head0/rules"]) == 3
+    pattern = postil.rules.PatternRule(name="mine", label="PER", pattern="/A+/")
+    postil.load(files / model).with_rules([pattern]).save(files / "mine.postil")
+    assert run(files, "export", "mine.postil", "--to", "c", "-o", "other.c") == 1
+    assert "the rule 'mine'" in capsys.readouterr().err and not (files / "other.c").exists()
 
 
 def test_labelled_files_count_as_well(files, capsys):

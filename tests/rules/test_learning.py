@@ -9,9 +9,9 @@ import pytest
 import postil
 from postil.errors import DataError, ModelFileError
 from postil.metrics import score_spans
+from postil.models.voting.reliability import Votes
 from postil.objectives.crf import ChainScores, Lattice, expected_counts
 from postil.rules import ColumnRule, ListRule, PatternRule, Reliability, Rules, Vote, check, learn
-from postil.rules.reliability import Votes
 from postil.samples.corpora import made_up_sentences
 from postil.text.labels.schemes import recognise, spans_from_labels
 

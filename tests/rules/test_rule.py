@@ -44,10 +44,12 @@ def test_the_longest_name_wins_and_names_do_not_overlap():
         ({"ignore_case": True}, "the BETA-catenin gene", [(1, 2)]),
         ({"inflected": True}, "two Beta-catenins here", [(1, 2)]),
         ({"inflected": True}, "a Beta-catenin 's here", [(1, 3)]),
+        ({"inflected": True}, "two DNAs here", [(1, 2)]),
+        ({}, "ｏｎｅ ＤＮＡ here", [(1, 2)]),
     ],
 )
 def test_spelling_options(options, text, found):
-    assert spans(listed("Beta-catenin", **options), text) == found
+    assert spans(listed("Beta-catenin", "DNA", **options), text) == found
 
 
 def test_names_do_not_depend_on_how_a_tokeniser_cuts_them():

@@ -137,8 +137,6 @@ def _draw_network(arguments: argparse.Namespace) -> int:
     return 0
 
 
-
-
 # ------------------------------------------------------------------------------------------------ presets
 
 

@@ -26,6 +26,7 @@ from postil.errors import ConfigurationError, DataError
 from postil.files import replaced
 from postil.models.decoding.constraints import Constraints
 from postil.models.decoding.distribution import check_probability
+from postil.models.storage import to_bytes
 from postil.tagging import TaggingOptions, label
 from postil.tagging.options import TAGGER_OPTIONS, threshold_of
 from postil.text.formats import Reading, format_of, read
@@ -49,6 +50,7 @@ the format (.jsonl .conll .conllu .csv .parquet .html) unless --to does. Inputs 
   postil tag ner.postil records.jsonl --to jsonl --nbest 3
   postil tag ner.postil article.txt --threshold 0.5 --threshold LOC=0.8
   postil tag ner.postil --text "Museums in Paris are amazing." --require 11:16=LOC
+  postil tag ner.postil article.txt --rules rules.toml  lists and patterns vote, without training
   postil tag ner.postil news.parquet --column text -o tagged/         a folder of Parquet files with the entities added
   postil tag sentiment.postil new.trees                 a tree classifier: trees in, labelled trees out
   postil tag ner.postil 'data/*.parquet' --column text --engine ray -o tagged    on all cores, or on a Ray cluster
@@ -137,6 +139,12 @@ OPTIONS = {
             "every name in FILE (one per line) is an entity of CLASS wherever it occurs (repeatable)",
             dest="gazetteer_constraint",
         ),
+        option(
+            "--rules FILE",
+            "let these rules vote, in place of those in the model: see `postil rules --help`",
+            type=Path,
+        ),
+        option("--no-rules", "leave out the rules in the model"),
     ],
     "tables: Parquet and CSV": [
         option("--column NAME", "tables: column of the texts (default: text)"),
@@ -183,7 +191,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.parts is not None:
         raise ConfigurationError("--parts", expected="needs tables: Parquet or CSV files, and Parquet output")
     options = tagging_options(arguments)
-    model = open_model(arguments.model)
+    model, path = ruled_model(arguments)
     segmenter = reading_options(arguments, model.model.segmenter)["segmenter"]
     options = replace(options, reading=replace(options.reading, segmenter=segmenter))
     readings = _readings(arguments, segmenter)
@@ -200,12 +208,26 @@ def run(arguments: argparse.Namespace) -> int:
     long_sentences: list[int] = []
     with progress_line(to_file=arguments.output is not None) as progress:
         for output, some in _outputs(arguments, readings, folder, to_folder, format):
-            summary = label(
-                model, some, options, output, threads=arguments.threads, path=arguments.model, progress=progress
-            )
+            summary = label(model, some, options, output, threads=arguments.threads, path=path, progress=progress)
             long_sentences += summary.long_sentences
     warn_of_long_sentences(model, long_sentences)
     return 0
+
+
+def ruled_model(arguments: argparse.Namespace) -> tuple[Any, str | None]:
+    """The model with the rules that are asked for, and its path; None if these rules are not those in its file."""
+    model: Any = open_model(arguments.model)
+    if arguments.rules is None and not arguments.no_rules:
+        return model, arguments.model
+    if arguments.rules is not None and arguments.no_rules:
+        arguments.usage_error("--rules and --no-rules exclude each other")
+    if not hasattr(model, "with_rules"):
+        raise ConfigurationError(typed_name("rules"), expected="needs a tagger", got=f"a {model.KIND}")
+    task = {"task": arguments.task[0]} if len(arguments.task) == 1 and model.KIND == "multi-task-tagger" else {}
+    model = model.with_rules(arguments.rules, **task)
+    if arguments.threads > 1:
+        to_bytes(model)  # which worker processes get: an error for rules that cannot be sent to them
+    return model, None
 
 
 # ------------------------------------------------------------------------------------------------ what is read

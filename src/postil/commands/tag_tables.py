@@ -129,6 +129,7 @@ def _check(arguments: argparse.Namespace, kind: str) -> None:
         raise ConfigurationError("a table of texts", expected="needs -o FOLDER, -o FILE.parquet or -o FILE.csv")
     arguments.to, arguments.column = arguments.to or PARQUET, arguments.column or column_files.ColumnJob.column
     refuse(arguments, "it does not apply to tables", *_OTHER_OPTIONS)
+    refuse(arguments, "save a model with the rules first: tagger.with_rules(RULES).save(FILE)", "rules", "no_rules")
 
 
 # ------------------------------------------------------------------------------------------------ Ray

@@ -438,6 +438,7 @@ def _estimator(request: TrainRequest, known: Any) -> SentenceEstimator:
 
 def _train_on_rules(request: TrainRequest) -> int:
     """Rounds of training on the votes of rules about raw text; labelled files count as well if there are any."""
+    from postil.models.voting.voters import is_plain
     from postil.rules import read_rules
     from postil.rules.learning import ROUNDS, Learning
 
@@ -467,6 +468,13 @@ def _train_on_rules(request: TrainRequest) -> int:
         if code := follow(fitting, shown):
             return code
         learning.update(model)
+    plain = [rule for rule in rules if is_plain(rule)]
+    if plain:
+        model = model.with_rules(plain, reliability=learning.reliability)
+        note(f"the model has {len(plain)} of the rules, which vote when it tags (`postil tag --no-rules` without them)")
+    if left_out := [rule.name for rule in rules if not is_plain(rule)]:
+        names = shortened(", ".join(left_out))
+        note(f"not in the model, as only lists and patterns without <pos:TAG> can be stored: {names}")
     held_out = {name: {MAIN: file} for name, file in files.held_out.items()}
     return finish(TrainingJob(model, fitting, held_out), request, shown)
 

@@ -30,6 +30,7 @@ import numpy as np
 import postil
 from postil.arrays import Array
 from postil.errors import ConfigurationError, ModelFileError
+from postil.export.votes import vote_sections
 from postil.files import naming
 from postil.kernels.characters import frozen
 from postil.kernels.checking import SECTION_TYPES
@@ -141,7 +142,8 @@ def tagger_sections(parts: FittedModel, half: bool = False) -> Sections:
     }
     for number, (task, head) in enumerate(heads.items()):
         maps = int(sections[f"head{number}/numbers"][3])
-        sections |= {f"head{number}/{name}": array for name, array in label_sections(task, head, maps).items()}
+        of_head = {**label_sections(task, head, maps), **vote_sections(head)}
+        sections |= {f"head{number}/{name}": array for name, array in of_head.items()}
     if half:
         tables = [name for name in sections if name.rpartition("/")[2].rstrip("0123456789") in _HALVED]
         sections |= {name: sections[name].astype(np.float16) for name in tables}

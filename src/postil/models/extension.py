@@ -420,6 +420,8 @@ class Extending:
         parts.about["extension"] = self._about
         extended = Tagger(**{**self._tagger.get_params(), **self._settings})
         extended._model = parts
+        if (voters := self._tagger.model.voters) is not None:
+            extended = extended.with_rules(voters.rules, reliability=voters.reliability)
         if self._dev is None or self._before is None:
             return Extension(extended, None, None)
         after = extended.evaluate(*self._dev)

@@ -15,6 +15,8 @@ from postil.text.splitting.segmenter import CHARACTERS, ENGLISH, Segmenter
 if TYPE_CHECKING:
     import numpy as np
 
+    from postil.models.voting.voters import Voters
+
 
 LEARNT_FROM, LABELS = "learnt_from", "labels"
 """Entry of ``FittedModel.about``, and its value in models that were fitted to labelled data."""
@@ -59,11 +61,14 @@ class Head:
     """The part of a model that belongs to one task: labels, the network that scores them, how answers are read.
 
     The networks of several heads share their tables and their encoder.
+
+    ``voters``: rules for entities whose votes count in every answer, if there are any.
     """
 
     codec: Any
     network: Any
     decoding: Decoding = field(default_factory=Decoding)
+    voters: "Voters | None" = None
 
 
 @final
@@ -120,6 +125,11 @@ class FittedModel:
     @decoding.setter
     def decoding(self, decoding: Decoding) -> None:
         self.heads[self.task].decoding = decoding
+
+    @property
+    def voters(self) -> "Voters | None":
+        """The rules of the only head."""
+        return self.heads[self.task].voters
 
     @property
     def segmenter(self) -> Segmenter:

@@ -1,6 +1,7 @@
 """A tagger of several tasks: shared words and encoder, one head for each task."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
@@ -26,6 +27,8 @@ from postil.text import Document, Entity, Sentence
 if TYPE_CHECKING:
     from postil.metrics import Evaluation
     from postil.models.explaining.explanation import Explanation
+    from postil.models.voting.files import RuleSource
+    from postil.models.voting.reliability import Reliability
 
 
 @final
@@ -218,6 +221,22 @@ class MultiTaskTagger(WordEstimator):
         texts, posteriors = listed_texts(texts), self._posteriors(tasks)
         main = self.main_task(list(posteriors))
         return tagged_documents(texts, posteriors, self.model.segmenter, main, list(posteriors))
+
+    def with_rules(
+        self,
+        rules: "RuleSource | None",
+        *,
+        task: str | None = None,
+        unlabelled: Sequence[Sequence[Token]] | None = None,
+        reliability: "Reliability | None" = None,
+    ) -> "MultiTaskTagger":
+        """The same tagger with rules that vote on one task, by default the first with spans: ``Tagger.with_rules``."""
+        (task,) = known_tasks([self.main_task() if task is None else task], self.tasks)
+        voting = self[task].with_rules(rules, unlabelled=unlabelled, reliability=reliability)
+        model = self.model
+        whole = replace(model, heads={**model.heads, task: voting.model.heads[task]})
+        whole._engine = model.engine()
+        return self._with_model(whole)
 
     def main_task(self, tasks: Sequence[str] | None = None) -> str:
         """The task whose entities are those of a document: of these tasks (of all), the first that has spans."""

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,6 +39,9 @@ from postil.models.networks.network import MAIN
 from postil.models.settings import UNSET
 from postil.text.splitting.segmenter import LEARNED, Segmenter
 
+if TYPE_CHECKING:
+    from postil.models.voting.voters import Voters
+
 # Kind of model, as the file names it -> the module and the class of its estimator; imported when a file asks for it.
 KINDS = {
     "tagger": ("postil.models.tagger", "Tagger"),
@@ -46,13 +49,14 @@ KINDS = {
     "detector": ("postil.models.detector", "Detector"),
     "tree-classifier": ("postil.models.tree_classifier", "TreeClassifier"),
 }
-NEEDS: tuple[str, ...] = ()
+NEEDS: tuple[str, ...] = ("rules",)
 """Abilities that a file may ask of its reader, by name; a reader refuses a file that asks for one it lacks."""
 RETIRED: frozenset[str] = frozenset()
 """Settings that files of older versions have and that mean nothing any more: ignored."""
 _OF_HEAD = ("output", "crf.")  # how the names of a head's parameters begin; the others are shared by all heads
 _MEMBER = re.compile(r"member\d+\.")  # of an ensemble
 _TABLE = "features/words/vector/table"
+_RULES = "rules/"  # and the name of a head
 _KEYS = {"kind", "config", "features", "heads", "estimator", "about", "needs"}
 _SEGMENTATION, _PATTERNS = "segmentation", "extra_patterns"
 _OPTIONAL_KEYS = {"unicode", TASKS, _SEGMENTATION}
@@ -118,7 +122,7 @@ def _content(estimator: Stored) -> tuple[dict[str, Array], dict[str, Any]]:
         },
         "estimator": {name: _plain(value) for name, value in given.items() if name not in _NOT_STORED},
         "about": model.about,
-        "needs": [],
+        "needs": [name for name in NEEDS if any(head.voters is not None for head in heads.values())],
     }
     if model.features.unicode is not None:
         metadata["unicode"] = model.features.unicode
@@ -138,6 +142,11 @@ def _arrays(model: FittedModel) -> dict[str, Any]:
         arrays[_TABLE] = model.network.vectors
     if model.segmentation is not None and model.segmentation.learned is not None:
         arrays[_SEGMENTATION] = np.frombuffer(model.segmentation.learned.to_bytes(), np.uint8)
+    for name, head in model.heads.items():
+        if head.voters is not None:
+            arrays[_RULES + (MAIN if head.network is model.network else name)] = np.frombuffer(
+                head.voters.to_bytes(), np.uint8
+            )
     return arrays
 
 
@@ -218,10 +227,21 @@ def _model(kind: type[Stored], arrays: Mapping[str, Any], metadata: Mapping[str,
         kind, config, labels, features, vectors, None, decodings, about, _segmentation(arrays, metadata, about)
     )
     _fill(model.network, arrays)
+    for name, of_head in model.heads.items():
+        if _RULES + name in arrays and isinstance(of_head.codec, LabelCodec):
+            of_head.voters = _voters(arrays[_RULES + name], of_head.codec)
     unknown = sorted(set(arrays) - set(_arrays(model)))
     if unknown:
         raise ModelFileError("unknown arrays", expected="those of this kind of model", got=", ".join(unknown)[:200])
     return model
+
+
+def _voters(content: Array, codec: LabelCodec) -> "Voters":
+    from postil.models.voting.voters import Voters  # few models have rules
+
+    if content.dtype != np.uint8 or content.ndim != 1:
+        raise ModelFileError("rules", expected="a text", got=describe(content))
+    return Voters.from_bytes(content.tobytes(), codec)
 
 
 def _check_keys(metadata: Mapping[str, Any]) -> None:

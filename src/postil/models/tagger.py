@@ -12,7 +12,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
-from postil.features.inputs import InputFeatures, Token
+from postil.features.inputs import InputFeatures, Token, forms_of
 from postil.models.config import PRESETS, TaggerConfig, TaggerParameters, configured
 from postil.models.decoding.codec import LabelCodec, Predictions
 from postil.models.decoding.constraints import Constraints
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from postil.models.decoding.tuning import Tuned
     from postil.models.explaining.explanation import Explanation
     from postil.models.fitting.masked_words import EncoderFitting
+    from postil.models.voting.files import RuleSource
+    from postil.models.voting.reliability import Reliability
 
 
 @final
@@ -323,6 +325,55 @@ class Tagger(SentenceEstimator):
         """
         return self._answered(checked_documents(sentences), constraints, threshold).answers()
 
+    # -------------------------------------------------------------------------------------------- rules
+
+    def with_rules(
+        self,
+        rules: "RuleSource | None",
+        *,
+        unlabelled: Sequence[Sequence[Token]] | None = None,
+        reliability: "Reliability | None" = None,
+    ) -> "Tagger":
+        """The same tagger with rules that vote on what it labels, without training it again.
+
+        Every vote adds log P(vote | label) to the scores of its tokens' labels, so that probabilities stay
+        probabilities. The network is shared; this tagger stays as it is.
+
+        Parameters
+        ----------
+        rules : path of a file, Rules, list of rules, or None
+            They replace rules that the tagger has. None removes them.
+        unlabelled : sequence of token lists, optional
+            Raw sentences on which the reliability of new rules is estimated: by what the tagger and the other rules
+            say about their votes. Without them, 85 % of the votes of a new rule are assumed to be for the right class.
+        reliability : Reliability, optional
+            How reliable rules are, such as ``Learned.reliability``. Rules of which it, or else the tagger, knows
+            nothing are new.
+
+        Returns
+        -------
+        Tagger
+            ``save`` stores the rules with the model if they are lists and patterns.
+        """
+        from postil.models.voting.files import rules_of  # few taggers have rules
+        from postil.models.voting.voters import Voters
+
+        self.model.engine()  # which both share
+        model, codec = copy(self.model), self.model.codec
+        head = replace(self.model.heads[self.model.task], voters=None)
+        model.heads = {self.model.task: head}
+        other = self._with_model(model)
+        if rules is None:
+            return other
+        known = reliability or (self.model.voters.reliability if self.model.voters is not None else None)
+        voters = Voters.of(rules_of(rules), codec, known)
+        if unlabelled is not None:
+            X = [tokens for tokens in listed_sentences(unlabelled, word_key=self._word_key) if len(tokens)]
+            judged = voters.judged(other._posteriors.lattices(X), [forms_of(tokens) for tokens in X], codec)
+            voters = Voters(voters.rules, judged.reliability.updated(known))
+        head.voters = voters
+        return other
+
     # -------------------------------------------------------------------------------------------- held-out data
 
     def calibrate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Decoding:
@@ -397,7 +448,7 @@ def Ensemble(taggers: Sequence[Tagger]) -> Tagger:
         config=config,
         features=models[0].features,
         network=network,
-        heads={MAIN: Head(codec=models[0].codec, network=network)},
+        heads={MAIN: Head(codec=models[0].codec, network=network, voters=models[0].voters)},
         about={**models[0].about, "seeds": [one.about.get("seed") for one in models]},
         segmentation=models[0].segmentation,
     )

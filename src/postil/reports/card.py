@@ -15,7 +15,7 @@ from postil import archive
 from postil.errors import DataError
 from postil.metrics.tables import Cell, Table, format_cell, is_words
 from postil.models.model import BY_CHARACTERS, INPUT
-from postil.reading import read_json
+from postil.reading import parsed_json, read_json
 from postil.text import Segmenter
 from postil.text.splitting.segmenter import LEARNED
 
@@ -106,6 +106,8 @@ def _facts(path: Path, arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -
     }
     for name in metadata.get("tasks") or list(heads):
         facts["classes" if len(heads) == 1 else f"classes of {name}"] = _classes(heads[name]["labels"])
+        if (content := arrays.get(f"rules/{name}")) is not None:
+            facts["rules" if len(heads) == 1 else f"rules of {name}"] = _rules(content.tobytes())
     return {name: value for name, value in facts.items() if value not in (None, "", 0)}
 
 
@@ -122,6 +124,14 @@ def _classes(labels: Mapping[str, Any]) -> str:
     names = labels.get("classes") or labels.get("labels") or [labels.get("label", "")]
     more = f" and {len(names) - _MOST_CLASSES} others" if len(names) > _MOST_CLASSES else ""
     return " ".join(map(str, names[:_MOST_CLASSES])) + more
+
+
+def _rules(content: bytes) -> str:
+    """The names of the rules in a model, with their classes."""
+    rules = parsed_json(content)["rules"]
+    names = [f"{rule.get('name', n)} ({rule.get('label') or 'not ' + rule['not']})" for n, rule in enumerate(rules, 1)]
+    more = f" and {len(names) - _MOST_CLASSES} others" if len(names) > _MOST_CLASSES else ""
+    return ", ".join(names[:_MOST_CLASSES]) + more
 
 
 def _written(path: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ Sentences with gold labels have a posterior with one path. Whatever no rule spea
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, final
 
@@ -18,10 +18,9 @@ import numpy as np
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import ConfigurationError, DataError
 from postil.models.decoding.codec import LabelCodec
-from postil.models.decoding.distribution import LabelPosterior
+from postil.models.voting.reliability import Reliability, Votes
+from postil.models.voting.rule import Rule, Rules, Tokens, Vote
 from postil.objectives.crf import ChainScores, Lattice, expected_counts
-from postil.rules.reliability import Reliability, Votes
-from postil.rules.rule import Rule, Rules, Tokens, Vote
 
 ROUNDS = 1
 """How often the tagger is fitted again to its own posterior with the votes."""
@@ -58,15 +57,7 @@ class Learned:
 
     def predict(self, sentences: Sequence[Tokens]) -> list[list[str]]:
         """The labels of sentences if the rules vote on them as well: a new name on a list counts at once."""
-        posteriors, codec = self.tagger._posteriors, self.tagger.model.codec
-        votes = Votes(self.rules.votes(sentences), [len(tokens) for tokens in sentences], codec.labels, codec.inner)
-        evidence = votes.by_sentence(votes.evidence(self.reliability))
-        labels: list[list[str]] = [[] for _ in sentences]
-        for which, lattice in posteriors.lattices(sentences):
-            voted = replace(lattice, unary=lattice.unary + np.concatenate([evidence[i] for i in which]))
-            numbers = posteriors.labels(LabelPosterior(which=which, lattice=voted, codec=codec))
-            for place, texts in zip(which, codec.texts_of_sentences(numbers, lattice.offsets), strict=True):
-                labels[place] = texts
+        labels: list[list[str]] = self.tagger.with_rules(self.rules, reliability=self.reliability).predict(sentences)
         return labels
 
 

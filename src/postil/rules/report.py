@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, final
 
 from postil.metrics.tables import Table, text
+from postil.models.voting.rule import Tokens, Vote
 from postil.rules.learning import Learned
-from postil.rules.rule import Tokens, Vote
 from postil.text import Sentence
 
 _EXAMPLES, _LIKELY, _SURE = 3, 0.5, 0.9

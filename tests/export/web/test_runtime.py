@@ -99,6 +99,24 @@ def test_labels_that_depend_on_a_probability_are_those_of_python(node, exported,
     assert labels == [answer["labels"] for answer in answers] == wanted != postil.load(names_model).predict(X)
 
 
+def test_rules_vote_as_in_python(node, exported, names_model, tmp_path):
+    rules = [
+        postil.rules.ListRule(name="people", label="PER", phrases=["Zoë Quux"], ignore_case=True),
+        postil.rules.PatternRule(name="places", label="LOC", pattern="in|to ( <lower>{1,2} )"),
+    ]
+    postil.load(names_model).with_rules(rules).save(tmp_path / "rules.postil")
+    tagger = web.as_exported(postil.load(tmp_path / "rules.postil"))[0]
+    X = [["then", "ZOË", "quux", "went", "to", "bed"], ["zoe\u0308", "QUUX"], *corpora.named_entities(20)[0]]
+    for tokens, answer in zip(
+        X, node(exported(tmp_path / "rules.postil"))("return tagger.tagTokens(value);", X), strict=True
+    ):
+        marginals = tagger.marginals(tokens)
+        assert answer["labels"] == tagger.predict([tokens])[0]
+        wanted = [marginal[label] for marginal, label in zip(marginals, answer["labels"], strict=True)]
+        assert answer["probabilities"] == pytest.approx(wanted, abs=TOLERANCE)
+    assert tagger.predict(X[:2]) != tagger.with_rules(None).predict(X[:2])
+
+
 def test_entities_of_tokens_count_tokens_of_their_sentence(node, names_package):
     X = [["Anna", "lives", "in", "Rio", "de", "Janeiro"], [], ["Oslo"]]
     first, second, third = node(names_package)("return tagger.tagTokens(value);", X)

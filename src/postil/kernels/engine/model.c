@@ -48,6 +48,19 @@ typedef struct {
     int64_t columns;
 } word_lexicon;
 
+/* Rules that vote for entities: see votes.c. */
+enum { OF_LIST, OF_PATTERN, RULE = 6, ELEMENT = 8, LONGEST_PATTERN = 60, MOST_ELEMENTS = 30 };
+enum { OF_WORDS, OF_ANY_KIND, OF_CAPITAL, OF_UPPER, OF_LOWER, OF_TITLE, OF_LETTERS, OF_NUMBER, OF_PUNCTUATION };
+typedef struct {
+    int64_t count;
+    const int64_t *rules;    /* (count, RULE): list or pattern, map, first name or element, their number, entity from, to */
+    const int64_t *elements; /* (…, ELEMENT): kind of word, least, most, map or -1, words and parts with their numbers */
+    const double *lifts;     /* (4 count, L) what a vote says about an only, first, middle or last token */
+    const uint8_t *text, *spellings;
+    const int64_t *offsets, *spelt, *maps; /* of names in the text; of spellings; (…, 2) first character and number */
+    const int32_t *codes;                  /* characters of the maps, those of each in order */
+} vote_rules;
+
 typedef struct {
     const char *name, **labels, **class_names;
     int64_t L, C, spellings, maps;
@@ -56,6 +69,7 @@ typedef struct {
     chain_question q;
     linear_map *outputs; /* (members, maps), each with `wide` columns: L and some zeros */
     int64_t wide;
+    vote_rules votes;
 } task_head;
 
 /* What a tree classifier has instead of a window: see trees.c. */
@@ -93,7 +107,7 @@ struct postil_model {
     number_table vectors;
     int64_t members, K, H, function, is_mean, step_count, reach, D, widest, widest_windows;
     network_member *network;
-    int64_t head_count, all_labels, most_labels;
+    int64_t head_count, all_labels, most_labels, voted_labels; /* of heads with rules, the most; 0 without any */
     task_head *heads;
     tree_network tree;
 };
@@ -681,6 +695,66 @@ static void read_spans(postil_model *model, const char *prefix, task_head *head)
     }
 }
 
+/* Offsets into a section of bytes, in order, from its beginning to its end; how many parts they delimit. */
+static const int64_t *wanted_offsets(postil_model *model, const char *name, const char *text, int64_t *parts) {
+    const int64_t *offsets = wanted(model, name, I64, -1, 1);
+    *parts = rows_of(model, name) - 1;
+    require(model, *parts >= 0);
+    if (model->code != POSTIL_OK) return offsets;
+    require(model, offsets[0] == 0 && offsets[*parts] == rows_of(model, text));
+    for (int64_t i = 0; i < *parts; i++) require(model, offsets[i] <= offsets[i + 1]);
+    return offsets;
+}
+
+/* Whether first and count are a part of `all`. */
+static int is_part(const int64_t *range, int64_t all) {
+    return range[0] >= 0 && range[0] <= all && range[1] >= 0 && range[1] <= all - range[0];
+}
+
+static void read_votes(postil_model *model, const char *prefix, task_head *head) {
+    vote_rules *v = &head->votes;
+    const section_name rules = joined(prefix, "rules"), elements = joined(prefix, "rules/elements");
+    const section_name text = joined(prefix, "rules/names"), spellings = joined(prefix, "rules/spellings");
+    const section_name codes = joined(prefix, "rules/codes"), maps = joined(prefix, "rules/maps");
+    if (!has_section(model, rules.text)) return;
+    int64_t names = 0, spelt = 0;
+    v->count = rows_of(model, rules.text);
+    require(model, v->count >= 1 && v->count <= MOST_PARTS);
+    v->rules = wanted(model, rules.text, I64, v->count, RULE);
+    v->elements = wanted(model, elements.text, I64, -1, ELEMENT);
+    v->lifts = wanted_doubles(model, joined(prefix, "rules/lifts").text, 4 * v->count, head->L);
+    v->text = wanted(model, text.text, U8, -1, 1);
+    v->offsets = wanted_offsets(model, joined(prefix, "rules/offsets").text, text.text, &names);
+    v->spellings = wanted(model, spellings.text, U8, -1, 1);
+    v->spelt = wanted_offsets(model, joined(prefix, "rules/spelt").text, spellings.text, &spelt);
+    v->codes = wanted(model, codes.text, I32, spelt, 1);
+    v->maps = wanted(model, maps.text, I64, -1, 2);
+    const int64_t F = rows_of(model, maps.text), E = rows_of(model, elements.text);
+    for (int64_t i = 0; i < F && model->code == POSTIL_OK; i++) require(model, is_part(v->maps + 2 * i, spelt));
+    for (int64_t i = 0; i < 4 * v->count * head->L && model->code == POSTIL_OK; i++)
+        require(model, v->lifts[i] >= -1e6 && v->lifts[i] <= 1e6);
+    for (int64_t i = 0; i < E && model->code == POSTIL_OK; i++) {
+        const int64_t *e = v->elements + ELEMENT * i;
+        require(model, e[0] >= OF_WORDS && e[0] <= OF_PUNCTUATION && e[1] >= 0 && e[1] <= e[2] && e[2] >= 1 &&
+                           e[2] <= LONGEST_PATTERN && e[3] >= -1 && e[3] < F && is_part(e + 4, names) && e[7] <= names);
+        const int64_t parts[2] = {e[6], 2 * e[7]};
+        if (model->code == POSTIL_OK) require(model, e[7] >= 0 && is_part(parts, names));
+    }
+    for (int64_t i = 0; i < v->count && model->code == POSTIL_OK; i++) {
+        const int64_t *r = v->rules + RULE * i;
+        if (r[0] == OF_LIST) {
+            require(model, r[1] >= 0 && r[1] < F && is_part(r + 2, names));
+            continue;
+        }
+        require(model, r[0] == OF_PATTERN && is_part(r + 2, E) && r[3] >= 1 && r[3] <= MOST_ELEMENTS && r[4] >= 0 &&
+                           r[4] <= r[5] && r[5] <= r[3]);
+        int64_t longest = 0;
+        for (int64_t k = 0; k < r[3] && model->code == POSTIL_OK; k++) longest += v->elements[ELEMENT * (r[2] + k) + 2];
+        require(model, longest <= LONGEST_PATTERN);
+    }
+    if (head->L > model->voted_labels) model->voted_labels = head->L;
+}
+
 /* The names of a head's labels, and how answers are read from its scores. */
 static void read_labels(postil_model *model, const char *prefix, task_head *head) {
     const section_name numbers = joined(prefix, "numbers");
@@ -705,6 +779,7 @@ static void read_labels(postil_model *model, const char *prefix, task_head *head
     require(model, head->q.temperature >= 1e-6 && head->q.temperature <= 1e6 && head->q.shift >= -1e6 && head->q.shift <= 1e6);
     for (int64_t i = 0; i < L * L; i++) require(model, head->q.alike[i] >= 0.0 && head->q.alike[i] <= 1.0);
     if (head->C > 0) read_spans(model, prefix, head);
+    read_votes(model, prefix, head);
 }
 
 /* The same map with more outputs, zeros: products of whole vectors are several times as fast, with the same bits. */

@@ -3,6 +3,7 @@
    Two parts: what is kept from text to text (caches, and room for a piece of the network's layers), and room for one
    text, which grows where the workspace may grow. */
 
+enum { SPELLING_ROOM = 4096 }; /* for a word as rules spell it; folded letters have at most three times the bytes */
 enum { PIECE = 256, WORDS_AT_ONCE = 32, WAYS_OF_ROWS = 8, LONGEST_CACHED = 40, CHUNK_BUCKETS = 4096 };
 #ifndef POSTIL_CACHED_BYTES
 #define POSTIL_CACHED_BYTES (64 << 20) /* of rows of words, at most; a workspace of fixed size has an eighth of it */
@@ -51,6 +52,9 @@ struct postil_workspace {
     int32_t *sentences;
     float *scores, **head_scores; /* (N, L) of each task, one after the other; where those of each task begin */
     double *span_probabilities;
+    double *evidence; /* (N, L) of the votes of rules */
+    uint8_t *spelling;
+    int64_t spelling_size;
     uint8_t *exact;
     int32_t *labels;
     double *probabilities, *whole;
@@ -128,6 +132,9 @@ static void plan_text(const postil_model *model, layout_plan *plan, postil_works
     w->scores = claimed(plan, N * model->all_labels, sizeof(float));
     w->head_scores = claimed(plan, T, sizeof *w->head_scores);
     w->span_probabilities = claimed(plan, N, sizeof(double));
+    w->evidence = claimed(plan, N * model->voted_labels, sizeof(double));
+    w->spelling_size = model->voted_labels > 0 ? 3 * n + SPELLING_ROOM : 0;
+    w->spelling = claimed(plan, w->spelling_size, 1);
     w->exact = claimed(plan, N + 1, 1);
     w->labels = claimed(plan, N * T, sizeof(int32_t));
     w->probabilities = claimed(plan, N * T, sizeof(double));
@@ -859,6 +866,8 @@ static void write_layer(postil_workspace *w, int64_t h, int64_t N, int64_t sente
     w->layers[h] = layer;
 }
 
+static void add_votes(postil_workspace *w, const task_head *head, const passage *p, float *scores); /* votes.c */
+
 /* Cells and offsets are in the workspace. */
 static int tag_cells(postil_workspace *w, const uint8_t *text, int64_t size, int64_t N, int64_t sentences,
                      postil_result *result) {
@@ -873,6 +882,7 @@ static int tag_cells(postil_workspace *w, const uint8_t *text, int64_t size, int
     for (int64_t h = 0; h < model->head_count; h++) {
         sentence_answers answers = {w->path, w->spans, 0, w->whole + h * sentences, w->probabilities + h * N,
                                     w->span_probabilities};
+        if (model->heads[h].votes.count > 0) add_votes(w, model->heads + h, &p, w->head_scores[h]);
         code = answer_task(w, model->heads + h, w->head_scores[h], N, sentences, &answers);
         if (code != POSTIL_OK) return code;
         write_layer(w, h, N, sentences, &answers);

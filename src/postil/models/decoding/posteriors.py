@@ -1,12 +1,14 @@
 """From sentences to the posterior over their label sequences, and from that to the labels that are answered.
 
 sentences -> scores of the network -> lattice -> calibrated lattice -> LabelPosterior -> label numbers
-                                                 temperature, shift                      bias, thresholds
+                                                 temperature, shift,                     bias, thresholds
+                                                 votes of rules
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
@@ -14,6 +16,7 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array, offsets_from_lengths
 from postil.features.inputs import Token
+from postil.kernels.plain_text import SURROGATES
 from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.constraints import Constraints, check_constraints, constrained
 from postil.models.decoding.distribution import (
@@ -120,6 +123,10 @@ class Posteriors:
         return self._model.engine()
 
     @property
+    def has_rules(self) -> bool:
+        return self._model.voters is not None
+
+    @property
     def takes_cells(self) -> bool:
         """Whether words need not be strings: labels depend on nothing else and are always valid sequences."""
         return self.engine.takes_cells and bool(self._model.config.constrained)
@@ -145,11 +152,29 @@ class Posteriors:
         return next(self.of([tokens], [constraints]))
 
     def lattices(self, X: Sequence[Sequence[Token]], *, calibrated: bool = True) -> Iterator[tuple[list[int], Lattice]]:
-        """Blocks of sentences of similar length: their places in X, and all their label sequences."""
+        """Blocks of sentences of similar length: their places in X, and all their label sequences.
+
+        Those that are not ``calibrated`` have the scores of the network alone.
+        """
         chain = self.engine.chains[self._task]
         for which, scores, offsets in self.engine.scored(X, [self._task]):
-            lattice = Lattice.over(scores[self._task], offsets, chain)
-            yield which, calibrated_lattice(lattice, self.codec, self.decoding) if calibrated else lattice
+            if not calibrated:
+                yield which, Lattice.over(scores[self._task], offsets, chain)
+                continue
+            voted = self.voted(scores[self._task], [X[i] for i in which])
+            yield which, calibrated_lattice(Lattice.over(voted, offsets, chain), self.codec, self.decoding)
+
+    def voted(self, scores: Array, sentences: Sequence[Sequence[Token]]) -> Array:
+        """Scores (N, L) of sentences with log P(votes | label) of the model's rules, if it has any.
+
+        The evidence is about probabilities, not scores of the network: the temperature, which divides all scores,
+        does not change it. Scores keep their type, as exported models have it.
+        """
+        if self._model.voters is None:
+            return scores
+        evidence = self._model.voters.evidence(sentences, self.codec)
+        voted: Array = scores + self.decoding.temperature * evidence
+        return voted.astype(scores.dtype)
 
     # -------------------------------------------------------------------------------------------- labels
 
@@ -317,8 +342,9 @@ def answers_of(
     answering = {task: one.answering(threshold, probabilities, label_probabilities) for task, one in heads.items()}
     found: dict[str, list[tuple[Sequence[int], Answers]]] = {task: [] for task in heads}
     for which, scores, offsets in engine.scored(X, list(heads), in_order=engine.takes_cells):
+        sentences = [X[i] for i in which]
         for task, answer in answering.items():
-            found[task].append((which, answer(scores[task], offsets)))
+            found[task].append((which, answer(heads[task].voted(scores[task], sentences), offsets)))
     if not X:
         return {task: _nothing(one.codec, label_probabilities) for task, one in heads.items()}
     whole = offsets_from_lengths([len(tokens) for tokens in X])
@@ -348,9 +374,18 @@ def answers_of_cells(
         else one.answering(threshold, probabilities, label_probabilities)
         for task, one in heads.items()
     }
-    if len(cells) <= TOKENS_AT_ONCE:
+    has_rules = any(one.has_rules for one in heads.values())
+
+    def answers_of_part(cells: Array, offsets: Array) -> dict[str, Answers]:
         scores = engine.scores_of_cells(text, cells, offsets, list(heads))
+        if has_rules:  # which read words as strings
+            words = [text[first:end].decode("utf-8", SURROGATES) for first, end in cells.tolist()]
+            sentences = [words[first:end] for first, end in pairwise(offsets.tolist())]
+            scores = {task: one.voted(scores[task], sentences) for task, one in heads.items()}
         return {task: answer(scores[task], offsets) for task, answer in answering.items()}
+
+    if len(cells) <= TOKENS_AT_ONCE:
+        return answers_of_part(cells, offsets)
     found: dict[str, list[tuple[Sequence[int], Answers]]] = {task: [] for task in heads}
     first, B = 0, len(offsets) - 1
     with one_blas_thread():
@@ -358,10 +393,8 @@ def answers_of_cells(
             reached = int(np.searchsorted(offsets, offsets[first] + TOKENS_AT_ONCE, side="right")) - 1
             end = max(reached, first + 1)
             low, high = int(offsets[first]), int(offsets[end])
-            part = offsets[first : end + 1] - low
-            scores = engine.scores_of_cells(text, cells[low:high], part, list(heads))
-            for task, answer in answering.items():
-                found[task].append((range(first, end), answer(scores[task], part)))
+            for task, answers in answers_of_part(cells[low:high], offsets[first : end + 1] - low).items():
+                found[task].append((range(first, end), answers))
             first = end
     return {task: _joined(found[task], offsets) for task in heads}
 

@@ -461,18 +461,21 @@ def explain_entity(
         )
     asked = answered_label(codec, lattice, start, end) if label is None else label
     allowed = allowed_labels(codec, lattice, start, end, asked)
-    contributed = contributions(model, tokens, log_odds_of(model, allowed), start, end)
+    evidence = None if model.voters is None else model.voters.evidence([tokens], codec)
+    contributed = contributions(model, tokens, log_odds_of(model, allowed, evidence), start, end)
     of_transitions = log_odds(lattice, allowed)[0] - log_odds(without_transition_scores(lattice), allowed)[0]
     probability = float(np.exp(-np.logaddexp(0, -contributed.value)))
     return _explanation(tokens, start, end, asked, "log-odds", contributed, float(of_transitions), probability)
 
 
-def log_odds_of(model: FittedModel, allowed: Array) -> LogOdds:
-    """Read from scores as every answer of the tagger is."""
+def log_odds_of(model: FittedModel, allowed: Array, evidence: Array | None = None) -> LogOdds:
+    """Read from scores as every answer of the tagger is. The ``evidence`` (T, L) of votes stays if words change."""
 
     def lattice_over(scores: Array, offsets: Array) -> Lattice:
-        lattice = Lattice.over(scores, offsets, model.network.chain())
-        return calibrated_lattice(lattice, model.codec, model.decoding)
+        lattice = calibrated_lattice(Lattice.over(scores, offsets, model.network.chain()), model.codec, model.decoding)
+        if evidence is None:
+            return lattice
+        return replace(lattice, unary=lattice.unary + np.tile(evidence, (len(offsets) - 1, 1)))
 
     return LogOdds(lattice_over, allowed, model.decoding.temperature)
 

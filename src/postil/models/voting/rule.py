@@ -6,16 +6,19 @@ abstains everywhere else. Rules may disagree and may be wrong: ``reliability.py`
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from math import comb
 from typing import Any, NamedTuple, Protocol, final
 
-from postil.errors import ConfigurationError, DataError, is_printable
+from postil.errors import ConfigurationError, DataError, is_printable, similar
 from postil.text.labels.schemes import spans_from_labels
 
-MOST_RULES, MOST_ELEMENTS, MOST_REPEATS, LONGEST_MATCH, LONGEST_WORD = 1000, 30, 20, 60, 100
-"""Limits of rules from a stranger: rules in a file, elements of a pattern and repeats of one, tokens, characters."""
+MOST_RULES, MOST_ELEMENTS, MOST_REPEATS, LONGEST_MATCH, LONGEST_WORD, LONGEST_NAME = 1000, 30, 20, 60, 100, 500
+"""Limits of rules from a stranger: rules, elements of a pattern and repeats of one, tokens, characters of both."""
+MOST_MATCHES = 10_000_000
+"""Ways in which a regular expression may match a word, at most: so many steps a word may cost."""
 
 Tokens = Sequence[str]
 
@@ -47,13 +50,28 @@ class Rule(Protocol):
 
 
 _PLURALS = ("'s", "’s", "s'", "es", "s")
+_LINKS = "-‐–_."
 
 
-def _key(text: str, ignore_case: bool, variants: bool) -> str:
-    """A name as it is looked up: without spaces, so that it does not depend on how a tokeniser cuts it."""
-    text = unicodedata.normalize("NFKC", text)
-    text = re.sub(r"[\s\-‐‑–_.]+" if variants else r"\s+", "", text)
-    return text.casefold() if ignore_case else text
+class Spelling(dict[int, str]):
+    """Character -> how it is looked up: decomposed, without spaces, so that nothing depends on how a tokeniser cuts.
+
+    Filled when it is used. ``folds``: letters are the same in either case. ``variants``: hyphens and full stops vanish.
+    """
+
+    def __init__(self, folds: bool, variants: bool) -> None:
+        super().__init__()
+        self.folds, self.variants = folds, variants
+
+    def __missing__(self, code: int) -> str:
+        parts = unicodedata.normalize("NFKD", chr(code))
+        parts = parts.casefold() if self.folds else parts
+        dropped = _LINKS if self.variants else ""
+        self[code] = spelt = "".join(c for c in parts if not (c.isspace() or c in dropped))
+        return spelt
+
+
+SPELLINGS = {(folds, variants): Spelling(folds, variants) for folds in (False, True) for variants in (False, True)}
 
 
 @final
@@ -73,27 +91,39 @@ class ListRule:
     inflected: bool = False
     negated: bool = False
 
+    def __post_init__(self) -> None:
+        for phrase in self.phrases:
+            if not isinstance(phrase, str) or len(phrase) > LONGEST_NAME:
+                expected = f"names of at most {LONGEST_NAME} characters"
+                raise DataError("list", expected=expected, got=repr(phrase)[:80], where=f"rule {self.name!r}")
+
     @property
     def labels(self) -> Sequence[str]:
         return [self.label]
 
+    def to_table(self) -> dict[str, Any]:
+        """The rule as a table of a file of rules."""
+        return {**_head(self), "list": list(self.phrases), **{flag: True for flag in FLAGS if getattr(self, flag)}}
+
     @cached_property
-    def _keys(self) -> tuple[set[str], set[str], int]:
-        """The names as they are looked up, the beginnings of each up to four letters, and the longest name."""
-        keys = {key for phrase in self.phrases if (key := _key(phrase, self.ignore_case, self.variants))}
-        return keys, {key[:size] for key in keys for size in range(1, 5)}, max(map(len, keys), default=0)
+    def keys(self) -> frozenset[str]:
+        """The names as they are looked up, with all their endings."""
+        spelling = SPELLINGS[self.ignore_case, self.variants]
+        keys = {key for phrase in self.phrases if (key := phrase.translate(spelling))}
+        return frozenset(keys | {key + end for key in keys for end in _PLURALS} if self.inflected else keys)
+
+    @cached_property
+    def _limits(self) -> tuple[frozenset[str], int]:
+        """The beginnings of the names up to four letters, and the length of the longest name."""
+        return frozenset(key[:size] for key in self.keys for size in range(1, 5)), max(map(len, self.keys), default=0)
 
     def votes(self, sentences: Sequence[Tokens]) -> list[list[Vote]]:
-        keys, beginnings, longest = self._keys
+        keys, (beginnings, longest) = self.keys, self._limits
+        spelling = SPELLINGS[self.ignore_case, self.variants]
 
         @lru_cache(maxsize=100_000)
         def spelt(token: str) -> str:
-            return _key(token[:LONGEST_WORD], self.ignore_case, self.variants)
-
-        def is_listed(key: str) -> bool:
-            if key in keys:
-                return True
-            return self.inflected and any(key.endswith(end) and key[: -len(end)] in keys for end in _PLURALS)
+            return token[:LONGEST_WORD].translate(spelling)
 
         found: list[list[Vote]] = []
         for tokens in sentences:
@@ -104,9 +134,9 @@ class ListRule:
                 key, best = "", 0
                 for end in range(start + 1, len(tokens) + 1):
                     key += spelt(tokens[end - 1])
-                    if len(key) > longest + 2:  # two more letters: a plural
+                    if len(key) > longest:
                         break
-                    if is_listed(key):
+                    if key in keys:
                         best = end
                 if best:
                     votes.append(Vote(self.name, start, best, self.label, self.negated))
@@ -136,19 +166,43 @@ KINDS: Mapping[str, Callable[[str], bool]] = {
 }
 
 
+class Choice(NamedTuple):
+    """A test of a token that needs neither an expression nor a tag: a kind of word, or words and parts of words."""
+
+    kind: str = ""
+    folds: bool = False
+    words: Collection[str] = ()
+    parts: Sequence[tuple[str, str]] = ()
+    """Beginning and ending, with at least one more character between them."""
+
+    def matches(self, word: str, tag: str | None) -> bool:
+        if self.kind:
+            return KINDS[self.kind](word)
+        word = word.casefold() if self.folds else word
+        return word in self.words or any(
+            len(word) > len(begin) + len(end) and word.startswith(begin) and word.endswith(end)
+            for begin, end in self.parts
+        )
+
+
+Test = Callable[[str, str | None], bool]
+
+
 class Element(NamedTuple):
     """A condition on one token, or on ``least`` to ``most`` tokens in a row."""
 
-    matches: Callable[[str, str | None], bool]
+    matches: Test
     least: int
     most: int
+    choice: Choice | None
+    """The condition, if it is a plain one."""
 
 
 _BODY = r"~?/(?:\\.|[^/\\])+/|<[^<>\s]+>|(?:\\.|[^\s{}\\])+?"
 _ELEMENT = re.compile(rf"(?P<body>{_BODY})(?:\{{(?P<least>\d+)(?:,(?P<most>\d+))?\}})?")
 
 
-def _choice(body: str, ignore_case: bool, where: str) -> Callable[[str, str | None], bool]:
+def _choice(body: str, ignore_case: bool, where: str) -> Choice | Test:
     """A test of a token and of its tag."""
     if body.startswith("~"):
         body, ignore_case = body[1:], True
@@ -162,8 +216,7 @@ def _choice(body: str, ignore_case: bool, where: str) -> Callable[[str, str | No
             tags = frozenset(wanted.split("|"))
             return lambda word, tag: tag in tags
         if kind in KINDS and not colon:
-            test = KINDS[kind]
-            return lambda word, tag: test(word)
+            return Choice(kind)
         expected = ", ".join(f"<{name}>" for name in KINDS) + " or <pos:TAG>"
         raise DataError("a kind of word in a pattern", expected=expected, got=body, where=where)
     fold = str.casefold if ignore_case else str
@@ -178,55 +231,63 @@ def _choice(body: str, ignore_case: bool, where: str) -> Callable[[str, str | No
             words.add(fold(pieces[0]))
         else:
             parts.append((fold(pieces[0]), fold(pieces[1])))
-
-    def is_one(word: str, tag: str | None) -> bool:
-        word = fold(word)
-        return word in words or any(
-            len(word) > len(begin) + len(end) and word.startswith(begin) and word.endswith(end) for begin, end in parts
-        )
-
-    return is_one
+    return Choice(folds=ignore_case, words=frozenset(words), parts=parts)
 
 
-_NESTED = re.compile(r"[*+}]")
+_REPEAT = re.compile(r"\{(\d+)?(,)?(\d+)?\}")
 
 
 def checked_expression(text: str, ignore_case: bool, where: str) -> re.Pattern[str]:
-    """Compile a regular expression that cannot take exponential time: no repeat of a group with a repeat in it.
+    """Compile a regular expression that takes bounded time: no repeat of a group with a repeat or a choice in it.
 
-    Groups may not refer to each other, and the text has at most 200 characters.
+    Groups may not refer to each other, and the text has at most 200 characters. Its repeats and choices multiply the
+    ways to match a word; there may be ``MOST_MATCHES`` of them.
     """
-    depth: list[bool] = [False]  # for each open group: whether it has a repeat or a choice in it
-    previous_closed: bool | None = None
-    is_class, escaped = False, False
-    for character in text:
-        closed, previous_closed = previous_closed, None
-        if escaped:
-            escaped = False
-            if character.isdigit() and character != "0":
-                raise DataError("a regular expression", expected="must not refer to a group", got=text, where=where)
-        elif character == "\\":
-            escaped = True
+
+    def wrong(expected: str) -> DataError:
+        return DataError("a regular expression", expected=expected, got=text[:80], where=where)
+
+    if len(text) > 200 or "(?" in text.replace("(?:", ""):
+        raise wrong("at most 200 characters, and no groups other than (…) and (?:…)")
+    groups: list[list[int]] = [[0, 1]]  # for each open group: repeats and choices in it, and its alternatives
+    endless, ways = 0, 1  # repeats without a limit, and the ways to match all else
+    place, is_class, closed = 0, False, 0  # closed: repeats and choices in the group that has just ended
+    while place < len(text):
+        character, place = text[place], place + 1
+        inner, closed = closed, 0
+        repeat = _REPEAT.match(text, place - 1) if character == "{" else None
+        if character == "\\":
+            if text[place : place + 1].isdigit() and text[place] != "0":
+                raise wrong("must not refer to a group")
+            place += 1
         elif is_class:
             is_class = character != "]"
         elif character == "[":
             is_class = True
         elif character == "(":
-            depth.append(False)
-        elif character == ")":
-            inner = depth.pop() if len(depth) > 1 else False
-            depth[-1] = depth[-1] or inner
-            previous_closed = inner
-        elif character in "*+{":
-            if closed:
-                expected = "must not repeat a group that has a repeat or a choice in it"
-                raise DataError("a regular expression", expected=expected, got=text, where=where)
-            depth[-1] = True
+            groups.append([0, 1])
+            place += 2 * text.startswith("?:", place)
+        elif character == ")" and len(groups) > 1:
+            closed, alternatives = groups.pop()
+            groups[-1][0] += closed
+            ways *= alternatives
         elif character == "|":
-            depth[-1] = True
-    if len(text) > 200 or "(?" in text.replace("(?:", ""):
-        expected = "at most 200 characters, and no groups other than (…) and (?:…)"
-        raise DataError("a regular expression", expected=expected, got=text[:80], where=where)
+            groups[-1][0] += 1
+            groups[-1][1] += 1
+        elif character == "?":
+            groups[-1][0] += 1
+            ways *= 2
+        elif character in "*+" or repeat is not None:
+            if inner:
+                raise wrong("must not repeat a group that has a repeat or a choice in it")
+            groups[-1][0] += 1
+            if repeat is None or (repeat[2] and repeat[3] is None):
+                endless += 1
+            elif repeat[2]:
+                ways *= max(1, min(int(repeat[3]), LONGEST_WORD) - int(repeat[1] or 0) + 1)
+            place = place if repeat is None else repeat.end()
+    if comb(LONGEST_WORD + endless, endless) * ways * groups[0][1] > MOST_MATCHES:
+        raise wrong("must have fewer repeats and choices: it could take very long")
     try:
         return re.compile(text, re.IGNORECASE if ignore_case else 0)
     except (re.error, OverflowError) as error:
@@ -248,14 +309,23 @@ class PatternRule:
     """Predicts the tags that ``<pos:TAG>`` asks for."""
 
     def __post_init__(self) -> None:
-        self._compiled  # noqa: B018  an error if it cannot be read
+        self.compiled  # noqa: B018  an error if it cannot be read
 
     @property
     def labels(self) -> Sequence[str]:
         return [self.label]
 
     @cached_property
-    def _compiled(self) -> tuple[list[Element], int, int]:
+    def asks_for_tags(self) -> bool:
+        """Whether the pattern has ``<pos:TAG>``, and needs a tagger."""
+        return re.search(r"(?:^|\s)<pos:", self.pattern) is not None
+
+    def to_table(self) -> dict[str, Any]:
+        """The rule as a table of a file of rules."""
+        return {**_head(self), "pattern": self.pattern, **({"ignore_case": True} if self.ignore_case else {})}
+
+    @cached_property
+    def compiled(self) -> tuple[list[Element], int, int]:
         """The elements, and which of them are the entity."""
         where = self.where or f"rule {self.name!r}"
         elements: list[Element] = []
@@ -277,7 +347,11 @@ class PatternRule:
                 if not 0 <= least <= most <= MOST_REPEATS or most == 0:
                     expected = f"{{m,n}} with 0 <= m <= n and 1 <= n <= {MOST_REPEATS}"
                     raise DataError("repeats in a pattern", expected=expected, got=word, where=where)
-                elements.append(Element(_choice(match["body"], self.ignore_case, where), least, most))
+                test = _choice(match["body"], self.ignore_case, where)
+                if isinstance(test, Choice):
+                    elements.append(Element(test.matches, least, most, test))
+                else:
+                    elements.append(Element(test, least, most, None))
         last = len(elements) if last is None else last
         if not 0 < len(elements) <= MOST_ELEMENTS or not any(element.least for element in elements[first:last]):
             expected = f"1 to {MOST_ELEMENTS} elements, and at least one token in the entity"
@@ -287,7 +361,7 @@ class PatternRule:
         return elements, first, last
 
     def votes(self, sentences: Sequence[Tokens]) -> list[list[Vote]]:
-        tags = [None] * len(sentences) if self.tagger is None else self.tagger.predict(sentences)
+        tags = self.tagger.predict(sentences) if self.asks_for_tags else [None] * len(sentences)
         return [self._votes(tokens, of_tokens) for tokens, of_tokens in zip(sentences, tags, strict=True)]
 
     def _votes(self, tokens: Tokens, tags: Sequence[str] | None) -> list[Vote]:
@@ -308,7 +382,7 @@ class PatternRule:
         A state is (element, how often it has matched) with the first token and the end of the entity so far. All
         states advance together, so the time is bounded by tokens times states, whatever the pattern.
         """
-        elements, first, last = self._compiled
+        elements, first, last = self.compiled
         states: dict[tuple[int, int], tuple[int, int]] = {}
         best: tuple[int, int] | None = None
 
@@ -345,6 +419,67 @@ class PatternRule:
             if not states:
                 break
         return best
+
+
+# ---------------------------------------------------------------------------------------- rules of names as plain data
+
+FLAGS = ("ignore_case", "variants", "inflected")
+KEYS: Mapping[str, Collection[str]] = {
+    "list": ("name", "label", "not", *FLAGS),
+    "pattern": ("name", "label", "not", "ignore_case"),
+}
+"""Kind of rule -> the keys that its table may have in addition."""
+
+
+def _head(rule: ListRule | PatternRule) -> dict[str, Any]:
+    return {"name": rule.name, "not" if rule.negated else "label": rule.label}
+
+
+def kind_of_table(table: Mapping[str, Any], keys: Mapping[str, Collection[str]], where: str) -> str:
+    """The kind of the rule in a table, whose keys are checked."""
+    kinds = [kind for kind in keys if kind in table]
+    if len(kinds) != 1:
+        expected = "one of " + ", ".join(keys)
+        got = ", ".join(kinds) or ", ".join(map(str, table))[:80] or "nothing"
+        raise DataError("a rule", expected=expected, got=got, where=where)
+    (kind,) = kinds
+    for key in table:
+        if key not in keys[kind] and key != kind:
+            expected, hint = ", ".join(sorted(keys[kind])), similar(key, keys[kind])
+            raise DataError(f"a rule with {kind}", expected=expected, got=key[:80] + hint, where=where)
+    return kind
+
+
+def text_of(table: Mapping[str, Any], key: str, where: object) -> str:
+    value = table[key]
+    if not isinstance(value, str) or not value.strip() or not is_printable(value):
+        raise DataError(key, expected="a text", got=repr(value)[:80], where=where)
+    return value
+
+
+def rule_of_table(table: Mapping[str, Any], number: int, where: str, tagger: Any = None) -> ListRule | PatternRule:
+    """The list or the pattern of a table, with the names of the list in it. Everything is checked."""
+    kind = kind_of_table(table, KEYS, where)
+    flags = {flag: table[flag] for flag in FLAGS if flag in table}
+    if wrong := [flag for flag, value in flags.items() if not isinstance(value, bool)]:
+        raise DataError(wrong[0], expected="true or false", got=repr(table[wrong[0]])[:80], where=where)
+    is_against = "not" in table
+    if is_against == ("label" in table):
+        raise DataError("a rule", expected="either label or not", got="both" if is_against else "neither", where=where)
+    label = text_of(table, "not" if is_against else "label", where)
+    name = text_of(table, "name", where) if "name" in table else f"{label} {number}"
+    if kind == "pattern":
+        pattern = text_of(table, "pattern", where)
+        return PatternRule(
+            name=name, label=label, pattern=pattern, negated=is_against, where=where, tagger=tagger, **flags
+        )
+    phrases = table["list"]
+    if not isinstance(phrases, list) or not all(isinstance(phrase, str) for phrase in phrases):
+        raise DataError("list", expected="a file or a list of names", got=repr(phrases)[:80], where=where)
+    phrases = [phrase for phrase in phrases if phrase.strip()]
+    if not phrases:
+        raise DataError("list", expected="at least one name", got="none", where=where)
+    return ListRule(name=name, label=label, phrases=phrases, negated=is_against, **flags)
 
 
 # ------------------------------------------------------------------------------------- models, functions, other people

@@ -28,7 +28,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ModelFileError
-from postil.rules.rule import Rules, Vote
+from postil.models.voting.rule import Rules, Vote
 from postil.text.labels.schemes import Span as TokenSpan
 from postil.text.labels.schemes import labels_from_spans, parse_label
 
@@ -62,6 +62,11 @@ class Reliability:
         shares = np.where(is_outside, _OUTSIDE, (1 - _OUTSIDE) / max(1, (~is_outside).sum()))
         return cls({key: _prior(key, labels, shares) for key in keys}, shares)
 
+    def updated(self, other: "Reliability | None") -> "Reliability":
+        """The same, with the shares of another one for the rules that it has."""
+        known = {} if other is None else other.of_rules
+        return Reliability({key: known.get(key, rates) for key, rates in self.of_rules.items()}, self.shares)
+
     def precision(self, rule: str, label: str) -> float:
         """The share of the rule's voted tokens that are of this class."""
         return float(self.of_rules[rule, label, False][:2].sum())
@@ -87,6 +92,8 @@ class Reliability:
         fits = all(len(numbers) == (2 if key[2] else 4) for key, numbers in rates.items())
         if not fits or not all(((numbers > 0) & (numbers <= 1)).all() for numbers in (*rates.values(), shares)):
             raise ModelFileError("reliability of rules", expected="shares above 0, at most 1", got="others")
+        if any(abs(numbers.sum() - 1) > 1e-6 for numbers in (*rates.values(), shares)):
+            raise ModelFileError("reliability of rules", expected="shares that sum to 1", got="others")
         return cls(rates, shares)
 
 
@@ -137,8 +144,9 @@ class Votes:
     def evidence(self, reliability: Reliability, *, silence: bool = False) -> Array:
         """(N, L) log P(votes | label) of every token, up to a constant; with ``silence`` also that nobody votes."""
         scores = np.zeros((self.tokens, len(self._classes)))
-        for key, places in self._places.items():
-            np.add.at(scores, places[:, 0], self._lifts(key, reliability))
+        for key in reliability.of_rules:  # always in this order: sums depend on nothing but the sentence
+            if (places := self._places.get(key)) is not None:
+                np.add.at(scores, places[:, 0], self._lifts(key, reliability))
         if silence:
             scores[self._silent] += np.where(self._is_outside, *np.log(_SILENCE))
         return scores

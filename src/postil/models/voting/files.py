@@ -32,24 +32,37 @@ votes = "answers.conll"                          # a labelled file of any format
 
 import os
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from postil.errors import DataError, is_printable, similar
+from postil.errors import DataError
+from postil.models.voting.rule import (
+    KEYS,
+    ColumnRule,
+    ListRule,
+    ModelRule,
+    PatternRule,
+    Rule,
+    Rules,
+    kind_of_table,
+    rule_of_table,
+    text_of,
+)
 from postil.reading import MOST_JSON_BYTES, decoded_lines, parsed_json, read_text
-from postil.rules.rule import ColumnRule, ListRule, ModelRule, PatternRule, Rule, Rules
 from postil.text.labels.schemes import recognise, spans_from_labels
 
-_KINDS = ("list", "pattern", "spacy", "model", "votes")
-_FLAGS = ("ignore_case", "variants", "inflected")
-_KEYS = {
-    "list": {"name", "label", "not", *_FLAGS},
-    "pattern": {"name", "label", "not", "ignore_case"},
-    "spacy": {"name"},
-    "model": {"name", "classes"},
-    "votes": {"name"},
-}
+_KEYS = {**KEYS, "spacy": ("name",), "model": ("name", "classes"), "votes": ("name",)}
+
+
+RuleSource = Rules | Iterable[Rule] | str | os.PathLike[str]
+"""Rules, or a file of them."""
+
+
+def rules_of(source: RuleSource) -> Rules:
+    if isinstance(source, str | os.PathLike):
+        return read_rules(source)
+    return source if isinstance(source, Rules) else Rules(source)
 
 
 def read_rules(path: str | os.PathLike[str], *, text: str | None = None) -> Rules:
@@ -68,7 +81,7 @@ def read_rules(path: str | os.PathLike[str], *, text: str | None = None) -> Rule
     tables = content.get("rule")
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
         raise DataError("a file of rules", expected="at least one [[rule]]", got="none", where=path)
-    tagger = None if "pos" not in content else _model(_text(content, "pos", path), path.parent, path)
+    tagger = None if "pos" not in content else _model(text_of(content, "pos", path), path.parent, path)
     rules: list[Rule] = []
     for number, table in enumerate(tables, 1):
         rules += _rules(table, number, path, tagger)
@@ -79,39 +92,19 @@ def read_rules(path: str | os.PathLike[str], *, text: str | None = None) -> Rule
 
 
 def _rules(table: Mapping[str, Any], number: int, path: Path, tagger: Any) -> Iterator[Rule]:
-    where = f"{path}, rule {number}"
-    kinds = [kind for kind in _KINDS if kind in table]
-    if len(kinds) != 1:
-        expected = "one of " + ", ".join(_KINDS)
-        raise DataError("a rule", expected=expected, got=", ".join(kinds) or ", ".join(table) or "nothing", where=where)
-    (kind,) = kinds
-    for key in table:
-        if key not in _KEYS[kind] | {kind}:
-            expected = ", ".join(sorted(_KEYS[kind]))
-            raise DataError(f"a rule with {kind}", expected=expected, got=key + similar(key, _KEYS[kind]), where=where)
-    flags = {name: table.get(name, False) for name in _FLAGS if name in table}
-    if wrong := [name for name, value in flags.items() if not isinstance(value, bool)]:
-        raise DataError(wrong[0], expected="true or false", got=repr(table[wrong[0]])[:80], where=where)
-    label, is_against = "", "not" in table
-    if kind in ("list", "pattern"):
-        if is_against == ("label" in table):
-            raise DataError(
-                "a rule", expected="either label or not", got="both" if is_against else "neither", where=where
-            )
-        label = _text(table, "not" if is_against else "label", where)
-    name = _text(table, "name", where) if "name" in table else f"{label or kind} {number}"
-    if kind == "list":
-        phrases = _phrases(table["list"], path.parent, where)
-        yield ListRule(name=name, label=label, phrases=phrases, negated=is_against, **flags)
-    elif kind == "pattern":
-        pattern = _text(table, "pattern", where)
-        yield PatternRule(
-            name=name, label=label, pattern=pattern, negated=is_against, where=where, tagger=tagger, **flags
-        )
-    elif kind == "spacy":
-        yield from _of_spacy(path.parent / _text(table, "spacy", where), name, tagger)
+    where, folder = f"{path}, rule {number}", path.parent
+    kind = kind_of_table(table, _KEYS, where)
+    if kind in KEYS:
+        if isinstance(table.get("list"), str):
+            lines = [text.strip() for text, _ in decoded_lines(folder / table["list"], "the list")]
+            table = {**table, "list": lines}
+        yield rule_of_table(table, number, where, tagger)
+        return
+    name = text_of(table, "name", where) if "name" in table else f"{kind} {number}"
+    if kind == "spacy":
+        yield from _of_spacy(folder / text_of(table, "spacy", where), name, tagger)
     elif kind == "model":
-        model = _model(_text(table, "model", where), path.parent, where)
+        model = _model(text_of(table, "model", where), folder, where)
         classes = table.get("classes", {})
         if not isinstance(classes, dict) or not all(isinstance(other, str) for other in classes.values()):
             raise DataError("classes", expected='{CLASS = "OTHER"}', got=repr(classes)[:80], where=where)
@@ -120,32 +113,12 @@ def _rules(table: Mapping[str, Any], number: int, path: Path, tagger: Any) -> It
             raise DataError("classes", expected=", ".join(known), got=", ".join(sorted(unknown)), where=where)
         yield ModelRule(name=name, model=model, classes=classes or {label: label for label in known})
     else:
-        yield _column(path.parent / _text(table, "votes", where), name)
-
-
-def _text(table: Mapping[str, Any], key: str, where: object) -> str:
-    value = table[key]
-    if not isinstance(value, str) or not value.strip() or not is_printable(value):
-        raise DataError(key, expected="a text", got=repr(value)[:80], where=where)
-    return value
-
-
-def _phrases(names: Any, folder: Path, where: str) -> list[str]:
-    if isinstance(names, str):
-        lines = (text.strip() for text, _ in decoded_lines(folder / names, "the list"))
-        phrases = [text for text in lines if text]
-    elif isinstance(names, list) and all(isinstance(name, str) for name in names):
-        phrases = [name for name in names if name.strip()]
-    else:
-        raise DataError("list", expected="a file or a list of names", got=repr(names)[:80], where=where)
-    if not phrases:
-        raise DataError("list", expected="at least one name", got="none", where=where)
-    return phrases
+        yield _column(folder / text_of(table, "votes", where), name)
 
 
 def _model(name: str, folder: Path, where: object) -> Any:
     """A tagger: a model file next to the rules, an installed model, or NAME:TASK of a multi-task model."""
-    from postil.models import load  # only for rules that use a model
+    from postil.models.storage import load  # only for rules that use a model
 
     path, colon, task = name.partition(":")
     model = load(str(folder / path) if (folder / path).exists() else path)
