@@ -2,6 +2,7 @@
 
 from postil.rules.files import read_rules
 from postil.rules.learning import Learned, learn
+from postil.rules.mentions import MentionRule, TextAnswer
 from postil.rules.reliability import Reliability
 from postil.rules.report import RuleReport, check
 from postil.rules.rule import ColumnRule, FunctionRule, ListRule, ModelRule, PatternRule, Rules, Vote
@@ -15,6 +16,8 @@ __all__ = [
     "ModelRule",
     "FunctionRule",
     "ColumnRule",
+    "MentionRule",
+    "TextAnswer",
     "Reliability",
     "learn",
     "Learned",

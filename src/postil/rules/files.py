@@ -28,6 +28,10 @@ classes = {PER = "PERSON", LOC = "PLACE"}
 [[rule]]
 name = "colleague"
 votes = "answers.conll"                          # a labelled file of any format; other sentences are unknown to it
+
+[[rule]]
+name = "language model"
+mentions = "answers.jsonl"                       # {"text": …, "mentions": [{"text": "Bill", "label": "PERSON"}, …]}
 """
 
 import os
@@ -37,11 +41,13 @@ from pathlib import Path
 from typing import Any
 
 from postil.errors import DataError, is_printable, similar
+from postil.models.sentences import sentences_of
 from postil.reading import MOST_JSON_BYTES, decoded_lines, parsed_json, read_text
+from postil.rules.mentions import MentionRule, TextAnswer
 from postil.rules.rule import ColumnRule, ListRule, ModelRule, PatternRule, Rule, Rules
 from postil.text.labels.schemes import recognise, spans_from_labels
 
-_KINDS = ("list", "pattern", "spacy", "model", "votes")
+_KINDS = ("list", "pattern", "spacy", "model", "votes", "mentions")
 _FLAGS = ("ignore_case", "variants", "inflected")
 _KEYS = {
     "list": {"name", "label", "not", *_FLAGS},
@@ -49,6 +55,7 @@ _KEYS = {
     "spacy": {"name"},
     "model": {"name", "classes"},
     "votes": {"name"},
+    "mentions": {"name"},
 }
 
 
@@ -116,12 +123,14 @@ def _rules(table: Mapping[str, Any], number: int, path: Path, tagger: Any) -> It
         if unknown := set(classes) - set(known):
             raise DataError("classes", expected=", ".join(known), got=", ".join(sorted(unknown)), where=where)
         yield ModelRule(name=name, model=model, classes=classes or {label: label for label in known})
-    else:
+    elif kind == "votes":
         yield _column(path.parent / _text(table, "votes", where), name)
+    else:
+        yield _mentions(path.parent / _text(table, "mentions", where), name)
 
 
 def _text(table: Mapping[str, Any], key: str, where: object) -> str:
-    value = table[key]
+    value = table.get(key)
     if not isinstance(value, str) or not value.strip() or not is_printable(value):
         raise DataError(key, expected="a text", got=repr(value)[:80], where=where)
     return value
@@ -167,6 +176,25 @@ def _column(path: Path, name: str) -> ColumnRule:
         for sentence, row in zip(sentences, labels, strict=True)
     }
     return ColumnRule(name=name, spans=spans, labels=sorted({label for row in spans.values() for _, _, label in row}))
+
+
+def _mentions(path: Path, name: str) -> MentionRule:
+    """JSON Lines of texts with the names in them, without places."""
+    answers = []
+    for text, where in decoded_lines(path, "the mentions"):
+        try:
+            entry = parsed_json(text)
+        except ValueError as error:
+            raise DataError("mentions must be JSON Lines", got=str(error)[:120], where=where) from None
+        expected = '{"text": …, "mentions": [{"text": …, "label": …}, …]}'
+        said = entry.get("mentions") if isinstance(entry, dict) else None
+        if not isinstance(said, list) or not all(isinstance(one, dict) for one in said):
+            raise DataError("mentions", expected=expected, got=text[:80], where=where)
+        pairs = [(_text(one, "text", where), _text(one, "label", where)) for one in said]
+        answers.append(TextAnswer([s.tokens for s in sentences_of(_text(entry, "text", where))], pairs))
+    if not any(answer.mentions for answer in answers):
+        raise DataError("mentions", expected="at least one", got="none", where=path)
+    return MentionRule(name=name, texts=answers)
 
 
 # ----------------------------------------------------------------------------------------- patterns of spaCy's matcher
