@@ -32,6 +32,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--preset", default="accurate")
+    parser.add_argument("--epochs", type=int, default=20)
     parser.add_argument("--vectors", default="glove-50d")
     parser.add_argument("--all-rules", action="store_true", help="not only those that the benchmark recommends")
     parser.add_argument("--distant", action="store_true", help="one incomplete list instead of rules")
@@ -42,15 +43,16 @@ def main() -> None:
     for part in scored:
         print(f"{part:6} majority of votes  F1 {_f1(_majority(rules, X[part]), gold[part]):.2f}")
     found: dict[tuple[str, str], list[float]] = {}
+    settings = {"preset": arguments.preset, "epochs": arguments.epochs, "vectors": arguments.vectors or None}
     for seed in range(arguments.seeds):
         start = time.process_time()
-        tagger = postil.Tagger(preset=arguments.preset, vectors=arguments.vectors or None, seed=seed)
+        tagger = postil.Tagger(**settings, seed=seed)
         learned = learn(tagger, X["train"], rules, dev=(X["valid"], gold["valid"]))
         seconds = time.process_time() - start
         models = {"tagger": tagger.predict, "with votes": learned.predict}
         if arguments.distant:
             taken = _majority(rules, X["train"])
-            plain = postil.Tagger(preset=arguments.preset, vectors=arguments.vectors or None, seed=seed)
+            plain = postil.Tagger(**settings, seed=seed)
             models["taken for gold"] = plain.fit(X["train"], taken, dev=(X["valid"], gold["valid"])).predict
         for part in scored:
             for kind, predict in models.items():

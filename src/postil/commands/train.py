@@ -395,7 +395,7 @@ def _estimator(request: Request, known: Any) -> SentenceEstimator:
 def _train_on_rules(request: Request) -> int:
     """Rounds of training on the votes of rules about raw text; labelled files count as well if there are any."""
     from postil.rules import MentionRule, read_rules
-    from postil.rules.learning import ROUNDS, Learning
+    from postil.rules.learning import ROUNDS, Learning, shorter
 
     arguments = request.arguments
     refuse(arguments, "rules have no tasks", "task")
@@ -425,15 +425,16 @@ def _train_on_rules(request: Request) -> int:
             continue
         note(f"round {number} of {ROUNDS + 1}" + (f", about {seconds:.0f} s" if seconds else ""))
         resumes = arguments.resume and (number == 1 or request.checkpoint.exists())
-        fitting = model.fitting(**learning.data(), dev=dev, checkpoint=request.checkpoint, resume=resumes)
+        student = model if number > ROUNDS else shorter(model, len(learning.sentences))
+        fitting = student.fitting(**learning.data(), dev=dev, checkpoint=request.checkpoint, resume=resumes)
         shown = Display(fitting, arguments.log)
         if code := follow(fitting, shown):
             return code
         if number <= ROUNDS:
-            model.save(finished)
+            student.save(finished)
             request.checkpoint.unlink(missing_ok=True)
-            learning.update(model)
-            seconds = fitting.training.progress.seconds
+            learning.update(student)
+            seconds = fitting.training.progress.seconds * (1 if student.config == model.config else 2)
     held_out = {name: {MAIN: file} for name, file in files.held_out.items()}
     code = finish(Job(model, fitting, held_out), request, shown)
     for name, file in files.held_out.items():

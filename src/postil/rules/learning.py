@@ -17,6 +17,7 @@ import numpy as np
 
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import ConfigurationError, DataError
+from postil.models.config import EPOCHS, FEW_SENTENCES
 from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.distribution import LabelPosterior
 from postil.objectives.crf import ChainScores, Lattice, expected_counts
@@ -272,6 +273,14 @@ def _is_same(rule: Rule, rules: Rules) -> bool:
     return rule.name in rules.names and rules[rule.name] == rule
 
 
+def shorter(tagger: Any, sentences: int) -> Any:
+    """A tagger for a round before the last, which need not be finished: half of the epochs, unless data are few."""
+    settings, epochs = tagger.get_params(), tagger.config.epochs
+    if epochs is not None or sentences >= FEW_SENTENCES:
+        settings["epochs"] = max(1, (epochs or EPOCHS) // 2)
+    return type(tagger)(**settings)
+
+
 def learn(
     tagger: Any,
     sentences: Sequence[Tokens],
@@ -306,7 +315,6 @@ def learn(
         raise ConfigurationError("rounds", expected="0 or more", got=rounds)
     learning = Learning(sentences, rules, gold)
     for _ in range(rounds):
-        tagger.fit(**learning.data(), **options)
-        learning.update(tagger)
+        learning.update(shorter(tagger, len(learning.sentences)).fit(**learning.data(), **options))
     tagger.fit(**learning.data(), **options)
     return learning.learned(tagger)
