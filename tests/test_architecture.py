@@ -184,7 +184,7 @@ PUBLIC = {
     ],
     "postil.rules": [
         *["read_rules", "Rules", "Vote", "ListRule", "PatternRule", "ModelRule", "FunctionRule", "ColumnRule"],
-        *["Reliability", "learn", "Learned", "check", "RuleReport"],
+        *["MentionRule", "TextAnswer", "Reliability", "learn", "Learned", "check", "RuleReport"],
     ],
     "postil.quality": [
         *["CHECKS", "Diagnosis", "Finding", "Split", "Suspicion", "apply", "diagnosed", "doctor", "review"],
@@ -246,6 +246,7 @@ PUBLIC = {
         *["viterbi", "k_best", "RankedPath", "EntityLabels", "Windows", "span_windows", "window_probabilities"],
         *["span_probabilities", "forced_spans", "outside_spans", "SpanOfKind", "without_spans", "entities_of"],
         *["log_odds", "log_odds_and_gradient", "summed_log_odds", "without_transition_scores"],
+        *["Mention", "Change", "given_mentions", "mention_loss"],
     ],
     "postil.kernels": [
         *["TaggerBatch", "TaggerKernel", "TaggerShape", "tagger_kernel", "Crew"],

@@ -1,6 +1,7 @@
 """``postil rules check`` and ``postil train --rules``."""
 
 import json
+import signal
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ import pytest
 import postil
 from postil.commands.main import main
 from postil.export import flat
+from postil.models.fitting.sentences import SentenceFitting
+from postil.optimisation.loop import Epoch
 from postil.samples.corpora import made_up_sentences
 
 RULES = """
@@ -50,6 +53,7 @@ def test_a_model_is_trained_without_labels(files, capsys):
     shown = capsys.readouterr()
     assert "3 rules, " in shown.err and "round 2 of 2" in shown.err and shown.out.startswith("dev   F1")
     assert "the model has 3 of the rules" in shown.err
+    assert "dev   calibration error " in shown.out
     tagger = postil.load(str(files / "m.postil"))
     assert tagger.model.codec.classes == ("LOC", "PER")
     assert not (files / "m.postil.checkpoint").exists()
@@ -109,6 +113,48 @@ def test_rules_are_exported_or_refused(files, model, capsys):
     assert "the rule 'mine'" in capsys.readouterr().err and not (files / "other.c").exists()
 
 
+@pytest.mark.parametrize("at", [1, 2])
+def test_an_interrupted_round_is_resumed(files, capsys, monkeypatch, at):
+    """In the first round, and in the second; the model is that of a run without a break."""
+
+    def train(name, *words):
+        settings = ["--set", "epochs=2", "--set", "hidden=8", "-o", name]
+        return run(files, "train", "--rules", "rules.toml", "--unlabelled", "raw.txt", *settings, *words)
+
+    assert train("whole.postil") == 0
+    events, seen = SentenceFitting.__next__, []
+
+    def stopped(self):
+        event = events(self)
+        seen.append(isinstance(event, Epoch))
+        if seen[-1] and sum(seen) == 2 * at - 1:  # after the first epoch of round ``at``
+            signal.raise_signal(signal.SIGINT)
+        return event
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SentenceFitting, "__next__", stopped, raising=False)
+        assert train("x.postil") == 130
+    assert "add --resume to continue" in capsys.readouterr().err
+    left = {path.name for path in files.glob("x.postil*")}
+    assert left == {"x.postil.checkpoint"} | ({"x.postil.round1"} if at == 2 else set())
+    assert train("x.postil", "--resume") == 0
+    assert {path.name for path in files.glob("x.postil*")} == {"x.postil"}
+    assert (files / "x.postil").read_bytes() == (files / "whole.postil").read_bytes()
+    (files / "x.postil").unlink()
+    (files / "whole.postil").unlink()
+
+
+def test_answers_without_places_need_no_raw_text(files, capsys):
+    lines = (files / "raw.txt").read_text("utf-8").splitlines()[:100]
+    answers = [{"text": line, "mentions": [{"text": line.split()[-2], "label": "X"}]} for line in lines]
+    (files / "answers.jsonl").write_text("\n".join(map(json.dumps, answers)), "utf-8")
+    (files / "llm.toml").write_text('[[rule]]\nmentions = "answers.jsonl"', "utf-8")
+    assert run(files, "train", "--rules", "llm.toml", "--set", "epochs=1", "-o", "llm.postil") == 0
+    assert postil.load(str(files / "llm.postil")).model.codec.classes == ("X",)
+    assert run(files, "rules", "check", "llm.toml", "--set", "epochs=1") == 0
+    assert "mentions 1" in capsys.readouterr().out
+
+
 def test_labelled_files_count_as_well(files, capsys):
     words = ["--unlabelled", "raw.txt", "--set", "epochs=1", "-o", "both.postil"]
     assert run(files, "train", "dev.txt", "--rules", "rules.toml", *words) == 0
@@ -145,7 +191,7 @@ def test_the_report(files, capsys):
         ),
         (
             ["train", "--rules", "rules.toml", "--unlabelled", "raw.txt", "--resume", "-o", "x.postil"],
-            "--resume cannot be used here",
+            "x.postil.checkpoint: nothing to resume",
         ),
         (["train", "--rules", "rules.toml", "--unlabelled", "raw.txt", "-o", "rules.toml"], "rules.toml"),
         (["rules", "check", "rules.toml", "none.txt"], "none.txt"),

@@ -1,8 +1,12 @@
 """Files of rules, good and bad."""
 
-import pytest
+import json
 
-from postil.errors import DataError
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from postil.errors import DataError, PostilError
 from postil.rules import read_rules
 
 SPACY = """\
@@ -109,8 +113,6 @@ def test_a_model_votes(file, tmp_path):
     ],
 )
 def test_a_mistake_is_one_clear_line(file, content, message):
-    from postil.errors import PostilError
-
     with pytest.raises((PostilError, OSError), match=message) as caught:
         read_rules(file(content))
     assert "\n" not in str(caught.value)
@@ -130,3 +132,36 @@ def test_a_mistake_is_one_clear_line(file, content, message):
 def test_patterns_of_spacy_that_are_not_read(file, line, message):
     with pytest.raises(DataError, match=message):
         read_rules(file("[[rule]]\nspacy = 'p.jsonl'", p_jsonl=line + "\n"))
+
+
+# ------------------------------------------------------------------------------------------------ files from a stranger
+
+KEYS = ["rule", "name", "label", "not", "list", "pattern", "spacy", "model", "votes", "mentions", "classes", "pos"]
+KEYS += ["ignore_case", "variants", "inflected"]
+ELEMENTS = st.sampled_from(r"( ) <capital> <pos:X> < {1,3} a{2} a{9,1} /a+/ /(a|b)*/ * *x ~ \ | a|b X".split())
+PATTERNS = st.lists(ELEMENTS, max_size=6).map(" ".join)
+TEXTS = st.text(max_size=8) | st.sampled_from(["X", "no.txt", ".", "/", ""]) | PATTERNS
+VALUES = TEXTS | st.integers() | st.booleans() | st.lists(TEXTS, max_size=3) | st.lists(st.integers(), max_size=2)
+TABLES = st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=4)
+GOOD = st.fixed_dictionaries(
+    {"label": st.just("X"), "pattern": PATTERNS}, optional={"name": TEXTS, "ignore_case": VALUES}
+)
+
+
+def written(tables):
+    """TOML takes the strings, numbers and lists of JSON."""
+    entry = "\n".join
+    return entry("[[rule]]\n" + entry(f"{k} = {json.dumps(v)}" for k, v in table.items()) for table in tables)
+
+
+@settings(max_examples=150, deadline=None)
+@given(content=st.lists(GOOD | TABLES, max_size=3).map(written) | st.text(max_size=60))
+def test_whatever_the_file_says_it_is_read_or_refused_in_one_line(tmp_path_factory, content):
+    path = tmp_path_factory.getbasetemp() / "strange.toml"
+    path.write_text(content, "utf-8", errors="replace", newline="")
+    try:
+        rules = read_rules(path)
+    except (PostilError, OSError) as error:
+        assert "\n" not in str(error)
+    else:
+        assert rules.votes([["a", "b", "X"], []]) is not None

@@ -27,7 +27,7 @@ OPTIONS = {
     "": [
         option("check", "what to do", choices=["check"], dest="action"),
         option("RULES", "file of rules", type=Path),
-        option("TEXT", "raw text", nargs="+", dest="unlabelled"),
+        option("TEXT", "raw text (mentions have texts already)", nargs="*", dest="unlabelled"),
         option(
             "--unlabelled-tokens N",
             f"how much of the raw text to use, sampled by sentences (default: {MOST_TOKENS:,})",
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     rules = read_rules(arguments.rules)
     settings = dict(map(parsed_setting, arguments.settings))
     tagger = Tagger(preset="fast", seed=arguments.seed, threads=arguments.threads, **settings)
-    learning = Learning(raw_sentences(arguments), rules)
+    learning = Learning(raw_sentences(arguments) if arguments.unlabelled else [], rules)
     fitting = tagger.fitting(**learning.data())
     if code := follow(fitting, Display(fitting)):
         return code

@@ -31,6 +31,8 @@ MOST_TOKENS = 400_000
 DRAWN = 16
 """Times the tokens that teachers label are drawn, for encoders to read and for the teachers to choose from."""
 BLOCK = 2_000  # sentences that teachers label at once
+ROUND = "round"
+"""How the tagger of a finished round of --rules is called, with its number, until the last one is complete."""
 PRESET, MEMBERS = "accurate", 6
 """The teacher that is trained if none is given: twice as many networks as the preset has."""
 
@@ -178,7 +180,7 @@ def _stage(arguments: argparse.Namespace, model: Tagger, path: Path, fitting_of:
 
 
 def beside(arguments: argparse.Namespace, name: str) -> Path:
-    """Where the teacher or an encoder is kept."""
+    """Where the teacher, an encoder or the tagger of a round is kept."""
     output: Path = arguments.output
     return output.with_name(f"{output.name}.{name}")
 

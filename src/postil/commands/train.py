@@ -311,7 +311,7 @@ def finish(job: TrainingJob, request: TrainRequest, shown: Display) -> int:
     fitting.model.about["scores"] = about
     model.save(arguments.output)
     fitting.checkpoint.unlink(missing_ok=True)
-    for name in ("teacher", "encoder0", "encoder1"):  # encoders of the student and of its teacher
+    for name in ("teacher", "encoder0", "encoder1", f"{teaching.ROUND}1"):  # encoders of the student and of its teacher
         teaching.beside(arguments, name).unlink(missing_ok=True)
     # By the mean over tasks, epochs are compared; detectors have no such score.
     on_dev = [one.main_score for one in scores.get("dev", {}).values() if hasattr(one, "main_score")]
@@ -439,35 +439,48 @@ def _estimator(request: TrainRequest, known: Any) -> SentenceEstimator:
 def _train_on_rules(request: TrainRequest) -> int:
     """Rounds of training on the votes of rules about raw text; labelled files count as well if there are any."""
     from postil.models.voting.voters import is_plain
-    from postil.rules import read_rules
-    from postil.rules.learning import ROUNDS, Learning
+    from postil.rules import MentionRule, read_rules
+    from postil.rules.learning import ROUNDS, Learning, shorter
 
     arguments = request.arguments
-    if not arguments.unlabelled:
-        raise ConfigurationError("--rules", expected="needs raw text to vote on: add --unlabelled TEXT")
     refuse(arguments, "rules have no tasks", "task")
     refuse(arguments, "it is for labelled files", "segmenter")
-    refuse(arguments, "training on rules always starts from scratch", "warm_start", "resume", "freeze_encoder")
+    refuse(arguments, "training on rules always starts from scratch", "warm_start", "freeze_encoder")
     refuse(arguments, "rules are the teachers", "teacher", "pretrain", "gains")
     refuse(arguments, _LEARNS_ALL, "label")
     rules = read_rules(arguments.rules)
+    if not arguments.unlabelled and not any(isinstance(rule, MentionRule) for rule in rules):
+        raise ConfigurationError("--rules", expected="needs raw text to vote on: add --unlabelled TEXT")
     model = _estimator(request, None)
     if not isinstance(model, Tagger) or model.config.objective != "crf":
         raise ConfigurationError("--rules", expected="needs a preset with the objective crf", got=request.preset)
     options = reading_options(arguments, chosen_segmenter(None))
     files = LoadedTask.load(request.sources, MAIN, options, arguments)
-    learning = Learning(teaching.raw_sentences(arguments), rules, examples(*files.train) if files.train else None)
+    raw = teaching.raw_sentences(arguments) if arguments.unlabelled else []
+    learning = Learning(raw, rules, examples(*files.train) if files.train else None)
     files.check(arguments, learning.codec)
     dev = examples(files.held_out["dev"]) if "dev" in files.held_out else None
     voted, votes = sum(map(bool, learning.votes)), sum(map(len, learning.votes))
     note(f"{len(rules)} rules, {votes:,} votes in {voted:,} of {len(learning.sentences):,} sentences")
-    for number in range(ROUNDS + 1):
-        note(f"round {number + 1} of {ROUNDS + 1}")
-        fitting = model.fitting(**learning.data(), dev=dev, checkpoint=request.checkpoint)
+    seconds = 0.0
+    for number in range(1, ROUNDS + 2):
+        finished = teaching.beside(arguments, f"{teaching.ROUND}{number}")
+        if arguments.resume and finished.exists():
+            learning.update(open_model(str(finished)))
+            note(f"round {number} of {ROUNDS + 1} is finished")
+            continue
+        note(f"round {number} of {ROUNDS + 1}" + (f", about {seconds:.0f} s" if seconds else ""))
+        resumes = arguments.resume and (number == 1 or request.checkpoint.exists())
+        student = model if number > ROUNDS else shorter(model, len(learning.sentences))
+        fitting = student.fitting(**learning.data(), dev=dev, checkpoint=request.checkpoint, resume=resumes)
         shown = Display(fitting, arguments.log)
         if code := follow(fitting, shown):
             return code
-        learning.update(model)
+        learning.update(student)
+        if number <= ROUNDS:
+            student.save(finished)
+            request.checkpoint.unlink(missing_ok=True)
+            seconds = fitting.training.progress.seconds * (1 if student.config == model.config else 2)
     plain = [rule for rule in rules if is_plain(rule)]
     if plain:
         model = model.with_rules(plain, reliability=learning.reliability)
@@ -476,7 +489,11 @@ def _train_on_rules(request: TrainRequest) -> int:
         names = shortened(", ".join(left_out))
         note(f"not in the model, as only lists and patterns without <pos:TAG> can be stored: {names}")
     held_out = {name: {MAIN: file} for name, file in files.held_out.items()}
-    return finish(TrainingJob(model, fitting, held_out), request, shown)
+    code = finish(TrainingJob(model, fitting, held_out), request, shown)
+    for name, file in files.held_out.items():
+        error = reliability(model.model, inputs_of(file), file.labels).after.expected_error
+        say(f"{name:<5} calibration error {100 * error:.1f} %" + (", calibrated on it" if name == "dev" else ""))
+    return code
 
 
 _LEARNS_ALL = "a tagger learns all labels; --preset margin detects one"

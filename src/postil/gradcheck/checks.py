@@ -22,6 +22,7 @@ from postil.network.lookup import weighted_rows
 from postil.network.tree import Forest
 from postil.network.window import shared_windows
 from postil.objectives import CRF, softmax_cross_entropy
+from postil.objectives.crf import expected_counts
 
 Rng: TypeAlias = np.random.Generator
 Examine: TypeAlias = Callable[[Rng], Report]
@@ -301,6 +302,11 @@ def _conditional_random_fields() -> Iterator[GradientCheck]:
         student, teaching = (crf(rng, allowed_transitions=_STEPS) for _ in range(2))
         return examine(student, scores, teaching.lattice(rng.normal(size=scores.data.shape), scores.offsets))
 
+    def counts(rng: Rng) -> Report:
+        scores = sentences(rng, 3)
+        teaching = crf(rng).lattice(rng.normal(size=scores.data.shape), scores.offsets)
+        return examine(crf(rng), scores, expected_counts(teaching))
+
     def three_tables(rng: Rng) -> Report:
         objective, tables = crf(rng), [sentences(rng, 3) for _ in range(3)]
         return examine(lambda *nodes: objective.loss(nodes, _GOLD), *tables, parameters=objective.parameters())
@@ -333,6 +339,19 @@ def _conditional_random_fields() -> Iterator[GradientCheck]:
         allowed[[0, 1, 4]], allowed[[2, 5]] = [False, False, True], [True, False, True]
         return examine(lambda scores: objectives.summed_log_odds(scores, chain, allowed), sentences(rng, 3))
 
+    def mentions(rng: Rng) -> Report:
+        """Two mentions, one of them certain, that share a sentence; labels O, B, I."""
+        tables = {"transitions": rng.normal(size=(3, 3)), "start": rng.normal(size=3), "end": rng.normal(size=3)}
+        steps, first = np.ones((3, 3), bool), np.array([True, True, False])
+        steps[0, 2] = False  # no I after O
+        chain = objectives.ChainScores.under_mask(3, **tables, allowed_transitions=steps, allowed_start=first)
+        entities = [objectives.EntityLabels.bio(3, begin=1, inside=2)]
+        said = [
+            objectives.Mention([(0, 0, 1), (1, 1, 3), (2, 2, 4)], 0),
+            objectives.Mention([(2, 0, 1), (2, 3, 4)], 0, 0.2),
+        ]
+        return examine(lambda scores: objectives.mention_loss(scores, chain, said, entities), sentences(rng, 3))
+
     begins = np.array([0, 0, 2, 1, 2, 1, 1, 0, 1, 0])
     start = loss(begins, allowed_start=np.array([True, False, True]))
     end = loss(begins, allowed_end=np.array([True, True, False]))
@@ -346,12 +365,14 @@ def _conditional_random_fields() -> Iterator[GradientCheck]:
         yield row(f"CRF, normalised by {normalise}", "A8", covers, loss(normalise=normalise))
     yield row("CRF, partial labels", "C3 C5", of(CRF, "allowed labels"), loss(_ALLOWED))
     yield row("CRF, a teacher's lattice", "C3 C5", of(CRF, "a teacher's lattice"), teacher)
+    yield row("CRF, a teacher's expected counts", "C3 C5", of(CRF, "a teacher's expected counts"), counts)
     yield row("CRF on three score tables", "C2 C5 C6", of(CRF, "three score tables"), three_tables)
     yield row("scores of neighbouring tokens", "C2 C5", of(objectives.offset_scores), offset_scores)
     yield row("CRF, scores far apart", "A8", of(CRF, "scores far apart"), far_apart)
     yield row("CRF, long sentences", "A8 C5", of(CRF, "long sentences"), of_size(400, 3))
     yield row("CRF, more labels than kernels take", "A8 C5", of(CRF, "more labels than kernels take"), of_size(3, 104))
     yield row("log-odds of an entity", "C4 C5 E6", of(objectives.summed_log_odds), log_odds)
+    yield row("at least one of some spans", "C4 C5", of(objectives.mention_loss), mentions)
 
 
 # ------------------------------------------------------------------------------------------------ compositions of trees

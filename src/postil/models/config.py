@@ -24,6 +24,7 @@ from postil.optimisation import OPTIMISERS, SCHEDULES
 from postil.reading import parsed_json
 from postil.text.trees.tree import SHAPES, Direction
 
+EPOCHS = 10  # unless sentences are few
 FULL_EPOCH = 90  # steps: batches grow with the data as long as an epoch has this number of them
 FEW_SENTENCES = 720  # fewer than these are not enough for full epochs with batches of 8
 FEWEST_STEPS = 600  # of a training run on few sentences
@@ -326,7 +327,7 @@ def adapted(
         "input_dropout": 0.5 if few and config.encoder != "none" else 0.3,
         "hidden_dropout": 0.5 if tokens < 50_000 and not known_words else 0.3,
         "batch_sentences": batch,
-        "epochs": max(10, math.ceil(FEWEST_STEPS / math.ceil(sentences / batch))) if few else 10,
+        "epochs": max(EPOCHS, math.ceil(FEWEST_STEPS / math.ceil(sentences / batch))) if few else EPOCHS,
         # A second core outweighs the cost of cutting a batch only if the batch and its network are large.
         "shards": 2 if ENCODERS[config.encoder].second_shard_pays and batch >= 32 else 1,
         "rate": {"adam": 0.005, "adagrad": 0.02}.get(config.optimiser, 0.05),

@@ -17,6 +17,7 @@ from postil.objectives.crf import (
     viterbi,
 )
 from postil.objectives.losses import l2, log_softmax, max_margin, softmax, softmax_cross_entropy
+from postil.objectives.mentions import Change, Mention, given_mentions, mention_loss
 from postil.objectives.spans import (
     EntityLabels,
     SpanOfKind,
@@ -41,3 +42,4 @@ __all__ += ["viterbi", "k_best", "RankedPath"]
 __all__ += ["EntityLabels", "Windows", "span_windows", "window_probabilities", "span_probabilities"]
 __all__ += ["forced_spans", "outside_spans", "SpanOfKind", "without_spans", "entities_of"]
 __all__ += ["log_odds", "log_odds_and_gradient", "summed_log_odds", "without_transition_scores"]
+__all__ += ["Mention", "Change", "given_mentions", "mention_loss"]

@@ -428,14 +428,17 @@ def _gradient(lattice: Lattice, dU: Array, dA: Array) -> LossGradient:
     return LossGradient(unary=dU, transitions=dA, start=start, end=end)
 
 
-def cross_entropy_and_gradient(lattice: Lattice, teacher: Lattice) -> tuple[float, LossGradient]:
+def cross_entropy_and_gradient(lattice: Lattice, teacher: Lattice | Moments) -> tuple[float, LossGradient]:
     """-Σ_y q(y) log p(y), summed over the sentences, and its derivatives: q is the posterior of a teacher's lattice.
+
+    Nothing but the expected counts of q is needed, which may be given instead of a lattice.
 
     Σ_y q(y) s(y) is a sum over the scores, each times how often q expects it. So the loss is log Z minus that sum, and
     its derivative by any score what the model expects minus what the teacher expects: p(y_t = j) - q(y_t = j).
     A teacher sure of one path is a gold labelling.
     """
-    ours, theirs = expected_counts(lattice), expected_counts(teacher)
+    ours = expected_counts(lattice)
+    theirs = expected_counts(teacher) if isinstance(teacher, Lattice) else teacher
     first, last, chain = lattice.first_tokens, lattice.last_tokens, lattice.chain
     starts, ends = theirs.unary[first].sum(axis=0), theirs.unary[last].sum(axis=0)
     counted = [(theirs.unary, lattice.unary), (theirs.transitions, chain.transitions)]
@@ -528,7 +531,7 @@ def k_best(lattice: Lattice, k: int) -> list[list[RankedPath]]:
 
 NORMALISATIONS = ("sentences", "tokens", "sum")
 # Paths that the data choose: each is a row of the gradient list (gradcheck/requirements.py).
-_OF_GOLD = ("allowed labels", "a teacher's lattice")
+_OF_GOLD = ("allowed labels", "a teacher's lattice", "a teacher's expected counts")
 _OF_SCORES = ("three score tables", "scores far apart", "long sentences", "more labels than kernels take")
 MODES = {"CRF": _OF_GOLD + _OF_SCORES}
 
@@ -586,7 +589,7 @@ class CRF(Parameterised):
 
         scores: one node (N, L) that carries offsets, or three of them for the offsets of C2, see ``offset_scores``.
         gold: labels (N,), or (N, L) boolean the labels that each token may have (partial annotation); or ragged ones;
-        or the lattice of a teacher, whose posterior is learned.
+        or the lattice of a teacher, whose posterior is learned, or the expected counts of one.
         """
         if not isinstance(scores, Node):
             if len(scores) != 3:
@@ -598,7 +601,7 @@ class CRF(Parameterised):
             expected, got = f"{self.transitions.dtype}, as the transitions", unary.dtype
             raise DtypeError("float types of scores and parameters differ", expected=expected, got=got, where=self.name)
         lattice = self.lattice(unary.value, _needed_offsets(unary))
-        if isinstance(gold, Lattice):
+        if isinstance(gold, Lattice | Moments):
             total, gradient = cross_entropy_and_gradient(lattice, gold)
         else:
             losses, gradient = loss_and_gradient(lattice, np.asarray(gold.data if isinstance(gold, Ragged) else gold))

@@ -1,6 +1,7 @@
 """Rules that vote for entities, and taggers that are trained on their votes instead of labels."""
 
 from postil.models.voting.files import read_rules
+from postil.models.voting.mentions import MentionRule, TextAnswer
 from postil.models.voting.reliability import Reliability
 from postil.models.voting.rule import ColumnRule, FunctionRule, ListRule, ModelRule, PatternRule, Rules, Vote
 from postil.rules.learning import Learned, learn
@@ -15,6 +16,8 @@ __all__ = [
     "ModelRule",
     "FunctionRule",
     "ColumnRule",
+    "MentionRule",
+    "TextAnswer",
     "Reliability",
     "learn",
     "Learned",

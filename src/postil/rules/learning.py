@@ -8,7 +8,7 @@
 Sentences with gold labels have a posterior with one path. Whatever no rule speaks about is decided by the tagger.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, final
@@ -17,15 +17,21 @@ import numpy as np
 
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import ConfigurationError, DataError
+from postil.models.config import EPOCHS, FEW_SENTENCES
 from postil.models.decoding.codec import LabelCodec
+from postil.models.voting.mentions import MentionRule
 from postil.models.voting.reliability import Reliability, Votes
 from postil.models.voting.rule import Rule, Rules, Tokens, Vote
 from postil.objectives.crf import ChainScores, Lattice, expected_counts
+from postil.objectives.mentions import Change, Mention, given_mentions
+from postil.text.labels.partial import with_marks
 
 ROUNDS = 1
 """How often the tagger is fitted again to its own posterior with the votes."""
 AGAIN = 3
 """Epochs of the fit after a change of the rules, which starts from the tagger of before."""
+_DOUBT = 1e-3, 10.0
+"""Smallest and largest weight of labellings without a mention, if those with one weigh 1."""
 Gold = tuple[Sequence[Tokens], Sequence[Sequence[str]]]
 
 
@@ -65,15 +71,28 @@ class Learned:
 class _Posterior:
     """A teacher whose lattices are scores with the evidence of votes: see ``models.fitting.training_set``."""
 
-    def __init__(self, codec: LabelCodec, sentences: Sequence[Tokens], scores: Sequence[Array], chain: ChainScores):
+    def __init__(
+        self,
+        codec: LabelCodec,
+        sentences: Sequence[Tokens],
+        scores: Sequence[Array],
+        chain: ChainScores,
+        changes: Mapping[int, Change],
+    ) -> None:
         self.model, self._posteriors = SimpleNamespace(codec=codec), self
         self._scores = {tuple(tokens): rows for tokens, rows in zip(sentences, scores, strict=True)}
+        self._changes = {tuple(sentences[place]): change for place, change in changes.items()}
         self._chain = chain
 
     def lattices(self, X: Sequence[Tokens]) -> Iterator[tuple[list[int], Lattice]]:
         for place, tokens in enumerate(X):
             offsets = np.array([0, len(tokens)])
             yield [place], Lattice(unary=self._scores[tuple(tokens)], offsets=offsets, chain=self._chain)
+
+    def changes(self, X: Sequence[Tokens]) -> dict[int, Change]:
+        """What mentions change, which no lattice can say."""
+        changes = ((place, self._changes.get(tuple(tokens))) for place, tokens in enumerate(X))
+        return {place: change for place, change in changes if change is not None}
 
 
 @final
@@ -85,24 +104,38 @@ class Learning:
     ) -> None:
         """``sentences`` are raw; empty ones and repetitions are left out. ``gold``: labelled sentences (X, y).
 
-        ``before`` is what was learned with other rules: the first round then starts from its tagger.
+        Texts that a rule has answers about are learned from as well. ``before`` is what was learned with other rules:
+        the first round then starts from its tagger.
         """
-        self.sentences = [list(tokens) for tokens in dict.fromkeys(map(tuple, sentences)) if tokens]
-        if not self.sentences:
-            raise DataError("raw text", expected="at least one sentence with a word", got="none")
         self.gold = gold
         X, y = ([], []) if gold is None else gold
-        spelt = [*y, [f"{role}-{label}" for label in rules.labels for role in "BI"], ["O"]]
+        answered = [tokens for rule in rules if isinstance(rule, MentionRule) for tokens in rule.sentences]
+        labelled = set(map(tuple, X))
+        distinct = dict.fromkeys(map(tuple, (*sentences, *answered)))
+        self.sentences = [list(tokens) for tokens in distinct if tokens and tokens not in labelled]
+        if not self.sentences:
+            raise DataError("raw text", expected="at least one sentence with a word", got="none")
+        marked = with_marks(y, X, partial=True)
+        spelt = [*marked, [f"{role}-{label}" for label in rules.labels for role in "BI"], ["O"]]
         self.codec = LabelCodec.of(spelt) if before is None else before.tagger.model.codec.extended(spelt)
         if not self.codec.has_spans:
             raise DataError("gold labels", expected="spans, as the rules vote for them", got="labels of single words")
         self.rules, self.votes = rules, _votes(rules, self.sentences, before)
-        if not any(self.votes):
-            raise DataError("the rules", expected="at least one vote on the raw text", got="none")
-        labels, mask = self.codec.labels, self.codec.mask
-        self._votes = Votes(self.votes, [len(tokens) for tokens in self.sentences], labels, self.codec.inner)
+        # Gold sentences come last: the rules vote on them as well, which tells how good they are.
+        self._all = [*self.sentences, *X]
+        lengths, labels, mask = list(map(len, self._all)), self.codec.labels, self.codec.mask
+        self._votes = Votes([*self.votes, *(rules.votes(X) if X else ())], lengths, labels, self.codec.inner)
+        self._offsets = offsets_from_lengths(lengths)
+        self._allowed = np.ones((self._votes.tokens, len(labels)), bool)
+        gold_offsets = self._offsets[len(self.sentences) : -1]
+        for first, numbers in zip(gold_offsets, self.codec.numbers(marked), strict=True):
+            single = numbers if numbers.ndim == 2 else np.eye(len(labels), dtype=bool)[numbers]
+            self._allowed[first : first + len(numbers)] = single
         self.reliability, self._is_first = Reliability.prior(rules, labels), before is None
-        self._scores: Array = np.broadcast_to(np.log(self.reliability.shares), (self._votes.tokens, len(labels)))
+        self._mentions = self._located()
+        if not any(self.votes) and not self._mentions:
+            raise DataError("the rules", expected="at least one vote on the raw text", got="none")
+        self._scores: Array = np.broadcast_to(np.log(self.reliability.shares), self._allowed.shape)
         self._chain = ChainScores.under_mask(
             len(labels), allowed_transitions=mask.transitions, allowed_start=mask.start, allowed_end=mask.end
         )
@@ -116,12 +149,52 @@ class Learning:
 
     def data(self) -> dict[str, Any]:
         """Arguments of ``fit`` and ``fitting``."""
-        evidence = self._votes.evidence(self.reliability, silence=self._is_first)
-        scores = self._votes.by_sentence(self._scores + evidence)
-        teacher = _Posterior(self.codec, self.sentences, scores, self._chain)
+        unary = self._scores + self._evidence(silence=self._is_first)
+        scores = self._votes.by_sentence(unary)
+        teacher = _Posterior(self.codec, self._all, scores, self._chain, self._changes(unary))
         X, y = self._labelled
         lesson = {"unlabelled": self.sentences[1:], "teachers": [teacher]}
         return {"X": X, "y": y, "partial": True, **lesson, **self._start}
+
+    def _located(self) -> list[tuple[str, str, list[tuple[int, int, int]]]]:
+        """The rule, class, and spans of each name of which at least one occurrence is an entity."""
+        number = {tuple(tokens): place for place, tokens in enumerate(self._all)}
+        return [
+            (rule.name, label, [(number[tokens], start, end) for tokens, start, end in occurrences])
+            for rule in self.rules
+            if isinstance(rule, MentionRule)
+            for label, occurrences in rule.ambiguous
+        ]
+
+    def _evidence(self, *, silence: bool = False) -> Array:
+        """(N, L) of the votes; a token that an answer may be about is not silent."""
+        evidence = self._votes.evidence(self.reliability, silence=silence)
+        if silence and self._mentions:
+            voted = self._votes.evidence(self.reliability)
+            for _, _, spans in self._mentions:
+                for sentence, start, end in spans:
+                    tokens = slice(self._offsets[sentence] + start, self._offsets[sentence] + end)
+                    evidence[tokens] = voted[tokens]
+        return evidence
+
+    def _changes(self, unary: Array) -> dict[int, Change]:
+        """What mentions change in the expected counts of their sentences."""
+        if not self._mentions:
+            return {}
+        first = {label: place for place, label in enumerate(self.codec.labels)}
+        mentions = []
+        for rule, label, spans in self._mentions:
+            right = self.reliability.of_rules[rule, label, False][0]
+            begin = first[f"B-{label}"]
+            chance = min(0.5, len(spans) * float(self.reliability.shares[begin]))
+            doubt = (1 - right) / right * chance / (1 - chance)
+            mentions.append(Mention(spans, self.codec.classes.index(label), float(np.clip(doubt, *_DOUBT))))
+        return given_mentions(self._lattice(unary), mentions, self.codec.entity_labels())[1]
+
+    def _lattice(self, unary: Array) -> Lattice:
+        """All sentences, those with gold labels on paths that agree with them."""
+        allowed = np.where(self._allowed, unary, -np.inf)
+        return Lattice(unary=allowed, offsets=self._offsets, chain=self._chain)
 
     def _go_on_from(self, before: Learned) -> None:
         """The scores of a tagger, except at tokens about which rules now say something else: there it is not asked.
@@ -131,16 +204,13 @@ class Learning:
         same = {rule.name for rule in self.rules if _is_same(rule, before.rules)}
         rates = {key: rates for key, rates in before.reliability.of_rules.items() if key[0] in same}
         self.reliability = Reliability({**self.reliability.of_rules, **rates}, self.reliability.shares)
-        unknown, silent = self._scores, self._votes.evidence(self.reliability, silence=True)
+        unknown = self._scores + self._evidence(silence=True) - self._evidence()
         self._take_scores(before.tagger)
-        silent -= self._votes.evidence(self.reliability)
-        place = 0
         votes = before.votes if before.sentences == self.sentences else before.rules.votes(self.sentences)
-        for tokens, old, new in zip(self.sentences, votes, self.votes, strict=True):
+        for first, old, new in zip(self._offsets, votes, self.votes, strict=False):
             for vote in set(old) ^ set(new):
-                changed = slice(place + vote.start, place + vote.end)
-                self._scores[changed] = unknown[changed] + silent[changed]
-            place += len(tokens)
+                changed = slice(first + vote.start, first + vote.end)
+                self._scores[changed] = unknown[changed]
 
     def _take_scores(self, tagger: Any) -> None:
         """A label that the tagger does not know is taken for O, and is rarer than that."""
@@ -150,8 +220,8 @@ class Learning:
         shares = np.log(self.reliability.shares)
         is_unknown = np.array([label not in number for label in self.codec.labels])
         rarer = np.where(is_unknown, shares - shares[self.codec.outside], 0.0)
-        rows: list[Array] = [np.empty(0)] * len(self.sentences)
-        for which, lattice in tagger._posteriors.lattices(self.sentences, calibrated=False):
+        rows: list[Array] = [np.empty(0)] * len(self._all)
+        for which, lattice in tagger._posteriors.lattices(self._all, calibrated=False):
             for place, of_sentence in zip(which, np.split(lattice.unary, lattice.offsets[1:-1]), strict=True):
                 rows[place] = of_sentence[:, order] + rarer
             chain = lattice.chain
@@ -165,11 +235,12 @@ class Learning:
     def update(self, tagger: Any) -> None:
         """The scores of a fitted tagger replace those of before, and judge the rules anew."""
         self._take_scores(tagger)
-        offsets = offsets_from_lengths([len(tokens) for tokens in self.sentences])
         for _ in range(2):
-            unary = self._scores + self._votes.evidence(self.reliability)
-            posterior = expected_counts(Lattice(unary=unary, offsets=offsets, chain=self._chain)).unary
-            self.reliability = self._votes.estimated(posterior, self.reliability)
+            unary = self._scores + self._evidence()
+            posterior = expected_counts(self._lattice(unary)).unary
+            for sentence, change in self._changes(unary).items():
+                posterior[self._offsets[sentence] : self._offsets[sentence + 1]] += change.unary
+            self.reliability = self._votes.estimated(np.maximum(posterior, 0), self.reliability)
 
     def learned(self, tagger: Any) -> Learned:
         """The result, after the last fit of the tagger."""
@@ -191,6 +262,14 @@ def _votes(rules: Rules, sentences: Sequence[Tokens], before: Learned | None) ->
 
 def _is_same(rule: Rule, rules: Rules) -> bool:
     return rule.name in rules.names and rules[rule.name] == rule
+
+
+def shorter(tagger: Any, sentences: int) -> Any:
+    """A tagger for a round before the last, which need not be finished: half of the epochs, unless data are few."""
+    settings, epochs = tagger.get_params(), tagger.config.epochs
+    if epochs is not None or sentences >= FEW_SENTENCES:
+        settings["epochs"] = max(1, (epochs or EPOCHS) // 2)
+    return type(tagger)(**settings)
 
 
 def learn(
@@ -227,7 +306,6 @@ def learn(
         raise ConfigurationError("rounds", expected="0 or more", got=rounds)
     learning = Learning(sentences, rules, gold)
     for _ in range(rounds):
-        tagger.fit(**learning.data(), **options)
-        learning.update(tagger)
+        learning.update(shorter(tagger, len(learning.sentences)).fit(**learning.data(), **options))
     tagger.fit(**learning.data(), **options)
     return learning.learned(tagger)

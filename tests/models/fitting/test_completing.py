@@ -40,7 +40,7 @@ def path_score(lattice, path):
 
 def test_marginals_are_those_of_the_teacher_given_the_marks(teacher, student, gold):
     """Enumerated over the teacher's own labellings in which the unknown entity is O."""
-    lattice = Lesson.completing(teacher, [TOKENS], gold, [0], student).lattice(np.array([0]), gold)
+    lattice = Lesson.completing(teacher, [TOKENS], gold, [0], student).target(np.array([0]), gold)
     found = LabelPosterior(which=[0], lattice=lattice, codec=student.codec).marginals()
     of_teacher, outside = teacher._posteriors.of_one(TOKENS).lattice, teacher.model.codec.outside
     paths = [path for path in product(range(len(teacher.model.codec.labels)), repeat=3) if path[2] == outside]

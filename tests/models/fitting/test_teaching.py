@@ -25,7 +25,7 @@ def test_one_teacher_is_learnt_as_its_own_posterior(teachers):
     X, _ = corpora.named_entities(5)
     lesson = lesson_of(teachers[:1], X)
     for i, tokens in enumerate(X):
-        lattice = lesson.lattice(np.array([i]), [])
+        lattice = lesson.target(np.array([i]), [])
         posterior = teachers[0]._posteriors.of_one(tokens)
         assert np.allclose(lattice.unary, posterior.lattice.unary, atol=1e-5)
         assert np.array_equal(lattice.chain.transitions, posterior.lattice.chain.transitions)
@@ -33,7 +33,7 @@ def test_one_teacher_is_learnt_as_its_own_posterior(teachers):
 
 def test_scores_of_several_teachers_are_averaged(teachers):
     X, _ = corpora.named_entities(3)
-    both, one, other = (lesson_of(some, X).lattice(np.arange(3), []) for some in (teachers, teachers[:1], teachers[1:]))
+    both, one, other = (lesson_of(some, X).target(np.arange(3), []) for some in (teachers, teachers[:1], teachers[1:]))
     assert np.allclose(both.unary, (one.unary + other.unary) / 2, atol=1e-5)
     assert not np.allclose(one.unary, other.unary, atol=1e-2)
 
@@ -45,10 +45,10 @@ def test_labelled_sentences_have_one_path_and_are_repeated(teachers):
     assert 1 < lesson.repeats <= MOST_REPEATS
     repeated = gold * lesson.repeats
     for i in (0, 3, 4, 4 * lesson.repeats - 1):
-        lattice = lesson.lattice(np.array([i]), repeated)
+        lattice = lesson.target(np.array([i]), repeated)
         assert np.array_equal(lattice.unary.argmax(axis=1), gold[i % 4])
         assert (np.isfinite(lattice.unary).sum(axis=1) == 1).all()
-    first_raw = lesson.lattice(np.array([4 * lesson.repeats]), repeated)
+    first_raw = lesson.target(np.array([4 * lesson.repeats]), repeated)
     assert len(first_raw.unary) == len(X[0])
     assert np.isfinite(first_raw.unary).all()
 
@@ -63,7 +63,7 @@ def test_teachers_choose_among_the_labels_that_partial_ones_leave_open(teachers)
         gold = codec.numbers(y)
         gold[1] = allowed
         lesson = lesson_of(teachers[:1], X[3:], gold, labelled=X)
-        lattice = lesson.lattice(np.array([1]), gold)
+        lattice = lesson.target(np.array([1]), gold)
         said = teachers[0]._posteriors.of_one(X[1]).lattice.unary
         assert np.array_equal(np.isfinite(lattice.unary), allowed)
         assert np.allclose(lattice.unary[allowed], said[allowed], atol=1e-5)

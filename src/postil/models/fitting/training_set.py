@@ -3,7 +3,8 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol, final
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol, final, runtime_checkable
 
 import numpy as np
 
@@ -16,7 +17,8 @@ from postil.models.estimator import Trainee
 from postil.models.inputs import checked_sentences, listed_sentences
 from postil.models.model import FittedModel
 from postil.models.networks.network import Example
-from postil.objectives.crf import ChainScores, Lattice
+from postil.objectives.crf import ChainScores, Lattice, Moments, expected_counts
+from postil.objectives.mentions import Change
 from postil.optimisation.loop import Batch
 
 # --------------------------------------------------------------------------- Mentions replaced by others of their class
@@ -91,6 +93,14 @@ class Teacher(Protocol):
     def _posteriors(self) -> Posteriors: ...
 
 
+@runtime_checkable
+class ChangingTeacher(Protocol):
+    """A teacher whose posterior is not that of its lattices alone."""
+
+    def changes(self, X: Sequence[Sequence[Token]]) -> Mapping[int, Change]:
+        """By how much the expected counts of some of these sentences differ."""
+
+
 def checked_lesson(
     student: Trainee,
     unlabelled: Sequence[Sequence[Token]] | None,
@@ -132,11 +142,21 @@ class Lesson:
     """
 
     def __init__(
-        self, scores: Mapping[int, Array], chain: ChainScores, labelled: int, repeats: int, *, has_all: bool
+        self,
+        scores: Mapping[int, Array],
+        chain: ChainScores,
+        labelled: int,
+        repeats: int,
+        *,
+        has_all: bool,
+        changes: Mapping[int, Change] = MappingProxyType({}),
     ) -> None:
-        """``scores`` (T, L) of some labelled sentences and the raw ones; ``has_all``: others have one path."""
+        """``scores`` (T, L) of some labelled sentences and the raw ones; ``has_all``: others have one path.
+
+        ``changes`` are added to the expected counts of lattices, for what no lattice can say.
+        """
         self._scores, self._chain, self._labelled, self.repeats = scores, chain, labelled, repeats
-        self.has_all = has_all
+        self.has_all, self._changes = has_all, changes
 
     @classmethod
     def of(
@@ -154,11 +174,18 @@ class Lesson:
         repeats = max(1, min(MOST_REPEATS, round(balance)))
         partial = [i for i, numbers in enumerate(gold) if numbers.ndim == 2]
         orders = [_order(teacher.model.codec, labels) for teacher in teachers]
-        means, chain = _said(teachers, orders, [*raw, *(labelled[i] for i in partial)], student)
-        scores = {repeats * len(gold) + i: of_sentence for i, of_sentence in enumerate(means[: len(raw)])}
-        for i, of_sentence in zip(partial, means[len(raw) :], strict=True):
-            scores[i] = np.where(gold[i], of_sentence, np.float32(-np.inf))
-        return cls(scores, chain, len(gold), repeats, has_all=True)
+        taught = [*raw, *(labelled[i] for i in partial)]
+        means, chain = _said(teachers, orders, taught, student)
+        numbers = [*range(repeats * len(gold), repeats * len(gold) + len(raw)), *partial]
+        scores = dict(zip(numbers, means, strict=True))
+        for i in partial:
+            scores[i] = np.where(gold[i], scores[i], np.float32(-np.inf))
+        changes = {}
+        if isinstance(teachers[0], ChangingTeacher):
+            order = orders[0]
+            for place, (unary, steps) in teachers[0].changes(taught).items():
+                changes[numbers[place]] = Change(unary[:, order], steps[np.ix_(order, order)])
+        return cls(scores, chain, len(gold), repeats, has_all=True, changes=changes)
 
     @classmethod
     def completing(
@@ -183,16 +210,27 @@ class Lesson:
     def __contains__(self, sentence: int) -> bool:
         return self.has_all or sentence in self._scores
 
-    def lattice(self, which: Array, gold: Sequence[Array]) -> Lattice:
-        """The lattice of some of the learned sentences; ``gold`` has the labels of all that are labelled."""
+    def target(self, which: Array, gold: Sequence[Array]) -> Lattice | Moments:
+        """The lattice of some of the learned sentences, or the counts that it expects if something changes them.
+
+        ``gold`` has the labels of all that are labelled.
+        """
         single = np.where(np.eye(self._chain.labels, dtype=bool), np.float32(0), np.float32(-np.inf))
-        scores = []
-        for i in which.tolist():
-            is_raw = i >= self.repeats * self._labelled
-            known = is_raw or gold[i].ndim == 2
-            scores.append(self._scores[i if is_raw else i % self._labelled] if known else single[gold[i]])
+        numbers = [i if i >= self.repeats * self._labelled else i % self._labelled for i in which.tolist()]
+        scores = [
+            self._scores[number] if number in self._scores else single[gold[i]]
+            for i, number in zip(which.tolist(), numbers, strict=True)
+        ]
         offsets = offsets_from_lengths([len(of_sentence) for of_sentence in scores])
-        return Lattice(unary=np.concatenate(scores).astype(np.float64), offsets=offsets, chain=self._chain)
+        lattice = Lattice(unary=np.concatenate(scores).astype(np.float64), offsets=offsets, chain=self._chain)
+        changes = [(place, self._changes[i]) for place, i in enumerate(numbers) if i in self._changes]
+        if not changes:
+            return lattice
+        log_weight, unary, transitions = expected_counts(lattice)
+        for place, change in changes:
+            unary[offsets[place] : offsets[place + 1]] += change.unary
+            transitions = transitions + change.transitions
+        return Moments(log_weight, np.maximum(unary, 0), np.maximum(transitions, 0))
 
     def about(self) -> dict[str, Any]:
         """For the model file: the training data other than labelled sentences."""
@@ -204,6 +242,8 @@ class Lesson:
         digest = hashlib.sha256(self._chain.transitions.tobytes())
         for scores in self._scores.values():
             digest.update(scores.data)
+        for change in self._changes.values():
+            digest.update(change.unary.tobytes())
         return digest.hexdigest()
 
 
@@ -315,10 +355,10 @@ class TrainingSet:
         kept = [replace(shard, share=share) for shard, share in zip(shards, shares, strict=True) if share]
         return Batch(kept, [shard.share for shard in kept], int(self.lengths[which].sum()))
 
-    def _gold_of(self, which: Array) -> Array | Lattice:
+    def _gold_of(self, which: Array) -> Array | Lattice | Moments:
         """(N,) labels; where a sentence has several possible ones, (N, L) for all of them. Or what teachers say."""
         if self._lesson is not None and int(which[0]) in self._lesson:
-            return self._lesson.lattice(which, self._learnt.gold)
+            return self._lesson.target(which, self._learnt.gold)
         gold = [self._learnt.gold[i] for i in which]
         if all(labels.ndim == 1 for labels in gold):
             return np.concatenate(gold)

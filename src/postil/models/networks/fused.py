@@ -19,7 +19,7 @@ from postil.models.config import TaggerConfig
 from postil.models.networks.network import Example, TaggerNetwork, members_of, networks_by_task
 from postil.network import Activation, Chain, Dropout, Layer, LayerNorm, Linear, Residual, Window
 from postil.network.activations import noise_of
-from postil.objectives.crf import Lattice, expected_counts
+from postil.objectives.crf import Lattice, Moments, expected_counts
 from postil.optimisation.loop import Batch, GradientStep, GraphStep, LossAndGradients, Prepared, StepChoice, Workers
 from postil.threads import blas_product
 
@@ -156,8 +156,8 @@ class FusedNetwork:
     def prepare(self, example: Example, share: float, rng: np.random.Generator) -> TaggerBatch | None:
         """Compute the part that does not depend on the parameters; None if partial labels leave several labels open."""
         network, gold = self._network, example.gold
-        if isinstance(gold, Lattice):
-            teacher = expected_counts(gold)
+        if isinstance(gold, Lattice | Moments):
+            teacher = expected_counts(gold) if isinstance(gold, Lattice) else gold
             gold = teacher.unary, teacher.transitions
         elif gold.ndim != 1:
             return None

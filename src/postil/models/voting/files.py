@@ -28,6 +28,10 @@ classes = {PER = "PERSON", LOC = "PLACE"}
 [[rule]]
 name = "colleague"
 votes = "answers.conll"                          # a labelled file of any format; other sentences are unknown to it
+
+[[rule]]
+name = "language model"
+mentions = "answers.jsonl"                       # {"text": …, "mentions": [{"text": "Bill", "label": "PERSON"}, …]}
 """
 
 import os
@@ -37,6 +41,8 @@ from pathlib import Path
 from typing import Any
 
 from postil.errors import DataError
+from postil.models.sentences import sentences_of
+from postil.models.voting.mentions import MentionRule, TextAnswer
 from postil.models.voting.rule import (
     KEYS,
     ColumnRule,
@@ -52,7 +58,7 @@ from postil.models.voting.rule import (
 from postil.reading import MOST_JSON_BYTES, decoded_lines, parsed_json, read_text
 from postil.text.labels.schemes import recognise, spans_from_labels
 
-_KEYS = {**KEYS, "spacy": ("name",), "model": ("name", "classes"), "votes": ("name",)}
+_KEYS = {**KEYS, "spacy": ("name",), "model": ("name", "classes"), "votes": ("name",), "mentions": ("name",)}
 
 
 RuleSource = Rules | Iterable[Rule] | str | os.PathLike[str]
@@ -112,8 +118,10 @@ def _rules(table: Mapping[str, Any], number: int, path: Path, tagger: Any) -> It
         if unknown := set(classes) - set(known):
             raise DataError("classes", expected=", ".join(known), got=", ".join(sorted(unknown)), where=where)
         yield ModelRule(name=name, model=model, classes=classes or {label: label for label in known})
-    else:
+    elif kind == "votes":
         yield _column(folder / text_of(table, "votes", where), name)
+    else:
+        yield _mentions(folder / text_of(table, "mentions", where), name)
 
 
 def _model(name: str, folder: Path, where: object) -> Any:
@@ -143,6 +151,25 @@ def _column(path: Path, name: str) -> ColumnRule:
         for sentence, row in zip(sentences, labels, strict=True)
     }
     return ColumnRule(name=name, spans=spans, labels=sorted({label for row in spans.values() for _, _, label in row}))
+
+
+def _mentions(path: Path, name: str) -> MentionRule:
+    """JSON Lines of texts with the names in them, without places."""
+    answers = []
+    for text, where in decoded_lines(path, "the mentions"):
+        try:
+            entry = parsed_json(text)
+        except ValueError as error:
+            raise DataError("mentions must be JSON Lines", got=str(error)[:120], where=where) from None
+        expected = '{"text": …, "mentions": [{"text": …, "label": …}, …]}'
+        said = entry.get("mentions") if isinstance(entry, dict) else None
+        if not isinstance(said, list) or not all(isinstance(one, dict) for one in said):
+            raise DataError("mentions", expected=expected, got=text[:80], where=where)
+        pairs = [(text_of(one, "text", where), text_of(one, "label", where)) for one in said]
+        answers.append(TextAnswer([s.tokens for s in sentences_of(text_of(entry, "text", where))], pairs))
+    if not any(answer.mentions for answer in answers):
+        raise DataError("mentions", expected="at least one", got="none", where=path)
+    return MentionRule(name=name, texts=answers)
 
 
 # ----------------------------------------------------------------------------------------- patterns of spaCy's matcher

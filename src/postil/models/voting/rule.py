@@ -451,7 +451,7 @@ def kind_of_table(table: Mapping[str, Any], keys: Mapping[str, Collection[str]],
 
 
 def text_of(table: Mapping[str, Any], key: str, where: object) -> str:
-    value = table[key]
+    value = table.get(key)
     if not isinstance(value, str) or not value.strip() or not is_printable(value):
         raise DataError(key, expected="a text", got=repr(value)[:80], where=where)
     return value
