@@ -151,6 +151,48 @@ def annotate(browser: Browser, folder: Path) -> None:
         shoot(browser, "annotate", address, use_annotate, 600, again=False)
 
 
+RULES = """\
+[[rule]]
+name = "places"
+label = "LOC"
+list = ["Berlin", "Lima", "Oslo", "Tunis", "Quito", "Turin", "Paris"]
+
+[[rule]]
+name = "titles"
+label = "PER"
+pattern = "Mr|Mrs|Dr ( <capital>{1,2} )"
+
+[[rule]]
+name = "companies"
+label = "ORG"
+pattern = "<capital>{1,2} Foods|Steel|Electric|Foundation"
+"""
+ANOTHER = """
+[[rule]]
+name = "verbs"
+label = "PER"
+pattern = "( <capital>{1,2} ) visited|painted|lives|flew|moved|works"
+"""
+
+
+def rules(browser: Browser, folder: Path) -> None:
+    """Add a rule to three, and retrain."""
+    sentences = made_up_sentences(1500, np.random.default_rng(3))
+    (folder / "pool.txt").write_text("".join(" ".join(one.tokens) + "\n" for one in sentences), encoding="utf8")
+    (folder / "rules.toml").write_text(RULES)
+    words = [str(folder / "pool.txt"), "--from", "tokens", "--rules", str(folder / "rules.toml")]
+    with started("annotate", *words, "-o", str(folder / "answers.jsonl"), "--port", "0") as (address, _):
+        shoot(browser, "annotate-rules", address, use_rules, 1000, again=False)
+
+
+def use_rules(page: Any) -> None:
+    page.wait_for_selector("#time:has-text('trained in')", timeout=120_000)
+    page.fill("#rules", RULES + ANOTHER)
+    page.click("#retrain")
+    page.wait_for_selector("#changes li", timeout=120_000)
+    page.wait_for_selector("#time:has-text('trained in')", timeout=120_000)
+
+
 def ask(address: str, path: str = "", body: Any = None) -> dict[str, Any]:
     base, token = address.split("/#token=")
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
@@ -191,7 +233,7 @@ def use_exported(page: Any) -> None:
     page.hover("#answer .entity >> nth=4")
 
 
-GROUPS = {"serve": serve, "annotate": annotate, "report": report, "exported": exported}
+GROUPS = {"serve": serve, "annotate": annotate, "rules": rules, "report": report, "exported": exported}
 
 
 def main() -> None:
