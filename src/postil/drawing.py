@@ -396,8 +396,8 @@ def _arrow(upper: _PlacedStage, lower: _PlacedStage) -> Markup:
     shape = upper.stage.shape
     drawn = line((lower.middle, upper.bottom + 2), (lower.middle, lower.top - 3), stroke=FAINT)
     tip = _tip((lower.middle, lower.top - 2))
-    beside = text((lower.middle + 10, upper.bottom + 21), shape, anchor="start", fill=SOFT, font_size=12)
-    return joined([drawn, tip, beside if shape else None])
+    note = text((lower.middle + 10, upper.bottom + 21), shape, anchor="start", fill=SOFT, font_size=12)
+    return joined([drawn, tip, note if shape else None])
 
 
 def _tip(place: Point) -> Markup:

@@ -60,10 +60,10 @@ def test_spans_that_do_not_fit_are_all_shown(capsys: pytest.CaptureFixture[str])
     records = [{"text": "See Paris", "spans": [[4, 7, "LOC"]]}, {"text": "in Oslo now", "spans": [[3, 6, "LOC"]]}]
     Path("a.jsonl").write_text("\n".join(map(json.dumps, records)))
     assert refused(capsys, "a.jsonl", "b.conll") == (
-        "a.jsonl, line 1: LOC 4:7 'Par' does not fit the tokens 'Paris': refused\n"
+        "a.jsonl, line 1: LOC 4:7 'Par' does not fit the tokens 'Paris': rejected\n"
         "    See Paris\n"
         "        ^^^\n"
-        "a.jsonl, line 2: LOC 3:6 'Osl' does not fit the tokens 'Oslo': refused\n"
+        "a.jsonl, line 2: LOC 3:6 'Osl' does not fit the tokens 'Oslo': rejected\n"
         "    in Oslo now\n"
         "       ^^^\n"
         "postil: a.jsonl: 2 spans do not fit: expected spans on "

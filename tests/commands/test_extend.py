@@ -102,7 +102,10 @@ def test_json_alone_on_standard_output(capsys):
     assert content["passed"] is False and content["model"] is None and content["classes"]["LOC"]["before"] is None
     assert main(["extend", "ner.postil", "new.txt", "--json", "-o", "ner2.postil"]) == 0
     captured = capsys.readouterr()
-    assert json.loads(captured.out)["model"] == "ner2.postil" and "without --dev nothing tells" in captured.err
+    assert (
+        json.loads(captured.out)["model"] == "ner2.postil"
+        and "without --dev, the scores of the old classes" in captured.err
+    )
 
 
 def test_the_same_bytes_again(folder):

@@ -1,4 +1,4 @@
-"""``postil extend``: teach a tagger new classes or new text without forgetting what it knows."""
+"""``postil extend``: add classes or text to a tagger without forgetting the old classes."""
 
 import argparse
 from collections.abc import Sequence
@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_output(arguments.output, "model file", "model", inputs=inputs, overwrite=arguments.overwrite)
     extending = _extending(_tagger(arguments), arguments)
     if arguments.dev is None:
-        warn("without --dev nothing tells whether the model gets worse at the classes that it knows")
+        warn("without --dev, the scores of the old classes are not checked")
     if arguments.json:
         for _ in extending.fitting:
             pass

@@ -107,11 +107,11 @@ def _operations() -> Iterator[GradientCheck]:
 
     ids = np.array([4, 0, 4])
     turned = _on(lambda x: graph.transpose(x, 1, 2, 0), (2, 3, 4))
-    beside = _on(lambda a, b: graph.concatenate([a, b], 1), (3, 2), (3, 4))
+    in_columns = _on(lambda a, b: graph.concatenate([a, b], 1), (3, 2), (3, 4))
     yield row("reshape", "E8", of(graph.reshape), _on(lambda x: graph.reshape(x, 2, 6), (3, 4)))
     yield row("transpose", "E8", of(graph.transpose), _on(graph.transpose, (3, 4)))
     yield row("transpose to an order of axes", "E8", of(graph.transpose, "axes"), turned)
-    yield row("concatenate", "E8", of(graph.concatenate), beside)
+    yield row("concatenate", "E8", of(graph.concatenate), in_columns)
     yield row("index", "E8", of(graph.getitem), _on(lambda x: x[[0, 0, 2], 1:], (3, 4)))
     yield row("index of rows", "A2 E8", of(graph.getitem, "rows"), _on(lambda x: x[[-1, 0, -1]], (3, 4)))
     yield row("take rows", "A2 E8", of(graph.take_rows), _on(lambda W: graph.take_rows(W, ids), (5, 3)))

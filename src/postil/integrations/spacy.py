@@ -188,7 +188,7 @@ class PostilComponent:
 
 
 def is_space(token: Any) -> bool:
-    """Whether a token is white space; ``token.is_space`` knows it only with the vocabulary of a language."""
+    """Whether a token is white space; ``token.is_space`` needs the vocabulary of a language."""
     return not token.text.strip()
 
 

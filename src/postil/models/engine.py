@@ -434,7 +434,7 @@ def _filter_sections(layer: CharacterConvolution) -> Sections:
 
 
 def _steps(layers: Sequence[Any]) -> list[tuple[int, int, Mapping[str, Array]]]:
-    """Layers after the first as the runtime knows them: kind, activation, arrays."""
+    """Layers after the first, for the engine: kind, activation, arrays."""
     steps: list[tuple[int, int, Mapping[str, Array]]] = []
     identity = ACTIVATION_NAMES.index("identity")
     for layer in layers:

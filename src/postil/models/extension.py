@@ -1,4 +1,4 @@
-"""Extending a model: it learns new classes, or new text, and keeps what it knows.
+"""Extend a model with new classes or new text, without forgetting the old classes.
 
 The new data annotate some classes only. Their other classes are filled in by the model before training (``filling``).
 Training continues from its weights, in small steps, so that it stays close to what it was; and with the old data where
@@ -256,12 +256,12 @@ class Extension:
 
     @property
     def passed(self) -> bool:
-        """Whether no known class fell by more than the tolerance; without held-out data nobody knows."""
+        """Whether no known class fell by more than the tolerance; True without held-out data."""
         return self.gate is None or self.gate.passed
 
     def __str__(self) -> str:
         if self.gate is None:
-            return "extended; without held-out data nobody knows whether the known classes got worse"
+            return "extended; without held-out data, the old classes were not checked"
         return text(self.gate.table())
 
     def _repr_html_(self) -> str:
@@ -288,7 +288,7 @@ def extend(
     verbose: bool = False,
     **settings: Any,
 ) -> Tagger:
-    """A tagger that knows what ``tagger`` does and what y labels in X. ``tagger`` itself stays as it is.
+    """Extend a tagger with the classes that y labels in X. ``tagger`` itself is not changed.
 
     ``annotates`` lists the classes that the sentences annotate, for all sentences or for each; None: those that occur
     in y. The tagger fills in its other classes wherever it is confident.

@@ -38,7 +38,7 @@ class Run:
 
 
 class Layer(Parameterised, ABC):
-    """Something with parameters that maps an array to an array and knows its gradient."""
+    """A function of an array with parameters and a gradient."""
 
     @abstractmethod
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:

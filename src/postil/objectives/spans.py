@@ -371,7 +371,7 @@ def summed_log_odds(scores: Node, chain: ChainScores, allowed: Any) -> Result:
 
 
 def without_transition_scores(lattice: Lattice) -> Lattice:
-    """The same scores of words on a chain that only knows what is possible: every possible step scores 0."""
+    """The same scores of words on a chain in which every allowed transition scores 0."""
     tables = (lattice.chain.transitions, lattice.chain.start, lattice.chain.end)
     transitions, start, end = (np.where(np.isfinite(table), 0.0, -np.inf) for table in tables)
     return replace(lattice, chain=ChainScores(transitions=transitions, start=start, end=end))

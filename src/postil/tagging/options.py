@@ -52,7 +52,7 @@ class TaggingOptions:
     offsets: str = "characters"
     """JSON Lines: what offsets count: "characters", "utf16" units or "bytes" of UTF-8."""
     source: str = ""
-    """Name of the input in messages about constraints, where there is only one input."""
+    """Name of the input in messages about constraints, if there is only one input."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gazetteer_constraints", tuple(self.gazetteer_constraints))

@@ -21,7 +21,7 @@ class Problem:
     excerpt: str
     carets: str
     action: str
-    """The action taken: "refused", "dropped", "snapped to 'Paris'"."""
+    """The action: "rejected", "dropped", "snapped to 'Paris'"."""
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}: {self.action}\n    {self.excerpt}\n    {self.carets}"

@@ -223,8 +223,8 @@ def test_all_spans_that_do_not_fit_are_listed_before_the_error() -> None:
     )
     assert caught.value.problems == reading.report.problems
     assert [str(problem) for problem in reading.report.problems] == [
-        "stream, line 1: LOC 4:7 'Par' does not fit the tokens 'Paris': refused\n    See Paris now\n        ^^^",
-        "stream, line 3: LOC 2:6 ' Osl' does not fit the tokens 'Oslo': refused\n    日本 Oslo and\n        ^^^^",
+        "stream, line 1: LOC 4:7 'Par' does not fit the tokens 'Paris': rejected\n    See Paris now\n        ^^^",
+        "stream, line 3: LOC 2:6 ' Osl' does not fit the tokens 'Oslo': rejected\n    日本 Oslo and\n        ^^^^",
     ]
     assert reading.report.sentences == 1
 

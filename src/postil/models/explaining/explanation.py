@@ -251,7 +251,7 @@ def gradient_times_input(
     groups: Sequence[FeatureGroup],
     named: Sequence[tuple[int, Attributes]] = (),
 ) -> tuple[Array, float | None]:
-    """(T, F) of every word and feature; and of the relative positions, None if the network knows none.
+    """(T, F) of every word and feature; and of the relative positions, None if the network has none.
 
     A position has no unknown value. x₀ is the mean of the table there: no position in particular.
     """

@@ -114,7 +114,7 @@ class Fitting(ABC, Iterator[Step | Epoch]):
         self._events = self._run()
 
     def _step(self, trainable: Trainable[Any] | None) -> GradientStep:
-        """How loss and gradients are computed. A setting of the user's that makes a fast preset slow is told."""
+        """How loss and gradients are computed. Warns if a setting makes a fast preset slow."""
         if trainable is not None:
             return GraphStep(trainable, "a loss other than the network's own")
         step, preset = training_step(self.model.network), getattr(self._estimator, "preset", "")

@@ -278,7 +278,7 @@ def _refuse_others(what: str, of_tasks: Any, tasks: Sequence[str]) -> None:
 def _checked_held_out(
     estimator: Trainee, heads: Mapping[str, FittedModel], data: FitData, word_key: str | None
 ) -> dict[str, Data]:
-    """Held-out data of tasks, which may be tasks that only a warm start knows."""
+    """Held-out data of tasks, which may be tasks of a warm start only."""
     dev: Any = data.dev or {}
     _refuse_others("dev", dev, list(heads))
     held_out: dict[str, Data] = {}

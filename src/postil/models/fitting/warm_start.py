@@ -49,7 +49,7 @@ def continued(old: TaggerConfig, new: TaggerConfig, *, with_labels: bool = True)
 
 
 def extended_features(old: InputFeatures, new: InputFeatures) -> InputFeatures:
-    """All strings that ``old`` knows under their ids, then those of ``new``; vectors and gazetteers are new."""
+    """All strings of ``old`` under their ids, then those of ``new``; vectors and gazetteers are new."""
     if len(old.columns) != len(new.columns):
         raise ConfigurationError(
             "warm start: extra columns of the data",

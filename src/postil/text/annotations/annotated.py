@@ -32,7 +32,7 @@ from postil.text.options import ReadOptions, WriteOptions
 from postil.text.report import Problem, Report, SpanError, excerpt
 from postil.text.splitting.segmenter import Tokens
 
-REFUSED = "refused"
+REFUSED = "rejected"
 Fragments = tuple[tuple[int, int], ...]
 
 

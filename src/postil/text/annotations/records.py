@@ -41,7 +41,7 @@ _SPECIAL = frozenset((*SPAN_FIELDS, *LABEL_FIELDS, "tokens", "columns", "newdoc"
     "nbest",
     "spans_above",
 }
-"""Fields of a record that a reader or an answer knows."""
+"""Fields of a record that readers or answers use."""
 _OFFSET_NAMES = (("start", "end"), ("start_offset", "end_offset"))
 
 

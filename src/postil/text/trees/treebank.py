@@ -285,8 +285,8 @@ class BracketReader:
             what, column = match[0], match.start() + 1
             if what == "(":
                 if self.open and len(self.open[-1].atoms) > 1:
-                    beside = f"a bracket next to the word {shortened(self.open[-1].atoms[1])}"
-                    raise self._mistake(beside, _EVERY_WORD, "(", number, column)
+                    mistake = f"a bracket next to the word {shortened(self.open[-1].atoms[1])}"
+                    raise self._mistake(mistake, _EVERY_WORD, "(", number, column)
                 self.open.append(_OpenBracket(number, column))
             elif what == ")":
                 start = self.open[0].line if self.open else number
