@@ -160,11 +160,11 @@ class FastPath:
             fields = [heads.get(place, b"") for place in range(len(documents))]
         probable, of_words = self._options.probabilities, not all(codec.has_spans for codec in self._codecs)
         answers = self._answers(plain, of_labels=probable and of_words, all=probable)
-        texts = {"text": text, "documents": documents, "tokens": tokens, "cells": cells, "sentences": plain.offsets}
+        texts: dict[str, Any] = {"text": text, "documents": documents, "tokens": tokens, "cells": cells}
+        texts |= {"sentences": plain.offsets, "units": self._options.offsets}
 
         def written(of_task: Answers, probable: bool, **form: Any) -> bytes:
-            answered = _answered(of_task, probable)
-            return kernels.write_records(kernels.Records(**texts, **answered, units=self._options.offsets, **form))
+            return kernels.write_records(kernels.Records(**texts, **_answered(of_task, probable), **form))
 
         if self._main is None:
             return written(answers[0], probable, fields=fields, lists_tokens=plain.documents is None)
