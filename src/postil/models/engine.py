@@ -81,7 +81,7 @@ class Engine:
         self.questions: dict[Any, Any] = {}  # what answers are read with, see `Posteriors`
         self._parameters = [p for network in networks for p in network.parameters().values()]
         self._values = [parameter.value for parameter in self._parameters]  # every array that scores depend on
-        self._vectors: Any = networks[0].vectors
+        self._vectors: Any = networks[0].vectors  # an array, or Rows of a file
         self._compiled = self._opened()
         in_sentences = bool(features.columns) or features.gazetteer is not None or features.named is not None
         self.takes_cells = self._compiled is not None and not in_sentences
