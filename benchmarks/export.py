@@ -22,7 +22,6 @@ from benchmarks.measuring import Outcome, parser, report
 from postil.export.c import export_c
 from postil.export.flat import halved
 from postil.models.decoding.posteriors import Posteriors, answers_of
-from postil.models.model import heads_of
 from postil.models.tree_classifier import TreeClassifier
 from postil.text.formats import read
 
@@ -119,7 +118,7 @@ def of_tokens(model: Any, path: Path, half: bool) -> dict[str, Any]:
     wrong, furthest = 0, 0.0
     for task, (names, probabilities) in enumerate(expected):
         labels, found = answers[task]
-        spellings = list(heads_of(model.model).values())[task].codec.spellings
+        spellings = list(model.model.heads.values())[task].codec.spellings
         wrong += sum(spellings[i] != label for i, label in zip(labels.tolist(), names, strict=True))
         furthest = max(furthest, float(np.abs(found - probabilities).max(initial=0)))
     return {
@@ -167,7 +166,7 @@ def from_tokens(folder: Path, X: list[Any]) -> tuple[float, list[tuple[Any, Any]
 
 def in_python(model: Any, X: list[Any]) -> tuple[float, list[tuple[list[str], Any]]]:
     """The same by the engine in Python."""
-    heads = {task: Posteriors(head) for task, head in heads_of(model.model).items()}
+    heads = {task: Posteriors(head) for task, head in model.model.by_task().items()}
     best, found = np.inf, {}
     for turn in range(REPEATS + 1):
         begin = time.process_time()

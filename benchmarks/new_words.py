@@ -24,7 +24,7 @@ from postil.kernels import plain_text
 from postil.kernels.characters import frozen
 from postil.kernels.plain_text import WordRules, word_cells
 from postil.models.engine import Engine
-from postil.models.model import MAIN
+from postil.models.networks.network import MAIN
 from postil.text import Segmenter
 
 BLOCK = 4096  # words that come together, as many as are new in a large block of text

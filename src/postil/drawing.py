@@ -94,8 +94,7 @@ def architecture_of(model: Any) -> Architecture:
     if isinstance(parts.network, TreeNetwork):
         return _of_trees(model.KIND, parts)
     members = members_of(parts.network)
-    heads = {task: (head.network, head.codec) for task, head in parts.heads.items()}
-    heads = heads or {"": (members[0], parts.codec)}
+    heads = {task: (members_of(head.network)[0], head.codec) for task, head in parts.heads.items()}
     first = next(iter(heads.values()))[0]
     width = int(first.form_dim) + sum(D for _, D in _extra_sizes(first))
     bands = list(_bands(first, parts.features, parts.config))

@@ -8,7 +8,6 @@ from oracles import corpora
 from postil.export import flat as flat_file
 from postil.export import flat as precision
 from postil.export.flat import Change, exported
-from postil.models.model import heads_of
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +52,7 @@ def test_every_task_counts():
     X, y = corpora.named_entities(30)
     both = postil.MultiTaskTagger(hidden=8, epochs=1).fit(X, {"names": y, "words": corpora.parts_of_speech(30)[1]})
     assert precision.change(both, precision.halved(both), X).tokens == 2 * sum(map(len, X))
-    assert len(heads_of(both.model)) == 2
+    assert len(both.model.heads) == 2
 
 
 def test_the_sample_has_words_of_the_model(tagger):

@@ -15,7 +15,7 @@ from postil.kernels.plain_text import word_cells
 from postil.models import PRESETS
 from postil.models import engine as engine_module
 from postil.models.engine import Engine, blocks, cells_of
-from postil.models.model import MAIN
+from postil.models.networks.network import MAIN
 from postil.objectives.crf import Lattice, Posterior, viterbi
 from postil.text.splitting.segmenter import Segmenter
 

@@ -94,7 +94,7 @@ def test_the_engine_scores_as_the_graph_does(preset):
     assert np.array_equal(offsets, inputs.offsets)
     for task, of_graph in parts.network.unary(inputs).items():
         np.testing.assert_allclose(scores[task], of_graph, atol=1e-5)
-        alone, _ = parts.heads[task].engine().scores(X, [task])
+        alone, _ = parts.of_task(task).engine().scores(X, [task])
         assert np.array_equal(scores[task], alone[task]), "the same bits as when it is asked alone"
 
 

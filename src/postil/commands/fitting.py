@@ -54,7 +54,8 @@ class Display:
         if best is not None and dev_score is not None and abs(dev_score - best) >= 0.00005:  # visible in the log
             of_epoch = f"epoch {progress.best_epoch} scored {100 * best:.2f} on dev"
             say(f"({of_epoch}: epochs are scored before calibration and tuning, the model after)")
-        if bias := getattr(getattr(self._fitting.model, "decoding", None), "bias", 0.0):
+        heads = list(self._fitting.model.heads.values())
+        if len(heads) == 1 and (bias := heads[0].decoding.bias):
             say(f"bias {bias:+.2f}: finds more entities, for the best F1 on dev (postil tune changes it)")
         say(f"{path}: {path.stat().st_size / 1e6:.1f} MB, trained in {progress.seconds:.0f} s")
 

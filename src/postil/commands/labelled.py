@@ -16,7 +16,8 @@ from postil.evaluation import documents_of
 from postil.models.config import PRESETS, parsed_setting
 from postil.models.decoding.codec import LabelCodec, checked_tasks
 from postil.models.estimator import Estimator
-from postil.models.model import MAIN, WordLabels
+from postil.models.model import WordLabels
+from postil.models.networks.network import MAIN
 from postil.models.tagger import Tagger
 from postil.quality import Split
 from postil.text.document import OUTSIDE

@@ -23,8 +23,9 @@ from postil.models.decoding.codec import known_tasks
 from postil.models.detector import Detector
 from postil.models.estimator import Estimator
 from postil.models.fitting.warm_start import ARCHITECTURE
-from postil.models.model import INPUT, MAIN, heads_of, is_encoder
+from postil.models.model import INPUT, is_encoder
 from postil.models.multi_task_tagger import MultiTaskTagger
+from postil.models.networks.network import MAIN
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.settings import parsed, spelt
 from postil.models.tagger import Tagger
@@ -438,7 +439,7 @@ def _task_job(request: Request) -> Job:
     model = MultiTaskTagger(preset=preset, **{**request.parameters, **settings})
     model.check()
     options = reading_options(arguments, chosen_segmenter(known))
-    codecs = {task: head.codec for task, head in heads_of(known.model).items()} if known else {}
+    codecs = {task: head.codec for task, head in known.model.heads.items()} if known else {}
     tasks = list(dict.fromkeys([*codecs, *sources.train]))
     for task in (*sources.dev, *sources.test):
         known_tasks([task], tasks)

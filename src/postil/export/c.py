@@ -17,7 +17,7 @@ from postil.export.flat import FILE as LICENCES
 from postil.export.flat import Change, change, check_parent, exported, halved, licences, sample, write_folder
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.decoding.tagged import Tagged
-from postil.models.model import FittedModel, heads_of
+from postil.models.model import FittedModel
 from postil.models.tree_classifier import TreeClassifier
 from postil.samples.corpora import made_up_sentences, made_up_trees
 from postil.text.trees.treebank import bracketed, parse_tree
@@ -192,7 +192,7 @@ def conformance_file(model: Any, texts: Iterable[str] | None = None) -> bytes:
 def _record(parts: FittedModel, text: str) -> bytes:
     """One text: its tokens and sentences, and the answers of every task."""
     content = text.encode()
-    heads = {task: Posteriors(head) for task, head in heads_of(parts).items()}
+    heads = {task: Posteriors(head) for task, head in parts.by_task().items()}
     tagged = Tagged.of(content, np.array([[0, len(content)]]), heads, parts.segmenter, label_probabilities=True)
     cells, offsets = tagged.segments.cells, tagged.segments.offsets
     layers = []

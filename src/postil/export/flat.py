@@ -45,7 +45,7 @@ from postil.models.engine import (
     refused,
     word_sections,
 )
-from postil.models.model import FittedModel, heads_of
+from postil.models.model import FittedModel
 from postil.models.multi_task_tagger import MultiTaskTagger
 from postil.models.networks.network import members_of
 from postil.models.tagger import Tagger
@@ -120,7 +120,7 @@ _TOLD = ("licence", "license", "language")
 
 def tagger_sections(parts: FittedModel, half: bool = False) -> Sections:
     """The sections of a tagger, with one task or several. With ``half`` the tables of words have half precision."""
-    heads = heads_of(parts)
+    heads = parts.by_task()
     if parts.segmenter.characters:
         raise refused("a model whose tokens are characters")
     if parts.features.columns:
@@ -328,7 +328,7 @@ def halved(model: Any) -> Any:
             done[id(result)] = result, result
         return done[id(array)][1]
 
-    for head in heads_of(model.model).values():
+    for head in model.model.heads.values():
         for network in (head.network, *members_of(head.network)):
             if network.vectors is not None:
                 network.vectors = rounded(network.vectors)

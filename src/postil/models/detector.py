@@ -92,7 +92,7 @@ class Detector(SentenceEstimator):
     def _network(
         config: TaggerConfig,
         features: InputFeatures,
-        labels: Target,
+        labels: Mapping[str, Target],
         vectors: Array | None,
         rng: "np.random.Generator | None",
     ) -> DetectorNetwork:

@@ -42,8 +42,8 @@ class Estimator(Declared):
 
     @staticmethod
     @abstractmethod
-    def _network(config: Any, features: Any, labels: Any, vectors: Any, rng: Any) -> Any:
-        """The network for these features and labels; without ``rng`` all its parameters are zeros."""
+    def _network(config: Any, features: Any, labels: Mapping[str, Any], vectors: Any, rng: Any) -> Any:
+        """The network for these features and the labels of each task; without ``rng`` all its parameters are zeros."""
 
     # -------------------------------------------------------------------------------------------- estimator rules
 

@@ -24,7 +24,7 @@ from postil.graph import Node, Parameter, ancestors
 from postil.models.config import TaggerConfig
 from postil.models.explaining.flow import loss_graph, sentence_example
 from postil.models.model import FittedModel, is_encoder
-from postil.models.networks.network import EnsembleNetwork, Example, ScoringNetwork, TaskNetwork
+from postil.models.networks.network import EnsembleNetwork, Example, ScoringNetwork, TaskNetwork, networks_by_task
 from postil.models.networks.tree_network import TreeBatch, TreeExample, TreeNetwork
 from postil.models.tagger import Tagger
 from postil.network.tree import Forest
@@ -49,9 +49,9 @@ def examine_parts(parts: FittedModel, rng: np.random.Generator) -> Report:
         raise ConfigurationError("nothing to check: a model without labels has no loss; train one from it")
     inputs = parts.features.inputs(made_up_sentences(parts.features, rng))
     network, small = cut_down(parts, inputs)
-    heads = network.heads if isinstance(network, TaskNetwork) else {"": network}
     examples = [
-        Example(inputs=small, gold=head.random_gold(small.offsets, rng), task=task) for task, head in heads.items()
+        Example(inputs=small, gold=head.random_gold(small.offsets, rng), task=task)
+        for task, head in networks_by_task(network).items()
     ]
 
     def loss() -> Node:

@@ -1,13 +1,14 @@
 """The fitted model: what every estimator learns, stores and answers with."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast, final
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, final
 
 from postil.arrays import Array
 from postil.features.inputs import InputFeatures
 from postil.models.decoding.distribution import Decoding
 from postil.models.engine import Engine
+from postil.models.networks.network import networks_by_task
 from postil.text.labels.partial import Annotates
 from postil.text.splitting.segmenter import CHARACTERS, ENGLISH, Segmenter
 
@@ -19,8 +20,8 @@ LEARNT_FROM, LABELS = "learnt_from", "labels"
 """Entry of ``FittedModel.about``, and its value in models that were fitted to labelled data."""
 INPUT, BY_CHARACTERS = "input", "characters"
 """Entry of ``FittedModel.about``, and its value in models whose tokens are characters."""
-MAIN = "main"
-"""The head of a model with one task."""
+TASKS = "tasks"
+"""Entry of the data in ``FittedModel.about``: those of each task, if there are several."""
 
 
 class WordLabels(Protocol):
@@ -49,39 +50,76 @@ class Stored(Protocol):
     def model(self) -> "FittedModel": ...
     def check(self) -> None: ...
     @staticmethod
-    def _network(config: Any, features: Any, labels: Any, vectors: Any, rng: Any) -> Any: ...
+    def _network(config: Any, features: Any, labels: Mapping[str, Any], vectors: Any, rng: Any) -> Any: ...
+
+
+@final
+@dataclass(kw_only=True, eq=False)
+class Head:
+    """The part of a model that belongs to one task: labels, the network that scores them, how answers are read.
+
+    The networks of several heads share their tables and their encoder.
+    """
+
+    codec: Any
+    network: Any
+    decoding: Decoding = field(default_factory=Decoding)
 
 
 @final
 @dataclass(kw_only=True, eq=False)
 class FittedModel:
-    """Config, labels, features, network, how answers are read from it; ``about``: scores, history, data, versions …
+    """Config, features, network, and a head for each task; ``about``: scores, history, data, versions …
 
-    ``heads``: the models of each task, if there are several, which share the features, tables and encoder; the codec
-    is then a TaskLabels, the network a TaskNetwork, and each head has its own decoding.
+    A model of one task has one head, whose network is that of the model; its ``codec`` and ``decoding`` are also those
+    of the model. The network of several heads is a TaskNetwork.
 
     ``segmentation``: the rules that were chosen for raw text, None if none were; ``segmenter`` are those in use.
     """
 
     config: Any
-    codec: Any
     features: InputFeatures
     network: Any
-    decoding: Decoding = field(default_factory=Decoding)
+    heads: dict[str, Head]
     about: dict[str, Any] = field(default_factory=dict)
-    heads: "dict[str, FittedModel]" = field(default_factory=dict)
     segmentation: Segmenter | None = None
+    _whole: "FittedModel | None" = field(default=None, repr=False)
     _engine: Engine | None = field(default=None, init=False, repr=False)
-    _head_of: "tuple[FittedModel, str] | None" = field(default=None, init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        for task, head in self.heads.items():
-            head._head_of = self, task
+    def of_task(self, task: str) -> "FittedModel":
+        """The model of one task. The head and the engine are those of this model: changing the head changes both."""
+        head = self.heads[task]
+        if head.network is self.network:
+            return self
+        return replace(self, network=head.network, heads={task: head}, _whole=self)
+
+    def by_task(self) -> "dict[str, FittedModel]":
+        """The model of each task."""
+        return {task: self.of_task(task) for task in self.heads}
 
     @property
     def task(self) -> str:
-        """The name of this head."""
-        return MAIN if self._head_of is None else self._head_of[1]
+        """The name of the only head."""
+        (task,) = self.heads
+        return task
+
+    @property
+    def codec(self) -> Any:
+        """The labels of the only head."""
+        return self.heads[self.task].codec
+
+    @codec.setter
+    def codec(self, codec: Any) -> None:
+        self.heads[self.task].codec = codec
+
+    @property
+    def decoding(self) -> Decoding:
+        """How answers are read from the scores of the only head."""
+        return self.heads[self.task].decoding
+
+    @decoding.setter
+    def decoding(self, decoding: Decoding) -> None:
+        self.heads[self.task].decoding = decoding
 
     @property
     def segmenter(self) -> Segmenter:
@@ -92,11 +130,11 @@ class FittedModel:
 
     def engine(self) -> Engine:
         """The engine that scores sentences, for all heads. It is kept between calls once the network is frozen."""
-        if self._head_of is not None:
-            return self._head_of[0].engine()
-        engine, heads = self._engine, {task: cast(Any, head.network) for task, head in heads_of(self).items()}
-        if engine is None or not engine.is_current(self.features, heads):
-            engine = self._engine = Engine(self.features, heads)
+        if self._whole is not None:
+            return self._whole.engine()
+        engine, networks = self._engine, {task: head.network for task, head in self.heads.items()}
+        if engine is None or not engine.is_current(self.features, networks):
+            engine = self._engine = Engine(self.features, networks)
         return engine
 
     def freeze(self) -> None:
@@ -106,21 +144,13 @@ class FittedModel:
             array.flags.writeable = False
 
 
-def heads_of(model: FittedModel) -> dict[str, FittedModel]:
-    """The model of each task; that of one task under the name ``main``."""
-    return model.heads or {MAIN: model}
-
-
 def is_encoder(model: FittedModel) -> bool:
     """Whether a tagger has learned words and their neighbours from raw text alone, and no label.
 
     A tagger that was fitted to labels is not an encoder, even if all of them were O.
     """
-    is_labelled = model._head_of is not None or model.about.get(LEARNT_FROM) == LABELS
-    return getattr(model.codec, "classes", None) == () and not is_labelled
-
-
-# ------------------------------------------------------------------------------------------------- A model put together
+    is_labelled = model.about.get(LEARNT_FROM) == LABELS or TASKS in model.about.get("data", {})
+    return not is_labelled and all(getattr(head.codec, "classes", None) == () for head in model.heads.values())
 
 
 def new_model(
@@ -130,30 +160,21 @@ def new_model(
     features: InputFeatures,
     vectors: Array | None,
     rng: "np.random.Generator | None",
-    decodings: Mapping[str, Decoding],
+    decodings: Mapping[str, Decoding] | None = None,
     about: dict[str, Any] | None = None,
     segmentation: Segmenter | None = None,
 ) -> FittedModel:
-    """The parts of a kind of model whose heads have these labels; without ``rng`` all parameters are zeros."""
-    about = {} if about is None else about
-
-    def part(codec: Any, network: Any, task: str, heads: dict[str, FittedModel]) -> FittedModel:
-        return FittedModel(
-            config=config,
-            codec=codec,
-            features=features,
-            network=network,
-            decoding=decodings.get(task, Decoding()),
-            about=about,
-            heads=heads,
-            segmentation=segmentation,
-        )
-
-    if not kind._HAS_TASKS:
-        return part(labels[MAIN], kind._network(config, features, labels[MAIN], vectors, rng), MAIN, {})
-    from postil.models.decoding.codec import TaskLabels  # most models have one task
-
-    of_tasks = TaskLabels(labels)
-    network = kind._network(config, features, of_tasks, vectors, rng)
-    heads = {task: part(codec, network.heads[task], task, {}) for task, codec in labels.items()}
-    return part(of_tasks, network, "", heads)
+    """The model of a kind whose heads have these labels; without ``rng`` all parameters are zeros."""
+    network, decodings = kind._network(config, features, labels, vectors, rng), decodings or {}
+    heads = {
+        task: Head(codec=labels[task], network=of_task, decoding=decodings.get(task, Decoding()))
+        for task, of_task in networks_by_task(network).items()
+    }
+    return FittedModel(
+        config=config,
+        features=features,
+        network=network,
+        heads=heads,
+        about={} if about is None else about,
+        segmentation=segmentation,
+    )

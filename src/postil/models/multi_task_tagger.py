@@ -9,7 +9,7 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError
 from postil.features.inputs import InputFeatures, Token
 from postil.models.config import PRESETS, TaggerConfig, TaggerParameters
-from postil.models.decoding.codec import LabelCodec, Predictions, TaskLabels, known_tasks
+from postil.models.decoding.codec import LabelCodec, Predictions, known_tasks
 from postil.models.decoding.distribution import Decoding
 from postil.models.decoding.posteriors import Posteriors, answers_of
 from postil.models.decoding.tagged import Answer, AnsweredSentences, tagged_documents
@@ -98,11 +98,11 @@ class MultiTaskTagger(WordEstimator):
     def _network(
         config: TaggerConfig,
         features: InputFeatures,
-        labels: TaskLabels,
+        labels: Mapping[str, LabelCodec],
         vectors: Array | None,
         rng: "np.random.Generator | None",
     ) -> TaskNetwork:
-        masks = {task: codec.mask for task, codec in labels.codecs.items()}
+        masks = {task: codec.mask for task, codec in labels.items()}
         mask = next(iter(masks.values()))
         first = TaggerNetwork(config, **feature_sizes(config, features), vectors=vectors, mask=mask, rng=rng)
         return TaskNetwork.of(first, masks, rng)
@@ -123,7 +123,7 @@ class MultiTaskTagger(WordEstimator):
     def __getitem__(self, task: str) -> Tagger:
         """The Tagger of one task. Calibrating or tuning it, or replacing its parts, also changes this model."""
         (known,) = known_tasks([task], self.tasks)
-        return self._head(self.model.heads[known])
+        return self._head(self.model.of_task(known))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.tasks)
@@ -143,8 +143,7 @@ class MultiTaskTagger(WordEstimator):
 
     def _posteriors(self, tasks: Iterable[str] | None) -> dict[str, Posteriors]:
         """The posteriors of some tasks."""
-        heads = self.model.heads
-        return {task: Posteriors(heads[task]) for task in known_tasks(tasks, self.tasks)}
+        return {task: Posteriors(self.model.of_task(task)) for task in known_tasks(tasks, self.tasks)}
 
     # -------------------------------------------------------------------------------------------- answers
 

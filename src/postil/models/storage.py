@@ -34,7 +34,8 @@ from postil.features.words import WordFeatureConfig
 from postil.kernels.characters import frozen
 from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.distribution import Decoding, lowest_probabilities
-from postil.models.model import BY_CHARACTERS, INPUT, MAIN, FittedModel, Stored, heads_of, new_model
+from postil.models.model import BY_CHARACTERS, INPUT, TASKS, FittedModel, Stored, new_model
+from postil.models.networks.network import MAIN
 from postil.models.settings import UNSET
 from postil.text.splitting.segmenter import Segmenter
 
@@ -53,9 +54,8 @@ _OF_HEAD = ("output", "crf.")  # how the names of a head's parameters begin; the
 _MEMBER = re.compile(r"member\d+\.")  # of an ensemble
 _TABLE = "features/words/vector/table"
 _KEYS = {"kind", "config", "features", "heads", "estimator", "about", "needs"}
-_TASKS = "tasks"  # the names of the heads in their order: JSON objects have none
 _SEGMENTATION, _PATTERNS = "segmentation", "extra_patterns"
-_OPTIONAL_KEYS = {"unicode", _TASKS, _SEGMENTATION}
+_OPTIONAL_KEYS = {"unicode", TASKS, _SEGMENTATION}
 # How a training run ran, not what it learned: the same data and seed give the same file.
 _NOT_STORED = ("threads", "minutes", "segmenter")  # the segmenter has its own key
 _LONGEST_MESSAGE = 400  # characters
@@ -108,13 +108,13 @@ def _content(estimator: Stored) -> tuple[dict[str, Array], dict[str, Any]]:
         if not _is_finite(parameter.value):
             raise NumericalError("the model cannot be saved", expected="finite parameters", got="others", where=name)
     given = {name: value for name, value in estimator.get_params().items() if value is not UNSET}
+    heads = model.heads if estimator._HAS_TASKS else {MAIN: model.heads[model.task]}
     metadata = {
         "kind": estimator.KIND,
         "config": asdict(model.config),
         "features": {"columns": len(model.features.columns)},
         "heads": {
-            name: {"labels": head.codec.as_json(), "decoding": head.decoding.as_json()}
-            for name, head in heads_of(model).items()
+            task: {"labels": head.codec.as_json(), "decoding": head.decoding.as_json()} for task, head in heads.items()
         },
         "estimator": {name: _plain(value) for name, value in given.items() if name not in _NOT_STORED},
         "about": model.about,
@@ -122,8 +122,8 @@ def _content(estimator: Stored) -> tuple[dict[str, Array], dict[str, Any]]:
     }
     if model.features.unicode is not None:
         metadata["unicode"] = model.features.unicode
-    if model.heads:
-        metadata[_TASKS] = list(model.heads)
+    if estimator._HAS_TASKS:  # in their order, which JSON objects have not
+        metadata[TASKS] = list(heads)
     if model.segmentation is not None:
         check_segmentation(model.segmenter)
         metadata[_SEGMENTATION] = model.segmenter.to_dict()
@@ -169,7 +169,7 @@ def _estimator(arrays: Mapping[str, Any], metadata: Mapping[str, Any], where: ob
         if "segmenter" in parameters:
             raise ModelFileError("parameters of the estimator", expected=f"no segmenter: it is in {_SEGMENTATION}")
         estimator = kind(**parameters, segmenter=model.segmentation)
-        _check_parameters(estimator, model.codec)
+        _check_parameters(estimator, model)
     except PostilError as error:
         message = format_message(error.what, error.expected, error.got)
     except (TypeError, LookupError, ValueError, ArithmeticError, RecursionError, MemoryError) as error:
@@ -244,17 +244,17 @@ def _mapping(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 def _heads(kind: type[Stored], metadata: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """The heads by name, in the order of the tasks."""
-    heads, tasks = _mapping(metadata, "heads"), metadata.get(_TASKS)
+    heads, tasks = _mapping(metadata, "heads"), metadata.get(TASKS)
     if kind._HAS_TASKS:
         if not isinstance(tasks, list):
-            raise ModelFileError(_TASKS, expected="a list of names", got=repr(tasks)[:80])
+            raise ModelFileError(TASKS, expected="a list of names", got=repr(tasks)[:80])
         from postil.models.decoding.codec import checked_tasks
 
         names = checked_tasks(tasks)
     elif tasks is None:
         names = [MAIN]
     else:
-        raise ModelFileError(_TASKS, expected="none in a model with one task", got=repr(tasks)[:80])
+        raise ModelFileError(TASKS, expected="none in a model with one task", got=repr(tasks)[:80])
     if sorted(heads) != sorted(names) or any(set(_mapping(heads, name)) != {"labels", "decoding"} for name in names):
         expected = f"{', '.join(map(repr, names))[:80]}, each with labels and decoding"
         raise ModelFileError("wrong heads", expected=expected, got=repr(heads)[:80])
@@ -385,7 +385,7 @@ _PARAMETERS: dict[str, Any] = {
 }
 
 
-def _check_parameters(estimator: Stored, labels: Any) -> None:
+def _check_parameters(estimator: Stored, model: FittedModel) -> None:
     """Check that an estimator could be built again with the stored parameters."""
     parameters = estimator.get_params()
     for name, kind in _PARAMETERS.items():
@@ -396,8 +396,8 @@ def _check_parameters(estimator: Stored, labels: Any) -> None:
         if isinstance(value, tuple) and not all(isinstance(path, str) for path in value):
             raise ConfigurationError(name, expected="names of files", got=repr(value)[:80])
     estimator.check()
-    if "label" in parameters and [parameters["label"]] != labels.labels:
-        raise ConfigurationError("label", expected=repr(labels.labels[0]), got=repr(parameters["label"])[:80])
+    if "label" in parameters and [parameters["label"]] != model.codec.labels:
+        raise ConfigurationError("label", expected=repr(model.codec.labels[0]), got=repr(parameters["label"])[:80])
 
 
 def _known(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,8 +26,8 @@ from postil.models.inputs import (
     checked_sentence,
     listed_sentences,
 )
-from postil.models.model import FittedModel
-from postil.models.networks.network import EnsembleNetwork, TaggerNetwork, feature_sizes, members_of
+from postil.models.model import FittedModel, Head
+from postil.models.networks.network import MAIN, EnsembleNetwork, TaggerNetwork, feature_sizes, members_of
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import checked_text, entity, listed_texts, tokens_of
 from postil.models.settings import takes
@@ -99,12 +99,12 @@ class Tagger(SentenceEstimator):
     def _network(
         config: TaggerConfig,
         features: InputFeatures,
-        labels: LabelCodec,
+        labels: Mapping[str, LabelCodec],
         vectors: Array | None,
         rng: "np.random.Generator | None",
     ) -> TaggerNetwork | EnsembleNetwork:
         members = [
-            TaggerNetwork(config, **feature_sizes(config, features), vectors=vectors, mask=labels.mask, rng=rng)
+            TaggerNetwork(config, **feature_sizes(config, features), vectors=vectors, mask=labels[MAIN].mask, rng=rng)
             for _ in range(config.ensemble)
         ]
         return EnsembleNetwork(members) if len(members) > 1 else members[0]
@@ -392,11 +392,12 @@ def Ensemble(taggers: Sequence[Tagger]) -> Tagger:
     for member in members:  # copies that share the parameters: the taggers stay as they are
         member.config, member.vectors = config, members[0].vectors
     ensemble = Tagger(**{**taggers[0].get_params(), "ensemble": len(members)})
+    network = EnsembleNetwork(members)
     ensemble._model = FittedModel(
         config=config,
-        codec=models[0].codec,
         features=models[0].features,
-        network=EnsembleNetwork(members),
+        network=network,
+        heads={MAIN: Head(codec=models[0].codec, network=network)},
         about={**models[0].about, "seeds": [one.about.get("seed") for one in models]},
         segmentation=models[0].segmentation,
     )

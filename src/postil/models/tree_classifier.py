@@ -15,6 +15,7 @@ from postil.models.decoding.tree_labels import NodeLabel, NodeLabels, TreeAnswer
 from postil.models.estimator import Estimator
 from postil.models.explaining.tree_explanation import TreeExplanation, explained
 from postil.models.inputs import checked_root_labels, checked_trees
+from postil.models.networks.network import MAIN
 from postil.models.networks.tree_network import TreeInputs, TreeNetwork
 from postil.models.settings import takes
 from postil.network.tree import Forest, TreeSchedule
@@ -82,11 +83,12 @@ class TreeClassifier(Estimator):
     def _network(
         config: TreeConfig,
         features: InputFeatures,
-        labels: TreeLabels,
+        labels: Mapping[str, TreeLabels],
         vectors: Array | None,
         rng: np.random.Generator | None,
     ) -> TreeNetwork:
-        return TreeNetwork(config, len(labels.labels), word_counts=features.words.counts, vectors=vectors, rng=rng)
+        L = len(labels[MAIN].labels)
+        return TreeNetwork(config, L, word_counts=features.words.counts, vectors=vectors, rng=rng)
 
     @property
     def classes_(self) -> list[str]:

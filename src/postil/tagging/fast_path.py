@@ -42,9 +42,8 @@ class FastPath:
 
     def __init__(self, model: Any, options: TaggingOptions) -> None:
         self._model, self._options = model, options
-        heads = {model.model.task: model.model} if isinstance(model, Tagger) else model.model.heads
-        tasks = heads if isinstance(model, Tagger) else known_tasks(options.tasks or None, model.tasks)
-        self._heads = {task: Posteriors(heads[task]) for task in tasks}
+        heads = model.model.by_task()
+        self._heads = {task: Posteriors(heads[task]) for task in known_tasks(options.tasks or None, heads)}
         self._codecs = [head.codec for head in self._heads.values()]
         self._segmenter, self._threshold = options.reading.segmenter, threshold_of(self._codecs[0], options)
         self._write = {"conllu": self._conllu, "jsonl": self._records}.get(options.output or "", self._columns)

@@ -487,28 +487,12 @@ class Predictions(list[list[str]]):
         return column
 
 
-# ------------------------------------------------------- The labels of several tasks, and the names that tasks may have
+# --------------------------------------------------------------------------------------------------- The names of tasks
 
 
 MOST_TASKS = 100
 _NAME = re.compile(r"[^\W\d][\w-]{0,63}")
 _EXPECTED = "a letter, then letters, digits, - and _ (at most 64 characters)"
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class TaskLabels:
-    """The labelling of each task, in the order of the tasks."""
-
-    codecs: Mapping[str, LabelCodec]
-
-    @property
-    def labels(self) -> list[str]:
-        """The labels of all tasks, one task after the other."""
-        return [label for codec in self.codecs.values() for label in codec.labels]
-
-    def as_json(self) -> dict[str, Any]:
-        return {task: codec.as_json() for task, codec in self.codecs.items()}
 
 
 def checked_tasks(names: Iterable[Any]) -> list[str]:

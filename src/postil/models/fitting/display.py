@@ -79,9 +79,10 @@ def summary_of(fitting: Fitting) -> str:
     """How much data there is, what is learned, and how large the model is."""
     model = fitting.model
     size = sum(parameter.value.size for parameter in model.network.parameters().values())
-    labels, data = model.codec.labels, model.about["data"]
+    codecs, data = [head.codec for head in model.heads.values()], model.about["data"]
+    labels = [label for codec in codecs for label in codec.labels]
     learnt = counted(len(labels), "label") if len(labels) > 1 else f"label {printable(labels[0])}"
-    scheme = getattr(model.codec, "scheme", "")
+    scheme = getattr(codecs[0], "scheme", "") if len(codecs) == 1 else ""
     if is_encoder(model):
         learnt = "what hidden words are like"
     elif scheme:

@@ -261,7 +261,8 @@ def about(estimator: Estimator, sentences: Sequence[Sequence[Any]], digest: str)
 
 def _fingerprint(model: FittedModel, seed: int, digests: Sequence[str]) -> str:
     """Of everything that a training run depends on: settings, seed, data, and with what it begins."""
-    digest = hashlib.sha256(repr((sorted(asdict(model.config).items()), seed, model.codec.as_json())).encode())
+    labels = {task: head.codec.as_json() for task, head in model.heads.items()}
+    digest = hashlib.sha256(repr((sorted(asdict(model.config).items()), seed, labels)).encode())
     for of_data in digests:
         digest.update(of_data.encode())
     values = {name: parameter.value for name, parameter in model.network.parameters().items()}

@@ -26,8 +26,8 @@ from postil.models.estimator import Trainee
 from postil.models.fitting.fitting import Batches, Fitting, about
 from postil.models.fitting.sentences import data_digest, new_features, pretrained_encoder
 from postil.models.inputs import checked_sentences, listed_sentences
-from postil.models.model import FittedModel
-from postil.models.networks.network import TaggerNetwork, members_of
+from postil.models.model import new_model
+from postil.models.networks.network import MAIN, TaggerNetwork, members_of
 from postil.network import INITIALISERS, Linear
 from postil.objectives import softmax_cross_entropy
 from postil.optimisation.loop import Batch
@@ -153,14 +153,10 @@ class EncoderFitting(Fitting):
         self._parts_of_text = max(1, round(tokens / TOKENS_AT_ONCE))
         config = masking_config(config, tokens, self._parts_of_text)
         features, vectors = new_features(estimator, config, sentences, None)
-        codec = estimator._labels_of([["O"]])
-        rng = np.random.default_rng(estimator.seed)
-        network = estimator._network(config, features, codec, vectors, rng)
-        model = FittedModel(
-            config=config, codec=codec, features=features, network=network, segmentation=estimator.segmenter
-        )
+        labels, rng = {MAIN: estimator._labels_of([["O"]])}, np.random.default_rng(estimator.seed)
+        model = new_model(type(estimator), config, labels, features, vectors, rng, segmentation=estimator.segmenter)
         self._masked = MaskedWords(
-            members_of(network), [column for column in features.words.columns if column.name != "vector"], rng
+            members_of(model.network), [column for column in features.words.columns if column.name != "vector"], rng
         )
         self._inputs = features.inputs(sentences)
         digest = data_digest(sentences, [()] * len(sentences))

@@ -33,14 +33,13 @@ from postil.models.model import (
     INPUT,
     LABELS,
     LEARNT_FROM,
-    MAIN,
+    TASKS,
     FittedModel,
-    heads_of,
     is_encoder,
     new_model,
 )
 from postil.models.networks.encoders import warn_of_long_sentences
-from postil.models.networks.network import Example
+from postil.models.networks.network import MAIN, Example
 from postil.optimisation.loop import Batch
 from postil.text.labels import schemes
 from postil.text.labels.partial import Annotates, count_marks, is_partial, is_unknown, per_sentence, with_marks
@@ -90,7 +89,7 @@ class SentenceFitting(Fitting):
         if segmentation is None and start is not None and not by_characters:
             segmentation = start.known.segmentation
         model = _new_model(estimator, config, corpora, all_sentences, start, self._is_frozen, segmentation)
-        heads = heads_of(model)
+        heads = model.by_task()
         held_out = _checked_held_out(estimator, dev, heads, data, config.word_key)
         warn_of_long_sentences(config, map(len, all_sentences))
         examples = {
@@ -107,8 +106,7 @@ class SentenceFitting(Fitting):
                 learnt = [*list(X) * lessons[task].repeats, *raw]
             elif completed_by and completed:
                 lessons[task] = Lesson.completing(completed_by, X, gold, completed, head)
-            name = task if estimator._HAS_TASKS else ""
-            self.training_sets[task] = TrainingSet(head, learnt, gold, lessons.get(task), name)
+            self.training_sets[task] = TrainingSet(head, learnt, gold, lessons.get(task))
         self._held_out, self._judged_on = held_out, {**examples, **held_out}
         self._judges = {task: estimator._head(heads[task]) for task in self._judged_on}
         digests = {task: data_digest(*of_task) for task, of_task in examples.items()}
@@ -120,7 +118,7 @@ class SentenceFitting(Fitting):
         model.about["preset"] = estimator.preset
         if estimator._HAS_TASKS:
             model.about |= about(estimator, all_sentences, data_digest([list(digests)], [list(digests.values())]))
-            model.about["data"]["tasks"] = counts
+            model.about["data"][TASKS] = counts
         else:
             model.about |= {LEARNT_FROM: LABELS} | about(estimator, labelled, digests[MAIN])
             model.about["data"] |= counts[MAIN]
@@ -357,18 +355,19 @@ def _start(estimator: Trainee, data: FitData, corpora: Mapping[str, _Corpus]) ->
     known = warm_start.model
     if not estimator._HAS_TASKS:
         return _start_of_one(estimator, warm_start, corpora[MAIN].y)
-    if not all(isinstance(head.codec, LabelCodec) for head in heads_of(known).values()):
+    if not all(isinstance(head.codec, LabelCodec) for head in known.heads.values()):
         raise ConfigurationError("warm start", expected="a tagger", got=f"a {warm_start.KIND}")
     if is_encoder(known):
         return _Start(known, {})
     if known.config.ensemble > 1:  # of an encoder, one member is enough
         raise ConfigurationError("warm start of several tasks", expected="a tagger", got="an ensemble")
-    forgotten = [task for task in heads_of(known) if task not in corpora]
+    before = known.by_task() if warm_start._HAS_TASKS else {MAIN: known}
+    forgotten = [task for task in before if task not in corpora]
     if forgotten and not data.freeze_encoder:
         names = ", ".join("the tagger's own task, main" if task == MAIN else task for task in forgotten)
         what = f"no data for {names}: its answers change with the encoder; freezing the encoder keeps them"
         warn_caller(what, ForgettingWarning)
-    return _Start(known, heads_of(known))
+    return _Start(known, before)
 
 
 def _start_of_one(estimator: Trainee, warm_start: Estimator, y: Sequence[Sequence[str]]) -> _Start:
@@ -377,13 +376,14 @@ def _start_of_one(estimator: Trainee, warm_start: Estimator, y: Sequence[Sequenc
     if warm_start.KIND == estimator.KIND:
         estimator._check_warm_start(known)
         return _Start(known, {} if is_encoder(known) else {MAIN: known})
-    if not known.heads or estimator.KIND != "tagger":
+    if not warm_start._HAS_TASKS or estimator.KIND != "tagger":
         raise ConfigurationError("warm start", expected=f"a {estimator.KIND}", got=f"a {warm_start.KIND}")
     codec = estimator._labels_of(y)
-    for head in known.heads.values():
+    heads = list(known.by_task().values())
+    for head in heads:
         if head.codec.has_spans == codec.has_spans and {*head.codec.classes} & {*codec.classes}:
             return _Start(head, {MAIN: head})
-    return _Start(next(iter(known.heads.values())), {})
+    return _Start(heads[0], {})
 
 
 def _new_model(
@@ -414,7 +414,7 @@ def _new_model(
     decodings = {task: head.decoding for task, head in before.items()} if estimator._HAS_TASKS else {}
     rng = np.random.default_rng(estimator.seed)
     model = new_model(type(estimator), config, codecs, features, vectors, rng, decodings, segmentation=segmentation)
-    heads = heads_of(model)
+    heads = model.by_task()
     if known is not None and not before:
         take_over_encoder(known, heads[tasks[0]])  # all heads share it
     for task, head in before.items():  # a new task begins fresh, with the tables and the encoder of the others

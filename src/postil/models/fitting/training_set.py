@@ -263,10 +263,7 @@ class _Learnt(NamedTuple):
 
 @final
 class TrainingSet:
-    """The examples of one task: ``sentences`` with their gold, or with what a ``lesson`` says about them.
-
-    ``model`` is the model, or the head that learns this ``task``.
-    """
+    """The examples of the task of a ``model``: ``sentences`` with their gold, or with what a ``lesson`` says."""
 
     def __init__(
         self,
@@ -274,9 +271,8 @@ class TrainingSet:
         sentences: Sequence[Sequence[Token]],
         gold: Sequence[Array],
         lesson: Lesson | None = None,
-        task: str = "",
     ) -> None:
-        self._model, self._lesson, self._task = model, lesson, task
+        self._model, self._lesson = model, lesson
         if lesson is not None:  # the raw sentences come after the labelled ones; nothing is known about their labels
             labelled = [*gold] * lesson.repeats
             gold = [*labelled, *(np.zeros((len(tokens), 0)) for tokens in sentences[len(labelled) :])]
@@ -311,7 +307,8 @@ class TrainingSet:
         count = min(self._model.config.shards, len(which))
         pieces = np.array_split(which, count) if count > 1 else [which]
         shards = [
-            Example(inputs=self._learnt.inputs.selected(p), gold=self._gold_of(p), task=self._task) for p in pieces
+            Example(inputs=self._learnt.inputs.selected(p), gold=self._gold_of(p), task=self._model.task)
+            for p in pieces
         ]
         weights = [self._model.network.weight(shard) for shard in shards]
         shares = [weight / (sum(weights) or 1) for weight in weights]

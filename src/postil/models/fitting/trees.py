@@ -15,7 +15,8 @@ from postil.models.config import BALANCED, UNWEIGHTED, adapted_tree, explicit_we
 from postil.models.decoding.tree_labels import NO_LABEL, TreeLabels, balanced_weights, named_weights
 from postil.models.estimator import Estimator
 from postil.models.fitting.fitting import Batches, Fitting, about, scaled_vectors
-from postil.models.model import FittedModel
+from postil.models.model import new_model
+from postil.models.networks.network import MAIN
 from postil.models.networks.tree_network import TreeExample, TreeInputs
 from postil.optimisation.loop import Batch
 from postil.text.trees.tree import Tree
@@ -41,10 +42,9 @@ class TreeFitting(Fitting):
         vectors = scaled_vectors(estimator.vectors, config.vector_scale) if estimator.vectors is not None else None
         features = InputFeatures.build(WordFeatureConfig.of(config), [tree.tokens for tree in trees], vectors=vectors)
         labels, rng = TreeLabels.of(trees, config.loss), np.random.default_rng(estimator.seed)
-        network = estimator._network(config, features, labels, vectors.matrix if vectors is not None else None, rng)
-        model = FittedModel(
-            config=config, codec=labels, features=features, network=network, segmentation=estimator.segmenter
-        )
+        table = vectors.matrix if vectors is not None else None
+        of_task = {MAIN: labels}
+        model = new_model(type(estimator), config, of_task, features, table, rng, segmentation=estimator.segmenter)
         self._inputs = TreeInputs.of(trees, features.words)
         if config.loss == "all":  # (N,) the labels that are learned from, NO_LABEL at all other nodes
             self._gold = np.concatenate(labels.numbers([tree.labels for tree in trees]))

@@ -16,7 +16,7 @@ from postil import kernels
 from postil.graph import Gradient, Node, Parameter, RowGradient
 from postil.kernels import SpellingShape, TableShape, TaggerBatch, TaggerKernel, TaggerShape
 from postil.models.config import TaggerConfig
-from postil.models.networks.network import EnsembleNetwork, Example, TaggerNetwork, TaskNetwork
+from postil.models.networks.network import Example, TaggerNetwork, members_of, networks_by_task
 from postil.network import Activation, Chain, Dropout, Layer, LayerNorm, Linear, Residual, Window
 from postil.network.activations import noise_of
 from postil.objectives.crf import Lattice, expected_counts
@@ -31,15 +31,10 @@ EXTRA_FEATURES = "gazetteers or extra columns"
 
 def training_step(network: Any) -> GradientStep:
     """How to compute loss and gradients of a network: fused if a kernel can, else by the graph; ``choice`` says why."""
-    heads: Mapping[str, Sequence[Any]]
-    if isinstance(network, TaskNetwork):
-        heads = {task: [head] for task, head in network.heads.items()}
-    else:
-        heads = {"": network.members if isinstance(network, EnsembleNetwork) else [network]}
     fused: dict[str, list[FusedNetwork]] = {}
-    for task, members in heads.items():
+    for task, head in networks_by_task(network).items():
         fused[task] = []
-        for member in members:
+        for member in members_of(head):
             reason = _obstacle(member)
             kernel = None if reason is not None else _kernel_of(member)
             if kernel is None:

@@ -28,6 +28,8 @@ from postil.objectives import l2, max_margin, softmax_cross_entropy
 from postil.objectives.crf import CRF, ChainScores, Lattice, offset_scores, viterbi
 from postil.text import TransitionMask
 
+MAIN = "main"
+"""The task of a model that has only one."""
 NAMED_NOISE = 0.1
 """Share of the hand-made features that are left out in training, at most: fewer than of entries of vectors, because
 each is the only one of its kind. This and the pace of their weights (``LayerMaker.weights``) come from a few runs on
@@ -43,8 +45,8 @@ class Example:
     gold: Any
     share: float = 1.0
     """Of the batch that it is a part of."""
-    task: str = ""
-    """Whose labels the gold is, where a network learns several tasks."""
+    task: str = MAIN
+    """Whose labels the gold is."""
 
 
 class ScoringNetwork(Parameterised, ABC):
@@ -480,3 +482,8 @@ class TaskNetwork(_SharedFeatures):
     def resized(self, **sizes: Any) -> "TaskNetwork":
         masks = {task: head.mask for task, head in self.heads.items()}
         return TaskNetwork.of(self.first.resized(**sizes), masks, None)
+
+
+def networks_by_task(network: Any) -> dict[str, Any]:
+    """The network of each task: that of one task is the network itself."""
+    return dict(network.heads) if isinstance(network, TaskNetwork) else {MAIN: network}
