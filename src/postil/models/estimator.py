@@ -3,7 +3,7 @@
 import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeAlias
@@ -136,6 +136,13 @@ class FitData:
     checkpoint: Path | None = None
     resume: bool = False
     verbose: bool = False
+
+    def of_task(self, task: str) -> "FitData":
+        """The data of a model of one task, as those of several are given: by task."""
+        given: dict[str, Any] = {"dev": self.dev, "annotates": self.annotates, "unlabelled": self.unlabelled}
+        given = {name: {task: one} for name, one in given.items() if one is not None}
+        given |= {"X": {task: self.X}, "y": {task: self.y}, "teachers": {task: self.teachers} if self.teachers else {}}
+        return replace(self, **given)
 
 
 class Trainee(Estimator):

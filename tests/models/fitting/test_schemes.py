@@ -42,7 +42,7 @@ def test_dev_as_well_and_every_estimator_of_labels():
         Detector(label="PER", **SMALL).fit(X, broken)
     with pytest.warns(SchemeWarning) as caught:
         MultiTaskTagger(**SMALL).fit({"names": X}, {"names": broken}, {"names": (X, broken)})
-    assert [str(one.message).partition(":")[0] for one in caught] == ["y of 'names'", "dev of 'names'"]
+    assert [str(one.message).partition(":")[0] for one in caught] == ["y of 'names'", "y_dev of 'names'"]
 
 
 def test_spans_that_become_labels_without_spans_are_not_silent():

@@ -71,8 +71,8 @@ class SentenceFitting(Fitting):
     ) -> None:
         estimator.check()
         config = estimator._configured(estimator.settings)
+        data = data if estimator._HAS_TASKS else data.of_task(MAIN)
         corpora = _checked_corpora(estimator, data, config.word_key)
-        dev = data.dev or {} if estimator._HAS_TASKS else {MAIN: data.dev}
         self._is_frozen = data.freeze_encoder
         start = _start(estimator, data, corpora)
         labelled = [tokens for corpus in corpora.values() for tokens in corpus.X]
@@ -84,13 +84,13 @@ class SentenceFitting(Fitting):
             continued=start is not None and bool(start.before),
             known_words=start is not None and not start.before,
         )
-        by_characters = are_characters(map(forms_of, all_sentences if estimator._HAS_TASKS else labelled))
+        by_characters = are_characters(map(forms_of, labelled))
         segmentation = estimator.segmenter
         if segmentation is None and start is not None and not by_characters:
             segmentation = start.known.segmentation
         model = _new_model(estimator, config, corpora, all_sentences, start, self._is_frozen, segmentation)
         heads = model.by_task()
-        held_out = _checked_held_out(estimator, dev, heads, data, config.word_key)
+        held_out = _checked_held_out(estimator, heads, data, config.word_key)
         warn_of_long_sentences(config, map(len, all_sentences))
         examples = {
             task: (corpus.X, heads[task].codec.widened(corpus.y, corpus.annotates) if corpus.annotates else corpus.y)
@@ -223,17 +223,6 @@ def batch_shares(sentences: Mapping[str, int], size: int) -> dict[str, int]:
 
 def _checked_corpora(estimator: Trainee, data: FitData, word_key: str | None) -> dict[str, _Corpus]:
     """The data of each task."""
-    if not estimator._HAS_TASKS:
-        checked = checked_labelled(data.X, data.y, word_key=word_key)
-        of_one: Any = data  # nothing is given by task
-        X, y, annotates = checked_training_data(*checked, data.partial, of_one.annotates)
-        forms = {form for tokens in X for form in forms_of(tokens)} if word_key is not None else set()
-        # Feature dicts often hold the word twice, as it is and in lower case: the latter tells nothing of capitals.
-        if any(form != form.upper() for form in forms) and all(form == form.lower() for form in forms):
-            what = f"word_key={word_key!r}: no word has a capital letter; name the key of the words as they are written"
-            warn_caller(what, LowerCaseWarning)
-        raw = checked_lesson(estimator, of_one.unlabelled, of_one.teachers, word_key)
-        return {MAIN: _Corpus(X, y, annotates, raw, of_one.teachers)}
     if not isinstance(data.y, Mapping):
         raise DataError("y", expected="must be a dict: the labels of each task", got=described(data.y))
     all_annotates: Any = data.annotates or {}
@@ -243,10 +232,15 @@ def _checked_corpora(estimator: Trainee, data: FitData, word_key: str | None) ->
     _refuse_others("annotates", all_annotates, tasks)
     corpora = {}
     for task in tasks:
-        names = f"X of {task!r}", f"y of {task!r}"
-        checked = checked_labelled(sentences[task], data.y[task], names)
-        of_task = checked_training_data(*checked, data.partial, all_annotates.get(task), names[1])
-        corpora[task] = _Corpus(*of_task, (), ())
+        names = _named("X", task, estimator), _named("y", task, estimator)
+        checked = checked_labelled(sentences[task], data.y[task], names, word_key=word_key)
+        X, y, annotates = checked_training_data(*checked, data.partial, all_annotates.get(task), names[1])
+        forms = {form for tokens in X for form in forms_of(tokens)} if word_key is not None else set()
+        # Feature dicts often hold the word twice, as it is and in lower case: the latter tells nothing of capitals.
+        if any(form != form.upper() for form in forms) and all(form == form.lower() for form in forms):
+            what = f"word_key={word_key!r}: no word has a capital letter; name the key of the words as they are written"
+            warn_caller(what, LowerCaseWarning)
+        corpora[task] = _Corpus(X, y, annotates, (), ())
     _refuse_others("teachers", all_teachers, tasks)
     if data.unlabelled is None and not all_teachers:
         return corpora
@@ -254,9 +248,14 @@ def _checked_corpora(estimator: Trainee, data: FitData, word_key: str | None) ->
         raise missing_half("unlabelled" if data.unlabelled is None else "teachers")
     all_raw = by_task(data.unlabelled, [*all_teachers], "unlabelled", "those of teachers")
     for task, teachers in all_teachers.items():
-        raw = checked_lesson(estimator, all_raw[task], teachers)
+        raw = checked_lesson(estimator, all_raw[task], teachers, word_key)
         corpora[task] = corpora[task]._replace(raw=raw, teachers=teachers)
     return corpora
+
+
+def _named(what: str, task: str, estimator: Trainee) -> str:
+    """How messages name the data of a task."""
+    return f"{what} of {task!r}" if estimator._HAS_TASKS else what
 
 
 def by_task(X: Corpora, tasks: Sequence[str], what: str = "X", which: str = "the tasks of y") -> dict[str, Any]:
@@ -277,20 +276,21 @@ def _refuse_others(what: str, of_tasks: Any, tasks: Sequence[str]) -> None:
 
 
 def _checked_held_out(
-    estimator: Trainee, dev: Any, heads: Mapping[str, FittedModel], data: FitData, word_key: str | None
+    estimator: Trainee, heads: Mapping[str, FittedModel], data: FitData, word_key: str | None
 ) -> dict[str, Data]:
     """Held-out data of tasks, which may be tasks that only a warm start knows."""
+    dev: Any = data.dev or {}
     _refuse_others("dev", dev, list(heads))
     held_out: dict[str, Data] = {}
     for task, head in heads.items():
         checked = checked_dev(dev.get(task), word_key)
         if checked is not None:
-            name = f"dev of {task!r}" if estimator._HAS_TASKS else "y_dev"
             X, labels = checked
             sentences_with_words(X, labels)
             y = with_marks(labels, X, partial=data.partial, known=head.codec.answers)
-            recognised = "none" if head.codec.scheme == "none" else recognise(y)
-            schemes.check(y, head.codec.scheme if recognised == "none" else recognised, where=name)
+            scheme = "none" if head.codec.scheme == "none" else recognise(y)
+            scheme = head.codec.scheme if scheme == "none" else scheme
+            schemes.check(y, scheme, where=_named("y_dev", task, estimator))
             held_out[task] = sentences_with_words(X, y)
             estimator._check_dev(held_out[task][1])
     return held_out
