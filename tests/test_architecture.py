@@ -313,7 +313,7 @@ PUBLIC = {
 
 EVERY_ESTIMATOR = [
     *["KIND", "fit", "fitting", "predict", "score", "evaluate", "explain", "save", "classes_"],
-    *["get_params", "set_params", "settings", "check", "config", "model", "history_"],
+    *["get_params", "set_params", "settings", "check", "config", "model", "by_task", "history_"],
 ]
 PUBLIC_OF_ESTIMATORS = {
     "Tagger": [

@@ -56,7 +56,7 @@ def test_a_task_is_compared_with_a_model_of_one_task(data, capsys):
     assert figures["several.postil"] == figures["alone.postil"]
     for words, message in (
         (["several.postil", "good.postil", "test.txt"], "several tasks: choose one with --task names or case"),
-        (["weak.postil", "good.postil", "test.txt", "--task", "names"], "--task cannot be used here"),
+        (["weak.postil", "good.postil", "test.txt", "--task", "names"], "tasks cannot be chosen here"),
     ):
         assert main(["compare", *words]) == 1
         assert message in capsys.readouterr().err

@@ -140,7 +140,7 @@ def test_comments_say_what_sentences_annotate(folder, capsys):
         (["ner.postil", "new.txt", "--dev", "places.txt"], "dev must have some of the classes of the model: PER"),
         (["ner.postil", "new.txt", "--tolerance", "-1"], "tolerance must be at least 0"),
         (["ner.postil", "new.txt", "--unlabelled-tokens", "0"], "--unlabelled-tokens must be at least 1"),
-        (["ner.postil", "new.txt", "--task", "names"], "--task cannot be used here"),
+        (["ner.postil", "new.txt", "--task", "names"], "tasks cannot be chosen here"),
         (["ner.postil", "nowhere.txt"], "nowhere.txt"),
         (["nowhere.postil", "new.txt"], "no such model file"),
         (["ner.postil", "new.txt", "--set", "hidden=7"], "architectures differ"),
@@ -163,7 +163,7 @@ def test_other_kinds_of_models(folder, capsys):
     labels = {"names": only(y, "PER"), "words": corpora.parts_of_speech(40)[1]}
     postil.MultiTaskTagger(hidden=16, seed=0).fit(X, labels).save("both.postil")
     assert main(["extend", "both.postil", "new.txt", "-o", "ner2.postil"]) == 1
-    assert "expected --task with one of names, words" in capsys.readouterr().err
+    assert "choose one with --task names or words" in capsys.readouterr().err
     assert main(["extend", "both.postil", "new.txt", "--task", "names", "-o", "ner2.postil"]) == 0
     assert postil.load("ner2.postil").model.codec.classes == ("PER", "LOC")
 

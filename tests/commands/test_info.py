@@ -73,7 +73,7 @@ def test_the_flow_graph_of_a_sentence(names_model, tmp_path):
         ("tree-classifier-2.postil", ["--text", "Oslo."], "--text needs a tagger (got a tree-classifier)"),
         ("tagger-2.postil", ["--task", "names"], "--task needs --text"),
         ("tagger-2.postil", ["--text", ""], "--text must be one sentence (got 0 sentences)"),
-        ("multi-task-tagger-2.postil", ["--task", "x", "--text", "A."], "--task must be one of names, case"),
+        ("multi-task-tagger-2.postil", ["--task", "x", "--text", "A."], "task must be one of names, case"),
     ],
 )
 def test_mistakes_about_pictures_are_one_line(model, words, message, tmp_path, capsys):

@@ -86,7 +86,7 @@ def test_only_the_tasks_that_are_named_are_written_to_the_doc(three_tasks):
 
 
 def test_a_model_of_one_task_has_none_to_choose(names_model):
-    with pytest.raises(ConfigurationError, match="tasks needs a model of several tasks"):
+    with pytest.raises(ConfigurationError, match="the model has one task"):
         pipeline(names_model, tasks=["names"])(TEXT)
 
 

@@ -112,6 +112,19 @@ def test_tasks_can_be_left_out(model):
         model.predict(X, tasks=["chunks"])
     with pytest.raises(ConfigurationError, match="one of names, words"):
         model["chunks"]
+    with pytest.raises(ConfigurationError, match="at least one of names, words"):
+        model.predict(X, tasks=[])
+
+
+def test_the_estimator_of_each_task(model):
+    X, _ = corpora.named_entities(3)
+    answers = {task: tagger.predict(X) for task, tagger in model.by_task().items()}
+    assert answers == model.predict(X)
+    assert list(model.by_task(["words", "names"])) == ["names", "words"], "in the order of the model"
+    alone = model["words"]
+    assert alone.by_task() == {"words": alone}
+    with pytest.raises(ConfigurationError, match="the model has one task"):
+        alone.by_task(["words"])
 
 
 def test_layers_in_a_dict(model):

@@ -5,8 +5,8 @@ from typing import Any
 
 from postil.commands.console import show_table
 from postil.commands.evaluate import compared_predictions
-from postil.commands.labelled import load, one_task, resolve_labels
-from postil.commands.models import checked_scheme, inputs_of, names_model, open_model
+from postil.commands.labelled import load, resolve_labels
+from postil.commands.models import checked_scheme, inputs_of, names_model, one_task, open_model
 from postil.commands.output import check_report, present
 from postil.commands.parser import JSON, OVERWRITE, option, report_option
 from postil.commands.reading import PARTIAL, column_argument, reading_arguments, reading_options

@@ -131,7 +131,7 @@ def run(arguments: argparse.Namespace) -> int:
     if isinstance(model, MultiTaskTagger):
         refuse(arguments, "it is a multi-task model", "mistakes")
         return _evaluate_tasks(model, arguments)
-    refuse(arguments, "the model has one task", "task")
+    model.by_task(arguments.task or None)  # an error: there is none to choose
     if arguments.data is None:
         arguments.usage_error("the following arguments are required: GOLD")
     options = reading_options(arguments, model.model.segmenter)

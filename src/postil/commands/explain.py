@@ -9,11 +9,10 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from postil.commands.console import make_console, say, show_table
-from postil.commands.labelled import one_task
 from postil.commands.models import (
     WORDS_HELP,
+    one_task,
     open_model,
-    tagger_of_names,
     take_inputs,
     take_model,
     typed_source,
@@ -88,8 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
             setattr(arguments, name, typed.decode("utf8", "backslashreplace"))
     check_report(arguments, arguments.model)
     model: Any = open_model(arguments.model)
-    # Without --task, entities are explained: those of the first task with spans, as in documents.
-    model = (None if arguments.task else tagger_of_names(model)) or one_task(model, arguments.task)
+    model = one_task(model, arguments.task, needed=False)
     check_columns(model, arguments.feature_columns)
     options = reading_options(arguments, model.model.segmenter)
     sentences: list[Sentence] = []

@@ -3,7 +3,6 @@
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from postil.commands.console import show_table
 from postil.commands.fitting import Display
@@ -16,7 +15,7 @@ from postil.commands.labelled import (
     warn_of_broken_labels,
     widen,
 )
-from postil.commands.models import open_model
+from postil.commands.models import one_task, open_model
 from postil.commands.notices import note, warn
 from postil.commands.output import check_output, present
 from postil.commands.parser import JSON, OVERWRITE, SEED, option
@@ -26,7 +25,6 @@ from postil.errors import ConfigurationError, DataError
 from postil.models import FORGETTING_TOLERANCE, Extending
 from postil.models import Extension as Extension
 from postil.models.config import parsed_setting
-from postil.models.multi_task_tagger import MultiTaskTagger
 from postil.models.storage import located
 from postil.models.tagger import Tagger
 from postil.tagging.options import check_columns
@@ -126,14 +124,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tagger(arguments: argparse.Namespace) -> Tagger:
-    model: Any = open_model(arguments.model)
-    if isinstance(model, MultiTaskTagger):
-        if arguments.task is None:
-            expected = f"--task with one of {', '.join(model.tasks)}: it becomes a separate model"
-            raise ConfigurationError("a multi-task model", expected=expected, where=arguments.model)
-        model = model[arguments.task]
-    elif arguments.task is not None:
-        raise ConfigurationError("--task cannot be used here: the model has one task")
+    model = one_task(open_model(arguments.model), arguments.task)
     if not isinstance(model, Tagger):
         raise ConfigurationError("model", expected="must be a tagger", got=f"a {model.KIND}", where=arguments.model)
     check_columns(model, arguments.feature_columns)

@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from postil.commands.models import open_model
+from postil.commands.models import one_task, open_model
 from postil.commands.output import check_output, present
 from postil.commands.parser import JSON, OVERWRITE, option
 from postil.errors import ConfigurationError, printable, similar
@@ -61,7 +61,7 @@ OPTIONS = {
         option("MODEL", f"model file or name (default: {ENGLISH})", nargs="?"),
         option("--network", "draw the network of the model"),
         option("--text TEXT", "--network: draw the flow graph of the loss on this sentence"),
-        option("--task NAME", "--network --text: task of a multi-task model (default: the first)"),
+        option("--task NAME", "--network --text: task of a multi-task model (default: the first with spans)"),
         option("--presets NAME", "list the presets, or all settings of one of them", nargs="?", const=""),
         option("-o --output FILE", "write the card as Markdown, or the network as SVG", type=Path),
         JSON,
@@ -111,7 +111,10 @@ def _draw_network(arguments: argparse.Namespace) -> int:
     check_output(arguments.output, "picture", "picture", inputs=inputs, overwrite=arguments.overwrite)
     model = open_model(arguments.model)
     if arguments.text is not None:
-        picture = _flow_graph(_tagger(model, arguments.task), arguments.text)
+        tagger = one_task(model, arguments.task, needed=False)
+        if not isinstance(tagger, Tagger):
+            raise ConfigurationError("--text", expected="needs a tagger", got=f"a {model.KIND}")
+        picture = _flow_graph(tagger, arguments.text)
     elif arguments.task is not None:
         raise ConfigurationError("--task", expected="needs --text")
     else:
@@ -124,18 +127,6 @@ def _draw_network(arguments: argparse.Namespace) -> int:
     else:
         print(f"The picture is in {arguments.output}: open it in a browser.")
     return 0
-
-
-def _tagger(model: Any, task: str | None) -> Tagger:
-    """The tagger whose flow graph is drawn: the model, or that of a task."""
-    tasks = list(getattr(model, "tasks", ()))
-    if task is not None and task not in tasks:
-        expected = f"one of {', '.join(tasks)}" if tasks else "no task: the model has only one"
-        raise ConfigurationError("--task", expected=expected, got=repr(task))
-    tagger = model[task or tasks[0]] if tasks else model
-    if not isinstance(tagger, Tagger):
-        raise ConfigurationError("--text", expected="needs a tagger", got=f"a {model.KIND}")
-    return tagger
 
 
 def _flow_graph(tagger: Tagger, text: str) -> str:

@@ -15,7 +15,6 @@ from postil.errors import ConfigurationError, DataError
 from postil.evaluation import documents_of
 from postil.models.config import PRESETS, parsed_setting
 from postil.models.decoding.codec import LabelCodec, checked_tasks
-from postil.models.estimator import Estimator
 from postil.models.model import WordLabels
 from postil.models.networks.network import MAIN
 from postil.models.tagger import Tagger
@@ -234,19 +233,6 @@ def joined(files: Sequence[LabelledFile]) -> LabelledFile:
         return files[0]
     sentences = [sentence for file in files for sentence in file.sentences]
     return LabelledFile(", ".join(file.path for file in files), files[0].format, sentences)
-
-
-def one_task(model: Estimator, task: str | None) -> Any:
-    """The tagger of a model that --task names; the model itself if it has only one task."""
-    if not getattr(model, "tasks", None):
-        if task is not None:
-            raise ConfigurationError("--task cannot be used here: the model has one task")
-        return model
-    several: Any = model
-    if task is None:
-        names = " or ".join(several.tasks)
-        raise ConfigurationError(f"the model has several tasks: choose one with --task {names}")
-    return several[task]
 
 
 # ------------------------------------------------------------------------------------------------ training files

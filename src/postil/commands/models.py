@@ -122,8 +122,22 @@ def open_model(name: str, *, for_training: bool = False) -> Estimator:
 
 def tagger_of_names(model: Any) -> "Tagger | None":
     """A tagger of spans: the model, or the first such task of several; None if there is none."""
-    heads = [model[task] for task in getattr(model, "tasks", ())] or [model]
+    heads = model.by_task().values()
     return next((head for head in heads if head.KIND == "tagger" and head.model.codec.has_spans), None)
+
+
+def one_task(model: Estimator, task: str | None, *, needed: bool = True) -> Any:
+    """The tagger of the task that --task names; the model itself if it has only one.
+
+    Without --task, several tasks are an error if one is ``needed``; otherwise the first with spans is taken, whose
+    entities are those of documents.
+    """
+    heads = model.by_task(None if task is None else [task])
+    if len(heads) == 1:
+        return next(iter(heads.values()))
+    if needed:
+        raise ConfigurationError(f"the model has several tasks: choose one with --task {' or '.join(heads)}")
+    return tagger_of_names(model) or next(iter(heads.values()))
 
 
 def inputs_of(file: "LabelledFile") -> list[list[Token]]:

@@ -5,13 +5,12 @@ import json
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.text import Text
 
 from postil.commands.console import say
 from postil.commands.labelled import load
-from postil.commands.models import open_model, tagger_of_names, take_model
+from postil.commands.models import one_task, open_model, take_model
 from postil.commands.notices import progress_line
 from postil.commands.output import check_output, present
 from postil.commands.parser import JSON, OVERWRITE, option
@@ -19,7 +18,7 @@ from postil.commands.reading import reading_arguments, reading_options, warn_of_
 from postil.errors import ConfigurationError, printable
 from postil.models.tagger import Tagger
 from postil.quality import DIVERSITY, WAYS, Suggestion, suggest
-from postil.tagging.options import check_columns, chosen
+from postil.tagging.options import check_columns
 from postil.text import Segmenter, Sentence
 from postil.text.formats import read
 from postil.text.output import write_text
@@ -98,12 +97,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tagger(name: str, task: str | None) -> Tagger:
-    model: Any = open_model(name)
-    if task is not None:
-        model = chosen(model, [task])
-    tagger = model if isinstance(model, Tagger) else tagger_of_names(model)
-    if tagger is None:
-        raise ConfigurationError("suggest", expected="needs a tagger", got=f"a {model.KIND}", where=name)
+    tagger = one_task(open_model(name), task, needed=False)
+    if not isinstance(tagger, Tagger):
+        raise ConfigurationError("suggest", expected="needs a tagger", got=f"a {tagger.KIND}", where=name)
     return tagger
 
 

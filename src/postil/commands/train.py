@@ -286,7 +286,7 @@ def finish(job: Job, request: Request, shown: Display) -> int:
     """Score a trained model, write it, show how good it is."""
     model, fitting, held_out = job[:3]
     arguments = request.arguments
-    heads = {task: model[task] for task in model.tasks} if isinstance(model, MultiTaskTagger) else {MAIN: model}
+    heads = model.by_task()
     scores = {
         name: {task: evaluation(heads[task], file) for task, file in files.items()} for name, files in held_out.items()
     }

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from postil.commands.console import say, show_table
-from postil.commands.labelled import load, one_task, resolve_labels
-from postil.commands.models import checked_scheme, inputs_of, open_model
+from postil.commands.labelled import load, resolve_labels
+from postil.commands.models import checked_scheme, inputs_of, one_task, open_model
 from postil.commands.notices import warn
 from postil.commands.output import check_output, present
 from postil.commands.parser import JSON, OVERWRITE, option

@@ -341,8 +341,7 @@ def halved(model: Any) -> Any:
 def change(model: Any, other: Any, sentences: Sequence[Sequence[str]]) -> Change:
     """Compare the answers of two models."""
     tokens, labels, largest = 0, 0, 0.0
-    several = isinstance(model, MultiTaskTagger)
-    for one, two in [(model[task], other[task]) for task in model.tasks] if several else [(model, other)]:
+    for one, two in zip(model.by_task().values(), other.by_task().values(), strict=True):
         answers = *one.predict_with_probabilities(sentences), *two.predict_with_probabilities(sentences)
         for y, p, z, q in zip(*answers, strict=True):
             tokens += len(y)

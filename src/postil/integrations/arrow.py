@@ -17,7 +17,6 @@ from postil.errors import ConfigurationError, DataError
 from postil.integrations.extras import needed
 from postil.kernels.plain_records import UNITS
 from postil.models import load
-from postil.models.decoding.codec import known_tasks
 from postil.models.decoding.posteriors import Posteriors, Threshold
 from postil.models.decoding.tagged import BATCH, Tagged
 from postil.models.detector import Detector
@@ -144,9 +143,8 @@ class _Question:
     """A tagging request for a model, which may have several tasks."""
 
     def __init__(self, model: Any, tasks: Iterable[str] | None, parts: Any, units: str, threshold: Threshold) -> None:
-        chosen = asked_tasks(tasks, model)
+        heads = model.by_task(tasks)
         self.has_tasks = isinstance(model, MultiTaskTagger)
-        heads = {task: model[task] for task in chosen or model.tasks} if self.has_tasks else {model.model.task: model}
         self.tasks: dict[str, ColumnTagger] = {}
         for task, head in heads.items():
             of_task = threshold if not self.has_tasks or head.model.codec.has_spans else None
@@ -280,7 +278,8 @@ def tag_table(
         raise DataError("a table to tag", expected="an Arrow Table or RecordBatch", got=described(data))
     loaded = model_of(model)
     has_tasks = isinstance(loaded, MultiTaskTagger)
-    asked = list(asked_tasks(tasks, loaded) or (loaded.tasks if has_tasks else checked_parts(parts, loaded)))
+    heads = list(loaded.by_task(tasks))
+    asked = heads if has_tasks else checked_parts(parts, loaded)
     if column in asked:
         what = f"the answers {column!r} would replace the texts"
         raise ConfigurationError(what, expected="another name of the column")
@@ -303,18 +302,6 @@ def model_of(model: Any) -> Any:
         raise ConfigurationError("model", expected=expected, got=described(model))
     _ = model.model  # an error before fit
     return model
-
-
-def asked_tasks(tasks: Iterable[str] | None, model: Any) -> tuple[str, ...]:
-    """The tasks that are chosen of a multi-task model, in its order; none if all are requested."""
-    if tasks is None:
-        return ()
-    if not isinstance(model, MultiTaskTagger):
-        raise ConfigurationError("tasks cannot be chosen here: the model has one task")
-    asked = tuple(known_tasks(tasks, model.tasks))
-    if not asked:
-        raise ConfigurationError("tasks", expected="at least one of " + ", ".join(model.tasks), got="none")
-    return asked
 
 
 # ------------------------------------------------------------------------------------------------ what is tagged

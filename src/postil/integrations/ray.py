@@ -17,7 +17,7 @@ import numpy as np
 
 from postil.errors import ConfigurationError, DataError, ModelFileError, PostilError
 from postil.files import replaced
-from postil.integrations.arrow import asked_parts, asked_tasks, checked_units, model_of
+from postil.integrations.arrow import asked_parts, checked_units, model_of
 from postil.integrations.column_files import (
     TableJob,
     check_text_column,
@@ -422,7 +422,7 @@ def _job(
     job = RayJob(
         model=travelling.sha256,
         column=column,
-        tasks=asked_tasks(tasks, opened),
+        tasks=() if tasks is None else tuple(opened.by_task(tasks)),
         parts=asked_parts(parts, opened),
         offsets=checked_units(offsets),
         threshold=dict(threshold) if isinstance(threshold, Mapping) else threshold,

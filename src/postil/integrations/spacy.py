@@ -112,12 +112,9 @@ class PostilComponent:
         yield from self._annotated(batch)
 
     def _annotated(self, docs: list[Any]) -> list[Any]:
-        model, heads = self.tagger, {"": self.tagger}
-        if isinstance(model, MultiTaskTagger):
-            heads = {task: model[task] for task in (model.tasks if self.tasks is None else self.tasks)}
-        elif self.tasks is not None:
-            raise ConfigurationError("tasks", expected="needs a model of several tasks", got=", ".join(self.tasks))
-        parts = [part for doc in docs for part in _parts(doc, model.model.segmenter)]
+        heads = self.tagger.by_task(self.tasks)
+        heads = {task: heads[task] for task in self.tasks or heads}  # in the user's order
+        parts = [part for doc in docs for part in _parts(doc, self.tagger.model.segmenter)]
         of_words = {t: one for t, one in heads.items() if isinstance(one, Tagger) and not one.model.codec.has_spans}
         for number, task in enumerate(task for task in heads if task not in of_words):
             self._set_spans(docs, parts, heads[task], task if number else self.spans_key, are_entities=not number)

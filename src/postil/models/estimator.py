@@ -2,7 +2,7 @@
 
 import os
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
 from pathlib import Path
@@ -88,6 +88,12 @@ class Estimator(Declared):
         if self._model is None:
             raise not_fitted(f"this {self.KIND} is not fitted yet: call fit(X, y) first, or load a model file")
         return self._model
+
+    def by_task(self, tasks: Iterable[str] | None = None) -> dict[str, Any]:
+        """The estimator of each task, or of these; a model of one task is its own, and has none to choose."""
+        if tasks is not None:
+            raise ConfigurationError("tasks cannot be chosen here: the model has one task")
+        return {self.model.task: self}
 
     def _with_model(self, model: FittedModel) -> Self:
         """An estimator with the same parameters that answers with this model."""

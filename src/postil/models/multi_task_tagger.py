@@ -122,8 +122,11 @@ class MultiTaskTagger(WordEstimator):
 
     def __getitem__(self, task: str) -> Tagger:
         """The Tagger of one task. Calibrating or tuning it, or replacing its parts, also changes this model."""
-        (known,) = known_tasks([task], self.tasks)
-        return self._head(self.model.of_task(known))
+        return self.by_task([task])[task]
+
+    def by_task(self, tasks: Iterable[str] | None = None) -> dict[str, Tagger]:
+        """The Tagger of each task, or of these."""
+        return {task: self._head(self.model.of_task(task)) for task in known_tasks(tasks, self.tasks)}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.tasks)
@@ -134,7 +137,7 @@ class MultiTaskTagger(WordEstimator):
     @property
     def classes_(self) -> dict[str, list[str]]:
         """The labels that may occur in the answers of each task."""
-        return {task: self[task].classes_ for task in self.tasks}
+        return {task: head.classes_ for task, head in self.by_task().items()}
 
     @property
     def decoding(self) -> dict[str, Decoding]:
@@ -188,13 +191,13 @@ class MultiTaskTagger(WordEstimator):
         self, tokens: Sequence[Token], *, tasks: Iterable[str] | None = None
     ) -> dict[str, list[dict[str, float]]]:
         """The probability of every label at every token, by task."""
-        return {task: self[task].marginals(tokens) for task in known_tasks(tasks, self.tasks)}
+        return {task: head.marginals(tokens) for task, head in self.by_task(tasks).items()}
 
     def nbest(
         self, tokens: Sequence[Token], k: int = 5, *, tasks: Iterable[str] | None = None
     ) -> dict[str, list[tuple[list[str], float]]]:
         """The k most probable label sequences with their probabilities, best first, by task."""
-        return {task: self[task].nbest(tokens, k) for task in known_tasks(tasks, self.tasks)}
+        return {task: head.nbest(tokens, k) for task, head in self.by_task(tasks).items()}
 
     def explain(
         self, tokens: Sequence[Token], start: int, end: int, label: str | None = None, *, task: str
@@ -218,10 +221,7 @@ class MultiTaskTagger(WordEstimator):
 
     def main_task(self, tasks: Sequence[str] | None = None) -> str:
         """The task whose entities are those of a document: of these tasks (of all), the first that has spans."""
-        tasks = self.tasks if tasks is None else tasks
-        if not tasks:
-            raise ConfigurationError("tasks", expected="at least one of " + ", ".join(self.tasks), got="none")
-        heads = self.model.heads
+        heads, tasks = self.model.heads, known_tasks(tasks, self.tasks)
         return next((task for task in tasks if heads[task].codec.has_spans), tasks[0])
 
     def annotate(

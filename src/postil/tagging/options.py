@@ -136,15 +136,8 @@ class Labelled:
 
 def chosen(model: Estimator, tasks: Sequence[str]) -> Any:
     """The tagger of the one task that is asked of a multi-task model; otherwise the model itself."""
-    if not tasks:
-        return model
-    from postil.models.decoding.codec import known_tasks  # most models have one task
-    from postil.models.multi_task_tagger import MultiTaskTagger
-
-    if not isinstance(model, MultiTaskTagger):
-        raise ConfigurationError("tasks cannot be chosen here: the model has one task")
-    names = known_tasks(tasks, model.tasks)
-    return model[names[0]] if len(names) == 1 else model
+    heads = list(model.by_task(tasks).values()) if tasks else []
+    return heads[0] if len(heads) == 1 else model
 
 
 def check_columns(model: Estimator, given: Sequence[object]) -> None:

@@ -177,7 +177,7 @@ def test_wrong_tasks_of_evaluate(trained, names_model, capsys):
         ([model, file], "the model has several tasks: choose one with --task names, or --task names=FILE"),
         ([model, file, "--task", "chunks"], "task must be one of names, words (got 'chunks')"),
         ([model, "--task", "names"], "--task must be NAME=FILE if DATA is not given"),
-        ([str(names_model), file, "--task", "names"], "--task cannot be used here: the model has one task"),
+        ([str(names_model), file, "--task", "names"], "tasks cannot be chosen here: the model has one task"),
     ]:
         assert main(["evaluate", *words]) == 1
         assert message in capsys.readouterr().err

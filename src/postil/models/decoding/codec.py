@@ -507,7 +507,7 @@ def checked_tasks(names: Iterable[Any]) -> list[str]:
 
 
 def known_tasks(wanted: Iterable[str] | None, tasks: Iterable[str]) -> list[str]:
-    """Those of the ``tasks`` that are wanted, in their own order; None: all."""
+    """Those of the ``tasks`` that are wanted, at least one, in their own order; None: all."""
     tasks = list(tasks)
     if wanted is None:
         return tasks
@@ -515,4 +515,6 @@ def known_tasks(wanted: Iterable[str] | None, tasks: Iterable[str]) -> list[str]
     for name in asked:
         if name not in tasks:
             raise ConfigurationError("task", expected="one of " + ", ".join(tasks), got=repr(name)[:80])
+    if not asked:
+        raise ConfigurationError("tasks", expected="at least one of " + ", ".join(tasks), got="none")
     return [task for task in tasks if task in asked]
