@@ -9,7 +9,7 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, get_args
 
 from postil.errors import ConfigurationError
@@ -356,6 +356,12 @@ LOSSES = ("all", "root")
 UNWEIGHTED, BALANCED = "none", "balanced"
 
 
+def _of_taggers(name: str) -> Any:
+    """The setting that taggers have under this name."""
+    (one,) = (one for one in fields(TaggerConfig) if one.name == name)
+    return field(default=one.default, metadata=one.metadata)
+
+
 @dataclass(frozen=True, kw_only=True)
 class TreeConfig:
     """All settings of a tree classifier."""
@@ -378,7 +384,7 @@ class TreeConfig:
     activation: str = setting(
         "tanh", "Non-linearity of all compositions but the Tree-LSTM, whose activations are fixed.", choices=ACTIVATIONS
     )
-    initialiser: str = setting("xavier", "Distribution of the initial weights.", choices=INITIALISERS)
+    initialiser: str = _of_taggers("initialiser")
     # Noise
     input_dropout: float = setting(
         0.0, "Share of the word vectors' entries that are set to 0 in training.", low=0, high=0.999
@@ -399,25 +405,17 @@ class TreeConfig:
         "none; balanced: classes weigh the same in total; or JSON {label: weight} (a mapping in Python), else 1.",
         kind="str or mapping of str to float",
     )
-    l2: float = setting(0.0, "Weight of the L2 penalty on the parameters.", low=0)
+    l2: float = _of_taggers("l2")
     # Learning
-    optimiser: str = setting("adam", "How parameters follow their gradients.", choices=OPTIMISERS)
+    optimiser: str = _of_taggers("optimiser")
     rate: float = setting(0.002, "Learning rate at its height.", positive=True)
     word_rate: float = setting(
         1.0, "Word vectors learn at this multiple of the rate: most words are rare and have few steps.", positive=True
     )
-    schedule: str = setting(
-        "linear", "How the rate changes: linear (up, then down), constant, or inverse-decay (B8).", choices=SCHEDULES
-    )
-    warm_up: float = setting(0.05, "Schedule linear: share of the training in which the rate rises.", low=0, high=1)
-    final_share: float = setting(0.05, "Schedule linear: what is left of the rate at the end.", low=0, high=1)
-    tau: float = setting(
-        0.2,
-        "Schedule inverse-decay: share of the training with the full rate; after it the rate falls like 1/t.",
-        low=0,
-        high=1,
-        positive=True,
-    )
+    schedule: str = _of_taggers("schedule")
+    warm_up: float = _of_taggers("warm_up")
+    final_share: float = _of_taggers("final_share")
+    tau: float = _of_taggers("tau")
     epochs: int = setting(10, "Passes over the training data.", low=1)
     patience: int | None = setting(
         None, "Stop after this number of epochs without a better score on dev. None: never.", low=1
@@ -428,7 +426,7 @@ class TreeConfig:
     shards: int = setting(
         1, "Parts into which a batch is cut for the cores; results depend on it, not on the number of threads.", low=1
     )
-    clip: float = setting(5.0, "Gradients whose norm is larger are scaled down to it.", positive=True)
+    clip: float = _of_taggers("clip")
 
     def __post_init__(self) -> None:
         if isinstance(self.class_weights, Mapping):  # a model file stores the text
