@@ -471,10 +471,6 @@ class TaskNetwork(_SharedFeatures):
     def weight(self, example: Example) -> float:
         return self.heads[example.task].weight(example)
 
-    def unary(self, inputs: Inputs) -> dict[str, Array]:
-        """The scores (N, L) of each task, to predict with."""
-        return {task: head.unary(inputs) for task, head in self.heads.items()}
-
     def head_parameters(self) -> dict[str, Parameter]:
         """Those that belong to one head: what is learned while the encoder is frozen."""
         return {name: one for name, one in self.parameters().items() if name.startswith("heads.")}
