@@ -60,10 +60,16 @@ def test_one_sentence_at_a_time_scores_as_many_do(fitted):
         np.testing.assert_allclose(fitted.decision([tokens])[0], scores, rtol=1e-4, atol=1e-5)
 
 
+def with_threshold(detector, threshold):
+    """The detector with another threshold."""
+    model, head = detector.model, detector.model.heads["main"]
+    head = replace(head, codec=replace(head.codec, threshold=threshold))
+    return detector._with_model(replace(model, heads={"main": head}))
+
+
 def test_the_threshold_has_the_best_f1_on_dev(fitted):
     def f1(threshold):
-        parts = replace(fitted.model, codec=replace(fitted.model.codec, threshold=threshold))
-        return fitted._with_model(parts).evaluate(*DEV).counts.f1
+        return with_threshold(fitted, threshold).evaluate(*DEV).counts.f1
 
     best = f1(fitted.threshold)
     assert all(f1(score - 1e-6) <= best for score in np.concatenate(fitted.decision(DEV[0])))
@@ -238,8 +244,7 @@ def test_raw_text_gets_entities_in_characters(fitted):
 
 
 def test_entities_have_the_lowest_score_of_their_tokens(fitted):
-    parts = replace(fitted.model, codec=replace(fitted.model.codec, threshold=-1e9))
-    (found,) = fitted._with_model(parts).annotate_with_scores([Sentence(["near", "Oslo"])])
+    (found,) = with_threshold(fitted, -1e9).annotate_with_scores([Sentence(["near", "Oslo"])])
     assert [(e.text, e.start, e.end) for e in found.entities] == [("near Oslo", 0, 2)]
     assert found.entity_scores == [found.token_scores.min()]
 

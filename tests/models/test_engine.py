@@ -131,7 +131,8 @@ def test_an_ensemble_and_the_heads_of_several_tasks(files):
     same_scores(tagger, X)
     model = postil.MultiTaskTagger(**SMALL).fit({"a": X_TRAIN, "b": X_TRAIN}, {"a": Y_TRAIN, "b": Y_TRAIN})
     scores, _ = model.model.engine().scores(X, ["b", "a"])
-    expected = model.model.network.unary(model.model.features.inputs(X))
+    inputs = model.model.features.inputs(X)
+    expected = {task: head.network.unary(inputs) for task, head in model.model.heads.items()}
     assert list(scores) == ["b", "a"]
     assert all(np.allclose(scores[task], expected[task], rtol=1e-4, atol=1e-4) for task in scores)
     assert model["b"].model.engine() is model.model.engine()

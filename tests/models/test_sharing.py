@@ -13,7 +13,7 @@ X, Y = corpus(12)
 FORCED = postil.Constraints(require=[(0, 2, "PER")])
 # Public names that change the model, that are none of its answers, or that only say how it was made.
 NO_QUESTIONS = {
-    *["KIND", "fit", "fitting", "save", "get_params", "set_params", "settings", "check", "config", "model"],
+    *["KIND", "fit", "fitting", "save", "get_params", "set_params", "settings", "check", "config", "by_task", "model"],
     *["history_", "classes_", "calibrate", "tune", "pretrain", "pretraining", "decoding"],
     *["tasks", "main_task", "threshold"],
 }

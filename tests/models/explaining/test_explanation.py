@@ -31,7 +31,8 @@ from postil.models.explaining.explanation import (
     log_odds_of,
     words_in_reach,
 )
-from postil.models.networks.network import feature_sizes, mean_scores, members_of
+from postil.models.model import Head
+from postil.models.networks.network import MAIN, feature_sizes, mean_scores, members_of
 from postil.objectives import Lattice, Posterior, log_odds_and_gradient, span_probabilities
 from postil.text import spans_from_labels
 
@@ -70,9 +71,9 @@ def in_float64(tagger):
         network.parameters()[name].value = parameter.value.astype(np.float64)
     twin._model = type(tagger.model)(
         config=tagger.model.config,
-        codec=tagger.model.codec,
         features=tagger.model.features,
         network=network,
+        heads={MAIN: Head(codec=tagger.model.codec, network=network)},
     )
     return twin
 
