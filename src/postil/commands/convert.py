@@ -3,10 +3,9 @@
 import argparse
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeAlias
 
 from postil.commands.notices import show_problems
-from postil.commands.output import DOCS, check_output, output_format
+from postil.commands.output import check_output, output_format
 from postil.commands.parser import OVERWRITE, option
 from postil.commands.reading import format_option, reading_arguments, reading_options
 from postil.errors import ConfigurationError, printable
@@ -15,9 +14,6 @@ from postil.text.formats import FORMATS, Reading, format_of_path, read, write, w
 from postil.text.labels.partial import peek_scheme, relabel
 from postil.text.labels.schemes import IO, SCHEMES
 from postil.text.options import ReadOptions
-
-if TYPE_CHECKING:
-    from postil.integrations.spacy_files import DocReading
 
 DESCRIPTION = """\
 Convert a labelled file to another format or labelling scheme. The format of the input is detected from its content,
@@ -39,7 +35,6 @@ SHOWN = (
     "--from --to --scheme --from-scheme --label-column --to-label-column --misaligned --overlaps "
     "--no-split --strict --encoding --overwrite"
 )
-AnyReading: TypeAlias = "Reading | DocReading"
 _DELIMITERS = {"tab": "\t", "space": " "}
 _WRITABLE = [name for name, row in FORMATS.items() if row.is_written]
 
@@ -59,13 +54,13 @@ OPTIONS = {
         ),
         option("--no-split", "do not split raw text into sentences"),
         what="IN",
-        formats=[*FORMATS, DOCS],
+        formats=list(FORMATS),
         features=None,
         kept="all others in CoNLL, none in CoNLL-U",
         schemes=(*SCHEMES, IO),
     ),
     "labels and writing": [
-        format_option("--to", "OUT", [*_WRITABLE, DOCS], "from its name", dest="target"),
+        format_option("--to", "OUT", _WRITABLE, "from its name", dest="target"),
         option("--scheme", "labelling scheme to write (default: unchanged)", choices=(*SCHEMES[:-1], IO)),
         option(
             "--delimiter", "CoNLL: separator of the columns (default: tab)", choices=list(_DELIMITERS), default="tab"
@@ -90,29 +85,21 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output == "-" and arguments.target is None:
         raise ConfigurationError("standard output", expected="needs --to FORMAT")
     target = arguments.target or output_format(arguments.output)
-    if target is None or (target != DOCS and target not in FORMATS):
+    if target is None or target not in FORMATS:
         target = format_of_path(arguments.output)  # an error that lists the endings
-    row = FORMATS.get(target)  # None: docs of spaCy
-    if arguments.output != "-" and (row is None or not (row.opens and row.texts)):  # a folder must be empty
+    row = FORMATS[target]
+    if arguments.output != "-" and not (row.opens and row.texts):  # a folder must be empty
         inputs = [arguments.input] if arguments.input != "-" else []
-        kind = target if row is None else row.like or target
-        check_output(arguments.output, "output", kind, inputs=inputs, overwrite=arguments.overwrite)
+        check_output(arguments.output, "output", row.like or target, inputs=inputs, overwrite=arguments.overwrite)
     settings = {
         "strict": arguments.strict,
         "comment": arguments.comment,
         "split": not arguments.no_split,
         **reading_options(arguments),
     }
-    reading: AnyReading
-    if arguments.source_format == DOCS or (arguments.source_format is None and arguments.input.endswith(f".{DOCS}")):
-        from postil.integrations.spacy_files import DocReading
-
-        reading = DocReading(arguments.input)
-    else:
-        reading = read(arguments.input, **settings)
-    with reading:
+    with read(arguments.input, **settings) as reading:
         try:
-            if isinstance(reading, Reading) and _keeps_texts(reading, arguments, target):
+            if _keeps_texts(reading, arguments, target):
                 del settings["format"]
                 write_annotated(reading.texts(ReadOptions(**settings)), arguments.output, target, reading.report)
             else:
@@ -121,17 +108,17 @@ def run(arguments: argparse.Namespace) -> int:
             show_problems(reading.report.problems)
     first, *others = reading.report.lines()
     name = "standard output" if arguments.output == "-" else arguments.output
-    read_as = f"{reading.name}: read as {_title(reading.format)}: {first}"
-    for line in (read_as, *(f"  {line}" for line in others), f"{name}: written as {_title(target)}"):
+    read_as = f"{reading.name}: read as {FORMATS[reading.format].title}: {first}"
+    for line in (read_as, *(f"  {line}" for line in others), f"{name}: written as {row.title}"):
         print(printable(line), file=sys.stderr)  # names of fields and files are a stranger's
     return 0
 
 
-def _write(reading: AnyReading, arguments: argparse.Namespace, target: str) -> None:
+def _write(reading: Reading, arguments: argparse.Namespace, target: str) -> None:
     """Write the sentences in the wanted scheme."""
     sentences: Iterator[Sentence] = iter(reading)
     scheme = "none"  # it does not matter
-    relabels = arguments.scheme or arguments.strict or _has_spans(target)
+    relabels = arguments.scheme or arguments.strict or FORMATS[target].has_spans
     if relabels or target == "conllu":
         source = "bio" if arguments.from_scheme == IO else arguments.from_scheme  # the reader returns BIO
         if source is None:
@@ -139,11 +126,6 @@ def _write(reading: AnyReading, arguments: argparse.Namespace, target: str) -> N
         scheme = arguments.scheme or source
         if relabels:
             sentences = relabel(sentences, source, scheme, reading.report, name=reading.name, strict=arguments.strict)
-    if target == DOCS:
-        from postil.integrations.spacy_files import write_docs  # needs an extra
-
-        write_docs(sentences, arguments.output, scheme, reading.report)
-        return
     label = "misc:NER" if target == "conllu" != reading.format and scheme != "none" else "auto"
     write(
         sentences,
@@ -164,14 +146,6 @@ def _keeps_texts(reading: Reading, arguments: argparse.Namespace, target: str) -
     """
     wants_tokens = arguments.scheme or arguments.strict or arguments.from_scheme
     wants_tokens = wants_tokens or (arguments.misaligned, arguments.overlaps) != ("error", "error")
-    if wants_tokens or not FORMATS[reading.format].texts or not _has_spans(target) or target == DOCS:
+    if wants_tokens or not FORMATS[reading.format].texts or not FORMATS[target].texts:
         return False
     return not (reading.format == target == "jsonl") and not reading.has_labels_per_token()
-
-
-def _has_spans(target: str) -> bool:
-    return target == DOCS or FORMATS[target].has_spans
-
-
-def _title(format: str) -> str:
-    return "spaCy's DocBin" if format == DOCS else FORMATS[format].title

@@ -20,7 +20,7 @@ from postil.commands.notices import note, warn
 from postil.commands.output import check_output, present
 from postil.commands.parser import JSON, OVERWRITE, SEED, option
 from postil.commands.reading import PARTIAL, reading_arguments, reading_options
-from postil.commands.teaching import THREADS, raw_sentences
+from postil.commands.teaching import THREADS, raw_sentences, tokens_option
 from postil.errors import ConfigurationError, DataError
 from postil.models import FORGETTING_TOLERANCE, Extending
 from postil.models import Extension as Extension
@@ -58,12 +58,7 @@ OPTIONS = {
         option(
             "--unlabelled FILE …", "raw text that the old model labels, so that it keeps the old classes (repeatable)"
         ),
-        option(
-            "--unlabelled-tokens N",
-            f"how much of the raw text to use, sampled by sentences (default: {MOST_RAW_TOKENS:,})",
-            type=int,
-            default=MOST_RAW_TOKENS,
-        ),
+        tokens_option(MOST_RAW_TOKENS),
         option("--dev FILE", "held-out file on which known classes must not get worse"),
         option(
             "--tolerance N",

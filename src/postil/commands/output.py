@@ -17,8 +17,6 @@ from postil.reading import parsed_json
 from postil.text.formats import FORMATS, format_named, format_of
 from postil.text.output import write_text
 
-DOCS = "spacy"
-"""The format of spaCy's docs, which is not one of lines."""
 PARQUET, CSV = "parquet", "csv"
 _HEAD = 1 << 12  # bytes that tell the kinds apart
 
@@ -48,13 +46,8 @@ def tell_of_report(path: Path) -> None:
 
 
 def output_format(path: str) -> str | None:
-    """The format that the name of an output file asks for; None: its ending stands for none.
-
-    Besides the names of formats: ``DOCS``, and "report" for a page.
-    """
-    if path.endswith((".html", ".htm")):
-        return "report"
-    return DOCS if path.endswith(f".{DOCS}") else format_named(path)
+    """The format that the name of an output file asks for, "report" for a page; None: its ending stands for none."""
+    return "report" if path.endswith((".html", ".htm")) else format_named(path)
 
 
 def check_report(arguments: argparse.Namespace, *inputs: str | Path | None) -> None:

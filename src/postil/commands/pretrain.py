@@ -3,7 +3,6 @@
 import argparse
 import json
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields
@@ -11,12 +10,12 @@ from pathlib import Path
 from typing import Any, Self, final
 
 from rich.console import Console
-from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from postil.commands import fitting
 from postil.commands.console import progress_bar, say, show_table
-from postil.commands.notices import line, warn
+from postil.commands.notices import progress_line, warn
 from postil.commands.output import check_output
 from postil.commands.parser import OVERWRITE, option, refuse, typed_name
 from postil.commands.teaching import sampled_sentences
@@ -215,15 +214,7 @@ def _corpus_config(arguments: argparse.Namespace, for_clusters: bool) -> CorpusC
 @contextmanager
 def _corpus(arguments: argparse.Namespace, config: CorpusConfig) -> Iterator[Corpus]:
     """Read the texts, with a temporary file next to the output; then say how large they are."""
-    began, tokens = time.perf_counter(), 0
-    with progress_bar(SpinnerColumn(), TextColumn("{task.description}", style="dim")) as progress:
-        task = progress.add_task("reading")
-
-        def report(number: int) -> None:
-            nonlocal tokens
-            tokens += number
-            progress.update(task, description=f"reading: {line(tokens, time.perf_counter() - began)}")
-
+    with progress_line(to_file=True) as report:
         corpus = read_corpus(arguments.texts, config, folder=arguments.output.resolve().parent, report=report)
     with corpus:
         share = f"{100 * int(corpus.counts.sum()) / max(corpus.tokens, 1):.1f} % of them known"

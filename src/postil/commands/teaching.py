@@ -14,7 +14,7 @@ from typing import Any, TypeVar, final
 from postil.commands.fitting import Display, follow
 from postil.commands.models import open_model
 from postil.commands.notices import note
-from postil.commands.parser import option
+from postil.commands.parser import CommandOption, option
 from postil.errors import ConfigurationError, DataError
 from postil.models.config import TaggerConfig
 from postil.models.decoding.codec import OUTSIDE, LabelCodec
@@ -43,17 +43,19 @@ THREADS = option(
     type=int,
     default=training_threads(),
 )
+
+
+def tokens_option(most: int) -> CommandOption:
+    about = f"how much of the raw text to use, sampled by sentences (default: {most:,})"
+    return option("--unlabelled-tokens N", about, type=int, default=most)
+
+
 OPTIONS = [
     option(
         "--unlabelled TEXT …",
         "raw text for self-training: a teacher labels it, and the model learns from both (repeatable)",
     ),
-    option(
-        "--unlabelled-tokens N",
-        f"how much of the raw text to use, sampled by sentences (default: {MOST_TOKENS:,})",
-        type=int,
-        default=MOST_TOKENS,
-    ),
+    tokens_option(MOST_TOKENS),
     option(
         "--teacher MODEL …",
         "a tagger that labels the raw text (repeatable; default: an ensemble trained first on TRAIN); with --task, "

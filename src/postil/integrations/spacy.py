@@ -23,6 +23,7 @@ from postil.models.multi_task_tagger import MultiTaskTagger
 from postil.models.storage import from_bytes, to_bytes
 from postil.models.tagger import Tagger
 from postil.text import Entity, Segmenter, Sentence, Tokens
+from postil.text.annotations.spacy_docs import is_space
 
 __all__ = ["PostilComponent"]
 
@@ -185,11 +186,6 @@ class PostilComponent:
 
 
 # ------------------------------------------------------------------------------------------------ sentences and spans
-
-
-def is_space(token: Any) -> bool:
-    """Whether a token is white space; ``token.is_space`` needs the vocabulary of a language."""
-    return not token.text.strip()
 
 
 def _parts(doc: Any, segmenter: Segmenter) -> Iterator[_Part]:

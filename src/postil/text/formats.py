@@ -40,6 +40,8 @@ class Format:
     """The function that returns the lines to write; with ``opens``, one that writes them to a target itself."""
     texts: bool = False
     """Whether the two take and return whole texts, as annotation tools have them."""
+    spans: bool = False
+    """Whether the labels of sentences are written as spans."""
     keeps: str | None = None
     """The class of ``Sentence.rest`` that the writer writes again, by its name: its module is seldom needed."""
     keeps_text: bool = False
@@ -64,7 +66,7 @@ class Format:
     @property
     def has_spans(self) -> bool:
         """Whether its writer needs the spans of the labels."""
-        return self.is_written and self.texts
+        return self.is_written and (self.texts or self.spans)
 
     def read(self, lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
         """The sentences of a source."""
@@ -195,6 +197,17 @@ FORMATS: dict[str, Format] = {
     "csv": Format("a table of words", "annotations.tables", "read_words", "write_words", endings=(".csv",)),
     "csv-spans": Format("a table of texts with spans", "annotations.tables", "read_table", texts=True),
     "json": Format("a JSON array of texts with spans", _RECORDS, "read_json_array", texts=True),
+    "spacy": Format(
+        "spaCy's DocBin",
+        "annotations.spacy_docs",
+        "read_docs",
+        "save_docs",
+        spans=True,
+        keeps="Record",
+        keeps_text=True,
+        endings=(".spacy",),
+        opens=True,
+    ),
 }
 
 
@@ -315,6 +328,8 @@ def _opened(source: Source, format: str | None, options: ReadOptions) -> tuple[s
         return format, Unread(path)
     if format is None and path is not None and Path(path).is_dir() and next(Path(path).rglob("*.ann"), None):
         return "brat", Unread(path)
+    if format is None and path is not None and path.endswith(".spacy"):
+        return "spacy", Unread(path)
     lines = Lines(source, encoding=options.encoding)
     if format is None and path is not None:
         is_brat = path.endswith(".ann") and lines.magic[:1] == b"T" and b"\t" in lines.magic

@@ -124,7 +124,7 @@ def test_parquet_without_labels_or_with_mistakes(tmp_path: Path) -> None:
 
 def test_without_pyarrow_there_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ConfigurationError, match="Parquet needs pyarrow"):
+    with pytest.raises(ConfigurationError, match="pyarrow is not installed: run pip install"):
         write(SENTENCES, tmp_path / "a.parquet", report=Report())
 
 

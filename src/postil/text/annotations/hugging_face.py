@@ -5,13 +5,13 @@
 In Parquet and in memory, tags are numbers, and the schema holds their names. Parquet needs pyarrow.
 """
 
-import importlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from postil.errors import ConfigurationError, DataError
+from postil.extras import needed
 from postil.files import replaced
 from postil.reading import parsed_json
 from postil.text.annotations.records import json_line, name_of
@@ -121,7 +121,7 @@ def _shown(value: Any) -> str:
 
 def read_parquet(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
     """The sentences of a Parquet file, some row groups at a time."""
-    parquet = _pyarrow("pyarrow.parquet")
+    parquet = needed("pyarrow.parquet", "arrow")
     try:
         with parquet.ParquetFile(lines.name) as file:
             labels, names = _schema(file, options, lines.name)
@@ -173,7 +173,7 @@ def save_parquet(sentences: Iterable[Sentence], target: Target, options: WriteOp
     """Write ``id``, ``tokens`` and ``ner_tags`` as numbers, whose names are in the schema as ``datasets`` has them."""
     if not isinstance(target, str | os.PathLike) or os.fspath(target) == "-":
         raise ConfigurationError("the output", expected="must be a file for Parquet", got="a stream")
-    arrow, parquet = _pyarrow("pyarrow"), _pyarrow("pyarrow.parquet")
+    arrow, parquet = needed("pyarrow", "arrow"), needed("pyarrow.parquet", "arrow")
     rows = list(sentences)  # the schema, which comes first, needs all the labels
     names = sorted({str(label) for row in rows for label in row.labels or ()}, key=lambda name: (name != "O", name))
     numbers = {name: number for number, name in enumerate(names)}
@@ -194,10 +194,3 @@ def save_parquet(sentences: Iterable[Sentence], target: Target, options: WriteOp
     table = arrow.table(columns).replace_schema_metadata({_KEY: json.dumps({"info": {"features": features}})})
     with replaced(target) as stream:
         parquet.write_table(table, stream)
-
-
-def _pyarrow(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise ConfigurationError("Parquet", expected="needs pyarrow: pip install 'postil[arrow]'") from None

@@ -1,83 +1,64 @@
-"""spaCy's files of docs (DocBin, ``.spacy``): labelled sentences in and out.
+"""spaCy's files of docs (DocBin, ``.spacy``): labelled sentences in and out. They need the extra spacy.
 
 A doc is a text, sentences, tokens and entities, or tags where it has no entities. White-space tokens are left out when
 it is read, and put back where the text needs them when it is written.
 """
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
 from postil.errors import DataError
 from postil.extras import needed
 from postil.files import replaced
-from postil.integrations.spacy import is_space
-from postil.text import Sentence, spans_from_labels
 from postil.text.annotations.annotated import Record
-from postil.text.document import OUTSIDE
+from postil.text.document import OUTSIDE, Sentence
+from postil.text.labels.schemes import spans_from_labels
+from postil.text.lines import NumberedLines
+from postil.text.options import ReadOptions, WriteOptions
+from postil.text.output import Target
 from postil.text.report import Report
 
-FORMAT, TITLE, ENDING = "spacy", "spaCy's DocBin", ".spacy"
 _LOST = {"DEP": "dependencies", "LEMMA": "lemmas", "MORPH": "morphology"}
 
 
-@final
-class DocReading:
-    """An iterator over the sentences of a file of docs, with a report of what has been read."""
+def is_space(token: Any) -> bool:
+    """Whether a token is white space; ``token.is_space`` knows it only with the vocabulary of a language."""
+    return not token.text.strip()
 
-    def __init__(self, path: str) -> None:
-        tokens, vocab = needed("spacy.tokens", "spacy"), needed("spacy.vocab", "spacy").Vocab()
-        self.name, self.format, self.report = path, FORMAT, Report(FORMAT)
-        content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-        try:
-            self._docs = list(tokens.DocBin().from_bytes(content).get_docs(vocab))
-        except Exception as error:  # zlib's, msgpack's and spaCy's own: whatever a foreign file causes
-            raise DataError(f"not a file of {TITLE}", got=type(error).__name__, where=path) from None
-        self._sentences = self._read()
 
-    def __enter__(self) -> "DocReading":
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._docs = []
-
-    def __iter__(self) -> Iterator[Sentence]:
-        return self._sentences
-
-    def _read(self) -> Iterator[Sentence]:
-        for doc in self._docs:
-            self._count(doc)
-            text, record, parts = doc.text, Record({}), list(_sentences(doc))
-            for number, (tokens, labels) in enumerate(parts):
-                self.report.sentences += 1
-                self.report.tokens += len(tokens)
-                yield Sentence(
-                    [token.text for token in tokens],
-                    labels=labels,
-                    text=text,
-                    starts=[token.idx for token in tokens],
-                    ends=[token.idx + len(token) for token in tokens],
-                    document="" if number == 0 and len(parts) > 1 else None,
-                    rest=record,
-                )
-
-    def _count(self, doc: Any) -> None:
-        """Count the content of a doc that is not passed on."""
-        report = self.report
+def read_docs(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
+    """The sentences of a file of docs. What else a doc has is counted."""
+    content = Path(lines.name).read_bytes()
+    tokens, vocab = needed("spacy.tokens", "spacy"), needed("spacy.vocab", "spacy").Vocab()
+    try:
+        docs = list(tokens.DocBin().from_bytes(content).get_docs(vocab))
+    except Exception as error:  # zlib's, msgpack's and spaCy's own: whatever a foreign file causes
+        raise DataError("not a file of spaCy's DocBin", got=type(error).__name__, where=lines.name) from None
+    for doc in docs:
         report.notes["docs"] += 1
         report.dropped.update({f"docs with {what}": 1 for name, what in _LOST.items() if doc.has_annotation(name)})
         if doc.has_annotation("ENT_IOB"):
-            if doc.has_annotation("TAG"):
-                report.dropped["docs with tags in addition to entities"] += 1
-            unknown = sum(token.ent_iob == 0 for token in doc)
-            if unknown:
-                report.changed["tokens not annotated for entities, read as O"] += unknown
-        for what, number in (("spans of groups", sum(map(len, doc.spans.values()))), ("categories", len(doc.cats))):
-            if number:
-                report.dropped[what] += number
-        if all(map(is_space, doc)):
-            report.dropped["docs without words"] += 1
+            report.dropped["docs with tags in addition to entities"] += doc.has_annotation("TAG")
+            report.changed["tokens not annotated for entities, read as O"] += sum(token.ent_iob == 0 for token in doc)
+        report.dropped["spans of groups"] += sum(map(len, doc.spans.values()))
+        report.dropped["categories"] += len(doc.cats)
+        report.dropped["docs without words"] += all(map(is_space, doc))
+        text, record, parts = doc.text, Record({}), list(_sentences(doc))
+        for number, (words, labels) in enumerate(parts):
+            report.sentences += 1
+            report.tokens += len(words)
+            yield Sentence(
+                [token.text for token in words],
+                labels=labels,
+                text=text,
+                starts=[token.idx for token in words],
+                ends=[token.idx + len(token) for token in words],
+                document="" if number == 0 and len(parts) > 1 else None,
+                rest=record,
+            )
 
 
 def _sentences(doc: Any) -> Iterator[tuple[list[Any], list[str] | None]]:
@@ -104,21 +85,21 @@ def _labels(doc: Any, tokens: list[Any]) -> list[str] | None:
 # ------------------------------------------------------------------------------------------------ writing
 
 
-def write_docs(sentences: Iterable[Sentence], target: str, scheme: str, report: Report) -> None:
+def save_docs(sentences: Iterable[Sentence], target: Target, options: WriteOptions, report: Report) -> None:
     """Write a doc for each text; for sentences without one, for each document, or each sentence where none are known.
 
-    ``scheme`` is that of the labels; labels without a scheme become tags.
+    Labels without a scheme become tags.
     """
     tokens, vocab = needed("spacy.tokens", "spacy"), needed("spacy.vocab", "spacy").Vocab()
     docs = tokens.DocBin(attrs=["ORTH", "SPACY", "ENT_IOB", "ENT_TYPE", "SENT_START", "TAG"])
     for group in _groups(sentences):
-        docs.add(_doc(group, scheme, tokens, vocab))
-        report.dropped.update({"extra columns of tokens": sum(len(s) for s in group if s.columns and any(s.columns))})
-    if target == "-":
-        sys.stdout.buffer.write(docs.to_bytes())
-        return
-    with replaced(target) as stream:
-        stream.write(docs.to_bytes())
+        docs.add(_doc(group, options.scheme, tokens, vocab))
+        report.dropped["extra columns of tokens"] += sum(len(s) for s in group if s.columns and any(s.columns))
+    if isinstance(target, str | os.PathLike) and os.fspath(target) != "-":
+        with replaced(target) as stream:
+            stream.write(docs.to_bytes())
+    else:
+        (sys.stdout.buffer if isinstance(target, str | os.PathLike) else target).write(docs.to_bytes())
 
 
 def _groups(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:

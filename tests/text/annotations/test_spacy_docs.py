@@ -6,9 +6,7 @@ from hypothesis import strategies as st
 
 from postil.commands.main import main
 from postil.errors import DataError
-from postil.integrations.spacy_files import DocReading, write_docs
-from postil.text import Sentence, read
-from postil.text.report import Report
+from postil.text import Sentence, read, write
 
 pytestmark = [pytest.mark.extra("spacy"), pytest.mark.filterwarnings("ignore:.*:DeprecationWarning")]
 
@@ -57,9 +55,11 @@ def test_docs_survive_the_way_there_and_back(tmp_path_factory, drawn):
         start = data.draw(st.sampled_from(places))
         end = data.draw(st.sampled_from([i for i in places if i >= start])) + 1
         docs.append(doc_of([w for w, _ in words], [s for _, s in words], [(start, end, "PER")], firsts=[start]))
+    if not docs:
+        return  # a file without a sentence is an error
     store(folder / "a.spacy", docs)
-    reading = DocReading(str(folder / "a.spacy"))
-    write_docs(iter(reading), str(folder / "b.spacy"), "bio", reading.report)
+    reading = read(folder / "a.spacy")
+    write(reading, folder / "b.spacy", scheme="bio")
     again = docs_of(folder / "b.spacy")
     assert [doc.text for doc in again] == [doc.text for doc in docs]
     assert [entities(doc) for doc in again] == [entities(doc) for doc in docs]
@@ -69,7 +69,7 @@ def test_docs_survive_the_way_there_and_back(tmp_path_factory, drawn):
 def test_sentences_and_labels_of_a_doc(tmp_path):
     words, spaces = ["Anna", "met", " ", "New", "York", ".", "\n", "Bob", "left"], [True] * 3 + [True, False, False] * 2
     store(tmp_path / "a.spacy", [doc_of(words, spaces, [(0, 1, "PER"), (2, 5, "LOC"), (7, 8, "PER")], firsts=[0, 6])])
-    first, second = DocReading(str(tmp_path / "a.spacy"))
+    first, second = read(tmp_path / "a.spacy")
     assert first.tokens == ["Anna", "met", "New", "York", "."] and second.tokens == ["Bob", "left"]
     assert first.labels == ["B-PER", "O", "B-LOC", "I-LOC", "O"] and second.labels == ["B-PER", "O"]
     assert [first.text[a:b] for a, b in zip(first.starts, first.ends, strict=True)] == first.tokens
@@ -81,9 +81,9 @@ def test_tags_where_there_are_no_entities(tmp_path):
     for token, tag in zip(doc, ["NNP", "VBD"], strict=True):
         token.tag_ = tag
     store(tmp_path / "a.spacy", [doc, doc_of(["so"], [False])])
-    tagged, plain = DocReading(str(tmp_path / "a.spacy"))
+    tagged, plain = read(tmp_path / "a.spacy")
     assert tagged.labels == ["NNP", "VBD"] and plain.labels is None
-    write_docs([tagged], str(tmp_path / "b.spacy"), "none", Report())
+    write([tagged], tmp_path / "b.spacy", scheme="none")
     (again,) = docs_of(tmp_path / "b.spacy")
     assert [token.tag_ for token in again] == ["NNP", "VBD"] and again.text == "Anna left"
 
@@ -97,18 +97,19 @@ def test_what_a_doc_has_besides_is_counted(tmp_path):
     for token in doc:
         token.lemma_, token.tag_ = "x", "X"
     store(tmp_path / "a.spacy", [doc, doc_of([" "], [False])])
-    reading = DocReading(str(tmp_path / "a.spacy"))
+    reading = read(tmp_path / "a.spacy")
     assert len(list(reading)) == 1
     expected = {"docs with lemmas": 1, "docs with tags in addition to entities": 1, "docs without words": 1}
-    assert dict(reading.report.dropped) == {**expected, "spans of groups": 1, "categories": 1}
+    dropped = {what: number for what, number in reading.report.dropped.items() if number}
+    assert dropped == {**expected, "spans of groups": 1, "categories": 1}
 
 
 def test_groups_of_sentences_become_docs(tmp_path):
     apart = [Sentence(["Anna"], ["B-PER"]), Sentence(["left"], ["O"])]
-    write_docs(apart, str(tmp_path / "a.spacy"), "bio", Report())
+    write(apart, tmp_path / "a.spacy", scheme="bio")
     assert [doc.text for doc in docs_of(tmp_path / "a.spacy")] == ["Anna ", "left "]
     together = [Sentence(["Anna"], ["B-PER"], document="a"), *apart, Sentence(["so"], ["O"], document="")]
-    write_docs(together, str(tmp_path / "b.spacy"), "bio", Report())
+    write(together, tmp_path / "b.spacy", scheme="bio")
     docs = docs_of(tmp_path / "b.spacy")
     assert [doc.text for doc in docs] == ["Anna Anna left ", "so "]
     assert [[token.text for token in sent] for sent in docs[0].sents] == [["Anna"], ["Anna"], ["left"]]
@@ -135,4 +136,4 @@ def test_a_foreign_file_is_refused(tmp_path):
     for content in (b"", b"x\x9c", b"Anna\tB-PER\n"):
         (tmp_path / "a.spacy").write_bytes(content)
         with pytest.raises(DataError, match=r"a.spacy: not a file of spaCy's DocBin"):
-            DocReading(str(tmp_path / "a.spacy"))
+            list(read(tmp_path / "a.spacy"))
