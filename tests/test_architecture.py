@@ -319,6 +319,7 @@ PUBLIC_OF_ESTIMATORS = {
     "Tagger": [
         *["tag", "tag_many", "annotate", "answers", "marginals", "nbest", "probability", "predict_with_probabilities"],
         *["spans_above", "entities_above", "decoding", "calibrate", "tune", "pretrain", "pretraining"],
+        *["promise", "redact", "redact_many"],
     ],
     "MultiTaskTagger": [
         *["tag", "tag_many", "annotate", "answers", "marginals", "nbest", "predict_with_probabilities", "tasks"],
