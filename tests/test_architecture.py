@@ -21,7 +21,7 @@ LIBRARY = ["text", "samples", "features", "metrics", "pretraining", "models", "e
 APPLICATIONS = ["quality", "annotation", "drawing", "reports", "export", "integrations", "server", "commands"]
 ORDER = FOUNDATION + MATHEMATICS + LIBRARY + APPLICATIONS
 # `python -m postil`, the package's own page of lazy names and public names of integrations stand outside the rings.
-ABOVE = {"__main__", "__init__", "crfsuite", "arrow", "spacy", "ray"}
+ABOVE = {"__main__", "__init__", "crfsuite", "arrow", "spacy", "ray", "presidio"}
 
 
 def modules() -> list[str]:
@@ -153,6 +153,7 @@ PUBLIC = {
             "features",
         ],
         *["network", "objectives", "metrics", "optimisation", "pretraining", "models", "reports", "arrow", "spacy"],
+        "presidio",
         *[
             "ray",
             "crfsuite",
