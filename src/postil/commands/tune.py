@@ -3,7 +3,6 @@
 import argparse
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +141,8 @@ MUCH = 0.5  # of the tokens
 
 def _promised(model: Tagger, arguments: argparse.Namespace) -> Promise:
     """The promise about missed names. Documents are those that the file marks."""
+    from postil.evaluation import documents_of, groups_of  # tuning as such needs none of this
+
     for name in ("recall", "precision", "f1"):
         if getattr(arguments, name) not in (None, False):
             raise ConfigurationError(f"--miss cannot be combined with --{name}")
@@ -150,8 +151,7 @@ def _promised(model: Tagger, arguments: argparse.Namespace) -> Promise:
     check_open(confidence, "--confidence")
     classes = model.model.codec.classes if arguments.classes is None else arguments.classes.split(",")
     file = _held_out(model, arguments)
-    begins = [sentence.document is not None for sentence in file.sentences]
-    groups = list(accumulate(map(int, begins))) if sum(begins) > 1 else None
+    groups = groups_of(documents_of(file.sentences)) or None
     wish = {"classes": list(classes), "miss": arguments.miss, "confidence": confidence, "groups": groups}
     promise = model.promise(inputs_of(file), file.labels, **wish)
     if promise.hidden > MUCH:

@@ -20,7 +20,7 @@ from postil.text import Document, Entity
 
 _base: Any = needed("presidio_analyzer", "presidio").EntityRecognizer if find_spec("presidio_analyzer") else object
 
-__all__ = ["ENTITIES", "Recognizer"]
+__all__ = ["Recognizer"]
 
 ENTITIES = {
     "PER": "PERSON",
@@ -52,7 +52,7 @@ class Recognizer(_base):  # type: ignore[misc]
         A model file, the name of an installed model, or a fitted tagger. By default the ``name``, because Presidio's
         YAML files have no other field for it.
     entities : dict of str, optional
-        Class of the model -> Presidio's entity. By default all classes, under the names of `ENTITIES`.
+        Class of the model -> Presidio's entity. By default all classes: PER is PERSON, LOC and GPE LOCATION, ORG ORGANIZATION.
     threshold : float, optional
         Entities less probable than this are dropped; by default those below the thresholds of the model.
     task : str, optional

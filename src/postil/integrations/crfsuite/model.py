@@ -246,14 +246,15 @@ def written(model: "Model") -> bytes:
     features["weight"] = np.concatenate([model.weights, model.transitions[steps[:, 0], steps[:, 1]]])
     of_labels = K + np.searchsorted(steps[:, 0], np.arange(L + 1))
     content = bytearray(_HEADER.size)
-    begins = []
-    for part in (
+    parts: list[Callable[[int], bytes]] = [
         lambda at: _CHUNK.pack(b"FEAT", _CHUNK.size + features.nbytes, len(features)) + features.tobytes(),
         lambda at: _names_of(model.labels),
         lambda at: _names_of(model.attributes),
         lambda at: _references(b"LFRF", at, of_labels, unused=2),
         lambda at: _references(b"AFRF", at, model.pairs.firsts),
-    ):
+    ]
+    begins = []
+    for part in parts:
         content += bytes(-len(content) % 4)
         begins.append(len(content))
         content += part(len(content))
