@@ -52,7 +52,8 @@ class Recognizer(_base):  # type: ignore[misc]
         A model file, the name of an installed model, or a fitted tagger. By default the ``name``, because Presidio's
         YAML files have no other field for it.
     entities : dict of str, optional
-        Class of the model -> Presidio's entity. By default all classes: PER is PERSON, LOC and GPE LOCATION, ORG ORGANIZATION.
+        Class of the model -> Presidio's entity. By default all classes: PER is PERSON, LOC and GPE are LOCATION, ORG is
+        ORGANIZATION.
     threshold : float, optional
         Entities less probable than this are dropped; by default those below the thresholds of the model.
     task : str, optional
