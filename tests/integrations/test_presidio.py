@@ -86,6 +86,14 @@ def test_scores_are_probabilities_given_that_patterns_are_no_names():
     ]
 
 
+def test_the_usual_patterns_are_those_of_presidio():
+    from postil.presidio import Recognizer
+
+    one = Recognizer(tagger())
+    text = f"Anna lives in Oslo {IBAN}"
+    assert {text[found.start : found.end] for found in one.analyze(text, ["PERSON", "LOCATION"])} == {"Anna", "Oslo"}
+
+
 def test_offsets_are_right_in_every_script():
     text = "🎉 日本 Zoë\u0301 — Anna lives in Lima"
     found = recognizer().analyze(text, ["PERSON", "LOCATION"])

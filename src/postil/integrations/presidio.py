@@ -8,6 +8,7 @@ left around them is labelled again on that condition.
 """
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, final
@@ -38,6 +39,8 @@ ENTITIES = {
 }
 """Class of a model in capitals -> Presidio's entity; other classes keep their name."""
 _PATTERNS = "CreditCard Crypto Email Iban Ip Phone Url".split()
+_MAY_MATCH = re.compile(r"[\d@]|\w[./:]\S")
+"""Every match of these patterns has a digit, an @, or a dot inside a word: other texts need not be looked through."""
 SURE = 0.4
 """Score from which a pattern wins; Presidio gives this to phone numbers."""
 
@@ -95,6 +98,7 @@ class Recognizer(_base):  # type: ignore[misc]
             if label not in classes:
                 raise ConfigurationError("entities", expected=f"classes of the model: {', '.join(classes)}", got=label)
         self._entity_of = dict(given)
+        self._may_match = _MAY_MATCH if patterns is None else None
         if patterns is None:
             patterns = [
                 getattr(presidio.predefined_recognizers, f"{kind}Recognizer")(supported_language=supported_language)
@@ -118,7 +122,8 @@ class Recognizer(_base):  # type: ignore[misc]
 
     def _results(self, document: Document, entities: Sequence[str]) -> list[Any]:
         names = document.entities
-        if names and (taken := self._taken(document)) and _overlap(names, taken):
+        may_match = self._may_match is None or self._may_match.search(document.text)
+        if names and may_match and (taken := self._taken(document)) and _overlap(names, taken):
             constraints = Constraints(allow=[(start, end, ["O"]) for start, end in taken])
             names = self._tagger.tag(document.text, constraints=constraints, threshold=self._threshold).entities
         return [
