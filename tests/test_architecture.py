@@ -21,7 +21,7 @@ LIBRARY = ["text", "samples", "features", "metrics", "pretraining", "models", "e
 APPLICATIONS = ["quality", "annotation", "drawing", "reports", "export", "integrations", "server", "commands"]
 ORDER = FOUNDATION + MATHEMATICS + LIBRARY + APPLICATIONS
 # `python -m postil`, the package's own page of lazy names and public names of integrations stand outside the rings.
-ABOVE = {"__main__", "__init__", "crfsuite", "arrow", "spacy", "ray"}
+ABOVE = {"__main__", "__init__", "crfsuite", "arrow", "spacy", "ray", "presidio"}
 
 
 def modules() -> list[str]:
@@ -153,6 +153,7 @@ PUBLIC = {
             "features",
         ],
         *["network", "objectives", "metrics", "optimisation", "pretraining", "models", "reports", "arrow", "spacy"],
+        "presidio",
         *[
             "ray",
             "crfsuite",
@@ -175,6 +176,9 @@ PUBLIC = {
             "compared_by",
             "crossval",
             "curve",
+            "Drift",
+            "Expected",
+            "expected",
             "documents_of",
             "folds",
             "groups_of",
@@ -321,6 +325,7 @@ PUBLIC_OF_ESTIMATORS = {
     "Tagger": [
         *["tag", "tag_many", "annotate", "answers", "marginals", "nbest", "probability", "predict_with_probabilities"],
         *["spans_above", "entities_above", "decoding", "calibrate", "tune", "pretrain", "pretraining", "with_rules"],
+        *["promise", "redact", "redact_many"],
     ],
     "MultiTaskTagger": [
         *["tag", "tag_many", "annotate", "answers", "marginals", "nbest", "predict_with_probabilities", "tasks"],

@@ -45,6 +45,7 @@ _MODULES = {
     "reports": "postil.reports",
     "arrow": "postil.arrow",
     "spacy": "postil.spacy",
+    "presidio": "postil.presidio",
     "ray": "postil.ray",
     "crfsuite": "postil.crfsuite",
 }

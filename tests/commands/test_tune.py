@@ -124,3 +124,42 @@ def test_a_target_that_is_met_is_told_and_changes_nothing(model, dev, capsys, tm
     found = json.loads(capsys.readouterr().out)
     assert found["already_met"] and found["bias"] == found["threshold"] == 0
     assert recall(tmp_path / "other.postil") == recall(model)
+
+
+def test_a_promise_is_written_and_redacts(model, tmp_path, capsys):
+    (tmp_path / "dev.conll").write_text(as_conll(*named_entities(300, seed=4)))
+    dev, target = str(tmp_path / "dev.conll"), str(tmp_path / "redact.postil")
+    assert main(["tune", model, dev, "--miss", "0.05", "--classes", "PER", "--json", "-o", target]) == 0
+    promise = json.loads(capsys.readouterr().out)
+    assert promise["classes"] == ["PER"] and promise["missed"] <= promise["names"] * 0.05
+    (tmp_path / "letter.txt").write_text("Anna lives in Oslo\n\nthey met Boris Clara\n")
+    letter, output = str(tmp_path / "letter.txt"), tmp_path / "out.txt"
+    assert main(["tag", target, letter, "--to", "redacted", "-o", str(output)]) == 0
+    assert output.read_text() == "[PER] lives in Oslo\n\nthey met [PER]\n"
+    assert "at most 5 % of PER missed" in capsys.readouterr().err
+    assert main(["tag", target, letter, "--to", "redacted", "-o", str(output)]) == 1  # it exists
+    assert main(["tag", target, letter, "--to", "redacted", "-o", str(output), "--overwrite"]) == 0
+    assert main(["tag", target, letter, "--to", "redacted", "--hide-as", "pseudonyms"]) == 0
+    assert capsys.readouterr().out == "PER-1 lives in Oslo\n\nthey met PER-2\n"
+    page = tmp_path / "page.html"
+    assert main(["tag", target, letter, "--to", "redacted", "-o", str(page)]) == 0
+    assert "[PER]" in page.read_text() and "Anna" not in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["tag", "MODEL", "--text", "Anna left Oslo", "--to", "redacted"], "the model has no promise"),
+        (["tag", "MODEL", "--text", "Anna left Oslo", "--classes", "PER"], "--classes needs --to redacted"),
+        (["tag", "MODEL", "--text", "Anna left Oslo", "--no-promise"], "--no-promise needs --to redacted"),
+        (["tune", "MODEL", "DEV", "--miss", "0.001", "--in-place"], "too few names"),
+        (["tune", "MODEL", "DEV", "--miss", "2", "--in-place"], "--miss must be a number between 0 and 1"),
+        (["tune", "MODEL", "DEV", "--miss", "0.1", "--f1", "--in-place"], "cannot be combined with --f1"),
+        (["tune", "MODEL", "DEV", "--f1", "--classes", "PER", "--in-place"], "--classes needs --miss"),
+        (["tune", "MODEL", "DEV", "--miss", "0.1", "--classes", "X", "--in-place"], "expected one of LOC, PER"),
+    ],
+)
+def test_mistakes_with_promises_are_one_line(model, dev, capsys, words, message):
+    assert main([{"MODEL": model, "DEV": dev}.get(word, word) for word in words]) == 1
+    problem = capsys.readouterr().err
+    assert message in problem and problem.count("\n") == 1

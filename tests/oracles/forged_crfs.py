@@ -6,7 +6,7 @@ Each must be refused by one clear line when it is opened, or answer with finite 
 import math
 import random
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -23,8 +23,8 @@ Forged = tuple[str, Callable[[], bytes]]
 
 
 def trained() -> bytes:
-    """A file of Postil's."""
-    return _written(Trainer)
+    """A file in Postil's own format, for names that CRFsuite's cannot hold."""
+    return _written(Trainer, [{"a name with\0a zero": 1.0}])
 
 
 def trained_by_crfsuite() -> bytes:
@@ -34,13 +34,15 @@ def trained_by_crfsuite() -> bytes:
     return _written(pycrfsuite.Trainer)
 
 
-def _written(kind: type) -> bytes:
+def _written(kind: type, more: Sequence[dict[str, float]] = ()) -> bytes:
     import tempfile
     from pathlib import Path
 
     trainer = kind("lbfgs", {"c2": 0.1, "max_iterations": 10}, verbose=False)
     for x, y in zip(X, Y, strict=True):
         trainer.append(x, y)
+    for item in more:
+        trainer.append([item], Y[0][:1])
     with tempfile.TemporaryDirectory() as folder:
         trainer.train(f"{folder}/model")
         return Path(folder, "model").read_bytes()

@@ -15,6 +15,7 @@ from postil.commands.labelled import (
     label_maps,
     load,
     map_files,
+    one_task,
     resolve_labels,
     resolve_partial_labels,
     source_of,
@@ -46,10 +47,13 @@ from postil.metrics.raw_text import RawTextScores, agreement
 from postil.metrics.trees import label_confusion_table, length_table
 from postil.models.decoding.calibration import reliability
 from postil.models.decoding.codec import LabelCodec, known_tasks
+from postil.models.decoding.promise import Profile, profile_from_json
 from postil.models.detector import Detector
 from postil.models.multi_task_tagger import MultiTaskTagger
+from postil.models.sentences import tokens_of
 from postil.models.tagger import Tagger
 from postil.models.tree_classifier import TreeClassifier
+from postil.reading import parsed_json
 from postil.tagging.options import check_columns
 from postil.text import Tree, bracketed, read
 from postil.text.formats import FORMATS
@@ -78,8 +82,9 @@ labels of the roots and on those of all nodes. docs/how-to/metrics.md explains e
   postil evaluate both.postil --task names=ner.txt --task upos=pos.conllu      a multi-task model
   postil evaluate both.txt both.txt --label-column -2 --predicted-column -1    both labels in one file
   postil evaluate sentiment.postil test.trees       a tree classifier
+  postil evaluate ner.postil raw.txt --expected --against dev.txt     without labels: docs/how-to/expected.md
 """
-SHOWN = "--json --report --overwrite --train --task --mistakes --map --label-column --from"
+SHOWN = "--json --report --overwrite --expected --against --train --task --mistakes --map --label-column --from"
 
 
 def _at_least(lowest: int, meaning: str) -> Any:
@@ -104,6 +109,11 @@ OPTIONS = {
         option("--raw", "cut GOLD's raw text by the model, and score tokens, sentences and labels (CoNLL-2018)"),
         option("--mistakes", "--json: add every mistake with its sentence (taggers)"),
         option("--train FILE", "training data: score seen and unseen words and entities separately"),
+        option("--expected", "GOLD has no labels: expected scores, from the model's probabilities (taggers)"),
+        option(
+            "--against BASE",
+            "--expected: compare with the data of the calibration: a file, or the --json of an earlier --expected",
+        ),
         report_option("write an HTML page with charts and all mistakes"),
         OVERWRITE,
     ],
@@ -130,6 +140,9 @@ def run(arguments: argparse.Namespace) -> int:
     refuse(arguments, "it is for predictions in a file", *of_predictions)
     model: Any = open_model(arguments.model)
     check_columns(model, arguments.feature_columns)
+    if arguments.expected:
+        return _expected(model, arguments)
+    refuse(arguments, "it needs --expected", "against")
     if isinstance(model, MultiTaskTagger):
         refuse(arguments, "it is a multi-task model", "mistakes", "raw")
         return _evaluate_tasks(model, arguments)
@@ -172,6 +185,68 @@ def _present(arguments: argparse.Namespace, scores: Any, file: LabelledFile, pag
         raise ConfigurationError("--mistakes cannot be used here: it is for taggers")
     mistakes = {"mistakes": mistakes_as_json(scores.compared, file.tokens)} if arguments.mistakes else {}
     return present(arguments, scores.to_dict() | mistakes, lambda: show(scores), page)
+
+
+# ------------------------------------------------------------------------------------------------ without labels
+
+
+TO_LABEL = 20
+"""Sentences that are worth labelling, where the text is unlike the base."""
+
+
+def _expected(whole: Any, arguments: argparse.Namespace) -> int:
+    """Expected scores on text without labels; what differs from the base, and what to label then."""
+    from postil.evaluation.expectation import expected
+    from postil.quality import suggest
+
+    refuse(arguments, "--expected needs no labels", "report", "train", "mistakes", "map")
+    if len(arguments.task) > 1 or any("=" in word for word in arguments.task):
+        raise ConfigurationError("--task", expected="one NAME with --expected", got=" ".join(arguments.task))
+    tagger: Any = one_task(whole, arguments.task[0] if arguments.task else None)
+    if tagger.KIND != "tagger":
+        raise ConfigurationError("--expected", expected="needs a tagger", got=f"a {tagger.KIND}")
+    if arguments.data is None:
+        arguments.usage_error("the following arguments are required: GOLD")
+
+    def sentences(path: str) -> list[Any]:
+        with read(path, **reading_options(arguments, whole.model.segmenter)) as reading:
+            return [sentence for sentence in reading if len(sentence)]
+
+    base: Profile | None = None
+    if arguments.against is not None:
+        stored = _stored_profile(arguments.against)
+        base = stored or expected(tagger, list(map(tokens_of, sentences(arguments.against)))).profile
+    texts = sentences(arguments.data)
+    scores = expected(tagger, list(map(tokens_of, texts)), base)
+    to_label = [] if base is None or scores.is_alike else suggest(tagger, texts, TO_LABEL)
+
+    def show() -> None:
+        say(f"{arguments.model} on {arguments.data}: {scores.sentences:,} sentences, {scores.tokens:,} tokens")
+        say((scores.summary(), "bold green"))
+        for table in scores.tables():
+            show_table(table)
+        if base is None:
+            say("how far this can be trusted depends on whether the text is like dev: --against dev.txt tells")
+        elif scores.is_alike:
+            say(f"the text looks like {arguments.against}")
+        else:
+            say(f"the text is unlike {arguments.against}: label some of it. These {len(to_label)} sentences first:")
+            for one in to_label:
+                say(f"  {shortened(' '.join(one.sentence.tokens), 100)}")
+
+    lines = [{"line": one.sentence.line, "index": one.index} for one in to_label]
+    return present(arguments, {**scores.to_dict(), "to_label": lines}, show)
+
+
+def _stored_profile(path: str) -> Profile | None:
+    """The profile in the JSON of an earlier --expected; None if the file is something else."""
+    try:
+        content = parsed_json(Path(path).read_bytes())
+    except (ValueError, OSError):
+        return None
+    if not isinstance(content, dict) or "profile" not in content:
+        return None
+    return profile_from_json(content["profile"], f"profile in {path}")
 
 
 # ------------------------------------------------------------------------------------------------ several tasks

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from math import exp
 from pathlib import Path
 from typing import Any, BinaryIO, cast, final
 
@@ -18,7 +19,7 @@ from postil.commands.models import (
     typed_source,
     warn_of_long_sentences,
 )
-from postil.commands.notices import progress_line
+from postil.commands.notices import note, progress_line
 from postil.commands.output import CSV, PARQUET, check_output, output_format
 from postil.commands.parser import OVERWRITE, option, typed_name
 from postil.commands.reading import CHARACTERS, reading_arguments, reading_options, warn_of_unspaced
@@ -28,7 +29,8 @@ from postil.models.decoding.constraints import Constraints
 from postil.models.decoding.distribution import check_probability
 from postil.models.storage import to_bytes
 from postil.tagging import TaggingOptions, label
-from postil.tagging.options import TAGGER_OPTIONS, threshold_of
+from postil.tagging.bulk import PASSAGE
+from postil.tagging.options import TAGGER_OPTIONS, chosen, threshold_of
 from postil.text.formats import Reading, format_of, read
 from postil.text.options import ReadOptions
 from postil.text.output import packed, write_text
@@ -53,6 +55,7 @@ the format (.jsonl .conll .conllu .csv .parquet .html) unless --to does. Inputs 
   postil tag ner.postil article.txt --rules rules.toml  lists and patterns vote, without training
   postil tag ner.postil news.parquet --column text -o tagged/         a folder of Parquet files with the entities added
   postil tag sentiment.postil new.trees                 a tree classifier: trees in, labelled trees out
+  postil tag redact.postil letters.txt --to redacted -o letters.redacted.txt      hide names: see postil tune --miss
   postil tag ner.postil 'data/*.parquet' --column text --engine ray -o tagged    on all cores, or on a Ray cluster
 
 The first argument is the MODEL if it is the name of an installed model or a model file. Otherwise the installed English
@@ -88,8 +91,9 @@ output has one object per sentence with its label and probabilities; --probabili
 SHOWN = (
     "--text -o --from --to --probabilities --nbest --threshold --require --forbid --column --task --threads --overwrite"
 )
-PAGE = "html"
-_FORMATS = ["conll", "conllu", "jsonl", CSV, "trees", PARQUET, PAGE]
+PAGE, REDACTED = "html", "redacted"
+_FORMATS = ["conll", "conllu", "jsonl", CSV, "trees", PARQUET, PAGE, REDACTED]
+_STYLES = ["placeholders", "pseudonyms", "html"]
 _SPAN, _LABELLED_SPAN = "START:END or START:END=CLASS", "START:END=LABEL,…"
 OPTIONS = {
     "": [
@@ -146,6 +150,16 @@ OPTIONS = {
         ),
         option("--no-rules", "leave out the rules in the model"),
     ],
+    "redaction: --to redacted, with a model from postil tune --miss": [
+        option("--classes CLASS,…", "classes that the model must promise to hide (default: those it promises)"),
+        option("--miss E", "share of names that may be missed (default: the one it promises)", type=float),
+        option(
+            "--hide-as",
+            "[PER]; the same PER-1 for the same name; or a page with the risk of every passage (default: placeholders)",
+            choices=_STYLES,
+        ),
+        option("--no-promise", "redact text that is unlike the data of the promise"),
+    ],
     "tables: Parquet and CSV": [
         option("--column NAME", "tables: column of the texts (default: text)"),
         option(
@@ -195,6 +209,11 @@ def run(arguments: argparse.Namespace) -> int:
     segmenter = reading_options(arguments, model.model.segmenter)["segmenter"]
     options = replace(options, reading=replace(options.reading, segmenter=segmenter))
     readings = _readings(arguments, segmenter)
+    of_redaction = [name for name in ("classes", "miss", "hide_as") if getattr(arguments, name) is not None]
+    if arguments.to == REDACTED:
+        return _write_redacted(model, readings, arguments, options)
+    for name in [*of_redaction, *(["no_promise"] if arguments.no_promise else [])]:
+        raise ConfigurationError(typed_name(name), expected=f"needs --to {REDACTED}")
     if arguments.to == PAGE:
         return _write_page(model, readings, arguments, options)
     if _is_to_be_read(arguments, options) and (names := tagger_of_names(model)) is not None:
@@ -477,22 +496,86 @@ def _write_page(model: Any, readings: Iterable[Reading], arguments: argparse.Nam
     check_output(arguments.output, "output", "report", inputs=inputs, overwrite=arguments.overwrite)
     if not hasattr(model, "tag"):
         raise ConfigurationError("--to html", expected="needs a tagger or a detector", got=f"a {model.KIND}")
-    from postil.commands.console import by_text
-
-    texts = [  # sentences without a text as their tokens with spaces between
-        text or "\n".join(" ".join(sentence.tokens) for sentence in sentences)
-        for reading in readings
-        for text, sentences in by_text(reading)
-    ]
-    text = "\n\n".join(text.strip("\n") for text in texts)
+    text = "\n\n".join(text.strip("\n") for text in _texts(readings))
     decoding: dict[str, Any] = {}
     if options.constraints:
         decoding["constraints"] = options.constraints
     if options.threshold is not None or options.class_thresholds:
         decoding["threshold"] = threshold_of(model.model.codec, options)
-    names = "the text" if arguments.text is not None else ", ".join(arguments.files[:3]) or "standard input"
-    write_text(arguments.output or "-", [model.tag(text, **decoding).to_html(title=names)])
+    write_text(arguments.output or "-", [model.tag(text, **decoding).to_html(title=_title(arguments))])
     return 0
+
+
+def _texts(readings: Iterable[Reading]) -> list[str]:
+    """The texts of the inputs; sentences without one as their tokens with spaces between."""
+    from postil.commands.console import by_text
+
+    return [
+        text or "\n".join(" ".join(sentence.tokens) for sentence in sentences)
+        for reading in readings
+        for text, sentences in by_text(reading)
+    ]
+
+
+def _whole_texts(readings: Iterable[Reading]) -> Iterator[str]:
+    """The same, but a file of plain text is one text, with its empty lines."""
+    for reading in readings:
+        if reading.format != "text":
+            yield from _texts([reading])
+            continue
+        parts = []
+        for passage in reading.passages(PASSAGE):
+            if passage.mistake is not None:
+                raise passage.mistake
+            parts.append(passage.text)
+        yield "".join(parts)
+
+
+def _title(arguments: argparse.Namespace) -> str:
+    return "the text" if arguments.text is not None else ", ".join(arguments.files[:3]) or "standard input"
+
+
+def _write_redacted(
+    model: Any, readings: Iterable[Reading], arguments: argparse.Namespace, options: TaggingOptions
+) -> int:
+    """The texts without the names that the model promises to hide, and what may be left on standard error."""
+    from postil.models.decoding.redaction import Pseudonyms, redacted_page, valid_promise
+
+    options.refuse(*TAGGER_OPTIONS, "probabilities", "keep_gold", why="a redacted text has no labels")
+    tagger = chosen(model, options.tasks)
+    if tagger.KIND != "tagger":
+        raise ConfigurationError(f"--to {REDACTED}", expected="needs a tagger", got=f"a {tagger.KIND}")
+    promise = valid_promise(tagger.model)
+    if arguments.classes is not None and set(arguments.classes.split(",")) != set(promise.classes):
+        expected = f"{','.join(promise.classes)}, or another promise: postil tune MODEL DEV --miss E --classes …"
+        raise ConfigurationError("--classes", expected=expected, got=arguments.classes)
+    if arguments.miss is not None and not promise.miss <= arguments.miss:
+        expected = f"at least {promise.miss:g}, which the model promises (postil tune --miss)"
+        raise ConfigurationError("--miss", expected=expected, got=arguments.miss)
+    style = arguments.hide_as or (PAGE if str(arguments.output).endswith(f".{PAGE}") else _STYLES[0])
+    inputs = [arguments.model, *arguments.files]
+    check_output(arguments.output, "output", "report", inputs=inputs, overwrite=arguments.overwrite or style != PAGE)
+    if style != PAGE and arguments.output is not None and Path(arguments.output).is_file() and not arguments.overwrite:
+        expected = "must not exist: --overwrite replaces it"
+        raise ConfigurationError("output", expected=expected, where=arguments.output)
+    texts = tagger.redact_many(_whole_texts(readings), check=not arguments.no_promise)
+    numbers = Pseudonyms()
+    if style == PAGE:
+        content = redacted_page(texts, _title(arguments))
+    else:
+        shown = [one.pseudonyms(numbers) if style == "pseudonyms" else one.placeholders() for one in texts]
+        content = "".join(text if text.endswith("\n") else f"{text}\n" for text in shown)
+    write_text(arguments.output or "-", [content])
+    says = "no promise is made" if arguments.no_promise else str(promise)
+    nothing_left = exp(sum(one.log_probability for one in texts))
+    note(f"{says}; no name is left at all with probability {nothing_left:.3f}, by the model")
+    looks = sorted((look for one in texts for look in one.look_first), key=lambda look: -(look.probability or 0.0))
+    for look in looks[:_LOOKS]:
+        note(f"  look at {look.text!r} ({look.label} {look.probability:.3f})")
+    return 0
+
+
+_LOOKS = 5
 
 
 # ------------------------------------------------------------------------------------------------ on a terminal

@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,12 @@ from postil.commands.parser import JSON, OVERWRITE, option
 from postil.commands.reading import reading_arguments, reading_options
 from postil.errors import ConfigurationError
 from postil.metrics.tables import Table
+from postil.models.decoding.promise import Promise, check_open
 from postil.models.decoding.tuning import Point, Tuned, Unreachable, checked_wish, standard_errors
 from postil.models.storage import located
 from postil.models.tagger import Tagger
 from postil.tagging.options import check_columns
+from postil.text.labelled import LabelledFile
 from postil.text.labels.partial import is_partial
 
 DESCRIPTION = """\
@@ -29,6 +31,7 @@ Tune a trained tagger to find more entities (higher recall) or to be right more 
   postil tune ner.postil dev.txt --recall 0.9 --dry-run    show the curve, write nothing
   postil tune ner.postil dev.txt --f1 --in-place           maximise F1, as train does with --dev
   postil tune ner.postil --reset --in-place                predict the most probable labels
+  postil tune ner.postil dev.txt --miss 0.01 --classes PER,LOC -o redact.postil    for postil tag --to redacted
 
 For higher recall, a decoding bias is set, which finds more entities. For higher precision, a threshold is set, which
 drops the least probable ones. The other figure stays as high as possible. A model that reaches the target already is
@@ -38,8 +41,12 @@ is luck. For the best F1, the smallest bias is chosen that is not worse than the
 
 The model is not trained again and its probabilities do not change: only one number in the model file does, which
 --reset undoes.
+
+With --miss, the model file gets a promise instead, which postil tag --to redacted needs: how many names of --classes it
+may miss, with --confidence. An exact binomial bound on DATA chooses the threshold; names of one document, or of one
+sentence if DATA does not mark documents, are not counted as independent. Too few names are an error.
 """
-SHOWN = "--recall --precision --f1 --margin -o --in-place --dry-run --reset --task --json --overwrite --from"
+SHOWN = "--recall --precision --f1 --miss --classes --margin -o --in-place --dry-run --reset --task --json --from"
 OPTIONS = {
     "": [
         option("MODEL", "model file of a tagger"),
@@ -48,8 +55,11 @@ OPTIONS = {
         option("--precision P", "share of answers that must be right, 0 to 1", type=float),
         option("--f1", "maximise F1"),
         option("--margin Z", "margin in standard errors (default: 1)", type=float, default=1.0),
+        option("--miss E", "redaction: share of names that may be missed, 0 to 1", type=float),
+        option("--classes CLASS,…", "redaction: classes of names to hide (default: all)"),
+        option("--confidence C", "redaction: confidence of the promise (default: 0.95)", type=float),
         option("--task NAME", "multi-task models: tune this task"),
-        option("--reset", "remove the bias and the thresholds"),
+        option("--reset", "remove the bias, the thresholds and the promise about missed names"),
         option("-o --output MODEL2", "model file to write", instead="target"),
         option("--in-place", "change MODEL itself", instead="target"),
         option("--dry-run", "write nothing", instead="target"),
@@ -72,12 +82,14 @@ def run(arguments: argparse.Namespace) -> int:
         raise ConfigurationError("only a tagger can be tuned", got=f"this is a {model.KIND}", where=arguments.model)
     if arguments.reset:
         given = [
-            name for name in ("data", "recall", "precision", "f1") if getattr(arguments, name) not in (None, False)
+            name
+            for name in ("data", "recall", "precision", "f1", "miss")
+            if getattr(arguments, name) not in (None, False)
         ]
         if given:
             raise ConfigurationError(f"--reset cannot be combined with {' and '.join(given)}")
         before = model.decoding
-        model.decoding = replace(before, bias=0.0, thresholds={})
+        model.decoding = replace(before, bias=0.0, thresholds={}, promise=None)
         if target is not None:
             whole.save(Path(target))
         thresholds = ", ".join(f"{name} {lowest:.3f}" for name, lowest in before.thresholds.items())
@@ -87,6 +99,14 @@ def run(arguments: argparse.Namespace) -> int:
         return present(arguments, result, lambda: warn(f"{target or 'dry run'}: {removed}"))
     if arguments.data is None:
         raise ConfigurationError("nothing to tune on", expected="a labelled file as DATA, or --reset")
+    if arguments.miss is not None:
+        promise = _promised(model, arguments)
+        if target is not None:
+            whole.save(Path(target))
+        return present(arguments, {"model": target, **asdict(promise)}, lambda: _show_promise(promise, target))
+    for name in ("classes", "confidence"):
+        if getattr(arguments, name) is not None:
+            raise ConfigurationError(f"--{name}", expected="needs --miss")
     try:
         tuned = _tuned(model, arguments)
     except Unreachable as error:
@@ -101,14 +121,49 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _tuned(model: Tagger, arguments: argparse.Namespace) -> Tuned:
     checked_wish(arguments.recall, arguments.precision, arguments.margin, f1=arguments.f1)  # before any file is read
+    file = _held_out(model, arguments)
+    wish = {name: getattr(arguments, name) for name in ("recall", "precision", "f1", "margin")}
+    return model.tune(inputs_of(file), file.labels, **wish)
+
+
+def _held_out(model: Tagger, arguments: argparse.Namespace) -> LabelledFile:
     check_columns(model, arguments.feature_columns)
     file = load(arguments.data, **reading_options(arguments, model.model.segmenter))
     resolve_labels(model, file)
     checked_scheme(file, model.model.codec)
     if unknown := sum(map(is_partial, file.labels)):
         warn(f"{file.path}: {unknown:,} sentences with unknown labels are ignored")
-    wish = {name: getattr(arguments, name) for name in ("recall", "precision", "f1", "margin")}
-    return model.tune(inputs_of(file), file.labels, **wish)
+    return file
+
+
+MUCH = 0.5  # of the tokens
+
+
+def _promised(model: Tagger, arguments: argparse.Namespace) -> Promise:
+    """The promise about missed names. Documents are those that the file marks."""
+    from postil.evaluation import documents_of, groups_of  # tuning as such needs none of this
+
+    for name in ("recall", "precision", "f1"):
+        if getattr(arguments, name) not in (None, False):
+            raise ConfigurationError(f"--miss cannot be combined with --{name}")
+    confidence = 0.95 if arguments.confidence is None else arguments.confidence
+    check_open(arguments.miss, "--miss")
+    check_open(confidence, "--confidence")
+    classes = model.model.codec.classes if arguments.classes is None else arguments.classes.split(",")
+    file = _held_out(model, arguments)
+    groups = groups_of(documents_of(file.sentences)) or None
+    wish = {"classes": list(classes), "miss": arguments.miss, "confidence": confidence, "groups": groups}
+    promise = model.promise(inputs_of(file), file.labels, **wish)
+    if promise.hidden > MUCH:
+        warn(f"{100 * promise.hidden:.0f} % of the words have to be hidden: the model finds these names too rarely")
+    return promise
+
+
+def _show_promise(promise: Promise, target: str | None) -> None:
+    say((str(promise), "bold green"))
+    share = f"{100 * promise.hidden:.1f} % of the words of DATA, {100 * promise.in_names:.1f} % belong to names"
+    say(f"words with a probability of at least {promise.threshold:.4f} are hidden: {share}")
+    say(f"written to {target}" if target else "dry run: nothing was written")
 
 
 # ------------------------------------------------------------------------------------------------ on a terminal

@@ -12,8 +12,10 @@ from postil.evaluation.cross_validation import (
     run_all,
     unfitted,
 )
+from postil.evaluation.expectation import Drift, Expected, expected
 from postil.evaluation.learning_curve import LearningCurve, curve
 
 __all__ = ["CrossValidation", "Difference", "Fold", "LearningCurve", "ModelComparison", "Progress"]
 __all__ += ["compare", "compare_answers", "compared_by", "crossval", "curve"]
+__all__ += ["Drift", "Expected", "expected"]
 __all__ += ["documents_of", "folds", "groups_of", "run_all", "unfitted"]

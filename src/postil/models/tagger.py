@@ -29,12 +29,14 @@ from postil.models.inputs import (
 from postil.models.model import FittedModel, Head
 from postil.models.networks.network import MAIN, EnsembleNetwork, TaggerNetwork, feature_sizes, members_of
 from postil.models.sentence_estimator import SentenceEstimator
-from postil.models.sentences import checked_text, entity, listed_texts, tokens_of
+from postil.models.sentences import checked_text, entity, listed_texts, sentences_of, tokens_of
 from postil.models.settings import takes
 from postil.text import Document, Entity, Sentence, with_marks
 
 if TYPE_CHECKING:
     from postil.metrics import Evaluation
+    from postil.models.decoding.promise import Promise
+    from postil.models.decoding.redaction import Redacted
     from postil.models.decoding.tuning import Tuned
     from postil.models.explaining.explanation import Explanation
     from postil.models.fitting.masked_words import EncoderFitting
@@ -419,6 +421,47 @@ class Tagger(SentenceEstimator):
         if not result.is_met:
             self.decoding = dial.decoding(result.chosen.setting, self.decoding)
         return result
+
+    # -------------------------------------------------------------------------------------------- redaction
+
+    def promise(
+        self,
+        X: Sequence[Sequence[Token]],
+        y: Sequence[Sequence[str]],
+        *,
+        classes: Sequence[str],
+        miss: float = 0.01,
+        confidence: float = 0.95,
+        groups: Sequence[int] | None = None,
+    ) -> "Promise":
+        """Choose how ``redact`` hides names, so that it misses at most ``miss`` of those of ``classes``.
+
+        The promise holds with this confidence in text like X, which must be held out from training. It rests on an
+        exact binomial bound, for which names of one sentence, or of one of the ``groups`` (the number of each
+        sentence's document), are not independent. Raises DataError if there are too few names. The model file keeps the
+        promise; answers other than those of ``redact`` do not change.
+        """
+        from postil.models.decoding.redaction import promised
+
+        X, y = checked_for_scores(X, y, self._word_key)
+        promise = promised(self.model, X, y, classes, miss, confidence, groups)
+        self.decoding = replace(self.decoding, promise=promise)
+        return promise
+
+    def redact(self, text: str, *, check: bool = True) -> "Redacted":
+        """A text with the names of the promised classes hidden.
+
+        It also has the probability that no name is left, and the spans to look at first. Raises DataError if the text
+        is unlike the data of the promise, unless ``check`` is False.
+        """
+        return self.redact_many([text], check=check)[0]
+
+    def redact_many(self, texts: Iterable[str], *, check: bool = True) -> "list[Redacted]":
+        """``redact`` for each of many texts, which are compared with the data of the promise together."""
+        from postil.models.decoding.redaction import redacted
+
+        listed = listed_texts(texts)
+        return redacted(self.model, [(text, sentences_of(text, self.model.segmenter)) for text in listed], check=check)
 
 
 # ---------------------------------------------------------------------------------------- Several fitted taggers as one

@@ -105,7 +105,9 @@ class _Server:
         await send_json(send, 200, content)
 
     def _tag_batch(self, group: Any, contents: Sequence[Any]) -> Sequence[Any]:
-        return answers.tag_alike(group[0], contents[0][0], [documents for _, documents in contents])
+        found = answers.tag_alike(group[0], contents[0][0], [documents for _, documents in contents])
+        self._monitor.tagged(group[0].name, found)
+        return found
 
     def _simple(
         self, kind: type[_Text], function: Callable[[Registry, _Text], bytes | Steps]

@@ -1,4 +1,4 @@
-"""Files that CRFsuite has written: the same answers as from CRFsuite, and damaged ones are refused."""
+"""Files of CRFsuite, read and written: the same answers as from CRFsuite, and damaged ones are refused."""
 
 import struct
 
@@ -8,8 +8,9 @@ import pytest
 from oracles import forged_crfs, forgeries
 from oracles.features import feature_dicts
 from postil import archive
-from postil.crfsuite import CRF, Tagger
+from postil.crfsuite import CRF, Tagger, Trainer
 from postil.errors import ModelFileError
+from postil.integrations.crfsuite.model import Model
 
 X, Y = feature_dicts(40)
 
@@ -44,6 +45,52 @@ def test_the_answers_are_those_of_crfsuite(path):
     assert found.state_features == pytest.approx(expected.state_features, abs=1e-6)
     assert found.transitions == pytest.approx(expected.transitions, abs=1e-6)
     assert CRF(model_filename=path).predict(X[:3]).tolist() == [theirs.tag(items) for items in X[:3]]
+
+
+def written(path, **parameters):
+    """A model that Postil has trained, with names in other scripts."""
+    trainer = Trainer("lbfgs", {"c1": 0.05, "c2": 0.1, **parameters}, verbose=False)
+    for x, y in zip(X, Y, strict=True):
+        trainer.append([{**item, "日本": "Zoë"} for item in x], y)
+    trainer.train(path)
+    return path
+
+
+@pytest.mark.extra("pycrfsuite")
+@pytest.mark.parametrize("transitions", [False, True])
+def test_crfsuite_reads_what_postil_has_trained(tmp_path, transitions):
+    import pycrfsuite
+
+    path = written(tmp_path / "ours.crfsuite", **{"feature.possible_transitions": transitions})
+    theirs, ours = pycrfsuite.Tagger(), Tagger()
+    theirs.open(str(path))
+    ours.open(path)
+    assert theirs.labels() == ours.labels()
+    for items in X:
+        items = [{**item, "日本": "Zoë", "unknown": "name"} for item in items]
+        labels = ours.tag(items)
+        assert theirs.tag(items) == labels
+        assert theirs.probability(labels) == pytest.approx(ours.probability(labels), abs=1e-9)
+        for place in range(len(items)):
+            for label in ours.labels():
+                assert theirs.marginal(label, place) == pytest.approx(ours.marginal(label, place), abs=1e-9)
+    found, known = theirs.info(), ours.info()
+    assert found.transitions == pytest.approx(known.transitions, abs=1e-5)  # they are printed with six digits
+    assert found.state_features == pytest.approx(known.state_features, abs=1e-5)
+    assert found.attributes == known.attributes
+
+
+def test_a_written_file_is_read_back_whole(tmp_path):
+    content = written(tmp_path / "ours.crfsuite").read_bytes()
+    model = Model.from_bytes(content)
+    assert content[:4] == b"lCRF" and model.to_bytes() == content
+    assert [model.attributes.find(name) for name in model.attributes] == [*range(len(model.attributes))]
+    assert model.attributes.find("not there") is None
+    for name in ("nothing", "zero\0"):  # no attribute; a name that only Postil's own format can hold
+        trainer = Trainer(verbose=False)
+        trainer.append([{name: 1.0} if "\0" in name else {}], ["A"])
+        trainer.train(tmp_path / name[:4])
+        assert Tagger().open(tmp_path / name[:4]).thing.labels() == ["A"]
 
 
 @pytest.mark.extra("pycrfsuite")

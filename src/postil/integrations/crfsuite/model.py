@@ -21,13 +21,15 @@ from postil.objectives import ChainScores, Lattice, Posterior
 
 # ------------------------------------------------------------------------------------------------ CRFsuite's files
 
-# Model files of CRFsuite itself are read and never written. A file is checked completely when it is opened.
+# A file is checked completely when it is opened.
 #
 #     header      "lCRF", size, "FOMC", version, numbers of features, labels, attributes, and where each part begins
 #     "FEAT"      size, number, then (type, source, label, weight) of every feature; type 0 has an attribute as its
 #                 source, type 1 a label
 #     "CQDB"      the names of labels, and another one those of attributes: 256 hash tables, records (number of the
 #                 name, length with the final zero, bytes), and at ``backward[i]`` where the record of name i begins
+#     "LFRF"      for every label, and two that are never used, where its list of features begins: (number, features)
+#     "AFRF"      the same for every attribute; reading needs neither, the features have their sources
 #
 # All numbers are little-endian, 32 bits wide, the weights 64. Names are looked up in the file's own hash tables, so no
 # dictionary is made when a file is opened. It is read, not mapped: CRFsuite writes models in place, and a process
@@ -233,6 +235,77 @@ def hash_of(key: bytes) -> int:
     return hashed
 
 
+def written(model: "Model") -> bytes:
+    """The content of a file that CRFsuite reads."""
+    L, A, K = len(model.labels), len(model.attributes), len(model.weights)
+    steps = np.argwhere(model.transitions)
+    features = np.zeros(K + len(steps), _FEATURE)
+    features["type"][K:] = 1
+    features["source"] = np.concatenate([np.repeat(np.arange(A), np.diff(model.pairs.firsts)), steps[:, 0]])
+    features["label"] = np.concatenate([model.pairs.targets, steps[:, 1]])
+    features["weight"] = np.concatenate([model.weights, model.transitions[steps[:, 0], steps[:, 1]]])
+    of_labels = K + np.searchsorted(steps[:, 0], np.arange(L + 1))
+    content = bytearray(_HEADER.size)
+    parts: list[Callable[[int], bytes]] = [
+        lambda at: _CHUNK.pack(b"FEAT", _CHUNK.size + features.nbytes, len(features)) + features.tobytes(),
+        lambda at: _names_of(model.labels),
+        lambda at: _names_of(model.attributes),
+        lambda at: _references(b"LFRF", at, of_labels, unused=2),
+        lambda at: _references(b"AFRF", at, model.pairs.firsts),
+    ]
+    begins = []
+    for part in parts:
+        content += bytes(-len(content) % 4)
+        begins.append(len(content))
+        content += part(len(content))
+    _HEADER.pack_into(content, 0, MAGIC, len(content), b"FOMC", 100, 0, L, A, *begins)
+    return bytes(content)
+
+
+def _names_of(names: Sequence[str]) -> bytes:
+    """A "CQDB". Each hash table has twice as many buckets as names, and a name is in the first free one."""
+    content = bytearray(_RECORDS)
+    tables: list[list[tuple[int, int]]] = [[] for _ in range(_TABLES)]
+    backward = np.empty(len(names), "<u4")
+    for number, name in enumerate(names):
+        key = name.encode("utf8", "surrogateescape") + b"\0"
+        hashed = hash_of(key)
+        tables[hashed % _TABLES].append((hashed, len(content)))
+        backward[number] = len(content)
+        content += _TWO.pack(number, len(key)) + key
+    for t, entries in enumerate(tables):
+        if entries:
+            count = 2 * len(entries)
+            buckets = np.zeros((count, 2), "<u4")
+            for hashed, record in entries:
+                place = (hashed >> 8) % count
+                while buckets[place, 1]:
+                    place = (place + 1) % count
+                buckets[place] = hashed, record
+            _TWO.pack_into(content, _NAMES.size + _TWO.size * t, len(content), count)
+            content += buckets.tobytes()
+    at = len(content) if len(names) else 0
+    content += backward.tobytes()
+    _NAMES.pack_into(content, 0, b"CQDB", len(content), 0, _BYTE_ORDER, len(names), at)
+    return bytes(content)
+
+
+def _references(kind: bytes, at: int, firsts: Array, unused: int = 0) -> bytes:
+    """The features ``firsts[i]`` to ``firsts[i + 1]`` of each source, in a chunk that begins at a place of the file."""
+    count = len(firsts) - 1 + unused
+    lists = at + _CHUNK.size + 4 * count
+    sizes = np.diff(firsts)
+    places = np.zeros(count, "<u4")
+    places[: len(sizes)] = lists + 4 * (np.arange(len(sizes)) + firsts[:-1] - firsts[0])
+    entries = np.empty(len(sizes) + int(sizes.sum()), "<u4")
+    heads = np.arange(len(sizes)) + firsts[:-1] - firsts[0]
+    is_head = np.zeros(len(entries), bool)
+    is_head[heads] = True
+    entries[heads], entries[~is_head] = sizes, np.arange(firsts[0], firsts[-1])
+    size = _CHUNK.size + places.nbytes + entries.nbytes
+    return _CHUNK.pack(kind, size, count) + places.tobytes() + entries.tobytes()
+
+
 # ------------------------------------------------------------------------------------------------ the model
 
 KIND = "crfsuite"
@@ -384,11 +457,15 @@ class Model:
         )
 
     def to_bytes(self) -> bytes:
-        """The content of the model's file."""
-        names = [name.encode("utf8", errors="surrogateescape") for name in self.attributes]
-        ends = np.cumsum([0, *map(len, names)]).astype(np.int64)
+        """The content of the model's file: one of CRFsuite's, unless it could not hold the names or the sizes."""
+        names = [*self.labels, *self.attributes]
+        room = 40 * (len(names) + len(self.weights) + self.transitions.size) + 5 * sum(map(len, names))
+        if room < 2**32 and not any("\0" in name for name in names):
+            return written(self)
+        encoded = [name.encode("utf8", errors="surrogateescape") for name in self.attributes]
+        ends = np.cumsum([0, *map(len, encoded)]).astype(np.int64)
         arrays: dict[str, Array] = {
-            "attributes.text": np.frombuffer(b"".join(names), np.uint8),
+            "attributes.text": np.frombuffer(b"".join(encoded), np.uint8),
             "attributes.offsets": ends,
             "features.first": self.pairs.firsts,
             "features.label": self.pairs.targets,
@@ -399,7 +476,7 @@ class Model:
 
     @classmethod
     def from_bytes(cls, content: bytes, where: object = "model") -> Self:
-        """Load a model from the output of ``to_bytes``, or from a file written by CRFsuite."""
+        """Load a model from the output of ``to_bytes`` or of CRFsuite."""
         if content[: len(MAGIC)] == MAGIC:
             try:
                 return cls(**parsed(content))

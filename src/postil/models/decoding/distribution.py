@@ -1,7 +1,7 @@
 """The posterior over the label sequences of some sentences, and what is read from it: labels, spans, probabilities."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from numbers import Real
 from typing import Any, NamedTuple, final
@@ -11,6 +11,7 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import ConfigurationError
 from postil.models.decoding.codec import LabelCodec
+from postil.models.decoding.promise import Promise
 from postil.objectives import long_chains
 from postil.objectives.crf import ChainScores, Lattice, Posterior, k_best, path_scores, viterbi
 from postil.objectives.spans import EntityLabels, Windows, entities_of, span_probabilities, window_probabilities
@@ -52,6 +53,8 @@ class Decoding:
     """Added to the score of every entity when labels are chosen. Above 0: more entities, higher recall."""
     thresholds: Mapping[str, float] = field(default_factory=dict)
     """Class -> lowest probability at which an entity is returned."""
+    promise: Promise | None = field(default=None, repr=False)
+    """How redaction hides names, and what it promises: see ``Tagger.promise``."""
 
     def __post_init__(self) -> None:
         for name in ("temperature", "shift", "bias"):
@@ -65,9 +68,17 @@ class Decoding:
             raise ConfigurationError("thresholds", expected="{class: probability}", got=repr(self.thresholds)[:80])
         for label, lowest in self.thresholds.items():
             check_probability(lowest, f"threshold of {label!r}")
+        given: Any = self.promise
+        if isinstance(given, dict):  # of a model file
+            if set(given) != {field.name for field in fields(Promise)}:
+                raise ConfigurationError("promise", expected="all its fields and no others", got=", ".join(given)[:200])
+            object.__setattr__(self, "promise", Promise(**given))
+        elif given is not None and not isinstance(given, Promise):
+            raise ConfigurationError("promise", expected="a Promise or None", got=repr(given)[:80])
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        content = asdict(self)
+        return content if self.promise is not None else {name: content[name] for name in content if name != "promise"}
 
     @property
     def uncalibrated(self) -> "Decoding":
@@ -203,6 +214,18 @@ class LabelPosterior:
             windows = Windows(np.arange(len(wanted)), offsets, wanted)
             answers[filled] = window_probabilities(self.posterior, windows)
         return answers
+
+    def log_probability_within(self, allowed: Array) -> Array:
+        """(B,) log of the probability that every token of a sentence has an allowed label: log Z(allowed) - log Z.
+
+        allowed (N, L) boolean; some labelling must be possible.
+        """
+        lattices = self.lattice, self.lattice.restricted(allowed[:, self._meanings])
+        if self._is_long:
+            whole, part = map(long_chains.log_partition, lattices)
+        else:
+            whole, part = self.posterior.log_partition, Posterior.of(lattices[1]).log_partition
+        return np.asarray(np.minimum(part - whole, 0.0))
 
     def span_probabilities(self, spans: Sequence[tuple[int, Span]]) -> Array:
         """(M,) the probability that exactly this span of this row is such an entity."""

@@ -5,6 +5,7 @@ A model has a head for each task; that of a tagger or a detector is called main.
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, final
 
@@ -411,7 +412,9 @@ def _new_model(
         else:
             codec = before[task].codec
             codecs[task] = codec.extended(corpora[task].y) if task in corpora else codec
-    decodings = {task: head.decoding for task, head in before.items()} if estimator._HAS_TASKS else {}
+    # A promise about missed names was made for the network as it was.
+    kept = before.items() if estimator._HAS_TASKS else ()
+    decodings = {task: replace(head.decoding, promise=None) for task, head in kept}
     rng = np.random.default_rng(estimator.seed)
     model = new_model(type(estimator), config, codecs, features, vectors, rng, decodings, segmentation=segmentation)
     heads = model.by_task()

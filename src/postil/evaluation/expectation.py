@@ -1,0 +1,283 @@
+"""How good a tagger is on text without labels: expected scores, how far they can be trusted, and what drifted.
+
+If the probabilities are calibrated, the entities that are answered are right as often as they say, and the lattice
+expects as many entities as there are. With p_j the probability of an answer, M answers and G expected entities,
+
+    precision = Σ p_j / M,    recall = Σ p_j / G,    F1 = 2 Σ p_j / (M + G).
+
+The interval has two parts. Given the probabilities, the number of right answers still varies, as Σ p_j (1 - p_j), and
+so does the number of missed ones, as a Poisson variable. And the probabilities may be off: temperature and shift were
+fitted to other data. How far off they are elsewhere was measured on corpora (docs/how-to/expected.md): the scores are
+computed again with both moved by that much, in each direction. If a text is unlike dev, the mean of these errors is
+corrected, too. No figure without labels can see an error that the model makes with confidence.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import exp, sqrt
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.errors import DataError
+from postil.features.inputs import Token
+from postil.metrics.tables import Table, text
+from postil.models.decoding.codec import LabelCodec
+from postil.models.decoding.distribution import Decoding, LabelPosterior, calibrated_lattice
+from postil.models.decoding.posteriors import Posteriors
+from postil.models.decoding.promise import UNKNOWN, Profile, Share
+from postil.models.decoding.redaction import is_unknown
+from postil.models.inputs import listed_sentences
+from postil.models.tagger import Tagger
+
+BINS = 10
+DOUBT = "mean doubt of answers"
+LEVEL, Z = 0.9, 1.645
+SIGNIFICANT, MATERIAL = 4.0, 1.5  # standard errors, and times the figure of the base
+
+
+class Miscalibration(NamedTuple):
+    """How far a calibration on a text would have been from that on dev: mean and standard deviation over corpora."""
+
+    log_temperature: tuple[float, float]
+    shift: tuple[float, float]
+
+    def settings(self, decoding: Decoding) -> list[Decoding]:
+        """The decoding with the mean, then with one standard deviation more and less of each."""
+        (log_T, spread), (shift, other) = self
+        moved = [(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)]
+        steps = [(log_T + a * spread, shift + b * other) for a, b in moved]
+        return [
+            replace(decoding, temperature=decoding.temperature * exp(t), shift=decoding.shift + c) for t, c in steps
+        ]
+
+
+ALIKE = Miscalibration((0.0, 0.1), (0.0, 0.15))
+"""On text like dev."""
+ELSEWHERE = Miscalibration((0.35, 0.45), (-0.45, 0.65))
+"""On any other text: models are more often too sure than not."""
+
+
+class Counts(NamedTuple):
+    """Expected correct answers, answers, and expected entities."""
+
+    correct: float
+    predicted: float
+    gold: float
+
+    @property
+    def precision(self) -> float:
+        return self.correct / self.predicted if self.predicted else 0.0
+
+    @property
+    def recall(self) -> float:
+        return self.correct / self.gold if self.gold else 0.0
+
+    @property
+    def f1(self) -> float:
+        return 2 * self.correct / (self.predicted + self.gold) if self.predicted + self.gold else 0.0
+
+
+class Drift(NamedTuple):
+    """A figure that differs from the base."""
+
+    figure: str
+    here: float
+    base: float
+    distance: float
+    """In standard errors."""
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Expected:
+    """Expected scores of a tagger on some sentences. Without spans, ``correct`` of ``predicted`` labels are right."""
+
+    has_spans: bool
+    sentences: int
+    tokens: int
+    counts: Counts
+    by_class: Mapping[str, Counts]
+    low: float
+    high: float
+    profile: Profile
+    drift: Sequence[Drift] | None = None
+    """None if there was no base to compare with."""
+
+    @property
+    def value(self) -> float:
+        """F1, or for labels without spans the accuracy; 0 to 1."""
+        return self.counts.f1 if self.has_spans else self.counts.precision
+
+    @property
+    def is_alike(self) -> bool:
+        """Whether the text looks like the base; False without one."""
+        return self.drift is not None and not self.drift
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON, scores in percent; without any text."""
+        names = ("precision", "recall", "f1")
+        scores = {name: 100 * getattr(self.counts, name) for name in names} if self.has_spans else {}
+        labels = {
+            label: {name: 100 * getattr(counts, name) for name in names} | counts._asdict()
+            for label, counts in self.by_class.items()
+        }
+        return {
+            "expected": {**(scores or {"accuracy": 100 * self.value}), "low": 100 * self.low, "high": 100 * self.high},
+            "level": LEVEL,
+            "sentences": self.sentences,
+            "tokens": self.tokens,
+            "labels": labels if self.has_spans else {},
+            "alike": self.is_alike if self.drift is not None else None,
+            "drift": None if self.drift is None else [one._asdict() for one in self.drift],
+            "profile": {name: list(share) for name, share in self.profile.items()},
+        }
+
+    def __str__(self) -> str:
+        return "\n".join([self.summary(), *(text(table) for table in self.tables())])
+
+    def summary(self) -> str:
+        """The expected score in words."""
+        name = "F1" if self.has_spans else "accuracy"
+        interval = f"{100 * LEVEL:g} % interval {100 * self.low:.1f} to {100 * self.high:.1f}"
+        more = f", precision {100 * self.counts.precision:.1f}, recall {100 * self.counts.recall:.1f}"
+        return f"expected {name} {100 * self.value:.1f} ({interval}){more if self.has_spans else ''}"
+
+    def tables(self) -> list[Table]:
+        """The scores of each class, and what differs from the base."""
+        tables = []
+        if self.has_spans:
+            rows = [
+                (label, 100 * one.precision, 100 * one.recall, 100 * one.f1, round(one.predicted), round(one.gold))
+                for label, one in self.by_class.items()
+            ]
+            names = ("class", "precision", "recall", "F1", "answers", "expected")
+            tables.append(Table("Expected scores", names, rows))
+        if self.drift:
+            drifted = [(one.figure, 100 * one.here, 100 * one.base, one.distance) for one in self.drift]
+            columns = ("figure", "here %", "base %", "standard errors")
+            tables.append(Table("What differs from the base", columns, drifted))
+        return tables
+
+
+# ------------------------------------------------------------------------------------------------ estimating
+
+
+def expected(tagger: Tagger, X: Sequence[Sequence[Token]], base: Profile | None = None) -> Expected:
+    """Expected scores of the tagger's answers for sentences without labels.
+
+    ``base`` is the ``profile`` of the data on which the tagger was calibrated, from this function: if the sentences
+    look like these, the probabilities are trusted more.
+    """
+    X = listed_sentences(X, word_key=tagger._word_key)
+    if not any(map(len, X)):
+        raise DataError("nothing to expect", expected="at least one sentence", got="none")
+    model, posteriors = tagger.model, Posteriors(tagger.model)
+    alike, rows = _sums(posteriors, X, [model.decoding, *ALIKE.settings(model.decoding)[1:]])
+    profile = _profile(model.codec, rows, [int(words.sum()) for words in is_unknown(model, X)])
+    drift = None if base is None else drifted(profile, base)
+    elsewhere = (
+        alike if drift == [] else _sums(posteriors, X, [model.decoding, *ELSEWHERE.settings(model.decoding)])[0][1:]
+    )
+    central = elsewhere[0] if drift else alike[0]
+    names = list(model.codec.classes) if model.codec.has_spans else [""]
+    found = Expected(
+        has_spans=model.codec.has_spans,
+        sentences=len(X),
+        tokens=sum(map(len, X)),
+        counts=Counts(*central.sum(axis=0).tolist()),
+        by_class={name: Counts(*row) for name, row in zip(names, central.tolist(), strict=True)},
+        low=0.0,
+        high=1.0,
+        profile=profile,
+        drift=drift,
+    )
+    varied = float(sum((row.answers * (1 - row.answers)).sum() for row in rows))
+    intervals = [_interval(found, tables, varied) for tables in (elsewhere, elsewhere if drift else alike)]
+    return replace(found, low=min(low for low, _ in intervals), high=max(high for _, high in intervals))
+
+
+class _Sentence(NamedTuple):
+    """What is known of one sentence: tokens, probabilities of its answers, expected entities by class."""
+
+    tokens: int
+    answers: Array
+    gold: Array
+
+
+def _sums(
+    posteriors: Posteriors, X: Sequence[Sequence[Token]], decodings: Sequence[Decoding]
+) -> tuple[Array, list[_Sentence]]:
+    """(S, classes, 3) the `Counts` of each class at each decoding, for the answers at the first one."""
+    codec, rows = posteriors.codec, [_Sentence(0, np.zeros(0), np.zeros(0))] * len(X)
+    begins, classes = codec.begins_and_classes if codec.has_spans else (np.zeros(0), np.zeros(0))
+    L = len(codec.classes) if codec.has_spans else 1
+    sums = np.zeros((len(decodings), L, 3))
+    for which, lattice in posteriors.lattices(X, calibrated=False):
+        numbers, spans, kinds = np.zeros(0, np.int64), [], np.zeros(0, np.int64)
+        for s, decoding in enumerate(decodings):
+            scaled = calibrated_lattice(lattice, codec, decoding)
+            posterior = LabelPosterior(which=which, lattice=scaled, codec=codec)
+            if s == 0:
+                numbers, answered = posteriors.labels_and_spans(posterior)
+                spans = [(one.row, one.span) for one in answered]
+                kinds = np.array([codec.classes.index(span.label) for _, span in spans], np.int64)
+            if codec.has_spans:
+                right, marginals = posterior.span_probabilities(spans), posterior.marginals()
+                gold = np.stack([marginals[:, begins & (classes == k)].sum(axis=1) for k in range(L)], axis=1)
+                sums[s, :, 0] += np.bincount(kinds, weights=right, minlength=L)
+                sums[s, :, 1] += np.bincount(kinds, minlength=L)
+                sums[s, :, 2] += gold.sum(axis=0)
+                row_of = np.array([row for row, _ in spans], np.int64)
+            else:
+                right = posterior.label_probabilities(numbers)
+                gold = np.ones((len(right), 1))
+                sums[s, 0] += right.sum(), len(right), len(right)
+                row_of = np.repeat(np.arange(len(which)), lattice.lengths)
+            if s == 0:
+                for row, i in enumerate(which):
+                    first, end = lattice.offsets[row : row + 2].tolist()
+                    rows[i] = _Sentence(end - first, right[row_of == row], gold[first:end].sum(axis=0))
+    return sums, rows
+
+
+def _interval(found: Expected, tables: Array, varied: float) -> tuple[float, float]:
+    """From (5, classes, 3) counts at the settings of a `Miscalibration`; ``varied``: Σ p (1 - p) of the answers."""
+    counts = [Counts(*table.sum(axis=0).tolist()) for table in tables]
+    value, *moved = [replace(found, counts=one).value for one in counts]
+    C, M, G = counts[0]
+    missed, whole = max(G - C, 0.0), max(M + G, 1e-9)
+    chance = (2 * (M + missed) / whole**2) ** 2 * varied + (2 * C / whole**2) ** 2 * missed
+    if not found.has_spans:
+        chance = varied / max(M, 1) ** 2
+    half = Z * sqrt(((moved[0] - moved[1]) ** 2 + (moved[2] - moved[3]) ** 2) / 4 + chance)
+    return max(value - half, 0.0), min(value + half, 1.0)
+
+
+# ------------------------------------------------------------------------------------------------ drift
+
+
+def _profile(codec: LabelCodec, rows: Sequence[_Sentence], unknown: Sequence[int]) -> dict[str, Share]:
+    tokens, answers = np.array([row.tokens for row in rows]), np.array([len(row.answers) for row in rows])
+    profile = {UNKNOWN: Share.of(np.array(unknown), tokens)}
+    profile[DOUBT] = Share.of(np.array([(1 - row.answers).sum() for row in rows]), answers)
+    for k, name in enumerate(codec.classes if codec.has_spans else ()):
+        profile[f"expected {name} per word"] = Share.of(np.array([row.gold[k] for row in rows]), tokens)
+    bins = [np.minimum((BINS * row.answers).astype(int), BINS - 1) for row in rows]
+    for b in range(BINS):
+        inside = np.array([(of_row == b).sum() for of_row in bins])
+        profile[f"answers with probability {b / BINS:.1f} to {(b + 1) / BINS:.1f}"] = Share.of(inside, answers)
+    return profile
+
+
+def drifted(profile: Profile, base: Profile) -> list[Drift]:
+    """Figures that are surely and materially other than those of the base, the surest first."""
+    found = []
+    for name in profile:
+        if name in base:
+            here, there = profile[name].value, base[name].value
+            distance = profile[name].distance(base[name])
+            if abs(distance) > SIGNIFICANT and not there / MATERIAL <= here <= there * MATERIAL:
+                found.append(Drift(name, here, there, distance))
+    return sorted(found, key=lambda one: -abs(one.distance))

@@ -1,0 +1,365 @@
+"""Hide the names of a text: which tokens, how sure it is that no name is left, and where to look first."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from math import exp, expm1
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.errors import ConfigurationError, DataError
+from postil.features.inputs import Token
+from postil.features.words import normalise
+from postil.html import Markup, element, joined
+from postil.html.fragments import note, page_of
+from postil.metrics.counts import check_same_shape
+from postil.models.decoding.codec import LabelCodec
+from postil.models.decoding.distribution import LabelPosterior
+from postil.models.decoding.posteriors import Posteriors
+from postil.models.decoding.promise import (
+    LEFT,
+    UNKNOWN,
+    Profile,
+    Promise,
+    Share,
+    check_open,
+    chosen_threshold,
+    unlike,
+)
+from postil.models.model import FittedModel
+from postil.models.sentences import entity, tokens_of
+from postil.text import Entity, Sentence, recognise, spans_from_labels, with_marks
+from postil.text.labels.partial import is_partial
+
+LOWEST = 0.001
+"""Spans less probable than this are not worth a look."""
+MOST_LOOKS = 20
+
+# ------------------------------------------------------------------------------------------------ tokens of names
+
+
+def labels_of(codec: LabelCodec, classes: Sequence[str]) -> Array:
+    """(L,) whether each label of the network belongs to an entity of these classes."""
+    if not codec.has_spans:
+        raise ConfigurationError("only a tagger of spans can redact", got="labels without spans")
+    if isinstance(classes, str) or not classes or len(set(classes)) != len(classes):
+        raise ConfigurationError("classes", expected="a list of different classes", got=repr(classes)[:80])
+    for name in classes:
+        if name not in codec.classes:
+            expected = f"one of {', '.join(codec.classes[:12])}"
+            raise ConfigurationError("classes to redact", expected=expected, got=repr(name)[:80])
+    _, numbers = codec.begins_and_classes
+    return np.isin(numbers, [codec.classes.index(name) for name in classes])
+
+
+def is_unknown(model: FittedModel, X: Sequence[Sequence[Token]]) -> list[Array]:
+    """(T,) of each sentence: whether the training data did not have the word, in any capitals and with any digits."""
+    vocabulary = model.features.words.vocabularies.get("word")
+    if vocabulary is None:
+        return [np.zeros(len(tokens), bool) for tokens in X]
+    forms = [[token if isinstance(token, str) else token[0] for token in tokens] for tokens in X]
+    unknown = {form: normalise(form) not in vocabulary for form in {form for some in forms for form in some}}
+    return [np.array([unknown[form] for form in some], bool) for some in forms]
+
+
+class Hidden(NamedTuple):
+    """What redaction does to one sentence of T tokens."""
+
+    probability: Array  # (T,) of belonging to a name
+    kind: Array  # (T,) the most probable class, by its place among the promised ones
+    hidden: Array  # (T,) boolean
+    log_kept: float  # log of the probability that no name is left
+    left: list[tuple[int, int, str, float]]  # words that may be in a name, with the class and the probability of that
+
+
+def hidden_tokens(
+    posteriors: Posteriors, X: Sequence[Sequence[Token]], classes: Sequence[str], threshold: float, *, look: bool = True
+) -> list[Hidden]:
+    """For every sentence; ``look``: also which spans may be left."""
+    of_names = labels_of(posteriors.codec, classes)
+    _, numbers = posteriors.codec.begins_and_classes
+    places = [posteriors.codec.classes.index(name) for name in classes]
+    found: list[Any] = [None] * len(X)
+    for posterior in posteriors.of(X):
+        marginals = posterior.marginals()
+        of_class = np.stack([marginals[:, numbers == place].sum(axis=1) for place in places], axis=1)  # (N, classes)
+        probability = of_class.sum(axis=1)
+        hidden = probability >= threshold
+        log_kept = posterior.log_probability_within(hidden[:, None] | ~of_names)
+        left = _left(posterior, hidden, classes) if look else [[] for _ in posterior.which]
+        values = map(posterior.by_sentence, (probability, of_class.argmax(axis=1), hidden))
+        for i, *of_sentence in zip(posterior.which, *values, log_kept.tolist(), left, strict=True):
+            found[i] = Hidden._make(of_sentence)
+    return found
+
+
+def _left(posterior: LabelPosterior, hidden: Array, classes: Sequence[str]) -> list[list[tuple[int, int, str, float]]]:
+    """Of every sentence what is not hidden of the spans that may be names: the rest of them is nobody's concern."""
+    left: list[dict[tuple[int, int, str], float]] = [{} for _ in posterior.which]
+    for row, span, probability in posterior.spans_above(LOWEST):
+        first = posterior.lattice.offsets[row]
+        for is_hidden, run in groupby(range(span.start, span.end), key=lambda t: bool(hidden[first + t])):
+            if span.label in classes and not is_hidden:
+                tokens = list(run)
+                place = tokens[0], tokens[-1] + 1, span.label
+                left[row][place] = max(probability, left[row].get(place, 0.0))
+    return [[(*place, probability) for place, probability in spans.items()] for spans in left]
+
+
+def profile_of(model: FittedModel, X: Sequence[Sequence[Token]], found: Sequence[Hidden]) -> Profile:
+    """The figures by which a text is compared with dev."""
+    lengths = np.array([len(tokens) for tokens in X])
+    unknown = [int(words.sum()) for words in is_unknown(model, X)]
+    expected = [float(one.probability.sum()) for one in found]
+    left = [float(one.probability[~one.hidden].sum()) for one in found]
+    return {UNKNOWN: Share.of(np.array(unknown), lengths), LEFT: Share.of(np.array(left), np.array(expected))}
+
+
+# ------------------------------------------------------------------------------------------------ the promise on dev
+
+
+def promised(
+    model: FittedModel,
+    X: Sequence[Sequence[Token]],
+    y: Sequence[Sequence[str]],
+    classes: Sequence[str],
+    miss: float,
+    confidence: float,
+    groups: Sequence[int] | None,
+) -> Promise:
+    """The promise that labelled sentences allow. Sentences with unknown labels are left out.
+
+    groups: the number of each sentence's document; None: every sentence is one.
+    """
+    check_same_shape(X, y)
+    check_open(miss, "miss")
+    check_open(confidence, "confidence")
+    posteriors = Posteriors(model)
+    labels_of(posteriors.codec, classes)
+    y = with_marks(y, X, known=posteriors.codec.data_labels())
+    of_group = np.arange(len(X)) if groups is None else np.asarray(groups)
+    if of_group.shape != (len(X),) or of_group.dtype.kind not in "iu" or (len(X) and of_group.min() < 0):
+        raise DataError("groups", expected=f"a number for each of {len(X):,} sentences", got=of_group.shape)
+    known = [i for i, labels in enumerate(y) if not is_partial(labels)]
+    X, y = [X[i] for i in known], [y[i] for i in known]
+    scheme = recognise(y)
+    if scheme == "none":
+        raise DataError("nothing to promise", expected="data with entities of the model's kind", got="none")
+    found = hidden_tokens(posteriors, X, classes, 1.0, look=False)
+    scores, of_names, in_names = [], [], 0
+    for i, labels, one in zip(known, y, found, strict=True):
+        for span in spans_from_labels(labels, scheme):
+            if span.label in classes:
+                scores.append(float(one.probability[span.start : span.end].min()))
+                of_names.append(int(of_group[i]))
+                in_names += span.end - span.start
+    threshold, missed, effect = chosen_threshold(np.array(scores), np.array(of_names, int), miss, confidence)
+    found = [one._replace(hidden=one.probability >= threshold) for one in found]
+    tokens = sum(map(len, X))
+    return Promise(
+        classes=tuple(classes),
+        miss=float(miss),
+        confidence=float(confidence),
+        threshold=threshold,
+        names=len(scores),
+        missed=missed,
+        design_effect=effect,
+        hidden=float(sum(one.hidden.sum() for one in found)) / max(tokens, 1),
+        in_names=in_names / max(tokens, 1),
+        temperature=model.decoding.temperature,
+        shift=model.decoding.shift,
+        profile=profile_of(model, X, found),
+    )
+
+
+def valid_promise(model: FittedModel) -> Promise:
+    """The promise of a model, or an error that says how to get one."""
+    promise, how = model.decoding.promise, "tagger.promise(X, y, classes=…), or postil tune MODEL DEV --miss 0.01"
+    if promise is None:
+        raise ConfigurationError("the model has no promise about missed names", expected=how)
+    labels_of(model.codec, promise.classes)
+    if (promise.temperature, promise.shift) != (model.decoding.temperature, model.decoding.shift):
+        raise ConfigurationError("the promise was made before the model was calibrated again", expected=how)
+    return promise
+
+
+# ------------------------------------------------------------------------------------------------ a redacted text
+
+
+class Passage(NamedTuple):
+    """A sentence of a text, in characters, and the probability that it still has a name."""
+
+    start: int
+    end: int
+    risk: float
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Redacted:
+    """A text, what is hidden in it, and what may be left."""
+
+    text: str
+    hidden: list[Entity]
+    """What is hidden. ``probability`` is the lowest one of its tokens."""
+    passages: list[Passage]
+    log_probability: float
+    look_first: list[Entity]
+    """Words that are left and most probably belong to a name, the most probable first, with that name's probability."""
+    profile: Profile = field(repr=False)
+
+    @property
+    def probability(self) -> float:
+        """That no name of the promised classes is left in the text, by the model."""
+        return exp(self.log_probability)
+
+    def placeholders(self) -> str:
+        """The text with ``[PER]`` in place of each name."""
+        return self.replaced(lambda one: f"[{one.label}]")
+
+    def pseudonyms(self, numbers: "Pseudonyms | None" = None) -> str:
+        """The text with ``PER-1`` in place of each name, the same for the same name."""
+        numbers = Pseudonyms() if numbers is None else numbers
+        return self.replaced(numbers)
+
+    def replaced(self, name: Callable[[Entity], str]) -> str:
+        """The text with something else in place of what is hidden."""
+        parts, last = [], 0
+        for one in self.hidden:
+            parts += [self.text[last : one.start], name(one)]
+            last = one.end
+        return "".join([*parts, self.text[last:]])
+
+    def to_html(self, title: str | None = None) -> str:
+        """A page with the redacted text, the risk of every passage and the spans to look at first."""
+        return redacted_page([self], title)
+
+
+@final
+class Pseudonyms:
+    """Numbers names as they come. A part of exactly one longer name of the class has the number of that."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[str, tuple[str, ...]], int] = {}
+        self._count: dict[str, int] = {}
+
+    def __call__(self, one: Entity) -> str:
+        words = tuple(one.text.casefold().split())
+        number = self._numbers.get((one.label, words))
+        if number is None:
+            longer = {
+                n for (label, known), n in self._numbers.items() if label == one.label and set(words) < set(known)
+            }
+            number = longer.pop() if len(longer) == 1 else self._count.get(one.label, 0) + 1
+            self._count[one.label] = max(number, self._count.get(one.label, 0))
+            self._numbers[one.label, words] = number
+        return f"{one.label}-{number}"
+
+
+def redacted(
+    model: FittedModel, texts: Sequence[tuple[str, Sequence[Sentence]]], *, check: bool = True
+) -> list[Redacted]:
+    """Texts with their sentences, redacted as the model promises; ``check``: refuse texts unlike dev."""
+    promise = valid_promise(model)
+    sentences = [sentence for _, some in texts for sentence in some]
+    X = [tokens_of(sentence) for sentence in sentences]
+    found = hidden_tokens(Posteriors(model), X, promise.classes, promise.threshold)
+    if check:
+        check_like_dev(promise, profile_of(model, X, found))
+    results, first = [], 0
+    for text, some in texts:
+        end = first + len(some)
+        results.append(_redacted(model, promise, text, some, X[first:end], found[first:end]))
+        first = end
+    return results
+
+
+def check_like_dev(promise: Promise, profile: Profile) -> None:
+    """Raise DataError if the promise cannot be made about a text with these figures."""
+    if reasons := unlike(profile, promise.profile):
+        what = f"no promise: the text is unlike the data on which it was made ({'; '.join(reasons)})"
+        raise DataError(what, expected="text like dev, or a promise made on labelled text like this")
+
+
+def _redacted(
+    model: FittedModel,
+    promise: Promise,
+    text: str,
+    sentences: Sequence[Sentence],
+    X: Sequence[Sequence[Token]],
+    found: Sequence[Hidden],
+) -> Redacted:
+    hidden: list[Entity] = []
+    passages: list[Passage] = []
+    left: list[Entity] = []
+    for sentence, one in zip(sentences, found, strict=True):
+        if not len(sentence):
+            continue
+        runs = groupby(range(len(sentence)), key=lambda t: int(one.kind[t]) if one.hidden[t] else -1)
+        for kind, tokens in runs:
+            if kind >= 0:
+                places = list(tokens)
+                lowest = float(one.probability[places].min())
+                hidden.append(entity(sentence, promise.classes[kind], places[0], places[-1] + 1, lowest))
+        whole = entity(sentence, "", 0, len(sentence))
+        passages.append(Passage(whole.start, whole.end, -expm1(one.log_kept)))
+        left += [entity(sentence, label, start, end, p) for start, end, label, p in one.left]
+    left.sort(key=lambda one: -(one.probability or 0.0))
+    profile = profile_of(model, X, found)
+    return Redacted(
+        text=text,
+        hidden=hidden,
+        passages=passages,
+        log_probability=sum(one.log_kept for one in found),
+        look_first=left[:MOST_LOOKS],
+        profile=profile,
+    )
+
+
+# ------------------------------------------------------------------------------------------------ the page
+
+
+def redacted_page(texts: Iterable[Redacted], title: str | None = None) -> str:
+    """The redacted texts, every passage shaded by its risk, each text with the spans to look at first."""
+    content: list[Markup] = []
+    for one in texts:
+        head = f"no name is left with probability {one.probability:.3f}; darker passages have more risk"
+        content += [note(head), _shaded(one)]
+        if one.look_first:
+            rows = [
+                element("tr", element("td", element("bdi", span.text)), element("td", span.label), _figure(span))
+                for span in one.look_first
+            ]
+            names = ("look first at", "class", "probability")
+            heading = element("thead", element("tr", *(element("th", name) for name in names)))
+            content.append(element("table", heading, element("tbody", *rows)))
+    return page_of(title, *content)
+
+
+def _figure(span: Entity) -> Markup:
+    return element("td", f"{span.probability:.3f}", class_="number")
+
+
+def _shaded(one: Redacted) -> Markup:
+    parts: list[Any] = []
+    last, ahead = 0, list(one.hidden)
+    largest = max((passage.risk for passage in one.passages), default=0.0) or 1.0
+    for passage in one.passages:
+        inside = [span for span in ahead if passage.start <= span.start < passage.end]
+        words: list[Any] = []
+        at = passage.start
+        for span in inside:
+            words += [one.text[at : span.start], element("strong", f"[{span.label}]")]
+            at = span.end
+        words.append(one.text[at : passage.end])
+        risk = f"risk {passage.risk:.3f}"
+        shade = (
+            {"class_": "effect oppose", "style": f"--share:{passage.risk / largest:.2f}"}
+            if passage.risk > LOWEST
+            else {}
+        )
+        parts += [one.text[last : passage.start], element("span", joined(words), title=risk, **shade)]
+        last = passage.end
+    return element("p", *parts, one.text[last:], class_="excerpt text", dir="auto")
