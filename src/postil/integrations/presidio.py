@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import Any, final
 
 from postil.errors import ConfigurationError
-from postil.integrations.extras import needed
+from postil.extras import needed
 from postil.models import Constraints, Tagger, load
 from postil.models.decoding.distribution import check_probability
 from postil.text import Document, Entity
