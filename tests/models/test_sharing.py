@@ -6,6 +6,7 @@ import postil
 from oracles.golden import QUESTIONS, TINY, TREES, corpus, detector, multi_task_tagger, tagger, tree_classifier
 from oracles.sharing import compare_with_threads
 from postil.models import storage
+from postil.rules import ListRule
 from postil.text import Sentence
 
 TEXTS = ["Anna Moss flew to Berlin. Shares of Nimbus Electric fell.", "Zoë lives in Łódź, on 1984-05-07."]
@@ -14,7 +15,7 @@ FORCED = postil.Constraints(require=[(0, 2, "PER")])
 # Public names that change the model, that are none of its answers, or that only say how it was made.
 NO_QUESTIONS = {
     *["KIND", "fit", "fitting", "save", "get_params", "set_params", "settings", "check", "config", "by_task", "model"],
-    *["history_", "classes_", "calibrate", "tune", "pretrain", "pretraining", "decoding"],
+    *["history_", "classes_", "calibrate", "tune", "promise", "pretrain", "pretraining", "decoding"],
     *["tasks", "main_task", "threshold"],
 }
 
@@ -37,6 +38,8 @@ def of_sentences(model):
 
 
 def of_tagger(model):
+    if isinstance(model, postil.Tagger):
+        model.promise(X * 20, Y * 20, classes=["PER"], miss=0.5)
     return {
         **of_sentences(model),
         "predict constrained": lambda: model.predict(
@@ -50,7 +53,14 @@ def of_tagger(model):
         "spans_above": lambda: model.spans_above(X[0], 0.01),
         "entities_above": lambda: model.entities_above(sentences(), 0.01),
         "answers": lambda: model.answers(sentences()),
+        "with_rules": lambda: model.with_rules([names()]).predict(X),
+        "redact": lambda: model.redact(TEXTS[0], check=False),
+        "redact_many": lambda: model.redact_many(TEXTS, check=False),
     }
+
+
+def names():
+    return ListRule(name="names", label="PER", phrases=[QUESTIONS[0][0]])
 
 
 def of_tasks(model):
@@ -68,6 +78,7 @@ def of_tasks(model):
         "answers": lambda: model.answers(sentences()),
         "tag": lambda: model.tag(TEXTS[0]),
         "tag_many": lambda: model.tag_many(TEXTS),
+        "with_rules": lambda: model.with_rules([names()], task="names").predict(X),
         **{f"{task} {name}": call for task in model.tasks for name, call in of_head(model[task]).items()},
     }
 

@@ -59,7 +59,7 @@ def recognise_format(head: list[str], where: str) -> str:
     if (rows and _most(rows, lambda row: recognises(row.split("\t")))) or (
         any(map(_CONLLU_COMMENT.match, lines))
         and all(row[:1].isdecimal() for row in rows)
-        and not _most(rows, lambda row: is_numbered(row.split("\t")))
+        and not (rows and _most(rows, lambda row: is_numbered(row.split("\t"))))
     ):
         return "conllu"
     rows = rows or lines
