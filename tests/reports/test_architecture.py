@@ -39,7 +39,7 @@ def test_hand_made_features_and_residual_layers():
     tagger = postil.Tagger(word_key="word", epochs=1, hidden=4).fit(tokens, Y)
     network = architecture_of(tagger)
     assert network.parameters == _parameters(tagger)
-    assert "Hand-made features" in [stage.title for stage in network.heads[""]]
+    assert "Hand-made features" in [stage.title for stages in network.heads.values() for stage in stages]
     deep = architecture_of(postil.Tagger(encoder="convolutions", layers=2, window=3, epochs=1, hidden=4).fit(X, Y))
     around = [number for number, stage in enumerate(deep.trunk) if stage.shortcut]
     assert len(around) == 1
