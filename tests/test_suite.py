@@ -124,3 +124,10 @@ def test_the_extra_all_has_every_extra_that_adds_an_ability():
     extras = PROJECT["optional-dependencies"]
     tools = {"test", "check", "dev", "all"}
     assert extras["all"] == [f"postil[{','.join(name for name in extras if name not in tools)}]"]
+
+
+def test_the_tests_that_clones_run_exist():
+    tests = importlib.import_module("clones").TESTS
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n0", "-p", "no:cacheprovider", *tests]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
