@@ -151,6 +151,7 @@ def test_saved_loaded_and_pickled(segmenter: Segmenter, tmp_path: object) -> Non
     assert again.tag(text).sentences == tagger.tag(text).sentences
     assert again.model.segmenter == segmenter
     assert pickle.loads(pickle.dumps(segmenter)) == segmenter
+    assert repr(tagger) == "Tagger(segmenter=Segmenter(learned=…), epochs=2)"
     tagger.save(f"{tmp_path}/model.postil")
     assert postil.load(f"{tmp_path}/model.postil").model.segmenter.tokenise(text) == segmenter.tokenise(text)
 

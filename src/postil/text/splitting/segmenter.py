@@ -153,6 +153,12 @@ class Segmenter:
         """Whether words are cut by rules, neither into characters nor by a model."""
         return not self.characters and self.learned is None
 
+    def __repr__(self) -> str:
+        """Without the lists of words that a model does not use."""
+        if self.learned is not None:
+            return "Segmenter(learned=…)"
+        return f"Segmenter(rules={self.rules!r}, sentence_rules={self.sentence_rules!r}, characters={self.characters})"
+
     def __str__(self) -> str:
         """For people, as in a model's card: ``english``, ``english (hyphens)``, ``characters``."""
         if self.learned is not None:
