@@ -47,6 +47,14 @@ def run(files, *words):
     )
 
 
+def test_words_of_a_labelled_file_are_raw_text_and_its_labels_are_not(files, capsys):
+    (files / "labelled.toml").write_text('[[rule]]\nlabel = "LABEL"\nlist = ["O", "PER"]\n' + RULES, "utf-8")
+    assert run(files, "rules", "check", "labelled.toml", "dev.txt") == 0
+    shown = capsys.readouterr()
+    assert "40 sentences of raw text" in shown.err
+    assert "never vote: LABEL" in shown.out
+
+
 def test_a_model_is_trained_without_labels(files, capsys):
     words = ["--unlabelled", "raw.txt", "--dev", "dev.txt", "--set", "epochs=3", "-o", "m.postil"]
     assert run(files, "train", "--rules", "rules.toml", *words) == 0

@@ -252,7 +252,7 @@ def first_sentences(sentences: Iterable[list[str]], tokens: int) -> list[list[st
 def _sentences(paths: Sequence[str | Path], encoding: str | None) -> Iterator[str]:
     """Sentences as text, one token per line: a large sample of lists of tokens would need several times the memory."""
     for path in paths:
-        for sentence in read(path, format="text", encoding=encoding):
+        for sentence in read(path, encoding=encoding):
             if len(sentence.tokens) in LENGTHS:
                 yield "\n".join(token if isinstance(token, str) else token.text for token in sentence.tokens)
 

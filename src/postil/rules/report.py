@@ -9,6 +9,7 @@ from postil.metrics.tables import Table, text
 from postil.models.voting.rule import Tokens, Vote
 from postil.rules.learning import Learned
 from postil.text import Sentence
+from postil.text.report import counted
 
 _EXAMPLES, _LIKELY, _SURE = 3, 0.5, 0.9
 
@@ -53,7 +54,8 @@ class RuleReport:
 
     def __str__(self) -> str:
         share = 100 * self.covered / max(1, self.sentences)
-        lines = [f"{len(self.rows)} rules, {self.sentences:,} sentences, {share:.1f} % of them with a vote", ""]
+        size = f"{counted(len(self.rows), 'rule')}, {counted(self.sentences, 'sentence')}"
+        lines = [f"{size}, {share:.1f} % of them with a vote", ""]
         columns = ("rule", "class", "votes", "alone", "conflicts", "right, %")
         cells = [
             (row.rule, row.classes, row.votes, row.alone, row.conflicts, row.precision and 100 * row.precision)

@@ -88,6 +88,8 @@ def summary_of(fitting: Fitting) -> str:
     elif scheme:
         learnt += " (of words, no spans)" if scheme == "none" else f" ({scheme})"
     read = f"{counted(data['sentences'], 'sentence')}, {counted(data['tokens'], 'token')}"
+    if raw := data.get("unlabelled"):
+        read += f", and {counted(raw['sentences'], 'sentence')} without labels"
     return f"{read}; {learnt}; {size:,} parameters"
 
 
