@@ -208,7 +208,6 @@ PUBLIC = {
             "ItemSequence",
             "LinePerIterationTrainer",
             "Tagger",
-            "Template",
         ],
         *["Trainer"],
     ],
@@ -286,7 +285,7 @@ PUBLIC = {
     ],
     "postil.pretraining": [
         *["pretrain", "CorpusConfig", "PretrainingConfig", "Corpus", "read_corpus", "Pretraining", "Step"],
-        *["negative_sampling", "window_ranking", "save_vectors", "WordClusters", "brown_clusters", "kmeans_clusters"],
+        *["negative_sampling", "window_ranking", "save_vectors", "WordClusters", "brown_clusters"],
         *["Neighbour", "neighbours"],
     ],
     "postil.models": [

@@ -224,7 +224,7 @@ def test_texts_pass_between_tools_as_they_are(capsys: pytest.CaptureFixture[str]
     assert json.loads(Path("b.jsonl").read_text()) == {"text": OVERLAPPING["text"], "label": OVERLAPPING["label"]}
 
 
-@pytest.mark.parametrize("tool", ["doccano", "prodigy", "label-studio", "label-studio-min", "brat", "webanno", "muc"])
+@pytest.mark.parametrize("tool", ["doccano", "prodigy", "label-studio", "label-studio-min", "brat", "webanno"])
 def test_from_columns_to_every_tool_and_back(tool: str) -> None:
     Path("a.txt").write_text(BIO)
     assert convert("a.txt", "out", "--to", tool) == 0
@@ -267,5 +267,4 @@ def test_a_tool_replaces_its_own_file_only() -> None:
     Path("a.txt").write_text(BIO)
     for _ in range(2):
         assert convert("a.txt", "b.jsonl", "--to", "doccano") == 0
-        assert convert("a.txt", "b.xml", "--to", "stanford", "--overwrite") == 0
     assert convert("a.txt", "b.jsonl", "--to", "webanno") == 1

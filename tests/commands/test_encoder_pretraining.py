@@ -9,7 +9,6 @@ import postil
 from oracles.corpora import as_conll, named_entities
 from postil.commands import pretrain as encoder_pretraining
 from postil.commands import teaching
-from postil.commands import train as gains
 from postil.commands.main import main
 from postil.models.fitting import masked_words
 from postil.models.model import is_encoder
@@ -319,15 +318,6 @@ def test_a_model_does_not_replace_its_encoder(folder, capsys):
 
 
 # ------------------------------------------------------------------------------------------------ with other knowledge
-
-
-def test_gains_tell_what_the_encoder_adds(folder, capsys):
-    assert pretrain() == 0
-    capsys.readouterr()
-    assert train("--dev", "dev.txt", "--gains") == 0
-    lines = capsys.readouterr().out.splitlines()
-    table = lines[lines.index(gains.gains_table([("", 0)])[0]) + 1 :]
-    assert [line.split("  ")[1] for line in table] == ["the labelled data alone", "+ a pretrained encoder"]
 
 
 def test_a_teacher_begins_with_the_encoder_too(folder, capsys, monkeypatch):

@@ -35,7 +35,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def train(*arguments, output="m.postil"):
-    dev = ["--dev", "dev.txt", "--no-gains", "--unlabelled", "raw.txt"]
+    dev = ["--dev", "dev.txt", "--unlabelled", "raw.txt"]
     return main(["train", "train.txt", *dev, *SMALL, *arguments, "-o", output])
 
 
@@ -58,7 +58,7 @@ def test_student_and_teacher_start_from_encoders(folder, monkeypatch, capsys):
 
 
 def test_networks_alike_share_an_encoder(folder, capsys):
-    arguments = ["train", "train.txt", "--dev", "dev.txt", "--no-gains", "--unlabelled", "raw.txt", "--set", "epochs=1"]
+    arguments = ["train", "train.txt", "--dev", "dev.txt", "--unlabelled", "raw.txt", "--set", "epochs=1"]
     assert main([*arguments, "-o", "m.postil"]) == 0
     assert capsys.readouterr().err.count("learning words and encoder") == 1
 

@@ -53,7 +53,6 @@ NOT_FOR_TAGGING = [
     *[
         "text.columns.webanno",
         "text.annotations.brat",
-        "text.annotations.inline_xml",
         "text.annotations.tools",
         "text.columns.csv_table",
         "text.annotations.hugging_face",

@@ -32,14 +32,6 @@ def test_a_tagger(files, capsys):
     assert not list(files.glob("*.html*tmp*")) and not list(files.glob(".*report*"))
 
 
-def test_gains_are_in_the_report(files, capsys):
-    (files / "names").write_text("Anna\nOslo\n")
-    words = ["--dev", str(files / "dev"), "--gains", "--gazetteer", str(files / "names")]
-    assert _train(files, *words) == 0
-    text = read_page((files / "report.html").read_text()).text
-    assert "What helped" in text and "the labelled data alone" in text and "+ lists of names" in text
-
-
 @pytest.mark.parametrize("kind", ["detector", "trees", "tasks"])
 def test_other_kinds(files, kind, capsys):
     if kind == "detector":

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.errors import ConfigurationError, DataError
-from postil.metrics.calibration import calibrate, calibrate_by_label
+from postil.metrics.calibration import calibrate
 
 answers = st.lists(st.tuples(st.one_of(st.sampled_from([0.0, 0.1, 0.3, 0.7, 1.0]), st.floats(0, 1)), st.booleans()))
 
@@ -42,12 +42,9 @@ def test_honest_probabilities_have_a_small_error() -> None:
     assert boastful.expected_error > 0.1
 
 
-def test_tables_per_label_add_up() -> None:
-    rows = [("PER", 0.9, True), ("LOC", 0.8, False), ("PER", 0.35, False)]
-    by_label = calibrate_by_label(rows)
-    assert list(by_label) == ["LOC", "PER"]
-    whole = calibrate([row[1] for row in rows], [row[2] for row in rows])
-    added = by_label["LOC"] + by_label["PER"]
+def test_tables_add_up() -> None:
+    whole = calibrate([0.9, 0.8, 0.35], [True, False, False])
+    added = calibrate([0.8], [False]) + calibrate([0.9, 0.35], [True, False])
     assert added.to_dict() == whole.to_dict()
     assert [row["count"] for row in whole.to_dict()["bins"]] == [1, 1, 1]
     assert whole.to_dict()["expected_calibration_error"] == pytest.approx(100 * (0.1 + 0.8 + 0.35) / 3)

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from postil.errors import ConfigurationError
-from postil.features import Vocabulary, WordVectors
-from postil.pretraining import CorpusConfig, brown_clusters, kmeans_clusters, read_corpus
+from postil.pretraining import CorpusConfig, brown_clusters, read_corpus
 from postil.pretraining import clusters as module
 from postil.pretraining.clusters import bigrams_of, paths_of
 
@@ -52,16 +51,3 @@ def test_wrong_number_of_clusters():
         for number in (1, len(corpus.words)):
             with pytest.raises(ConfigurationError, match="clusters must be 2 to 12, less than the words"):
                 brown_clusters(corpus, number)
-
-
-def test_kmeans_finds_directions():
-    rng = np.random.default_rng(0)
-    directions = np.repeat(np.eye(3), 5, axis=0)
-    matrix = np.concatenate([np.zeros((1, 3)), directions * rng.uniform(1, 9, (15, 1)) + rng.normal(0, 0.05, (15, 3))])
-    words = Vocabulary.build(["", *(f"w{i}" for i in range(15))])
-    vectors = WordVectors(words, matrix.astype(np.float32))
-    found = [kmeans_clusters(vectors, 3, seed=seed) for seed in range(5)]
-    assert all(clusters[0] == 0 and set(clusters[1:]) <= {1, 2, 3} for clusters in found)
-    assert any(len({tuple(set(clusters[1:].reshape(3, 5)[row])) for row in range(3)}) == 3 for clusters in found)
-    with pytest.raises(ConfigurationError, match="clusters must be 1 to 15"):
-        kmeans_clusters(vectors, 16)

@@ -14,7 +14,7 @@ from postil.text.document import Sentence
 from postil.text.formats import FORMATS, format_of_path, read, write
 from postil.text.labels import partial as relabelling
 
-TOOLS = "doccano, prodigy, label-studio, label-studio-min, brat, webanno, muc, stanford, datasets, parquet, csv"
+TOOLS = "doccano, prodigy, label-studio, label-studio-min, brat, webanno, datasets, parquet, csv"
 SENTENCES = [Sentence(["Oslo", "is"], ["B-LOC", "O"]), Sentence(["far"], ["O"])]
 
 
@@ -119,7 +119,7 @@ def test_columns_of_conllu_are_counted() -> None:
             lambda: write([], "a.doc"),
             "unknown format to write: expected a format (conll, "
             f"conllu, jsonl, trees, {TOOLS}, spacy) or a file name in .conll, .tsv, .txt, .bio, .iob, .iob2, "
-            ".conllu, .jsonl, .ndjson, .json, .ptb, .mrg, .trees, .sgml, .sgm, .parquet, .csv, .spacy, got a.doc",
+            ".conllu, .jsonl, .ndjson, .json, .ptb, .mrg, .trees, .parquet, .csv, .spacy, got a.doc",
         ),
         (
             lambda: write([], "a.conll", delimiter=","),
@@ -157,8 +157,6 @@ DAMAGED = {
     "trees": f"(3 (2 {LONG}",
     "label-studio": f'[{{"data": "{LONG}"}}]',
     "webanno": f"#FORMAT=WebAnno TSV 3.3\n#T_SP={LONG}|\n\n#Text={LONG}\n1-1\t{LONG}\t{LONG}\n",
-    "muc": f'<ENAMEX TYPE="{LONG}">{LONG}</{LONG}>\n',
-    "stanford": f"<{LONG}>a\n",
 }
 
 
@@ -168,3 +166,10 @@ def test_errors_quote_little_of_a_file(format: str) -> None:
         list(read(io.BytesIO(DAMAGED[format].encode()), format, comment=None))
     message = str(caught.value)
     assert len(message) < 500 and "x" * 100 not in message
+
+
+def test_inline_xml_is_not_taken_for_text(tmp_path) -> None:
+    path = tmp_path / "marked.txt"
+    path.write_text("<PERSON>Anna</PERSON> went to <LOCATION>Lima</LOCATION>.\n", "utf-8")
+    with pytest.raises(DataError, match=r"text with XML elements around the names.*got inline XML"):
+        list(read(path))

@@ -113,12 +113,6 @@ OPTIONS = {
             "TRAIN: # text in CoNLL-U), characters, or a treebank or model FILE to learn or take it from (default: "
             "learned if TRAIN has raw text, otherwise rules)",
         ),
-        option(
-            "--gains",
-            "train again without vectors, clusters, names and raw text to show what each of them adds on dev "
-            "(default: with --unlabelled and --dev)",
-            action=argparse.BooleanOptionalAction,
-        ),
         SEED,
         teaching.THREADS,
         option("--minutes M", "time budget in minutes", type=float),
@@ -162,7 +156,7 @@ class TrainRequest(NamedTuple):
 
     @classmethod
     def of(cls, arguments: argparse.Namespace) -> "TrainRequest":
-        """A file of vectors and clusters is treated as one of each, so that --gains tells them apart.
+        """A file of vectors and clusters is treated as one of each.
 
         An encoder stays one: its preset and its architecture are the defaults.
         """
@@ -260,26 +254,19 @@ class TrainingJob(NamedTuple):
     model: Estimator
     fitting: Any
     held_out: dict[str, dict[str, LabelledFile]]
-    data: Any = None
-    lesson: Mapping[str, Any] = {}
-    """The labelled data and the raw text, for --gains."""
 
 
 def run(arguments: argparse.Namespace) -> int:
     request = TrainRequest.of(arguments)
     request.check_outputs()
     teaching.check_arguments(arguments)
-    check_gains(arguments)
     if arguments.rules is not None:
         return _train_on_rules(request)
     if arguments.task and (len(request.sources.train) > 1 or arguments.warm_start):
-        refuse(arguments, "it is for one task", "gains")
         return train(_task_job(request), request)
     refuse(arguments, "it is for --task with --warm-start", "freeze_encoder")
     if not arguments.task and _learns_from_trees(arguments, request):
-        refuse(
-            arguments, "it is for taggers of words", "segmenter", "clusters", "unlabelled", "map", "gains", "pretrained"
-        )
+        refuse(arguments, "it is for taggers of words", "segmenter", "clusters", "unlabelled", "map", "pretrained")
         return train(_tree_job(request), request)
     return train(_tagger_job(request), request)
 
@@ -295,7 +282,7 @@ def train(job: TrainingJob, request: TrainRequest) -> int:
 
 def finish(job: TrainingJob, request: TrainRequest, shown: Display) -> int:
     """Score a trained model, write it, show how good it is."""
-    model, fitting, held_out = job[:3]
+    model, fitting, held_out = job
     arguments = request.arguments
     heads = model.by_task()
     scores = {
@@ -316,10 +303,6 @@ def finish(job: TrainingJob, request: TrainRequest, shown: Display) -> int:
     # By the mean over tasks, epochs are compared; detectors have no such score.
     on_dev = [one.main_score for one in scores.get("dev", {}).values() if hasattr(one, "main_score")]
     shown.summary(arguments.output, headlines, sum(on_dev) / len(on_dev) if on_dev else None)
-    gains: list[tuple[str, float]] = []
-    if job.data is not None and are_gains_wanted(arguments):
-        assert isinstance(model, SentenceEstimator)
-        gains = show_gains(arguments, model, job.data, job.lesson)
     if arguments.report is None:
         return 0
     scored: dict[str, Any] = {}
@@ -331,9 +314,7 @@ def finish(job: TrainingJob, request: TrainRequest, shown: Display) -> int:
             if isinstance(head, Tagger):
                 calibrations[title] = reliability(head.model, inputs_of(file), file.labels)
     progress = fitting.training.progress
-    run = RunReport(
-        history=progress.history, seconds=progress.seconds, scores=scored, reliability=calibrations, gains=gains
-    )
+    run = RunReport(history=progress.history, seconds=progress.seconds, scores=scored, reliability=calibrations)
     data_name = ", ".join(map(str, [*arguments.train, *arguments.task]))
     heading = Heading.of(model, model_name=str(arguments.output), data_name=data_name)
     write_text(arguments.report, [training_page(heading, model, run)])
@@ -370,7 +351,7 @@ def _tagger_job(request: TrainRequest) -> TrainingJob:
     )
     if options["segmenter"].characters or arguments.segmenter == CHARACTERS:
         fitting.model.about[INPUT] = CHARACTERS
-    return TrainingJob(model, fitting, {name: {MAIN: file} for name, file in files.held_out.items()}, data, lesson)
+    return TrainingJob(model, fitting, {name: {MAIN: file} for name, file in files.held_out.items()})
 
 
 def choose_segmenter(model: Any, request: TrainRequest, known: Any, train: Sequence[LabelledFile]) -> None:
@@ -446,7 +427,7 @@ def _train_on_rules(request: TrainRequest) -> int:
     refuse(arguments, "rules have no tasks", "task")
     refuse(arguments, "it is for labelled files", "segmenter")
     refuse(arguments, "training on rules always starts from scratch", "warm_start", "freeze_encoder")
-    refuse(arguments, "rules are the teachers", "teacher", "pretrain", "gains")
+    refuse(arguments, "rules are the teachers", "teacher", "pretrain")
     refuse(arguments, _LEARNS_ALL, "label")
     rules = read_rules(arguments.rules)
     if not arguments.unlabelled and not any(isinstance(rule, MentionRule) for rule in rules):
@@ -596,86 +577,3 @@ def _check_trees(train: LabelledFile, held_out: Mapping[str, LabelledFile], loss
             warn(f"{file.path}: the same trees as in {train.path}: scores on training data are too good")
         if unseen := sorted(labels_of(file) - known):
             warn(f"{file.path}: {len(unseen)} of its labels do not occur in {train.path}: {', '.join(unseen[:5])}")
-
-
-# ------------------------------------------------------------------------------------------------ gains
-
-
-KINDS: dict[str, tuple[str, Any]] = {
-    "vectors": ("word vectors", None),
-    "clusters": ("word clusters", None),
-    "gazetteers": ("lists of names", ()),
-    "pretrained": ("a pretrained encoder", None),
-}
-"""Parameters of an estimator, what they are called, and their values without the knowledge."""
-ALONE = "the labelled data alone"
-ENCODER, TEACHER = "an encoder that has read raw text", "a teacher's labels of raw text"
-
-
-def check_gains(arguments: argparse.Namespace) -> None:
-    if arguments.gains and not arguments.dev:
-        raise ConfigurationError("--gains needs held-out data to compare on: add --dev FILE")
-    if arguments.gains and arguments.warm_start:
-        raise ConfigurationError("--gains cannot be used with --warm-start: the old model has its knowledge already")
-
-
-def are_gains_wanted(arguments: argparse.Namespace) -> bool:
-    if arguments.gains is None:
-        return bool(arguments.unlabelled and arguments.dev) and not (arguments.warm_start or arguments.minutes)
-    return bool(arguments.gains)
-
-
-def show_gains(
-    arguments: argparse.Namespace, model: SentenceEstimator, data: Any, lesson: Mapping[str, Any]
-) -> list[tuple[str, float]]:
-    """Print and return the score on dev without any knowledge, and after each kind is added. The model is written.
-
-    ``lesson`` describes its training on raw text.
-    """
-    teachers, encoder = lesson.get("teachers", ()), lesson.get("warm_start")
-    given = [name for name in KINDS if getattr(model, name)]
-    poorer: list[tuple[str, Any, Tagger | None]] = []  # models to compare with, and what they start from
-    for count in range(len(given) + bool(teachers)):  # from one without any knowledge to one that lacks the last kind
-        missing = {name: KINDS[name][1] for name in given[count:]}
-        label = f"+ {KINDS[given[count - 1]][0]}" if count else ALONE
-        poorer.append((label, type(model)(**{**model.get_params(), **missing}), None))
-    if encoder is not None:
-        poorer.append((f"+ {ENCODER}", type(model)(**model.get_params()), encoder))
-    if not poorer:
-        note("--gains: there is nothing to compare, the model was trained on the labelled data alone")
-        return []
-    note(f"the model is written; training {len(poorer)} more to see what helped (Ctrl-C skips this)")
-    dev = data[2]
-    rows: list[tuple[str, float]] = []
-    with stop_on_request() as stop:
-        for label, estimator, start in poorer:
-            for _ in estimator.fitting(*data, partial=arguments.partial, warm_start=start):
-                if stop.by is not None:
-                    note("the comparison is skipped")
-                    return []
-            rows.append((label, 100 * estimator.score(*dev)))
-    label = TEACHER if teachers else KINDS[given[-1]][0]
-    rows.append((f"+ {label}", 100 * model.score(*dev)))
-    say("\n".join(gains_table(rows)))
-    for teacher in teachers:
-        networks = teacher.config.ensemble
-        say(f"  (the teacher, {networks} network{'s' * (networks > 1)}: {100 * teacher.score(*dev):.2f})")
-    return rows
-
-
-def gains_table(rows: Sequence[tuple[str, float]]) -> list[str]:
-    """Labels with scores, and how much each differs from the one before.
-
-    >>> print(*gains_table([("the labelled data alone", 61.2), ("+ word vectors", 70.0)]), sep="\\n")
-    what helped, dev score
-      the labelled data alone   61.20
-      + word vectors            70.00  +8.80
-    """
-    width = max(len(label) for label, _ in rows)
-    lines = ["what helped, dev score"]
-    before: float | None = None
-    for label, score in rows:
-        gain = "" if before is None else f"  {score - before:+.2f}"
-        lines.append(f"  {label:<{width}}  {score:6.2f}{gain}")
-        before = score
-    return lines

@@ -5,7 +5,7 @@ import typing
 from postil import lazy
 
 if typing.TYPE_CHECKING:
-    from postil.metrics.calibration import Calibration, calibrate, calibrate_by_label
+    from postil.metrics.calibration import Calibration, calibrate
     from postil.metrics.counts import Counts
     from postil.metrics.detection import (
         DetectionScores,
@@ -27,7 +27,7 @@ else:
     __getattr__, __dir__ = lazy.exports(
         __name__,
         {
-            ".calibration": "Calibration calibrate calibrate_by_label",
+            ".calibration": "Calibration calibrate",
             ".counts": "Counts",
             ".detection": "DetectionScores PrecisionRecall Threshold average_precision best_threshold precision_recall "
             "score_detection",
@@ -44,6 +44,6 @@ else:
 __all__ = ["Counts", "SpanScores", "align", "compare_spans", "score_spans", "sentence_counts", "spans_by_length"]
 __all__ += ["TokenScores", "score_tokens", "sentence_token_counts", "TreeScores", "score_trees"]
 __all__ += ["Known", "known_from", "spans_by_novelty", "tokens_by_novelty"]
-__all__ += ["Calibration", "calibrate", "calibrate_by_label", "DetectionScores", "PrecisionRecall", "precision_recall"]
+__all__ += ["Calibration", "calibrate", "DetectionScores", "PrecisionRecall", "precision_recall"]
 __all__ += ["Threshold", "average_precision", "best_threshold", "score_detection"]
 __all__ += ["Interval", "bootstrap_interval", "Comparison", "compare_systems", "Evaluation", "evaluate", "Table"]

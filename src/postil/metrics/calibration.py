@@ -5,7 +5,6 @@ answers), so tables add up; the expected calibration error is the mean gap betwe
 kept, weighted by its answers.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -120,13 +119,3 @@ def calibrate(probabilities: ArrayLike, correct: ArrayLike, *, bins: int = 10) -
         np.bincount(place, weights=promised, minlength=bins).astype(np.float64),
         np.bincount(place[kept], minlength=bins),
     )
-
-
-def calibrate_by_label(answers: Iterable[tuple[str, float, bool]], *, bins: int = 10) -> dict[str, Calibration]:
-    """One table per label, from triples (label, probability, correct). The tables add up to that of all predictions."""
-    groups: dict[str, tuple[list[float], list[bool]]] = {}
-    for label, probability, is_right in answers:
-        promised, kept = groups.setdefault(label, ([], []))
-        promised.append(probability)
-        kept.append(is_right)
-    return {label: calibrate(*groups[label], bins=bins) for label in sorted(groups)}

@@ -4,7 +4,6 @@ from postil.pretraining.clusters import (
     Neighbour,
     WordClusters,
     brown_clusters,
-    kmeans_clusters,
     neighbours,
     save_vectors,
 )
@@ -15,4 +14,4 @@ from postil.pretraining.training import Pretraining, Step, pretrain
 
 __all__ = ["pretrain", "CorpusConfig", "PretrainingConfig", "Corpus", "read_corpus", "Pretraining", "Step"]
 __all__ += ["negative_sampling", "window_ranking", "save_vectors", "Neighbour", "neighbours"]
-__all__ += ["WordClusters", "brown_clusters", "kmeans_clusters"]
+__all__ += ["WordClusters", "brown_clusters"]

@@ -10,7 +10,6 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
-from postil.features.lexicon_files import cluster_centres, directions, nearest_centres
 from postil.features.vectors import WordVectors, looked_up
 from postil.kernels.plain_pretraining import Bigrams
 from postil.pretraining.corpus import Corpus
@@ -66,16 +65,6 @@ def paths_of(merges: Array, clusters: int) -> list[str]:
     for kept, gone in merges[:tree][::-1].tolist():  # backwards: the cluster that a cluster went into is settled
         owner[gone] = owner[kept]
     return [paths[int(name)] for name in owner]
-
-
-def kmeans_clusters(vectors: WordVectors, clusters: int, *, rounds: int = 20, seed: int = 0) -> Array:
-    """(V,) the cluster of each word by the direction of its vector, from spherical k-means; 0 is the unknown word's."""
-    V = len(vectors.words)
-    if not 1 <= clusters < V:
-        raise ConfigurationError("clusters", expected=f"1 to {V - 1}", got=clusters)
-    X = directions(vectors.matrix[1:])
-    nearest = nearest_centres(X, cluster_centres(X, clusters, rounds=rounds, seed=seed))
-    return np.concatenate([[0], nearest + 1])
 
 
 # ------------------------------------------------------------------------------------------------ vectors

@@ -25,14 +25,13 @@ class RunReport:
     """Facts about a training run that the model does not contain.
 
     ``scores`` and ``reliability`` of held-out files by their names ("dev", "test", "dev, names"); ``history`` with the
-    seconds of every epoch; ``gains``: what was added, and the score on dev with it, in percent.
+    seconds of every epoch.
     """
 
     history: Sequence[Mapping[str, Any]]
     seconds: float
     scores: Mapping[str, Scores] = field(default_factory=dict)
     reliability: Mapping[str, Reliability] = field(default_factory=dict)
-    gains: Sequence[tuple[str, float]] = ()
 
 
 def training_page(heading: Heading, model: Estimator, run: RunReport) -> str:
@@ -42,13 +41,6 @@ def training_page(heading: Heading, model: Estimator, run: RunReport) -> str:
     parts = [sections.learning(heading)]
     for name, scores in run.scores.items():
         parts += _of_file(name, scores, run.reliability.get(name))
-    if run.gains:  # scores on dev without any knowledge from outside, and after each kind of it is added
-        before = [None, *(score for _, score in run.gains)]
-        steps = zip(run.gains, before, strict=False)
-        rows = [(label, score, "" if last is None else f"{score - last:+.2f}") for (label, score), last in steps]
-        drawn = drawn_table(Table("", ("trained with", "dev score", "gain"), rows), bars=("dev score",))
-        about = "Each line is a separate training run on the same labelled data, with one more source of knowledge."
-        parts.append(Section("gains", "What helped", joined([note(about), drawn])))
     picture = drawn_architecture(architecture_of(model), heading.model, is_file=False)
     parts += [Section("network", "Network", element("div", picture, class_="scroll"))]
     parts += [_settings(model), _data(heading)]

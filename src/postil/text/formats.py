@@ -117,7 +117,7 @@ def _of_texts(title: str, module: str, reads: str, writes: str, *loses: str, **o
     return Format(title, module, reads, writes, texts=True, keeps="Record", keeps_text=True, loses=loses, **others)
 
 
-_RECORDS, _TOOLS, _XML = "annotations.records", "annotations.tools", "annotations.inline_xml"
+_RECORDS, _TOOLS = "annotations.records", "annotations.tools"
 _FLAT, _UNSAID = ("fragments", "documents"), ("fields", "span fields", "unannotated")
 
 _DATASETS = "annotations.hugging_face"
@@ -188,10 +188,6 @@ FORMATS: dict[str, Format] = {
         *_UNSAID,
         span_fields=("identifier",),
     ),
-    "muc": _of_texts(
-        "inline XML", _XML, "read_inline_xml", "write_muc", "fragments", *_UNSAID, endings=(".sgml", ".sgm")
-    ),
-    "stanford": _of_texts("inline XML of Stanford", _XML, "", "write_stanford", *_FLAT, *_UNSAID, like="muc"),
     "datasets": Format("JSON Lines for Hugging Face datasets", _DATASETS, writes="write_datasets", like="jsonl"),
     "parquet": Format("Parquet", _DATASETS, "read_parquet", "save_parquet", opens=True, endings=(".parquet",)),
     "csv": Format("a table of words", "annotations.tables", "read_words", "write_words", endings=(".csv",)),

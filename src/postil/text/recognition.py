@@ -74,7 +74,8 @@ def recognise_format(head: list[str], where: str) -> str:
     if _OBJECT.match(rows[0]) or 2 * sum(_OBJECT.match(row) is not None for row in rows) >= len(rows):
         return "jsonl"
     if any(map(_MARKED_UP.search, rows)):
-        return "muc"
+        expected = "an export as CoNLL columns or JSON Lines with spans"
+        raise DataError("text with XML elements around the names", expected=expected, got="inline XML", where=where)
     if rows[0].strip() in ("{", "[", "[{", "{}", "[]"):
         raise DataError("JSON, but not JSON Lines", expected="one object a line", got=shortened(rows[0]), where=where)
     if where.removesuffix(".gz").endswith(".csv"):  # a table of texts, or of nothing that can be labelled

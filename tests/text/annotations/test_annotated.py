@@ -76,26 +76,6 @@ def trimmed(span: AnnotatedSpan, text: str, blanks: str) -> AnnotatedSpan:
     return AnnotatedSpan(span.start + left, span.start + len(covered.rstrip(blanks)), span.label)
 
 
-def crossing(text: AnnotatedText) -> bool:
-    spans = text.spans or []
-    return any(a.start < b.start < a.end < b.end for a in spans for b in spans)
-
-
-@pytest.mark.parametrize("format", ["muc", "stanford"])
-@given(TEXTS)
-def test_inline_xml(format: str, texts: list[AnnotatedText]) -> None:
-    again, report = through(texts, format)
-    lost = +report.dropped
-    assert [text.text for text in again] == [text.text for text in texts]
-    if not any(map(crossing, texts)):
-        assert not lost
-        if format == "muc" or not +report.changed:
-            assert content(again) == content(texts)
-    else:
-        kept = sum(len(text.spans or ()) for text in again)
-        assert kept + lost["spans that cross another one"] == sum(len(text.spans or ()) for text in texts)
-
-
 @given(TEXTS)
 def test_webanno(texts: list[AnnotatedText]) -> None:
     """It keeps the characters of tokens: every span comes back, without the white space at its edges."""
@@ -126,7 +106,7 @@ def test_sentences_with_tokens_pass_through_every_format(format: str) -> None:
     assert [(s.tokens, s.labels) for s in again] == [(s.tokens, s.labels) for s in TAGGED]
 
 
-@pytest.mark.parametrize("format", [name for name in STREAMS if name not in ("doccano", "prodigy", "stanford")])
+@pytest.mark.parametrize("format", [name for name in STREAMS if name not in ("doccano", "prodigy")])
 def test_formats_are_recognised(format: str) -> None:
     stream = io.BytesIO()
     write(TAGGED, stream, format)
@@ -171,7 +151,7 @@ def test_discontinuous_spans_and_fields_are_counted(format: str) -> None:
     span = AnnotatedSpan(0, 5, "X", {"own": 1}, ((0, 1), (4, 5)))
     _, report = through([AnnotatedText("a b c", [span], fields={"other": 2})], format)
     assert report.changed["discontinuous spans, taken from their first to their last character"] == 1
-    if format in ("webanno", "muc", "stanford"):
+    if format == "webanno":
         assert report.dropped["field 'other' of texts"] == report.dropped["field 'own' of spans"] == 1
 
 

@@ -2,7 +2,7 @@
 
 features/attributes (feature dicts -> numbers) -> problem (features, loss and gradient) -> algorithms -> model (weights,
 answers, file); ``CRF`` is sklearn-crfsuite's estimator, ``Trainer``, ``Tagger`` and ``ItemSequence`` are
-python-crfsuite's, ``Template`` reads those of CRF++.
+python-crfsuite's.
 """
 
 import sys
@@ -12,7 +12,6 @@ from postil.integrations.crfsuite import _logparser
 from postil.integrations.crfsuite import metrics as metrics
 from postil.integrations.crfsuite.estimator import CRF
 from postil.integrations.crfsuite.tagger import Tagger
-from postil.integrations.crfsuite.templates import Template
 from postil.integrations.crfsuite.trainer import BaseTrainer, LinePerIterationTrainer, Trainer
 
 CRFSUITE_VERSION = "0.12"
@@ -50,7 +49,6 @@ __all__ = [
     "LinePerIterationTrainer",
     "Tagger",
     "ItemSequence",
-    "Template",
     "CRFSUITE_VERSION",
     "CRFSuiteError",
     "install",
