@@ -29,7 +29,7 @@ def exports(
 
 
 @final
-class Table(Mapping[str, Any]):
+class LazyTable(Mapping[str, Any]):
     """Name -> an object of a module that is imported when a value is asked for: names are checked without it."""
 
     def __init__(self, module: str, names: Mapping[str, str]) -> None:

@@ -7,7 +7,7 @@ import postil
 from oracles import corpora
 from postil.export import flat as flat_file
 from postil.export import flat as precision
-from postil.export.flat import Change, exported
+from postil.export.flat import Rounding, exported
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def test_the_model_itself_stays_as_it_is(tagger):
 def test_changed_labels_and_probabilities_are_counted(tagger):
     X = corpora.named_entities(20)[0]
     N = sum(map(len, X))
-    assert precision.change(tagger, tagger, X) == Change(tokens=N, labels=0, probability=0.0)
+    assert precision.change(tagger, tagger, X) == Rounding(tokens=N, labels=0, probability=0.0)
     rounded = precision.change(tagger, precision.halved(tagger), X)
     assert rounded.labels == 0 and 0 < rounded.probability < 0.01
     other = postil.Tagger(hidden=16, epochs=1, seed=9).fit(*corpora.named_entities(5))
@@ -43,7 +43,7 @@ def test_changed_labels_and_probabilities_are_counted(tagger):
     pairs = zip(tagger.predict(X), other.predict(X), strict=True)
     wrong = sum(a != b for y, z in pairs for a, b in zip(y, z, strict=True))
     assert found.labels == wrong > 0
-    assert str(Change(tokens=12_345, labels=2, probability=0.00042)) == (
+    assert str(Rounding(tokens=12_345, labels=2, probability=0.00042)) == (
         "half precision changes 2 of 12,345 labels, and probabilities by at most 0.0004"
     )
 

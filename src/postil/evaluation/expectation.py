@@ -26,7 +26,7 @@ from postil.metrics.tables import Table, text
 from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.distribution import Decoding, LabelPosterior, calibrated_lattice
 from postil.models.decoding.posteriors import Posteriors
-from postil.models.decoding.promise import UNKNOWN, Profile, Share
+from postil.models.decoding.promise import UNKNOWN, ClassShare, Profile
 from postil.models.decoding.redaction import is_unknown
 from postil.models.inputs import listed_sentences
 from postil.models.tagger import Tagger
@@ -59,7 +59,7 @@ ELSEWHERE = Miscalibration((0.35, 0.45), (-0.45, 0.65))
 """On any other text: models are more often too sure than not."""
 
 
-class Counts(NamedTuple):
+class ExpectedCounts(NamedTuple):
     """Expected correct answers, answers, and expected entities."""
 
     correct: float
@@ -97,8 +97,8 @@ class Expected:
     has_spans: bool
     sentences: int
     tokens: int
-    counts: Counts
-    by_class: Mapping[str, Counts]
+    counts: ExpectedCounts
+    by_class: Mapping[str, ExpectedCounts]
     low: float
     high: float
     profile: Profile
@@ -186,8 +186,8 @@ def expected(tagger: Tagger, X: Sequence[Sequence[Token]], base: Profile | None 
         has_spans=model.codec.has_spans,
         sentences=len(X),
         tokens=sum(map(len, X)),
-        counts=Counts(*central.sum(axis=0).tolist()),
-        by_class={name: Counts(*row) for name, row in zip(names, central.tolist(), strict=True)},
+        counts=ExpectedCounts(*central.sum(axis=0).tolist()),
+        by_class={name: ExpectedCounts(*row) for name, row in zip(names, central.tolist(), strict=True)},
         low=0.0,
         high=1.0,
         profile=profile,
@@ -209,7 +209,7 @@ class _Sentence(NamedTuple):
 def _sums(
     posteriors: Posteriors, X: Sequence[Sequence[Token]], decodings: Sequence[Decoding]
 ) -> tuple[Array, list[_Sentence]]:
-    """(S, classes, 3) the `Counts` of each class at each decoding, for the answers at the first one."""
+    """(S, classes, 3) the `ExpectedCounts` of each class at each decoding, for the answers at the first one."""
     codec, rows = posteriors.codec, [_Sentence(0, np.zeros(0), np.zeros(0))] * len(X)
     begins, classes = codec.begins_and_classes if codec.has_spans else (np.zeros(0), np.zeros(0))
     L = len(codec.classes) if codec.has_spans else 1
@@ -244,7 +244,7 @@ def _sums(
 
 def _interval(found: Expected, tables: Array, varied: float) -> tuple[float, float]:
     """From (5, classes, 3) counts at the settings of a `Miscalibration`; ``varied``: Σ p (1 - p) of the answers."""
-    counts = [Counts(*table.sum(axis=0).tolist()) for table in tables]
+    counts = [ExpectedCounts(*table.sum(axis=0).tolist()) for table in tables]
     value, *moved = [replace(found, counts=one).value for one in counts]
     C, M, G = counts[0]
     missed, whole = max(G - C, 0.0), max(M + G, 1e-9)
@@ -258,16 +258,16 @@ def _interval(found: Expected, tables: Array, varied: float) -> tuple[float, flo
 # ------------------------------------------------------------------------------------------------ drift
 
 
-def _profile(codec: LabelCodec, rows: Sequence[_Sentence], unknown: Sequence[int]) -> dict[str, Share]:
+def _profile(codec: LabelCodec, rows: Sequence[_Sentence], unknown: Sequence[int]) -> dict[str, ClassShare]:
     tokens, answers = np.array([row.tokens for row in rows]), np.array([len(row.answers) for row in rows])
-    profile = {UNKNOWN: Share.of(np.array(unknown), tokens)}
-    profile[DOUBT] = Share.of(np.array([(1 - row.answers).sum() for row in rows]), answers)
+    profile = {UNKNOWN: ClassShare.of(np.array(unknown), tokens)}
+    profile[DOUBT] = ClassShare.of(np.array([(1 - row.answers).sum() for row in rows]), answers)
     for k, name in enumerate(codec.classes if codec.has_spans else ()):
-        profile[f"expected {name} per word"] = Share.of(np.array([row.gold[k] for row in rows]), tokens)
+        profile[f"expected {name} per word"] = ClassShare.of(np.array([row.gold[k] for row in rows]), tokens)
     bins = [np.minimum((BINS * row.answers).astype(int), BINS - 1) for row in rows]
     for b in range(BINS):
         inside = np.array([(of_row == b).sum() for of_row in bins])
-        profile[f"answers with probability {b / BINS:.1f} to {(b + 1) / BINS:.1f}"] = Share.of(inside, answers)
+        profile[f"answers with probability {b / BINS:.1f} to {(b + 1) / BINS:.1f}"] = ClassShare.of(inside, answers)
     return profile
 
 

@@ -46,7 +46,7 @@ _OPENING = """\
 """
 
 
-class Item(NamedTuple):
+class Declaration(NamedTuple):
     """A definition at the top level of a file, with the comment before it."""
 
     text: str
@@ -96,7 +96,7 @@ def _source(name: str) -> str:
 # ------------------------------------------------------------------------------------------------ definitions
 
 
-def items(text: str) -> Iterator[Item]:
+def items(text: str) -> Iterator[Declaration]:
     """The definitions at the top level, one after the other."""
     lines: list[str] = []
     depth = conditions = 0
@@ -116,7 +116,7 @@ def items(text: str) -> Iterator[Item]:
         if not depth and not conditions and not in_comment and ends:
             whole = "\n".join(lines)
             without = _COMMENT.sub("", whole).strip()
-            yield Item(whole.strip("\n"), without, frozenset(_names(without)))
+            yield Declaration(whole.strip("\n"), without, frozenset(_names(without)))
             lines = []
 
 
@@ -151,7 +151,7 @@ def words_of(texts: Iterable[str]) -> set[str]:
     return {word for text in texts for word in _WORD.findall(_COMMENT.sub("", text))}
 
 
-def _used(files: dict[str, list[Item]], wanted: set[str]) -> dict[str, list[Item]]:
+def _used(files: dict[str, list[Declaration]], wanted: set[str]) -> dict[str, list[Declaration]]:
     """The definitions that something wanted uses, and what those use, and so on."""
     wanted = wanted - _KEYWORDS
     kept: set[int] = set()

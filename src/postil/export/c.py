@@ -14,7 +14,7 @@ import postil
 from postil.errors import ConfigurationError
 from postil.export import amalgamation
 from postil.export.flat import FILE as LICENCES
-from postil.export.flat import Change, change, check_parent, exported, halved, licences, sample, write_folder
+from postil.export.flat import Rounding, change, check_parent, exported, halved, licences, sample, write_folder
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.decoding.tagged import Tagged
 from postil.models.model import FittedModel
@@ -38,7 +38,7 @@ class WrittenC:
     path: Path
     files: dict[str, int]
     """Name -> bytes."""
-    change: Change | None
+    change: Rounding | None
     """The effect of half precision, if it was requested."""
 
 

@@ -302,7 +302,7 @@ SAMPLED = 300
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class Rounding:
     """The effect of half precision on some sentences."""
 
     tokens: int
@@ -342,7 +342,7 @@ def halved(model: Any) -> Any:
     return model
 
 
-def change(model: Any, other: Any, sentences: Sequence[Sequence[str]]) -> Change:
+def change(model: Any, other: Any, sentences: Sequence[Sequence[str]]) -> Rounding:
     """Compare the answers of two models."""
     tokens, labels, largest = 0, 0, 0.0
     for one, two in zip(model.by_task().values(), other.by_task().values(), strict=True):
@@ -351,7 +351,7 @@ def change(model: Any, other: Any, sentences: Sequence[Sequence[str]]) -> Change
             tokens += len(y)
             labels += sum(a != b for a, b in zip(y, z, strict=True))
             largest = max([largest, *(abs(a - b) for a, b, c, d in zip(p, q, y, z, strict=True) if c == d)])
-    return Change(tokens=tokens, labels=labels, probability=largest)
+    return Rounding(tokens=tokens, labels=labels, probability=largest)
 
 
 def sample(model: Any) -> list[list[str]]:

@@ -16,7 +16,7 @@ _FOLDED = "folded"  # the map of words in patterns; those of lists are named by 
 _Map = str | tuple[bool, bool]
 
 
-class _Names:
+class _Strings:
     """Strings one after the other, and which characters each map spells them with."""
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ def vote_sections(head: FittedModel) -> Sections:
     """The sections of a head's rules; none without rules. Rules that the runtime cannot match are an error."""
     if head.voters is None:
         return {}
-    voters, codec, names = head.voters, head.codec, _Names()
+    voters, codec, names = head.voters, head.codec, _Strings()
     rows: list[list[int]] = []
     elements: list[list[int]] = []
     lifts: list[Array] = []
@@ -78,7 +78,7 @@ def _compiled(rule: Rule) -> tuple[list[tuple[Choice, int, int]], int, int]:
     return plain, first, last
 
 
-def _element(choice: Choice, least: int, most: int, names: _Names) -> list[int]:
+def _element(choice: Choice, least: int, most: int, names: _Strings) -> list[int]:
     spelling = _FOLDED if choice.folds else None
     words = names.add(choice.words, spelling)
     parts, _ = names.add([part for pair in choice.parts for part in pair], spelling, in_order=False)

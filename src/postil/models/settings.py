@@ -44,7 +44,7 @@ WIDEST = 100_000
 """The largest width of a layer or a vector."""
 
 
-class Rule(NamedTuple):
+class SettingRule(NamedTuple):
     """The description of a setting and the values that it may have."""
 
     text: str
@@ -57,17 +57,17 @@ class Rule(NamedTuple):
 
 
 def rule(text: str, **values: Any) -> dict[str, Any]:
-    """The metadata of a field without a default; ``values`` are fields of Rule."""
-    return {"rule": Rule(text, **values)}
+    """The metadata of a field without a default; ``values`` are fields of SettingRule."""
+    return {"rule": SettingRule(text, **values)}
 
 
 def setting(default: Any, text: str, **values: Any) -> Any:
-    """A field of a config: its default, its description, and the values that it may have (fields of Rule)."""
+    """A field of a config: its default, its description, and the values that it may have (fields of SettingRule)."""
     return field(default=default, metadata=rule(text, **values))
 
 
 @cache
-def rules(config: type) -> Mapping[str, Rule]:
+def rules(config: type) -> Mapping[str, SettingRule]:
     """The declared rule of each field of a config, by name."""
     return {one.name: one.metadata["rule"] for one in fields(config)}
 

@@ -36,7 +36,7 @@ else:  # most models have no trees
     __getattr__, __dir__ = lazy.exports(__name__, {".tree": _OF_TREES})
 
 _NAMES = {"sum": "SumComposition", "concatenation": "AffineComposition", "tensor": "TensorComposition"}
-COMPOSITIONS = lazy.Table("postil.network.tree", {**_NAMES, "tree-lstm": "TreeLSTM"})
+COMPOSITIONS = lazy.LazyTable("postil.network.tree", {**_NAMES, "tree-lstm": "TreeLSTM"})
 """Name -> class; the choices of the setting ``composition``."""
 
 __all__ = ["Layer", "LayerPullback", "ParameterGradients", "Run"]

@@ -17,9 +17,9 @@ else:  # a model that only tags checks its settings against the names below
 _NAMES = {"adam": "Adam", "adagrad": "AdaGrad", "sgd": "SGD"}
 _NAMES |= {"sgd-fan-in": "SGDByFanIn", "sgd-root-fan-in": "SGDByRootFanIn"}
 OPTIMISERS: "abc.Mapping[str, abc.Callable[[abc.Mapping[str, Parameter]], Optimiser]]"
-OPTIMISERS = lazy.Table("postil.optimisation.optimisers", _NAMES)
+OPTIMISERS = lazy.LazyTable("postil.optimisation.optimisers", _NAMES)
 """Name -> how to build it; the choices of the setting ``optimiser``."""
-SCHEDULES: "abc.Mapping[str, type[WarmUpAndDecay] | type[Constant] | type[InverseDecay]]" = lazy.Table(
+SCHEDULES: "abc.Mapping[str, type[WarmUpAndDecay] | type[Constant] | type[InverseDecay]]" = lazy.LazyTable(
     "postil.optimisation.schedules",
     {"linear": "WarmUpAndDecay", "constant": "Constant", "inverse-decay": "InverseDecay"},
 )

@@ -11,7 +11,7 @@ import postil
 from oracles.corpora import named_entities, parts_of_speech
 from postil.errors import ConfigurationError, DataError, ModelFileError
 from postil.models.decoding.posteriors import Posteriors
-from postil.models.decoding.promise import Share, chosen_threshold, design_effect, most_misses, names_needed
+from postil.models.decoding.promise import ClassShare, chosen_threshold, design_effect, most_misses, names_needed
 from postil.models.decoding.redaction import Pseudonyms, hidden_tokens
 from postil.models.storage import from_bytes, to_bytes
 from postil.text import Entity, spans_from_labels
@@ -201,9 +201,9 @@ def test_a_text_unlike_dev_is_refused():
 
 
 def test_one_sentence_says_little_about_its_own_error():
-    base = Share.of(np.array([0, 3, 0, 1] * 50), np.full(200, 10))
-    assert Share.of(np.array([3]), np.array([10])).distance(base) < 3
-    assert Share.of(np.full(100, 3), np.full(100, 10)).distance(base) > 3
+    base = ClassShare.of(np.array([0, 3, 0, 1] * 50), np.full(200, 10))
+    assert ClassShare.of(np.array([3]), np.array([10])).distance(base) < 3
+    assert ClassShare.of(np.full(100, 3), np.full(100, 10)).distance(base) > 3
 
 
 def test_mistakes_are_named():

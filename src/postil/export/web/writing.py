@@ -21,7 +21,7 @@ import postil
 from postil import files
 from postil.errors import ConfigurationError
 from postil.export.flat import FILE as LICENCES
-from postil.export.flat import Change, change, check_parent, exported, halved, licences, sample, write_folder
+from postil.export.flat import Rounding, change, check_parent, exported, halved, licences, sample, write_folder
 from postil.html import escaped
 from postil.models.tree_classifier import TreeClassifier
 from postil.reports.card import card_of
@@ -38,7 +38,7 @@ class Written:
     path: Path
     half: bool
     """Whether tables have half precision."""
-    change: Change | None
+    change: Rounding | None
     """The effect of half precision, used or not; None for tree classifiers, which have single precision."""
     model_bytes: int
     total_bytes: int
@@ -86,7 +86,7 @@ def write(
 
 def as_exported(
     estimator: Any, *, half: bool | None = None, sentences: Sequence[Sequence[str]] | None = None
-) -> tuple[Any, Change]:
+) -> tuple[Any, Rounding]:
     """The estimator with the weights that are exported, and what half precision changes.
 
     The answers in JavaScript are those of this estimator.

@@ -66,7 +66,7 @@ def design_effect(missed: Array, groups: Array) -> float:
     return effect if effect > 1 + 1e-9 else 1.0
 
 
-class Choice(NamedTuple):
+class ChosenThreshold(NamedTuple):
     """A threshold, and the counts of its bound."""
 
     threshold: float
@@ -74,7 +74,7 @@ class Choice(NamedTuple):
     design_effect: float
 
 
-def chosen_threshold(scores: Array, groups: Array, miss: float, confidence: float) -> Choice:
+def chosen_threshold(scores: Array, groups: Array, miss: float, confidence: float) -> ChosenThreshold:
     """The highest threshold that keeps the promise. scores (n,): s of every name; groups (n,) as `design_effect`."""
     scores, groups = scores[:MOST_NAMES], groups[:MOST_NAMES]
     ordered, n = np.sort(scores), len(scores)
@@ -87,13 +87,13 @@ def chosen_threshold(scores: Array, groups: Array, miss: float, confidence: floa
         expected = f"at least {needed:,} labelled names of these classes for a miss rate of {miss:g}"
         raise DataError("too few names to promise this", expected=expected, got=got)
     threshold = float(ordered[min(int(k * effect), n - 1)]) * (1 - SLACK)
-    return Choice(threshold, int((scores < threshold).sum()), effect)
+    return ChosenThreshold(threshold, int((scores < threshold).sum()), effect)
 
 
 # ------------------------------------------------------------------------------------------------ figures of a text
 
 
-class Share(NamedTuple):
+class ClassShare(NamedTuple):
     """A ratio of sums over sentences, x / n, with what its standard error needs: the sums of x², xn and n²."""
 
     x: float
@@ -118,7 +118,7 @@ class Share(NamedTuple):
         r = self.value
         return max(self.xx - 2 * r * self.xn + r * r * self.nn, 0.0)
 
-    def distance(self, base: "Share") -> float:
+    def distance(self, base: "ClassShare") -> float:
         """The difference from another share in standard errors of it; 0 if there is nothing to compare.
 
         Sentences are counted, not words. A text of few sentences says little about its own error, so it is at least
@@ -132,22 +132,22 @@ class Share(NamedTuple):
         return (self.value - base.value) / error
 
 
-Profile = Mapping[str, Share]
+Profile = Mapping[str, ClassShare]
 """Figures of some sentences by name, without any of their text."""
 UNKNOWN, LEFT = "unknown words", "names left, by the model's own probabilities"
 MOST_FIGURES = 100_000
 
 
-def profile_from_json(content: Any, what: str = "profile") -> dict[str, Share]:
+def profile_from_json(content: Any, what: str = "profile") -> dict[str, ClassShare]:
     """A profile as stored, checked."""
     rows: Any = content.items() if isinstance(content, Mapping) and len(content) <= MOST_FIGURES else [(None, None)]
     profile = {}
     for name, row in rows:
-        is_row = isinstance(row, Sequence) and not isinstance(row, str) and len(row) == len(Share._fields)
+        is_row = isinstance(row, Sequence) and not isinstance(row, str) and len(row) == len(ClassShare._fields)
         if not is_row or not isinstance(name, str) or not all(map(_is_amount, row)):
             expected = "{figure: 5 numbers, 0 or more}"
             raise ConfigurationError(what, expected=expected, got=repr({name: row} if name else content)[:80])
-        profile[name] = Share(*map(float, row))
+        profile[name] = ClassShare(*map(float, row))
     return profile
 
 

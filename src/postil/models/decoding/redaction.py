@@ -21,9 +21,9 @@ from postil.models.decoding.posteriors import Posteriors
 from postil.models.decoding.promise import (
     LEFT,
     UNKNOWN,
+    ClassShare,
     Profile,
     Promise,
-    Share,
     check_open,
     chosen_threshold,
     unlike,
@@ -64,7 +64,7 @@ def is_unknown(model: FittedModel, X: Sequence[Sequence[Token]]) -> list[Array]:
     return [np.array([unknown[form] for form in some], bool) for some in forms]
 
 
-class Hidden(NamedTuple):
+class HiddenTokens(NamedTuple):
     """What redaction does to one sentence of T tokens."""
 
     probability: Array  # (T,) of belonging to a name
@@ -76,7 +76,7 @@ class Hidden(NamedTuple):
 
 def hidden_tokens(
     posteriors: Posteriors, X: Sequence[Sequence[Token]], classes: Sequence[str], threshold: float, *, look: bool = True
-) -> list[Hidden]:
+) -> list[HiddenTokens]:
     """For every sentence; ``look``: also which spans may be left."""
     of_names = labels_of(posteriors.codec, classes)
     _, numbers = posteriors.codec.begins_and_classes
@@ -91,7 +91,7 @@ def hidden_tokens(
         left = _left(posterior, hidden, classes) if look else [[] for _ in posterior.which]
         values = map(posterior.by_sentence, (probability, of_class.argmax(axis=1), hidden))
         for i, *of_sentence in zip(posterior.which, *values, log_kept.tolist(), left, strict=True):
-            found[i] = Hidden._make(of_sentence)
+            found[i] = HiddenTokens._make(of_sentence)
     return found
 
 
@@ -108,13 +108,13 @@ def _left(posterior: LabelPosterior, hidden: Array, classes: Sequence[str]) -> l
     return [[(*place, probability) for place, probability in spans.items()] for spans in left]
 
 
-def profile_of(model: FittedModel, X: Sequence[Sequence[Token]], found: Sequence[Hidden]) -> Profile:
+def profile_of(model: FittedModel, X: Sequence[Sequence[Token]], found: Sequence[HiddenTokens]) -> Profile:
     """The figures by which a text is compared with dev."""
     lengths = np.array([len(tokens) for tokens in X])
     unknown = [int(words.sum()) for words in is_unknown(model, X)]
     expected = [float(one.probability.sum()) for one in found]
     left = [float(one.probability[~one.hidden].sum()) for one in found]
-    return {UNKNOWN: Share.of(np.array(unknown), lengths), LEFT: Share.of(np.array(left), np.array(expected))}
+    return {UNKNOWN: ClassShare.of(np.array(unknown), lengths), LEFT: ClassShare.of(np.array(left), np.array(expected))}
 
 
 # ------------------------------------------------------------------------------------------------ the promise on dev
@@ -188,7 +188,7 @@ def valid_promise(model: FittedModel) -> Promise:
 # ------------------------------------------------------------------------------------------------ a redacted text
 
 
-class Passage(NamedTuple):
+class RiskyPassage(NamedTuple):
     """A sentence of a text, in characters, and the probability that it still has a name."""
 
     start: int
@@ -204,7 +204,7 @@ class Redacted:
     text: str
     hidden: list[Entity]
     """What is hidden. ``probability`` is the lowest one of its tokens."""
-    passages: list[Passage]
+    passages: list[RiskyPassage]
     log_probability: float
     look_first: list[Entity]
     """Words that are left and most probably belong to a name, the most probable first, with that name's probability."""
@@ -289,10 +289,10 @@ def _redacted(
     text: str,
     sentences: Sequence[Sentence],
     X: Sequence[Sequence[Token]],
-    found: Sequence[Hidden],
+    found: Sequence[HiddenTokens],
 ) -> Redacted:
     hidden: list[Entity] = []
-    passages: list[Passage] = []
+    passages: list[RiskyPassage] = []
     left: list[Entity] = []
     for sentence, one in zip(sentences, found, strict=True):
         if not len(sentence):
@@ -304,7 +304,7 @@ def _redacted(
                 lowest = float(one.probability[places].min())
                 hidden.append(entity(sentence, promise.classes[kind], places[0], places[-1] + 1, lowest))
         whole = entity(sentence, "", 0, len(sentence))
-        passages.append(Passage(whole.start, whole.end, -expm1(one.log_kept)))
+        passages.append(RiskyPassage(whole.start, whole.end, -expm1(one.log_kept)))
         left += [entity(sentence, label, start, end, p) for start, end, label, p in one.left]
     left.sort(key=lambda one: -(one.probability or 0.0))
     profile = profile_of(model, X, found)
