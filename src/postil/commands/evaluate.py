@@ -191,7 +191,7 @@ def _present(arguments: argparse.Namespace, scores: Any, file: LabelledFile, pag
 
 
 TO_LABEL = 20
-"""Sentences that are worth labelling, where the text is unlike the base."""
+"""Sentences to label first, listed if the text is unlike the base."""
 
 
 def _expected(whole: Any, arguments: argparse.Namespace) -> int:
