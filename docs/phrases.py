@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 PHRASES = {
     "beside (compared with, next to)": r"\bbesides? (?!s\b)",
     "is worth, pays, brings (improves)": r"\b(?:is|are) worth\b|\bpays\b(?! off)|\bit pays\b",
-    "a training (a training run)": r"\b[Aa] training (?!run|set|file|loop|step|se(?:nt|qu)|report|token|corpus|part|data)",
+    "a training (a training run)": r"\b[Aa] training (?!run|set|file|loop|step|se[nq]|report|token|corpus|part|data)",
     "by itself, of its own": r"\bby itself\b|\bof its own\b|\bof their own\b|\bby themselves\b",
     "is refused, is warned of, is taken": r"\b(?:is|are) (?:refused|warned of|taken)\b",
     "so many, as many as": r"\bso many\b|\bas many as\b",
