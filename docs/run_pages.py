@@ -9,6 +9,10 @@ A page runs from top to bottom in an empty folder. Three kinds of fenced blocks 
     ```pycon      a session with >>> prompts, in the same program; blank lines of its output are not shown
     ```console    commands after "$ ", each followed by its output; a line "…" stands for any number of lines
 
+Blocks of ``sh`` show commands without their output. They run apart from the rest of the page, in a folder with small
+files under the names that pages use (programs/files.py), and must succeed. ``<!-- not run: REASON -->`` before such a
+block says why it does not run; its options are checked nevertheless, as are those of commands that serve a page.
+
 An HTML comment ``<!-- run: COMMAND -->`` runs a command that the reader does not see. ``<!-- needs: MODULE -->`` names
 a package of an extra without which the page cannot run. Blocks of any other language are only shown. Times and speeds
 are not compared, and neither are the last digits of figures in the output of commands: a model trained on another
@@ -25,6 +29,7 @@ import itertools
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -36,6 +41,7 @@ from pathlib import Path
 import numpy as np
 
 from postil.commands.main import main as main_of_postil
+from postil.commands.parser import command_parser
 
 DOCS = Path(__file__).parent
 FENCE = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$|^<!-- run: (.*?) -->$", re.MULTILINE | re.DOTALL)
@@ -63,6 +69,52 @@ def pages() -> list[Path]:
     """Every page that has something to run."""
     candidates = [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))]
     return [page for page in candidates if re.search(r"^```(python|pycon|console)", page.read_text("utf-8"), re.M)]
+
+
+SHELL = re.compile(r"^(<!-- not run: .* -->\n)?```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SERVING = ("annotate", "serve")
+
+
+@dataclass(frozen=True)
+class ShellBlock:
+    """A block of commands without output."""
+
+    lines: list[str]
+    is_run: bool
+
+
+def shell_blocks(page: Path) -> list[ShellBlock]:
+    """The blocks of ``sh`` on a page."""
+    return [ShellBlock(found[2].splitlines(), not found[1]) for found in SHELL.finditer(page.read_text("utf-8"))]
+
+
+def failures(blocks: Sequence[ShellBlock], folder: Path) -> list[str]:
+    """The commands that fail, each with its output, when the blocks run in a copy of a folder of example files."""
+    found = []
+    with tempfile.TemporaryDirectory() as copy, contextlib.chdir(copy):
+        shutil.copytree(folder, copy, dirs_exist_ok=True)
+        _install_command(Path(copy))
+        for block in blocks:
+            with contextlib.chdir(copy), _environment():
+                found += [message for line in block.lines if (message := _failure(line, block.is_run))]
+    return found
+
+
+def _failure(line: str, is_run: bool) -> str | None:
+    """The message of a command that fails; a change of the folder lasts for the block."""
+    words = shlex.split(line, comments=True)
+    is_plain = words[:1] == ["postil"] and not {"|", ">"} & {*words}
+    if is_plain and (not is_run or words[1] in SERVING):
+        try:
+            command_parser(words[1]).parse_args(words[2:])
+        except SystemExit:
+            return f"$ {line}: wrong options"
+    elif is_run and words[:1] == ["cd"]:
+        os.chdir(words[1])
+    elif is_run and words:
+        code, printed = _in_process(words[1:]) if is_plain else _in_a_shell(line)
+        return f"$ {line}\n{printed}" if code else None
+    return None
 
 
 def needs(page: Path) -> list[str]:
@@ -191,7 +243,7 @@ def _shell(command: str) -> str:
     """Return the output of a command on a terminal: standard output and standard error, in order."""
     with _environment():
         plain = command.startswith("postil ") and not re.search(r"[|<>;&$\\]", command)
-        printed = _in_process(shlex.split(command)[1:]) if plain else _in_a_shell(command)
+        _, printed = _in_process(shlex.split(command)[1:]) if plain else _in_a_shell(command)
     return re.sub(r"[ \t]+$", "", printed, flags=re.MULTILINE)
 
 
@@ -209,20 +261,22 @@ def _environment() -> Iterator[None]:
         os.environ.update(before)
 
 
-def _in_process(words: Sequence[str]) -> str:
-    """``postil`` with these words, without the half second that a process takes to start."""
+def _in_process(words: Sequence[str]) -> tuple[int, str]:
+    """Exit code and output of ``postil`` with these words, without the half second that a process takes to start."""
     printed = io.BytesIO()
     with io.TextIOWrapper(printed, encoding="utf-8", write_through=True) as stream:
         with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
-            main_of_postil(words)
+            code = main_of_postil(words)
         stream.flush()
-        return printed.getvalue().decode("utf-8")
+        return code, printed.getvalue().decode("utf-8")
 
 
-def _in_a_shell(command: str) -> str:
-    command = command.replace("docs/programs/", f"{shlex.quote(str(DOCS / 'programs'))}/")  # pages run elsewhere
+def _in_a_shell(command: str) -> tuple[int, str]:
+    for folder in ("programs", "ladder"):  # pages run elsewhere
+        command = command.replace(f"docs/{folder}/", f"{shlex.quote(str(DOCS / folder))}/")
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    return subprocess.run(command, shell=True, text=True, check=False, **streams).stdout
+    done = subprocess.run(command, shell=True, text=True, check=False, **streams)
+    return done.returncode, done.stdout
 
 
 def _agree(shown: str, printed: str) -> bool:

@@ -19,8 +19,7 @@ REFERENCE = Path(__file__).parent / "reference"
 
 COMMANDS_HEAD = """# Commands
 
-`postil COMMAND --help` prints the common options of a command, `--help-all` all of them. This page is written from the
-same parsers.
+`postil COMMAND --help` prints the common options of a command, `--help-all` all of them, as on this page.
 
 - MODEL is the path of a model file, else the name of an installed model. If it is left out, it is the English model.
 - The extension of `-o` decides the [format](formats.md) to write, unless `--to` names it. Files are replaced.
@@ -30,8 +29,8 @@ same parsers.
 SETTINGS_HEAD = """# Settings
 
 Pass settings as `Tagger(name=value)` or `postil train --set name=value`. A setting that you do not pass has the value
-of the preset. A misspelt name is an error that suggests the right one. If the description says so, None adapts to the
-training data. This page is written from the code.
+of the preset; an empty cell has the value on its left. If the description says so, None adapts to the training data.
+This page is written from the code.
 
 ## Taggers and detectors
 
@@ -40,32 +39,37 @@ training data. This page is written from the code.
 TREES_HEAD = """
 ## Tree classifiers
 
-The columns show the default composition and `tensor`; `postil info --presets sum` and the like list others.
+The columns show the default composition and `tensor`; `postil info --presets sum` and the like list others. Settings of
+the training loop that are not listed are those of taggers.
 
 """
 
 
-def settings_table(described: type | None = None, **columns: object) -> str:
+def settings_table(described: object = None, **columns: object) -> str:
     """The settings as a table: name, value in each column (``a_b`` is headed `a-b`), and the description.
 
-    What is described in the same words in another table, of ``described``, is not repeated.
+    A setting of ``described``, another table, with the same description and value is left out.
     """
-    before = {} if described is None else {name: rule.text for name, rule in rules(described).items()}
+    before = {} if described is None else {name: rule.text for name, rule in rules(type(described)).items()}
     config = type(next(iter(columns.values())))
     names = [name.replace("_", "-") for name in columns]
     rows = [f"| setting | {' | '.join(f'`{name}`' for name in names)} | |"]
     rows += ["|---|" + "---|" * len(columns) + "---|"]
     for field in dataclasses.fields(config):  # type: ignore[arg-type]
-        values = " | ".join(f"`{getattr(values, field.name)!r}`" for values in columns.values())
+        is_described = before.get(field.name) == rules(config)[field.name].text
+        if is_described and all(getattr(one, field.name) == getattr(described, field.name) for one in columns.values()):
+            continue
+        first, *others = [f"`{getattr(values, field.name)!r}`" for values in columns.values()]
+        values = " | ".join([first, *("" if other == first else other for other in others)])
         text = rules(config)[field.name].text.replace("``", "`")
-        rows.append(f"| `{field.name}` | {values} | {'as above' if before.get(field.name) == text else text} |")
+        rows.append(f"| `{field.name}` | {values} | {'as above' if is_described else text} |")
     return "\n".join(rows) + "\n"
 
 
 def settings_page() -> str:
     fast, accurate = configured("fast", {}), configured("accurate", {})
     taggers = settings_table(fast=fast, accurate=accurate)
-    trees = settings_table(type(fast), tree_lstm=configured_tree("tree-lstm", {}), tensor=configured_tree("tensor", {}))
+    trees = settings_table(fast, tree_lstm=configured_tree("tree-lstm", {}), tensor=configured_tree("tensor", {}))
     return SETTINGS_HEAD + taggers + TREES_HEAD + trees
 
 
@@ -88,7 +92,7 @@ SHARED = 3
 """An option that this number of commands describe in the same words is described once."""
 FILE_OPTIONS = (
     *("--from", "--encoding", "--token-column", "--label-column", "--feature-columns"),
-    *("--misaligned", "--overlaps", "--label-names", "--partial"),
+    *("--from-scheme", "--misaligned", "--overlaps", "--label-names", "--partial"),
 )
 
 

@@ -5,6 +5,7 @@ import importlib.util
 import inspect
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -50,6 +51,55 @@ def test_a_page_shows_what_its_code_and_commands_print(page):
     assert not mismatches, "\n\n".join(map(str, mismatches))
     if page == FLOW_GRAPH:
         check_drawings(names)
+
+
+@pytest.fixture(scope="module")
+def example_files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    subprocess.run([sys.executable, DOCS / "programs" / "files.py"], cwd=folder, check=True)
+    return folder
+
+
+def with_commands():
+    """Pages with blocks of commands, those that need an extra in order to run them marked."""
+    for page in [ROOT / "README.md", *PAGES]:
+        blocks = runner.shell_blocks(page)
+        if blocks:
+            is_run = any(block.is_run for block in blocks)
+            yield runnable(page) if is_run else pytest.param(page)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a shell")
+@pytest.mark.parametrize("page", list(with_commands()), ids=name_of)
+def test_the_commands_of_a_page_run(page, example_files):
+    failures = runner.failures(runner.shell_blocks(page), example_files)
+    assert not failures, "\n\n".join(failures)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a shell")
+def test_a_command_that_fails_is_found(tmp_path):
+    page, folder = tmp_path / "page.md", tmp_path / "folder"
+    (folder / "here").mkdir(parents=True)
+    page.write_text(
+        "```sh\ncd here\nfalse   # a comment\npostil tag nowhere.postil\npostil serve --prot 1\n```\n\n"
+        "<!-- not run: it would fail -->\n```sh\nfalse\npostil tag --colunm text\npostil tag nowhere.postil\n```\n"
+    )
+    failures = runner.failures(runner.shell_blocks(page), folder)
+    assert [failure.splitlines()[0] for failure in failures] == [
+        "$ false   # a comment",
+        "$ postil tag nowhere.postil",
+        "$ postil serve --prot 1: wrong options",
+        "$ postil tag --colunm text: wrong options",
+    ]
+
+
+def test_the_examples_of_the_help_have_options_that_exist():
+    parser = importlib.import_module("postil.commands.parser")
+    for name in [name for group in parser.GROUPS.values() for name in group]:
+        lines = re.findall(r"^  postil (.*)$", parser.command_module(name).DESCRIPTION, re.MULTILINE)
+        for line in [re.split(r" {2,}| [|>] ", line)[0] for line in lines]:
+            command, *words = shlex.split(line)
+            parser.command_parser(command).parse_args(words)
 
 
 def check_drawings(names):

@@ -154,7 +154,7 @@ def voted_spans(rules: Rules, tokens: Sequence[str]) -> list[Span]:
 def differences(
     sentences: Sentences, before: Sequence[Sequence[Span]], after: Sequence[Sequence[Span]]
 ) -> dict[str, Any]:
-    """What a new model predicts otherwise: spans of each class, and changed sentences, ready for JSON.
+    """Compare the predictions of a new model with those before: spans by class, changed sentences, ready for JSON.
 
     A span that has another class is ``relabelled``; others are ``added`` or ``removed``.
     """
@@ -175,7 +175,7 @@ def differences(
         marks += [{**span._asdict(), "was": span.label, "kind": "removed"} for span in removed]
         kinds.update(mark["kind"] for mark in marks)
         changed.append({"words": list(tokens), "marks": sorted(marks, key=lambda mark: mark["start"])})
-    changed.sort(key=lambda one: min(kinds[mark["kind"]] for mark in one["marks"]))  # rare kinds are worth a look
+    changed.sort(key=lambda one: min(kinds[mark["kind"]] for mark in one["marks"]))  # rare kinds first
     return {
         "sentences": len(changed),
         "classes": [

@@ -30,7 +30,6 @@ DESCRIPTION = """\
 Measure training and tagging on generated sentences, in less than a minute. With a MODEL and a FILE, measure how fast
 the model labels the file, with and without probabilities.
 
-examples:
   postil bench --threads 2
   postil bench ner.postil article.txt
 """

@@ -38,7 +38,7 @@ OPTIONS = {
         report_option("write an HTML page with all differences"),
         option("--resamples N", "bootstrap resamples (default: 2000)", type=int, default=2000),
         SEED,
-        option("--task NAME", "multi-task models: compare this task"),
+        option("--task NAME", "multi-task models: use this task"),
         OVERWRITE,
     ],
     "reading": reading_arguments(

@@ -36,7 +36,6 @@ Generate labelled sentences about people, places and organisations, train a tagg
 probabilities and write a report to open in a browser. Then do the same with trees of opinions, which a bag of words
 cannot learn. Everything is left in one folder to try out.
 
-example:
   postil demo
   postil demo -o somewhere
 """

@@ -27,7 +27,7 @@ estimate how much more data would help. The data files are not changed.
   postil doctor train.txt --quick                            without training any model
   postil doctor train.txt --report health.html               write an HTML page
   postil doctor train.txt --review doubts.jsonl              write suspected errors for review
-  postil doctor --apply doubts.jsonl train.txt -o better.txt apply the accepted corrections
+  postil doctor --apply doubts.jsonl train.txt -o better.txt  apply the accepted corrections
 
 A review of several files is applied to the same files; -o then has the sentences of all of them.
 """

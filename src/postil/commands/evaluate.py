@@ -124,7 +124,7 @@ OPTIONS = {
         option("--predicted-scheme", f"labelling scheme of the predictions {_detected}", choices=schemes.SCHEMES),
         option("--strict", "reject labels that violate their scheme, and empty tokens"),
         option("--resamples N", f"bootstrap resamples (default: {2 * RESAMPLES})", type=_at_least(1, "at least 1")),
-        option("--seed SEED", "random seed (default: 0)", type=_at_least(0, "0 or more")),
+        option("--seed N", "random seed (default: 0)", type=_at_least(0, "0 or more")),
     ],
 }
 
@@ -191,7 +191,7 @@ def _present(arguments: argparse.Namespace, scores: Any, file: LabelledFile, pag
 
 
 TO_LABEL = 20
-"""Sentences that are worth labelling, where the text is unlike the base."""
+"""Sentences to label first, listed if the text is unlike the base."""
 
 
 def _expected(whole: Any, arguments: argparse.Namespace) -> int:

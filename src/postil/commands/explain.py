@@ -69,7 +69,7 @@ OPTIONS = {
         option("--entity TEXT", "explain these words wherever they occur", instead="which"),
         option("--span START:END", "explain these tokens: 2:3 is the third", type=_span, instead="which"),
         option("--label L", "explain this label (default: the one that the model predicts)"),
-        option("--task NAME", "multi-task models: explain this task"),
+        option("--task NAME", "multi-task models: use this task"),
         JSON,
         report_option("write the explanations as an HTML page"),
         OVERWRITE,

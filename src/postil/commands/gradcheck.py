@@ -23,7 +23,6 @@ crosses a kink, and the largest relative error. The exit code is 1 if any error 
 With a MODEL, its checksums are verified and the gradient of its loss is checked at each of its parameters, on generated
 sentences or trees with random labels.
 
-examples:
   postil gradcheck
   postil gradcheck --json > gradients.json
   postil gradcheck ner.postil

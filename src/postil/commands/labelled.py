@@ -399,7 +399,7 @@ def tagger_options(trained: str, threads: str = "training runs at a time", **rea
             option("--clusters FILE", "word clusters, as for `postil train`"),
             SETTINGS,
             SEED,
-            option("--threads THREADS", threads, type=int, default=1),
+            option("--threads N", threads, type=int, default=1),
         ],
         "reading": reading_arguments(PARTIAL, **reading),  # type: ignore[arg-type]
     }

@@ -125,8 +125,8 @@ def tagger_of_names(model: Any) -> "Tagger | None":
 def one_task(model: Estimator, task: str | None, *, needed: bool = True) -> Any:
     """The tagger of the task that --task names; the model itself if it has only one.
 
-    Without --task, several tasks are an error if one is ``needed``; otherwise the first with spans is taken, whose
-    entities are those of documents.
+    Without --task, several tasks are an error if one is ``needed``; otherwise the result is the first with
+    spans, whose entities are those of documents.
     """
     heads = model.by_task(None if task is None else [task])
     if len(heads) == 1:

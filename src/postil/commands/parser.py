@@ -48,7 +48,7 @@ def option(typed: str, help: str, **settings: Any) -> CommandOption:
 
 JSON = option("--json", "print one JSON object and nothing else")
 OVERWRITE = option("--overwrite", "replace an existing output even if it is read-only or of another kind")
-SEED = option("--seed SEED", "random seed (default: 0)", type=int, default=0)
+SEED = option("--seed N", "random seed (default: 0)", type=int, default=0)
 SETTINGS = option("--set NAME=VALUE …", "change one setting (repeatable)", dest="settings")
 
 
@@ -151,6 +151,7 @@ class Parser(argparse.ArgumentParser):
         self._width: int | None = 80
         super().__init__(prog=prog, description=description, formatter_class=_Formatter, add_help=False)
         self._shown, self._is_full = shown, False
+        self._positionals.title = "arguments"
         self.add_argument("-h", "--help", action="help", help="show this help")
         self.add_argument(
             "--help-all", action=_HelpAll, nargs=0, help="show all options" if shown else argparse.SUPPRESS

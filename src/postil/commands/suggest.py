@@ -60,7 +60,7 @@ OPTIONS = {
         ),
         option("--sure P", "spans at least this probable are sure (default: 0.9)", type=float, default=0.9),
         option("--labelled FILE …", "file of sentences that are already labelled and not suggested (repeatable)"),
-        option("--task NAME", "multi-task models: suggest for this task"),
+        option("--task NAME", "multi-task models: use this task"),
         SEED,
         option("-o --output FILE", "write the suggestions as JSON Lines", type=Path),
         JSON,

@@ -114,7 +114,7 @@ OPTIONS = {
             "multi-task models: answer only this task (repeatable; default: all, each in a column or layer)",
         ),
         option("--nbest K", "jsonl: add the K best labellings of each sentence", type=int),
-        option("--threads N", "number of cores to use (default: 1)", type=int, default=1),
+        option("--threads N", "number of cores to use; does not change the result (default: 1)", type=int, default=1),
         OVERWRITE,
     ],
     "answers of taggers": [

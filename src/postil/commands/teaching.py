@@ -38,7 +38,7 @@ PRESET, MEMBERS = "accurate", 6
 
 
 THREADS = option(
-    "--threads THREADS",
+    "--threads N",
     "number of cores to use; does not change the result (default: all, at most 4)",
     type=int,
     default=training_threads(),

@@ -58,7 +58,7 @@ OPTIONS = {
         option("--miss E", "redaction: share of names that may be missed, 0 to 1", type=float),
         option("--classes CLASS,…", "redaction: classes of names to hide (default: all)"),
         option("--confidence C", "redaction: confidence of the promise (default: 0.95)", type=float),
-        option("--task NAME", "multi-task models: tune this task"),
+        option("--task NAME", "multi-task models: use this task"),
         option("--reset", "remove the bias, the thresholds and the promise about missed names"),
         option("-o --output MODEL2", "model file to write", instead="target"),
         option("--in-place", "change MODEL itself", instead="target"),

@@ -9,7 +9,7 @@ The interval has two parts. Given the probabilities, the number of right answers
 so does the number of missed ones, as a Poisson variable. And the probabilities may be off: temperature and shift were
 fitted to other data. How far off they are elsewhere was measured on corpora (docs/how-to/expected.md): the scores are
 computed again with both moved by that much, in each direction. If a text is unlike dev, the mean of these errors is
-corrected, too. No figure without labels can see an error that the model makes with confidence.
+also corrected. No figure without labels can see an error that the model makes with confidence.
 """
 
 from collections.abc import Mapping, Sequence
@@ -199,7 +199,7 @@ def expected(tagger: Tagger, X: Sequence[Sequence[Token]], base: Profile | None 
 
 
 class _Sentence(NamedTuple):
-    """What is known of one sentence: tokens, probabilities of its answers, expected entities by class."""
+    """Figures of one sentence: tokens, probabilities of its answers, expected entities by class."""
 
     tokens: int
     answers: Array

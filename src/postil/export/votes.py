@@ -53,7 +53,7 @@ def vote_sections(head: FittedModel) -> Sections:
             pattern, first, last = _compiled(rule)
             rows.append([_PATTERN, 0, len(elements), len(pattern), first, last])
             elements += [_element(choice, least, most, names) for choice, least, most in pattern]
-        assert isinstance(rule, ListRule | PatternRule), "others are refused"
+        assert isinstance(rule, ListRule | PatternRule), "other rules cannot be exported"
         spans = [Vote(rule.name, 0, size, rule.label, rule.negated) for size in (1, 3)]  # only; first, middle, last
         lifts.append(Votes([[span] for span in spans], [1, 3], codec.labels, codec.inner).evidence(voters.reliability))
     maps, codes, spellings = _maps(names.alphabets)

@@ -3,8 +3,8 @@
     analyzer = AnalyzerEngine(nlp_engine=NoOpNlpEngine([{"lang_code": "en", "model_name": "no_op"}]))
     analyzer.registry.add_recognizer(Recognizer("english"))
 
-Presidio's patterns win over names: words that belong to a bank account or an e-mail address are no name, and what is
-left around them is labelled again on that condition.
+Presidio's patterns win over names: words that belong to a bank account or an e-mail address are not names, and the
+words around them are labelled again on that condition.
 """
 
 import os
@@ -62,7 +62,7 @@ class Recognizer(_base):  # type: ignore[misc]
     task : str, optional
         The task of a multi-task model; by default the first with spans.
     patterns : list of EntityRecognizer, optional
-        Recognisers whose matches are no names. By default those of Presidio for cards, coins, e-mail and IP addresses,
+        Recognisers whose matches are not names. By default those of Presidio for cards, coins, e-mail and IP addresses,
         bank accounts, phone numbers and URLs.
     supported_language, name, context
         As in Presidio.

@@ -43,7 +43,7 @@ int viterbi(const void *unary, int single, const int64_t *offsets, int64_t token
 /* ------------------------------------------------------------------------------------------------ k best */
 
 /* The k best of before(i, r) + step_i into one label, with where they come from: i · k + r. `before` (L, k) holds the
-   beginnings of every source best first, so k times the best offer is taken, and its source offers its next.
+   beginnings of every source best first, so k times take the best offer and let its source offer its next one.
    offers (P,) has -inf in its padding; taken (L,) counts. */
 INLINED void ranked_step(const double *before, const double *step, int64_t stride, int64_t L, int64_t P, int64_t k,
                          double *offers, int64_t *taken, double *best, int64_t *sources) {

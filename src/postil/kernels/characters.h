@@ -26,7 +26,7 @@ enum { CAPITAL_SIGMA = 0x3a3, SMALL_SIGMA = 0x3c3, FINAL_SIGMA = 0x3c2, DOTTED_I
 INLINED int is_continuation(uint8_t byte) { return (byte & 0xc0) == 0x80; }
 
 /* The bytes of the character at the beginning of text:end, 0 if there is none in UTF-8; its code goes to *code. A lone
-   surrogate is taken for a character of three bytes: who must not see one looks at the code. */
+   surrogate counts as a character of three bytes; callers that must reject it look at the code. */
 INLINED int decode(const uint8_t *text, const uint8_t *end, uint32_t *code) {
     const uint32_t lead = text[0];
     if (lead < 0x80) {

@@ -9,7 +9,7 @@
 #include "kernels.h"
 #include "portable.h"
 
-/* C99 leaves them out where there are no flags, as in WebAssembly: there nothing is told. */
+/* C99 leaves them out where there are no flags, as in WebAssembly: overflow is not reported there. */
 #ifndef FE_OVERFLOW
 #define FE_OVERFLOW 0
 #endif

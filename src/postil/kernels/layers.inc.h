@@ -168,7 +168,7 @@ INLINED void OF(activate_rows)(const REAL *Z, const REAL *bias, uint64_t key, ui
             OF(activate_lanes)(z, activation, &y, &slope, noisy);
             *(OF(lanes) *)(y_row + h) = y, *(OF(lanes) *)(slope_row + h) = slope;
         }
-        if (h < H) { /* what is left, beside zeros */
+        if (h < H) { /* the rest, padded with zeros */
             OF(lanes) z = {0}, slope = {0}, y;
             for (int64_t k = 0; h + k < H; k++) z[k] = biased ? z_row[h + k] + bias[h + k] : z_row[h + k];
             for (int64_t k = 0; noisy && h + k < H; k++) slope[k] = slope_row[h + k];

@@ -102,7 +102,7 @@ INLINED void OF(back_of_block)(const REAL *dZ, const REAL *C, const REAL *U, con
 
 /* ------------------------------------------------------------------------------------------------ blocks of rows */
 
-/* `count` rows of X (N, K) side by side, (K, rows), with zeros beside them; and back. */
+/* `count` rows of X (N, K) side by side, (K, rows), padded with zeros; and back. */
 INLINED void OF(to_columns)(const REAL *X, int64_t count, int64_t K, int64_t rows, REAL *out) {
     for (int64_t k = 0; k < K; k++) {
         for (int64_t i = 0; i < count; i++) out[k * rows + i] = X[i * K + k];
@@ -115,7 +115,7 @@ INLINED void OF(to_rows)(const REAL *X, int64_t count, int64_t K, int64_t rows, 
         for (int64_t k = 0; k < K; k++) out[i * K + k] = X[k * rows + i];
 }
 
-/* Room for so many columns of a block of rows, or NULL. */
+/* Memory for this number of columns of a block of rows, or NULL. */
 INLINED REAL *OF(room)(int64_t columns, void **memory) {
     return (REAL *)aligned_doubles(columns * 2 * ACROSS, memory);
 }

@@ -192,7 +192,7 @@ static void run_sentences(const words *w, group *G, float rate, float ratio, flo
     if (G->count) run_group(G, rate, ratio, margin, loss);
 }
 
-/* A table (R, P) of V words and others that are no centres, the last one outside of sentences; W (S, P, H), b (H,) and u
+/* A table (R, P) of V words and others that are never centres, the last one outside of sentences; W (S, P, H), b (H,) and u
    (H,) are changed. `found` (2,): rows that were touched, windows. */
 int ranking_shard(const float *table, int64_t V, int64_t R, int64_t P, float *W, float *b, float *u, int64_t S,
                   int64_t H, const int32_t *ids, const int64_t *offsets, int64_t N, int64_t B, const int32_t *corrupt,

@@ -2,7 +2,7 @@
 
    Token n has the attributes ids[offsets[n]:offsets[n + 1]], each with a value; a negative id is an attribute nobody
    knows. Attribute a has the features firsts[a]:firsts[a + 1]; feature k weighs label targets[k]. Where `values` is
-   NULL every value is 1. Every sum is taken in the order of the arrays, so the bits do not depend on how rows or
+   NULL every value is 1. Every sum runs in the order of the arrays, so the bits do not depend on how rows or
    attributes are split between threads. */
 
 #include <string.h>

@@ -14,7 +14,7 @@
 | ``rate: double``        | a number of another type; ``rules: token_rules*`` a pointer that the caller has           |
 | ``how: activation``     | the name of an activation, for C its number                                               |
 | ``a(ids: …, values: …)``| one argument, a tuple of these arrays                                                     |
-| ``; first, end``        | the wrapper checks what stands before and returns a function of these                     |
+| ``; first, end``        | the wrapper checks the arguments before it and returns a function of these                |
 | ``-> Y: real[N, D]``    | results, allocated here                                                                   |
 | ``-> Y: i64[n:R, D]``   | allocated with n rows, of which the first R are returned                                  |
 | ``found: counts[R, S]`` | where C writes these sizes; not returned                                                  |

@@ -36,8 +36,8 @@ INLINED void best_step(const double *before, const double *A, int64_t L, int64_t
 #undef BEST
 }
 
-/* The first largest entry of a + b, both (P,), among the first L. Where sums are no numbers none is the largest: the last
-   label is answered then, never a place in the padding. */
+/* The first largest entry of a + b, both (P,), among the first L. If sums are NaN, none is the largest: the result is then the last
+   label, never a place in the padding. */
 INLINED int64_t best_sum(const double *a, const double *b, int64_t L, int64_t P, double *sums, double *score) {
     vec top = vectors(sums)[0] = const_vectors(a)[0] + const_vectors(b)[0];
     for (int64_t v = 1; v < P / LANES; v++) {

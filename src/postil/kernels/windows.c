@@ -149,7 +149,7 @@ INLINED void product_column(const float *X, const float *W, const float *bias, i
     }
 }
 
-/* Every element is summed over d from the first to the last: its bits do not depend on the rows and columns beside it. */
+/* Every element is summed over d from the first to the last: its bits do not depend on the other rows and columns. */
 int multiply_rows(const float *X, const float *W, const float *bias, int64_t U, int64_t D, int64_t M, float *out) {
     float panel[PANEL]; /* columns of W side by side: in a wide W they lie so far apart that they push each other out */
     int64_t m = 0;

@@ -80,7 +80,7 @@ INLINED int64_t caps_class(cases c) {
     return c.capitals > 1 ? MIXED_UPPER : TITLE;
 }
 
-/* Fills in everything but `folded`; 0 if the word is no UTF-8. */
+/* Fills in everything but `folded`; 0 if the word is not UTF-8. */
 static int look_at(const character_tables *known, const uint8_t *shapes, looks *word) {
     const string form = word->form;
     cases seen = {0, 0, 0, 0};

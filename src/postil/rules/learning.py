@@ -90,7 +90,7 @@ class _Posterior:
             yield [place], Lattice(unary=self._scores[tuple(tokens)], offsets=offsets, chain=self._chain)
 
     def changes(self, X: Sequence[Tokens]) -> dict[int, Change]:
-        """What mentions change, which no lattice can say."""
+        """The changes by mentions, which a lattice cannot express."""
         changes = ((place, self._changes.get(tuple(tokens))) for place, tokens in enumerate(X))
         return {place: change for place, change in changes if change is not None}
 
@@ -178,7 +178,7 @@ class Learning:
         return evidence
 
     def _changes(self, unary: Array) -> dict[int, Change]:
-        """What mentions change in the expected counts of their sentences."""
+        """The changes that mentions make to the expected counts of their sentences."""
         if not self._mentions:
             return {}
         first = {label: place for place, label in enumerate(self.codec.labels)}
@@ -213,7 +213,7 @@ class Learning:
                 self._scores[changed] = unknown[changed]
 
     def _take_scores(self, tagger: Any) -> None:
-        """A label that the tagger does not know is taken for O, and is rarer than that."""
+        """Score a label that is new to the tagger like O, but lower."""
         codec, mask = tagger.model.codec, self.codec.mask
         number = {label: place for place, label in enumerate(codec.labels)}
         order = np.array([number.get(label, codec.outside) for label in self.codec.labels])
@@ -249,7 +249,7 @@ class Learning:
 
 
 def _votes(rules: Rules, sentences: Sequence[Tokens], before: Learned | None) -> list[list[Vote]]:
-    """The votes of all rules; those of before are taken over from rules that are the same."""
+    """The votes of all rules; unchanged rules keep theirs from before."""
     if before is None or before.sentences != sentences:
         return rules.votes(sentences)
     same = {rule.name for rule in rules if _is_same(rule, before.rules)}

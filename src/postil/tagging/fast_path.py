@@ -182,7 +182,7 @@ class FastPath:
 
 
 def _answered(answers: Answers, probable: bool) -> dict[str, Any]:
-    """What a task answers, as fields of ``Records``."""
+    """The answers of a task, as fields of ``Records``."""
     codec = answers.codec
     fields: dict[str, Any] = {"whole": answers.probabilities} if probable else {}
     if codec.has_spans:

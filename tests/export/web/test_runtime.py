@@ -249,7 +249,7 @@ def test_every_node_of_a_tree_has_the_label_of_python(node, exported, tmp_path):
         return [value.map(labels), told, tagger.kind];
     """
     found, told, kind = node(exported(tmp_path / "opinions.postil"))(code, texts)
-    assert told == "the text is no tree in brackets" and kind == "tree-classifier"
+    assert told == "the text is not a tree in brackets" and kind == "tree-classifier"
     for text, nodes in zip(texts, found, strict=True):
         answers = classifier.predict_nodes([parse_tree(text)])[0]
         assert [label for label, _, _ in nodes] == [one.label for one in answers]

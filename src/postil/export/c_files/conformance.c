@@ -114,7 +114,7 @@ static void check_layer(const postil_model *model, const postil_result *result, 
     }
 }
 
-/* What was answered beside what is expected; layers are read from `layers_at` on. */
+/* Compare the answer with the expected one; layers are read from `layers_at` on. */
 static void check_result(const postil_model *model, const postil_result *result, const postil_span *spans, long tokens,
                          const int32_t *sentences, long count, long layers, const char *layers_at) {
     at = layers_at;

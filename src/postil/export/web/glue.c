@@ -36,7 +36,7 @@ static int span_buffer(postil_span **buffer, int32_t count, int32_t *room) {
     return *buffer == NULL && count > 0 ? POSTIL_NO_MEMORY : POSTIL_OK;
 }
 
-/* Memory for a text of so many bytes; NULL where there is none. The next text takes its place. */
+/* Memory for a text of this size; NULL if there is none. The next text replaces it. */
 EXPORTED("room") void *room_for(size_t bytes) { return text = grown(text, bytes + 1, &text_room); }
 
 /* The bytes come from `allocate` and belong to the model from now on. */

@@ -117,7 +117,7 @@ const char *postil_error(int code) {
         case POSTIL_OK: return "no error";
         case POSTIL_NO_MEMORY: return "no memory";
         case POSTIL_NO_FILE: return "the file cannot be read";
-        case POSTIL_NOT_A_MODEL: return "the file is no exported model";
+        case POSTIL_NOT_A_MODEL: return "the file is not an exported model";
         case POSTIL_OTHER_VERSION: return "the model is of another version of the format, or this machine is big-endian";
         case POSTIL_DAMAGED: return "the model is damaged";
         case POSTIL_NOT_UTF8: return "the text is not UTF-8";
@@ -126,7 +126,7 @@ const char *postil_error(int code) {
         case POSTIL_NOT_FINITE: return "the model's scores are not finite";
         case POSTIL_WRONG_ARGUMENT: return "wrong argument";
         case POSTIL_WRONG_KIND: return "the model is of another kind: a tree classifier labels trees, a tagger words";
-        case POSTIL_NOT_A_TREE: return "the text is no tree in brackets";
+        case POSTIL_NOT_A_TREE: return "the text is not a tree in brackets";
     }
     return "unknown error";
 }
@@ -382,7 +382,7 @@ typedef struct {
     int is_good;
 } program_check;
 
-/* An instruction at `place` can be reached with so many holds open. */
+/* Record that the instruction at `place` can be reached with this number of open holds. */
 static void reach(program_check *check, int64_t place, int holds) {
     if (place < 0 || place >= check->size || holds < 0 || holds > 100) {
         check->is_good = 0;

@@ -24,7 +24,7 @@ enum {
     POSTIL_OK,
     POSTIL_NO_MEMORY,
     POSTIL_NO_FILE,        /* it cannot be opened or read */
-    POSTIL_NOT_A_MODEL,    /* the file is no exported model */
+    POSTIL_NOT_A_MODEL,    /* the file is not an exported model */
     POSTIL_OTHER_VERSION,  /* it is one of another version of the format, or the machine is big-endian */
     POSTIL_DAMAGED,        /* the file is not as it was written, or was forged */
     POSTIL_NOT_UTF8,       /* the text */
@@ -59,7 +59,7 @@ const char *postil_about(const postil_model *model);
 int postil_is_tree_classifier(const postil_model *model);
 
 /* Tasks (one, "main", where the model was not trained for several), the labels of a task's tokens, and the labels of
-   its entities (none where labels are no spans, such as parts of speech). NULL where there is no such number. */
+   its entities (none if labels have no spans, as parts of speech). NULL if the number is out of range. */
 int32_t postil_task_count(const postil_model *model);
 const char *postil_task(const postil_model *model, int32_t task);
 int32_t postil_label_count(const postil_model *model, int32_t task);
@@ -69,7 +69,7 @@ const char *postil_entity_label(const postil_model *model, int32_t task, int32_t
 
 /* ------------------------------------------------------------------------------------------------ workspaces */
 
-/* Memory for texts of up to `max_bytes` bytes: nothing is allocated while tagging, and longer texts are refused. With
+/* Memory for texts of up to `max_bytes` bytes: nothing is allocated while tagging, and longer texts are an error. With
    max_bytes = 0 the workspace grows with the texts. */
 int postil_workspace_new(const postil_model *model, size_t max_bytes, postil_workspace **workspace);
 

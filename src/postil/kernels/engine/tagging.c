@@ -66,7 +66,7 @@ struct postil_workspace {
     void *tree;
 };
 
-/* Places of arrays one after the other: measured where there is no memory yet. */
+/* Places of arrays one after the other; without memory, only their size is measured. */
 typedef struct {
     uint8_t *base;
     size_t used;
@@ -628,8 +628,8 @@ static int finish_scores(const postil_model *model, float *scores, int64_t count
     return is_finite ? POSTIL_OK : POSTIL_NOT_FINITE;
 }
 
-/* scores[h] (N, L) of the tasks whose pointers are not NULL. A piece has more tokens on both sides, as many as its scores
-   depend on. */
+/* scores[h] (N, L) of the tasks whose pointers are not NULL. A piece is padded on both sides with the tokens that its
+   scores depend on. */
 static int score_tokens(postil_workspace *w, const passage *p, float *const *scores) {
     const int64_t reach = w->model->reach, N = p->N;
     int64_t sentence = 0;

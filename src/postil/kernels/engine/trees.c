@@ -44,7 +44,7 @@ static void read_tree_network(postil_model *model) {
 /* A bracket that is not closed yet. */
 typedef struct {
     int64_t first;       /* where its children begin among the pending ones */
-    int32_t atoms;       /* words after the bracket: the label, then words without brackets of their own */
+    int32_t atoms;       /* words after the bracket: the label, then words that are not in brackets */
     int32_t has_blank;   /* between the bracket and the first of them */
     int32_t begin, end;  /* the first of them */
 } open_bracket;
@@ -151,7 +151,7 @@ static int add_atom(const tree_network *tree, tree_room *room, const uint8_t *te
     if (room->depth == 0) return POSTIL_NOT_A_TREE;
     open_bracket *open = room->brackets + room->depth - 1;
     if (open->atoms == 0) {
-        if (room->pending_count > open->first) return POSTIL_NOT_A_TREE; /* beside brackets */
+        if (room->pending_count > open->first) return POSTIL_NOT_A_TREE; /* a word next to brackets */
         open->begin = (int32_t)at, open->end = (int32_t)end, open->has_blank = at > 0 && text[at - 1] != '(';
     } else {
         if (open->atoms == 1 && room->pending_count > open->first) return POSTIL_NOT_A_TREE;

@@ -27,7 +27,7 @@ from postil.errors import ConfigurationError, DataError
 
 SLACK = 1e-6  # of the threshold: the same sentence in another batch may differ in the last digits
 MOST_NAMES = 1_000_000
-MANY, TIMES = 20, 5  # misses at which the design effect is measured: at least so many, or so many times those promised
+MANY, TIMES = 20, 5  # the design effect is measured at MANY misses, or TIMES those promised if that is more
 
 
 # ------------------------------------------------------------------------------------------------ the bound
@@ -161,7 +161,7 @@ MATERIAL = 1.5  # times the share on dev
 
 
 def unlike(profile: Profile, base: Profile) -> list[str]:
-    """What makes a text unlike dev, in words: figures that are surely and materially higher than there.
+    """List in words how a text is unlike dev: figures that are surely and materially higher than there.
 
     More unknown words or more doubt mean other misses than on dev; more or fewer names alone do not.
     """

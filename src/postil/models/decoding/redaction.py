@@ -65,7 +65,7 @@ def is_unknown(model: FittedModel, X: Sequence[Sequence[Token]]) -> list[Array]:
 
 
 class HiddenTokens(NamedTuple):
-    """What redaction does to one sentence of T tokens."""
+    """The redaction of one sentence of T tokens."""
 
     probability: Array  # (T,) of belonging to a name
     kind: Array  # (T,) the most probable class, by its place among the promised ones
@@ -203,7 +203,7 @@ class Redacted:
 
     text: str
     hidden: list[Entity]
-    """What is hidden. ``probability`` is the lowest one of its tokens."""
+    """The hidden names; ``probability`` is the lowest of their tokens."""
     passages: list[RiskyPassage]
     log_probability: float
     look_first: list[Entity]

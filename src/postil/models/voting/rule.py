@@ -18,7 +18,7 @@ from postil.text.labels.schemes import spans_from_labels
 MOST_RULES, MOST_ELEMENTS, MOST_REPEATS, LONGEST_MATCH, LONGEST_WORD, LONGEST_NAME = 1000, 30, 20, 60, 100, 500
 """Limits of rules from a stranger: rules, elements of a pattern and repeats of one, tokens, characters of both."""
 MOST_MATCHES = 10_000_000
-"""Ways in which a regular expression may match a word, at most: so many steps a word may cost."""
+"""Limit on the ways in which a regular expression may match a word: a word may cost this number of steps."""
 
 Tokens = Sequence[str]
 

@@ -1,4 +1,4 @@
-// Rules beside the text: their files to edit, what each rule does, what the last training changed, and how good the model is.
+// Rules next to the text: their files to edit, what each rule does, what the last training changed, and how good the model is.
 
 import { h, say } from "/page/dom.js";
 import { chip, failed, table } from "/page/shared.js";
