@@ -45,7 +45,7 @@ MOST_TRANSITION_BYTES = 64 << 20
 
 _FEATURE = np.dtype([("type", "<u4"), ("source", "<u4"), ("label", "<u4"), ("weight", "<f8")])
 _HEADER, _CHUNK = Struct("<4sI4s9I"), Struct("<4sII")
-_NAMES, _TWO, _BLOCK = Struct("<4s5I"), Struct("<II"), Struct("<III")
+_NAMES, _TWO = Struct("<4s5I"), Struct("<II")
 _TABLES, _BYTE_ORDER = 256, 0x62445371
 _RECORDS = _NAMES.size + _TABLES * _TWO.size  # where the first record may begin
 
@@ -193,30 +193,29 @@ class Names(Sequence[str]):
         return self._numbers.get(name.partition("\0")[0])  # as C reads it
 
 
-def hash_of(key: bytes) -> int:
-    """Bob Jenkins's lookup3 of the key, by which the tables are ordered; rotations are written out."""
-    m = 0xFFFFFFFF
-    a = b = c = (0xDEADBEEF + len(key)) & m
-    padded = key + bytes(-len(key) % 12)
-    blocks = [*_BLOCK.iter_unpack(padded)]
-    for x, y, z in blocks[:-1]:
-        a, b, c = a + x & m, b + y & m, c + z & m
-        a, c = a - c & m ^ (c << 4 & m | c >> 28), c + b & m
-        b, a = b - a & m ^ (a << 6 & m | a >> 26), a + c & m
-        c, b = c - b & m ^ (b << 8 & m | b >> 24), b + a & m
-        a, c = a - c & m ^ (c << 16 & m | c >> 16), c + b & m
-        b, a = b - a & m ^ (a << 19 & m | a >> 13), a + c & m
-        c, b = c - b & m ^ (b << 4 & m | b >> 28), b + a & m
-    x, y, z = blocks[-1]
-    a, b, c = a + x & m, b + y & m, c + z & m
-    c = (c ^ b) - (b << 14 & m | b >> 18) & m
-    a = (a ^ c) - (c << 11 & m | c >> 21) & m
-    b = (b ^ a) - (a << 25 & m | a >> 7) & m
-    c = (c ^ b) - (b << 16 & m | b >> 16) & m
-    a = (a ^ c) - (c << 4 & m | c >> 28) & m
-    b = (b ^ a) - (a << 14 & m | a >> 18) & m
-    hashed: int = (c ^ b) - (b << 24 & m | b >> 8) & m
-    return hashed
+def hashes_of(keys: Sequence[bytes]) -> Array:
+    """Bob Jenkins's lookup3 of every key, by which the tables are ordered: uint32, whose sums wrap."""
+    sizes = np.array([*map(len, keys)], np.uint32)
+    blocks = -(-sizes.astype(np.int64) // 12)
+    words = np.frombuffer(b"".join(key + bytes(-len(key) % 12) for key in keys), "<u4").reshape(-1, 3)
+    first = np.cumsum(blocks) - blocks
+    state = np.repeat(sizes[None] + np.uint32(0xDEADBEEF), 3, axis=0)  # a, b, c of every key
+
+    def rotated(x: Array, by: int) -> Array:
+        return np.asarray(x << by | x >> (32 - by))
+
+    for i in range(int(blocks.max(initial=1)) - 1):
+        longer = np.flatnonzero(blocks > i + 1)
+        a, b, c = state[:, longer] + words[first[longer] + i].T
+        for by in (4, 6, 8, 16, 19, 4):
+            a, c = a - c ^ rotated(c, by), c + b
+            a, b, c = b, c, a
+        state[:, longer] = a, b, c
+    a, b, c = state + words[first + blocks - 1].T
+    for by in (14, 11, 25, 16, 4, 14, 24):
+        c = (c ^ b) - rotated(b, by)
+        a, b, c = b, c, a
+    return np.asarray(b)
 
 
 def written(model: "Weights") -> bytes:
@@ -248,28 +247,25 @@ def written(model: "Weights") -> bytes:
 
 def _names_of(names: Sequence[str]) -> bytes:
     """A "CQDB". Each hash table has twice as many buckets as names, and a name is in the first free one."""
-    content = bytearray(_RECORDS)
+    keys = [name.encode("utf8", "surrogateescape") + b"\0" for name in names]
+    places = _RECORDS + np.cumsum([0, *(8 + len(key) for key in keys)])
+    content = bytearray(_RECORDS) + b"".join(_TWO.pack(n, len(key)) + key for n, key in enumerate(keys))
     tables: list[list[tuple[int, int]]] = [[] for _ in range(_TABLES)]
-    backward = np.empty(len(names), "<u4")
-    for number, name in enumerate(names):
-        key = name.encode("utf8", "surrogateescape") + b"\0"
-        hashed = hash_of(key)
-        tables[hashed % _TABLES].append((hashed, len(content)))
-        backward[number] = len(content)
-        content += _TWO.pack(number, len(key)) + key
+    for hashed, record in zip(hashes_of(keys).tolist(), places.tolist(), strict=False):
+        tables[hashed % _TABLES].append((hashed, record))
     for t, entries in enumerate(tables):
         if entries:
             count = 2 * len(entries)
-            buckets = np.zeros((count, 2), "<u4")
+            buckets = [(0, 0)] * count
             for hashed, record in entries:
                 place = (hashed >> 8) % count
-                while buckets[place, 1]:
+                while buckets[place][1]:
                     place = (place + 1) % count
                 buckets[place] = hashed, record
             _TWO.pack_into(content, _NAMES.size + _TWO.size * t, len(content), count)
-            content += buckets.tobytes()
+            content += np.array(buckets, "<u4").tobytes()
     at = len(content) if len(names) else 0
-    content += backward.tobytes()
+    content += places[:-1].astype("<u4").tobytes()
     _NAMES.pack_into(content, 0, b"CQDB", len(content), 0, _BYTE_ORDER, len(names), at)
     return bytes(content)
 
