@@ -4,10 +4,9 @@
 
 Both train with L-BFGS on the feature dicts of sklearn-crfsuite's tutorial, in one process and in turn. Files are
 CoNLL columns, the word first and the label last. Wall seconds are the least of all turns. Needs sklearn-crfsuite.
-Goals: objective within 1e-4 relative, training in at most a third of CRFsuite's wall time, tagging at least 1.5 times as
-fast; one call at a time, opening CRFsuite's file and marginals by CPU seconds, calls 1.5 times as fast, marginals as
-fast, opening in at most twice the time; the online algorithms by CPU seconds, as fast. Exit code 1 where a goal is
-missed.
+Goals: objective within 1e-4 relative, training in at most a third of CRFsuite's wall time, tagging 1.5 times as fast;
+one call at a time, opening CRFsuite's file and marginals by CPU seconds, calls 1.5 times as fast, marginals as fast,
+opening in at most twice the time; the online algorithms by CPU seconds, as fast. Exit code 1 where a goal is missed.
 """
 
 import sys

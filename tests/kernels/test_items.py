@@ -1,4 +1,4 @@
-"""Feature dicts that C reads from Python's own bytes: the scores are those of the general way, whatever the items are."""
+"""Feature dicts that C reads from Python's own bytes: the scores are those of the general way, for any items."""
 
 import marshal
 import random

@@ -422,12 +422,12 @@ class Model:
         return [*Names(self.content, labels_at, L)]
 
     @cached_property
-    def _label_ids(self) -> dict[str, int]:
+    def label_ids(self) -> dict[str, int]:
         return {label: number for number, label in enumerate(self.labels)}
 
     def label_id(self, label: str) -> int:
         """The number of a label."""
-        number = self._label_ids.get(label)
+        number = self.label_ids.get(label)
         if number is None:
             raise UnknownLabelError("unknown label", expected=" or ".join(self.labels[:20]), got=repr(label)[:80])
         return number
@@ -484,10 +484,10 @@ class Answer:
         moments = None if file is None else file.moments(self.unary)
         return moments or chain_moments(self.unary, np.array([0, len(self.unary)]), chain)[:2]
 
-    def marginal(self, position: int, label: str) -> float:
-        """The probability of a label at a position."""
-        found: float = self._moments[1].item(position, self.model.label_id(label))
-        return found
+    @cached_property
+    def marginal(self) -> Callable[[int, int], float]:
+        """Position and number of a label -> its probability there."""
+        return self._moments[1].item
 
     def marginals(self) -> list[dict[str, float]]:
         """For every position the probability of every label."""

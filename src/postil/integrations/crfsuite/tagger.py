@@ -112,7 +112,8 @@ class Tagger:
         T = len(answer.path)
         if not 0 <= pos < T:
             raise IndexRangeError("pos", expected=f"from 0 to {T - 1}", got=pos)
-        return answer.marginal(pos, y)
+        number = answer.model.label_ids.get(y)
+        return answer.marginal(pos, answer.model.label_id(y) if number is None else number)
 
     def marginals(self) -> list[dict[str, float]]:
         """For every position of the sequence that is set the probability of every label."""
