@@ -4,9 +4,9 @@
 
 Both train with L-BFGS on the feature dicts of sklearn-crfsuite's tutorial, in one process and in turn. Files are
 CoNLL columns, the word first and the label last. Wall seconds are the least of all turns. Needs sklearn-crfsuite.
-Goals: objective within 1e-4 relative, training in at most a third of CRFsuite's wall time, tagging from ready
-features at least 5 times as fast; one call at a time, opening CRFsuite's file and marginals by CPU seconds, calls and
-marginals at least as fast, opening in at most twice the time. Exit code 1 where a goal is missed.
+Goals: objective within 1e-4 relative, training in at most a third of CRFsuite's wall time, tagging 1.5 times as fast;
+one call at a time, opening CRFsuite's file and marginals by CPU seconds, calls 1.5 times as fast, marginals as fast,
+opening in at most twice the time; the online algorithms by CPU seconds, as fast. Exit code 1 where a goal is missed.
 """
 
 import sys
@@ -43,6 +43,10 @@ def main() -> int:
     told = [features(sentence) for test in tests for sentence in test]
     rows += tagging_rows(theirs, ours, told, arguments.repeats)
     rows += call_rows(theirs.modelfile.name, told[:300], arguments.repeats)
+    for algorithm in ("l2sgd", "ap", "pa", "arow"):
+        sides = {"CRFsuite": sklearn_crfsuite.CRF, "Postil": crfsuite.CRF}
+        online = {name: lambda CRF=CRF, a=algorithm: CRF(a, max_iterations=20).fit(X, y) for name, CRF in sides.items()}
+        rows.append(row(algorithm, fastest(online, arguments.repeats, time.process_time), 1.0))
     values = [float(model.training_log_.last_iteration["loss"]) for model in (theirs, ours)]
     difference = abs(values[1] - values[0]) / values[0]
     rows.append(
@@ -72,8 +76,8 @@ def tagging_rows(theirs: Any, ours: Any, X: list[Any], repeats: int) -> list[dic
     dicts = {"CRFsuite": lambda: theirs.predict(X), "Postil": lambda: ours.predict(X)}
     sequences = {"CRFsuite": lambda: [tag(s) for s in ready], "Postil": lambda: ours.predict(ready_ours)}
     return [
-        row("tagging from dicts", fastest(dicts, 3 * repeats), 1.0),
-        row("tagging from ready features", fastest(sequences, 3 * repeats), 5.0),
+        row("tagging from dicts", fastest(dicts, 3 * repeats), 1.5),
+        row("tagging from ready features", fastest(sequences, 3 * repeats), 1.5),
     ]
 
 
@@ -112,7 +116,8 @@ def call_rows(path: str, X: list[Any], repeats: int) -> list[dict[str, Any]]:
     clock, turns = time.process_time, 3 * repeats
     calls = {what: {name: tag(tagger, told) for name, tagger in taggers.items()} for what, told in kinds.items()}
     calls["marginals"] = {name: marginals(tagger) for name, tagger in taggers.items()}
-    found = [row(what, fastest(of_sides, turns, clock), 1.0) for what, of_sides in calls.items()]
+    goals = dict.fromkeys(kinds, 1.5)
+    found = [row(what, fastest(of_sides, turns, clock), goals.get(what, 1.0)) for what, of_sides in calls.items()]
     return [*found, row("opening", fastest({name: opened(side) for name, side in sides.items()}, turns, clock), 0.5)]
 
 

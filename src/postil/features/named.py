@@ -9,6 +9,7 @@ from zlib import crc32
 
 import numpy as np
 
+from postil import kernels
 from postil.arrays import Array
 from postil.errors import DataError, ModelFileError
 from postil.features.vocabulary import Vocabulary
@@ -117,6 +118,7 @@ UNKNOWN = -1
 MOST_REMEMBERED = 1 << 16
 """Pairs that are remembered at most, about 20 MB of them: text without end must not fill the memory."""
 _LONGEST_REMEMBERED = 200  # characters of a name
+_IN_PYTHON = kernels.IN_USE.startswith("plain")
 T = TypeVar("T")
 
 
@@ -250,15 +252,28 @@ class ItemSequence:
     """
 
     def __init__(self, pyseq: "Iterable[Any] | ItemSequence") -> None:
-        self._rows: list[_Row] = pyseq._rows if isinstance(pyseq, ItemSequence) else [_row(item) for item in pyseq]
-        self._encoded: tuple[object, Attributes] | None = None
+        self.content: bytes | None = None
+        """A copy of the items for ``kernels.CrfFile``; None if they are not plain, or nothing was compiled."""
+        self._flat: list[_Row] = []  # without such a copy
+        if isinstance(pyseq, ItemSequence):
+            self._size, self.content, self._flat = len(pyseq), pyseq.content, pyseq._flat
+            return
+        items = pyseq if isinstance(pyseq, list | tuple) else [*pyseq]
+        self._size = len(items)
+        self.content = None if _IN_PYTHON else kernels.item_bytes(items)
+        if self.content is None:
+            self._flat = [_row(item) for item in items]
+
+    def _items(self) -> list[Any]:
+        """The items as they were, or flattened."""
+        return self._flat if self.content is None else [*kernels.items_of(self.content)]
 
     def items(self) -> list[dict[str, float]]:
         """One ``{name: value}`` per item."""
-        return [dict(row) for row in self._rows]
+        return [dict(item if type(item) is _Row else _row(item)) for item in self._items()]
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return self._size
 
     def __repr__(self) -> str:
         return f"<ItemSequence of size {len(self)}>"
@@ -306,23 +321,10 @@ class AttributeTable:
 
     def encoded(self, sequences: Iterable[Any]) -> tuple[Attributes, Array]:
         """The attributes of all tokens, and where each sequence begins and ends among them (B + 1,)."""
-        sequences = [s if isinstance(s, ItemSequence | list | tuple) else list(s) for s in sequences]
-        offsets = _offsets_of([len(s) for s in sequences])
-        if sequences and all(isinstance(s, ItemSequence) for s in sequences):
-            parts = [self._ready(s) for s in sequences]
-            return parts[0] if len(parts) == 1 else _joined(parts), offsets
-        items = [*chain.from_iterable(s._rows if isinstance(s, ItemSequence) else s for s in sequences)]
-        return self._numbered(items), offsets
-
-    def _ready(self, sequence: ItemSequence) -> Attributes:
-        """The attributes of a sequence, numbered once for a table that does not grow."""
-        encoded = sequence._encoded  # read once: another thread may number the same sequence for another table
-        if encoded is not None and encoded[0] is self:
-            return encoded[1]
-        attributes = self._numbered(sequence._rows)
-        if not self.grows:
-            sequence._encoded = self, attributes
-        return attributes
+        sequences = [
+            s._items() if isinstance(s, ItemSequence) else s if isinstance(s, list) else [*s] for s in sequences
+        ]
+        return self._numbered([*chain.from_iterable(sequences)]), _offsets_of([*map(len, sequences)])
 
     def _numbered(self, items: list[Any]) -> Attributes:
         with self._lock:  # threads that share a model share the entries of ``_weighted``
@@ -366,14 +368,3 @@ class AttributeTable:
 
 def _offsets_of(sizes: list[int]) -> Array:
     return np.frombuffer(array("q", accumulate(sizes, initial=0)), np.int64)
-
-
-def _joined(parts: list[Attributes]) -> Attributes:
-    ids, ends = np.concatenate([part.ids for part in parts]), np.concatenate([part.offsets[1:] for part in parts])
-    counts = np.fromiter([len(part.offsets) - 1 for part in parts], np.int64, len(parts))
-    lengths = np.fromiter([len(part.ids) for part in parts], np.int64, len(parts))
-    offsets = np.concatenate([[0], ends + np.repeat(np.cumsum(lengths) - lengths, counts)]).astype(np.int64)
-    if all(part.values is None for part in parts):
-        return Attributes(ids, None, offsets)
-    values = [np.ones(len(part.ids)) if part.values is None else part.values for part in parts]
-    return Attributes(ids, np.concatenate(values), offsets)

@@ -28,6 +28,8 @@ _KERNELS = {
 _OTHERS = {
     ".checking": "ACTIVATIONS",
     ".choice": "IN_USE KernelsInUse in_use",
+    ".compiled_items": "CrfFile item_bytes items_of",
+    ".compiled_sparse": "descent_pass online_pass",
     ".compiled_text": "line_cells token_cells write_records write_rows",
     ".plain_chain": "Answers Question",
     ".plain_layers": "AdamMemory AdamSettings Noise Totals",
@@ -45,6 +47,11 @@ _OTHERS = {
 if typing.TYPE_CHECKING:
     from postil.kernels.checking import *
     from postil.kernels.choice import *
+    from postil.kernels.compiled_items import CrfFile as CrfFile
+    from postil.kernels.compiled_items import item_bytes as item_bytes
+    from postil.kernels.compiled_items import items_of as items_of
+    from postil.kernels.compiled_sparse import descent_pass as descent_pass
+    from postil.kernels.compiled_sparse import online_pass as online_pass
     from postil.kernels.compiled_text import line_cells as line_cells
     from postil.kernels.compiled_text import token_cells as token_cells
     from postil.kernels.compiled_text import write_records as write_records

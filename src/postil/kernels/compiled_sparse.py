@@ -1,4 +1,4 @@
-"""The kernels of sparse.c under the names and arguments of ``plain_sparse.py``."""
+"""The kernels of sparse.c under the names and arguments of ``plain_sparse.py``; those of online.c have no twins."""
 
 import numpy as np
 
@@ -8,6 +8,7 @@ from postil.kernels.library import call
 from postil.kernels.plain_sparse import Attributes, AttributeTokens, PairWeights
 
 attribute_scores, attribute_sums = call.attribute_scores, call.attribute_sums
+online_pass, descent_pass = call.online_pass, call.descent_pass
 
 
 def attribute_counts(

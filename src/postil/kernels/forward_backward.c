@@ -21,16 +21,7 @@ int chain_moments(const void *unary, int single, const int64_t *offsets, int64_t
     if (code != DONE) return code;
     for (int64_t b = 0; b < sentences; b++) {
         const int64_t first = offsets[b], P = c.P, T = solve_next(&c, unary, single, offsets, b, log_partition, exact);
-        for (int64_t t = 0; t < T; t++) {
-            const double share = 1.0 / c.weight[t];
-            double *alpha = c.alpha + t * P, *beta = c.beta + t * P;
-            for (int64_t v = 0; v < P / LANES; v++) {
-                vectors(alpha)[v] *= share;
-                const vec p = vectors(beta)[v] * vectors(alpha)[v];
-                vectors(beta)[v] = where(p >= every(NEGLIGIBLE), p);
-            }
-            memcpy(marginals + (first + t) * L, beta, (size_t)L * sizeof(double));
-        }
+        chain_marginals(&c, T, marginals + first * L);
         if (exact[b]) add_pairs(c.alpha, c.gamma, T - 1, L, P, c.pairs);
     }
     for (int64_t i = 0; i < L; i++)

@@ -223,6 +223,20 @@ INLINED int solve(Chain *c, const void *unary, int single, int64_t first, int64_
     return !(wide | has_lost(c, T));
 }
 
+/* The marginals (T, L) of a sentence that is solved; α becomes α / Z_t, as `add_pairs` expects it. */
+INLINED void chain_marginals(Chain *c, int64_t T, double *marginals) {
+    for (int64_t t = 0; t < T; t++) {
+        const double share = 1.0 / c->weight[t];
+        double *alpha = c->alpha + t * c->P, *beta = c->beta + t * c->P;
+        for (int64_t v = 0; v < c->P / LANES; v++) {
+            vectors(alpha)[v] *= share;
+            const vec p = vectors(beta)[v] * vectors(alpha)[v];
+            vectors(beta)[v] = where(p >= every(NEGLIGIBLE), p);
+        }
+        memcpy(marginals + t * c->L, beta, (size_t)c->L * sizeof(double));
+    }
+}
+
 /* ------------------------------------------------------------------------------------------------ a batch */
 
 /* Check the batch, make room for its longest sentence, enter the chain; *memory is to be freed where all went well. */

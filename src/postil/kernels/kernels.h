@@ -233,6 +233,24 @@ typedef struct {
     const int64_t *ends;
     int64_t count;
 } sentence_rules;
+/* items.c: a model file of CRFsuite, whose content must stay where it is; any number of threads may read it */
+typedef struct {
+    const uint8_t *chunk, *places; /* (size,), (count, 4) where the record of each name begins */
+    int64_t size, count;
+} crf_names;
+typedef struct {
+    crf_names names;          /* of attributes */
+    const uint8_t *features;  /* those of attribute a are number firsts[a] to firsts[a + 1] */
+    const int32_t *firsts;    /* (A + 1,) */
+    const double *transitions, *edge; /* (L, L), (L,) zeros */
+    int64_t A, L;
+} crf_file;
+int open_crf(const uint8_t *content, int64_t size, int64_t A, int64_t L, int32_t *firsts, double *transitions,
+             crf_file *file);
+int score_items(const crf_file *file, const uint8_t *items, int64_t size, int64_t T, double *scores, int64_t *path);
+int item_marginals(const crf_file *file, const double *scores, int64_t T, double *marginals, double *log_partition);
+double item_path_score(const crf_file *file, const double *scores, int64_t T, const int64_t *path);
+
 /* skipgram.c, ranking.c */
 enum { MOST_REACH = 32, MOST_OUTPUTS = 64, LOSS_EVERY = 16, RANKING_GROUP = 16 };
 

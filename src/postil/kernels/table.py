@@ -30,6 +30,10 @@ from typing import NamedTuple
 
 _CHAIN = "unary: scores[N, L], single, offsets: offsets[B, N], N, B, L, steps[L]"
 _ATTRIBUTES = "attributes(ids: i32[M], values: f64[M]?, offsets: offsets[N, M])"
+_LABELLED = (
+    f"{_ATTRIBUTES}, N, M, pairs(firsts: offsets[A, K], targets: i32[K]), A, K, moves: i64[S], S, gold: i64[N], "
+    "sentences: offsets[B, N], B, order: i64[n], n, L: int64_t"
+)
 _OCCURRENCES = "occurrences(starts: offsets[A, M], tokens: i32[M], values: f64[M]?), M"
 _CELLS = (
     "cells(words: real[n, 3, H]!, phrases: real[P, 5, H]!, c: real[n+P, H]!, tanh_c: real[n+P, H]!, h: real[n+P, H]!, "
@@ -102,6 +106,10 @@ TABLE = {
     "attribute_tokens": f"{_ATTRIBUTES}, N, M, A: int64_t, starts: i64[A+1]!, tokens: i32[M]!, ordered: f64[M]?!",
     "observed_features": f"{_OCCURRENCES}, labels: i64[N], N, A, L "
     "-> firsts: i64[A+1], targets: i32[M], totals: f64[M], row: f64[L], seen: u8[L]",
+    # online.c
+    "online_pass": f"{_LABELLED}, how: int, type: int, is_sensitive: int, c: double, seen: int64_t, w: f64[K+S]!, "
+    "other: f64[K+S]! -> loss: f64[1]",
+    "descent_pass": f"{_LABELLED}, t: double, penalty: double, w: f64[K+S]!, state: f64[2]! -> done: i64[1]",
     # columns.c, characters.c
     "token_cells": "text: bytes[S], S, tabs: int, width, token, label, lines "
     "-> tokens: i64[lines:N, 2], offsets: i64[lines+1:B+1], heads: i64[lines:H, 3], found: counts[N, B, H] | NOT_PLAIN",

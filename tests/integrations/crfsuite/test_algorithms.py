@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from oracles.features import feature_dicts
+from postil import kernels
 from postil.crfsuite import CRF
 from postil.errors import ConfigurationError
 from postil.integrations.crfsuite.algorithms import ALGORITHMS, RUN
@@ -55,6 +56,30 @@ def test_gradient_descent_comes_near_the_optimum_of_lbfgs():
     exact, stochastic = CRF(c2=0.5).fit(X, Y), CRF("l2sgd", c2=0.5, max_iterations=200).fit(X, Y)
     losses = [crf.training_log_.last_iteration["loss"] for crf in (exact, stochastic)]
     assert losses[0] <= losses[1] * 1.001 and losses[1] < losses[0] * 1.05
+
+
+@pytest.mark.skipif(kernels.IN_USE.startswith("plain"), reason="nothing was compiled")
+@pytest.mark.parametrize(
+    ("algorithm", "changed"),
+    [
+        ("averaged-perceptron", {}),
+        ("passive-aggressive", {"type": 0, "averaging": False}),
+        ("passive-aggressive", {"type": 1, "c": 0.01}),
+        ("passive-aggressive", {"type": 2, "error_sensitive": False}),
+        ("arow", {}),
+        ("l2sgd", {}),
+        ("l2sgd", {"calibration.eta": 1000.0, "c2": 1e-4}),  # weights that need log space
+    ],
+)
+def test_the_kernels_do_what_python_defines(algorithm, changed, monkeypatch):
+    parameters = {name: parameter.default for name, parameter in ALGORITHMS[algorithm].items()}
+    parameters |= {"max_iterations": 3, **changed}
+    problem = TrainingProblem(AttributeCorpus.of([*X[:40], []], [*Y[:40], []]), FeatureSettings(), 1)
+    compiled = [*RUN[algorithm](problem, parameters)]
+    monkeypatch.setattr("postil.integrations.crfsuite.algorithms._IN_PYTHON", True)
+    for found, expected in zip(compiled, RUN[algorithm](problem, parameters), strict=True):
+        np.testing.assert_allclose(found.weights, expected.weights, rtol=1e-6, atol=1e-9)
+        assert found.info == pytest.approx(expected.info) and found.ending == expected.ending
 
 
 def test_without_sentences_there_is_nothing_to_learn():

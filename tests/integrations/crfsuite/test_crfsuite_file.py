@@ -10,7 +10,7 @@ from oracles.features import feature_dicts
 from postil import archive
 from postil.crfsuite import CRF, Tagger, Trainer
 from postil.errors import ModelFileError
-from postil.integrations.crfsuite.model import Model
+from postil.integrations.crfsuite.model import Weights
 
 X, Y = feature_dicts(40)
 
@@ -82,7 +82,7 @@ def test_crfsuite_reads_what_postil_has_trained(tmp_path, transitions):
 
 def test_a_written_file_is_read_back_whole(tmp_path):
     content = written(tmp_path / "ours.crfsuite").read_bytes()
-    model = Model.from_bytes(content)
+    model = Weights.from_bytes(content)
     assert content[:4] == b"lCRF" and model.to_bytes() == content
     assert [model.attributes.find(name) for name in model.attributes] == [*range(len(model.attributes))]
     assert model.attributes.find("not there") is None

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from oracles.features import feature_dicts, flattened
+from postil import kernels
 from postil.errors import DataError
 from postil.integrations.crfsuite.problem import AttributeCorpus, FeatureSettings, TrainingProblem
-from postil.objectives import Posterior
+from postil.objectives import Lattice, Posterior
 
 X, Y = feature_dicts(12, seed=1)
 SHORT = [(x, y) for x, y in zip(X, Y, strict=True) if len(x) <= 4]
@@ -19,7 +20,7 @@ def problem(X=X, y=Y, threads=1, **settings):
 
 
 def weights_by_name(found, weights):
-    model = found.model(weights)
+    model = found.named(weights)
     return {**model.state_features(), **{("step", *k): v for k, v in model.transition_features().items()}}
 
 
@@ -76,7 +77,8 @@ def test_scores_far_apart_are_summed_in_log_space():
     found = problem()
     weights = 400.0 * np.random.default_rng(0).normal(size=found.features)
     value, gradient = found.objective(0.0)(weights)
-    lattice = found.model(weights).lattice(X)
+    scores = kernels.attribute_scores(found.attributes, found.pairs, found.states(weights), found.L)
+    lattice = Lattice(unary=scores, offsets=found.corpus.offsets, chain=found.chain(weights))
     expected = Posterior.of(lattice).log_partition.sum() - weights @ found.observed
     assert value == pytest.approx(expected) and np.isfinite(gradient).all()
 

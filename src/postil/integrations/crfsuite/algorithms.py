@@ -191,6 +191,9 @@ def lbfgs(problem: TrainingProblem, parameters: Parameters) -> Iterator[Training
 
 # ------------------------------------------------------------------------------------------------ paths of a sentence
 
+_IN_PYTHON = kernels.IN_USE.startswith("plain")  # else online.c does what is defined here
+_PERCEPTRON, _PASSIVE_AGGRESSIVE, _AROW = range(3)  # as in online.c
+
 
 class _Difference(NamedTuple):
     """Δ of a sentence as its distinct features and their counts, the number of wrong labels and s(ŷ) - s(y)."""
@@ -210,6 +213,9 @@ class _Sentences:
         owners = np.repeat(np.arange(len(problem.corpus.names)), np.diff(problem.pairs.firsts))
         self.keys = owners * problem.L + problem.pairs.targets  # ascending: features are in order of these
         self.rng = np.random.default_rng(0)
+        corpus = problem.corpus
+        self.labelled = problem.attributes, problem.pairs, problem.steps, corpus.gold, corpus.offsets
+        """What kernels that pass over the sentences need."""
 
     def __len__(self) -> int:
         return len(self.problem.instances)
@@ -273,7 +279,7 @@ def averaged_perceptron(problem: TrainingProblem, parameters: Parameters) -> Ite
     def averaged(seen: int) -> tuple[Array, Array]:
         return (average := w - weighted / seen), average
 
-    return _online(problem, parameters, w, update, averaged)
+    return _online(problem, parameters, w, update, averaged, (_PERCEPTRON, 0, False, 0.0, weighted))
 
 
 def passive_aggressive(problem: TrainingProblem, parameters: Parameters) -> Iterator[TrainingStep]:
@@ -290,9 +296,11 @@ def passive_aggressive(problem: TrainingProblem, parameters: Parameters) -> Iter
             weighted[found.features] += tau * seen * found.counts
         return cost
 
-    return _online(
-        problem, parameters, w, update, lambda seen: (w - weighted / seen if parameters["averaging"] else w.copy(), w)
-    )
+    def averaged(seen: int) -> tuple[Array, Array]:
+        return w - weighted / seen if parameters["averaging"] else w.copy(), w
+
+    in_c = _PASSIVE_AGGRESSIVE, kind, parameters["error_sensitive"], c, weighted
+    return _online(problem, parameters, w, update, averaged, in_c)
 
 
 def arow(problem: TrainingProblem, parameters: Parameters) -> Iterator[TrainingStep]:
@@ -306,7 +314,8 @@ def arow(problem: TrainingProblem, parameters: Parameters) -> Iterator[TrainingS
         variance[k] = 1.0 / (1.0 / variance[k] + square / gamma)
         return cost
 
-    return _online(problem, parameters, mean, update, lambda seen: (mean.copy(), mean), is_done=operator.le)
+    in_c = _AROW, 0, False, gamma, variance
+    return _online(problem, parameters, mean, update, lambda seen: (mean.copy(), mean), in_c, is_done=operator.le)
 
 
 def _online(
@@ -315,17 +324,24 @@ def _online(
     weights: Array,
     update: Callable[[_Difference, int, int], float],
     answer: Callable[[int], tuple[Array, Array]],
+    in_c: tuple[int, int, bool, float, Array],
     is_done: Callable[[float, float], bool] = operator.lt,
 ) -> Iterator[TrainingStep]:
     """Iterations of an algorithm that changes ``weights`` after each sentence with a mistake.
 
     ``update`` is called with Δ, the number of tokens and the number of sentences seen, and returns the loss; ``answer``
-    returns the weights after an iteration and those whose norm is reported.
+    returns the weights after an iteration and those whose norm is reported. The kernel updates in the same way. Its
+    arguments ``in_c``: the algorithm, its type, whether the cost grows with the mistakes, c, and the array beside w.
     """
     sentences, seen, most = _Sentences(problem), 1, parameters["max_iterations"]
     for number in range(1, most + 1):
-        loss = 0.0
-        for b in sentences.shuffled():
+        loss, order = 0.0, sentences.shuffled()
+        if not _IN_PYTHON and problem.L:
+            *settings, other = in_c
+            passed = np.array(order, np.int64), problem.L, *settings, seen, weights, other
+            loss, seen = float(kernels.online_pass(*sentences.labelled, *passed)[0]), seen + len(order)
+            order = []
+        for b in order:
             if found := sentences.difference(b, weights):
                 loss += update(found, len(sentences.gold(b)), seen)
             seen += 1
@@ -373,16 +389,21 @@ def _epoch(sentences: _Sentences, order: list[int], w: Array, t: float, penalty:
 
     The shrinking of all weights, w (1 - η λ), is kept as one factor: only features of the sentence are touched.
     """
-    w, decay, total = w.copy(), 1.0, 0.0
-    for b in order:
-        eta = 1.0 / (penalty * t)
-        decay *= 1.0 - eta * penalty
-        if abs(decay) < 1e-200:  # far too high a learning rate
+    w, state, done = w.copy(), np.array([1.0, 0.0]), 0  # the factor, and the sum of losses
+    while done < len(order) and math.isfinite(state[1]):
+        if not _IN_PYTHON:  # the kernel stops before a sentence that needs log space
+            rest = np.array(order[done:], np.int64), sentences.problem.L, t + done, penalty, w, state
+            done += int(kernels.descent_pass(*sentences.labelled, *rest)[0])
+            if done == len(order) or not math.isfinite(state[1]):
+                break
+        eta = 1.0 / (penalty * (t + done))
+        state[0] *= 1.0 - eta * penalty
+        if abs(state[0]) < 1e-200:  # far too high a learning rate
             return w, math.inf
-        total += _descend(sentences, b, w, decay, eta / decay)
-        t += 1
-    w *= decay
-    return w, total + 0.5 * penalty * float(w @ w) * len(order)
+        state[1] += _descend(sentences, order[done], w, float(state[0]), eta / float(state[0]))
+        done += 1
+    w *= state[0]
+    return w, float(state[1]) + 0.5 * penalty * float(w @ w) * len(order)
 
 
 def _descend(sentences: _Sentences, b: int, w: Array, decay: float, gain: float) -> float:

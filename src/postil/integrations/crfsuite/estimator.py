@@ -6,7 +6,6 @@ import os
 import tempfile
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
@@ -183,25 +182,19 @@ class CRF:
 
     def predict(self, X: Iterable[Any]) -> Array:
         """The most probable labels: an array of lists, or one of two dimensions if all sequences have one length."""
-        return np.array(self._fitted().tagged(list(X)), dtype=object)
+        return np.array([self.predict_single(xseq) for xseq in X], dtype=object)
 
     def predict_single(self, xseq: Any) -> list[str]:
         """The most probable labels of one sequence."""
-        return self._fitted().tagged([xseq])[0]
+        return self._fitted().answer(xseq).labels
 
     def predict_marginals(self, X: Iterable[Any]) -> Array:
         """For every item of every sequence the probability of every label."""
-        return np.array(self._marginals(list(X)), dtype=object)
+        return np.array([self.predict_marginals_single(xseq) for xseq in X], dtype=object)
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[str, float]]:
         """For every item of one sequence the probability of every label."""
-        return self._marginals([xseq])[0]
-
-    def _marginals(self, X: list[Any]) -> list[list[dict[str, float]]]:
-        model = self._fitted()
-        lattice = model.lattice(X)
-        rows = [dict(zip(model.labels, row, strict=True)) for row in model.marginals(lattice).tolist()]
-        return [rows[a:b] for a, b in pairwise(lattice.offsets.tolist())]
+        return self._fitted().answer(xseq).marginals()
 
     def score(self, X: Iterable[Any], y: Iterable[Any]) -> float:
         """The accuracy over all items."""
@@ -238,19 +231,19 @@ class CRF:
     @property
     def num_attributes_(self) -> int | None:
         """The number of attributes with a weight that is not 0."""
-        return None if self.tagger_ is None else len(self._fitted().attributes)
+        return None if self.tagger_ is None else len(self._fitted().weights.attributes)
 
     @property
     def attributes_(self) -> list[str] | None:
         """The attributes with a weight that is not 0."""
-        return None if self.tagger_ is None else [*self._fitted().attributes]
+        return None if self.tagger_ is None else [*self._fitted().weights.attributes]
 
     @property
     def state_features_(self) -> dict[tuple[str, str], float] | None:
         """{(attribute, label): weight}"""
-        return None if self.tagger_ is None else self._fitted().state_features()
+        return None if self.tagger_ is None else self._fitted().weights.state_features()
 
     @property
     def transition_features_(self) -> dict[tuple[str, str], float] | None:
         """{(label, next label): weight}"""
-        return None if self.tagger_ is None else self._fitted().transition_features()
+        return None if self.tagger_ is None else self._fitted().weights.transition_features()

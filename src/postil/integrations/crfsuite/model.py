@@ -3,6 +3,7 @@
 Letters: B sentences, N tokens, L labels, A attributes, K features of (attribute, label).
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,9 +16,9 @@ import numpy as np
 from postil import archive, kernels
 from postil.arrays import Array
 from postil.errors import DataError, ModelFileError
-from postil.features.named import AttributeTable
-from postil.kernels import Attributes, PairWeights
-from postil.objectives import ChainScores, Lattice, Posterior
+from postil.features.named import AttributeTable, ItemSequence
+from postil.kernels import PairWeights
+from postil.objectives import ChainScores, Lattice, Posterior, path_scores
 
 # ------------------------------------------------------------------------------------------------ CRFsuite's files
 
@@ -31,9 +32,10 @@ from postil.objectives import ChainScores, Lattice, Posterior
 #     "LFRF"      for every label, and two that are never used, where its list of features begins: (number, features)
 #     "AFRF"      the same for every attribute; reading needs neither, the features have their sources
 #
-# All numbers are little-endian, 32 bits wide, the weights 64. Names are looked up in the file's own hash tables, so no
-# dictionary is made when a file is opened. It is read, not mapped: CRFsuite writes models in place, and a process
-# crashes if another one cuts a file that it has mapped.
+# All numbers are little-endian, 32 bits wide, the weights 64. C checks a file and reads it where it lies in memory
+# (kernels/items.c); Python reads it when C does not accept it, to say why or because it is in an unusual order, and for
+# what is asked about the weights. It is read, not mapped: CRFsuite writes models in place, and a process crashes if
+# another one cuts a file that it has mapped.
 
 MAGIC = b"lCRF"
 LARGEST_WEIGHT = 1e100
@@ -43,17 +45,20 @@ MOST_TRANSITION_BYTES = 64 << 20
 
 _FEATURE = np.dtype([("type", "<u4"), ("source", "<u4"), ("label", "<u4"), ("weight", "<f8")])
 _HEADER, _CHUNK = Struct("<4sI4s9I"), Struct("<4sII")
-_NAMES, _TWO, _BLOCK = Struct("<4s5I"), Struct("<II"), Struct("<III")
+_NAMES, _TWO = Struct("<4s5I"), Struct("<II")
 _TABLES, _BYTE_ORDER = 256, 0x62445371
 _RECORDS = _NAMES.size + _TABLES * _TWO.size  # where the first record may begin
-_MOST_PROBES = 1000  # half of a table is empty, so a name is found after a few
+
+
+def _most_labels(size: int) -> int:
+    return math.isqrt(max(MOST_TRANSITION_BYTES, 16 * size) // 8)
 
 
 def check_labels(labels: Sequence[str], size: int) -> None:
     """A ValueError unless these are different labels of which a file of ``size`` bytes may have as many."""
     if len(set(labels)) != len(labels):
         raise ValueError("two labels have the same name")
-    if 8 * len(labels) ** 2 > max(MOST_TRANSITION_BYTES, 16 * size):
+    if len(labels) > _most_labels(size):
         raise ValueError(f"{len(labels)} labels in {size} bytes")
 
 
@@ -62,8 +67,8 @@ def check_weights(weights: Array) -> None:
         raise ValueError("a weight is not finite")
 
 
-def parsed(content: bytes) -> dict[str, Any]:
-    """The fields of a `Model`; a ValueError if the file is cut, damaged, or not one of a first-order model."""
+def parsed(content: bytes) -> "Weights":
+    """The content of a file; a ValueError if it is cut, damaged, or not one of a first-order model."""
     if len(content) < _HEADER.size or content[8:12] != b"FOMC":
         raise ValueError("no complete header of a first-order model")
     _, size, _, _, _, L, A, features_at, labels_at, attributes_at, _, _ = _HEADER.unpack_from(content)
@@ -85,8 +90,17 @@ def parsed(content: bytes) -> dict[str, Any]:
     transitions = np.zeros((L, L))
     sources, following, of_steps = _columns(steps, L, L)
     transitions[sources, following] = of_steps
-    known = {"labels": labels, "attributes": attributes, "pairs": PairWeights(firsts, targets)}
-    return {**known, "weights": weights, "transitions": transitions}
+    return Weights(labels, attributes, PairWeights(firsts, targets), weights, transitions)
+
+
+def read_in_place(content: bytes) -> "kernels.CrfFile | None":
+    """The file as C reads it; None if C does not accept it, or was not compiled."""
+    if kernels.IN_USE.startswith("plain") or len(content) < _HEADER.size or content[8:12] != b"FOMC":
+        return None
+    _, _, _, _, _, L, A, *_ = _HEADER.unpack_from(content)
+    if not (0 < L <= _most_labels(len(content)) and len(content) > A):
+        return None
+    return kernels.CrfFile.opened(content, A, L)
 
 
 def _of_type(features: Array) -> tuple[Array, Array]:
@@ -131,8 +145,6 @@ class Names(Sequence[str]):
         self._chunk = memoryview(content)[begin : begin + size]
         self._first: Array = np.frombuffer(self._chunk, "<u4", count, backward if count else 0).astype(np.int64) + 8
         self._end = self._ends()
-        self._numbers: dict[str, int] | None = None
-        self._asked = 0
 
     def _ends(self) -> Array:
         """Where each name ends; they neither overlap nor lie outside."""
@@ -172,78 +184,49 @@ class Names(Sequence[str]):
         for first, end in zip(self._first.tolist(), self._end.tolist(), strict=True):
             yield str(chunk[first:end], "utf8", "surrogateescape")
 
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self)}
+
     def find(self, name: str) -> int | None:
-        """The number of a name; None if it is not there.
-
-        The hash tables of the file serve for few names. For many, a dictionary is quicker, and then worth making.
-        """
-        if self._numbers is None:
-            self._asked += 1
-            if self._asked <= 100 + len(self) // 16:
-                try:
-                    return self._probed(name)
-                except LookupError:
-                    pass
-            self._numbers = {other: number for number, other in enumerate(self)}
-        return self._numbers.get(name.partition("\0")[0])
-
-    def _probed(self, name: str) -> int | None:
-        """A LookupError if the hash tables do not help: only names whose places were checked are found by them."""
-        key = name.encode("utf8", "surrogateescape").partition(b"\0")[0]  # as C reads it
-        hashed = hash_of(key + b"\0")
-        at, count = _TWO.unpack_from(self._chunk, _NAMES.size + _TWO.size * (hashed % _TABLES))
-        if at + _TWO.size * count > len(self._chunk):
-            raise LookupError
-        for probe in range(min(count, _MOST_PROBES)):
-            found, record = _TWO.unpack_from(self._chunk, at + _TWO.size * (((hashed >> 8) + probe) % count))
-            if not record:
-                return None
-            if found == hashed and record + _TWO.size <= len(self._chunk):
-                number, _ = _TWO.unpack_from(self._chunk, record)
-                if number >= len(self) or self._first[number] != record + _TWO.size:
-                    raise LookupError
-                if self._chunk[self._first[number] : self._end[number]] == key:
-                    return int(number)
-        if count:
-            raise LookupError
-        return None
+        """The number of a name; None if it is not there."""
+        return self._numbers.get(name.partition("\0")[0])  # as C reads it
 
 
-def hash_of(key: bytes) -> int:
-    """Bob Jenkins's lookup3 of the key, by which the tables are ordered. Rotations are written out: this runs often."""
-    m = 0xFFFFFFFF
-    a = b = c = (0xDEADBEEF + len(key)) & m
-    padded = key + bytes(-len(key) % 12)
-    blocks = [*_BLOCK.iter_unpack(padded)]
-    for x, y, z in blocks[:-1]:
-        a, b, c = a + x & m, b + y & m, c + z & m
-        a, c = a - c & m ^ (c << 4 & m | c >> 28), c + b & m
-        b, a = b - a & m ^ (a << 6 & m | a >> 26), a + c & m
-        c, b = c - b & m ^ (b << 8 & m | b >> 24), b + a & m
-        a, c = a - c & m ^ (c << 16 & m | c >> 16), c + b & m
-        b, a = b - a & m ^ (a << 19 & m | a >> 13), a + c & m
-        c, b = c - b & m ^ (b << 4 & m | b >> 28), b + a & m
-    x, y, z = blocks[-1]
-    a, b, c = a + x & m, b + y & m, c + z & m
-    c = (c ^ b) - (b << 14 & m | b >> 18) & m
-    a = (a ^ c) - (c << 11 & m | c >> 21) & m
-    b = (b ^ a) - (a << 25 & m | a >> 7) & m
-    c = (c ^ b) - (b << 16 & m | b >> 16) & m
-    a = (a ^ c) - (c << 4 & m | c >> 28) & m
-    b = (b ^ a) - (a << 14 & m | a >> 18) & m
-    hashed: int = (c ^ b) - (b << 24 & m | b >> 8) & m
-    return hashed
+def hashes_of(keys: Sequence[bytes]) -> Array:
+    """Bob Jenkins's lookup3 of every key, by which the tables are ordered: uint32, whose sums wrap."""
+    sizes = np.array([*map(len, keys)], np.uint32)
+    blocks = -(-sizes.astype(np.int64) // 12)
+    words = np.frombuffer(b"".join(key + bytes(-len(key) % 12) for key in keys), "<u4").reshape(-1, 3)
+    first = np.cumsum(blocks) - blocks
+    state = np.repeat(sizes[None] + np.uint32(0xDEADBEEF), 3, axis=0)  # a, b, c of every key
+
+    def rotated(x: Array, by: int) -> Array:
+        return np.asarray(x << by | x >> (32 - by))
+
+    for i in range(int(blocks.max(initial=1)) - 1):
+        longer = np.flatnonzero(blocks > i + 1)
+        a, b, c = state[:, longer] + words[first[longer] + i].T
+        for by in (4, 6, 8, 16, 19, 4):
+            a, c = a - c ^ rotated(c, by), c + b
+            a, b, c = b, c, a
+        state[:, longer] = a, b, c
+    a, b, c = state + words[first + blocks - 1].T
+    for by in (14, 11, 25, 16, 4, 14, 24):
+        c = (c ^ b) - rotated(b, by)
+        a, b, c = b, c, a
+    return np.asarray(b)
 
 
-def written(model: "Model") -> bytes:
+def written(model: "Weights") -> bytes:
     """The content of a file that CRFsuite reads."""
-    L, A, K = len(model.labels), len(model.attributes), len(model.weights)
+    L, A, K = len(model.labels), len(model.attributes), len(model.values)
     steps = np.argwhere(model.transitions)
     features = np.zeros(K + len(steps), _FEATURE)
     features["type"][K:] = 1
     features["source"] = np.concatenate([np.repeat(np.arange(A), np.diff(model.pairs.firsts)), steps[:, 0]])
     features["label"] = np.concatenate([model.pairs.targets, steps[:, 1]])
-    features["weight"] = np.concatenate([model.weights, model.transitions[steps[:, 0], steps[:, 1]]])
+    features["weight"] = np.concatenate([model.values, model.transitions[steps[:, 0], steps[:, 1]]])
     of_labels = K + np.searchsorted(steps[:, 0], np.arange(L + 1))
     content = bytearray(_HEADER.size)
     parts: list[Callable[[int], bytes]] = [
@@ -264,28 +247,25 @@ def written(model: "Model") -> bytes:
 
 def _names_of(names: Sequence[str]) -> bytes:
     """A "CQDB". Each hash table has twice as many buckets as names, and a name is in the first free one."""
-    content = bytearray(_RECORDS)
+    keys = [name.encode("utf8", "surrogateescape") + b"\0" for name in names]
+    places = _RECORDS + np.cumsum([0, *(8 + len(key) for key in keys)])
+    content = bytearray(_RECORDS) + b"".join(_TWO.pack(n, len(key)) + key for n, key in enumerate(keys))
     tables: list[list[tuple[int, int]]] = [[] for _ in range(_TABLES)]
-    backward = np.empty(len(names), "<u4")
-    for number, name in enumerate(names):
-        key = name.encode("utf8", "surrogateescape") + b"\0"
-        hashed = hash_of(key)
-        tables[hashed % _TABLES].append((hashed, len(content)))
-        backward[number] = len(content)
-        content += _TWO.pack(number, len(key)) + key
+    for hashed, record in zip(hashes_of(keys).tolist(), places.tolist(), strict=False):
+        tables[hashed % _TABLES].append((hashed, record))
     for t, entries in enumerate(tables):
         if entries:
             count = 2 * len(entries)
-            buckets = np.zeros((count, 2), "<u4")
+            buckets = [(0, 0)] * count
             for hashed, record in entries:
                 place = (hashed >> 8) % count
-                while buckets[place, 1]:
+                while buckets[place][1]:
                     place = (place + 1) % count
                 buckets[place] = hashed, record
             _TWO.pack_into(content, _NAMES.size + _TWO.size * t, len(content), count)
-            content += buckets.tobytes()
+            content += np.array(buckets, "<u4").tobytes()
     at = len(content) if len(names) else 0
-    content += backward.tobytes()
+    content += places[:-1].astype("<u4").tobytes()
     _NAMES.pack_into(content, 0, b"CQDB", len(content), 0, _BYTE_ORDER, len(names), at)
     return bytes(content)
 
@@ -306,137 +286,33 @@ def _references(kind: bytes, at: int, firsts: Array, unused: int = 0) -> bytes:
     return _CHUNK.pack(kind, size, count) + places.tobytes() + entries.tobytes()
 
 
-# ------------------------------------------------------------------------------------------------ the model
+# ------------------------------------------------------------------------------------------------ weights
 
 KIND = "crfsuite"
-_SMALL_TABLE = 1 << 20
-
-
-class UnknownLabelError(DataError, RuntimeError):
-    """A model is asked about a label that it does not have; a RuntimeError in python-crfsuite."""
 
 
 @final
-class Scorer:
-    """Attributes -> the scores (N, L) of every label of every token, under weights (K,) that may be set again.
-
-    Whole rows of a table are added faster than single weights, but a table of all pairs of attribute and label may be
-    far larger than the weights: it is used if it is small compared with ``occurrences`` attributes to be scored.
-    """
-
-    def __init__(self, pairs: PairWeights, L: int, occurrences: int, small: int = _SMALL_TABLE) -> None:
-        A, P = len(pairs.firsts) - 1, kernels.padded_labels(L)
-        self.pairs, self.L, self._weights = pairs, L, np.zeros(len(pairs.targets))
-        self._table = np.zeros((A, P)) if max(4 * occurrences, small) >= A * P else None
-        if self._table is not None:
-            self._places = np.repeat(np.arange(A) * P, np.diff(pairs.firsts)) + pairs.targets
-
-    def set(self, weights: Array) -> "Scorer":
-        """Score with these weights from now on."""
-        if self._table is None:
-            self._weights = np.ascontiguousarray(weights)
-        else:
-            self._table.reshape(-1)[self._places] = weights
-        return self
-
-    def __call__(self, attributes: Attributes) -> Array:
-        if self._table is None:
-            return kernels.attribute_scores(attributes, self.pairs, self._weights, self.L)
-        return kernels.attribute_sums(attributes, self._table, self.L)
-
-
-@final
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Model:
+@dataclass(frozen=True, eq=False)
+class Weights:
     """Weights of a first-order CRF. Pairs of labels and of attribute and label without a feature weigh 0."""
 
     labels: list[str]
     attributes: Sequence[str]
     pairs: PairWeights
-    weights: Array  # (K,)
+    values: Array  # (K,)
     transitions: Array  # (L, L)
-
-    # -------------------------------------------------------------------------------------------- answers
-
-    @cached_property
-    def table(self) -> AttributeTable:
-        if isinstance(self.attributes, Names):
-            return AttributeTable(grows=False, find=self.attributes.find)
-        return AttributeTable(self.attributes, grows=False)
-
-    @cached_property
-    def label_ids(self) -> dict[str, int]:
-        return {label: number for number, label in enumerate(self.labels)}
-
-    @cached_property
-    def _chain(self) -> ChainScores:
-        L = len(self.labels)
-        return ChainScores(transitions=self.transitions, start=np.zeros(L), end=np.zeros(L))
-
-    def lattice(self, sequences: Sequence[Any]) -> Lattice:
-        """The lattice of sequences of items."""
-        attributes, offsets = self.table.encoded(sequences)
-        return Lattice(unary=self.unary(attributes), offsets=offsets, chain=self._chain)
-
-    @cached_property
-    def unary(self) -> Callable[[Attributes], Array]:
-        """Attributes -> the scores (N, L) of every label of every token.
-
-        The table of a scorer is built once enough has been scored to justify the cost.
-        """
-        L = len(self.labels)
-        scorer = Scorer(self.pairs, L, 0, small=0).set(self.weights)
-        left = len(self.pairs.firsts) * L // 4  # attributes; threads that count at once only lose some of them
-
-        def scores(attributes: Attributes) -> Array:
-            nonlocal scorer, left
-            if left > 0:
-                left -= len(attributes.ids)
-                if left <= 0:
-                    scorer = Scorer(self.pairs, L, len(self.weights)).set(self.weights)
-            return scorer(attributes)
-
-        return scores
-
-    def tagged(self, sequences: Sequence[Any]) -> list[list[str]]:
-        """The most probable labels of every sequence."""
-        return self.best_paths(self.lattice(sequences))
-
-    def best_paths(self, lattice: Lattice) -> list[list[str]]:
-        if not len(lattice.unary):
-            return [[] for _ in lattice.offsets[1:]]
-        chain = lattice.chain
-        path, _ = kernels.viterbi(lattice.unary, lattice.offsets, chain.transitions, chain.start, chain.end)
-        names = [*map(self.labels.__getitem__, path.tolist())]
-        ends = lattice.offsets.tolist()
-        return [names[first:end] for first, end in pairwise(ends)]
-
-    def marginals(self, lattice: Lattice) -> Array:
-        """(N, L) the probability of every label of every token."""
-        return Posterior.of(lattice).marginals() if len(lattice.unary) else lattice.unary
-
-    def label_id(self, label: str) -> int:
-        """The number of a label."""
-        number = self.label_ids.get(label)
-        if number is None:
-            raise UnknownLabelError("unknown label", expected=" or ".join(self.labels[:20]), got=repr(label)[:80])
-        return number
-
-    # -------------------------------------------------------------------------------------------- what it weighs
 
     def state_features(self) -> dict[tuple[str, str], float]:
         """{(attribute, label): weight}"""
         attributes, labels = [*self.attributes], self.labels
         owners = np.repeat(np.arange(len(attributes)), np.diff(self.pairs.firsts)).tolist()
-        rows = zip(owners, self.pairs.targets.tolist(), self.weights.tolist(), strict=True)
+        rows = zip(owners, self.pairs.targets.tolist(), self.values.tolist(), strict=True)
         return {(attributes[a], labels[j]): weight for a, j, weight in rows}
 
     def transition_features(self) -> dict[tuple[str, str], float]:
         """{(label, next label): weight}"""
         places = np.argwhere(self.transitions).tolist()
         return {(self.labels[i], self.labels[j]): float(self.transitions[i, j]) for i, j in places}
-
-    # -------------------------------------------------------------------------------------------- the file
 
     @classmethod
     def pruned(
@@ -448,18 +324,12 @@ class Model:
         sizes = np.bincount(owners, minlength=len(pairs.firsts) - 1)
         names = [name for name, size in zip(attributes, sizes.tolist(), strict=True) if size]
         firsts = np.concatenate([[0], np.cumsum(sizes[sizes > 0])]).astype(np.int64)
-        return cls(
-            labels=[*labels],
-            attributes=names,
-            pairs=PairWeights(firsts, pairs.targets[kept]),
-            weights=weights[kept],
-            transitions=transitions,
-        )
+        return cls([*labels], names, PairWeights(firsts, pairs.targets[kept]), weights[kept], transitions)
 
     def to_bytes(self) -> bytes:
         """The content of the model's file: one of CRFsuite's, unless it could not hold the names or the sizes."""
         names = [*self.labels, *self.attributes]
-        room = 40 * (len(names) + len(self.weights) + self.transitions.size) + 5 * sum(map(len, names))
+        room = 40 * (len(names) + len(self.values) + self.transitions.size) + 5 * sum(map(len, names))
         if room < 2**32 and not any("\0" in name for name in names):
             return written(self)
         encoded = [name.encode("utf8", errors="surrogateescape") for name in self.attributes]
@@ -469,17 +339,17 @@ class Model:
             "attributes.offsets": ends,
             "features.first": self.pairs.firsts,
             "features.label": self.pairs.targets,
-            "features.weight": self.weights,
+            "features.weight": self.values,
             "transitions": self.transitions,
         }
         return archive.to_bytes(arrays, {"kind": KIND, "labels": self.labels})
 
     @classmethod
     def from_bytes(cls, content: bytes, where: object = "model") -> Self:
-        """Load a model from the output of ``to_bytes`` or of CRFsuite."""
+        """Load the output of ``to_bytes``, or of CRFsuite."""
         if content[: len(MAGIC)] == MAGIC:
             try:
-                return cls(**parsed(content))
+                return parsed(content)
             except ValueError as error:
                 raise ModelFileError("damaged CRFsuite model", got=error, where=where) from None
         arrays, metadata = archive.from_bytes(content, where)
@@ -512,8 +382,7 @@ class Model:
         if len(targets) and (targets.min() < 0 or targets.max() >= L or not (places[1:] > places[:-1]).all()):
             raise ValueError("features of unknown labels, or in the wrong order")
         names = [text[a:b].decode("utf8", errors="surrogateescape") for a, b in pairwise(ends.tolist())]
-        pairs = PairWeights(firsts, targets)
-        return cls(labels=labels, attributes=names, pairs=pairs, weights=weights, transitions=transitions)
+        return cls(labels, names, PairWeights(firsts, targets), weights, transitions)
 
 
 def _array(arrays: dict[str, Array], name: str, dtype: Any, *shape: int) -> Array:
@@ -522,3 +391,130 @@ def _array(arrays: dict[str, Array], name: str, dtype: Any, *shape: int) -> Arra
     if array.dtype != dtype or (array.shape != shape if shape else array.ndim != 1):
         raise ValueError(f"{name}: {array.dtype} {array.shape}"[:100])
     return np.array(array)
+
+
+# ------------------------------------------------------------------------------------------------ answers
+
+
+class UnknownLabelError(DataError, RuntimeError):
+    """A model is asked about a label that it does not have; a RuntimeError in python-crfsuite."""
+
+
+@final
+class Model:
+    """A model that answers. Its weights become arrays and names only when something other than C needs them."""
+
+    def __init__(self, content: bytes, where: object = "model") -> None:
+        self.content = content
+        self.file = read_in_place(content) if content[: len(MAGIC)] == MAGIC else None
+        if self.file is None:
+            self.weights = Weights.from_bytes(content, where)
+
+    @cached_property
+    def weights(self) -> Weights:
+        return parsed(self.content)
+
+    @cached_property
+    def labels(self) -> list[str]:
+        if self.file is None:
+            return self.weights.labels
+        _, _, _, _, _, L, _, _, labels_at, *_ = _HEADER.unpack_from(self.content)
+        return [*Names(self.content, labels_at, L)]
+
+    @cached_property
+    def label_ids(self) -> dict[str, int]:
+        return {label: number for number, label in enumerate(self.labels)}
+
+    def label_id(self, label: str) -> int:
+        """The number of a label."""
+        number = self.label_ids.get(label)
+        if number is None:
+            raise UnknownLabelError("unknown label", expected=" or ".join(self.labels[:20]), got=repr(label)[:80])
+        return number
+
+    @cached_property
+    def chain(self) -> ChainScores:
+        L = len(self.labels)
+        transitions = self.weights.transitions if self.file is None else self.file.transitions
+        return ChainScores(transitions=transitions, start=np.zeros(L), end=np.zeros(L))
+
+    @cached_property
+    def _table(self) -> AttributeTable:
+        names = self.weights.attributes
+        if isinstance(names, Names):
+            return AttributeTable(grows=False, find=names.find)
+        return AttributeTable(names, grows=False)
+
+    def answer(self, xseq: Any) -> "Answer":
+        """What the model says about one sequence of items."""
+        if self.file is not None:
+            items: Any = xseq
+            if isinstance(xseq, ItemSequence):
+                items = xseq.content
+            elif not isinstance(xseq, list | tuple):
+                items = xseq = list(xseq)
+            answers = None if items is None else self.file.answers(items, len(xseq))
+            if answers is not None:
+                return Answer(self, *answers)
+        attributes, offsets = self._table.encoded([xseq])
+        chain, weights = self.chain, self.weights
+        unary = kernels.attribute_scores(attributes, weights.pairs, weights.values, len(self.labels))
+        if not len(unary):
+            return Answer(self, unary, [])
+        path, _ = kernels.viterbi(unary, offsets, chain.transitions, chain.start, chain.end)
+        return Answer(self, unary, path.tolist())
+
+
+@final
+class Answer:
+    """What a model says about one sequence. Forward-backward runs once, however much is asked."""
+
+    def __init__(self, model: Model, unary: Array, path: list[int]) -> None:
+        self.model, self.unary, self.path = model, unary, path
+
+    @property
+    def labels(self) -> list[str]:
+        """The most probable labels."""
+        return [*map(self.model.labels.__getitem__, self.path)]
+
+    @cached_property
+    def _moments(self) -> tuple[float, Array]:
+        """log Z and the marginals (T, L)."""
+        file, chain = self.model.file, self.model.chain
+        moments = None if file is None else file.moments(self.unary)
+        return moments or chain_moments(self.unary, np.array([0, len(self.unary)]), chain)[:2]
+
+    @cached_property
+    def marginal(self) -> Callable[[int, int], float]:
+        """Position and number of a label -> its probability there."""
+        return self._moments[1].item
+
+    def marginals(self) -> list[dict[str, float]]:
+        """For every position the probability of every label."""
+        rows = self._moments[1].tolist() if self.path else []
+        return [dict(zip(self.model.labels, row, strict=True)) for row in rows]
+
+    def probability(self, labels: list[str]) -> float:
+        """The probability of a labelling."""
+        T = len(self.path)
+        if len(labels) != T:
+            raise DataError("items and labels differ in length", expected=f"{T} labels", got=len(labels))
+        if not T:
+            return 1.0
+        path, file, chain = [*map(self.model.label_id, labels)], self.model.file, self.model.chain
+        if file is None:
+            offsets = np.array([0, T])
+            score = float(path_scores(Lattice(unary=self.unary, offsets=offsets, chain=chain), np.array(path))[0])
+        else:
+            score = file.path_score(self.unary, path)
+        return math.exp(min(0.0, score - self._moments[0]))  # huge scores: their difference may round to above 0
+
+
+def chain_moments(unary: Array, offsets: Array, chain: ChainScores) -> tuple[float, Array, Array]:
+    """Σ log Z of some sequences, the marginals (N, L) and the expected transitions (L, L)."""
+    steps = chain.transitions, chain.start, chain.end
+    log_partition, marginals, counts, exact = kernels.chain_moments(unary, offsets, *steps)
+    if exact.all():
+        return float(log_partition.sum()), marginals, counts
+    posterior = Posterior.of(Lattice(unary=unary, offsets=offsets, chain=chain))  # in log space where needed
+    return float(posterior.log_partition.sum()), posterior.marginals(), posterior.transition_counts()

@@ -26,13 +26,14 @@ from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.named import AttributeTable
-from postil.integrations.crfsuite.model import Model, Scorer
+from postil.integrations.crfsuite.model import Weights, chain_moments
 from postil.kernels import Attributes, AttributeTokens, PairWeights
-from postil.objectives import ChainScores, Lattice, Posterior
+from postil.objectives import ChainScores
 from postil.threads import cores, one_blas_thread
 
 _TOKENS_OF_A_SHARD = 2048
 _OCCURRENCES_OF_A_SHARD = 1 << 14
+_SMALL_TABLE = 1 << 20
 _R = TypeVar("_R")
 
 
@@ -148,10 +149,10 @@ class TrainingProblem:
         """(K,) the weights of pairs (attribute, label)."""
         return weights[: len(self.pairs.targets)]
 
-    def model(self, weights: Array) -> Model:
+    def named(self, weights: Array) -> Weights:
         """The weights with their names."""
         corpus, steps = self.corpus, self.chain(weights).transitions
-        return Model.pruned(corpus.labels, corpus.names, self.pairs, self.states(weights), steps)
+        return Weights.pruned(corpus.labels, corpus.names, self.pairs, self.states(weights), steps)
 
     def chain(self, weights: Array) -> ChainScores:
         """The weights of pairs of labels, (L, L)."""
@@ -183,7 +184,7 @@ class TrainingProblem:
 
             def solved(shard: _Shard) -> tuple[float, Array]:
                 unary = scores(shard.attributes)
-                log_partition, marginals[shard.tokens, : self.L], counts = _moments(unary, shard.offsets, chain)
+                log_partition, marginals[shard.tokens, : self.L], counts = chain_moments(unary, shard.offsets, chain)
                 return log_partition, counts
 
             gradient = np.empty(self.features)
@@ -204,14 +205,32 @@ class TrainingProblem:
         return evaluate
 
 
-def _moments(unary: Array, offsets: Array, chain: ChainScores) -> tuple[float, Array, Array]:
-    """Σ log Z, the marginals (N, L) and the expected transitions (L, L)."""
-    steps = chain.transitions, chain.start, chain.end
-    log_partition, marginals, counts, exact = kernels.chain_moments(unary, offsets, *steps)
-    if exact.all():
-        return float(log_partition.sum()), marginals, counts
-    posterior = Posterior.of(Lattice(unary=unary, offsets=offsets, chain=chain))  # in log space where needed
-    return float(posterior.log_partition.sum()), posterior.marginals(), posterior.transition_counts()
+@final
+class Scorer:
+    """Attributes -> the scores (N, L) of every label of every token, under weights (K,) that may be set again.
+
+    Whole rows of a table are added faster than single weights, but a table of all pairs of attribute and label may be
+    far larger than the weights: it is used if it is small compared with ``occurrences`` attributes to be scored.
+    """
+
+    def __init__(self, pairs: PairWeights, L: int, occurrences: int) -> None:
+        A, P = len(pairs.firsts) - 1, kernels.padded_labels(L)
+        self.pairs, self.L, self._weights = pairs, L, np.zeros(len(pairs.targets))
+        self._table = np.zeros((A, P)) if max(4 * occurrences, _SMALL_TABLE) >= A * P else None
+        if self._table is not None:
+            self._places = np.repeat(np.arange(A) * P, np.diff(pairs.firsts)) + pairs.targets
+
+    def set(self, weights: Array) -> None:
+        """Score with these weights from now on."""
+        if self._table is None:
+            self._weights = np.ascontiguousarray(weights)
+        else:
+            self._table.reshape(-1)[self._places] = weights
+
+    def __call__(self, attributes: Attributes) -> Array:
+        if self._table is None:
+            return kernels.attribute_scores(attributes, self.pairs, self._weights, self.L)
+        return kernels.attribute_sums(attributes, self._table, self.L)
 
 
 # ------------------------------------------------------------------------------------------------ features

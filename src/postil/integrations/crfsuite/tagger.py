@@ -1,20 +1,16 @@
 """``Tagger`` of python-crfsuite: open a model file, label sequences of items, ask for probabilities."""
 
 import contextlib
-import math
 import os
+import stat
 import sys
 import threading
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-
-from postil.errors import ConfigurationError, DataError, IndexRangeError, ModelFileError
-from postil.integrations.crfsuite.model import Model
-from postil.objectives import Posterior, path_scores
+from postil.errors import ConfigurationError, IndexRangeError, ModelFileError
+from postil.integrations.crfsuite.model import Answer, Model
 
 
 class ClosedError(ConfigurationError, RuntimeError):
@@ -32,51 +28,24 @@ class ParsedDump:
     state_features: dict[tuple[str, str], float] = field(default_factory=dict)
 
 
-class _Sequence:
-    """A sequence under a model. Forward-backward runs once, however much is asked about it."""
-
-    def __init__(self, model: Model, xseq: Any) -> None:
-        self.model, self.lattice = model, model.lattice([xseq])
-
-    @cached_property
-    def posterior(self) -> Posterior:
-        return Posterior.of(self.lattice)
-
-    @cached_property
-    def marginals(self) -> list[list[float]]:
-        """For every position the probability of every label."""
-        rows: list[list[float]] = self.posterior.marginals().tolist() if len(self.lattice.unary) else []
-        return rows
-
-    def probability(self, labels: list[str]) -> float:
-        T = len(self.lattice.unary)
-        if len(labels) != T:
-            raise DataError("items and labels differ in length", expected=f"{T} labels", got=len(labels))
-        if not T:
-            return 1.0
-        path = np.array([self.model.label_id(label) for label in labels], np.int64)
-        log_probability = float((path_scores(self.lattice, path) - self.posterior.log_partition)[0])
-        return math.exp(min(0.0, log_probability))  # the difference of huge scores may round to more than nothing
-
-
 class _Opened:
     """An open model, and the sequence that is set: the last one of this thread, or of any if this thread set none."""
 
-    def __init__(self, model: Model, size: int) -> None:
-        self.model, self.size = model, size
-        self._last: _Sequence | None = None
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._last: Answer | None = None
         self._of_thread = threading.local()
 
-    def set(self, xseq: Any) -> _Sequence:
-        sequence = self._last = self._of_thread.last = _Sequence(self.model, xseq)
-        return sequence
+    def set(self, xseq: Any) -> Answer:
+        answer = self._last = self._of_thread.last = self.model.answer(xseq)
+        return answer
 
     @property
-    def current(self) -> _Sequence:
-        sequence: _Sequence | None = getattr(self._of_thread, "last", self._last)
-        if sequence is None:
+    def current(self) -> Answer:
+        answer: Answer | None = getattr(self._of_thread, "last", self._last)
+        if answer is None:
             raise ClosedError("tagger", expected="needs a sequence: call set or tag with one")
-        return sequence
+        return answer
 
 
 class Tagger:
@@ -89,14 +58,15 @@ class Tagger:
 
     def open(self, name: str | bytes | os.PathLike[str]) -> "contextlib.closing[Self]":
         """Open a model file; ``with tagger.open(name):`` closes it again."""
-        path = Path(os.fsdecode(name))
-        if path.exists() and not path.is_file():  # reading a pipe would wait for ever
+        path = os.fsdecode(name)
+        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - reading a pipe would wait for ever
             raise ModelFileError("not a model file", expected="a regular file", where=path)
-        return self.open_inmemory(path.read_bytes(), path)
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - quicker than a Path
+            return self.open_inmemory(file.read(), path)
 
     def open_inmemory(self, value: bytes, where: object = "model") -> "contextlib.closing[Self]":
         """Open the content of a model file."""
-        self._state = _Opened(Model.from_bytes(value, where), len(value))
+        self._state = _Opened(Model(bytes(value), where))
         return contextlib.closing(self)
 
     def close(self) -> None:
@@ -117,7 +87,7 @@ class Tagger:
     @property
     def size(self) -> int:
         """The size of the model's file in bytes."""
-        return self._opened.size
+        return len(self.model.content)
 
     def labels(self) -> list[str]:
         """The labels of the model."""
@@ -130,8 +100,7 @@ class Tagger:
     def tag(self, xseq: Any = None) -> list[str]:
         """The most probable labels of a sequence, or of the one that is set."""
         opened = self._opened
-        sequence = opened.current if xseq is None else opened.set(xseq)
-        return sequence.model.best_paths(sequence.lattice)[0]
+        return (opened.current if xseq is None else opened.set(xseq)).labels
 
     def probability(self, yseq: Any) -> float:
         """The probability of a labelling of the sequence that is set."""
@@ -139,23 +108,22 @@ class Tagger:
 
     def marginal(self, y: str, pos: int) -> float:
         """The probability of a label at a position of the sequence that is set."""
-        sequence = self._opened.current
-        T = len(sequence.lattice.unary)
+        answer = self._opened.current
+        T = len(answer.path)
         if not 0 <= pos < T:
             raise IndexRangeError("pos", expected=f"from 0 to {T - 1}", got=pos)
-        return sequence.marginals[pos][sequence.model.label_id(y)]
+        number = answer.model.label_ids.get(y)
+        return answer.marginal(pos, answer.model.label_id(y) if number is None else number)
 
     def marginals(self) -> list[dict[str, float]]:
         """For every position of the sequence that is set the probability of every label."""
-        sequence = self._opened.current
-        return [dict(zip(sequence.model.labels, row, strict=True)) for row in sequence.marginals]
+        return self._opened.current.marginals()
 
     def info(self) -> ParsedDump:
         """The labels, attributes and weights of the model."""
-        opened = self._opened
-        model = opened.model
+        model = self.model.weights
         state, transitions = model.state_features(), model.transition_features()
-        header = {"magic": "postil", "size": str(opened.size), "type": "FOMC", "version": "100"}
+        header = {"magic": "postil", "size": str(self.size), "type": "FOMC", "version": "100"}
         counts = {"num_features": len(state) + len(transitions), "num_labels": len(model.labels)}
         counts["num_attrs"] = len(model.attributes)
         return ParsedDump(

@@ -20,7 +20,7 @@ from postil.features.named import AttributeTable, ItemSequence
 from postil.files import replaced
 from postil.integrations.crfsuite import algorithms
 from postil.integrations.crfsuite.algorithms import ALGORITHMS
-from postil.integrations.crfsuite.model import Model
+from postil.integrations.crfsuite.model import Weights
 from postil.integrations.crfsuite.problem import AttributeCorpus, FeatureSettings, TrainingProblem, check_lengths
 from postil.threads import one_blas_thread
 
@@ -224,7 +224,7 @@ class BaseTrainer:
             self.logparser.storing_seconds = seconds
         self._tell([f"Seconds required: {seconds:.3f}\n", "\n"], "end")
 
-    def _trained(self, holdout: int) -> Model:
+    def _trained(self, holdout: int) -> Weights:
         self._before_train()
         told = [f"{name}: {value}\n" for name, value in self.get_params().items()]
         self._tell(["Feature generation\n", "type: CRF1d\n", *told[:3]], "start")
@@ -239,7 +239,7 @@ class BaseTrainer:
             self.logparser.featgen_num_features, self.logparser.featgen_seconds = problem.features, seconds
         self._tell([f"Number of features: {problem.features}\n", f"Seconds required: {seconds:.3f}\n"], "featgen_end")
         self._tell(["\n", f"{self._algorithm}\n", *told[3:], "\n"], "prepared")
-        return problem.model(self._optimised(problem, _HeldOut(problem, apart) if apart else None))
+        return problem.named(self._optimised(problem, _HeldOut(problem, apart) if apart else None))
 
     def _optimised(self, problem: TrainingProblem, apart: "_HeldOut | None") -> Array:
         begin = before = time.perf_counter()
