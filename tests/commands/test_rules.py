@@ -1,5 +1,6 @@
 """``postil rules check`` and ``postil train --rules``."""
 
+import csv
 import json
 import signal
 
@@ -98,11 +99,34 @@ def test_rules_that_are_named_when_tagging_replace_those_of_the_model(files, mod
     assert "zork\tO" in before and "zork\tB-PER" in after
 
 
+@pytest.mark.extra("pyarrow")
+def test_rules_vote_on_tables_and_another_list_is_another_job(files, model, capsys):
+    (files / "table.csv").write_text("text\nthey saw zork here\n", "utf-8")
+    asked = ["tag", model, "table.csv", "--parts", "labels", "--to", "parquet", "-o", str(files / "tagged")]
+
+    def rule(word):
+        (files / "table.toml").write_text(f"[[rule]]\nname = 'new'\nlabel = 'PER'\nlist = ['{word}']\n", "utf-8")
+
+    for word, expected in (("zork", "B-PER"), ("nobody", "O")):
+        rule(word)
+        table = files / f"{word}.csv"
+        assert (
+            run(files, "tag", model, "table.csv", "--parts", "labels", "--rules", "table.toml", "-o", str(table)) == 0
+        )
+        rows = csv.DictReader(table.read_text("utf-8").splitlines())
+        assert [json.loads(row["labels"])[2] for row in rows] == [expected]
+    assert run(files, *asked, "--rules", "table.toml") == run(files, *asked, "--rules", "table.toml") == 0
+    assert "1 already complete" in capsys.readouterr().err
+    rule("zork")
+    assert run(files, *asked, "--rules", "table.toml") == run(files, *asked, "--no-rules") == 1
+    assert capsys.readouterr().err.count("model") == 2
+
+
 @pytest.mark.parametrize(
     "words, message",
     [
         (["--text", "a b", "--rules", "dev.txt"], "cannot be read as TOML"),
-        (["--rules", "rules.toml", "--column", "text", "raw.txt", "--from", "csv", "-o", "x.csv"], "save a model with"),
+        (["--rules", "mixed.toml", "--column", "text", "raw.txt", "--from", "csv", "-o", "x"], "other rules cannot be"),
     ],
 )
 def test_mistakes_of_tag_are_one_clear_line(files, model, words, message, capsys):

@@ -71,6 +71,11 @@ def test_every_kind_of_rule(file):
     assert [v.rule for v in votes[1]] == ["colleague"] and votes[2][0][:4] == ("matcher 2", 0, 3, "LOC")
 
 
+def test_names_may_have_many_dots(file):
+    name = "a." * 100
+    assert read_rules(file(f"[[rule]]\nlabel = 'X'\nlist = ['{name}', \"b\\\"{name}\"]")).labels == ["X"]
+
+
 def test_a_model_votes(file, tmp_path):
     import postil
 
@@ -90,6 +95,10 @@ def test_a_model_votes(file, tmp_path):
         ("rule = 3", "at least one"),
         ("[[rule]", "cannot be read as TOML"),
         ("[[rules]]\nlabel = 'X'", "got rules"),
+        ("[[rule]]\n" + "a." * 50_000 + "b = 1", "cannot be read as TOML .a key with many dots"),
+        ("[[rule]]\n" + "'a' . " * 50_000 + "b = 1", "a key with many dots"),
+        ("[[rule]]\nlabel = 'X'\nlist = ['a']\n" * 100_000, "at most 1000"),
+        ("[[rule]]\nlabel = 'A|B'\nlist = ['a']", "name of a class: expected no |"),
         ("[[rule]]\nlabel = 'X'", "rule 1: a rule: expected one of list, pattern, spacy, model, votes"),
         ("[[rule]]\nlabel = 'X'\nlist = ['a']\npattern = 'a'", "got list, pattern"),
         ("[[rule]]\nlist = ['a']", "either label or not, got neither"),

@@ -12,6 +12,7 @@ from postil.metrics import score_spans
 from postil.models.voting.reliability import Votes
 from postil.objectives.crf import ChainScores, Lattice, expected_counts
 from postil.rules import ColumnRule, ListRule, PatternRule, Reliability, Rules, Vote, check, learn
+from postil.rules.learning import abbreviations
 from postil.samples.corpora import made_up_sentences
 from postil.text.labels.schemes import recognise, spans_from_labels
 
@@ -234,6 +235,46 @@ def test_after_a_change_of_the_rules_it_learns_on_from_before(corpus, learned):
     assert len(asked) == 1, "a rule that stays the same votes once"
     expected = [sorted(votes) for votes in third.rules.votes(third.sentences)]
     assert [sorted(votes) for votes in third.votes] == expected
+
+
+@pytest.mark.parametrize(
+    "text, short",
+    [
+        ("the Wilms tumour ( WT ) gene", "WT"),
+        ("ataxia telangiectasia ( A-T ; see below )", "A-T"),
+        ("hereditary breast cancer ( HBC , MIM 1 )", "HBC"),
+        ("breast cancer ( HBC )", None),  # no word with h
+        ("of cancer ( 12 )", None),
+        ("this cancer ( see )", None),
+        ("the WT cancer ( WT )", None),  # explains nothing
+        ("the tumour ( MOR )", None),  # not at the beginning of a word
+        ("Wilms tumour ( WT", None),
+    ],
+)
+def test_short_forms_are_explained_by_long_ones_that_begin_with_their_letter(text, short):
+    tokens = text.split()
+    place = tokens.index("(")
+    lists = abbreviations([tokens], [[Vote("a", place - 1, place, "X")]])
+    assert [rule.phrases for rule in lists] == ([] if short is None else [[short]])
+
+
+def test_a_short_form_belongs_to_the_class_of_most_of_its_long_forms():
+    tokens = "Wilms tumour ( WT )".split()
+    x, y, against = Vote("a", 0, 2, "X"), Vote("b", 0, 2, "Y"), Vote("c", 0, 2, "X", negated=True)
+    cases = [([[x], [x], [y]], ["X"]), ([[x], [y]], []), ([[x], []], []), ([[x, y]], []), ([[against]], [])]
+    for votes, classes in cases:
+        assert [rule.label for rule in abbreviations([tokens] * len(votes), votes)] == classes
+
+
+def test_abbreviations_vote_like_a_list_unless_a_rule_has_that_name():
+    X = ["a Wilms tumour ( WT ) was seen".split(), "then WT again".split(), "no news".split()]
+    rules = [ListRule(name="tumours", label="X", phrases=["Wilms tumour"])]
+    learned = learn(postil.Tagger(seed=0, epochs=1), X, Rules(rules))
+    assert learned.rules.names == ["tumours", "X abbreviations"]
+    assert learned.votes[1] == [Vote("X abbreviations", 1, 2, "X")]
+    assert learned.again(learned.rules).rules.names == learned.rules.names
+    other = ListRule(name="X abbreviations", label="X", phrases=["news"])
+    assert learn(postil.Tagger(seed=0, epochs=1), X, Rules([*rules, other])).votes[1] == []
 
 
 def test_nothing_to_learn_from_is_one_clear_error():

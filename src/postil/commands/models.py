@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from postil.archive import is_model_file
 from postil.commands.notices import note, warn
+from postil.commands.parser import typed_name
 from postil.errors import ConfigurationError, DataError, UnicodeVersionWarning
 from postil.features.inputs import Token
 from postil.models.config import TaggerConfig
@@ -18,7 +19,7 @@ from postil.models.estimator import Estimator
 from postil.models.model import is_encoder
 from postil.models.networks.encoders import ENCODERS
 from postil.models.sentences import tokens_of
-from postil.models.storage import ENGLISH, installed_path, is_name, load, located, misspelt
+from postil.models.storage import ENGLISH, installed_path, is_name, load, located, misspelt, to_bytes
 from postil.text.labels.schemes import PartialLabel, recognise
 from postil.text.lines import shortened
 from postil.text.splitting.segmenter import is_unspaced
@@ -114,6 +115,22 @@ def open_model(name: str, *, for_training: bool = False) -> Estimator:
     if not for_training and is_encoder(model.model):
         warn(f"{name} has no labels yet: it was pretrained on raw text only (train --pretrained {name} trains a model)")
     return model
+
+
+def ruled_model(arguments: argparse.Namespace) -> tuple[Any, str | None]:
+    """The model with the rules that are asked for, and its path; None if these rules are not those in its file."""
+    model: Any = open_model(arguments.model)
+    if arguments.rules is None and not arguments.no_rules:
+        return model, arguments.model
+    if arguments.rules is not None and arguments.no_rules:
+        arguments.usage_error("--rules and --no-rules exclude each other")
+    if not hasattr(model, "with_rules"):
+        raise ConfigurationError(typed_name("rules"), expected="needs a tagger", got=f"a {model.KIND}")
+    task = {"task": arguments.task[0]} if len(arguments.task) == 1 and model.KIND == "multi-task-tagger" else {}
+    model = model.with_rules(arguments.rules, **task)
+    if arguments.threads > 1:
+        to_bytes(model)  # which worker processes get: an error for rules that cannot be sent to them
+    return model, None
 
 
 def tagger_of_names(model: Any) -> "Tagger | None":

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, cast, final
 
 from postil.commands.models import (
     WORDS_HELP,
-    open_model,
+    ruled_model,
     tagger_of_names,
     take_inputs,
     take_model,
@@ -27,7 +27,6 @@ from postil.errors import ConfigurationError, DataError
 from postil.files import replaced
 from postil.models.decoding.constraints import Constraints
 from postil.models.decoding.distribution import check_probability
-from postil.models.storage import to_bytes
 from postil.tagging import TaggingOptions, label
 from postil.tagging.bulk import PASSAGE
 from postil.tagging.options import TAGGER_OPTIONS, chosen, threshold_of
@@ -231,22 +230,6 @@ def run(arguments: argparse.Namespace) -> int:
             long_sentences += summary.long_sentences
     warn_of_long_sentences(model, long_sentences)
     return 0
-
-
-def ruled_model(arguments: argparse.Namespace) -> tuple[Any, str | None]:
-    """The model with the rules that are asked for, and its path; None if these rules are not those in its file."""
-    model: Any = open_model(arguments.model)
-    if arguments.rules is None and not arguments.no_rules:
-        return model, arguments.model
-    if arguments.rules is not None and arguments.no_rules:
-        arguments.usage_error("--rules and --no-rules exclude each other")
-    if not hasattr(model, "with_rules"):
-        raise ConfigurationError(typed_name("rules"), expected="needs a tagger", got=f"a {model.KIND}")
-    task = {"task": arguments.task[0]} if len(arguments.task) == 1 and model.KIND == "multi-task-tagger" else {}
-    model = model.with_rules(arguments.rules, **task)
-    if arguments.threads > 1:
-        to_bytes(model)  # which worker processes get: an error for rules that cannot be sent to them
-    return model, None
 
 
 # ------------------------------------------------------------------------------------------------ what is read

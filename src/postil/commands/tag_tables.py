@@ -6,11 +6,12 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from postil.commands.models import open_model
+from postil.commands.models import ruled_model
 from postil.commands.notices import progress_line
 from postil.commands.output import CSV, PARQUET, check_output
 from postil.commands.parser import refuse
@@ -19,6 +20,7 @@ from postil.extras import needed
 from postil.files import replaced
 from postil.integrations import column_files
 from postil.integrations.arrow import asked_parts, model_of
+from postil.models.storage import to_bytes
 from postil.models.tagger import Tagger
 from postil.tagging import TaggingOptions
 from postil.tagging.options import chosen, threshold_of
@@ -37,7 +39,8 @@ def tag_tables(arguments: argparse.Namespace, options_of: OptionsOf) -> int:
         return _tag_by_ray(arguments, options_of)
     kind = _kind(arguments)
     _check(arguments, kind)
-    model = model_of(chosen(open_model(arguments.model), arguments.task))
+    whole, path = ruled_model(arguments)
+    model = model_of(chosen(whole, arguments.task))
     output: str = arguments.output
     job = column_files.ColumnJob(
         column=arguments.column,
@@ -47,15 +50,15 @@ def tag_tables(arguments: argparse.Namespace, options_of: OptionsOf) -> int:
         threshold=_threshold(options_of(arguments), model),
         input=kind,
         encoding=arguments.encoding,
-        model=column_files.hash_of(arguments.model),
+        model=column_files.hash_of(path) if path else sha256(to_bytes(whole)).hexdigest(),
     )
     to_csv, is_file = arguments.to == CSV, arguments.to == CSV or output.endswith(f".{PARQUET}")
     if is_file:
         inputs = [arguments.model, *arguments.files]
         check_output(output, "output", arguments.to, inputs=inputs, overwrite=arguments.overwrite)
     write = column_files.write_file if is_file else column_files.write_folder
-    whole = _written_as_csv(output) if to_csv else nullcontext(output)
-    with progress_line("rows", to_file=True) as progress, whole as target:
+    complete = _written_as_csv(output) if to_csv else nullcontext(output)
+    with progress_line("rows", to_file=True) as progress, complete as target:
         written = write(arguments.files, model, job, target, threads=arguments.threads, progress=progress)
     _report(output, written.rows, len(written.parts), len(written.kept), len(written.redone))
     return 0
@@ -129,7 +132,6 @@ def _check(arguments: argparse.Namespace, kind: str) -> None:
         raise ConfigurationError("a table of texts", expected="needs -o FOLDER, -o FILE.parquet or -o FILE.csv")
     arguments.to, arguments.column = arguments.to or PARQUET, arguments.column or column_files.ColumnJob.column
     refuse(arguments, "it does not apply to tables", *_OTHER_OPTIONS)
-    refuse(arguments, "save a model with the rules first: tagger.with_rules(RULES).save(FILE)", "rules", "no_rules")
 
 
 # ------------------------------------------------------------------------------------------------ Ray
@@ -146,11 +148,12 @@ def _tag_by_ray(arguments: argparse.Namespace, options_of: OptionsOf) -> int:
         raise ConfigurationError("--workers", expected="must be at least 1", got=arguments.workers)
     from postil.integrations.ray import tag_files
 
-    threshold = _threshold(options_of(arguments), model_of(open_model(arguments.model)))
+    model, path = ruled_model(arguments)
+    threshold = _threshold(options_of(arguments), model_of(model))
     _start_ray(arguments.address)
     done = tag_files(
         arguments.files,
-        arguments.model,
+        path or model,
         arguments.output,
         arguments.column,
         tasks=arguments.task or None,

@@ -442,6 +442,7 @@ def _train_on_rules(request: TrainRequest) -> int:
     files.check(arguments, learning.codec)
     dev = examples(files.held_out["dev"]) if "dev" in files.held_out else None
     voted, votes = sum(map(bool, learning.votes)), sum(map(len, learning.votes))
+    rules = learning.rules
     note(f"{len(rules)} rules, {votes:,} votes in {voted:,} of {len(learning.sentences):,} sentences")
     seconds = 0.0
     for number in range(1, ROUNDS + 2):

@@ -6,8 +6,12 @@
     3  1 and 2 for a number of rounds
 
 Sentences with gold labels have a posterior with one path. Whatever no rule speaks about is decided by the tagger.
+
+Raw text explains its abbreviations: "Wilms tumour (WT)". If a rule votes for the long form, the short form belongs to
+the same class. So each class gets one more list, with the short forms that the text explains.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -21,7 +25,7 @@ from postil.models.config import EPOCHS, FEW_SENTENCES
 from postil.models.decoding.codec import LabelCodec
 from postil.models.voting.mentions import MentionRule
 from postil.models.voting.reliability import Reliability, Votes
-from postil.models.voting.rule import Rule, Rules, Tokens, Vote
+from postil.models.voting.rule import LONGEST_WORD, MOST_RULES, ListRule, Rule, Rules, Tokens, Vote
 from postil.objectives.crf import ChainScores, Lattice, expected_counts
 from postil.objectives.mentions import Change, Mention, given_mentions
 from postil.text.labels.partial import with_marks
@@ -120,7 +124,13 @@ class Learning:
         self.codec = LabelCodec.of(spelt) if before is None else before.tagger.model.codec.extended(spelt)
         if not self.codec.has_spans:
             raise DataError("gold labels", expected="spans, as the rules vote for them", got="labels of single words")
-        self.rules, self.votes = rules, _votes(rules, self.sentences, before)
+        self.votes = _votes(rules, self.sentences, before)
+        explained = [rule for rule in abbreviations(self.sentences, self.votes) if rule.name not in rules.names]
+        explained = explained[: MOST_RULES - len(rules)]
+        for rule in explained:
+            for votes, more in zip(self.votes, rule.votes(self.sentences), strict=True):
+                votes += more
+        self.rules = rules = Rules([*rules, *explained])
         # Gold sentences come last: the rules vote on them as well, which tells how good they are.
         self._all = [*self.sentences, *X]
         lengths, labels, mask = list(map(len, self._all)), self.codec.labels, self.codec.mask
@@ -262,6 +272,63 @@ def _votes(rules: Rules, sentences: Sequence[Tokens], before: Learned | None) ->
 
 def _is_same(rule: Rule, rules: Rules) -> bool:
     return rule.name in rules.names and rules[rule.name] == rule
+
+
+# ------------------------------------------------------------------------------------------------------- abbreviations
+
+
+def abbreviations(sentences: Sequence[Tokens], votes: Sequence[Sequence[Vote]]) -> list[ListRule]:
+    """A list for each class, of the short forms whose long forms most often have a vote for that class.
+
+    A text explains a short form by putting it in parentheses behind the long form.
+    """
+    classes: dict[str, Counter[str | None]] = {}
+    for tokens, of_sentence in zip(sentences, votes, strict=True):
+        for place, short in _explained(tokens):
+            labels = {vote.label for vote in of_sentence if vote.end == place and not vote.negated}
+            classes.setdefault(short, Counter())[labels.pop() if len(labels) == 1 else None] += 1
+    phrases: dict[str, list[str]] = {}
+    for short, counts in classes.items():
+        label, count = counts.most_common(1)[0]
+        if label is not None and 2 * count > counts.total():
+            phrases.setdefault(label, []).append(short)
+    return [
+        ListRule(name=f"{label} abbreviations"[:LONGEST_WORD], label=label, phrases=short)
+        for label, short in sorted(phrases.items())
+    ]
+
+
+_SHORT = range(2, 11)  # characters of a short form
+
+
+def _explained(tokens: Tokens) -> Iterator[tuple[int, str]]:
+    """The short forms that a sentence explains, each with the place of the parenthesis behind its long form."""
+    for place in range(1, len(tokens) - 2):
+        short = tokens[place + 1]
+        if tokens[place] == "(" and tokens[place + 2] in (")", ",", ";") and len(short) in _SHORT:
+            first = max(0, place - min(len(short) + 5, 2 * len(short)))
+            if short[0].isalnum() and short != short.lower() and _abbreviates(short, tokens[first:place]):
+                yield place, short
+
+
+def _abbreviates(short: str, words: Tokens) -> bool:
+    """Whether the letters of a short form occur in the words in this order, the first one at the beginning of a word.
+
+    The algorithm of Schwartz and Hearst (2003): from the right to the left, each letter at its first occurrence.
+    """
+    text = " ".join(words).lower()
+    place = len(text)
+    letters = [letter for letter in short.lower() if letter.isalnum()]
+    for number, letter in reversed(list(enumerate(letters))):
+        place = text.rfind(letter, 0, place)
+        while number == 0 and place > 0 and text[place - 1].isalnum():
+            place = text.rfind(letter, 0, place)
+        if place < 0:
+            return False
+    return short.lower() not in text[place:].split()
+
+
+# ---------------------------------------------------------------------------------------------------------------- EM
 
 
 def shorter(tagger: Any, sentences: int) -> Any:

@@ -35,7 +35,9 @@ mentions = "answers.jsonl"                       # {"text": …, "mentions": [{"
 """
 
 import os
+import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -45,6 +47,7 @@ from postil.models.sentences import sentences_of
 from postil.models.voting.mentions import MentionRule, TextAnswer
 from postil.models.voting.rule import (
     KEYS,
+    MOST_RULES,
     ColumnRule,
     ListRule,
     ModelRule,
@@ -60,6 +63,9 @@ from postil.text.labels.schemes import recognise, spans_from_labels
 
 _KEYS = {**KEYS, "spacy": ("name",), "model": ("name", "classes"), "votes": ("name",), "mentions": ("name",)}
 
+
+_STRING = re.compile(r""" "(?:[^"\\\n]|\\.)*+"? | '[^'\n]*+'? """, re.VERBOSE)
+_DOTTED = re.compile(r"(?<![\w-])[\w-]++(?:[ \t]*+\.[ \t]*+[\w-]++){20}")
 
 RuleSource = Rules | Iterable[Rule] | str | os.PathLike[str]
 """Rules, or a file of them."""
@@ -77,8 +83,13 @@ def read_rules(path: str | os.PathLike[str], *, text: str | None = None) -> Rule
     ``text`` is read instead of the content of the file, if it is given.
     """
     path = Path(path)
+    text = read_text(path, "the rules", MOST_JSON_BYTES) if text is None else text
+    if len(re.findall(r"^[ \t]*\[\[", text, re.MULTILINE)) > MOST_RULES:
+        raise DataError("a file of rules", expected=f"at most {MOST_RULES} [[rule]]", got="more", where=path)
     try:
-        content = tomllib.loads(read_text(path, "the rules", MOST_JSON_BYTES) if text is None else text)
+        if _DOTTED.search(_STRING.sub("s", text)):  # tomllib would need minutes for thousands of dots
+            raise RecursionError("a key with many dots")
+        content = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise DataError("the rules cannot be read as TOML", got=str(error)[:200], where=path) from None
     if unknown := set(content) - {"rule", "pos"}:
@@ -91,9 +102,9 @@ def read_rules(path: str | os.PathLike[str], *, text: str | None = None) -> Rule
     rules: list[Rule] = []
     for number, table in enumerate(tables, 1):
         rules += _rules(table, number, path, tagger)
-    names = [rule.name for rule in rules]
-    if repeated := {name for name in names if names.count(name) > 1}:
-        raise DataError("names of rules", expected="all different", got=", ".join(sorted(repeated)), where=path)
+    names = Counter(rule.name for rule in rules)
+    if repeated := ", ".join(sorted(name for name, count in names.items() if count > 1)):
+        raise DataError("names of rules", expected="all different", got=repeated[:80], where=path)
     return Rules(rules)
 
 

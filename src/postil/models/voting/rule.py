@@ -13,7 +13,7 @@ from math import comb
 from typing import Any, NamedTuple, Protocol, final
 
 from postil.errors import ConfigurationError, DataError, is_printable, similar
-from postil.text.labels.schemes import spans_from_labels
+from postil.text.labels.schemes import SEPARATOR, spans_from_labels
 
 MOST_RULES, MOST_ELEMENTS, MOST_REPEATS, LONGEST_MATCH, LONGEST_WORD, LONGEST_NAME = 1000, 30, 20, 60, 100, 500
 """Limits of rules from a stranger: rules, elements of a pattern and repeats of one, tokens, characters of both."""
@@ -330,7 +330,12 @@ class PatternRule:
         where = self.where or f"rule {self.name!r}"
         elements: list[Element] = []
         first, last = 0, None
-        for word in re.findall(r"~?/(?:\\.|[^/\\])+/\S*|\S+", self.pattern):
+        words = re.findall(r"~?/(?:\\.|[^/\\])+/\S*|\S+", self.pattern)
+        if [word for word in words if word in ("(", ")")] not in ([], ["(", ")"]):
+            raise DataError(
+                "a pattern", expected="one pair of parentheses, or none", got=self.pattern[:80], where=where
+            )
+        for word in words:
             if word == "(":
                 first = len(elements)
             elif word == ")":
@@ -341,7 +346,8 @@ class PatternRule:
                     expected = "words, *, <kinds>, /expressions/, {m,n}, and parentheses with spaces around them"
                     raise DataError("an element of a pattern", expected=expected, got=word, where=where)
                 if match["body"].startswith("<pos:") and self.tagger is None:
-                    raise DataError("<pos:TAG> in a pattern", expected="needs a tagger of parts of speech", where=where)
+                    expected = 'needs a tagger of parts of speech, such as pos = "english:upos" at the top of the file'
+                    raise DataError("<pos:TAG> in a pattern", expected=expected, where=where)
                 least = int(match["least"] or 1)
                 most = int(match["most"] or match["least"] or 1)
                 if not 0 <= least <= most <= MOST_REPEATS or most == 0:
@@ -564,6 +570,9 @@ class Rules:
         if not 0 < len(rules) <= MOST_RULES or len(self._rules) != len(rules):
             raise ConfigurationError("rules", expected=f"1 to {MOST_RULES} with different names", got=len(rules))
         for rule in rules:
+            if marked := [label for label in rule.labels if isinstance(label, str) and SEPARATOR in label]:
+                expected = f"no {SEPARATOR}, which separates classes"
+                raise ConfigurationError("name of a class", expected=expected, got=repr(marked[0])[:80])
             for name in (rule.name, *rule.labels):
                 if not isinstance(name, str) or not name or not is_printable(name) or len(name) > LONGEST_WORD:
                     raise ConfigurationError("name of a rule or a class", expected="a short text", got=repr(name)[:80])
