@@ -74,7 +74,11 @@ class WordEstimator(Trainee):
         """
         from postil.models.fitting.sentences import SentenceFitting  # training code is loaded only to train
 
-        return SentenceFitting(self, FitData(*arguments, **options))
+        try:
+            data = FitData(*arguments, **options)
+        except TypeError as error:  # an unknown argument, or none
+            raise TypeError(str(error).replace("FitData.__init__", "fit")) from None
+        return SentenceFitting(self, data)
 
 
 class SentenceEstimator(WordEstimator):
