@@ -109,7 +109,7 @@ def measured(folder: Path, share: float, seed: int, arguments: argparse.Namespac
     X, gold = [sentence.tokens for sentence in corpus], [sentence.labels or [] for sentence in corpus]
     labels, errors = planted(gold, share, np.random.default_rng(seed))
     split = Split.of(folder.name, X, labels)
-    judgements = judged(Tagger(vectors=arguments.vectors), split, repeats=arguments.repeats, jobs=arguments.jobs)
+    judgements = judged(Tagger(vectors=arguments.vectors), split, repeats=arguments.repeats, threads=arguments.threads)
     ours = np.full(len(X), -np.inf)
     for one in judgements.ranked():
         ours[one.sentence] = max(ours[one.sentence], one.score)
@@ -125,7 +125,7 @@ def main() -> int:
     options.add_argument("--share", type=float, default=0.05, help="of the entities that are changed (default: 0.05)")
     options.add_argument("--seeds", type=int, nargs="+", default=[1], help="of the errors (default: 1)")
     options.add_argument("--repeats", type=int, default=2, help="how often a sentence is held out (default: 2)")
-    options.add_argument("--jobs", type=int, default=1, help="trainings at a time (default: 1)")
+    options.add_argument("--threads", type=int, default=1, help="trainings at a time (default: 1)")
     options.add_argument("--vectors", help="word vectors of the models")
     options.add_argument("--cleanlab", action="store_true", help="also by the library itself (366 MB)")
     arguments = options.parse_args()

@@ -1,4 +1,4 @@
-r"""List phrases that a native engineer would not write, in pages and sources. It lists; it does not judge.
+r"""List phrases that a native engineer would not write, in pages and sources, and count the words. It does not judge.
 
 python docs/phrases.py                 counts by phrase, and the first places of each
 python docs/phrases.py --all README.md every place in these files
@@ -49,6 +49,15 @@ def main() -> None:
         sys.stdout.write(f"{len(places):5}  {name}\n")
         shown = places if arguments.all else []
         sys.stdout.writelines(f"{place}\n" for place in shown)
+    sys.stdout.write("{:,} words on the pages, {:,} on those written from the code\n".format(*words()))
+
+
+def words() -> tuple[int, int]:
+    """The words of the documentation, code included, as ``wc -w`` counts them."""
+    pages = sorted((ROOT / "docs").rglob("*.md"))
+    counts = {page: len(page.read_text("utf-8").split()) for page in pages}
+    generated = sum(counts[ROOT / "docs" / "reference" / name] for name in ("commands.md", "settings.md"))
+    return sum(counts.values()) - generated, generated
 
 
 if __name__ == "__main__":

@@ -244,6 +244,18 @@ def test_the_table_of_equations_names_places_that_exist():
         assert re.search(rf"\b{name}\b", (ROOT / "src" / "postil" / path).read_text(encoding="utf-8")), (path, name)
 
 
+def test_code_and_tests_name_the_equations_that_they_are_listed_under():
+    text = (DOCS / "machinery" / "equations.md").read_text(encoding="utf-8")
+    sections = re.split(r"^### ", text, flags=re.MULTILINE)[1:]
+    for section in sections:
+        number = section.split()[0]
+        paths = re.findall(r"`([a-z_/]+\.py)`", section)
+        for top in ("src/postil", "tests"):
+            files = [ROOT / top / path for path in paths if (ROOT / top / path).exists()]
+            named = [file for file in files if re.search(rf"\b{number}\b", file.read_text(encoding="utf-8"))]
+            assert named or number == "E11", (number, top)  # which a benchmark measures
+
+
 # ------------------------------------------------------------------------------------------------ tables and reference
 
 

@@ -1,4 +1,4 @@
-"""The checker is trusted only because it rejects wrong gradients: every mistake here must be found."""
+"""The checker is trusted only because it rejects wrong gradients: every mistake here must be found (B4)."""
 
 from typing import Any, NamedTuple
 

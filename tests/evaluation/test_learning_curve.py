@@ -54,7 +54,7 @@ def test_a_curve_of_a_tagger_rises_and_repeats():
     one = curve(tagger, X, y, dev, sizes=4, repeats=2, seed=1)
     assert [point.sentences for point in one.points] == [28, 40, 57, 80]
     assert one.points[-1].mean > one.points[0].mean
-    assert curve(tagger, X, y, dev, sizes=4, repeats=2, seed=1, jobs=2).to_dict() == one.to_dict()
+    assert curve(tagger, X, y, dev, sizes=4, repeats=2, seed=1, threads=2).to_dict() == one.to_dict()
 
 
 def test_without_dev_a_fifth_is_held_out():

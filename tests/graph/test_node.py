@@ -1,3 +1,5 @@
+"""Nodes, their gradients and Jacobians (E5, E6, E8)."""
+
 import subprocess
 import sys
 

@@ -1,3 +1,5 @@
+"""Operations of the flow graph: values and gradients (B1)."""
+
 import re
 
 import numpy as np

@@ -1,3 +1,5 @@
+"""The reverse pass (B3)."""
+
 import threading
 
 import numpy as np

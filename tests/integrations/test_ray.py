@@ -327,7 +327,7 @@ def test_folds_go_through_joblib_to_ray(ray):
 
     X, y = named_entities(40)
     tagger = postil.Tagger(hidden=8, epochs=2, rate=0.02)
-    here = postil.crossval(tagger, X, y, number=2)
+    here = postil.crossval(tagger, X, y, folds=2)
     register_ray()
     with joblib.parallel_config(backend="ray", n_jobs=2):
-        assert postil.crossval(tagger, X, y, number=2, jobs=2).predictions == here.predictions
+        assert postil.crossval(tagger, X, y, folds=2, threads=2).predictions == here.predictions

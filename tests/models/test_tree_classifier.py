@@ -1,4 +1,4 @@
-"""Whole tree classifiers on made-up trees: learning, answers, estimator rules, explanations."""
+"""Whole tree classifiers on made-up trees: learning, answers, estimator rules, explanations (D4)."""
 
 import pickle
 from functools import cache

@@ -1,3 +1,5 @@
+"""Activations and their derivatives (A6, B6, E10)."""
+
 import numpy as np
 import pytest
 

@@ -1,3 +1,5 @@
+"""Chains and other combinations of layers (E7)."""
+
 import numpy as np
 import pytest
 

@@ -1,4 +1,4 @@
-"""Invariants that every layer must keep, run over one table of layers."""
+"""Invariants that every layer must keep, run over one table of layers (A1)."""
 
 import threading
 

@@ -1,3 +1,5 @@
+"""The linear layer (A3)."""
+
 import numpy as np
 
 from postil.graph import Input, gradients

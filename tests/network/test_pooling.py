@@ -1,3 +1,5 @@
+"""The maximum over time (A5)."""
+
 import numpy as np
 import pytest
 

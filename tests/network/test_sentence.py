@@ -1,4 +1,4 @@
-"""The sentence approach beside the words of the paper: one target at a time, every window spelt out."""
+"""The sentence approach compared with the words of the paper: one target at a time, every window spelt out (A12)."""
 
 import numpy as np
 import pytest

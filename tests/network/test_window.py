@@ -1,3 +1,5 @@
+"""Windows, averages of windows and convolutions (A4, E2, E3)."""
+
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Viterbi and the k best paths against enumeration of all paths."""
+"""Viterbi and the k best paths against enumeration of all paths (A9)."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The CRF as an objective: gradients, normalisation, three offsets, linear factors."""
+"""The CRF as an objective: gradients, normalisation, three offsets, linear factors (C2)."""
 
 from itertools import pairwise
 

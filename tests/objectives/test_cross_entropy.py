@@ -1,3 +1,5 @@
+"""Softmax and the likelihood of single labels (A7, D2)."""
+
 import numpy as np
 import pytest
 

@@ -1,3 +1,5 @@
+"""The max-margin cost (B2, E4)."""
+
 import numpy as np
 import pytest
 

@@ -1,3 +1,5 @@
+"""L2 regularisation (B5, E9)."""
+
 import numpy as np
 import pytest
 

@@ -1,4 +1,7 @@
-"""Each optimiser against one step derived by hand, dense against sparse, and stopped against uninterrupted."""
+"""Each optimiser against one step derived by hand, dense against sparse, and stopped against uninterrupted.
+
+Equations A11, B8, B9, C1.
+"""
 
 import numpy as np
 import pytest

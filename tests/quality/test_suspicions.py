@@ -66,7 +66,7 @@ def test_any_number_of_jobs_gives_the_same(found):
     X, y = corpora.named_entities(30)
     split = Split.of("X", X, y)
     tagger = postil.Tagger(hidden=8, epochs=2)
-    assert suspicions(tagger, split, number=2, repeats=1) == suspicions(tagger, split, number=2, repeats=1, jobs=2)
+    assert suspicions(tagger, split, number=2, repeats=1) == suspicions(tagger, split, number=2, repeats=1, threads=2)
 
 
 def test_unknown_labels_are_not_suspected():

@@ -58,10 +58,10 @@ def run(arguments: argparse.Namespace) -> int:
             tagger,
             split.X,
             split.labels,
-            number=5 if arguments.folds is None else arguments.folds,
+            folds=5 if arguments.folds is None else arguments.folds,
             groups=groups,
             seed=arguments.seed,
-            jobs=arguments.threads,
+            threads=arguments.threads,
             progress=progress("cross-validation"),
         )
     if arguments.output is not None:
@@ -98,7 +98,7 @@ def _curve(arguments: argparse.Namespace) -> int:
             sizes=6 if arguments.sizes is None else arguments.sizes,
             repeats=3 if arguments.repeats is None else arguments.repeats,
             seed=arguments.seed,
-            jobs=arguments.threads,
+            threads=arguments.threads,
             progress=progress("learning curve"),
         )
 

@@ -93,7 +93,7 @@ def _diagnosis(arguments: argparse.Namespace) -> Diagnosis:
             folds=arguments.folds,
             repeats=arguments.repeats,
             seed=arguments.seed,
-            jobs=arguments.threads,
+            threads=arguments.threads,
             progress=progress,
         )
 

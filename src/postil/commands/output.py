@@ -83,7 +83,8 @@ def check_output(
             other = None if str(name) == str(path) else str(name)  # another name of the same file
             raise ConfigurationError(what, expected="must not be one of the inputs", got=other, where=path)
     if path.is_file() and not overwrite:  # devices and pipes have no content to lose
-        if (present_kind := _kind_of(path)) not in (kind, "empty"):
+        tables = ("csv-spans",) if kind == "csv" else ()  # a tagged table of texts is one
+        if (present_kind := _kind_of(path)) not in (kind, "empty", *tables):
             expected = f"must not replace a file that is not {_title(kind)}: --overwrite does"
             raise ConfigurationError(what, expected=expected, got=_title(present_kind), where=path)
         if not path.stat().st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(path, os.W_OK):

@@ -57,31 +57,41 @@ def tag_tables(arguments: argparse.Namespace, options_of: OptionsOf) -> int:
         inputs = [arguments.model, *arguments.files]
         check_output(output, "output", arguments.to, inputs=inputs, overwrite=arguments.overwrite)
     write = column_files.write_file if is_file else column_files.write_folder
-    complete = _written_as_csv(output) if to_csv else nullcontext(output)
-    with progress_line("rows", to_file=True) as progress, complete as target:
+    whole = _written_as_csv(output, job) if to_csv else nullcontext(output)
+    with progress_line("rows", to_file=True) as progress, whole as target:
         written = write(arguments.files, model, job, target, threads=arguments.threads, progress=progress)
     _report(output, written.rows, len(written.parts), len(written.kept), len(written.redone))
     return 0
 
 
 @contextmanager
-def _written_as_csv(output: str) -> Iterator[str]:
+def _written_as_csv(output: str, job: column_files.ColumnJob) -> Iterator[str]:
     """The name of a Parquet file that becomes the CSV file ``output``. CSV has no lists: they are written as JSON."""
+
+    def spelt(row: list[Any], text: str) -> str:
+        """A list as JSON; entities with their words, for people who open the file in a spreadsheet."""
+        for entity in row if job.offsets == "characters" else []:
+            if isinstance(entity, dict) and {"start", "end", "label"} <= entity.keys():
+                probability = entity.pop("probability", None)
+                entity["text"] = text[entity["start"] : entity["end"]]
+                entity["probability"] = None if probability is None else round(probability, 6)
+        return json.dumps(row, ensure_ascii=False)
+
     pa, csv, parquet = (needed(name, "arrow") for name in ("pyarrow", "pyarrow.csv", "pyarrow.parquet"))
     with TemporaryDirectory(prefix=".tagged-", dir=Path(output).resolve().parent) as folder:
         yield str(path := Path(folder) / "rows.parquet")
 
-        def flat(column: Any) -> Any:
+        def flat(column: Any, texts: Any) -> Any:
             if not pa.types.is_nested(column.type):
                 return column
-            rows = (None if row is None else json.dumps(row, ensure_ascii=False) for row in column.to_pylist())
-            return pa.array(rows, pa.string())
+            pairs = zip(column.to_pylist(), texts.to_pylist(), strict=True)
+            return pa.array((None if row is None else spelt(row, text) for row, text in pairs), pa.string())
 
         with parquet.ParquetFile(path) as file, replaced(output) as stream:
             names = file.schema_arrow.names
             is_first = True
             for batch in file.iter_batches() if file.metadata.num_rows else [file.schema_arrow.empty_table()]:
-                table = pa.table([flat(column) for column in batch.columns], names)
+                table = pa.table([flat(column, batch.column(job.column)) for column in batch.columns], names)
                 csv.write_csv(table, stream, csv.WriteOptions(include_header=is_first))
                 is_first = False
 

@@ -89,7 +89,23 @@ def compare(
     resamples: int = 2000,
     seed: int = 0,
 ) -> ModelComparison:
-    """Label the sentences with both models and compare their scores by paired bootstrap and randomisation."""
+    """Label the sentences with both models and compare their scores by paired bootstrap and randomisation.
+
+    Parameters
+    ----------
+    first, second : Tagger
+    X, y : sequences
+        Sentences of tokens, and their gold labels.
+    resamples : int, default=2000
+        Bootstrap resamples.
+    seed : int, default=0
+        Seed of the resamples.
+
+    Returns
+    -------
+    ModelComparison
+        Both scores, the difference with its interval and p-value, and the sentences on which the models differ.
+    """
     X, y = checked_for_scores(X, y)
     return compare_answers(X, compared_by(first, X, y), compared_by(second, X, y), resamples=resamples, seed=seed)
 

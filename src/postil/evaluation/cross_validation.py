@@ -92,18 +92,18 @@ def documents_of(sentences: Sequence[Sentence]) -> list[int]:
 
 
 def run_all(
-    function: Callable[..., _T], tasks: Sequence[tuple[Any, ...]], jobs: int = 1, progress: Progress | None = None
+    function: Callable[..., _T], tasks: Sequence[tuple[Any, ...]], threads: int = 1, progress: Progress | None = None
 ) -> list[_T]:
-    """Return ``function(*task)`` of every task, in their order, running ``jobs`` at a time.
+    """Return ``function(*task)`` of every task, in their order, running ``threads`` at a time.
 
     ``with joblib.parallel_config("ray"):`` sends them to a cluster, as it does scikit-learn's.
     """
     calls = (joblib.delayed(_uninterrupted)(os.getpid(), function, *task) for task in tasks)
     try:
-        results = joblib.Parallel(n_jobs=jobs, return_as="generator", pre_dispatch="n_jobs")(calls)
+        results = joblib.Parallel(n_jobs=threads, return_as="generator", pre_dispatch="n_jobs")(calls)
     except ValueError:  # Ray's backend returns lists only: one call per worker at a time
-        workers = joblib.Parallel(n_jobs=jobs)
-        rounds = iter(lambda: list(islice(calls, joblib.effective_n_jobs(jobs))), [])
+        workers = joblib.Parallel(n_jobs=threads)
+        rounds = iter(lambda: list(islice(calls, joblib.effective_n_jobs(threads))), [])
         results = (result for some in rounds for result in workers(some))
     done: list[_T] = []
     for result in results:
@@ -198,28 +198,50 @@ class CrossValidation:
         }
 
 
+_folds = folds  # crossval has an argument of this name
+
+
 def crossval(
     estimator: Tagger,
     X: Sequence[Sequence[Token]],
     y: Sequence[Sequence[str]],
     *,
-    number: int = 5,
+    folds: int = 5,
     groups: Sequence[Hashable] = (),
     seed: int = 0,
-    jobs: int = 1,
+    threads: int = 1,
     progress: Progress | None = None,
 ) -> CrossValidation:
-    """Train ``number`` times, each time without one part of the sentences, and score the predictions on that part.
+    """Train several times, each time without one part of the sentences, and score the predictions on that part.
 
-    ``groups`` names the document, author or source of each sentence: those of one group are held out together.
-    Only the hyperparameters of ``estimator`` are used. The same seed gives the same result for any number of ``jobs``.
+    Parameters
+    ----------
+    estimator : Tagger
+        Only its hyperparameters are used.
+    X, y : sequences
+        Sentences of tokens, and their labels.
+    folds : int, default=5
+        Number of parts.
+    groups : sequence, optional
+        The document, author or source of each sentence. Sentences of one group are held out together.
+    seed : int, default=0
+        Seed of the division into parts.
+    threads : int, default=1
+        Training runs at a time. Does not change the result.
+    progress : callable, optional
+        Called with the number of finished and of all training runs.
+
+    Returns
+    -------
+    CrossValidation
+        Scores of each part and of all predictions together.
     """
     X, y = checked_labelled(X, y)
     gold = with_marks(y, X)
     schemes.check(gold, where="y")
     check_entities(gold, "cross-validation")
     scheme = schemes.recognise(gold)
-    parts = folds([len(tokens) for tokens in X], number, np.random.default_rng(seed), groups)
+    parts = _folds([len(tokens) for tokens in X], folds, np.random.default_rng(seed), groups)
     tasks = [
         (estimator, [X[i] for i in part.train], [gold[i] for i in part.train], [X[i] for i in part.held_out])
         for part in parts
@@ -227,7 +249,7 @@ def crossval(
     predictions: list[list[str]] = [[] for _ in X]
     scores: list[Evaluation] = []
     fold_of = np.zeros(len(X), np.int64)
-    for part, predicted in zip(parts, run_all(_predictions, tasks, jobs, progress), strict=True):
+    for part, predicted in zip(parts, run_all(_predictions, tasks, threads, progress), strict=True):
         for i, labels in zip(part.held_out, predicted, strict=True):
             predictions[i] = labels
         fold_of[part.held_out] = len(scores)

@@ -165,10 +165,21 @@ class Expected:
 
 
 def expected(tagger: Tagger, X: Sequence[Sequence[Token]], base: Profile | None = None) -> Expected:
-    """Expected scores of the tagger's answers for sentences without labels.
+    """Estimate the scores of a tagger on sentences without labels, from its probabilities.
 
-    ``base`` is the ``profile`` of the data on which the tagger was calibrated, from this function: if the sentences
-    look like these, the probabilities are trusted more.
+    Parameters
+    ----------
+    tagger : Tagger
+        With calibrated probabilities.
+    X : sequence of token lists
+    base : mapping, optional
+        The ``profile`` of the data on which the tagger was calibrated, from this function. If the sentences look like
+        these data, the probabilities are trusted more.
+
+    Returns
+    -------
+    Expected
+        The expected scores with an interval, and the figures that differ from the base.
     """
     X = listed_sentences(X, word_key=tagger._word_key)
     if not any(map(len, X)):

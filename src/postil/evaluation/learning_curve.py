@@ -133,15 +133,37 @@ def curve(
     sizes: int = 6,
     repeats: int = 3,
     seed: int = 0,
-    jobs: int = 1,
+    threads: int = 1,
     progress: Progress | None = None,
     most: int | None = None,
 ) -> LearningCurve:
-    """Train on growing parts of the sentences, score on ``dev``, and say what more sentences would bring.
+    """Train on growing parts of the sentences, score on ``dev``, and forecast the gain from more sentences.
 
-    There are ``sizes`` parts, each √2 times as large as the one before; in each of the ``repeats`` they are drawn anew
-    and the smaller ones are contained in the larger ones. Without ``dev`` a fifth of the sentences is held out.
-    ``most`` limits the largest part; the forecast is still one for more sentences than there are.
+    Parameters
+    ----------
+    estimator : Tagger
+        Only its hyperparameters are used.
+    X, y : sequences
+        Sentences of tokens, and their labels.
+    dev : pair (X_dev, y_dev), optional
+        Data to score on. Without it, a fifth of the sentences is held out.
+    sizes : int, default=6
+        Number of parts, each √2 times as large as the one before.
+    repeats : int, default=3
+        Training runs for each size. In each, the parts are drawn anew, the smaller ones from the larger ones.
+    seed : int, default=0
+        Seed of the parts.
+    threads : int, default=1
+        Training runs at a time. Does not change the result.
+    progress : callable, optional
+        Called with the number of finished and of all training runs.
+    most : int, optional
+        Limit on the sentences of the largest part.
+
+    Returns
+    -------
+    LearningCurve
+        The score at each size, and the forecast of a power law.
     """
     if sizes < 3 or repeats < 1:
         what, got = ("sizes", sizes) if sizes < 3 else ("repeats", repeats)
@@ -166,7 +188,7 @@ def curve(
         for number in numbers
         for repeat, order in enumerate(orders)
     ]
-    scores = np.array(run_all(_score, tasks, jobs, progress)).reshape(len(numbers), repeats)
+    scores = np.array(run_all(_score, tasks, threads, progress)).reshape(len(numbers), repeats)
     tokens = [round(np.mean([sum(len(X[i]) for i in order[:number]) for order in orders])) for number in numbers]
     points = [CurvePoint(*row) for row in zip(numbers, tokens, map(tuple, scores.tolist()), strict=True)]
     return forecast(points, rng, len(X))

@@ -288,17 +288,43 @@ def extend(
     verbose: bool = False,
     **settings: Any,
 ) -> Tagger:
-    """Extend a tagger with the classes that y labels in X. ``tagger`` itself is not changed.
+    """Extend a tagger with the classes that y labels in X. The tagger itself is not changed.
 
-    ``annotates`` lists the classes that the sentences annotate, for all sentences or for each; None: those that occur
-    in y. The tagger fills in its other classes wherever it is confident.
+    Parameters
+    ----------
+    tagger : Tagger
+        It fills in its classes that the sentences do not annotate, wherever it is confident.
+    X, y : sequences
+        Sentences of tokens, and their labels.
+    old : pair (X, y), optional
+        Labelled data that the tagger has learned from, all or some of them.
+    unlabelled : sequence of token lists, optional
+        Raw text, which the tagger labels; it helps if ``old`` is missing.
+    dev : pair (X, y), optional
+        The known classes are scored on it before and after. If it has all classes, the best epoch on it is kept.
+    tolerance : float, default=1
+        Points of F1 by which a known class may fall.
+    annotates : classes, or a sequence of classes for each sentence, optional
+        The classes that the sentences annotate (default: those that occur in y).
+    partial : bool or None, default=None
+        Whether ``?`` and ``A|B`` mean unknown labels and alternatives. None: decided by the data.
+    seed : int, default=0
+        The same seed gives the same model.
+    threads : int, default=1
+        Cores to train with. Does not change the result.
+    verbose : bool, default=False
+        Show the progress.
+    **settings
+        Settings of ``Tagger``.
 
-    ``old`` are labelled data that the tagger has learned from, all or some of them. ``unlabelled`` is raw text as
-    sentences of tokens, which the tagger labels itself; it helps if ``old`` is missing.
+    Returns
+    -------
+    Tagger
 
-    On ``dev``, the classes that the tagger knows are scored before and after. If one falls by more than
-    ``tolerance`` points of F1, a ForgettingError is raised. If ``dev`` has all classes, the epoch that scores best
-    on it is kept. Other ``settings`` are those of ``Tagger``. The same seed gives the same model.
+    Raises
+    ------
+    ForgettingError
+        If a known class falls by more than the tolerance.
     """
     extending = Extending(
         tagger,

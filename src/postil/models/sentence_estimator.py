@@ -20,34 +20,46 @@ class WordEstimator(Trainee):
 
     @takes(FitData)
     def fit(self, *arguments: Any, **options: Any) -> Self:
-        """Train on sentences X with labels y. For several tasks, both are dicts by task, and so is ``dev``.
+        """Train on sentences X with labels y.
 
-        With ``dev``, a pair (X_dev, y_dev), the epoch that scores best on it is kept, otherwise the last one. Of
-        several tasks with dev, the epoch with the smallest geometric mean of their errors is kept. X may be one list
-        of sentences if y labels these for every task. Each batch has sentences of one task; the batches of an epoch are
-        divided among the tasks in proportion to the square root of the number of their sentences.
+        For several tasks, X, y, ``dev``, ``annotates`` and ``teachers`` are dicts by task; X may be one list if every
+        sentence is labelled for every task, and ``unlabelled`` may be one. Batches are divided among the tasks in
+        proportion to the square root of the number of their sentences. Ctrl-C after the first epoch ends training with
+        a warning and keeps the best epoch so far.
 
-        With ``warm_start``, a fitted model of the same kind and architecture (or this one itself), training continues
-        from that model: its words and labels stay known, and those that are new in X and y start fresh. From a model of
-        several tasks (``postil.load("english")``) a tagger takes words and encoder, and the head of the task that knows
-        a class of y; if none does, all labels start fresh. A multi-task model keeps the tasks of the model that
-        it starts from (that of a Tagger is called ``main``); with ``freeze_encoder``, only heads learn, and the answers
-        of tasks that y does not have stay the same.
+        Parameters
+        ----------
+        X : sequence of sentences
+            Each is a sequence of tokens.
+        y : sequence of sequences of str
+            A label for every token. ``?`` is unknown, ``PER|ORG`` or ``B-PER|O`` one of these.
+        dev : pair (X_dev, y_dev), optional
+            Held-out data: the epoch that scores best on them is kept (for several tasks, the one with the smallest
+            geometric mean of errors), and the probabilities are calibrated. Without them, the last epoch is kept.
+        warm_start : fitted model of the same kind and architecture, optional
+            Continue from it: its words and labels stay known, new ones start fresh. From a model of several tasks
+            (``postil.load("english")``), a tagger takes words and encoder, and the head of the task that has a class of
+            y. A multi-task model keeps the tasks of the model (that of a Tagger is called ``main``).
+        freeze_encoder : bool, default=False
+            Train only the heads of the tasks in y; the answers of other tasks stay the same.
+        partial : bool or None, default=None
+            Whether ``?`` and ``A|B`` mean unknown labels and alternatives. None: decided by the data.
+        annotates : classes, or a sequence of classes for each sentence, optional
+            The classes that the sentences annotate: an O may hide any other class. None: all.
+        unlabelled : sequence of sentences, optional
+            Raw text, which the teachers label.
+        teachers : sequence of fitted taggers
+            Taggers with the same labels. Their averaged posterior on ``unlabelled`` is learned together with y.
+        checkpoint : path, optional
+            File to which the state is written after every epoch.
+        resume : bool, default=False
+            Continue from the checkpoint.
+        verbose : bool, default=False
+            Show the progress in the terminal or the notebook. The logger "postil" has it in any case.
 
-        A label ``?`` is unknown, ``PER|ORG`` or ``B-PER|O`` one of these. With ``partial=False`` such strings are
-        labels in their own right, with True never; None decides by the data. ``annotates`` lists the classes that the
-        sentences annotate, for all sentences or for each (None: all), for several tasks by task. Where a class is not
-        annotated, an O may be one of its labels.
-
-        ``unlabelled`` is raw text as sentences of tokens. The ``teachers``, fitted taggers with the same labels, label
-        it, and their averaged posterior is learned together with the labels of y. For several tasks, ``teachers`` is a
-        dict by task, ``unlabelled`` may be one, and a task of a fitted model, ``model[task]``, can be a teacher.
-
-        With ``checkpoint`` the state of the training is written to that file after every epoch; with ``resume`` it goes
-        on from there.
-
-        With ``verbose``, the progress is shown in the terminal or the notebook. Programs can read it from the logger
-        "postil". Ctrl-C after the first epoch ends the training early, with a warning: the best epoch so far is kept.
+        Returns
+        -------
+        self
         """
         from postil.models.fitting.display import run  # training code is loaded only to train
 
@@ -62,7 +74,11 @@ class WordEstimator(Trainee):
         """
         from postil.models.fitting.sentences import SentenceFitting  # training code is loaded only to train
 
-        return SentenceFitting(self, FitData(*arguments, **options))
+        try:
+            data = FitData(*arguments, **options)
+        except TypeError as error:  # an unknown argument, or none
+            raise TypeError(str(error).replace("FitData.__init__", "fit")) from None
+        return SentenceFitting(self, data)
 
 
 class SentenceEstimator(WordEstimator):

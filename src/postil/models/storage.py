@@ -75,9 +75,16 @@ def to_bytes(estimator: Stored) -> bytes:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """The estimator of a model file, or of an installed model by its name (``"english"``).
+    """Load a model from a file, or an installed model by its name.
 
-    Its arrays stay in the file and are read when they are used.
+    Parameters
+    ----------
+    path : str or path
+        A model file, or a name such as "english". Arrays stay in the file and are read when they are used.
+
+    Returns
+    -------
+    Tagger, MultiTaskTagger, Detector or TreeClassifier
     """
     path = located(path)
     if not path.exists():

@@ -175,10 +175,20 @@ class Tagger(SentenceEstimator):
         constraints: Sequence[Constraints | None] | None = None,
         threshold: Threshold = None,
     ) -> list[list[str]]:
-        """The best labels of every sentence, in the scheme of the training data.
+        """Predict the labels of every sentence, in the scheme of the training data.
 
-        With ``constraints``, one or None per sentence, the best labels that satisfy them. Entities less probable than
-        ``threshold`` (one for all classes, or by class) are dropped; the default is the thresholds of the model.
+        Parameters
+        ----------
+        X : sequence of sentences
+            Each is a sequence of tokens.
+        constraints : sequence of Constraints or None, optional
+            One or None for each sentence; offsets count tokens.
+        threshold : float or dict, optional
+            Drop entities less probable than this, for all classes or by class (default: the thresholds of the model).
+
+        Returns
+        -------
+        list of list of str
         """
         X = listed_sentences(X, word_key=self._word_key)
         return Predictions(self._posteriors.answers(X, constraints, threshold, probabilities=False).texts())
@@ -200,14 +210,36 @@ class Tagger(SentenceEstimator):
         return self.evaluate(X, y).main_score
 
     def evaluate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> "Evaluation":
-        """All scores of ``predict``. Tokens left open by unknown labels (``?``, ``PER|ORG``) are not counted."""
+        """Score ``predict`` on labelled data.
+
+        Parameters
+        ----------
+        X, y : sequences
+            Sentences of tokens, and their gold labels. Tokens with unknown labels (``?``, ``PER|ORG``) do not count.
+
+        Returns
+        -------
+        Evaluation
+        """
         from postil.metrics import evaluate  # what only held-out data need is loaded with them
 
         codec, (X, y) = self.model.codec, checked_for_scores(X, y, self._word_key)
         return evaluate(with_marks(y, X, known=codec.data_labels()), self.predict(X), scheme=codec.scheme)
 
     def marginals(self, tokens: Sequence[Token], constraints: Constraints | None = None) -> list[dict[str, float]]:
-        """The probability of every label at every token, over all label sequences."""
+        """Compute the probability of every label at every token, over all label sequences.
+
+        Parameters
+        ----------
+        tokens : sequence of tokens
+        constraints : Constraints, optional
+            Offsets count tokens.
+
+        Returns
+        -------
+        list of dict
+            The probability of each label, for each token.
+        """
         posterior = self._posteriors.of_one(checked_sentence(tokens, self._word_key), constraints)
         marked = posterior.marked_beginnings() if self.model.codec.scheme == "iob1" else None
         labelled: list[dict[str, float]] = self.model.codec.marginals(posterior.marginals(), marked)
@@ -216,7 +248,20 @@ class Tagger(SentenceEstimator):
     def nbest(
         self, tokens: Sequence[Token], k: int = 5, constraints: Constraints | None = None
     ) -> list[tuple[list[str], float]]:
-        """The k most probable label sequences with their probabilities, best first; fewer if there are fewer."""
+        """Find the k most probable label sequences.
+
+        Parameters
+        ----------
+        tokens : sequence of tokens
+        k : int, default=5
+        constraints : Constraints, optional
+            Offsets count tokens.
+
+        Returns
+        -------
+        list of (labels, probability)
+            Best first; fewer than k if there are fewer.
+        """
         posteriors, tokens = self._posteriors, checked_sentence(tokens, self._word_key)
         at_most = len(self.model.codec.labels) ** min(len(tokens), 64)  # Python's whole numbers do not overflow
         (paths,) = posteriors.of_one(tokens, constraints).ranked(min(k, at_most))
@@ -231,10 +276,20 @@ class Tagger(SentenceEstimator):
         return float(posteriors.of_one(tokens, constraints).probabilities_of(numbers)[0])
 
     def explain(self, tokens: Sequence[Token], start: int, end: int, label: str | None = None) -> "Explanation":
-        """The contribution of each word and each feature to the log-odds of "exactly ``start:end`` is a ``label``".
+        """Explain an entity: the contribution of each word and feature to the log-odds of "start:end is a ``label``".
 
-        ``label`` defaults to the label of the span on the best path, or, if it has none, to its most probable one. "O"
-        asks why the tokens belong to no entity. For labels without spans, ``end`` is ``start + 1``.
+        Parameters
+        ----------
+        tokens : sequence of tokens
+        start, end : int
+            The tokens of the entity; for labels without spans, ``end`` is ``start + 1``.
+        label : str, optional
+            A class, or "O" to ask why the tokens belong to no entity. By default the predicted class of these tokens,
+            or their most probable one.
+
+        Returns
+        -------
+        Explanation
         """
         from postil.models.explaining.explanation import explain_entity
 
@@ -275,9 +330,20 @@ class Tagger(SentenceEstimator):
         return entities
 
     def tag(self, text: str, *, constraints: Constraints | None = None, threshold: Threshold = None) -> Document:
-        """Tokens, sentences, labels and entities of a raw text.
+        """Cut a raw text into tokens and sentences, and label it.
 
-        Offsets, including those of constraints, count characters.
+        Parameters
+        ----------
+        text : str
+        constraints : Constraints, optional
+            Offsets count characters of the text.
+        threshold : float or dict, optional
+            Drop entities less probable than this, for all classes or by class (default: the thresholds of the model).
+
+        Returns
+        -------
+        Document
+            Its ``entities`` have text, label, start, end (in characters) and probability.
         """
         model, text = self.model, checked_text(text)
         heads, segmenter = {model.task: self._posteriors}, model.segmenter
@@ -381,8 +447,17 @@ class Tagger(SentenceEstimator):
     def calibrate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Decoding:
         """Fit temperature and shift to held-out data, so that the probabilities are calibrated.
 
-        ``fit`` does this if it has ``dev``. Sentences with labels that the model does not know are left
-        out.
+        ``fit`` does this if it has ``dev``.
+
+        Parameters
+        ----------
+        X, y : sequences
+            Sentences held out from training. Those with labels that the model does not have are left out.
+
+        Returns
+        -------
+        Decoding
+            The decoding of the model with the new temperature and shift.
         """
         from postil.models.decoding.calibration import Labelled, calibrated
 
@@ -400,14 +475,26 @@ class Tagger(SentenceEstimator):
         f1: bool = False,
         margin: float = 1.0,
     ) -> "Tuned":
-        """Trade precision for recall: reach the requested recall (or precision), with as much of the other as possible.
+        """Reach a recall (or precision) by giving up as little as possible of the other.
 
-        If the tagger reaches the figure already, nothing changes and ``is_met`` of the result is True. Otherwise this
-        sets the decoding bias, which finds more entities, or one threshold for all classes, which drops the least
-        probable ones. X and y should be held out from training; the figure must be reached on them with a margin of
-        ``margin`` standard errors. With ``f1``, which ``fit`` does if it has ``dev``, the smallest bias is
-        chosen whose F1 is at most this margin below the best. Returns the chosen setting, with the expected precision
-        and recall, and the curve.
+        Recall is raised by a bias, which finds more entities; precision by a threshold for all classes, which drops the
+        least probable ones. If the tagger reaches the figure already, nothing changes.
+
+        Parameters
+        ----------
+        X, y : sequences
+            Sentences held out from training.
+        recall, precision : float, optional
+            The figure to reach, 0 to 1: one of the two, or ``f1``.
+        f1 : bool, default=False
+            Choose the smallest bias whose F1 is at most ``margin`` below the best, as ``fit`` does with ``dev``.
+        margin : float, default=1
+            Standard errors by which the figure must be exceeded on these data.
+
+        Returns
+        -------
+        Tuned
+            The chosen setting with its expected precision and recall, the curve, and ``is_met`` if nothing changed.
         """
         from postil.models.decoding.tuning import Dial, best_f1, checked_wish, tuned
 
@@ -434,12 +521,32 @@ class Tagger(SentenceEstimator):
         confidence: float = 0.95,
         groups: Sequence[int] | None = None,
     ) -> "Promise":
-        """Choose how ``redact`` hides names, so that it misses at most ``miss`` of those of ``classes``.
+        """Choose how ``redact`` hides names, so that it misses at most a share of them.
 
-        The promise holds with this confidence in text like X, which must be held out from training. It rests on an
-        exact binomial bound, for which names of one sentence, or of one of the ``groups`` (the number of each
-        sentence's document), are not independent. Raises DataError if there are too few names. The model file keeps the
-        promise; answers other than those of ``redact`` do not change.
+        The promise holds for text like X. It rests on an exact binomial bound and is stored in the model file; only
+        ``redact`` depends on it.
+
+        Parameters
+        ----------
+        X, y : sequences
+            Sentences held out from training.
+        classes : sequence of str
+            The classes of names to hide.
+        miss : float, default=0.01
+            Share of names that may be missed.
+        confidence : float, default=0.95
+            Probability with which the promise holds.
+        groups : sequence of int, optional
+            The document of each sentence: names of one are not independent. By default, every sentence is one.
+
+        Returns
+        -------
+        Promise
+
+        Raises
+        ------
+        DataError
+            If there are too few names.
         """
         from postil.models.decoding.redaction import promised
 
@@ -449,10 +556,18 @@ class Tagger(SentenceEstimator):
         return promise
 
     def redact(self, text: str, *, check: bool = True) -> "Redacted":
-        """A text with the names of the promised classes hidden.
+        """Hide the names of the promised classes in a text.
 
-        It also has the probability that no name is left, and the spans to look at first. Raises DataError if the text
-        is unlike the data of the promise, unless ``check`` is False.
+        Parameters
+        ----------
+        text : str
+        check : bool, default=True
+            Raise DataError if the text is unlike the data of the promise.
+
+        Returns
+        -------
+        Redacted
+            The text with placeholders or pseudonyms, the probability that no name is left, and what to look at first.
         """
         return self.redact_many([text], check=check)[0]
 

@@ -1,4 +1,4 @@
-"""The tree classifier: labels on sentences and on all their phrases, by a recursive network (D)."""
+"""The tree classifier: labels on sentences and on all their phrases, by a recursive network (D1 to D4)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

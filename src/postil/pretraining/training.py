@@ -160,9 +160,18 @@ class Pretraining:
 def pretrain(texts: Texts, *, threads: int = 1, **settings: Any) -> WordVectors:
     """Learn word vectors from raw text.
 
-    ``texts`` are strings, or files of text as ``pathlib.Path``, or several of them. ``settings`` are the fields of
-    ``PretrainingConfig`` and ``CorpusConfig``: ``method``, ``dimensions``, ``window``, ``epochs``, ``min_count``,
-    ``seed`` and so on. The number of threads does not change the result.
+    Parameters
+    ----------
+    texts : str, pathlib.Path, or an iterable of these
+        Texts as strings, or files of text as paths.
+    threads : int, default=1
+        Cores to use. Does not change the result.
+    **settings
+        Fields of ``PretrainingConfig`` and ``CorpusConfig``: method, dimensions, window, epochs, min_count, seed …
+
+    Returns
+    -------
+    WordVectors
     """
     known = _OF_CORPUS | {field.name for field in dataclasses.fields(PretrainingConfig)} - {"corpus"}
     for name in settings:

@@ -161,17 +161,36 @@ def doctor(
     folds: int = 5,
     repeats: int = 2,
     seed: int = 0,
-    jobs: int = 1,
+    threads: int = 1,
 ) -> Diagnosis:
-    """Examine labelled data: X and y are those to train on, ``dev`` and ``test`` are compared with them.
+    """Find errors and inconsistencies in labelled data.
 
-    Unless ``quick``, models are trained for the purpose with the hyperparameters of ``estimator`` (default: the preset
-    `fast`): ``repeats`` times ``folds`` of them to find labels that are probably wrong, and some on parts of the data
-    for a learning curve.
+    Parameters
+    ----------
+    X, y : sequences
+        Sentences of tokens to train on, and their labels.
+    dev, test : pair (X, y), optional
+        Held-out data, which are compared with these.
+    quick : bool, default=False
+        Only look at the data. Otherwise models are trained to find labels that are probably wrong, and for a learning
+        curve.
+    estimator : Tagger, optional
+        Its hyperparameters are used (default: the preset `fast`).
+    folds, repeats : int
+        Parts that are held out in turn, and how often.
+    seed : int, default=0
+        Seed of the parts and models.
+    threads : int, default=1
+        Training runs at a time. Does not change the result.
+
+    Returns
+    -------
+    Diagnosis
+        The findings, and the suspected labels, the most suspicious first.
     """
     splits = [Split.of("X", X, y)]
     splits += [Split.of(name, *data) for name, data in (("dev", dev), ("test", test)) if data is not None]
-    return diagnosed(splits, quick=quick, estimator=estimator, folds=folds, repeats=repeats, seed=seed, jobs=jobs)
+    return diagnosed(splits, quick=quick, estimator=estimator, folds=folds, repeats=repeats, seed=seed, threads=threads)
 
 
 def diagnosed(
@@ -182,7 +201,7 @@ def diagnosed(
     folds: int = 5,
     repeats: int = 2,
     seed: int = 0,
-    jobs: int = 1,
+    threads: int = 1,
     progress: Callable[[str], Progress] | None = None,
 ) -> Diagnosis:
     """``doctor`` for splits; ``progress`` is called with what comes next and shows how far it is."""
@@ -197,7 +216,7 @@ def diagnosed(
     estimator = estimator or Tagger()
     folds = min(folds, len(set(groups_of(train.documents))) or folds)
     judgements = judged(
-        estimator, train, number=folds, repeats=repeats, seed=seed, jobs=jobs, progress=show("looking for errors")
+        estimator, train, number=folds, repeats=repeats, seed=seed, threads=threads, progress=show("looking for errors")
     )
     is_alike = [split.classes and (split.scheme == "none") == (train.scheme == "none") for split in splits[1:]]
     held_out = next(((split.X, split.labels) for split in compress(splits[1:], is_alike)), None)
@@ -209,7 +228,7 @@ def diagnosed(
         sizes=5,
         repeats=2,
         seed=seed,
-        jobs=jobs,
+        threads=threads,
         progress=show("learning curve"),
         most=MOST_LEARNT,
     )

@@ -288,21 +288,36 @@ def suggest(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> list[Suggestion]:
-    """The ``n`` sentences of a pool to label next, the most useful first; fewer if there are fewer.
+    """Choose the sentences of a pool to label next.
 
-    The items of ``pool`` are lists of tokens, ``Sentence`` objects, or strings, which are cut into sentences. The pool
-    is read once and may be larger than memory. No sentence is returned twice, nor any of those ``labelled`` already,
-    nor one of more than 2,000 tokens.
+    Parameters
+    ----------
+    tagger : Tagger
+    pool : iterable
+        Lists of tokens, ``Sentence`` objects, or strings, which are cut into sentences. It is read once and may be
+        larger than memory. Sentences of more than 2,000 tokens are skipped.
+    n : int, default=50
+        Number of sentences.
+    by : str, default='entropy'
+        Measure of uncertainty: "entropy" of the whole labelling, "spans" (expected number of wrong and missed
+        entities), "margin" between the two best labellings, "confidence" in the best one, or "random".
+    per_token : bool, default=True
+        Divide the measure by the number of tokens plus 4, because labelling costs by the token.
+    density, diversity : float
+        Powers of the weights for typical sentences, and for sentences unlike the others that are suggested; 0: off.
+    labelled : iterable of token lists, optional
+        Sentences that are labelled already, and not suggested.
+    sure : float, default=0.9
+        Spans less probable than this are among the ``doubts`` of a suggestion.
+    seed : int, default=0
+        Matters only for "random".
+    progress : callable, optional
+        Called with the number of sentences read.
 
-    A `Suggestion` holds the sentence with the model's ``labels``, its ``spans`` with their probabilities, ``doubts``
-    (the stretches that are less probable than ``sure`` and need a look), its ``index`` among the sentences of the pool
-    and its ``score``; ``record()`` is all of it as a JSON object.
-
-    ``by`` names the measure of uncertainty: "entropy" of the whole labelling, "spans" (expected number of wrong and
-    missed entities), "margin" between the two best labellings, "confidence" in the best one, or "random". If
-    ``per_token``, it is divided by the number of tokens plus 4, because labelling costs by the token. ``density`` is
-    the power of the weight for typical sentences, ``diversity`` that for sentences unlike the others that are
-    suggested; 0 turns either off. The seed matters only for "random".
+    Returns
+    -------
+    list of Suggestion
+        At most ``n`` distinct sentences, the most useful first, each with the model's labels, spans and doubts.
     """
     check_probability(sure, "sure")
     chosen = ranked(

@@ -147,7 +147,7 @@ def judged(
     repeats: int = 2,
     groups: Sequence[Hashable] = (),
     seed: int = 0,
-    jobs: int = 1,
+    threads: int = 1,
     progress: Progress | None = None,
 ) -> "Judgements":
     """Judge every sentence with models that were not trained on it."""
@@ -163,7 +163,7 @@ def judged(
             train = [[values[i] for i in learnt] for values in (split.X, split.labels)]
             tasks.append((estimator, *train, [split.X[i] for i in part.held_out], seed + repeat))
     judgements = Judgements(split, repeats)
-    for part, answers in zip(parts, run_all(_judge, tasks, jobs, progress), strict=True):
+    for part, answers in zip(parts, run_all(_judge, tasks, threads, progress), strict=True):
         for i, answer in zip(part.held_out, answers[1], strict=True):
             judgements.add(int(i), answers[0], *answer)
     return judgements

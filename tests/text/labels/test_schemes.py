@@ -1,4 +1,4 @@
-"""Schemes: reading odd sequences, writing, recognising, and masks against enumeration of all short sequences."""
+"""Schemes: reading odd sequences, writing, recognising, and masks against enumeration of all short sequences (E1)."""
 
 from itertools import pairwise, product
 
