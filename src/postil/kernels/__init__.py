@@ -29,7 +29,7 @@ _OTHERS = {
     ".checking": "ACTIVATIONS",
     ".choice": "IN_USE KernelsInUse in_use",
     ".compiled_text": "line_cells token_cells write_records write_rows",
-    ".plain_chain": "Answers Question",
+    ".plain_chain": "ChainAnswers Question",
     ".plain_layers": "AdamMemory AdamSettings Noise Totals",
     ".plain_pretraining": "Bigrams RankingChanges RankingLayers RankingRates RankingText RowChanges ShardRoom "
     "SkipgramChanges SkipgramText",

@@ -42,9 +42,9 @@ class GeneralPath:
         options.check_kind(model.KIND)
         self._options = options
         if model.KIND == "tree-classifier":
-            from postil.tagging.tree_answers import TreeAnswers
+            from postil.tagging.tree_answers import PhraseAnswers
 
-            self._answers: Any = TreeAnswers(model, options)
+            self._answers: Any = PhraseAnswers(model, options)
         else:
             self._answers = TokenAnswers(model, options)
 

@@ -162,10 +162,12 @@ def tagged_documents(
             warn_of_unspaced(text)
         contents.append(text.encode() if is_utf8(text) else None)
     documents: list[Document] = []
+    # The flow graph rounds differently in other company: there each text is tagged alone, as by ``tag``.
+    limit = BATCH if heads[main].engine.takes_cells else 1
     while len(documents) < len(texts):
         first = end = len(documents)
         batch, size = list[bytes](), 0
-        while end < len(texts) and (content := contents[end]) is not None and size < BATCH:
+        while end < len(texts) and (content := contents[end]) is not None and size < limit:
             batch.append(content)
             size += len(content) + 1
             end += 1
