@@ -21,7 +21,7 @@ import postil
 from benchmarks.measuring import Outcome, parser, report
 from postil.export.c import export_c
 from postil.export.flat import halved
-from postil.models.decoding.posteriors import Posteriors, answers_of
+from postil.models.decoding.posteriors import Posteriors, decode
 from postil.models.tree_classifier import TreeClassifier
 from postil.text.formats import read
 
@@ -170,12 +170,12 @@ def in_python(model: Any, X: list[Any]) -> tuple[float, list[tuple[list[str], An
     best, found = np.inf, {}
     for turn in range(REPEATS + 1):
         begin = time.process_time()
-        found = answers_of(heads, X, label_probabilities=True)
+        found = decode(heads, X, label_probabilities=True)
         seconds = time.process_time() - begin
         best = min(best, seconds) if turn else best
     expected = [
-        ([label for labels in answers.texts() for label in labels], answers.label_probabilities)
-        for answers in found.values()
+        ([label for labels in decoded.texts() for label in labels], decoded.label_probabilities)
+        for decoded in found.values()
     ]
     return sum(map(len, X)) / best, expected
 

@@ -23,7 +23,7 @@ from postil.features import caps_class, normalise
 from postil.kernels import plain_text
 from postil.kernels.characters import frozen
 from postil.kernels.plain_text import WordRules, word_cells
-from postil.models.engine import Engine
+from postil.models.engine import Engine, Words
 from postil.models.networks.network import MAIN
 from postil.text import Segmenter
 
@@ -101,7 +101,7 @@ def main() -> int:
         engine = Engine(parts.features, {MAIN: parts.network})
         for first in range(0, len(timed), BLOCK):
             part = np.ascontiguousarray(places[first : first + BLOCK])
-            engine.scores_of_cells(text, part, np.array([0, len(part)]), [MAIN])
+            list(engine.scored(Words(text, part, np.array([0, len(part)])), [MAIN]))
 
     print(f"scores of new words {cpu_microseconds(scores, len(timed), arguments.turns):6.2f} µs a word")
     return 1 if wrong else 0

@@ -28,12 +28,14 @@ from benchmarks.measuring import Outcome, parser, report
 from postil.arrays import Array
 from postil.kernels import chain_moments, viterbi
 from postil.models.decoding.posteriors import Posteriors
+from postil.models.decoding.tagged import Tagged
+from postil.models.engine import Words
 from postil.models.tagger import Tagger
 from postil.tagging.bulk import PASSAGE, label
 from postil.tagging.fast_path import write_columns
 from postil.tagging.labeller import Labeller
 from postil.tagging.options import TaggingOptions
-from postil.tagging.plain import PlainSentences, read_plain
+from postil.tagging.plain import read_plain
 from postil.text import read
 from postil.text.passages import Passage
 from postil.text.splitting.segmenter import ENGLISH
@@ -104,7 +106,7 @@ def stages(tagger: Tagger, path: Path, options: TaggingOptions, most_bytes: int 
 
 
 def _steps(
-    tagger: Tagger, content: bytes, passages: list[Passage], rows: list[PlainSentences], options: TaggingOptions
+    tagger: Tagger, content: bytes, passages: list[Passage], rows: list[Tagged], options: TaggingOptions
 ) -> Iterator[Step]:
     posteriors = Posteriors(tagger.model)
     passed = len(content) / bandwidth()
@@ -123,18 +125,18 @@ def _steps(
     answer = posteriors.answering(None, True, False)
     answers = _best(lambda: [answer(scores, offsets) for scores, offsets in scored])
     yield Step("probabilities", answers, recursion_seconds(chain_moments, lengths, L))
-    places = [tagger.model.codec.places_of(best(*of_rows).numbers, of_rows[1]) for of_rows in scored]
-    names = [text.encode() for text in tagger.model.codec.spellings]
+    tagged = [one.by({tagger.model.task: posteriors}, None, False) for one in rows]
 
     def write() -> list[bytes]:
-        return [write_columns(one, found, names, None) for one, found in zip(rows, places, strict=True)]
+        return list(map(write_columns, tagged))
 
     yield Step("write", _best(write), sum(map(len, write())) / bandwidth())
 
 
-def _scored(tagger: Tagger, rows: list[PlainSentences]) -> list[tuple[Array, Array]]:
+def _scored(tagger: Tagger, rows: list[Tagged]) -> list[tuple[Array, Array]]:
     engine, task = tagger.model.engine(), tagger.model.task
-    return [(engine.scores_of_cells(one.text, one.cells, one.offsets, [task])[task], one.offsets) for one in rows]
+    words = (Words(one.text, one.cells, one.offsets) for one in rows)
+    return [(scores[task], offsets) for one in words for _, scores, offsets in engine.scored(one, [task])]
 
 
 def _beginning(path: Path, most: int) -> bytes:
@@ -148,7 +150,7 @@ def _passages(content: bytes) -> list[Passage]:
     return list(reading.passages(PASSAGE)) if reading.has_passages else []
 
 
-def _rows(passage: Passage, options: TaggingOptions) -> PlainSentences | None:
+def _rows(passage: Passage, options: TaggingOptions) -> Tagged | None:
     return read_plain(passage, options.reading, ENGLISH)
 
 

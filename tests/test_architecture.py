@@ -254,7 +254,7 @@ PUBLIC = {
     "postil.kernels": [
         *["TaggerBatch", "TaggerKernel", "TaggerShape", "tagger_kernel", "Crew"],
         *["AdamKernel", "AdamUpdate", "SpellingShape", "TableShape", "adam_kernel"],
-        *["Answers", "Question", "chain_answers"],
+        *["ChainAnswers", "Question", "chain_answers"],
         *[
             "ACTIVATIONS",
             "IN_USE",

@@ -252,10 +252,14 @@ def test_other_libraries_go_through_the_arrow_interface():
         assert arrow.tag(OneArray(data), tagger).to_pylist() == plain
 
 
-def test_models_that_need_strings_take_the_general_path():
+def test_labels_that_may_break_their_scheme():
     loose = postil.Tagger(hidden=4, epochs=1, constrained=False).fit(X, Y)
-    assert not column_answers.ColumnTagger(loose, ["entities"]).is_fast
-    assert rows(arrow.tag(table(TEXTS), loose), "entities") == [expected(loose, text, "entities") for text in TEXTS]
+    for part in ("entities", "tokens"):
+        column = arrow.tag(table(TEXTS), loose, parts=part)
+        assert rows(column, part) == [expected(loose, text, part) for text in TEXTS]
+
+
+def test_detectors_have_no_probabilities():
     detector = postil.Detector(label="PER", epochs=1).fit(X, Y)
     answer = arrow.tag(table(TEXTS), detector)
     for text, of_text in zip(TEXTS, answer.to_pylist(), strict=True):
@@ -263,6 +267,9 @@ def test_models_that_need_strings_take_the_general_path():
         assert (of_text and [(e["start"], e["end"], e["label"]) for e in of_text]) == entities or not entities
         assert all(e["probability"] is None for e in of_text or ())
     assert any(of_text for of_text in answer.to_pylist())
+    for text, labels in zip(TEXTS, arrow.tag(table(TEXTS), detector, parts="labels").to_pylist(), strict=True):
+        tagged = None if text is None else [label for one in detector.tag(text).sentences for label in one.labels]
+        assert labels == tagged
 
 
 def test_unspaced_text_is_told(path):

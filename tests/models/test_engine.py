@@ -14,7 +14,7 @@ from postil.errors import ConfigurationError, DataError, NumericalError
 from postil.kernels.plain_text import word_cells
 from postil.models import PRESETS
 from postil.models import engine as engine_module
-from postil.models.engine import Engine, blocks, cells_of
+from postil.models.engine import Engine, Words, blocks, cells_of
 from postil.models.networks.network import MAIN
 from postil.objectives.crf import Lattice, Posterior, viterbi
 from postil.text.splitting.segmenter import Segmenter
@@ -281,7 +281,9 @@ def test_words_as_the_segmenter_cuts_them(files):
     segments = Segmenter().cells(text, lines=True)
     forms = [text[first:end].decode() for first, end in segments.cells.tolist()]
     sentences = [forms[first:end] for first, end in pairwise(segments.offsets.tolist())]
-    scores = tagger.model.engine().scores_of_cells(text, segments.cells, segments.offsets, [MAIN])
+    words = Words(text, segments.cells, segments.offsets)
+    ((which, scores, _),) = tagger.model.engine().scored(words, [MAIN])
+    assert list(words) == sentences and list(which) == list(range(len(sentences)))
     again, offsets = Engine(tagger.model.features, {MAIN: tagger.model.network}).scores(sentences, [MAIN])
     assert np.array_equal(scores[MAIN], again[MAIN]) and np.array_equal(segments.offsets, offsets)
 

@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.errors import DataError, PostilError
+from postil.models.decoding.codec import LabelCodec
+from postil.models.decoding.posteriors import Decoded
 from postil.tagging.fast_path import are_writable, write_columns
 from postil.tagging.plain import read_plain
 from postil.text import Report
@@ -67,7 +69,9 @@ def check(source, options=OPTIONS):
     assert tokens == [token for sentence in sentences for token in sentence.tokens]
     assert np.diff(rows.offsets).tolist() == list(map(len, sentences))
     labels = np.array([len(token) % len(NAMES) for token in tokens])
-    assert write_columns(rows, labels[:, None], [name.encode() for name in NAMES]) == content
+    codec = LabelCodec("none", tuple(NAMES))
+    tagged = replace(rows, tasks={"": Decoded(codec=codec, offsets=rows.offsets, numbers=labels)})
+    assert write_columns(tagged) == content
     return True
 
 

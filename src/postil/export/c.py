@@ -193,21 +193,20 @@ def _record(parts: FittedModel, text: str) -> bytes:
     """One text: its tokens and sentences, and the answers of every task."""
     content = text.encode()
     heads = {task: Posteriors(head) for task, head in parts.by_task().items()}
-    tagged = Tagged.of(content, np.array([[0, len(content)]]), heads, parts.segmenter, label_probabilities=True)
-    cells, offsets = tagged.segments.cells, tagged.segments.offsets
+    tagged = Tagged.cut(content, np.array([[0, len(content)]]), parts.segmenter).by(heads, label_probabilities=True)
     layers = []
-    for task, answers in tagged.tasks.items():
-        assert answers.label_probabilities is not None and answers.span_probabilities is not None, "asked for"
-        names = [label for of_sentence in answers.texts() for label in of_sentence]
-        lines = [f"{p:.9g} {name}" for p, name in zip(answers.label_probabilities.tolist(), names, strict=True)]
+    for task, decoded in tagged.tasks.items():
+        assert decoded.label_probabilities is not None and decoded.span_probabilities is not None, "asked for"
+        names = [label for of_sentence in decoded.texts() for label in of_sentence]
+        lines = [f"{p:.9g} {name}" for p, name in zip(decoded.label_probabilities.tolist(), names, strict=True)]
         places = tagged.entity_places(task).tolist()
-        classes = [answers.codec.classes[kind] for kind in answers.entities()[:, 2].tolist()]
-        entities = zip(places, answers.span_probabilities.tolist(), classes, strict=True)
+        classes = [decoded.codec.classes[kind] for kind in decoded.entities()[:, 2].tolist()]
+        entities = zip(places, decoded.span_probabilities.tolist(), classes, strict=True)
         lines += [f"{begin} {end} {p:.9g} {name}" for (begin, end), p, name in entities]
         layers.append("\n".join([f"L {len(places)}", *lines]) + "\n")
-    head_line = f"T {len(content)} {len(cells)} {len(offsets) - 1} {len(heads)}\n"
-    spans = "".join(f"{begin} {end}\n" for begin, end in cells.tolist())
-    sizes = " ".join(map(str, np.diff(offsets).tolist())) + "\n"
+    head_line = f"T {len(content)} {len(tagged.cells)} {len(tagged.offsets) - 1} {len(heads)}\n"
+    spans = "".join(f"{begin} {end}\n" for begin, end in tagged.cells.tolist())
+    sizes = " ".join(map(str, np.diff(tagged.offsets).tolist())) + "\n"
     return head_line.encode() + content + b"\n" + (spans + sizes + "".join(layers)).encode()
 
 

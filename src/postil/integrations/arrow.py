@@ -6,8 +6,7 @@ column of lists is made. So no Python object is made for a text, a token or an e
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
-from typing import Any, NamedTuple, TypeAlias, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -22,10 +21,9 @@ from postil.models.decoding.tagged import BATCH, Tagged
 from postil.models.detector import Detector
 from postil.models.inputs import described
 from postil.models.multi_task_tagger import MultiTaskTagger
-from postil.models.sentences import sentences_of, tokens_of, warn_of_unspaced
+from postil.models.sentences import warn_of_unspaced
 from postil.models.tagger import Tagger
 from postil.tagging.bulk import check_threads, in_order
-from postil.text.offsets import offsets_in
 from postil.threads import one_blas_thread
 
 __all__ = ["tag", "tag_table"]
@@ -46,96 +44,37 @@ class Spans(NamedTuple):
     probabilities: Array | None = None  # (M,)
 
 
-Answers: TypeAlias = dict[str, Spans]
-"""By part: entities, tokens, sentences. The labels are those of the tokens."""
-
-
 @final
 class ColumnTagger:
-    """A model of one task and the answers that are requested of it. Threads may share one."""
+    """A head of a model and the answers that are requested of it. Threads may share one."""
 
     def __init__(
         self, model: Tagger | Detector, parts: Sequence[str], units: str = "characters", threshold: Threshold = None
     ) -> None:
-        self._model, self._units, self.threshold = model, units, threshold
+        self._units, self.threshold, self.posteriors = units, threshold, Posteriors(model.model)
         self.parts, self.asked = list(parts), {TOKENS if part == LABELS else part for part in parts}
-        self.names: dict[str, list[str]]  # of labels that entities and tokens can have, each once
-        self.is_fast = False
-        if isinstance(model, Tagger):
-            codec = model.model.codec
-            classes = list(codec.classes) if codec.has_spans else []
-            self.names = {ENTITIES: classes, TOKENS: list(dict.fromkeys(codec.spellings))}
-            self.posteriors = Posteriors(model.model)
-            self._numbers = np.array([self.names[TOKENS].index(name) for name in codec.spellings])
-            self.is_fast = self.posteriors.takes_cells and not model.model.segmenter.characters
-        else:
-            self.names = {ENTITIES: [model.label], TOKENS: list(model.classes_)}
+        codec = self.posteriors.codec
+        names = list(dict.fromkeys(codec.spellings))
+        self.names: dict[str, list[str]] = {ENTITIES: list(codec.classes) if codec.has_spans else [], TOKENS: names}
+        """Of labels that entities and tokens can have, each once."""
+        self._numbers = np.array([names.index(name) for name in codec.spellings])
 
-    def of_tagged(self, tagged: Tagged, task: str) -> Answers:
-        """The answers of a task about texts that the engine has tagged. Only if ``is_fast``."""
-        answers, segments, parts = tagged.tasks[task], tagged.segments, {}
+    def spans(self, tagged: Tagged, task: str) -> dict[str, Spans]:
+        """By part: entities, tokens, sentences. The labels are those of the tokens."""
+        decoded, parts = tagged.tasks[task], {}
         if ENTITIES in self.asked:
-            assert answers.spans is not None, "asked for"
+            assert decoded.spans is not None, "asked for"
             edges, places = tagged.entity_edges[task], tagged.entity_places(task)
-            parts[ENTITIES] = Spans(edges, places, answers.spans[:, 3], answers.span_probabilities)
+            parts[ENTITIES] = Spans(edges, places, decoded.spans[:, 3], decoded.span_probabilities)
         if TOKENS in self.asked:
-            numbers = self._numbers[answers.codec.places_of(answers.numbers, segments.offsets)]
-            parts[TOKENS] = Spans(segments.documents, segments.cells, numbers, answers.label_probabilities)
+            assert tagged.document_tokens is not None, "of raw texts"
+            numbers = self._numbers[decoded.places()]
+            parts[TOKENS] = Spans(tagged.document_tokens, tagged.cells, numbers, decoded.label_probabilities)
         if SENTENCES in self.asked:
-            firsts, lasts = segments.offsets[:-1], segments.offsets[1:] - 1
-            places = np.stack([segments.cells[firsts, 0], segments.cells[lasts, 1]], axis=1)
-            parts[SENTENCES] = Spans(tagged.sentence_edges, places, None, answers.probabilities)
-        return {part: _counted(tagged.content, tagged.documents, one, self._units) for part, one in parts.items()}
-
-    def of_texts(self, texts: list[str]) -> Answers:
-        """The answers of a model that needs strings."""
-        by_text = [sentences_of(text, self._model.model.segmenter) for text in texts]
-        sentences = [sentence for of_text in by_text for sentence in of_text]
-        figures: dict[str, Array] = {}
-        if isinstance(self._model, Tagger):
-            answered = self._model.answers(sentences, threshold=self.threshold)
-            entities = [answer.entities for answer in answered]
-            for sentence, answer in zip(sentences, answered, strict=True):
-                sentence.labels = answer.labels
-            figures[SENTENCES] = np.array([answer.probability for answer in answered])
-            if TOKENS in self.asked:
-                X = [tokens_of(sentence) for sentence in sentences]
-                _, of_tokens = self._model.predict_with_probabilities(X, threshold=self.threshold)
-                figures[TOKENS] = np.concatenate([np.zeros(0), *of_tokens])
-        else:
-            entities = list(self._model.annotate(sentences))
-        of_entities = [entity.probability for of_sentence in entities for entity in of_sentence]
-        if None not in of_entities:
-            figures[ENTITIES] = np.array(of_entities, np.float64)
-        places = [list(zip(s.starts or (), s.ends or (), s.labels or (), strict=True)) for s in sentences]
-        rows: dict[str, list[list[tuple[int, int, str]]]] = {
-            ENTITIES: [[(e.start, e.end, e.label) for e in of_sentence] for of_sentence in entities],
-            TOKENS: places,
-            SENTENCES: [[(of_sentence[0][0], of_sentence[-1][1], "")] for of_sentence in places],
-        }
-        edges = np.array([0, *accumulate(map(len, by_text))])
-        return {part: self._spans(texts, part, rows[part], edges, figures.get(part)) for part in self.asked}
-
-    def _spans(
-        self,
-        texts: list[str],
-        part: str,
-        rows: list[list[tuple[int, int, str]]],
-        edges: Array,
-        probabilities: Array | None,
-    ) -> Spans:
-        """The rows (start, end, label) of each sentence; ``edges`` (D + 1,) of the texts among the sentences."""
-        of_texts = np.array([0, *accumulate(map(len, rows))])[edges]
-        flat = [row for of_sentence in rows for row in of_sentence]
-        places = np.array([row[:2] for row in flat], np.int64).reshape(-1, 2)
-        if self._units != "characters":
-            for text, first, end in zip(texts, of_texts[:-1].tolist(), of_texts[1:].tolist(), strict=True):
-                places[first:end] = offsets_in(self._units, text, places[first:end].ravel().tolist()).reshape(-1, 2)
-        labels = None
-        if part in self.names:
-            numbers = {name: i for i, name in enumerate(self.names[part])}
-            labels = np.array([numbers[row[2]] for row in flat], np.int64)
-        return Spans(of_texts, places, labels, probabilities)
+            firsts, lasts = tagged.offsets[:-1], tagged.offsets[1:] - 1
+            places = np.stack([tagged.cells[firsts, 0], tagged.cells[lasts, 1]], axis=1)
+            parts[SENTENCES] = Spans(tagged.sentence_edges, places, None, decoded.probabilities)
+        return {part: _counted(tagged, one, self._units) for part, one in parts.items()}
 
 
 @final
@@ -151,24 +90,19 @@ class _Question:
             self.tasks[task] = ColumnTagger(head, checked_parts(parts, head), units, of_task)
         self._segmenter = model.model.segmenter
         # With a threshold each task is asked alone: whether an entity is dropped changes the labels around it.
-        is_shared = threshold is None and all(tagger.is_fast for tagger in self.tasks.values())
-        self._together = [list(self.tasks)] if is_shared else [[task] for task in self.tasks]
+        self._together = [list(self.tasks)] if threshold is None else [[task] for task in self.tasks]
 
-    def answers(self, content: bytes, documents: Array) -> dict[str, Answers]:
+    def answers(self, content: bytes, documents: Array) -> dict[str, dict[str, Spans]]:
         """By task, answers about the texts at ``documents`` (D, 2), first byte and end of each, of UTF-8 bytes."""
-        answers: dict[str, Answers] = {}
+        if self._segmenter.has_rules:
+            warn_of_texts(content, documents)
+        cut, answers = Tagged.cut(content, documents, self._segmenter), dict[str, dict[str, Spans]]()
         for names in self._together:
             taggers = {task: self.tasks[task] for task in names}
-            first = taggers[names[0]]
-            if first.is_fast:
-                warn_of_texts(content, documents)
-                heads = {task: tagger.posteriors for task, tagger in taggers.items()}
-                with_labels = any(TOKENS in tagger.asked for tagger in taggers.values())
-                where = content, documents, heads, self._segmenter, first.threshold
-                tagged = Tagged.of(*where, label_probabilities=with_labels)
-                answers |= {task: tagger.of_tagged(tagged, task) for task, tagger in taggers.items()}
-            else:
-                answers[names[0]] = first.of_texts([content[start:end].decode() for start, end in documents.tolist()])
+            heads = {task: tagger.posteriors for task, tagger in taggers.items()}
+            with_labels = any(TOKENS in tagger.asked for tagger in taggers.values())
+            tagged = cut.by(heads, taggers[names[0]].threshold, label_probabilities=with_labels)
+            answers |= {task: tagger.spans(tagged, task) for task, tagger in taggers.items()}
         return answers
 
 
@@ -196,9 +130,10 @@ def checked_units(units: str) -> str:
     return units
 
 
-def _counted(content: bytes, documents: Array, spans: Spans, units: str) -> Spans:
-    """Spans whose places are bytes of the content, counted in ``units`` from the first byte of each text."""
-    firsts = np.repeat(documents[:, 0], np.diff(spans.edges))
+def _counted(tagged: Tagged, spans: Spans, units: str) -> Spans:
+    """Spans whose places are bytes of all texts, counted in ``units`` from the first byte of each."""
+    assert tagged.documents is not None, "of raw texts"
+    content, firsts = tagged.text, np.repeat(tagged.documents[:, 0], np.diff(spans.edges))
     offsets = np.column_stack([firsts, spans.places])
     if units != "bytes" and not content.isascii():
         order = np.unique(offsets)
@@ -398,7 +333,7 @@ def _tagged_array(array: Any, question: _Question, threads: int) -> Any:
         raise DataError("the column to tag", expected="strings in UTF-8", got=str(error)) from None
     pieces, missing = _pieces(array), array.is_null()
 
-    def answers(piece: tuple[bytes, Array]) -> dict[str, Answers]:
+    def answers(piece: tuple[bytes, Array]) -> dict[str, dict[str, Spans]]:
         return question.answers(*piece)
 
     def column(fields: dict[str, Any]) -> Any:
@@ -435,7 +370,7 @@ def _pieces(array: Any) -> Iterator[tuple[bytes, Array]]:
 # ------------------------------------------------------------------------------------------------ columns of answers
 
 
-def _column(pa: Any, part: str, answered: Sequence[Answers], tagger: ColumnTagger, missing: Any) -> Any:
+def _column(pa: Any, part: str, answered: Sequence[dict[str, Spans]], tagger: ColumnTagger, missing: Any) -> Any:
     """The answers about all pieces as one Arrow array of lists."""
     source = TOKENS if part == LABELS else part
     spans = [answers[source] for answers in answered]

@@ -31,7 +31,7 @@ _OTHERS = {
     ".compiled_items": "CrfFile item_bytes items_of",
     ".compiled_sparse": "descent_pass online_pass",
     ".compiled_text": "line_cells token_cells write_records write_rows",
-    ".plain_chain": "Answers Question",
+    ".plain_chain": "ChainAnswers Question",
     ".plain_layers": "AdamMemory AdamSettings Noise Totals",
     ".plain_pretraining": "Bigrams RankingChanges RankingLayers RankingRates RankingText RowChanges ShardRoom "
     "SkipgramChanges SkipgramText",

@@ -9,7 +9,7 @@ from postil.arrays import Array
 from postil.kernels import plain_chain as plain
 from postil.kernels.checking import contiguous
 from postil.kernels.library import BYTES, DOUBLES, INTEGERS, MOST_LABELS, call, ffi, pointer
-from postil.kernels.plain_chain import Answers, ChainMessages, Question
+from postil.kernels.plain_chain import ChainAnswers, ChainMessages, Question
 
 viterbi, ranked_paths = call.viterbi, call.ranked_paths
 
@@ -37,7 +37,7 @@ _known: WeakKeyDictionary[Question, tuple[int, Any, list[Any]]] = WeakKeyDiction
 
 def chain_answers(
     unary: Array, offsets: Array, transitions: Array, start: Array, end: Array, question: Question
-) -> Answers:
+) -> ChainAnswers:
     """See ``plain_chain.chain_answers``."""
     N, L = np.shape(unary)
     if L > MOST_LABELS and len(offsets) > 2:
@@ -47,7 +47,7 @@ def chain_answers(
         known = _known[question] = L, *_struct(question, L)
     labels = np.empty(N) if question.alike is not None else None
     path, whole, spans, of_spans, exact = call.chain_answers(unary, offsets, transitions, start, end, known[1], labels)
-    return Answers(path, whole, labels, spans.copy(), of_spans.copy(), exact)
+    return ChainAnswers(path, whole, labels, spans.copy(), of_spans.copy(), exact)
 
 
 def _struct(q: Question, L: int) -> tuple[Any, list[Any]]:

@@ -448,7 +448,7 @@ class Question:
     """(L, L) float64, 1 where two labels have one spelling: asks for the probabilities of labels."""
 
 
-class Answers(NamedTuple):
+class ChainAnswers(NamedTuple):
     """The answers for B sentences of N tokens with M entities."""
 
     path: Array  # (N,) label numbers
@@ -461,7 +461,7 @@ class Answers(NamedTuple):
 
 def chain_answers(
     unary: Array, offsets: Array, transitions: Array, start: Array, end: Array, question: Question
-) -> Answers:
+) -> ChainAnswers:
     """Answer the question about every sentence.
 
     unary (N, L) are scores of the network; transitions (L, L), start and end (L,), float64, are those of the
@@ -484,7 +484,7 @@ def chain_answers(
         of_labels = None
         if q.alike is not None:
             of_labels = (m.prefix * m.following * q.alike[path]).sum(axis=1) / m.weight[:, 0]
-    return Answers(path, whole, of_labels, spans, probabilities, m.is_exact)
+    return ChainAnswers(path, whole, of_labels, spans, probabilities, m.is_exact)
 
 
 def _entities(m: ChainMessages, path: Array, offsets: Array, q: Question) -> tuple[Array, Array]:

@@ -12,14 +12,15 @@ from postil.features.inputs import InputFeatures, Token
 from postil.metrics.detection import DetectionScores, average_precision, best_threshold, score_detection
 from postil.models.config import PRESETS, DetectorParameters, TaggerConfig, configured
 from postil.models.decoding.codec import UNDECIDED, Predictions, Target
+from postil.models.decoding.tagged import entities_of, put_labels
 from postil.models.explaining.explanation import Explanation, explain_detection
 from postil.models.inputs import checked_documents, checked_for_scores, checked_sentence, listed_sentences
 from postil.models.model import FittedModel
 from postil.models.networks.network import DetectorNetwork, feature_sizes
 from postil.models.sentence_estimator import SentenceEstimator
-from postil.models.sentences import entity, tokens_of
+from postil.models.sentences import tokens_of
 from postil.models.settings import takes
-from postil.text import Entity, Sentence, labels_from_spans, recognise, with_marks
+from postil.text import Entity, Sentence, recognise, with_marks
 
 _FIXED = {"objective": "margin", "ensemble": 1}  # whatever the preset says
 
@@ -130,13 +131,8 @@ class Detector(SentenceEstimator):
 
     def decision(self, X: Sequence[Sequence[Token]]) -> list[Array]:
         """One score per token, an array (T,) for each sentence. Higher is likelier; scores are not probabilities."""
-        model, X = self.model, listed_sentences(X, word_key=self._word_key)
-        answers: list[Array] = [np.zeros(0)] * len(X)
-        for which, scores, offsets in model.engine().scored(X, [model.task]):
-            of_tokens = scores[model.task][:, 0].astype(np.float64)  # so that comparing with a threshold is exact
-            for i, first, end in zip(which, offsets[:-1], offsets[1:], strict=True):
-                answers[i] = of_tokens[first:end]
-        return answers
+        X = listed_sentences(X, word_key=self._word_key)
+        return self._posteriors.decode(X).by_sentence()
 
     def predict(self, X: Sequence[Sequence[Token]]) -> list[list[str]]:
         """The label itself if the score is above the threshold, else O."""
@@ -168,14 +164,14 @@ class Detector(SentenceEstimator):
 
     def annotate_with_scores(self, sentences: Sequence[Sentence]) -> list[Detections]:
         """``annotate``, returning the scores of entities and tokens too."""
-        target, sentences = self.model.codec, checked_documents(sentences)
-        answers = []
-        for sentence, scores in zip(sentences, self.decision([tokens_of(s) for s in sentences]), strict=True):
-            spans = target.spans(scores)
-            sentence.labels = labels_from_spans(spans, len(sentence), target.span_scheme)
-            entities = [entity(sentence, span.label, span.start, span.end) for span in spans]
-            answers.append(Detections(entities, [float(scores[s.start : s.end].min()) for s in spans], scores))
-        return answers
+        sentences = checked_documents(sentences)
+        decoded = self._posteriors.decode(list(map(tokens_of, sentences)))
+        put_labels(decoded, sentences)
+        lowest = iter(decoded.entity_scores())
+        return [
+            Detections(entities, [next(lowest) for _ in entities], scores)
+            for entities, scores in zip(entities_of(decoded, sentences), decoded.by_sentence(), strict=True)
+        ]
 
     def _truth_and_scores(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> tuple[Array, Array]:
         """(N,) and (N,) over all tokens of which it is known whether they have the label."""

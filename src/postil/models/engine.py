@@ -15,7 +15,7 @@ everything if nothing was compiled.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any, final
 
 import numpy as np
@@ -39,7 +39,7 @@ from postil.network import Activation, Chain, Dropout, LayerNorm, Linear, Residu
 from postil.network.activations import EPSILON
 from postil.network.layer import Run
 from postil.network.lookup import sums_of_rows
-from postil.network.pooling import CharacterConvolution
+from postil.network.pooling import LONGEST_VIEW, CharacterConvolution
 from postil.text.lines import shortened
 from postil.threads import blas_product, one_blas_thread
 
@@ -49,6 +49,8 @@ ACTIVATION_NAMES = (*FUSED, "tanh", "sigmoid", "softsign", "leaky-relu")
 LINEAR, ACTIVATE, NORMALISE, RESIDUAL = range(4)
 """The layers of the engine after the first one."""
 TOKENS_PER_BLOCK = 4096  # scored at once: large enough for matrix products, small enough for the cache
+WORDS_PER_BLOCK = 8192
+"""The same of words in cells. They are scored and then answered, so that their scores stay near the processor."""
 
 
 def refused(what: str) -> ConfigurationError:
@@ -58,6 +60,23 @@ def refused(what: str) -> ConfigurationError:
 
 def integers(*values: Any) -> Array:
     return np.array(values, np.int64)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Words(Sequence[list[str]]):
+    """B sentences of N words, which stand in a text. They become strings when they are looked at."""
+
+    text: bytes  # UTF-8
+    cells: Array  # (N, 2) first byte and end of each word
+    offsets: Array  # (B + 1,) of the sentences among the words
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, i: Any) -> Any:
+        first, end = self.offsets[i], self.offsets[i + 1]
+        return [str(self.text[low:high], "utf-8", SURROGATES) for low, high in self.cells[first:end].tolist()]
 
 
 # ----------------------------------------------------------------------------------------------------------- the engine
@@ -118,11 +137,15 @@ class Engine:
 
     def scored(
         self, X: Sequence[Sequence[Token]], tasks: Sequence[str], *, in_order: bool = False
-    ) -> Iterator[tuple[list[int], dict[str, Array], Array]]:
+    ) -> Iterator[tuple[Sequence[int], dict[str, Array], Array]]:
         """Blocks of sentences: their places in X, the scores (N, L) by task, their offsets.
 
-        The sentences of a block have similar lengths, as recursions in NumPy need them, or come ``in_order``.
+        The sentences of a block have similar lengths, as recursions in NumPy need them, or come ``in_order``, as
+        `Words` do if the engine takes cells.
         """
+        if isinstance(X, Words) and self.takes_cells:
+            yield from self._scored_words(X, tasks)
+            return
         for i, tokens in enumerate(X):  # the commonest mistake, and the characters of the text would be tagged
             if isinstance(tokens, str):
                 raise DataError("a sentence", expected="a list of tokens", got=shortened(tokens), where=f"sentence {i}")
@@ -165,13 +188,21 @@ class Engine:
             rows[1:, :, m] = np.einsum("ud,khd->ukh", vectors, split.first.W[:, :, member.form_dim :])
         return rows.reshape(len(rows), -1), ids + 1
 
-    def scores_of_cells(self, text: bytes, cells: Array, offsets: Array, tasks: Sequence[str]) -> dict[str, Array]:
-        """The same for words in cells (N, 2) of a text in UTF-8 and sentences (B + 1,): fast if ``takes_cells``."""
-        found = None if self._compiled is None else self._of_cells(text, cells, offsets, tasks)
-        if found is not None:
-            return found
-        words = [text[first:end].decode("utf-8", SURROGATES) for first, end in cells.tolist()]
-        return self._by_graph([words[a:b] for a, b in pairwise(offsets.tolist())], tasks)
+    def _scored_words(self, X: Words, tasks: Sequence[str]) -> Iterator[tuple[Sequence[int], dict[str, Array], Array]]:
+        if len(X.cells) > LONGEST_VIEW:
+            warn_of_long_sentences(self.config, np.diff(X.offsets).tolist())
+        first, B = 0, len(X)
+        with one_blas_thread():
+            while first < B:
+                reached = int(np.searchsorted(X.offsets, X.offsets[first] + WORDS_PER_BLOCK, side="right")) - 1
+                end = max(reached, first + 1)
+                low, high = int(X.offsets[first]), int(X.offsets[end])
+                offsets = X.offsets[first : end + 1] - low
+                scores = self._of_cells(X.text, X.cells[low:high], offsets, tasks)
+                if scores is None:
+                    scores = self._by_graph([X[i] for i in range(first, end)], tasks)
+                yield range(first, end), scores, offsets
+                first = end
 
     def _of_cells(
         self, text: bytes, cells: Array, offsets: Array, tasks: Sequence[str], extra: tuple[Array, Array] | None = None

@@ -12,8 +12,8 @@ from postil.features.inputs import InputFeatures, Token
 from postil.models.config import PRESETS, TaggerConfig, TaggerParameters
 from postil.models.decoding.codec import LabelCodec, Predictions, known_tasks
 from postil.models.decoding.distribution import Decoding
-from postil.models.decoding.posteriors import Posteriors, answers_of
-from postil.models.decoding.tagged import Answer, AnsweredSentences, tagged_documents
+from postil.models.decoding.posteriors import Posteriors, decode
+from postil.models.decoding.tagged import Labelling, entities_of, labellings_of, put_labels, tagged_documents
 from postil.models.estimator import Corpora
 from postil.models.inputs import checked_documents, listed_sentences
 from postil.models.model import FittedModel
@@ -161,15 +161,15 @@ class MultiTaskTagger(WordEstimator):
         The sentences are encoded once, whatever the number of tasks. Constraints and thresholds are arguments of
         ``tagger[task].predict``.
         """
-        answers = answers_of(self._posteriors(tasks), listed_sentences(X), probabilities=False)
-        return {task: Predictions(of_task.texts()) for task, of_task in answers.items()}
+        decoded = decode(self._posteriors(tasks), listed_sentences(X), probabilities=False)
+        return {task: Predictions(of_task.texts()) for task, of_task in decoded.items()}
 
     def predict_with_probabilities(
         self, X: Sequence[Sequence[Token]], *, tasks: Iterable[str] | None = None
     ) -> dict[str, tuple[list[list[str]], list[Array]]]:
         """Predict, and return the probability of each token's predicted label, (T,) per sentence, by task."""
-        answers = answers_of(self._posteriors(tasks), listed_sentences(X), label_probabilities=True)
-        return {task: (Predictions(of_task.texts()), of_task.by_sentence()) for task, of_task in answers.items()}
+        decoded = decode(self._posteriors(tasks), listed_sentences(X), label_probabilities=True)
+        return {task: (Predictions(of_task.texts()), of_task.by_sentence()) for task, of_task in decoded.items()}
 
     def score(self, X: Corpora, y: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, float]:
         """conlleval's F1 of tasks with spans, token accuracy of others; 0 to 1."""
@@ -250,17 +250,15 @@ class MultiTaskTagger(WordEstimator):
 
         The labels of the first task with spans are put on the sentences, in place.
         """
-        answered = self._answered(checked_documents(sentences), self._posteriors(tasks))
-        answered[self.main_task(list(answered))].put_labels()
-        return {task: of_task.entities() for task, of_task in answered.items()}
+        sentences = checked_documents(sentences)
+        decoded = decode(self._posteriors(tasks), list(map(tokens_of, sentences)))
+        put_labels(decoded[self.main_task(list(decoded))], sentences)
+        return {task: entities_of(of_task, sentences) for task, of_task in decoded.items()}
 
     def answers(
         self, sentences: Sequence[Sentence], *, tasks: Iterable[str] | None = None
-    ) -> dict[str, Sequence[Answer]]:
+    ) -> dict[str, Sequence[Labelling]]:
         """Labels, entities and probabilities of each sentence, by task: see ``Tagger.answers``."""
-        answered = self._answered(checked_documents(sentences), self._posteriors(tasks))
-        return {task: of_task.answers() for task, of_task in answered.items()}
-
-    def _answered(self, sentences: list[Sentence], heads: Mapping[str, Posteriors]) -> dict[str, AnsweredSentences]:
-        answers = answers_of(heads, [tokens_of(sentence) for sentence in sentences])
-        return {task: AnsweredSentences(sentences, of_task) for task, of_task in answers.items()}
+        sentences = checked_documents(sentences)
+        decoded = decode(self._posteriors(tasks), list(map(tokens_of, sentences)))
+        return {task: labellings_of(of_task, sentences) for task, of_task in decoded.items()}

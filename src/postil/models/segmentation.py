@@ -22,6 +22,7 @@ from postil.errors import DataError, ModelFileError
 from postil.kernels.characters import decoded
 from postil.lazy import Pattern
 from postil.models import storage
+from postil.models.engine import Words
 from postil.models.tagger import Tagger
 from postil.text.document import Sentence
 from postil.text.splitting.segmenter import CutsTexts, Segmenter, Segments, characters
@@ -193,13 +194,7 @@ class LearnedCuts(CutsTexts):
         chunks = list(_chunks(units.documents))
         rows = np.concatenate([np.arange(low, high) for low, high, _, _ in chunks])
         offsets = offsets_from_lengths([high - low for low, high, _, _ in chunks])
-        posteriors = self.tagger._posteriors
-        if posteriors.takes_cells:
-            numbers = posteriors.answers_of_cells(content, words[rows], offsets, probabilities=False).numbers
-        else:
-            spelt = [decoded(content[start:end]) for start, end in words[rows].tolist()]
-            X = [spelt[first:end] for first, end in pairwise(offsets.tolist())]
-            numbers = posteriors.answers(X, probabilities=False).numbers
+        numbers = self.tagger._posteriors.decode(Words(content, words[rows], offsets), probabilities=False).numbers
         own = np.zeros(len(rows), bool)
         for (low, _, first, end), begin in zip(chunks, offsets.tolist(), strict=False):
             own[begin + first - low : begin + end - low] = True

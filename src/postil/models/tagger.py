@@ -17,8 +17,8 @@ from postil.models.config import PRESETS, TaggerConfig, TaggerParameters, config
 from postil.models.decoding.codec import LabelCodec, Predictions
 from postil.models.decoding.constraints import Constraints
 from postil.models.decoding.distribution import Decoding, check_probability, lowest_probabilities
-from postil.models.decoding.posteriors import Posteriors, Threshold
-from postil.models.decoding.tagged import Answer, AnsweredSentences, general_document, tagged_documents
+from postil.models.decoding.posteriors import Threshold
+from postil.models.decoding.tagged import Labelling, entities_of, labellings_of, put_labels
 from postil.models.inputs import (
     checked_documents,
     checked_for_scores,
@@ -161,11 +161,6 @@ class Tagger(SentenceEstimator):
         lowest_probabilities(decoding.thresholds, self.model.codec)
         self.model.decoding = decoding
 
-    @property
-    def _posteriors(self) -> Posteriors:
-        """The posteriors from which answers are read."""
-        return Posteriors(self.model)
-
     # -------------------------------------------------------------------------------------------- answers
 
     def predict(
@@ -191,7 +186,8 @@ class Tagger(SentenceEstimator):
         list of list of str
         """
         X = listed_sentences(X, word_key=self._word_key)
-        return Predictions(self._posteriors.answers(X, constraints, threshold, probabilities=False).texts())
+        decoded = self._posteriors.decode(X, threshold, constraints=constraints, probabilities=False)
+        return Predictions(decoded.texts())
 
     def predict_with_probabilities(
         self,
@@ -202,8 +198,8 @@ class Tagger(SentenceEstimator):
     ) -> tuple[list[list[str]], list[Array]]:
         """Predict, and return the probability of each token's predicted label, (T,) per sentence."""
         X = listed_sentences(X, word_key=self._word_key)
-        answers = self._posteriors.answers(X, constraints, threshold, label_probabilities=True)
-        return Predictions(answers.texts()), answers.by_sentence()
+        decoded = self._posteriors.decode(X, threshold, constraints=constraints, label_probabilities=True)
+        return Predictions(decoded.texts()), decoded.by_sentence()
 
     def score(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> float:
         """conlleval's F1 for span schemes, otherwise token accuracy; 0 to 1."""
@@ -345,19 +341,14 @@ class Tagger(SentenceEstimator):
         Document
             Its ``entities`` have text, label, start, end (in characters) and probability.
         """
-        model, text = self.model, checked_text(text)
-        heads, segmenter = {model.task: self._posteriors}, model.segmenter
-        if constraints:
-            return general_document(text, heads, segmenter, model.task, (), threshold, constraints)
-        return tagged_documents([text], heads, segmenter, model.task, (), threshold)[0]
+        return self._documents([checked_text(text)], threshold, constraints)[0]
 
     def tag_many(self, texts: Iterable[str], *, threshold: Threshold = None) -> list[Document]:
         """``tag`` for each of many texts: fastest if there are many, or long ones.
 
         Sentences and entities of a document are made when they are first looked at.
         """
-        model, heads = self.model, {self.model.task: self._posteriors}
-        return tagged_documents(listed_texts(texts), heads, model.segmenter, model.task, (), threshold)
+        return self._documents(listed_texts(texts), threshold)
 
     def annotate(
         self,
@@ -370,15 +361,10 @@ class Tagger(SentenceEstimator):
 
         Offsets of entities count characters if the sentence has a text, else tokens; those of constraints tokens.
         """
-        answered = self._answered(checked_documents(sentences), constraints, threshold)
-        answered.put_labels()
-        return answered.entities()
-
-    def _answered(
-        self, sentences: list[Sentence], constraints: Sequence[Constraints | None] | None, threshold: Threshold
-    ) -> AnsweredSentences:
-        X = [tokens_of(sentence) for sentence in sentences]
-        return AnsweredSentences(sentences, self._posteriors.answers(X, constraints, threshold))
+        sentences = checked_documents(sentences)
+        decoded = self._posteriors.decode(list(map(tokens_of, sentences)), threshold, constraints=constraints)
+        put_labels(decoded, sentences)
+        return entities_of(decoded, sentences)
 
     def answers(
         self,
@@ -386,12 +372,14 @@ class Tagger(SentenceEstimator):
         *,
         constraints: Sequence[Constraints | None] | None = None,
         threshold: Threshold = None,
-    ) -> Sequence[Answer]:
+    ) -> Sequence[Labelling]:
         """Labels, entities with their probabilities, and the probability of the label sequence, of each sentence.
 
         The answer about a sentence is made when it is first looked at.
         """
-        return self._answered(checked_documents(sentences), constraints, threshold).answers()
+        sentences = checked_documents(sentences)
+        decoded = self._posteriors.decode(list(map(tokens_of, sentences)), threshold, constraints=constraints)
+        return labellings_of(decoded, sentences)
 
     # -------------------------------------------------------------------------------------------- rules
 

@@ -16,10 +16,11 @@ from postil import kernels
 from postil.arrays import Array
 from postil.kernels.plain_records import json_string
 from postil.models.decoding.codec import known_tasks
-from postil.models.decoding.posteriors import Answers, Posteriors, answers_of_cells
+from postil.models.decoding.posteriors import Decoded, Posteriors
+from postil.models.decoding.tagged import Tagged
 from postil.models.tagger import Tagger
 from postil.tagging.options import TaggingOptions, conllu_column, threshold_of
-from postil.tagging.plain import PlainSentences, plain_texts, read_plain
+from postil.tagging.plain import plain_texts, read_plain
 from postil.text.columns.conll import write_conll
 from postil.text.document import Sentence
 from postil.text.labels.schemes import looks_like_mark
@@ -46,20 +47,19 @@ class FastPath:
         self._heads = {task: Posteriors(heads[task]) for task in known_tasks(options.tasks or None, heads)}
         self._codecs = [head.codec for head in self._heads.values()]
         self._segmenter, self._threshold = options.reading.segmenter, threshold_of(self._codecs[0], options)
-        self._write = {"conllu": self._conllu, "jsonl": self._records}.get(options.output or "", self._columns)
         self._main: str | None = None if isinstance(model, Tagger) else model.main_task(list(self._heads))
         self._ends: dict[tuple[str, ...], tuple[bytes, bytes]] = {}
 
     @classmethod
     def of(cls, model: Any, options: TaggingOptions) -> "FastPath | None":
         """None if the options ask for more than labels and probabilities, or the model needs more than words."""
-        if options.sets(*_OTHER_OPTIONS) or options.reading.features or options.output not in _CAN_WRITE:
+        if options.sets(*_OTHER_OPTIONS) or options.reading.features or options.output not in WRITERS:
             return None
         of_tasks = model.KIND == "multi-task-tagger" and not options.sets("threshold", "class_thresholds")
         of_tasks = of_tasks and not (options.probabilities and options.output == "conllu")
         if not (isinstance(model, Tagger) or of_tasks):
             return None
-        path, can_write = cls(model, options), _CAN_WRITE[options.output]
+        path, (can_write, _) = cls(model, options), WRITERS[options.output]
         is_possible = all(can_write(one.codec.spellings) and one.takes_cells for one in path._heads.values())
         return path if is_possible else None
 
@@ -68,7 +68,7 @@ class FastPath:
         plain = read_plain(passage, self._options.reading, self._segmenter)
         if plain is None or (passage.format, self._options.output) in _LEFT_OUT:
             return None
-        content = self._write(plain)
+        content = WRITERS[self._options.output][1](self, plain)
         return None if content is None else (content, np.diff(plain.offsets))
 
     def records(self, texts: Sequence[str]) -> tuple[bytes, Array] | None:
@@ -79,47 +79,28 @@ class FastPath:
         content = None if plain is None else self._records(plain)
         return None if plain is None or content is None else (content, np.diff(plain.offsets))
 
-    def _answers(self, plain: PlainSentences, *, of_labels: bool = False, all: bool = False) -> list[Answers]:
-        """Of each task, labels, the probabilities ``of_labels``, and ``all``: entities and all others."""
-        words = plain.text, plain.cells, plain.offsets
-        return list(answers_of_cells(self._heads, words, self._threshold, all, of_labels).values())
-
-    def _label_rows(self, plain: PlainSentences, answers: list[Answers]) -> tuple[Array, list[tuple[str, ...]]]:
-        """(N,) places in a list of what the tasks answer about a token: a label of each."""
-        first, *others = self._codecs
-        numbers: Array = first.places_of(answers[0].numbers, plain.offsets)
-        rows: list[tuple[str, ...]] = [(label,) for label in first.spellings]
-        for codec, of_task in zip(others, answers[1:], strict=True):
-            L, places = len(codec.spellings), codec.places_of(of_task.numbers, plain.offsets)
-            distinct, numbers = np.unique(numbers.astype(np.int64) * L + places, return_inverse=True)
-            rows = [(*rows[pair // L], codec.spellings[pair % L]) for pair in distinct.tolist()]
-        return numbers, rows
+    def _tagged(self, plain: Tagged, *, of_labels: bool = False, all: bool = False) -> Tagged:
+        """Labels, the probabilities ``of_labels``, and ``all``: entities and all others."""
+        return plain.by(self._heads, self._threshold, all, of_labels)
 
     # -------------------------------------------------------------------------------------------- columns
 
-    def _columns(self, plain: PlainSentences) -> bytes | None:
+    def _columns(self, plain: Tagged) -> bytes | None:
         """A token and its label on each line, the probability between them."""
         if plain.documents is not None and any(part in plain.text for part in _NOT_IN_COLUMNS):
             return None
-        answers = self._answers(plain, of_labels=self._options.probabilities)
-        names: list[bytes] = []
-        places = np.empty((len(plain.cells), len(answers)), np.int64)
-        for k, (codec, of_task) in enumerate(zip(self._codecs, answers, strict=True)):
-            places[:, k] = codec.places_of(of_task.numbers, plain.offsets) + len(names)
-            names += [label.encode() for label in codec.spellings]
-        figures = [of_task.label_probabilities for of_task in answers if of_task.label_probabilities is not None]
-        return write_columns(plain, places, names, np.stack(figures, axis=1) if figures else None)
+        return write_columns(self._tagged(plain, of_labels=self._options.probabilities))
 
     # -------------------------------------------------------------------------------------------- CoNLL-U
 
-    def _conllu(self, plain: PlainSentences) -> bytes | None:
+    def _conllu(self, plain: Tagged) -> bytes | None:
         """Ten columns for each token; before each sentence of raw text, that text."""
         from postil.text.columns.conllu import columns_after_form, comment_lines
 
         text, is_raw = plain.text, plain.documents is not None
         if _has_empty_tokens(plain) or any(character in text for character in _NOT_IN_CONLLU[is_raw]):
             return None
-        places, labels = self._label_rows(plain, self._answers(plain))
+        places, labels = _label_rows(list(self._tagged(plain).tasks.values()))
         for row in labels:  # of each, the columns after the form of a token: before a space, and without one after it
             if row not in self._ends:
                 self._ends[row] = columns_after_form(row, self._conllu_columns())
@@ -147,7 +128,7 @@ class FastPath:
 
     # -------------------------------------------------------------------------------------------- JSON Lines
 
-    def _records(self, plain: PlainSentences) -> bytes | None:
+    def _records(self, plain: Tagged) -> bytes | None:
         """A JSON object for each text, or each sentence of rows, whose text is its tokens with spaces between them."""
         text, cells, documents, fields = plain.text, plain.cells, plain.documents, plain.fields
         tokens = plain.offsets if plain.document_tokens is None else plain.document_tokens
@@ -158,45 +139,57 @@ class FastPath:
             heads = {place: _head_fields(sentence) for place, sentence in plain.heads}
             fields = [heads.get(place, b"") for place in range(len(documents))]
         probable, of_words = self._options.probabilities, not all(codec.has_spans for codec in self._codecs)
-        answers = self._answers(plain, of_labels=probable and of_words, all=probable)
+        tasks = self._tagged(plain, of_labels=probable and of_words, all=probable).tasks
         texts: dict[str, Any] = {"text": text, "documents": documents, "tokens": tokens, "cells": cells}
         texts |= {"sentences": plain.offsets, "units": self._options.offsets}
 
-        def written(of_task: Answers, probable: bool, **form: Any) -> bytes:
-            return kernels.write_records(kernels.Records(**texts, **_answered(of_task, probable), **form))
+        def written(decoded: Decoded, probable: bool, **form: Any) -> bytes:
+            return kernels.write_records(kernels.Records(**texts, **_answered(decoded, probable), **form))
 
         if self._main is None:
-            return written(answers[0], probable, fields=fields, lists_tokens=plain.documents is None)
+            (decoded,) = tasks.values()
+            return written(decoded, probable, fields=fields, lists_tokens=plain.documents is None)
         if plain.documents is None or any(b'"layers"' in field for field in fields or ()):
             return None
         layers = [
             [b"%b: {%b}" % (json_string(task).encode(), line[2:]) for line in lines.splitlines()]
-            for task, of_task in zip(self._heads, answers, strict=True)
-            for lines in [written(of_task, probable, is_layer=True)]
+            for task, decoded in tasks.items()
+            for lines in [written(decoded, probable, is_layer=True)]
         ]
         fields = [
             b'%b, "layers": {%b}' % (field, b", ".join(of_text))
             for field, *of_text in zip(fields or [b""] * len(documents), *layers, strict=True)
         ]
-        return written(answers[list(self._heads).index(self._main)], False, fields=fields, has_layers=True)
+        return written(tasks[self._main], False, fields=fields, has_layers=True)
 
 
-def _answered(answers: Answers, probable: bool) -> dict[str, Any]:
-    """The answers of a task, as fields of ``Records``."""
-    codec = answers.codec
-    fields: dict[str, Any] = {"whole": answers.probabilities} if probable else {}
+def _label_rows(tasks: list[Decoded]) -> tuple[Array, list[tuple[str, ...]]]:
+    """(N,) places in a list of what the tasks say about a token: a label of each."""
+    numbers = tasks[0].places()
+    rows: list[tuple[str, ...]] = [(label,) for label in tasks[0].codec.spellings]
+    for decoded in tasks[1:]:
+        names = decoded.codec.spellings
+        distinct, numbers = np.unique(numbers.astype(np.int64) * len(names) + decoded.places(), return_inverse=True)
+        rows = [(*rows[pair // len(names)], names[pair % len(names)]) for pair in distinct.tolist()]
+    return numbers, rows
+
+
+def _answered(decoded: Decoded, probable: bool) -> dict[str, Any]:
+    """What a task says, as fields of ``Records``."""
+    codec = decoded.codec
+    fields: dict[str, Any] = {"whole": decoded.probabilities} if probable else {}
     if codec.has_spans:
-        fields |= {"names": codec.classes, "spans": answers.entities()}
-        return fields | {"probabilities": answers.span_probabilities} if probable else fields
-    fields |= {"names": codec.spellings, "labels": codec.places_of(answers.numbers, answers.offsets)}
-    return fields | {"figures": answers.label_probabilities} if probable else fields
+        fields |= {"names": codec.classes, "spans": decoded.entities()}
+        return fields | {"probabilities": decoded.span_probabilities} if probable else fields
+    fields |= {"names": codec.spellings, "labels": decoded.places()}
+    return fields | {"figures": decoded.label_probabilities} if probable else fields
 
 
-def _has_empty_tokens(plain: PlainSentences) -> bool:
+def _has_empty_tokens(plain: Tagged) -> bool:
     return plain.documents is None and bool((plain.cells[:, 0] == plain.cells[:, 1]).any())
 
 
-def _joined(plain: PlainSentences) -> tuple[bytes, Array, Array]:
+def _joined(plain: Tagged) -> tuple[bytes, Array, Array]:
     """The tokens with single spaces between them, their cells (N, 2), and the first byte and end of each sentence."""
     text = b" ".join([plain.text[first:end] for first, end in plain.cells.tolist()])
     lengths = plain.cells[:, 1] - plain.cells[:, 0]
@@ -212,15 +205,21 @@ def _head_fields(sentence: Sentence) -> bytes:
     return (mark + (f', "comments": [{comments}]' if comments else "")).encode()
 
 
-def write_columns(plain: PlainSentences, labels: Array, names: list[bytes], figures: Array | None = None) -> bytes:
-    """The sentences with the labels (N, K) of each task, places in ``names``, each after its probabilities (N, K)."""
-    content, places = kernels.write_rows(plain.text, plain.cells, plain.offsets, labels, names, figures)
-    if not plain.heads:
+def write_columns(tagged: Tagged) -> bytes:
+    """The labels of each task after the token, each after its probability if it has one."""
+    tasks = list(tagged.tasks.values())
+    names = [label.encode() for decoded in tasks for label in decoded.codec.spellings]
+    before = np.cumsum([0, *(len(decoded.codec.spellings) for decoded in tasks)])
+    labels = np.stack([decoded.places() + first for decoded, first in zip(tasks, before, strict=False)], axis=1)
+    figures = [one.label_probabilities for one in tasks if one.label_probabilities is not None]
+    rows = tagged.text, tagged.cells, tagged.offsets, labels, names
+    content, places = kernels.write_rows(*rows, np.stack(figures, axis=1) if figures else None)
+    if not tagged.heads:
         return content
-    edges = [0, *(int(places[sentence]) for sentence, _ in plain.heads), len(content)]
-    heads = [sentence for _, sentence in plain.heads]
+    edges = [0, *(int(places[sentence]) for sentence, _ in tagged.heads), len(content)]
+    heads = [sentence for _, sentence in tagged.heads]
     # A document mark has as many columns as the rows.
-    others = ("1",) * (labels.shape[1] * (1 if figures is None else 2) - 1)
+    others = ("1",) * (len(tasks) + len(figures) - 1)
     for sentence in heads:
         sentence.columns = [others] if others else None
     pieces = [content[: edges[1]]]
@@ -246,5 +245,10 @@ def _are_json_labels(names: Sequence[str]) -> bool:
     return all(map(is_utf8, names)) and not any(map(looks_like_mark, names))
 
 
-_CAN_WRITE = {None: are_writable, "conll": are_writable, "conllu": are_writable, "jsonl": _are_json_labels}
-"""Format of the output -> whether these labels can be written in it."""
+WRITERS = {
+    None: (are_writable, FastPath._columns),
+    "conll": (are_writable, FastPath._columns),
+    "conllu": (are_writable, FastPath._conllu),
+    "jsonl": (_are_json_labels, FastPath._records),
+}
+"""Format of the output -> whether these labels can be written in it, and its writer."""

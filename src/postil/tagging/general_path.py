@@ -11,7 +11,9 @@ from typing import Any, final
 
 from postil.errors import ConfigurationError, DataError, PostilError
 from postil.models.decoding.codec import known_tasks
-from postil.models.decoding.tagged import Answer
+from postil.models.decoding.posteriors import Decoded, Posteriors, decode
+from postil.models.decoding.tagged import entities_of
+from postil.models.inputs import listed_sentences
 from postil.models.sentences import tokens_of
 from postil.network.pooling import LONGEST_VIEW
 from postil.tagging.options import ConstraintSource, Labelled, TaggingOptions, conllu_column, threshold_of
@@ -40,9 +42,9 @@ class GeneralPath:
         options.check_kind(model.KIND)
         self._options = options
         if model.KIND == "tree-classifier":
-            from postil.tagging.tree_answers import TreeAnswers
+            from postil.tagging.tree_answers import PhraseAnswers
 
-            self._answers: Any = TreeAnswers(model, options)
+            self._answers: Any = PhraseAnswers(model, options)
         else:
             self._answers = TokenAnswers(model, options)
 
@@ -124,19 +126,16 @@ class TokenAnswers:
     """Answers of taggers of one task or several, and of detectors."""
 
     def __init__(self, model: Any, options: TaggingOptions) -> None:
-        self._model, self._options, self._kind = model, options, model.KIND
-        self._has_tasks = self._kind == "multi-task-tagger"
-        if self._has_tasks:
-            tasks = known_tasks(options.tasks or None, model.tasks)
-            self._codecs = {task: model.model.heads[task].codec for task in tasks}
-            self._main = model.main_task(tasks)
-            if options.output == "conllu":
-                self.columns()  # an error if they do not fit
-        else:
-            self._codecs, self._main = {"": model.model.codec}, ""
-        codec = self._codecs[self._main]
-        self._scheme = codec.span_scheme if self._kind == "detector" else codec.scheme
-        if self._kind == "tagger":
+        self._model, self._options, self._has_tasks = model, options, model.KIND == "multi-task-tagger"
+        heads = model.model.by_task()
+        self._heads = {task: Posteriors(heads[task]) for task in known_tasks(options.tasks or None, heads)}
+        self._main = model.main_task(list(self._heads)) if self._has_tasks else next(iter(self._heads))
+        if self._has_tasks and options.output == "conllu":
+            self.columns()  # an error if they do not fit
+        codec = self._heads[self._main].codec
+        self._scheme, self._threshold = codec.scheme, None
+        self._constraints: ConstraintSource | None = None
+        if model.KIND == "tagger":
             if options.all_above is not None and not codec.has_spans:
                 raise ConfigurationError("all_above", expected="needs a model of spans", got="labels without spans")
             self._threshold, self._constraints = threshold_of(codec, options), ConstraintSource(codec, options)
@@ -149,9 +148,10 @@ class TokenAnswers:
         if not self._has_tasks:
             return [conllu_column(self._scheme, self._options)]
         places: dict[str, Column] = {}
-        for task, codec in self._codecs.items():
-            key = "NER" if task == self._main and codec.has_spans else task
-            places[task] = task if task in CONLLU_TASKS and not codec.has_spans else f"misc:{key}"
+        for task, head in self._heads.items():
+            has_spans = head.codec.has_spans
+            key = "NER" if task == self._main and has_spans else task
+            places[task] = task if task in CONLLU_TASKS and not has_spans else f"misc:{key}"
         if len(set(places.values())) < len(places):
             expected = f"--task with some of {', '.join(places)}"
             raise ConfigurationError("two tasks have the same place in CoNLL-U", expected=expected, got="misc:NER")
@@ -175,46 +175,39 @@ class TokenAnswers:
         write(sentences, target, options.output or "conll", scheme=self._scheme, offsets=options.offsets)
 
     def annotate(self, block: list[Sentence]) -> None:
-        filled = [sentence for sentence in block if sentence.tokens]
-        is_json = self._options.output == "jsonl"
-        if self._kind == "detector":
-            self._detect(filled)
-        elif is_json:
-            for sentence in block if self._has_tasks and len(filled) < len(block) else ():
+        options, filled = self._options, [sentence for sentence in block if sentence.tokens]
+        is_json, probable = options.output == "jsonl", options.probabilities
+        if is_json and self._has_tasks:
+            kinds = {task: "spans" if head.codec.has_spans else "tokens" for task, head in self._heads.items()}
+            for sentence in block:
                 if not sentence.tokens:  # layers without answers
-                    kinds = {task: "spans" if codec.has_spans else "tokens" for task, codec in self._codecs.items()}
                     record_of(sentence).fields.setdefault(LAYERS, {task: {kind: []} for task, kind in kinds.items()})
-            self._add_fields(filled)
-        elif filled:
-            self._add_columns(filled)
+        if not filled:
+            return
+        X = listed_sentences(list(map(tokens_of, filled)), word_key=self._model._word_key)
+        constraints = None if self._constraints is None else self._constraints.of_block(filled)
+        of_labels = probable and not (is_json and all(head.codec.has_spans for head in self._heads.values()))
+        asked = self._threshold, probable or (is_json and self._has_tasks), of_labels
+        tasks = decode(self._heads, X, *asked, constraints=constraints)
+        if not is_json:
+            self._add_columns(filled, tasks)
+            return
+        for task, decoded in tasks.items():
+            self._add_fields(filled, task, decoded)
+        if options.all_above is not None:
+            self._add_spans_above(filled, options.all_above, constraints)
+        if options.nbest:
+            for sentence, conditions in zip(filled, constraints or [None] * len(filled), strict=True):
+                best = self._model.nbest(tokens_of(sentence), options.nbest, conditions)
+                objects = [{"labels": labels, "probability": round(probability, 6)} for labels, probability in best]
+                record_of(sentence).fields.setdefault("nbest", []).append(objects)
 
-    def _detect(self, block: list[Sentence]) -> None:
-        for sentence, detected in zip(block, self._model.annotate_with_scores(block), strict=True):
-            if self._options.scores and self._options.output == "jsonl":
-                add_to_spans(sentence, detected.entities, "score", detected.entity_scores)
-            elif self._options.scores:
-                add_column(sentence, [f"{score:.4f}" for score in detected.token_scores])
-
-    def _decoding(self, block: list[Sentence]) -> dict[str, Any]:
-        """The arguments of the model's methods."""
-        if self._has_tasks:
-            return {"tasks": list(self._codecs)}
-        return {"constraints": self._constraints.of_block(block), "threshold": self._threshold}
-
-    def _by_task(self, answers: Any) -> Mapping[str, Any]:
-        return answers if self._has_tasks else {"": answers}
-
-    def _add_columns(self, block: list[Sentence]) -> None:
-        """A column of labels for each task, each after its probabilities; that of the last task are the labels."""
-        X, decoding = [tokens_of(sentence) for sentence in block], self._decoding(block)
-        if self._options.probabilities:
-            answers = self._by_task(self._model.predict_with_probabilities(X, **decoding))
-        else:
-            labels = self._by_task(self._model.predict(X, **decoding))
-            answers = {task: (of_task, None) for task, of_task in labels.items()}
+    def _add_columns(self, block: list[Sentence], tasks: Mapping[str, Decoded]) -> None:
+        """A column of labels for each task, each after its figures; that of the last task are the labels."""
+        has_figures = self._options.probabilities or self._options.scores
+        columns = [(decoded.texts(), decoded.by_sentence() if has_figures else None) for decoded in tasks.values()]
         for i, sentence in enumerate(block):
-            for task in self._codecs:
-                labels, figures = answers[task]
+            for labels, figures in columns:
                 if sentence.labels is not None:
                     add_column(sentence, sentence.labels)
                 if figures is not None:
@@ -222,41 +215,26 @@ class TokenAnswers:
                 sentence.labels = labels[i]
             if self._has_tasks and self._options.output == "conllu":
                 # Answers alone: the other columns of the input have no place there.
-                cells, others = sentence.columns or (), len(self._codecs) - 1
+                cells, others = sentence.columns or (), len(columns) - 1
                 sentence.columns = [row[len(row) - others :] for row in cells] or None
 
-    def _add_fields(self, block: list[Sentence]) -> None:
+    def _add_fields(self, block: list[Sentence], task: str, decoded: Decoded) -> None:
         """Labels, from which the writer makes spans, and all other answers as fields of JSON objects."""
-        if not block:
-            return
-        model, probable, decoding = self._model, self._options.probabilities, self._decoding(block)
-        X = [tokens_of(sentence) for sentence in block]
-        answers: Mapping[str, Sequence[Answer]]
-        if self._has_tasks or probable:
-            answers = self._by_task(model.answers(block, **decoding))
-        else:
-            answers = {"": [Answer(labels, [], 0.0) for labels in model.predict(X, **decoding)]}
-        of_words = [task for task, codec in self._codecs.items() if not codec.has_spans]
-        figures: Mapping[str, Any] = {}
-        if probable and of_words:
-            asked = {**decoding, "tasks": of_words} if self._has_tasks else decoding
-            figures = self._by_task(model.predict_with_probabilities(X, **asked))
-        for i, sentence in enumerate(block):
-            for task in self._codecs:
-                answer, of_tokens = answers[task][i], figures[task][1][i] if task in figures else None
-                if self._has_tasks:
-                    _add_layer(sentence, task, answer, task in of_words, of_tokens, probable)
-                else:
-                    sentence.labels = answer.labels
-                    _add_to_record(sentence, answer, task in of_words, of_tokens, probable)
-            sentence.labels = answers[self._main][i].labels
-        if self._options.all_above is not None:
-            self._add_spans_above(block, self._options.all_above, decoding["constraints"])
-        if self._options.nbest:
-            for sentence, constraints in zip(block, decoding["constraints"] or [None] * len(block), strict=True):
-                best = model.nbest(tokens_of(sentence), self._options.nbest, constraints)
-                objects = [{"labels": labels, "probability": round(probability, 6)} for labels, probability in best]
-                record_of(sentence).fields.setdefault("nbest", []).append(objects)
+        options, probable, of_words = self._options, self._options.probabilities, not decoded.codec.has_spans
+        nothing = [None] * len(block)
+        entities: Any = [[] for _ in block] if decoded.spans is None else entities_of(decoded, block)
+        figures = decoded.by_sentence() if probable and of_words else nothing
+        whole = nothing if decoded.probabilities is None or not probable else decoded.probabilities.tolist()
+        scores = iter(decoded.entity_scores() if options.scores else ())
+        for i, (sentence, labels) in enumerate(zip(block, decoded.texts(), strict=True)):
+            if task == self._main:
+                sentence.labels = labels
+            if options.scores:
+                add_to_spans(sentence, entities[i], "score", [next(scores) for _ in entities[i]])
+            elif self._has_tasks:
+                _add_layer(sentence, task, labels if of_words else None, entities[i], figures[i], whole[i])
+            elif decoded.scores is None:
+                _add_to_record(sentence, labels if of_words else None, entities[i], figures[i], whole[i])
 
     def _add_spans_above(self, block: list[Sentence], lowest: float, constraints: Any) -> None:
         """Every probable span of each sentence as a JSON object, by its characters."""
@@ -269,27 +247,37 @@ class TokenAnswers:
 # ---------------------------------------------------------------------------------------------- fields and columns
 
 
-def _add_to_record(sentence: Sentence, answer: Answer, of_words: bool, figures: Any, probable: bool) -> None:
+def _add_to_record(
+    sentence: Sentence, labels: list[str] | None, entities: Sequence[Entity], figures: Any, whole: float | None
+) -> None:
+    """``labels`` with ``figures`` are those of words; ``whole`` is the probability of the labelling, if asked for."""
     record = record_of(sentence)
-    if probable:
-        add_to_spans(sentence, answer.entities, "probability", [one.probability or 0.0 for one in answer.entities])
-        record.fields.setdefault("labelling_probabilities", []).append(round(answer.probability, 6))
-    if of_words and record.tokens and all(isinstance(token, str) for token in record.tokens):
+    if whole is not None:
+        add_to_spans(sentence, entities, "probability", [one.probability or 0.0 for one in entities])
+        record.fields.setdefault("labelling_probabilities", []).append(round(whole, 6))
+    if labels is not None and record.tokens and all(isinstance(token, str) for token in record.tokens):
         # A record that lists its tokens as strings keeps them; its labels are a list of the same length.
         if figures is not None:
             record.fields.setdefault("probabilities", []).extend(round(float(p), 6) for p in figures)
-    elif of_words:
-        _add_tokens(record.fields, sentence, answer.labels, figures, record.tokens)
+    elif labels is not None:
+        _add_tokens(record.fields, sentence, labels, figures, record.tokens)
 
 
-def _add_layer(sentence: Sentence, task: str, answer: Answer, of_words: bool, figures: Any, probable: bool) -> None:
+def _add_layer(
+    sentence: Sentence,
+    task: str,
+    labels: list[str] | None,
+    entities: Sequence[Entity],
+    figures: Any,
+    whole: float | None,
+) -> None:
     layer: dict[str, Any] = record_of(sentence).fields.setdefault(LAYERS, {}).setdefault(task, {})
-    if of_words:
-        _add_tokens(layer, sentence, answer.labels, figures)
+    if labels is not None:
+        _add_tokens(layer, sentence, labels, figures)
     else:
-        layer.setdefault("spans", []).extend(_span_objects(sentence, answer.entities, probable))
-    if probable:
-        layer.setdefault("labelling_probabilities", []).append(round(answer.probability, 6))
+        layer.setdefault("spans", []).extend(_span_objects(sentence, entities, whole is not None))
+    if whole is not None:
+        layer.setdefault("labelling_probabilities", []).append(round(whole, 6))
 
 
 def record_of(sentence: Sentence) -> Record:

@@ -6,9 +6,8 @@ tokens, is left to them: ``read_plain`` then returns None.
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate, pairwise
-from typing import final
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from postil.arrays import Array, offsets_from_lengths
 from postil.errors import PostilError
 from postil.kernels import Columns, TokenCells
 from postil.kernels.plain_records import ESCAPED
+from postil.models.decoding.tagged import Tagged
 from postil.text import plain
 from postil.text.annotations.records import NOT_ACCEPTED, is_plain_record, parse
 from postil.text.columns.conll import columns_of, read_conll
@@ -33,23 +33,7 @@ LONGEST = 1 << 24
 _MOST_DIGITS = 9
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class PlainSentences:
-    """N tokens in B sentences; of D raw texts, or of rows that list their tokens."""
-
-    text: bytes  # UTF-8
-    cells: Array  # (N, 2) first byte and end of each token
-    offsets: Array  # (B + 1,) of the sentences among the tokens
-    heads: Sequence[tuple[int, Sentence]] = ()
-    """Rows: sentences with comments or document marks, and for each a sentence of one token that has the same."""
-    documents: Array | None = None  # (D, 2) first byte and end of each raw text; None: rows of tokens
-    document_tokens: Array | None = None  # (D + 1,) of the raw texts among the tokens
-    fields: Sequence[bytes] | None = None
-    """Records: the other fields of each as JSON, with a comma and a space before them."""
-
-
-def read_plain(passage: Passage, options: ReadOptions, segmenter: Segmenter) -> PlainSentences | None:
+def read_plain(passage: Passage, options: ReadOptions, segmenter: Segmenter) -> Tagged | None:
     """The sentences of a passage; None if there are none, or if a reader of sentences has to look at it."""
     if passage.mistake is not None or len(passage.text) > LONGEST or passage.format not in _READERS:
         return None
@@ -62,12 +46,12 @@ def read_plain(passage: Passage, options: ReadOptions, segmenter: Segmenter) -> 
 # ------------------------------------------------------------------------------------------------ raw texts
 
 
-def _read_lines(passage: Passage, options: ReadOptions, segmenter: Segmenter) -> PlainSentences | None:
+def _read_lines(passage: Passage, options: ReadOptions, segmenter: Segmenter) -> Tagged | None:
     text = passage.text.encode()
     return _segmented(text, line_places(text), options, segmenter, every=False)
 
 
-def _read_records(passage: Passage, options: ReadOptions, segmenter: Segmenter) -> PlainSentences | None:
+def _read_records(passage: Passage, options: ReadOptions, segmenter: Segmenter) -> Tagged | None:
     texts, fields = [], []
     for number, line in enumerate(lines_of(passage.text), passage.first):
         if not line:
@@ -81,7 +65,7 @@ def _read_records(passage: Passage, options: ReadOptions, segmenter: Segmenter) 
     return _placed(texts, options, segmenter, fields)
 
 
-def plain_texts(texts: Sequence[str], options: ReadOptions, segmenter: Segmenter) -> PlainSentences | None:
+def plain_texts(texts: Sequence[str], options: ReadOptions, segmenter: Segmenter) -> Tagged | None:
     """Texts as records without other fields; None if a reader of sentences has to look at them."""
     try:
         encoded = [text.encode() for text in texts]
@@ -92,7 +76,7 @@ def plain_texts(texts: Sequence[str], options: ReadOptions, segmenter: Segmenter
 
 def _placed(
     texts: Sequence[bytes], options: ReadOptions, segmenter: Segmenter, fields: list[bytes] | None
-) -> PlainSentences | None:
+) -> Tagged | None:
     """Texts one after the other."""
     ends = accumulate(map(len, texts), initial=0)
     documents = np.array(list(pairwise(ends)), np.int64).reshape(-1, 2)
@@ -107,23 +91,23 @@ def _segmented(
     *,
     every: bool,
     fields: list[bytes] | None = None,
-) -> PlainSentences | None:
+) -> Tagged | None:
     """``every``: also texts without tokens."""
     if options.characters:
         return None
-    cells, offsets, of_documents = segmenter.cells(text, documents=documents, split=options.split)
+    cells, offsets, tokens = segmenter.cells(text, documents=documents, split=options.split)
     if not every:
-        has_tokens = np.diff(of_documents) > 0
-        documents, of_documents = documents[has_tokens], np.append(of_documents[:-1][has_tokens], len(cells))
+        has_tokens = np.diff(tokens) > 0
+        documents, tokens = documents[has_tokens], np.append(tokens[:-1][has_tokens], len(cells))
         if fields is not None:
             fields = [one for one, is_kept in zip(fields, has_tokens.tolist(), strict=True) if is_kept]
-    return PlainSentences(text, cells, offsets, (), documents, of_documents, fields) if len(documents) else None
+    return Tagged(text, cells, offsets, documents, tokens, fields=fields) if len(documents) else None
 
 
 # ------------------------------------------------------------------------------------------------ rows of tokens
 
 
-def _read_columns(passage: Passage, options: ReadOptions, segmenter: Segmenter) -> PlainSentences | None:
+def _read_columns(passage: Passage, options: ReadOptions, segmenter: Segmenter) -> Tagged | None:
     if options.features != () or options.strict or options.comment != "auto":
         return None
     columns, text = columns_of(passage, options), passage.text.encode()
@@ -138,7 +122,7 @@ def _read_columns(passage: Passage, options: ReadOptions, segmenter: Segmenter) 
     return _rows(text, found, list(read_conll(short, options, Report())) if heads else [])
 
 
-def _read_token_lines(passage: Passage, options: ReadOptions, segmenter: Segmenter) -> PlainSentences | None:
+def _read_token_lines(passage: Passage, options: ReadOptions, segmenter: Segmenter) -> Tagged | None:
     text = passage.text.encode()
     found = kernels.line_cells(text)
     if found is None or not len(found.tokens) or np.diff(found.offsets).max() > plain.MOST_TOKENS:
@@ -146,7 +130,7 @@ def _read_token_lines(passage: Passage, options: ReadOptions, segmenter: Segment
     return _rows(text, found, [])
 
 
-def _read_conllu(passage: Passage, options: ReadOptions, segmenter: Segmenter) -> PlainSentences | None:
+def _read_conllu(passage: Passage, options: ReadOptions, segmenter: Segmenter) -> Tagged | None:
     if options.features != () or options.label not in ("auto", None):
         return None
     from postil.text.columns.conllu import NEW_DOCUMENT
@@ -210,16 +194,16 @@ def _numbers(text: bytes, cells: Array) -> Array:
     return np.where(is_number, numbers, 0)
 
 
-def _rows(text: bytes, found: TokenCells, heads: list[Sentence]) -> PlainSentences | None:
+def _rows(text: bytes, found: TokenCells, heads: list[Sentence]) -> Tagged | None:
     """None if there is more before a sentence than comments and marks."""
     if len(heads) != len(found.heads) or any(len(sentence) != 1 for sentence in heads):
         return None
     for sentence in heads:
         sentence.labels = ["O"]
-    return PlainSentences(text, found.tokens, found.offsets, list(zip(found.heads[:, 0].tolist(), heads, strict=True)))
+    return Tagged(text, found.tokens, found.offsets, heads=list(zip(found.heads[:, 0].tolist(), heads, strict=True)))
 
 
-_READERS: dict[str, Callable[[Passage, ReadOptions, Segmenter], PlainSentences | None]] = {
+_READERS: dict[str, Callable[[Passage, ReadOptions, Segmenter], Tagged | None]] = {
     "text": _read_lines,
     "jsonl": _read_records,
     "conll": _read_columns,

@@ -31,7 +31,7 @@ class Classified(Rest):
 
 
 @final
-class TreeAnswers:
+class PhraseAnswers:
     """Annotates sentences with trees and writes them."""
 
     def __init__(self, classifier: TreeClassifier, options: TaggingOptions) -> None:

@@ -10,6 +10,7 @@ import postil
 from oracles.corpora import named_entities
 from postil import Constraints, Decoding, kernels
 from postil.models.decoding.posteriors import Posteriors
+from postil.models.engine import Words
 from postil.objectives import Posterior
 
 TOKENS = ["Anna", "left", "Paris", "Lima"]
@@ -148,9 +149,9 @@ def test_words_as_bytes_get_the_labels_of_words_as_strings(decoding):
     ends = np.cumsum([len(word) + 1 for word in words])
     cells = np.column_stack([ends - [len(word) + 1 for word in words], ends - 1])
     offsets = np.concatenate([[0], np.cumsum([len(tokens) for tokens in X])])
-    answers = model.answers_of_cells(b" ".join(words), cells, offsets, probabilities=False)
+    answers = model.decode(Words(b" ".join(words), cells, offsets), probabilities=False)
     spelt = [label for labels in answers.texts() for label in labels]
-    again = model.answers(X, label_probabilities=True)
+    again = model.decode(X, label_probabilities=True)
     assert np.array_equal(again.numbers, answers.numbers) and len(again.label_probabilities) == len(words)
     expected = [[] for _ in X]
     for posterior in model.of(X):
@@ -180,9 +181,9 @@ def test_the_fast_path_answers_what_the_general_path_answers(scheme, decoding):
     fitted = Posteriors(tagger_of(scheme).model, Decoding(**decoding))
     sentences = [*X[:60], []]
     with_labels = scheme != "iob1"  # there the fast path leaves the probabilities of labels to the general one
-    fast = fitted.answers(sentences, label_probabilities=with_labels)
+    fast = fitted.decode(sentences, label_probabilities=with_labels)
     constraints = [None] * len(sentences) + [Constraints(allow=[(0, 1, ["O"])])]  # they take the general path
-    general = fitted.answers([*sentences, ["Oslo"]], constraints, label_probabilities=with_labels)
+    general = fitted.decode([*sentences, ["Oslo"]], constraints=constraints, label_probabilities=with_labels)
     assert np.array_equal(fast.offsets, general.offsets[:-1])
     assert np.array_equal(fast.numbers, general.numbers[:-1]) and np.array_equal(fast.spans, general.spans)
     assert fast.probabilities == pytest.approx(general.probabilities[:-1], rel=1e-9)
@@ -194,7 +195,7 @@ def test_the_fast_path_answers_what_the_general_path_answers(scheme, decoding):
 
 def test_what_the_kernel_may_have_lost_goes_the_general_path(monkeypatch):
     fitted = posteriors()
-    expected = fitted.answers(X[:5])
+    expected = fitted.decode(X[:5])
     lost = kernels.chain_answers
 
     def with_a_loss(*arguments):
@@ -202,6 +203,6 @@ def test_what_the_kernel_may_have_lost_goes_the_general_path(monkeypatch):
         return answers._replace(is_exact=np.zeros_like(answers.is_exact))
 
     monkeypatch.setattr(kernels, "chain_answers", with_a_loss)
-    answers = fitted.answers(X[:5])
+    answers = fitted.decode(X[:5])
     assert np.array_equal(answers.numbers, expected.numbers)
     assert answers.span_probabilities == pytest.approx(expected.span_probabilities)

@@ -12,8 +12,8 @@ from oracles.corpora import named_entities, parts_of_speech
 from postil import kernels
 from postil.errors import DataError
 from postil.models.decoding import tagged as tagged_module
-from postil.models.decoding.tagged import general_document
-from postil.text import Sentence
+from postil.models.sentences import sentences_of
+from postil.text import Document, Sentence
 
 X, Y = named_entities(40)
 
@@ -34,6 +34,12 @@ def same(one, other):
         assert a.probability == pytest.approx(b.probability, abs=1e-6)
 
 
+def by_sentences(model, text):
+    sentences = sentences_of(text, model.model.segmenter)
+    entities = model.annotate(sentences)
+    return Document(text, sentences, [entity for of_sentence in entities for entity in of_sentence])
+
+
 phrases = st.lists(
     st.sampled_from(["Anna lives in Oslo.", "Ünal", "😀", "", " ", "\n\n", "Oslo", "\ud800", "é"]), max_size=6
 )
@@ -42,17 +48,14 @@ phrases = st.lists(
 @pytest.mark.parametrize("kind", ["bio", "iob1", "words"])
 @given(texts=st.lists(phrases.map(" ".join), max_size=8), batch=st.sampled_from([1, 40, 1 << 19]))
 @settings(deadline=None, max_examples=40)
-def test_documents_are_those_of_the_general_path(kind, texts, batch):
+def test_documents_are_those_of_given_sentences(kind, texts, batch):
     tagger = tagger_of(kind)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tagged_module, "BATCH", batch)
         documents = tagger.tag_many(iter(texts))
     assert len(documents) == len(texts)
     for text, document in zip(texts, documents, strict=True):
-        same(
-            document,
-            general_document(text, {tagger.model.task: tagger._posteriors}, tagger.model.segmenter, tagger.model.task),
-        )
+        same(document, by_sentences(tagger, text))
         same(tagger.tag(text), document)
 
 
@@ -72,11 +75,24 @@ def test_a_document_has_its_parts_only_when_asked(monkeypatch):
     assert calls == [] and [entity.text for entity in documents[1].entities] == ["Anna"] == calls
 
 
-def test_models_that_need_strings_take_the_general_path():
-    tagger = postil.Tagger(hidden=4, epochs=1, constrained=False).fit(X, Y)
-    same(tagger.tag_many(["Anna lives in Oslo."])[0], tagger.tag("Anna lives in Oslo."))
-    detector = postil.Detector(label="PER", epochs=1).fit(X, Y)
-    assert detector.tag_many(["Anna left.", ""]) == [detector.tag("Anna left."), detector.tag("")]
+@pytest.mark.parametrize("labels", [Y, named_entities(40, scheme="iob1")[1]])
+def test_labels_may_break_their_scheme(labels):
+    tagger = postil.Tagger(hidden=4, epochs=1, constrained=False).fit(X, labels)
+    texts = [" ".join(tokens) for tokens in X]
+    for text, document in zip(texts, tagger.tag_many(texts), strict=True):
+        same(document, by_sentences(tagger, text))
+
+
+@pytest.mark.parametrize(
+    ("labels", "label"),
+    [(Y, "PER"), (named_entities(40, scheme="iob1")[1], "PER"), (parts_of_speech(40)[1], parts_of_speech(40)[1][0][0])],
+)
+def test_detectors_have_documents(labels, label):
+    detector = postil.Detector(label=label, epochs=1).fit(X, labels)
+    texts = ["Anna left.", "", *(" ".join(tokens) for tokens in X)]
+    documents = detector.tag_many(texts)
+    assert documents == [by_sentences(detector, text) for text in texts] == [detector.tag(text) for text in texts]
+    assert all(entity.probability is None for document in documents for entity in document.entities)
 
 
 def test_only_texts_can_be_tagged():

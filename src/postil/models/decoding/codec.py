@@ -183,18 +183,19 @@ class LabelCodec:
 
     def texts_of_sentences(self, numbers: Array, offsets: Array) -> list[list[str]]:
         """``texts`` of all sentences of a batch: numbers (N,), offsets (B + 1,)."""
-        edges = list(pairwise(offsets.tolist()))
-        if not self._is_valid(numbers, offsets):
-            return [self.texts(numbers[first:end]) for first, end in edges]
         texts = list(map(self.spellings.__getitem__, self.places_of(numbers, offsets).tolist()))
-        return [texts[first:end] for first, end in edges]
+        return [texts[first:end] for first, end in pairwise(offsets.tolist())]
 
     def places_of(self, numbers: Array, offsets: Array) -> Array:
-        """(N,) places in ``spellings`` of the label numbers (N,) of valid sequences.
+        """(N,) places in ``spellings`` of label numbers (N,).
 
-        There a label has one spelling wherever it stands, but for the first one of an entity in IOB1: it is a B only
-        right after an entity of the same class.
+        In valid sequences a label has one spelling wherever it stands, but for the first one of an entity in IOB1: it
+        is a B only right after an entity of the same class.
         """
+        if not self._is_valid(numbers, offsets):
+            place = {spelling: i for i, spelling in enumerate(self.spellings)}
+            edges = pairwise(offsets.tolist())
+            return np.array([place[text] for first, end in edges for text in self.texts(numbers[first:end])])
         if self.scheme != "iob1":
             return numbers
         return np.asarray(numbers + len(self.labels) * self._is_bare(numbers, offsets))
@@ -417,10 +418,10 @@ class Target:
         """The same label in other training labels."""
         return Target.of(self.label, sequences)
 
-    @property
-    def span_scheme(self) -> str:
-        """The scheme in which detected tokens are written as spans."""
-        return self.scheme if self.scheme != "none" else "bio"
+    @cached_property
+    def span_codec(self) -> LabelCodec:
+        """The labels with which detected tokens are written as spans."""
+        return LabelCodec(self.scheme if self.scheme != "none" else "bio", (self.label,))
 
     def plain(self, text: str) -> str:
         """A label of the data without its place in a span: ``B-LOC`` is ``LOC``."""

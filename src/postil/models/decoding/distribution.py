@@ -133,7 +133,7 @@ def calibrated_lattice(lattice: Lattice, codec: LabelCodec, decoding: Decoding) 
 class LabelPosterior:
     """``which`` sentences these are, and the lattice of their labellings."""
 
-    which: list[int]
+    which: Sequence[int]
     lattice: Lattice
     codec: LabelCodec
     meaning: Array | None = None  # (S,) the model's label that each label of the lattice stands for; None: itself

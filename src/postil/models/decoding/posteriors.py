@@ -7,7 +7,7 @@ sentences -> scores of the network -> lattice -> calibrated lattice -> LabelPost
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, final
 
@@ -16,8 +16,7 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array, offsets_from_lengths
 from postil.features.inputs import Token
-from postil.kernels.plain_text import SURROGATES
-from postil.models.decoding.codec import LabelCodec
+from postil.models.decoding.codec import LabelCodec, Target
 from postil.models.decoding.constraints import Constraints, check_constraints, constrained
 from postil.models.decoding.distribution import (
     Decoding,
@@ -26,24 +25,19 @@ from postil.models.decoding.distribution import (
     calibrated_lattice,
     lowest_probabilities,
 )
-from postil.models.engine import Engine
+from postil.models.engine import Engine, Words
 from postil.models.model import FittedModel
-from postil.models.networks.encoders import warn_of_long_sentences
-from postil.network.pooling import LONGEST_VIEW
 from postil.objectives.crf import ChainScores, Lattice
 from postil.objectives.long_chains import LONG
-from postil.threads import one_blas_thread
 
-TOKENS_AT_ONCE = 8192
-"""So many are scored and then answered: their scores stay near the processor."""
 Threshold = float | Mapping[str, float] | None
 """The lowest probability of an entity, for all classes or by class; None: that of the model."""
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Answers:
-    """The answers of one task for B sentences with N tokens and M entities. Answers not requested are None."""
+class Decoded:
+    """What one task says about B sentences with N tokens and M entities. What was not requested is None."""
 
     codec: LabelCodec
     offsets: Array  # (B + 1,)
@@ -52,15 +46,26 @@ class Answers:
     label_probabilities: Array | None = None  # (N,) of each token's label
     spans: Array | None = None  # (M, 4) sentence, start, end, class
     span_probabilities: Array | None = None  # (M,)
+    scores: Array | None = None  # (N,) of a margin model, which has no probabilities
 
     def texts(self) -> list[list[str]]:
         """The labels of each sentence, in the scheme of the data."""
         return self.codec.texts_of_sentences(self.numbers, self.offsets)
 
+    def places(self) -> Array:
+        """(N,) places of the labels in the codec's ``spellings``."""
+        return self.codec.places_of(self.numbers, self.offsets)
+
     def by_sentence(self) -> list[Array]:
-        """The probabilities (T,) of the labels of each sentence."""
-        assert self.label_probabilities is not None, "asked for"
-        return np.split(self.label_probabilities, self.offsets[1:-1]) if len(self.offsets) > 1 else []
+        """The probabilities (T,) of the labels of each sentence, or the scores of a margin model."""
+        figures = self.label_probabilities if self.scores is None else self.scores
+        assert figures is not None, "asked for"
+        return np.split(figures, self.offsets[1:-1]) if len(self.offsets) > 1 else []
+
+    def entity_scores(self) -> list[float]:
+        """The lowest score of the tokens of each entity of a margin model."""
+        assert self.scores is not None, "asked for"
+        return [float(self.scores[first:end].min()) for first, end, _ in self.entities().tolist()]
 
     def entities(self) -> Array:
         """(M, 3) first token, end and class of each entity, counted through all sentences."""
@@ -72,8 +77,8 @@ class Answers:
         return placed
 
 
-def _joined(parts: Sequence[tuple[Sequence[int], Answers]], offsets: Array) -> Answers:
-    """The answers about blocks, whose sentences have these places among all (B + 1,), in the order of all sentences."""
+def _joined(parts: Sequence[tuple[Sequence[int], Decoded]], offsets: Array) -> Decoded:
+    """What was decoded in blocks, whose sentences have these places, in the order of all sentences (B + 1,)."""
     first = parts[0][1]
     if len(parts) == 1 and list(parts[0][0]) == list(range(len(offsets) - 1)):
         return first
@@ -84,7 +89,7 @@ def _joined(parts: Sequence[tuple[Sequence[int], Answers]], offsets: Array) -> A
     def joined(name: str, places: Array | None = None) -> Any:
         if getattr(first, name) is None:
             return None
-        values = np.concatenate([getattr(answers, name) for _, answers in parts])
+        values = np.concatenate([getattr(decoded, name) for _, decoded in parts])
         if places is None:
             return values
         whole = np.empty_like(values)
@@ -93,12 +98,12 @@ def _joined(parts: Sequence[tuple[Sequence[int], Answers]], offsets: Array) -> A
 
     spans, span_probabilities = joined("spans"), joined("span_probabilities")
     if spans is not None:
-        entities = [len(answers.spans) for _, answers in parts if answers.spans is not None]
+        entities = [len(decoded.spans) for _, decoded in parts if decoded.spans is not None]
         before = np.cumsum([0, *(len(places) for places, _ in parts)])[:-1]  # sentences before each block
         spans[:, 0] = which[np.repeat(before, entities) + spans[:, 0]]
         order = np.argsort(spans[:, 0], kind="stable")  # inside of a sentence they are in order
-        spans, span_probabilities = spans[order], span_probabilities[order]
-    return Answers(
+        spans, span_probabilities = spans[order], None if span_probabilities is None else span_probabilities[order]
+    return Decoded(
         codec=first.codec,
         offsets=offsets,
         numbers=joined("numbers", tokens),
@@ -106,15 +111,21 @@ def _joined(parts: Sequence[tuple[Sequence[int], Answers]], offsets: Array) -> A
         label_probabilities=joined("label_probabilities", tokens),
         spans=spans,
         span_probabilities=span_probabilities,
+        scores=joined("scores", tokens),
     )
 
 
 @final
 class Posteriors:
-    """The posteriors of a fitted tagger, from which answers are read. ``decoding`` replaces the model's own."""
+    """The posteriors of a fitted tagger, from which answers are read. ``decoding`` replaces the model's own.
+
+    A detector has scores instead; its answers are those of a tagger with one class.
+    """
 
     def __init__(self, model: FittedModel, decoding: Decoding | None = None) -> None:
-        self.codec, self.decoding = model.codec, decoding or model.decoding
+        self._target: Target | None = model.codec if isinstance(model.codec, Target) else None
+        self.codec: LabelCodec = model.codec if self._target is None else self._target.span_codec
+        self.decoding = decoding or model.decoding
         self._model, self._task = model, model.task
 
     @cached_property
@@ -123,8 +134,9 @@ class Posteriors:
         return self._model.engine()
 
     @property
-    def has_rules(self) -> bool:
-        return self._model.voters is not None
+    def width(self) -> int:
+        """The number of scores of a token."""
+        return len(self.codec.labels) if self._target is None else 1
 
     @property
     def takes_cells(self) -> bool:
@@ -151,7 +163,9 @@ class Posteriors:
         """The posterior of one sentence."""
         return next(self.of([tokens], [constraints]))
 
-    def lattices(self, X: Sequence[Sequence[Token]], *, calibrated: bool = True) -> Iterator[tuple[list[int], Lattice]]:
+    def lattices(
+        self, X: Sequence[Sequence[Token]], *, calibrated: bool = True
+    ) -> Iterator[tuple[Sequence[int], Lattice]]:
         """Blocks of sentences of similar length: their places in X, and all their label sequences.
 
         Those that are not ``calibrated`` have the scores of the network alone.
@@ -161,18 +175,18 @@ class Posteriors:
             if not calibrated:
                 yield which, Lattice.over(scores[self._task], offsets, chain)
                 continue
-            voted = self.voted(scores[self._task], [X[i] for i in which])
+            voted = self.voted(scores[self._task], X, which)
             yield which, calibrated_lattice(Lattice.over(voted, offsets, chain), self.codec, self.decoding)
 
-    def voted(self, scores: Array, sentences: Sequence[Sequence[Token]]) -> Array:
-        """Scores (N, L) of sentences with log P(votes | label) of the model's rules, if it has any.
+    def voted(self, scores: Array, X: Sequence[Sequence[Token]], which: Sequence[int]) -> Array:
+        """Scores (N, L) of some sentences with log P(votes | label) of the model's rules, if it has any.
 
         The evidence is about probabilities, not scores of the network: the temperature, which divides all scores,
         does not change it. Scores keep their type, as exported models have it.
         """
         if self._model.voters is None:
             return scores
-        evidence = self._model.voters.evidence(sentences, self.codec)
+        evidence = self._model.voters.evidence([X[i] for i in which], self.codec)
         voted: Array = scores + self.decoding.temperature * evidence
         return voted.astype(scores.dtype)
 
@@ -205,52 +219,33 @@ class Posteriors:
 
     # -------------------------------------------------------------------------------------------- answers
 
-    def answers(
+    def decode(
         self,
         X: Sequence[Sequence[Token]],
+        threshold: Threshold = None,
+        *,
         constraints: Sequence[Constraints | None] | None = None,
-        threshold: Threshold = None,
-        *,
         probabilities: bool = True,
         label_probabilities: bool = False,
-    ) -> Answers:
-        """Labels, and with ``probabilities`` entities and all of theirs."""
-        if constraints is not None:
-            check_constraints(constraints, [len(tokens) for tokens in X])
-        if constraints is None or not any(constraints):
-            return answers_of({self._task: self}, X, threshold, probabilities, label_probabilities)[self._task]
-        blocks = [
-            (posterior.which, self._general(posterior, threshold, label_probabilities))
-            for posterior in self.of(X, constraints)
-        ]
-        return _joined(blocks, offsets_from_lengths([len(tokens) for tokens in X]))
-
-    def answers_of_cells(
-        self,
-        text: bytes,
-        cells: Array,
-        offsets: Array,
-        threshold: Threshold = None,
-        *,
-        probabilities: bool = True,
-        label_probabilities: bool = False,
-    ) -> Answers:
-        """The same for sentences (B + 1,) whose words stand in cells (N, 2) of a text in UTF-8, if ``takes_cells``."""
-        words, heads = (text, cells, offsets), {self._task: self}
-        return answers_of_cells(heads, words, threshold, probabilities, label_probabilities)[self._task]
+    ) -> Decoded:
+        """``decode`` by this head alone."""
+        asked = threshold, probabilities, label_probabilities
+        return decode({self._task: self}, X, *asked, constraints=constraints)[self._task]
 
     def answering(
         self, threshold: Threshold, probabilities: bool, label_probabilities: bool
-    ) -> Callable[[Array, Array], Answers]:
-        """Return a function from scores (N, L) and offsets (B + 1,) of a block of sentences to answers.
+    ) -> Callable[[Array, Array], Decoded]:
+        """Return a function from scores (N, L) and offsets (B + 1,) of a block of sentences to what they mean.
 
         One kernel goes from scores to answers. Sentences of many thousand tokens, models that may break their scheme,
         and scores so far apart that scaled probabilities underflow take the general path. The probabilities of entities
         cost more than the labels, so they are computed only if they are asked for or a threshold needs them.
         """
+        if self._target is not None:
+            return partial(self._detected, self._target)
         codec, only_labels = self.codec, not (probabilities or label_probabilities)
         if only_labels and threshold is None and not self.decoding.thresholds:
-            return lambda scores, offsets: Answers(
+            return lambda scores, offsets: Decoded(
                 codec=codec, offsets=offsets, numbers=self._posterior(scores, offsets).best(self.decoding.bias)
             )
         # Every best path must be a valid labelling, from which the kernel can read entities.
@@ -258,13 +253,13 @@ class Posteriors:
         fuses = fuses and not (label_probabilities and codec.scheme == "iob1")
         chain, question = self.question(threshold, label_probabilities)
 
-        def answer(scores: Array, offsets: Array) -> Answers:
+        def answer(scores: Array, offsets: Array) -> Decoded:
             if fuses and not (len(scores) > LONG and int(np.diff(offsets).max()) > LONG):
                 numbers, whole, of_labels, spans, of_spans, exact = kernels.chain_answers(
                     scores, offsets, chain.transitions, chain.start, chain.end, question
                 )
                 if 0 not in exact.tobytes():
-                    return Answers(
+                    return Decoded(
                         codec=codec,
                         offsets=offsets,
                         numbers=numbers,
@@ -307,11 +302,11 @@ class Posteriors:
             cache[key] = decoding, dict(decoding.thresholds), cooled, question
         return cooled, question
 
-    def _general(self, posterior: LabelPosterior, threshold: Threshold, label_probabilities: bool) -> Answers:
+    def _general(self, posterior: LabelPosterior, threshold: Threshold, label_probabilities: bool) -> Decoded:
         numbers, entities = self.labels_and_spans(posterior, threshold)
         number_of = {name: i for i, name in enumerate(self.codec.classes)}
         rows = [(row, span.start, span.end, number_of[span.label]) for row, span, _ in entities]
-        return Answers(
+        return Decoded(
             codec=self.codec,
             offsets=posterior.lattice.offsets,
             numbers=numbers,
@@ -326,88 +321,62 @@ class Posteriors:
         lattice = calibrated_lattice(lattice, self.codec, self.decoding)
         return LabelPosterior(which=list(range(len(offsets) - 1)), lattice=lattice, codec=self.codec)
 
+    def _detected(self, target: Target, scores: Array, offsets: Array) -> Decoded:
+        """Neighbouring tokens above the threshold of a detector are one entity."""
+        of_tokens = scores[:, 0].astype(np.float64)  # so that comparing with a threshold is exact
+        rows = [
+            (row, span.start, span.end, 0)
+            for row, (first, end) in enumerate(pairwise(offsets.tolist()))
+            for span in target.spans(of_tokens[first:end])
+        ]
+        spans = np.array(rows, np.int64).reshape(-1, 4)
+        (labels,) = self.codec.entity_labels()
+        numbers = np.where(of_tokens > target.threshold, labels.middle.argmax(), self.codec.outside or 0)
+        first, last = offsets[spans[:, 0]] + spans[:, 1], offsets[spans[:, 0]] + spans[:, 2] - 1
+        numbers[first], numbers[last] = labels.first.argmax(), labels.last.argmax()
+        numbers[first[first == last]] = labels.only.argmax()
+        return Decoded(codec=self.codec, offsets=offsets, numbers=numbers, spans=spans, scores=of_tokens)
+
 
 # --------------------------------------------------------------------------------------------------- some heads at once
 
 
-def answers_of(
+def decode(
     heads: Mapping[str, Posteriors],
     X: Sequence[Sequence[Token]],
     threshold: Threshold = None,
     probabilities: bool = True,
     label_probabilities: bool = False,
-) -> dict[str, Answers]:
-    """The answers of some heads of one model, by task: sentences are scored once."""
-    engine = next(iter(heads.values())).engine
-    answering = {task: one.answering(threshold, probabilities, label_probabilities) for task, one in heads.items()}
-    found: dict[str, list[tuple[Sequence[int], Answers]]] = {task: [] for task in heads}
-    for which, scores, offsets in engine.scored(X, list(heads), in_order=engine.takes_cells):
-        sentences = [X[i] for i in which]
-        for task, answer in answering.items():
-            found[task].append((which, answer(heads[task].voted(scores[task], sentences), offsets)))
-    if not X:
-        return {task: _nothing(one.codec, label_probabilities) for task, one in heads.items()}
-    whole = offsets_from_lengths([len(tokens) for tokens in X])
-    return {task: _joined(found[task], whole) for task in heads}
-
-
-def answers_of_cells(
-    heads: Mapping[str, Posteriors],
-    words: tuple[bytes, Array, Array],
-    threshold: Threshold = None,
-    probabilities: bool = True,
-    label_probabilities: bool = False,
     *,
+    constraints: Sequence[Constraints | None] | None = None,
     only_spans: bool = False,
-) -> dict[str, Answers]:
-    """The same for a text in UTF-8, cells (N, 2) and offsets (B + 1,).
+) -> dict[str, Decoded]:
+    """Decode sentences, or `Words`, by some heads of one model; they are scored once.
 
-    With ``only_spans``, tasks without spans have labels alone.
+    With ``probabilities`` there are entities and all of theirs; with ``only_spans``, tasks without spans have labels
+    alone. ``constraints`` are for one head, one or None per sentence.
     """
-    text, cells, offsets = words
-    engine = next(iter(heads.values())).engine
-    if len(cells) > LONGEST_VIEW:
-        warn_of_long_sentences(engine.config, np.diff(offsets).tolist())
-    answering = {
-        task: one.answering(None, False, False)
-        if only_spans and not one.codec.has_spans
-        else one.answering(threshold, probabilities, label_probabilities)
-        for task, one in heads.items()
-    }
-    has_rules = any(one.has_rules for one in heads.values())
-
-    def answers_of_part(cells: Array, offsets: Array) -> dict[str, Answers]:
-        scores = engine.scores_of_cells(text, cells, offsets, list(heads))
-        if has_rules:  # which read words as strings
-            words = [text[first:end].decode("utf-8", SURROGATES) for first, end in cells.tolist()]
-            sentences = [words[first:end] for first, end in pairwise(offsets.tolist())]
-            scores = {task: one.voted(scores[task], sentences) for task, one in heads.items()}
-        return {task: answer(scores[task], offsets) for task, answer in answering.items()}
-
-    if len(cells) <= TOKENS_AT_ONCE:
-        return answers_of_part(cells, offsets)
-    found: dict[str, list[tuple[Sequence[int], Answers]]] = {task: [] for task in heads}
-    first, B = 0, len(offsets) - 1
-    with one_blas_thread():
-        while first < B:
-            reached = int(np.searchsorted(offsets, offsets[first] + TOKENS_AT_ONCE, side="right")) - 1
-            end = max(reached, first + 1)
-            low, high = int(offsets[first]), int(offsets[end])
-            for task, answers in answers_of_part(cells[low:high], offsets[first : end + 1] - low).items():
-                found[task].append((range(first, end), answers))
-            first = end
-    return {task: _joined(found[task], offsets) for task in heads}
-
-
-def _nothing(codec: LabelCodec, label_probabilities: bool) -> Answers:
-    """The answers about no sentences."""
-    nothing = np.zeros(0)
-    return Answers(
-        codec=codec,
-        offsets=np.zeros(1, np.int64),
-        numbers=np.zeros(0, np.int64),
-        probabilities=nothing,
-        label_probabilities=nothing if label_probabilities else None,
-        spans=np.zeros((0, 4), np.int64),
-        span_probabilities=nothing,
-    )
+    whole = X.offsets if isinstance(X, Words) else offsets_from_lengths([len(tokens) for tokens in X])
+    parts: dict[str, list[tuple[Sequence[int], Decoded]]] = {task: [] for task in heads}
+    if constraints is not None:
+        check_constraints(constraints, np.diff(whole).tolist())
+    if constraints is not None and any(constraints):
+        for task, one in heads.items():
+            for posterior in one.of(X, constraints):
+                parts[task].append((posterior.which, one._general(posterior, threshold, label_probabilities)))
+    else:
+        engine = next(iter(heads.values())).engine
+        answering = {
+            task: one.answering(None, False, False)
+            if only_spans and not one.codec.has_spans
+            else one.answering(threshold, probabilities, label_probabilities)
+            for task, one in heads.items()
+        }
+        for which, scores, offsets in engine.scored(X, list(heads), in_order=engine.takes_cells):
+            for task, answer in answering.items():
+                parts[task].append((which, answer(heads[task].voted(scores[task], X, which), offsets)))
+        if not len(X):
+            nothing = np.zeros(1, np.int64)
+            for task, answer in answering.items():
+                parts[task].append(((), answer(np.zeros((0, heads[task].width), np.float32), nothing)))
+    return {task: _joined(of_task, whole) for task, of_task in parts.items()}

@@ -1,181 +1,149 @@
-"""Raw texts and what is answered about them, in arrays: what documents and columns are views of.
+"""Texts and what each task says about them, in arrays: what documents and columns are views of, and writers take.
 
 Objects of Python are made when somebody looks at them.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 
 from postil import kernels
 from postil.arrays import Array
-from postil.kernels.plain_text import cells_between
+from postil.kernels.plain_text import SURROGATES, cells_between
 from postil.models.decoding.constraints import Constraints
-from postil.models.decoding.posteriors import Answers, Posteriors, Threshold, answers_of, answers_of_cells
-from postil.models.sentences import entity, sentences_of, tokens_of, warn_of_unspaced
+from postil.models.decoding.posteriors import Decoded, Posteriors, Threshold, decode
+from postil.models.engine import Words
+from postil.models.sentences import entity, warn_of_unspaced
 from postil.text import Document, Entity, Sentence
 from postil.text.later import LaterItems
 from postil.text.output import is_utf8
-from postil.text.splitting.segmenter import Segmenter, Segments
+from postil.text.splitting.segmenter import Segmenter
 
 BATCH = 1 << 19
 """Bytes of texts that are tagged at once."""
 
 
-class Answer(NamedTuple):
-    """The answer for one sentence."""
-
-    labels: list[str]
-    entities: list[Entity]
-    probability: float
-    """Of the whole label sequence."""
-
-
 @final
-class AnsweredSentences:
-    """Sentences and what one task answers about them."""
-
-    def __init__(self, sentences: list[Sentence], answers: Answers) -> None:
-        self._sentences, self._answers = sentences, answers
-        edges = np.arange(len(sentences) + 1)
-        self._edges = edges if answers.spans is None else np.searchsorted(answers.spans[:, 0], edges)
-
-    def put_labels(self) -> None:
-        for sentence, labels in zip(self._sentences, self._answers.texts(), strict=True):
-            sentence.labels = labels
-
-    def answers(self) -> Sequence[Answer]:
-        """The answer about each sentence, made when it is first looked at."""
-        return LaterItems(len(self._sentences), self._answer)
-
-    def entities(self) -> Sequence[list[Entity]]:
-        """The entities of each sentence, made when they are first looked at."""
-        return LaterItems(len(self._sentences), self._entities)
-
-    def _answer(self, i: int) -> Answer:
-        answers = self._answers
-        first, end = answers.offsets[i : i + 2].tolist()
-        (labels,) = answers.codec.texts_of_sentences(answers.numbers[first:end], np.array([0, end - first]))
-        assert answers.probabilities is not None, "asked for"
-        return Answer(labels, self._entities(i), float(answers.probabilities[i]))
-
-    def _entities(self, i: int) -> list[Entity]:
-        spans, probabilities = self._answers.spans, self._answers.span_probabilities
-        assert spans is not None and probabilities is not None, "asked for"
-        which, classes = slice(*self._edges[i : i + 2].tolist()), self._answers.codec.classes
-        rows = zip(spans[which, 1:].tolist(), probabilities[which].tolist(), strict=True)
-        return [entity(self._sentences[i], classes[kind], start, end, p) for (start, end, kind), p in rows]
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Tagged:
-    """D texts with N tokens in B sentences, and what each task answers about them."""
+    """N tokens in B sentences, of D raw texts or of rows that list their tokens, and what each task says about them.
 
-    content: bytes  # in UTF-8
-    documents: Array  # (D, 2) first byte and end of each text
-    segments: Segments  # cells (N, 2) and offsets (B + 1,) of all texts; documents (D + 1,): the tokens of each text
-    tasks: Mapping[str, Answers]
-    sentence_edges: Array  # (D + 1,) of the texts among the sentences
-    entity_edges: Mapping[str, Array]  # by task, (D + 1,) of the texts among the entities
-    texts: Sequence[str] = ()  # the same as strings, where they came as such
+    ``tasks`` is empty until ``by`` fills it.
+    """
+
+    text: bytes  # UTF-8
+    cells: Array  # (N, 2) first byte and end of each token
+    offsets: Array  # (B + 1,) of the sentences among the tokens
+    documents: Array | None = None  # (D, 2) first byte and end of each raw text; None: rows of tokens
+    document_tokens: Array | None = None  # (D + 1,) of the raw texts among the tokens
+    strings: Sequence[str] = ()
+    """The raw texts, if they came as strings."""
+    heads: Sequence[tuple[int, Sentence]] = ()
+    """Rows: sentences with comments or document marks, and for each a sentence of one token that has the same."""
+    fields: Sequence[bytes] | None = None
+    """Records: the other fields of each as JSON, with a comma and a space before them."""
+    tasks: Mapping[str, Decoded] = field(default_factory=dict)
 
     @classmethod
-    def of(
-        cls,
-        content: bytes,
-        documents: Array,
-        heads: Mapping[str, Posteriors],
-        segmenter: Segmenter,
-        threshold: Threshold = None,
-        *,
-        texts: Sequence[str] = (),
-        label_probabilities: bool = False,
-        only_spans: bool = False,
-    ) -> "Tagged":
-        """Cut the texts into sentences of tokens, and answer for each head. The heads take cells.
+    def cut(
+        cls, text: bytes, documents: Array, segmenter: Segmenter, *, split: bool = True, strings: Sequence[str] = ()
+    ) -> Self:
+        """Cut raw texts into sentences of tokens."""
+        cells, offsets, tokens = segmenter.cells(text, documents=documents, split=split)
+        return cls(text, cells, offsets, documents, tokens, strings)
 
-        With ``only_spans``, only entities have probabilities.
-        """
-        segments = segmenter.cells(content, documents=documents)
-        words = content, segments.cells, segments.offsets
-        tasks = answers_of_cells(heads, words, threshold, True, label_probabilities, only_spans=only_spans)
-        B = len(segments.offsets) - 1
-        is_one = len(documents) == 1
-        edges = np.array([0, B]) if is_one else np.searchsorted(segments.offsets, segments.documents)
-        return cls(
-            content=content,
-            documents=documents,
-            segments=segments,
-            tasks=tasks,
-            sentence_edges=edges,
-            entity_edges={
-                task: np.array([0, len(answers.spans)]) if is_one else np.searchsorted(answers.spans[:, 0], edges)
-                for task, answers in tasks.items()
-                if answers.spans is not None
-            },
-            texts=texts,
-        )
+    @classmethod
+    def cut_string(cls, text: str, segmenter: Segmenter) -> Self:
+        """The same for one text, which may contain half characters."""
+        tokens, content = segmenter.tokenise(text), text.encode("utf-8", SURROGATES)
+        offsets = np.array([0, *(end for _, end in segmenter.split(tokens))])
+        whole = np.array([[0, len(content)]])
+        return cls(content, np.stack(tokens.utf8(), axis=1), offsets, whole, np.array([0, len(tokens)]), [text])
+
+    def by(self, heads: Mapping[str, Posteriors], *asked: Any, **others: Any) -> Self:
+        """The same with what these heads say; the arguments are those of ``decode``."""
+        return replace(self, tasks=decode(heads, Words(self.text, self.cells, self.offsets), *asked, **others))
+
+    @cached_property
+    def sentence_edges(self) -> Array:
+        """(D + 1,) of the raw texts among the sentences."""
+        assert self.document_tokens is not None, "of raw texts"
+        return np.searchsorted(self.offsets, self.document_tokens)
+
+    @cached_property
+    def entity_edges(self) -> dict[str, Array]:
+        """By task, (D + 1,) of the raw texts among the entities."""
+        spans = {task: decoded.spans for task, decoded in self.tasks.items()}
+        return {task: np.searchsorted(one[:, 0], self.sentence_edges) for task, one in spans.items() if one is not None}
 
     def entity_places(self, task: str, which: slice = slice(None)) -> Array:
         """(M, 2) first byte and end of entities."""
-        answers, cells = self.tasks[task], self.segments.cells
-        if answers.spans is None:
+        spans = self.tasks[task].spans
+        if spans is None:
             return np.zeros((0, 2), np.int64)
-        spans = answers.spans[which]
-        before = self.segments.offsets[spans[:, 0]]
-        places = np.empty((len(spans), 2), np.int64)
-        places[:, 0], places[:, 1] = cells[before + spans[:, 1], 0], cells[before + spans[:, 2] - 1, 1]
-        return places
+        spans = spans[which]
+        before = self.offsets[spans[:, 0]]
+        return np.stack([self.cells[before + spans[:, 1], 0], self.cells[before + spans[:, 2] - 1, 1]], axis=1)
 
     # -------------------------------------------------------------------------------------------- documents
 
     def document(self, d: int, main: str, layers: Sequence[str] = ()) -> Document:
         """Text d with the answers of one task, and those of ``layers``."""
-        return Document.later(partial(self._field, d, main, layers), text=self.texts[d])
+        return Document.later(partial(self._field, d, main, layers), text=self.strings[d])
 
     def _field(self, d: int, main: str, layers: Sequence[str], name: str) -> Any:
         if name == "layers":
             return {task: self.document(d, task) for task in layers}
-        return self._sentences(d, main) if name == "sentences" else self._entities(d, main)
+        return self.sentences(d, main) if name == "sentences" else self._entities(d, main)
 
     def _places(self, d: int, cells: Array) -> list[list[int]]:
         """Cells (n, 2) of a text, counted in its characters."""
+        assert self.documents is not None, "of raw texts"
         first, end = self.documents[d].tolist()
         places = cells - first
-        if end - first != len(self.texts[d]):
-            places = kernels.character_offsets(self.content[first:end], places.ravel()).reshape(-1, 2)
+        if end - first != len(self.strings[d]):
+            places = kernels.character_offsets(self.text[first:end], places.ravel()).reshape(-1, 2)
         listed: list[list[int]] = places.tolist()
         return listed
 
-    def _sentences(self, d: int, task: str) -> list[Sentence]:
-        text, segments, answers = self.texts[d], self.segments, self.tasks[task]
-        offsets = segments.offsets[self.sentence_edges[d] : self.sentence_edges[d + 1] + 1]
+    def sentences(self, d: int, task: str | None = None) -> list[Sentence]:
+        """The sentences of text d, with the labels of a task."""
+        text, offsets = self.strings[d], self.offsets[self.sentence_edges[d] : self.sentence_edges[d + 1] + 1]
         low, high = int(offsets[0]), int(offsets[-1])
-        places = self._places(d, segments.cells[low:high])
-        labels = answers.codec.texts_of_sentences(answers.numbers[low:high], offsets - low)
+        places, edges = self._places(d, self.cells[low:high]), offsets - low
         tokens, starts, ends = [text[a:b] for a, b in places], [a for a, _ in places], [b for _, b in places]
+        labels: Sequence[list[str] | None] = [None] * (len(edges) - 1)
+        if task is not None:
+            labels = self.tasks[task].codec.texts_of_sentences(self.tasks[task].numbers[low:high], edges)
         return [
             Sentence(tokens[a:b], labels=of_sentence, text=text, starts=starts[a:b], ends=ends[a:b])
-            for (a, b), of_sentence in zip(pairwise((offsets - low).tolist()), labels, strict=True)
+            for (a, b), of_sentence in zip(pairwise(edges.tolist()), labels, strict=True)
         ]
 
     def _entities(self, d: int, task: str) -> list[Entity]:
-        text, answers = self.texts[d], self.tasks[task]
-        if answers.spans is None or answers.span_probabilities is None:
+        text, decoded = self.strings[d], self.tasks[task]
+        if decoded.spans is None:
             return []
         which = slice(*self.entity_edges[task][d : d + 2].tolist())
         places = self._places(d, self.entity_places(task, which))
-        rows = zip(places, answers.spans[which, 3].tolist(), answers.span_probabilities[which].tolist(), strict=True)
-        classes = answers.codec.classes
+        rows = zip(places, decoded.spans[which, 3].tolist(), _probabilities(decoded, which), strict=True)
+        classes = decoded.codec.classes
         return [
             Entity(text=text[start:end], label=classes[kind], start=start, end=end, probability=p)
             for (start, end), kind, p in rows
         ]
+
+
+def _probabilities(decoded: Decoded, which: slice) -> list[float | None]:
+    """Of some entities; a margin model has none."""
+    if decoded.span_probabilities is None:
+        return [None] * (which.stop - which.start)
+    listed: list[float | None] = decoded.span_probabilities[which].tolist()
+    return listed
 
 
 def tagged_documents(
@@ -185,55 +153,75 @@ def tagged_documents(
     main: str,
     layers: Sequence[str] = (),
     threshold: Threshold = None,
+    constraints: Constraints | None = None,
 ) -> list[Document]:
-    """The texts as documents with the answers of ``main`` and ``layers``."""
-    if not heads[main].takes_cells or segmenter.characters:
-        return [general_document(text, heads, segmenter, main, layers, threshold) for text in texts]
+    """The texts as documents with the answers of ``main`` and ``layers``. ``constraints`` count characters."""
     contents = []
     for text in texts:
         if segmenter.has_rules:
             warn_of_unspaced(text)
-        contents.append(text.encode() if is_utf8(text) else b"")
+        contents.append(text.encode() if is_utf8(text) else None)
     documents: list[Document] = []
+    # The flow graph rounds differently in other company: there each text is tagged alone, as by ``tag``.
+    limit = BATCH if heads[main].engine.takes_cells else 1
     while len(documents) < len(texts):
         first = end = len(documents)
-        size = 0
-        while end < len(texts) and size < BATCH:
-            size += len(contents[end]) + 1
+        batch, size = list[bytes](), 0
+        while end < len(texts) and (content := contents[end]) is not None and size < limit:
+            batch.append(content)
+            size += len(content) + 1
             end += 1
-        edges = np.array([0, *accumulate(map(len, contents[first:end]))])
-        content = contents[first] if end == first + 1 else b"".join(contents[first:end])
-        batch = texts[first:end]
-        tagged = Tagged.of(content, cells_between(edges), heads, segmenter, threshold, texts=batch, only_spans=True)
-        for d, text in enumerate(batch):
-            is_plain = len(contents[first + d]) >= len(text)
-            general = partial(general_document, text, heads, segmenter, main, layers, threshold)
-            documents.append(tagged.document(d, main, layers) if is_plain else general())
+        if batch:
+            places = cells_between(np.array([0, *accumulate(map(len, batch))]))
+            cut = Tagged.cut(b"".join(batch), places, segmenter, strings=texts[first:end])
+        else:
+            cut = Tagged.cut_string(texts[first], segmenter)
+        conditions = [constraints.in_tokens(one) for one in cut.sentences(0)] if constraints else None
+        tagged = cut.by(heads, threshold, constraints=conditions, only_spans=True)
+        documents += [tagged.document(d, main, layers) for d in range(len(cut.strings))]
     return documents
 
 
-def general_document(
-    text: str,
-    heads: Mapping[str, Posteriors],
-    segmenter: Segmenter,
-    main: str,
-    layers: Sequence[str] = (),
-    threshold: Threshold = None,
-    constraints: Constraints | None = None,
-) -> Document:
-    """A text by the general path: extra columns, constraints, half characters, no compiler."""
-    sentences = sentences_of(text, segmenter)
-    X = [tokens_of(sentence) for sentence in sentences]
-    if constraints:
-        answers = {main: heads[main].answers(X, [constraints.in_tokens(one) for one in sentences], threshold)}
-    else:
-        answers = answers_of(heads, X, threshold)
-    documents = {}
-    for task, of_task in answers.items():
-        own = [Sentence(one.tokens, text=text, starts=one.starts, ends=one.ends) for one in sentences]
-        answered = AnsweredSentences(own, of_task)
-        answered.put_labels()
-        documents[task] = Document(text, own, [entity for entities in answered.entities() for entity in entities])
-    if not layers:
-        return documents[main]
-    return Document(text, documents[main].sentences, documents[main].entities, documents)
+# ------------------------------------------------------------------------------------------------ given sentences
+
+
+class Labelling(NamedTuple):
+    """What a task says about one sentence."""
+
+    labels: list[str]
+    entities: list[Entity]
+    probability: float
+    """Of the whole label sequence."""
+
+
+def entities_of(decoded: Decoded, sentences: Sequence[Sentence]) -> Sequence[list[Entity]]:
+    """The entities of each sentence, made when they are first looked at."""
+    spans, classes = decoded.spans, decoded.codec.classes
+    assert spans is not None, "asked for"
+    edges = np.searchsorted(spans[:, 0], np.arange(len(sentences) + 1))
+
+    def entities(i: int) -> list[Entity]:
+        which = slice(*edges[i : i + 2].tolist())
+        rows = zip(spans[which, 1:].tolist(), _probabilities(decoded, which), strict=True)
+        return [entity(sentences[i], classes[kind], start, end, p) for (start, end, kind), p in rows]
+
+    return LaterItems(len(sentences), entities)
+
+
+def labellings_of(decoded: Decoded, sentences: Sequence[Sentence]) -> Sequence[Labelling]:
+    """The labelling of each sentence, made when it is first looked at."""
+    entities, probabilities = entities_of(decoded, sentences), decoded.probabilities
+    assert probabilities is not None, "asked for"
+
+    def labelling(i: int) -> Labelling:
+        first, end = decoded.offsets[i : i + 2].tolist()
+        (labels,) = decoded.codec.texts_of_sentences(decoded.numbers[first:end], np.array([0, end - first]))
+        return Labelling(labels, entities[i], float(probabilities[i]))
+
+    return LaterItems(len(sentences), labelling)
+
+
+def put_labels(decoded: Decoded, sentences: Sequence[Sentence]) -> None:
+    """Put the labels on the sentences."""
+    for sentence, labels in zip(sentences, decoded.texts(), strict=True):
+        sentence.labels = labels

@@ -50,7 +50,7 @@ def places_of_entities(
 ) -> Iterator[Place]:
     """The entities that the model finds; with ``label`` only those. ``instead``: what names a word in messages."""
     learnt = model.model.codec
-    scheme = learnt.scheme if isinstance(learnt, LabelCodec) else learnt.span_scheme
+    scheme = learnt.scheme if isinstance(learnt, LabelCodec) else learnt.span_codec.scheme
     if scheme == "none":
         raise ConfigurationError("labels without spans need a word to explain", expected=instead)
     known = learnt.classes if isinstance(learnt, LabelCodec) else (learnt.label,)

@@ -46,7 +46,7 @@ class Span(_SpanFields):
         return super().__new__(cls, label, start, end)
 
 
-class Tag(NamedTuple):
+class ParsedLabel(NamedTuple):
     """A label taken apart: its role (B, I, E, S or O), its class, and whether its prefix is one that exists."""
 
     role: str
@@ -78,17 +78,17 @@ _ROLES_OF = {"iob1": "OBI", "bio": "OBI", "iobes": "OBIES"}
 
 
 @lru_cache(maxsize=65536)
-def parse_label(label: str) -> Tag:
+def parse_label(label: str) -> ParsedLabel:
     """Take ``B-some-thing`` apart at its first hyphen; a bare ``B`` has the class ``""``.
 
     An unknown prefix before a class (``X-PER``) is read as I, a label without either as O.
     """
     prefix, hyphen, name = label.partition("-")
     if prefix == "O":
-        return Tag("O", "", not hyphen)
+        return ParsedLabel("O", "", not hyphen)
     if prefix in _ROLES:
-        return Tag(_ROLES[prefix], name, True)
-    return Tag("I", name, False) if name else Tag("O", "", False)
+        return ParsedLabel(_ROLES[prefix], name, True)
+    return ParsedLabel("I", name, False) if name else ParsedLabel("O", "", False)
 
 
 @lru_cache(maxsize=65536)
