@@ -367,22 +367,28 @@ class PatternRule:
         return elements, first, last
 
     def votes(self, sentences: Sequence[Tokens]) -> list[list[Vote]]:
-        tags = self.tagger.predict(sentences) if self.asks_for_tags else [None] * len(sentences)
-        return [self._votes(tokens, of_tokens) for tokens, of_tokens in zip(sentences, tags, strict=True)]
+        tagged = (
+            self.tagger.predict(sentences) if self.asks_for_tags else [[None] * len(tokens) for tokens in sentences]
+        )
+        first = self.compiled[0][0]
 
-    def _votes(self, tokens: Tokens, tags: Sequence[str] | None) -> list[Vote]:
-        votes, free = [], 0
-        for start in range(len(tokens)):
-            if start < free:
-                continue
-            match = self._longest(tokens, tags, start)
-            if match is not None and match[0] >= free:
-                first, end = match
-                votes.append(Vote(self.name, first, end, self.label, self.negated))
-                free = end
-        return votes
+        @lru_cache(maxsize=100_000)
+        def may_begin(word: str, tag: str | None) -> bool:
+            return not first.least or first.matches(word, tag)
 
-    def _longest(self, tokens: Tokens, tags: Sequence[str] | None, start: int) -> tuple[int, int] | None:
+        found: list[list[Vote]] = []
+        for tokens, tags in zip(sentences, tagged, strict=True):
+            votes, free = [], 0
+            for start, (word, tag) in enumerate(zip(tokens, tags, strict=True)):
+                if start >= free and may_begin(word, tag):
+                    match = self._longest(tokens, tags, start)
+                    if match is not None and match[0] >= free:
+                        begin, free = match
+                        votes.append(Vote(self.name, begin, free, self.label, self.negated))
+            found.append(votes)
+        return found
+
+    def _longest(self, tokens: Tokens, tags: Sequence[str | None], start: int) -> tuple[int, int] | None:
         """First token and end of the entity in the longest match that begins at ``start``.
 
         A state is (element, how often it has matched) with the first token and the end of the entity so far. All
@@ -413,7 +419,7 @@ class PatternRule:
         reached = [start]
         enter(0, 0, start, start, start)
         for place in range(start, len(tokens)):
-            word, tag = tokens[place], None if tags is None else tags[place]
+            word, tag = tokens[place], tags[place]
             advanced, states = states, {}
             for (index, count), (begin, end) in advanced.items():
                 element = elements[index]
