@@ -234,7 +234,7 @@ def through_structure() -> str:
 
 RINGS = {
     "applications": ("commands", "server", "annotation", "quality", "reports", "export", "integrations"),
-    "library": ("text", "features", "metrics", "pretraining", "models", "evaluation", "tagging"),
+    "library": ("text", "features", "metrics", "pretraining", "models", "evaluation", "rules", "tagging"),
     "mathematics": ("kernels", "graph", "network", "objectives", "optimisation", "gradcheck"),
 }
 
@@ -246,7 +246,7 @@ def stream() -> str:
         parts.append(Box(75, 45 + 80 * row, (ring,), 112, "accent"))
         parts += [Box(210 + 112 * place, 45 + 80 * row, (room,), 100) for place, room in enumerate(rooms)]
     arrows = [Arrow(upper, lower) for upper, lower in itertools.pairwise(box for box in parts if box.style == "accent")]
-    return _picture(950, 250, "The three rings of the package; a ring uses only the rings below it", [*arrows, *parts])
+    return _picture(1062, 250, "The three rings of the package; a ring uses only the rings below it", [*arrows, *parts])
 
 
 def commands() -> str:
@@ -255,7 +255,7 @@ def commands() -> str:
     row = [Box(80 + 250 * place, 60, (name,), 120, style) for place, (name, style) in enumerate(things)]
     arrows = [Arrow(a, b, label) for a, b, label in zip(row, row[1:], ("annotate", "train", "tag"), strict=False)]
     uses = [
-        Box(80, 160, ("pretrain", "suggest"), 120),
+        Box(80, 160, ("pretrain", "suggest, rules"), 130),
         Box(330, 160, ("doctor, convert", "crossval"), 150),
         Box(580, 160, ("evaluate, compare", "explain, info, tune", "extend, serve, export"), 180),
         Box(830, 160, ("evaluate, compare",), 160),
