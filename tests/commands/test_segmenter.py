@@ -99,7 +99,6 @@ def test_from_another_treebank_or_model(trained, source, capsys):
         (["train", "few.conllu", "--segmenter", "learned", "-o", "x.postil"], "at least 100 sentences"),
         (["train", "few.conllu", "--segmenter", "missing.conllu", "-o", "x.postil"], "missing.conllu"),
         (["evaluate", "pos.postil", "plain.txt", "--raw"], "no raw text"),
-        (["export", "pos.postil", "--to", "c", "-o", "exported"], "--segmenter rules"),
     ],
 )
 def test_mistakes_are_one_line(trained, monkeypatch, capsys, arguments, message):
