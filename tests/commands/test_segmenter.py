@@ -72,6 +72,25 @@ def test_files_are_tagged_as_single_texts(trained, capsys):
     assert [token for tokens in written for token in tokens] == [token for tokens in expected for token in tokens]
 
 
+def test_the_card_names_language_and_script(trained, tmp_path, capsys):
+    source = tmp_path / "da_ddt-ud-train.conllu"
+    source.write_text(as_conllu(treebank(40, seed=0)))
+    assert main(["train", str(source), *SMALL, "-o", str(tmp_path / "x.postil")]) == 0
+    capsys.readouterr()
+    assert main(["info", str(tmp_path / "x.postil"), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)["facts"]
+    assert (facts["language"], facts["script"]) == ("Danish", "Latin")
+
+
+@pytest.mark.parametrize(("text", "warnings"), [("Анна живёт в Осло.", 1), ("Anna lever.", 0), ("12 + 3", 0)])
+def test_text_of_another_script_is_reported_once(trained, tmp_path, capsys, text, warnings):
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text(text + "\n", encoding="utf-8")
+    files = [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")]
+    assert main(["tag", str(trained / "pos.postil"), *files, "--to", "conll"]) == 0
+    assert capsys.readouterr().err.count("the text is Cyrillic, the model has learned Latin") == warnings
+
+
 def test_rules_if_asked_for_or_little_data(trained):
     out = str(trained / "rules.postil")
     assert main(["train", str(trained / "train.conllu"), "--segmenter", "rules", *SMALL, "-o", out, "--overwrite"]) == 0

@@ -164,7 +164,7 @@ class LearnedCuts(CutsTexts):
             if not are_pairs or len(crossed) > 1000:
                 raise ModelFileError("segmentation", expected="pairs of categories", got=repr(crossed)[:80])
         tagger = storage.from_bytes(content)
-        if not isinstance(tagger, Tagger) or tagger.model.segmentation is not None:
+        if not isinstance(tagger, Tagger) or tagger.model.segmenter.learned is not None:
             raise ModelFileError("segmentation", expected="a tagger of characters", got="another model")
         if sorted(tagger.model.codec.labels) != sorted(_LABELS) or tagger.model.features.columns:
             got = ", ".join(tagger.model.codec.labels)[:80]

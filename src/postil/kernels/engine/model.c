@@ -48,6 +48,13 @@ typedef struct {
     int64_t columns;
 } word_lexicon;
 
+/* How words are normalised before they are looked up: see folds.c. */
+typedef struct {
+    const int32_t *table, *decomposed, *classes, *composed; /* (count, 4), (…, 5), (…, 2), (…, 3), by their first numbers */
+    int64_t count, decomposed_count, class_count, composed_count;
+    uint8_t ascii[128]; /* whether the table changes it */
+} word_folds;
+
 /* Rules that vote for entities: see votes.c. */
 enum { OF_LIST, OF_PATTERN, RULE = 6, ELEMENT = 8, LONGEST_PATTERN = 60, MOST_ELEMENTS = 30 };
 enum { OF_WORDS, OF_ANY_KIND, OF_CAPITAL, OF_UPPER, OF_LOWER, OF_TITLE, OF_LETTERS, OF_NUMBER, OF_PUNCTUATION };
@@ -119,6 +126,7 @@ struct postil_model {
     word_rules words;
     int64_t vocabulary_count, has_vectors, features, lexicon_count, alphabet, filters;
     word_lexicon *lexicons;
+    word_folds *folds; /* NULL: words are looked up as they are */
     const int32_t *letter_codes, *letter_ids;
     number_table vectors;
     int64_t members, K, H, function, is_mean, step_count, reach, D, widest, widest_windows;
@@ -550,7 +558,34 @@ static word_rules rules_of(const postil_model *model, const word_column *columns
     return rules;
 }
 
+/* A table of characters (count, width): they may be written, and the rows rise. */
+static const int32_t *wanted_codes(postil_model *model, const char *name, int64_t width, int64_t codes, int64_t *count) {
+    const int32_t *table = wanted(model, name, I32, -1, width);
+    *count = rows_of(model, name);
+    for (int64_t i = 0; i < *count && model->code == POSTIL_OK; i++) {
+        const int32_t *row = table + i * width;
+        for (int64_t k = 0; k < codes; k++) require(model, row[k] >= 0 && row[k] <= LAST_CODE);
+        require(model, i == 0 || row[0] >= row[-width]);
+    }
+    return table;
+}
+
+static void read_folds(postil_model *model) {
+    if (!has_section(model, "folds")) return;
+    word_folds *folds = model->folds = allocated(model, 1, sizeof *folds);
+    if (folds == NULL) return;
+    folds->table = wanted_codes(model, "folds", 4, 4, &folds->count);
+    folds->decomposed = wanted_codes(model, "folds/decomposed", 5, 5, &folds->decomposed_count);
+    folds->classes = wanted_codes(model, "folds/classes", 2, 1, &folds->class_count);
+    folds->composed = wanted_codes(model, "folds/composed", 3, 3, &folds->composed_count);
+    for (int64_t i = 0; i < folds->decomposed_count && model->code == POSTIL_OK; i++) /* room for what codes become */
+        require(model, folds->decomposed[5 * i] >= 0x80 && (folds->decomposed[5 * i] >= 0x800 || folds->decomposed[5 * i + 4] == 0));
+    for (int64_t i = 0; i < folds->count && model->code == POSTIL_OK; i++)
+        if (folds->table[4 * i] < 128) folds->ascii[folds->table[4 * i]] = 1;
+}
+
 static void read_words(postil_model *model) {
+    read_folds(model);
     const int64_t count = rows_of(model, "words/columns");
     const int64_t *columns = wanted(model, "words/columns", I64, -1, 3);
     model->words.shapes = wanted(model, "words/shapes", U8, 32, 1);

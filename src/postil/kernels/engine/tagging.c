@@ -123,7 +123,7 @@ static int64_t kernel_bytes(const postil_model *model, int64_t n, int64_t N) {
     const int64_t tokens = 16 * n, words = 8 * n, chain = (5 * L * P + 4 * P + 5 * N * P + 4 * (N + P) + N * L) * 8;
     const postil_model *cutter = model->cuts.tagger;
     const int64_t cuts = cutter == NULL ? 0 : kernel_bytes(cutter, n, N < LABELLED_ROOM ? N : LABELLED_ROOM);
-    return tokens + words + chain + cuts + 8 * model->K + 4096;
+    return tokens + words + chain + cuts + 8 * model->K + (model->folds == NULL ? 0 : 8 * FOLDED_ROOM) + 4096;
 }
 
 static void plan_text(const postil_model *model, layout_plan *plan, postil_workspace *w, int64_t n) {
@@ -461,6 +461,18 @@ static int64_t row_of_word(postil_workspace *w, const uint8_t *word, int64_t siz
     return at->row;
 }
 
+/* The row of one word, if folding changes it; else *is_missing stays. */
+static int compute_folded_row(postil_workspace *w, const uint8_t *word, int64_t size, int64_t row, int *is_missing) {
+    uint8_t folded[FOLDED_ROOM];
+    const word_folds *folds = w->model->folds;
+    if (folds == NULL || !is_foldable(folds, word, size)) return POSTIL_OK;
+    const int64_t cell[2] = {0, folded_word(folds, word, size, folded)};
+    const missing_word missing = {0, row};
+    if (cell[1] < 0 || (cell[1] == size && memcmp(folded, word, (size_t)size) == 0)) return POSTIL_OK;
+    *is_missing = 0;
+    return compute_rows(w, folded, cell[1], cell, &missing, 1);
+}
+
 /* ids (n,): the rows of the tokens of a piece. */
 static int look_up(postil_workspace *w, const uint8_t *text, int64_t size, const int64_t *cells, int64_t n) {
     int64_t spare = 0, count = 0;
@@ -473,6 +485,8 @@ static int look_up(postil_workspace *w, const uint8_t *text, int64_t size, const
     }
     for (int64_t t = 0; t < n; t++) {
         w->ids[t] = row_of_word(w, text + cells[2 * t], cells[2 * t + 1] - cells[2 * t], w->hashes[t], &spare, &is_missing);
+        if (is_missing && code == POSTIL_OK)
+            code = compute_folded_row(w, text + cells[2 * t], cells[2 * t + 1] - cells[2 * t], w->ids[t], &is_missing);
         if (is_missing) w->missing[count].place = t, w->missing[count++].row = w->ids[t];
     }
     for (int64_t first = 0; first < count && code == POSTIL_OK; first += WORDS_AT_ONCE) {
