@@ -61,6 +61,29 @@ def test_a_treebank_teaches_segmentation(trained, capsys):
     assert "learned from a treebank" in capsys.readouterr().out
 
 
+def test_raw_text_of_a_model_of_several_tasks(trained, capsys):
+    out, train = str(trained / "tasks.postil"), trained / "train.conllu"
+    assert main(["train", "--task", f"pos={train}", "--task", f"again={train}", *SMALL, "-o", out]) == 0
+    capsys.readouterr()
+    arguments = ["evaluate", out, str(trained / "dev.conllu"), "--task", "pos", "--raw"]
+    assert main([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["pos"]["tokens"]["f1"] > 98
+    assert main(arguments) == 0
+    assert "sentences" in capsys.readouterr().out
+
+
+def test_words_of_multiword_tokens_are_missed(trained, tmp_path, capsys):
+    row = "{}\t{}\t_\tW" + "\t_" * 6
+    lines = ["# text = Anna du haus.", row.format(1, "Anna"), "2-3\tdu" + "\t_" * 8, row.format(2, "de")]
+    lines += [row.format(3, "le"), row.format(4, "haus"), row.format(5, ".").replace("W", "P"), "", ""]
+    (tmp_path / "gold.conllu").write_text("\n".join(lines))
+    assert main(["evaluate", str(trained / "pos.postil"), str(tmp_path / "gold.conllu"), "--raw", "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out)
+    assert scores["tokens"]["f1"] == 100
+    assert (scores["words"]["recall"], scores["words"]["precision"]) == (60, 75)
+    assert scores["labels"]["recall"] <= 60
+
+
 def test_files_are_tagged_as_single_texts(trained, capsys):
     texts = [one.text for one in treebank(40, seed=5)]
     (trained / "raw.txt").write_text("\n".join(texts) + "\n")

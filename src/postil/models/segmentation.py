@@ -56,6 +56,12 @@ class Text(NamedTuple):
     """Of each sentence; empty if it has none."""
 
     @property
+    def spelt(self) -> list[tuple[tuple[int, int], int]]:
+        """Start and end of each word, and its number among those of a multiword token; 0 for any other word."""
+        shared = {place for place, times in Counter(self.words).items() if times > 1}
+        return [(place, number if place in shared else 0) for number, place in enumerate(self.words, 1)]
+
+    @property
     def tokens(self) -> list[tuple[int, int]]:
         """Start and end of each, as they are written: a multiword token is one."""
         return list(dict.fromkeys(self.words))
