@@ -7,35 +7,58 @@ Run after a change of those rules, of the compiler in ``tools/patterns.py`` or o
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import get_args
 
 from postil.kernels.characters import frozen
-from postil.kernels.plain_segmentation import ARRAYS, FILE
-from postil.text.splitting.rules import LineBreaks, Rules, SentenceRules, sentence_patterns, token_patterns
+from postil.kernels.plain_segmentation import ARRAYS, FILE, key_of
+from postil.models.segmentation import ADDRESS
+from postil.text.splitting.rules import (
+    NEUTRAL,
+    Apostrophes,
+    Hyphens,
+    LineBreaks,
+    Rules,
+    SentenceRules,
+    sentence_patterns,
+    token_patterns,
+)
 from tools.patterns import compiled
 
 
 def expressions() -> list[list[str]]:
-    """The default rules, those with hyphens kept, and every setting of line breaks."""
-    tokens = [token_patterns(rules) for rules in (Rules(), Rules(hyphens="keep"))]
+    """The default rules, those with hyphens kept, the neutral ones, every setting of line breaks, and addresses."""
+    neutral = [
+        replace(NEUTRAL, hyphens=hyphens, apostrophes=apostrophes)
+        for hyphens in get_args(Hyphens)
+        for apostrophes in get_args(Apostrophes)
+    ]
+    tokens = [token_patterns(rules) for rules in (Rules(), Rules(hyphens="keep"), *neutral)]
     sentences = [sentence_patterns(SentenceRules(line_breaks=breaks)) for breaks in get_args(LineBreaks)]
-    return [[patterns.token, patterns.depends] for patterns in tokens] + [list(rules.sources) for rules in sentences]
+    of_rules = [[patterns.token, patterns.depends] for patterns in tokens] + [
+        list(rules.sources) for rules in sentences
+    ]
+    return [*of_rules, [ADDRESS.pattern]]
 
 
 def content(rows: Sequence[Sequence[str]]) -> bytes:
     """What ``programs.bin`` holds for these lists of expressions."""
     programs, body = [], b""
+    first: dict[bytes, int] = {}  # programs share arrays that are equal
     for row in rows:
         program = compiled(row, frozen())
         places = []
         for name, kind in ARRAYS.items():
             array = getattr(program, name)
-            body += b"\0" * (-len(body) % 8)
-            places.append([len(body), *array.shape])
-            body += array.astype(kind).tobytes()
+            written = array.astype(kind).tobytes()
+            if written not in first:
+                body += b"\0" * (-len(body) % 8)
+                first[written] = len(body)
+                body += written
+            places.append([first[written], *array.shape])
         programs.append(
             {
-                "expressions": list(row),
+                "expressions": key_of(row),
                 "arrays": places,
                 "entries": program.entries,
                 "widths": program.widths,

@@ -61,6 +61,29 @@ def test_a_treebank_teaches_segmentation(trained, capsys):
     assert "learned from a treebank" in capsys.readouterr().out
 
 
+def test_raw_text_of_a_model_of_several_tasks(trained, capsys):
+    out, train = str(trained / "tasks.postil"), trained / "train.conllu"
+    assert main(["train", "--task", f"pos={train}", "--task", f"again={train}", *SMALL, "-o", out]) == 0
+    capsys.readouterr()
+    arguments = ["evaluate", out, str(trained / "dev.conllu"), "--task", "pos", "--raw"]
+    assert main([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["pos"]["tokens"]["f1"] > 98
+    assert main(arguments) == 0
+    assert "sentences" in capsys.readouterr().out
+
+
+def test_words_of_multiword_tokens_are_missed(trained, tmp_path, capsys):
+    row = "{}\t{}\t_\tW" + "\t_" * 6
+    lines = ["# text = Anna du haus.", row.format(1, "Anna"), "2-3\tdu" + "\t_" * 8, row.format(2, "de")]
+    lines += [row.format(3, "le"), row.format(4, "haus"), row.format(5, ".").replace("W", "P"), "", ""]
+    (tmp_path / "gold.conllu").write_text("\n".join(lines))
+    assert main(["evaluate", str(trained / "pos.postil"), str(tmp_path / "gold.conllu"), "--raw", "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out)
+    assert scores["tokens"]["f1"] == 100
+    assert (scores["words"]["recall"], scores["words"]["precision"]) == (60, 75)
+    assert scores["labels"]["recall"] <= 60
+
+
 def test_files_are_tagged_as_single_texts(trained, capsys):
     texts = [one.text for one in treebank(40, seed=5)]
     (trained / "raw.txt").write_text("\n".join(texts) + "\n")
@@ -70,6 +93,25 @@ def test_files_are_tagged_as_single_texts(trained, capsys):
     expected = [one.tokens for text in texts for one in model.tag(text).sentences]
     written = [[record["text"][token["start"] : token["end"]] for token in record["tokens"]] for record in records]
     assert [token for tokens in written for token in tokens] == [token for tokens in expected for token in tokens]
+
+
+def test_the_card_names_language_and_script(trained, tmp_path, capsys):
+    source = tmp_path / "da_ddt-ud-train.conllu"
+    source.write_text(as_conllu(treebank(40, seed=0)))
+    assert main(["train", str(source), *SMALL, "-o", str(tmp_path / "x.postil")]) == 0
+    capsys.readouterr()
+    assert main(["info", str(tmp_path / "x.postil"), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)["facts"]
+    assert (facts["language"], facts["script"]) == ("Danish", "Latin")
+
+
+@pytest.mark.parametrize(("text", "warnings"), [("Анна живёт в Осло.", 1), ("Anna lever.", 0), ("12 + 3", 0)])
+def test_text_of_another_script_is_reported_once(trained, tmp_path, capsys, text, warnings):
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text(text + "\n", encoding="utf-8")
+    files = [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")]
+    assert main(["tag", str(trained / "pos.postil"), *files, "--to", "conll"]) == 0
+    assert capsys.readouterr().err.count("the text is Cyrillic, the model has learned Latin") == warnings
 
 
 def test_rules_if_asked_for_or_little_data(trained):
@@ -99,7 +141,6 @@ def test_from_another_treebank_or_model(trained, source, capsys):
         (["train", "few.conllu", "--segmenter", "learned", "-o", "x.postil"], "at least 100 sentences"),
         (["train", "few.conllu", "--segmenter", "missing.conllu", "-o", "x.postil"], "missing.conllu"),
         (["evaluate", "pos.postil", "plain.txt", "--raw"], "no raw text"),
-        (["export", "pos.postil", "--to", "c", "-o", "exported"], "--segmenter rules"),
     ],
 )
 def test_mistakes_are_one_line(trained, monkeypatch, capsys, arguments, message):

@@ -144,7 +144,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _expected(model, arguments)
     refuse(arguments, "it needs --expected", "against")
     if isinstance(model, MultiTaskTagger):
-        refuse(arguments, "it is a multi-task model", "mistakes", "raw")
+        refuse(arguments, "it is a multi-task model", "mistakes")
         return _evaluate_tasks(model, arguments)
     model.by_task(arguments.task or None)  # an error: there is none to choose
     if arguments.data is None:
@@ -255,12 +255,17 @@ def _stored_profile(path: str) -> Profile | None:
 def _evaluate_tasks(tagger: MultiTaskTagger, arguments: argparse.Namespace) -> int:
     """The reports of the tasks that --task names, on its files or on GOLD; each on a page with its name."""
     files = _files_to_score(tagger, arguments)
-    reports, pages = {}, []
+    reports: dict[str, Any] = {}
+    pages = []
     for task, file in files.items():
         resolve_labels(tagger[task], file, arguments.partial)
         checked_scheme(file, tagger[task].model.codec)
         warn_of_long_sentences(tagger, map(len, file.tokens))
-        reports[task] = report(tagger[task], f"{arguments.model}[{task}]", file)
+        if arguments.raw:
+            refuse(arguments, "it is for gold tokens", "report")
+            reports[task] = raw_text_scores(tagger[task], file)
+        else:
+            reports[task] = report(tagger[task], f"{arguments.model}[{task}]", file)
     for task, scores in reports.items() if arguments.report is not None else ():
         path: Path = arguments.report
         path = path.with_name(f"{path.stem}-{task}{path.suffix}") if len(reports) > 1 else path
@@ -270,7 +275,7 @@ def _evaluate_tasks(tagger: MultiTaskTagger, arguments: argparse.Namespace) -> i
     def show_all() -> None:
         for number, (task, scores) in enumerate(reports.items()):
             print(f"{'' if number == 0 else chr(10)}{task}: ", end="", flush=True)
-            show(scores)
+            show_table(scores.table()) if arguments.raw else show(scores)
         for path in pages:
             tell_of_report(path)
 
@@ -417,14 +422,16 @@ def raw_text_scores(model: Tagger, file: LabelledFile) -> RawTextScores:
         raise DataError("--raw: no raw text", expected=expected, got="none", where=file.path)
     codec = model.model.codec
     documents = model.tag_many([text.text for text in gold])
-    places: list[list[Any]] = [[] for _ in range(6)]  # gold and predicted tokens, sentences, labels
+    places: list[list[Any]] = [[] for _ in range(8)]  # gold and predicted tokens, words, sentences, labels
     scheme = checked_scheme(file, codec)
     for d, (text, document) in enumerate(zip(gold, documents, strict=True)):
         cut = [(one.starts or [], one.ends or [], one.labels or []) for one in document.sentences]
         words = [(start, end) for starts, ends, _ in cut for start, end in zip(starts, ends, strict=True)]
         answered = [label for _, _, labels in cut for label in labels]
         wanted = [label for labels in text.labels for label in labels]
-        rows: list[list[Any]] = [text.tokens, words, text.sentences, [(a[0], b[-1]) for a, b, _ in cut]]
+        single = [(place, 0) for place in words]
+        rows: list[list[Any]] = [text.tokens, words, text.spelt, single]
+        rows += [text.sentences, [(a[0], b[-1]) for a, b, _ in cut]]
         if codec.has_spans:
             entities = []
             for (first, _), labels in zip(text.ranges, text.labels, strict=True):
@@ -433,12 +440,12 @@ def raw_text_scores(model: Tagger, file: LabelledFile) -> RawTextScores:
                     entities.append((start, end, span.label))
             rows += [entities, [(one.start, one.end, one.label) for one in document.entities]]
         else:
-            rows += [list(zip(text.words, wanted, strict=True)), list(zip(words, answered, strict=True))]
+            rows += [list(zip(text.spelt, wanted, strict=True)), list(zip(single, answered, strict=True))]
         for collected, found in zip(places, rows, strict=True):
             collected += [(d, one) for one in found]
-    cut_right, ended_right, labelled_right = (agreement(*places[at : at + 2]) for at in (0, 2, 4))
+    tokens, of_words, sentences, labelled = (agreement(*places[at : at + 2]) for at in range(0, 8, 2))
     kind = "entities" if codec.has_spans else "labels"
-    return RawTextScores(tokens=cut_right, sentences=ended_right, labels=labelled_right, kind=kind)
+    return RawTextScores(tokens=tokens, words=of_words, sentences=sentences, labels=labelled, kind=kind)
 
 
 def page(model: Any, scores: Any, name: str, file: LabelledFile) -> str:

@@ -7,9 +7,11 @@ from typing import Any
 from postil.commands.notices import warn
 from postil.commands.parser import CommandOption, option
 from postil.errors import DataError
+from postil.models.model import FittedModel
 from postil.reading import read_json
 from postil.text.formats import FORMATS, Reading
 from postil.text.labels.schemes import IO
+from postil.text.languages import script_of, script_of_words
 from postil.text.options import CHOICES
 from postil.text.splitting.segmenter import CHARACTERS as SINGLE
 from postil.text.splitting.segmenter import ENGLISH, Segmenter
@@ -32,6 +34,21 @@ def warn_of_unspaced(reading: Reading, segmenter: Segmenter = ENGLISH) -> bool:
     if found:
         long = "text without spaces, such as Chinese, Japanese or Thai: a whole run of it is one token"
         warn(f"{reading.name}: {long}; --from characters makes every character a token")
+    return found
+
+
+def model_script(model: FittedModel) -> str | None:
+    """The script of the words that a model has learned; None if it has none."""
+    words = model.features.words.vocabularies.get("word")
+    return None if words is None else script_of_words(words)
+
+
+def warn_of_script(reading: Reading, script: str | None) -> bool:
+    """Warn of raw text in another script than that of the model; whether that was the case."""
+    written = script_of(reading.head_text())
+    found = None not in (script, written) and written != script
+    if found:
+        warn(f"{reading.name}: the text is {written}, the model has learned {script}: do not expect good labels")
     return found
 
 

@@ -22,7 +22,14 @@ from postil.commands.models import (
 from postil.commands.notices import note, progress_line
 from postil.commands.output import CSV, PARQUET, check_output, output_format
 from postil.commands.parser import OVERWRITE, option, typed_name
-from postil.commands.reading import CHARACTERS, reading_arguments, reading_options, warn_of_unspaced
+from postil.commands.reading import (
+    CHARACTERS,
+    model_script,
+    reading_arguments,
+    reading_options,
+    warn_of_script,
+    warn_of_unspaced,
+)
 from postil.errors import ConfigurationError, DataError
 from postil.files import replaced
 from postil.models.decoding.constraints import Constraints
@@ -207,7 +214,7 @@ def run(arguments: argparse.Namespace) -> int:
     model, path = ruled_model(arguments)
     segmenter = reading_options(arguments, model.model.segmenter)["segmenter"]
     options = replace(options, reading=replace(options.reading, segmenter=segmenter))
-    readings = _readings(arguments, segmenter)
+    readings = _readings(arguments, segmenter, model_script(model.model))
     of_redaction = [name for name in ("classes", "miss", "hide_as") if getattr(arguments, name) is not None]
     if arguments.to == REDACTED:
         return _write_redacted(model, readings, arguments, options)
@@ -280,7 +287,7 @@ def _are_tables(arguments: argparse.Namespace) -> bool:
         return True
 
 
-def _readings(arguments: argparse.Namespace, segmenter: Segmenter) -> Iterator[Reading]:
+def _readings(arguments: argparse.Namespace, segmenter: Segmenter, script: str | None) -> Iterator[Reading]:
     """The inputs, of which every record of JSON Lines is answered."""
     options = {**reading_options(arguments, segmenter), "every_record": True}
     if arguments.text is not None:
@@ -288,7 +295,7 @@ def _readings(arguments: argparse.Namespace, segmenter: Segmenter) -> Iterator[R
     is_warned = False
     for source in typed_source(arguments, "--text"):
         with read(source, **options) as reading:
-            is_warned = is_warned or warn_of_unspaced(reading, options["segmenter"])
+            is_warned = is_warned or warn_of_unspaced(reading, options["segmenter"]) or warn_of_script(reading, script)
             yield reading
 
 

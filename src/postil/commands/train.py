@@ -1,7 +1,9 @@
 """``postil train``: labelled files in, a model file out."""
 
 import argparse
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,9 +38,10 @@ from postil.reports.training import RunReport, training_page
 from postil.text import bracketed, read
 from postil.text.formats import format_of
 from postil.text.labelled import LabelledFile
+from postil.text.languages import language_of_file, rules_for
 from postil.text.lines import shortened
 from postil.text.output import write_text
-from postil.text.splitting.segmenter import ENGLISH, are_characters
+from postil.text.splitting.segmenter import are_characters
 
 DESCRIPTION = """\
 Train a tagger, a detector of one label or a tree classifier on a labelled file, and write it to a single model file.
@@ -351,7 +354,15 @@ def _tagger_job(request: TrainRequest) -> TrainingJob:
     )
     if options["segmenter"].characters or arguments.segmenter == CHARACTERS:
         fitting.model.about[INPUT] = CHARACTERS
+    note_language(fitting, files.train)
     return TrainingJob(model, fitting, {name: {MAIN: file} for name, file in files.held_out.items()})
+
+
+def note_language(fitting: Any, train: Sequence[LabelledFile]) -> None:
+    """The language that the names of the training files tell, as those of Universal Dependencies do."""
+    languages = {language_of_file(Path(file.path).name) for file in train}
+    if len(languages) == 1 and (language := languages.pop()) is not None:
+        fitting.model.about["language"] = language
 
 
 def choose_segmenter(model: Any, request: TrainRequest, known: Any, train: Sequence[LabelledFile]) -> None:
@@ -365,7 +376,8 @@ def choose_segmenter(model: Any, request: TrainRequest, known: Any, train: Seque
         if is_known or sum(len(text.ranges) for text in texts_of(sentences)) < FEWEST:
             return
     elif chosen in ("rules", CHARACTERS):
-        model.segmenter = ENGLISH if chosen == "rules" else None
+        words = Counter(chain.from_iterable(file_tokens(train)))
+        model.segmenter = rules_for(words) if chosen == "rules" else None
         return
     elif chosen != "learned":
         if names_model(chosen):
@@ -516,6 +528,7 @@ def _task_job(request: TrainRequest) -> TrainingJob:
         partial=arguments.partial,
         **teaching.task_lesson(arguments, list(data)),
     )
+    note_language(fitting, [file for files in loaded.values() for file in files.train])
     if options["segmenter"].characters or arguments.segmenter == CHARACTERS:
         fitting.model.about[INPUT] = CHARACTERS
     return TrainingJob(model, fitting, {name: files for name, files in held_out.items() if files})

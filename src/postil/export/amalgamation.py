@@ -24,7 +24,7 @@ KERNEL_FILES = (
     *("forward_backward.h", "characters.c", "words.c", "tokens.c", "sentences.c", "windows.c", "answers.c"),
 )
 """The files that exported models need, in an order in which each comes after those that it includes."""
-RUNTIME_FILES = ("memory.c", "model.c", "tagging.c", "votes.c", "trees.c")
+RUNTIME_FILES = ("memory.c", "model.c", "folds.c", "tagging.c", "cuts.c", "votes.c", "trees.c")
 _INCLUDED = "math.h stddef.h stdint.h stdio.h stdlib.h string.h".split()
 _KEYWORDS = {"if", "for", "while", "switch", "return", "sizeof", "__attribute__", "defined"}
 _WORD = re.compile(r"[A-Za-z_]\w*")

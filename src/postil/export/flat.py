@@ -32,7 +32,7 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError, ModelFileError
 from postil.export.votes import vote_sections
 from postil.files import naming
-from postil.kernels.characters import frozen
+from postil.kernels.characters import CATEGORIES, frozen
 from postil.kernels.checking import SECTION_TYPES
 from postil.kernels.plain_segmentation import Kind, Program, program_of
 from postil.models.decoding.posteriors import Posteriors
@@ -49,6 +49,7 @@ from postil.models.engine import (
 from postil.models.model import FittedModel
 from postil.models.multi_task_tagger import MultiTaskTagger
 from postil.models.networks.network import members_of
+from postil.models.segmentation import ADDRESS, LearnedCuts
 from postil.models.tagger import Tagger
 from postil.models.tree_classifier import TreeClassifier
 from postil.network.tree import AffineComposition, SumComposition, TensorComposition, TreeLSTM
@@ -116,16 +117,14 @@ def strings(values: list[str]) -> Array:
 TAGGER, TREE = 0, 1
 """The numbers of the kinds of models."""
 _HALVED = ("table", "vectors")
+_SHARED = ("characters", "tokens", "sentences")
+"""Sections that a tagger inside a model takes from it, or does not need."""
 _TOLD = ("licence", "license", "language")
 
 
 def tagger_sections(parts: FittedModel, half: bool = False) -> Sections:
     """The sections of a tagger, with one task or several. With ``half`` the tables of words have half precision."""
     heads = parts.by_task()
-    if parts.segmenter.characters:
-        raise refused("a model whose tokens are characters")
-    if parts.segmenter.learned is not None:
-        raise refused("a model that learned to cut raw text (train with --segmenter rules)")
     if parts.features.columns:
         raise refused("a model that needs extra columns for each token")
     if parts.features.gazetteer is not None:
@@ -137,7 +136,7 @@ def tagger_sections(parts: FittedModel, half: bool = False) -> Sections:
     sections = {
         "kind": integers(TAGGER),
         "about": about(parts, "tagger"),
-        **text_sections(parts.segmenter),
+        **cut_sections(parts.segmenter),
         **engine_sections(parts.features, {task: head.network for task, head in heads.items()}),
     }
     for number, (task, head) in enumerate(heads.items()):
@@ -160,7 +159,37 @@ def about(parts: FittedModel, kind: str) -> Array:
 # ------------------------------------------------------------------------------------------------ text
 
 
-def text_sections(segmenter: Segmenter) -> Sections:
+BY_RULES, INTO_CHARACTERS, BY_TAGGER = range(3)
+"""How the runtime cuts raw text."""
+
+
+def cut_sections(segmenter: Segmenter) -> Sections:
+    """How raw text is cut. A segmenter that was learned is an exported model inside the model."""
+    if segmenter.characters:
+        return {"cuts": integers(INTO_CHARACTERS)}
+    learned = segmenter.learned
+    if learned is None:
+        return _rule_sections(segmenter)
+    assert isinstance(learned, LearnedCuts), "the only kind"
+    program = program_of([ADDRESS.pattern], frozen())
+    assert program is not None, "make rules has written it"
+    tagger = tagger_sections(learned.tagger.model)
+    own = {name: array for name, array in tagger.items() if name.partition("/")[0] not in _SHARED}
+    sections = {
+        "cuts": integers(BY_TAGGER, learned.reach),
+        "cuts/tagger": np.frombuffer(written(own), np.uint8),
+        **_program("cuts/address", program),
+    }
+    if learned.crossed is not None:
+        crossed = np.zeros((32, 32), np.uint8)
+        for pair in learned.crossed:
+            before, after = pair.split()
+            crossed[CATEGORIES.index(before), CATEGORIES.index(after)] = 1
+        sections["cuts/crossed"] = crossed
+    return sections
+
+
+def _rule_sections(segmenter: Segmenter) -> Sections:
     """The programs of a tokeniser and a sentence splitter."""
     patterns, sentences = token_patterns(segmenter.rules), sentence_patterns(segmenter.sentence_rules)
     tokens = program_of([patterns.token, patterns.depends], patterns.characters)

@@ -10,6 +10,7 @@ import numpy as np
 
 from postil.arrays import Array, arrays_under, offsets_from_lengths
 from postil.errors import ConfigurationError, DataError, ModelFileError
+from postil.features.folds import Folds
 from postil.features.gazetteer import GAZETTEER_CODES, Gazetteer
 from postil.features.lexicon import Lexicon
 from postil.features.named import NamedFeatures
@@ -102,6 +103,7 @@ class InputFeatures:
         cls,
         config: WordFeatureConfig,
         sentences: Sequence[Sequence[Token]],
+        folds: Folds | None = None,
         *,
         vectors: WordVectors | None = None,
         gazetteer: Gazetteer | None = None,
@@ -110,7 +112,7 @@ class InputFeatures:
         named: NamedFeatures | None = None,
     ) -> "InputFeatures":
         """Number the values of every feature in the training sentences."""
-        words = WordFeatures.build(config, (forms_of(tokens) for tokens in sentences), vectors, lexicons)
+        words = WordFeatures.build(config, (forms_of(tokens) for tokens in sentences), vectors, lexicons, folds)
         columns = _column_vocabularies(sentences) if use_columns and named is None else []
         return cls(words, columns, gazetteer, named)
 

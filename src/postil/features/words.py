@@ -19,6 +19,7 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array, arrays_under, describe, offsets_from_lengths
 from postil.errors import ConfigurationError, ModelFileError
+from postil.features.folds import Folds
 from postil.features.lexicon import Lexicon
 from postil.features.vectors import WordVectors, digit_mark
 from postil.features.vocabulary import Vocabulary, prefixed
@@ -132,7 +133,8 @@ class WordFeatures:
     ``columns`` are the features in the order of the ids; with ``character_dim`` the ids of ``character_columns``
     characters come after them, before the vector. ``counts`` (V of the column ``word``,) says how often each
     word id occurred in training; entry 0 counts the tokens whose word was too rare for its own id. It is empty if the
-    word feature is disabled. ``rules`` are what the kernel ``word_features`` goes by.
+    word feature is disabled. ``rules`` are what the kernel ``word_features`` goes by. ``folds`` normalise words before
+    they are looked up; None: words stay as they are.
     """
 
     def __init__(
@@ -141,8 +143,10 @@ class WordFeatures:
         vocabularies: Mapping[str, Vocabulary],
         counts: Array,
         lexicons: Mapping[str, Lexicon] = MappingProxyType({}),
+        folds: Folds | None = None,
     ) -> None:
         self.config, self.vocabularies, self.counts, self.lexicons = config, dict(vocabularies), counts, dict(lexicons)
+        self.folds = folds
         features = _features(config)
         self.columns = [Column(name, len(vocabularies[name]), feature.D) for name, feature in features.items()]
         kinds = [feature.column._replace(table=vocabularies[name].table) for name, feature in features.items()]
@@ -171,6 +175,7 @@ class WordFeatures:
         sentences: Iterable[Iterable[str]],
         vectors: WordVectors | None = None,
         lexicons: Mapping[str, Lexicon] = MappingProxyType({}),
+        folds: Folds | None = None,
     ) -> "WordFeatures":
         """Count the forms of the training sentences and number the values of every feature, most frequent first.
 
@@ -185,6 +190,10 @@ class WordFeatures:
                 raise ConfigurationError("vector_dim", expected=expected, got=config.vector_dim)
             config = replace(config, vector_dim=D)
         occurrences = Counter(chain.from_iterable(sentences))
+        if folds is not None:
+            spelt, occurrences = occurrences, Counter()
+            for form, count in spelt.items():
+                occurrences[folds(form)] += count
         forms, normal = list(occurrences), list(map(normalise, occurrences))
         vocabularies, counts = {}, np.zeros(0, np.int64)
         for name, feature in _features(config).items():
@@ -205,7 +214,7 @@ class WordFeatures:
             vocabularies["vector"] = vectors.words
         used = {name: lexicons[name] for name in LEXICONS if name in lexicons and getattr(config, LEXICONS[name])}
         limited = {name: lexicon.limited_to(occurrences, config.min_affix_count) for name, lexicon in used.items()}
-        return cls(config, vocabularies, counts, limited)
+        return cls(config, vocabularies, counts, limited, folds)
 
     def rows(self, forms: Sequence[str]) -> Array:
         """(U, F) int32: the ids of the F columns for each of the U forms."""
@@ -215,7 +224,8 @@ class WordFeatures:
         packed = [cache.get(form) for form in forms]
         new = [place for place, ids in enumerate(packed) if ids is None]
         if new:
-            computed = self.rows_of_cells(*word_cells([forms[place] for place in new]))
+            folded = [forms[place] if self.folds is None else self.folds(forms[place]) for place in new]
+            computed = self.rows_of_cells(*word_cells(folded))
             content, size = computed.tobytes(), computed.itemsize * computed.shape[1]
             for number, place in enumerate(new):
                 packed[place] = ids = content[number * size : (number + 1) * size]
@@ -225,7 +235,7 @@ class WordFeatures:
         return np.frombuffer(joined, np.int32).reshape(len(forms), len(self.columns) + self.character_columns)
 
     def rows_of_cells(self, text: bytes, cells: Array) -> Array:
-        """The same for forms that stand in cells (U, 2) of a text in UTF-8. Nothing is cached."""
+        """The same for folded forms that stand in cells (U, 2) of a text in UTF-8. Nothing is cached."""
         ids = kernels.word_features(text, cells, self.rules)
         others = []
         for lexicon in self.lexicons.values():  # words with vectors have been looked up: the last of the ids
@@ -249,7 +259,7 @@ class WordFeatures:
             named |= prefixed(f"{name}/", vocabulary.arrays())
         for name, lexicon in self.lexicons.items():
             named |= prefixed(f"lexicon {name}/", lexicon.arrays(with_words=not self._is_of_vectors(lexicon)))
-        return {**named, "counts": self.counts}
+        return {**named, "counts": self.counts} | ({} if self.folds is None else {"folds": self.folds.table})
 
     @classmethod
     def from_arrays(cls, config: WordFeatureConfig, arrays: Mapping[str, Array]) -> "WordFeatures":
@@ -269,10 +279,11 @@ class WordFeatures:
         lexicons = {name: Lexicon.from_arrays(parts, of_vectors) for name, parts in stored.items() if parts}
         if any(not getattr(config, LEXICONS[name]) for name in lexicons):
             raise ModelFileError("lexicons", expected="a dimension above 0 for each", got=", ".join(lexicons))
-        return cls(config, vocabularies, counts, lexicons)
+        folds = Folds.from_array(arrays["folds"]) if "folds" in arrays else None
+        return cls(config, vocabularies, counts, lexicons, folds)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return WordFeatures, (self.config, self.vocabularies, self.counts, self.lexicons)
+        return WordFeatures, (self.config, self.vocabularies, self.counts, self.lexicons, self.folds)
 
 
 def feature_vocabulary(arrays: Mapping[str, Array], name: str) -> Vocabulary:

@@ -89,7 +89,7 @@ export async function copy(text, what) {
     await navigator.clipboard.writeText(text);
     say(`${what} copied`);
   } catch {
-    const box = h("textarea", { value: text, rows: 8, "aria-label": what });
+    const box = h("textarea", { value: text, dir: "auto", rows: 8, "aria-label": what });
     const dialog = h("dialog", { onclose: () => dialog.remove() }, h("p", {}, `Copy the ${what} from here:`), box,
       h("form", { method: "dialog" }, h("button", {}, "Close")));
     document.body.append(dialog);

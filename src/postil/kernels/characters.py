@@ -178,6 +178,12 @@ def frozen() -> Characters:
     return Characters.read(FILE.read_bytes())
 
 
+@functools.lru_cache(10_000)
+def category(character: str) -> str:
+    """``unicodedata.category`` of the tables' version of Unicode."""
+    return CATEGORIES[frozen().record(ord(character))[0] & Flag.CATEGORY]
+
+
 # ------------------------------------------------------------------------------------------------ orthography
 
 # The running Python is asked about ASCII only, which no version of Unicode changes. So a word has the same features

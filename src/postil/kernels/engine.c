@@ -27,7 +27,9 @@ static void prefer_large_pages(void *memory, size_t size) {
 
 #include "engine/memory.c"
 #include "engine/model.c"
+#include "engine/folds.c"
 #include "engine/tagging.c"
+#include "engine/cuts.c"
 #include "engine/votes.c"
 #include "engine/trees.c"
 

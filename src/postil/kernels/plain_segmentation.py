@@ -8,6 +8,7 @@ stands before (a title, an initial, the number of a list) or after it (a small l
 """
 
 import functools
+import hashlib
 import json
 import os
 import re
@@ -75,7 +76,7 @@ class Program:
 
 def program_of(expressions: Sequence[str], characters: Characters) -> Program | None:
     """The stored program of some expressions; None if there is none."""
-    stored = _stored().get(tuple(expressions)) if characters is frozen() else None
+    stored = _stored().get(key_of(expressions)) if characters is frozen() else None
     if stored is None:
         return None
     arrays = {
@@ -87,14 +88,19 @@ def program_of(expressions: Sequence[str], characters: Characters) -> Program | 
     return Program(**arrays, entries=tuple(stored["entries"]), widths=widths, firsts=firsts)
 
 
+def key_of(expressions: Sequence[str]) -> str:
+    """The name of a program in the file."""
+    return hashlib.sha256("\0".join(expressions).encode()).hexdigest()
+
+
 @functools.cache
-def _stored() -> dict[tuple[str, ...], dict[str, Any]]:
-    """Expressions -> what is stored of their program."""
+def _stored() -> dict[str, dict[str, Any]]:
+    """Key of some expressions -> what is stored of their program."""
     content = FILE.read_bytes()
     size = int.from_bytes(content[:4], "little")
     programs: list[dict[str, Any]] = json.loads(content[4 : 4 + size])
     body = memoryview(content)[4 + size :]
-    return {tuple(fields["expressions"]): {**fields, "content": body} for fields in programs}
+    return {fields["expressions"]: {**fields, "content": body} for fields in programs}
 
 
 # ------------------------------------------------------------------------------------------------ text to tokens

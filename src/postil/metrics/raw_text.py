@@ -1,7 +1,8 @@
 """Scores of tokens, sentences and labels on raw text, by the rules of the CoNLL-2018 shared task.
 
-Something is right if it begins and ends at the same characters as in the gold standard; a label if its token is right
-as well. White space at the edges does not count, because no token has any.
+Something is right if it begins and ends at the same characters as in the gold standard; a label if its word is right
+as well. White space at the edges does not count, because no token has any. The words of a multiword token, such as
+French ``du`` = ``de`` + ``le``, count as words that were missed: models do not take such tokens apart.
 """
 
 from collections import Counter
@@ -22,9 +23,10 @@ class RawTextScores:
     """How well texts are cut, and labelled as they were cut."""
 
     tokens: Counts
+    words: Counts
     sentences: Counts
     labels: Counts
-    """Tokens with their labels, or entities with their classes."""
+    """Words with their labels, or entities with their classes."""
     kind: str = "labels"
 
     def to_dict(self) -> dict[str, Any]:
@@ -41,7 +43,8 @@ class RawTextScores:
         return Table("Raw text", ("", "precision", "recall", "F1", "gold"), rows)
 
     def _rows(self) -> list[tuple[str, Counts]]:
-        return [("tokens", self.tokens), ("sentences", self.sentences), (self.kind, self.labels)]
+        rows = [("tokens", self.tokens), ("words", self.words), ("sentences", self.sentences), (self.kind, self.labels)]
+        return [row for row in rows if row != ("words", self.tokens)]  # the same, without multiword tokens
 
 
 def agreement(gold: Iterable[object], predicted: Iterable[object]) -> Counts:

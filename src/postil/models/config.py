@@ -28,6 +28,8 @@ EPOCHS = 10  # unless sentences are few
 FULL_EPOCH = 90  # steps: batches grow with the data as long as an epoch has this number of them
 FEW_SENTENCES = 720  # fewer than these are not enough for full epochs with batches of 8
 FEWEST_STEPS = 600  # of a training run on few sentences
+DENSE_TOKENS = 300_000  # seen in a training run, if every token has a label of its own, as parts of speech are
+MOST_EPOCHS = 60
 OBJECTIVES = ("softmax", "crf", "margin")  # the last one is for detectors, the others for taggers
 
 
@@ -308,7 +310,13 @@ def configured(preset: str, settings: Mapping[str, Any]) -> TaggerConfig:
 
 
 def adapted(
-    config: TaggerConfig, sentences: int, tokens: int, *, continued: bool = False, known_words: bool = False
+    config: TaggerConfig,
+    sentences: int,
+    tokens: int,
+    *,
+    continued: bool = False,
+    known_words: bool = False,
+    dense: bool = False,
 ) -> TaggerConfig:
     """The config with its open fields resolved for this amount of training data.
 
@@ -316,18 +324,24 @@ def adapted(
     smaller batches and more noise keep it from learning the sentences by heart (docs/benchmarks/results.md). A
     detector, which draws other pairs in every epoch, a run that is ``continued`` from a fitted model, and one with
     a given number of epochs are as with more data. ``known_words``: words and encoder come from a model, which learns
-    more from few sentences with larger batches, and with noise in the words but not in its encoder.
+    more from few sentences with larger batches, and with noise in the words but not in its encoder. ``dense``: labels
+    are not spans, as with parts of speech. Every token teaches something then: more epochs help, more noise does not.
     """
     adapts = config.epochs is None and config.objective != "margin" and not continued
-    few = adapts and sentences < FEW_SENTENCES
+    dense = dense and adapts and config.encoder != "none" and not known_words and tokens * EPOCHS < DENSE_TOKENS
+    few = adapts and sentences < FEW_SENTENCES and not dense
     noisy = few and config.encoder != "none" and not known_words
-    batch = config.batch_sentences or max(2 if noisy else 8, min(32, sentences // FULL_EPOCH))
+    fewest = 2 if noisy else 4 if dense and 3 * EPOCHS * tokens < DENSE_TOKENS else 8
+    batch = config.batch_sentences or max(fewest, min(32, sentences // FULL_EPOCH))
+    epochs = max(EPOCHS, math.ceil(FEWEST_STEPS / math.ceil(sentences / batch))) if few else EPOCHS
+    if dense:
+        epochs = min(MOST_EPOCHS, math.ceil(DENSE_TOKENS / tokens))
     resolved: dict[str, Any] = {
         "min_count": 1 if config.word_dropout else 2,
         "input_dropout": 0.5 if few and config.encoder != "none" else 0.3,
         "hidden_dropout": 0.5 if tokens < 50_000 and not known_words else 0.3,
         "batch_sentences": batch,
-        "epochs": max(EPOCHS, math.ceil(FEWEST_STEPS / math.ceil(sentences / batch))) if few else EPOCHS,
+        "epochs": epochs,
         # A second core outweighs the cost of cutting a batch only if the batch and its network are large.
         "shards": 2 if ENCODERS[config.encoder].second_shard_pays and batch >= 32 else 1,
         "rate": {"adam": 0.005, "adagrad": 0.02}.get(config.optimiser, 0.05),

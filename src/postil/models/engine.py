@@ -24,6 +24,7 @@ from postil import kernels
 from postil.archive import Rows
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import ConfigurationError, DataError
+from postil.features.folds import composition
 from postil.features.inputs import InputFeatures, Token, forms_of
 from postil.features.vectors import digit_mark
 from postil.features.vocabulary import Vocabulary
@@ -388,6 +389,9 @@ def word_sections(words: WordFeatures) -> Sections:
         "words/mark": integers(-1 if mark is None else ord(mark)),
         "words/shapes": shapes_of_categories(),
     }
+    if words.folds is not None:
+        names_of_tables = ("folds/decomposed", "folds/classes", "folds/composed")
+        sections |= {"folds": words.folds.table, **dict(zip(names_of_tables, composition(), strict=True))}
     lexicons = []
     for i, lexicon in enumerate(words.lexicons.values()):
         of_lexicon = digit_mark(lexicon.words)

@@ -9,7 +9,6 @@ Rules around it keep what training data cannot teach: a text and a blank line en
 letter, addresses of the web stay whole, and a space is inside a token only between such characters as in training.
 """
 
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -19,7 +18,7 @@ import numpy as np
 
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import DataError, ModelFileError
-from postil.kernels.characters import decoded
+from postil.kernels.characters import CATEGORIES, category, decoded
 from postil.lazy import Pattern
 from postil.models import storage
 from postil.models.engine import Words
@@ -40,11 +39,10 @@ _MOST_PAIRS = 20_000
 """Different pairs of characters. Beyond it, as in Chinese, those seen twice are dropped from the table as well."""
 FEWEST = 100
 """Sentences to learn from."""
-_ADDRESS = Pattern(
+ADDRESS = Pattern(
     r"(?i:(?:https?|ftps?)://|www\.)[^\s<>\"()]*[^\s<>\"().,;:!?'’”»\]]|[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{2,63}){1,5}"
 )
 _BLANK_LINE = Pattern(r"\n[^\S\n]*\n")
-_HINTS = ("@", "://", "www.", "WWW.")
 
 
 class Text(NamedTuple):
@@ -57,6 +55,12 @@ class Text(NamedTuple):
     """The sentences among the words."""
     labels: list[list[str]]
     """Of each sentence; empty if it has none."""
+
+    @property
+    def spelt(self) -> list[tuple[tuple[int, int], int]]:
+        """Start and end of each word, and its number among those of a multiword token; 0 for any other word."""
+        shared = {place for place, times in Counter(self.words).items() if times > 1}
+        return [(place, number if place in shared else 0) for number, place in enumerate(self.words, 1)]
 
     @property
     def tokens(self) -> list[tuple[int, int]]:
@@ -161,12 +165,13 @@ class LearnedCuts(CutsTexts):
             raise ModelFileError("segmentation", expected="reach 2 or 3, and crossed", got=repr(settings)[:80])
         if crossed is not None:
             are_pairs = isinstance(crossed, list) and all(
-                isinstance(pair, str) and len(pair) == 5 and pair.isascii() for pair in crossed
+                isinstance(pair, str) and all(kind in CATEGORIES for kind in pair.split(" ")) and len(pair) == 5
+                for pair in crossed
             )
             if not are_pairs or len(crossed) > 1000:
                 raise ModelFileError("segmentation", expected="pairs of categories", got=repr(crossed)[:80])
         tagger = storage.from_bytes(content)
-        if not isinstance(tagger, Tagger) or tagger.model.segmentation is not None:
+        if not isinstance(tagger, Tagger) or tagger.model.segmenter.learned is not None:
             raise ModelFileError("segmentation", expected="a tagger of characters", got="another model")
         if sorted(tagger.model.codec.labels) != sorted(_LABELS) or tagger.model.features.columns:
             got = ", ".join(tagger.model.codec.labels)[:80]
@@ -207,9 +212,10 @@ class LearnedCuts(CutsTexts):
         if self.crossed is not None:
             for i in gaps[labels[gaps] == INSIDE].tolist():
                 before, after = (decoded(text[slice(*cells[at].tolist())])[0] for at in (i, i + 1))
-                if f"{unicodedata.category(before)} {unicodedata.category(after)}" not in self.crossed:
+                if f"{category(before)} {category(after)}" not in self.crossed:
                     labels[i] = TOKEN
-        whole = decoded(text) if b"\n" in text or b"@" in text or b"://" in text or b"ww" in text.lower() else ""
+        has_address = b"@" in text or b"://" in text or b"www." in text.lower()
+        whole = decoded(text) if has_address or b"\n" in text else ""
         is_ascii = len(whole) == len(text)
 
         def unit(place: int) -> int:
@@ -217,13 +223,12 @@ class LearnedCuts(CutsTexts):
             byte = place if is_ascii else len(whole[:place].encode("utf-8", "surrogatepass"))
             return int(np.searchsorted(cells[:, 0], byte))
 
-        if any(hint in whole for hint in _HINTS):
-            for found in _ADDRESS.finditer(whole):
-                first, end = unit(found.start()), unit(found.end())
-                labels[first : end - 1] = INSIDE
-                labels[end - 1] = max(int(labels[end - 1]), TOKEN)
-                if first and labels[first - 1] == INSIDE and cells[first, 0] > cells[first - 1, 1]:
-                    labels[first - 1] = TOKEN
+        for found in ADDRESS.finditer(whole) if has_address else ():
+            first, end = unit(found.start()), unit(found.end())
+            labels[first : end - 1] = INSIDE
+            labels[end - 1] = max(int(labels[end - 1]), TOKEN)
+            if first and labels[first - 1] == INSIDE and cells[first, 0] > cells[first - 1, 1]:
+                labels[first - 1] = TOKEN
         for found in _BLANK_LINE.finditer(whole) if "\n" in whole else ():
             if at := unit(found.end()):
                 labels[at - 1] = SENTENCE
@@ -287,7 +292,7 @@ def _kind(character: str) -> int:
     is_tied = code in (0x200C, 0x200D) or 0x1F1E6 <= code <= 0x1F1FF or 0x1F3FB <= code <= 0x1F3FF
     if is_tied or 0xE0020 <= code <= 0xE007F or 0x1100 <= code <= 0x11FF:
         return _RARE  # joiners, flags, skins, parts of Hangul: what they belong to depends on more than one neighbour
-    return _MARK if unicodedata.category(character)[0] == "M" else _ORDINARY
+    return _MARK if category(character)[0] == "M" else _ORDINARY
 
 
 def _one_space(text: bytes, units: Units) -> tuple[bytes, Array]:
@@ -380,7 +385,7 @@ def segmenter_fitting(sentences: Sequence[Sentence], *, seed: int = 0, threads: 
                 text.text[start:end], text.text[start + 1 :], text.text[start + 2 : end], strict=False
             ):
                 if space.isspace():
-                    crossed[f"{unicodedata.category(before)} {unicodedata.category(after)}"] += 1
+                    crossed[f"{category(before)} {category(after)}"] += 1
     is_free = sum(crossed.values()) > _FREE * spaces
     reach = 3 if is_free else 2
     X: list[list[str]] = []

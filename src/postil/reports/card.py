@@ -17,6 +17,7 @@ from postil.metrics.tables import Cell, Table, format_cell, is_words
 from postil.models.model import BY_CHARACTERS, INPUT
 from postil.reading import parsed_json, read_json
 from postil.text import Segmenter
+from postil.text.languages import script_of
 from postil.text.splitting.segmenter import LEARNED
 
 _TEXTS = ("title", "about", "version", "date", "licence", "command")
@@ -101,6 +102,8 @@ def _facts(path: Path, arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -
         "parameters": sum(int(np.prod(a.shape)) for n, a in arrays.items() if n.startswith(("network/", "heads/"))),
         "training sentences": about.get("data", {}).get("sentences"),
         "training tokens": about.get("data", {}).get("tokens"),
+        "language": about.get("language"),
+        "script": _script(arrays),
         "segmentation": _segmentation(metadata),
         "trained with": ", ".join(f"{part} {number}" for part, number in about.get("versions", {}).items()),
     }
@@ -109,6 +112,12 @@ def _facts(path: Path, arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -
         if (content := arrays.get(f"rules/{name}")) is not None:
             facts["rules" if len(heads) == 1 else f"rules of {name}"] = _rules(content.tobytes())
     return {name: value for name, value in facts.items() if value not in (None, "", 0)}
+
+
+def _script(arrays: Mapping[str, Any]) -> str | None:
+    """That of the most frequent words, which come first."""
+    words = arrays.get("features/words/word/text", np.zeros(0, np.uint8))
+    return script_of(np.asarray(words[:20_000], np.uint8).tobytes().decode("utf-8", "ignore"))
 
 
 def _segmentation(metadata: Mapping[str, Any]) -> str:

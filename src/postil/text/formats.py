@@ -259,10 +259,14 @@ class Reading:
 
         The tokeniser of words takes such a run for one token; `CHARACTERS` cuts it.
         """
+        return is_unspaced(self.head_text())
+
+    def head_text(self) -> str:
+        """The first lines of raw text; empty if it is another format."""
         if self.format not in ("text", "jsonl"):
-            return False
+            return ""
         lines = (line[:HEAD] for line in self._lines.head())
-        return is_unspaced("\n".join(line for line in lines if '"tokens"' not in line)[:HEAD])
+        return "\n".join(line for line in lines if '"tokens"' not in line)[:HEAD]
 
     def passages(self, size: int) -> Iterator[Passage]:
         """The source in parts of about ``size`` characters instead of its sentences, each for `read_passage`."""

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 import postil
+from models.test_learned_segmentation import treebank
 from oracles import corpora
 from postil.export import web
+from postil.models.segmentation import learn_segmenter
 from postil.samples.corpora import made_up_trees
+from postil.text.splitting.segmenter import CHARACTERS
 from postil.text.trees.treebank import parse_tree
 
 pytestmark = pytest.mark.extra("node")
@@ -69,6 +72,23 @@ def test_texts_have_the_labels_of_python(request, node, kind, simd):
         tokens, entities, lengths = expected(tagger, text)
         assert [tuple(one) for one in answer["tokens"]] == tokens
         assert_same_entities(answer["entities"], entities)
+        assert answer["lengths"] == lengths and answer["slices"]
+
+
+@pytest.mark.parametrize("how", ["learned", "characters"])
+def test_texts_are_cut_as_in_python(node, exported, tmp_path, how):
+    sentences = treebank(150, seed=0)
+    cuts = learn_segmenter(sentences) if how == "learned" else CHARACTERS
+    X, y = [one.tokens for one in sentences], [["B-X", *["O"] * (len(one.tokens) - 1)] for one in sentences]
+    postil.Tagger(hidden=8, epochs=2, segmenter=cuts).fit(X, y).save(tmp_path / "cut.postil")
+    tagger = web.as_exported(postil.load(tmp_path / "cut.postil"))[0]
+    texts = [*TEXTS, " ".join(str(one.text) for one in treebank(100, seed=3)) + " See www.x.org/a, or a@b.org"]
+    answers = node(exported(tmp_path / "cut.postil"))(
+        f"{IN_LISTS} return value.map((text) => lists(tagger.tag(text)));", texts
+    )
+    for text, answer in zip(texts, answers, strict=True):
+        tokens, _, lengths = expected(tagger, text)
+        assert [tuple(one) for one in answer["tokens"]] == tokens
         assert answer["lengths"] == lengths and answer["slices"]
 
 

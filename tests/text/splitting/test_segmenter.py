@@ -138,8 +138,11 @@ def test_settings_are_short():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({}, "unknown rules of a segmenter: expected rules 'english' or 'characters', got None"),
-        ({"rules": "klingon"}, "unknown rules of a segmenter: expected rules 'english' or 'characters', got 'klingon'"),
+        ({}, "unknown rules of a segmenter: expected rules 'english', 'neutral' or 'characters', got None"),
+        (
+            {"rules": "klingon"},
+            "unknown rules of a segmenter: expected rules 'english', 'neutral' or 'characters', got 'klingon'",
+        ),
         (
             {"rules": "english", "hyphen": "keep"},
             "unknown option of the rules 'english': expected abbreviations and others; did you mean hyphens?, "

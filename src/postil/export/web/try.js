@@ -54,7 +54,7 @@ function mountTagger(tagger) {
   const names = () => task().classes ?? task().labels;
   const isShown = (one) => !state.hidden.has(one.label) && (one.probability === undefined || one.probability >= state.threshold);
 
-  const shown = h("div", { className: "text", id: "answer", role: "region", "aria-label": "Labelled text", tabIndex: 0 });
+  const shown = h("div", { className: "text", id: "answer", dir: "auto", role: "region", "aria-label": "Labelled text", tabIndex: 0 });
   const found = h("div", { className: "found", role: "region", "aria-label": "What was found", tabIndex: 0 });
   const legend = h("ul", { className: "legend", "aria-label": "Classes" });
   const figures = h("p", { className: "note", id: "figures" });
@@ -146,7 +146,7 @@ function mountTagger(tagger) {
 
   // A short text is labelled with every letter; a long one when the typing stops.
   const labelSoon = debounced(150, label);
-  const box = h("textarea", { id: "text", rows: 4, value: firstText(), spellcheck: false, oninput: () => (box.value.length < 5000 ? label() : labelSoon()) });
+  const box = h("textarea", { id: "text", dir: "auto", rows: 4, value: firstText(), spellcheck: false, oninput: () => (box.value.length < 5000 ? label() : labelSoon()) });
   const problem = h("div", {});
   const bound = h("output", { htmlFor: "threshold" }, "0 %");
   const slider = h("input", {
@@ -193,7 +193,7 @@ function mountTrees(classifier) {
       problem.replaceChildren(h("p", { className: "error", role: "alert" }, error.message));
     }
   }
-  const box = h("textarea", { id: "text", rows: 3, value: new URLSearchParams(location.hash.slice(1)).get("text") ?? about.example ?? TREE, spellcheck: false, oninput: label });
+  const box = h("textarea", { id: "text", dir: "auto", rows: 3, value: new URLSearchParams(location.hash.slice(1)).get("text") ?? about.example ?? TREE, spellcheck: false, oninput: label });
   main.replaceChildren(
     h("h1", {}, about.title),
     h("p", { className: "lead" }, "Type or paste a tree in brackets. Labels that stand there are not looked at; every phrase gets one."),

@@ -48,6 +48,13 @@ typedef struct {
     int64_t columns;
 } word_lexicon;
 
+/* How words are normalised before they are looked up: see folds.c. */
+typedef struct {
+    const int32_t *table, *decomposed, *classes, *composed; /* (count, 4), (…, 5), (…, 2), (…, 3), by their first numbers */
+    int64_t count, decomposed_count, class_count, composed_count;
+    uint8_t ascii[128]; /* whether the table changes it */
+} word_folds;
+
 /* Rules that vote for entities: see votes.c. */
 enum { OF_LIST, OF_PATTERN, RULE = 6, ELEMENT = 8, LONGEST_PATTERN = 60, MOST_ELEMENTS = 30 };
 enum { OF_WORDS, OF_ANY_KIND, OF_CAPITAL, OF_UPPER, OF_LOWER, OF_TITLE, OF_LETTERS, OF_NUMBER, OF_PUNCTUATION };
@@ -72,6 +79,20 @@ typedef struct {
     vote_rules votes;
 } task_head;
 
+/* How raw text is cut: by rules, into characters, or by a tagger of characters inside of the model, see cuts.c. */
+enum { BY_RULES, INTO_CHARACTERS, BY_TAGGER };
+enum { GOES_ON_INSIDE, ENDS_TOKEN, ENDS_SENTENCE, CUT_LABELS };
+enum { LABELLED = 2000, AROUND = 40, LABELLED_ROOM = LABELLED + 2 * AROUND }; /* characters at once, with their context */
+enum { CATEGORY = 31, CATEGORIES = 32, FIRST_MARK = 10, LAST_MARK = 12, OTHER_SYMBOL = 26 }; /* as in characters.py */
+typedef struct {
+    int64_t how, reach; /* reach: characters that are a word of the tagger */
+    postil_model *tagger;
+    uint8_t meaning[CUT_LABELS]; /* of its labels */
+    const uint8_t *crossed;      /* (CATEGORIES, CATEGORIES) with a space between them in one token; NULL: any */
+    pattern_program address;
+    int32_t entry;
+} learned_cuts;
+
 /* What a tree classifier has instead of a window: see trees.c. */
 typedef struct {
     int64_t how, D, H, L, function, is_right;
@@ -93,6 +114,8 @@ struct postil_model {
     int code;       /* the first thing that was wrong */
 
     int64_t kind;
+    int is_cutter; /* the tagger inside of another model, whose characters it shares; it has no rules */
+    learned_cuts cuts;
     const char *about;
     character_tables known;
     token_rules tokens;
@@ -103,6 +126,7 @@ struct postil_model {
     word_rules words;
     int64_t vocabulary_count, has_vectors, features, lexicon_count, alphabet, filters;
     word_lexicon *lexicons;
+    word_folds *folds; /* NULL: words are looked up as they are */
     const int32_t *letter_codes, *letter_ids;
     number_table vectors;
     int64_t members, K, H, function, is_mean, step_count, reach, D, widest, widest_windows;
@@ -534,7 +558,34 @@ static word_rules rules_of(const postil_model *model, const word_column *columns
     return rules;
 }
 
+/* A table of characters (count, width): they may be written, and the rows rise. */
+static const int32_t *wanted_codes(postil_model *model, const char *name, int64_t width, int64_t codes, int64_t *count) {
+    const int32_t *table = wanted(model, name, I32, -1, width);
+    *count = rows_of(model, name);
+    for (int64_t i = 0; i < *count && model->code == POSTIL_OK; i++) {
+        const int32_t *row = table + i * width;
+        for (int64_t k = 0; k < codes; k++) require(model, row[k] >= 0 && row[k] <= LAST_CODE);
+        require(model, i == 0 || row[0] >= row[-width]);
+    }
+    return table;
+}
+
+static void read_folds(postil_model *model) {
+    if (!has_section(model, "folds")) return;
+    word_folds *folds = model->folds = allocated(model, 1, sizeof *folds);
+    if (folds == NULL) return;
+    folds->table = wanted_codes(model, "folds", 4, 4, &folds->count);
+    folds->decomposed = wanted_codes(model, "folds/decomposed", 5, 5, &folds->decomposed_count);
+    folds->classes = wanted_codes(model, "folds/classes", 2, 1, &folds->class_count);
+    folds->composed = wanted_codes(model, "folds/composed", 3, 3, &folds->composed_count);
+    for (int64_t i = 0; i < folds->decomposed_count && model->code == POSTIL_OK; i++) /* room for what codes become */
+        require(model, folds->decomposed[5 * i] >= 0x80 && (folds->decomposed[5 * i] >= 0x800 || folds->decomposed[5 * i + 4] == 0));
+    for (int64_t i = 0; i < folds->count && model->code == POSTIL_OK; i++)
+        if (folds->table[4 * i] < 128) folds->ascii[folds->table[4 * i]] = 1;
+}
+
 static void read_words(postil_model *model) {
+    read_folds(model);
     const int64_t count = rows_of(model, "words/columns");
     const int64_t *columns = wanted(model, "words/columns", I64, -1, 3);
     model->words.shapes = wanted(model, "words/shapes", U8, 32, 1);
@@ -824,6 +875,40 @@ static void read_heads(postil_model *model, int64_t width) {
 /* ------------------------------------------------------------------------------------------------ opening */
 
 static void read_tree_network(postil_model *model); /* trees.c */
+static int open_model(postil_model begun, postil_model **opened);
+
+static int is_of(const character_tables *known, uint32_t code, int first, int last) {
+    const int category = flags_of(known, code) & CATEGORY;
+    return category >= first && category <= last;
+}
+
+static void read_cuts(postil_model *model) {
+    static const char *const names[CUT_LABELS] = {"inside", "token", "sentence"};
+    learned_cuts *cuts = &model->cuts;
+    engine_section inner;
+    int seen = 0;
+    if (has_section(model, "cuts")) cuts->how = whole_number(model, "cuts", 0, INTO_CHARACTERS, BY_TAGGER);
+    if (cuts->how == BY_RULES) read_rules(model);
+    if (cuts->how != BY_TAGGER || model->code != POSTIL_OK) return;
+    cuts->reach = whole_number(model, "cuts", 1, 2, 3);
+    if (has_section(model, "cuts/crossed")) cuts->crossed = wanted(model, "cuts/crossed", U8, CATEGORIES, CATEGORIES);
+    read_program(model, "cuts/address", 1, &cuts->address);
+    cuts->entry = (int32_t)whole_number(model, "cuts/address/numbers", 1, 0, INT32_MAX);
+    require(model, find_section(model, "cuts/tagger", &inner) && inner.type == U8);
+    if (model->code != POSTIL_OK) return;
+    const postil_model begun = {.bytes = inner.values, .size = (size_t)inner.count, .known = model->known, .is_cutter = 1};
+    const int code = open_model(begun, &cuts->tagger);
+    if (code != POSTIL_OK) {
+        fail(model, code == POSTIL_NO_MEMORY ? code : POSTIL_DAMAGED);
+        return;
+    }
+    const task_head *head = cuts->tagger->heads;
+    require(model, cuts->tagger->kind == TAGGER && cuts->tagger->head_count == 1 && head->spellings == CUT_LABELS);
+    for (int64_t j = 0; j < CUT_LABELS && model->code == POSTIL_OK; j++)
+        for (int k = 0; k < CUT_LABELS; k++)
+            if (strcmp(head->labels[j], names[k]) == 0) cuts->meaning[j] = (uint8_t)k, seen |= 1 << k;
+    require(model, seen == (1 << CUT_LABELS) - 1);
+}
 
 static void read_header(postil_model *model) {
     const uint8_t *bytes = model->bytes;
@@ -854,7 +939,7 @@ static void read_model(postil_model *model) {
         model->kind = whole_number(model, "kind", 0, TAGGER, TREE_CLASSIFIER);
         model->about = wanted_string(model, "about");
     }
-    read_characters(model);
+    if (!model->is_cutter) read_characters(model);
     if (model->code == POSTIL_OK) read_vocabularies(model);
     if (model->code == POSTIL_OK) read_words(model);
     if (model->code != POSTIL_OK) return;
@@ -862,7 +947,7 @@ static void read_model(postil_model *model) {
         read_tree_network(model);
         return;
     }
-    if (!model->is_trusted) read_rules(model); /* Python cuts texts into tokens before */
+    if (!model->is_trusted && !model->is_cutter) read_cuts(model); /* Python cuts texts into tokens before */
     if (model->code != POSTIL_OK) return;
     const int64_t width = read_network(model);
     if (model->code == POSTIL_OK) read_heads(model, width);
@@ -870,6 +955,7 @@ static void read_model(postil_model *model) {
 
 void postil_close(postil_model *model) {
     if (model == NULL) return;
+    postil_close(model->cuts.tagger);
     for (void **memory = model->allocated; memory != NULL;) {
         void **next = *memory;
         free(memory);

@@ -64,6 +64,7 @@ struct postil_workspace {
     uint8_t *kernel_room;
     size_t kernel_size;
     void *tree;
+    postil_workspace *cutter; /* of the tagger that cuts texts */
 };
 
 /* Places of arrays one after the other; without memory, only their size is measured. */
@@ -91,6 +92,8 @@ static int64_t row_sets(int64_t width, int64_t most_bytes) {
     return sets < 8 ? 8 : sets < 1 << 16 ? sets : 1 << 16;
 }
 
+static void plan_cutter(const postil_model *model, layout_plan *plan, postil_workspace *w);
+
 static void plan_caches(const postil_model *model, layout_plan *plan, postil_workspace *w) {
     const int64_t n = piece_room(model), M = model->members, width = model->K * M * model->H;
     w->width = width, w->sets = row_sets(width, w->cached_bytes);
@@ -111,13 +114,16 @@ static void plan_caches(const postil_model *model, layout_plan *plan, postil_wor
     w->next = claimed(plan, n * model->widest, sizeof(float));
     w->windows = claimed(plan, n * model->widest_windows, sizeof(float));
     w->maps = claimed(plan, n * 3 * (model->most_labels + VECTOR_OF_LABELS), sizeof(float));
+    if (model->cuts.tagger != NULL) plan_cutter(model->cuts.tagger, plan, w);
 }
 
 /* What kernels allocate on the way, at most, for a text of n bytes and N tokens. */
 static int64_t kernel_bytes(const postil_model *model, int64_t n, int64_t N) {
     const int64_t L = model->most_labels, P = padded(L);
     const int64_t tokens = 16 * n, words = 8 * n, chain = (5 * L * P + 4 * P + 5 * N * P + 4 * (N + P) + N * L) * 8;
-    return tokens + words + chain + 8 * model->K + 4096;
+    const postil_model *cutter = model->cuts.tagger;
+    const int64_t cuts = cutter == NULL ? 0 : kernel_bytes(cutter, n, N < LABELLED_ROOM ? N : LABELLED_ROOM);
+    return tokens + words + chain + cuts + 8 * model->K + (model->folds == NULL ? 0 : 8 * FOLDED_ROOM) + 4096;
 }
 
 static void plan_text(const postil_model *model, layout_plan *plan, postil_workspace *w, int64_t n) {
@@ -143,6 +149,19 @@ static void plan_text(const postil_model *model, layout_plan *plan, postil_works
     w->layers = claimed(plan, T, sizeof *w->layers);
     w->kernel_size = (size_t)kernel_bytes(model, n, N);
     w->kernel_room = w->grows ? NULL : claimed(plan, kernel_bytes(model, n, N), 1);
+}
+
+/* The tagger that cuts texts needs the same room for texts of any size: it gets them piece by piece. Its kernels
+   allocate where those of the whole model do. */
+static void plan_cutter(const postil_model *model, layout_plan *plan, postil_workspace *w) {
+    postil_workspace inner;
+    memset(&inner, 0, sizeof inner);
+    inner.cached_bytes = w->cached_bytes / 4, inner.labels_only = inner.grows = 1;
+    plan_caches(model, plan, &inner);
+    plan_text(model, plan, &inner, LABELLED_ROOM);
+    inner.grows = w->grows;
+    w->cutter = claimed(plan, 1, sizeof inner);
+    if (w->cutter != NULL) *w->cutter = inner;
 }
 
 static void plan_tree(const postil_model *model, layout_plan *plan, postil_workspace *w, int64_t n); /* trees.c */
@@ -182,6 +201,7 @@ static void begin_workspace(const postil_model *model, postil_workspace *w) {
         for (int64_t k = 0; k < model->K; k++)
             memcpy(w->rows + (k * model->members + m) * model->H, model->network[m].padding + k * model->H,
                    (size_t)model->H * sizeof(float));
+    if (w->cutter != NULL) begin_workspace(model->cuts.tagger, w->cutter);
 }
 
 int postil_workspace_place(const postil_model *model, size_t max_bytes, void *memory, size_t size,
@@ -441,6 +461,18 @@ static int64_t row_of_word(postil_workspace *w, const uint8_t *word, int64_t siz
     return at->row;
 }
 
+/* The row of one word, if folding changes it; else *is_missing stays. */
+static int compute_folded_row(postil_workspace *w, const uint8_t *word, int64_t size, int64_t row, int *is_missing) {
+    uint8_t folded[FOLDED_ROOM];
+    const word_folds *folds = w->model->folds;
+    if (folds == NULL || !is_foldable(folds, word, size)) return POSTIL_OK;
+    const int64_t cell[2] = {0, folded_word(folds, word, size, folded)};
+    const missing_word missing = {0, row};
+    if (cell[1] < 0 || (cell[1] == size && memcmp(folded, word, (size_t)size) == 0)) return POSTIL_OK;
+    *is_missing = 0;
+    return compute_rows(w, folded, cell[1], cell, &missing, 1);
+}
+
 /* ids (n,): the rows of the tokens of a piece. */
 static int look_up(postil_workspace *w, const uint8_t *text, int64_t size, const int64_t *cells, int64_t n) {
     int64_t spare = 0, count = 0;
@@ -453,6 +485,8 @@ static int look_up(postil_workspace *w, const uint8_t *text, int64_t size, const
     }
     for (int64_t t = 0; t < n; t++) {
         w->ids[t] = row_of_word(w, text + cells[2 * t], cells[2 * t + 1] - cells[2 * t], w->hashes[t], &spare, &is_missing);
+        if (is_missing && code == POSTIL_OK)
+            code = compute_folded_row(w, text + cells[2 * t], cells[2 * t + 1] - cells[2 * t], w->ids[t], &is_missing);
         if (is_missing) w->missing[count].place = t, w->missing[count++].row = w->ids[t];
     }
     for (int64_t first = 0; first < count && code == POSTIL_OK; first += WORDS_AT_ONCE) {
@@ -907,19 +941,33 @@ static int end_tagging(int code) {
     return code;
 }
 
+/* Cells and offsets of the workspace, by rules. */
+static int cut_by_rules(postil_workspace *w, const uint8_t *text, int64_t size, int64_t *N, int64_t *sentences) {
+    const postil_model *model = w->model;
+    const int64_t document[2] = {0, size};
+    int64_t state[6] = {0}, edges[2] = {0, 0};
+    int code = tokenise_text(text, size, document, 1, &model->tokens, &model->known, 0, w->chunks, CHUNK_BUCKETS, w->seed,
+                             size + 1, w->cells, edges, state);
+    *N = edges[1];
+    if (code == DONE)
+        code = split_sentences(text, size, document, edges, 1, w->cells, *N, &model->sentences, &model->known, w->offsets,
+                               sentences);
+    return error_of(code);
+}
+
+typedef int cutting(postil_workspace *w, const uint8_t *text, int64_t size, int64_t *N, int64_t *sentences);
+static cutting cut_into_characters, cut_by_tagger; /* cuts.c */
+
 int postil_tag(const postil_model *model, postil_workspace *w, const char *text, size_t length, postil_result *result) {
+    static cutting *const ways[] = {cut_by_rules, cut_into_characters, cut_by_tagger};
+    const uint8_t *bytes = (const uint8_t *)text;
+    const int64_t size = (int64_t)length;
+    int64_t N = 0, sentences = 0;
     int code = begin_tagging(model, w, text, result, length);
     if (code != POSTIL_OK) return code;
-    const int64_t size = (int64_t)length, document[2] = {0, size};
-    int64_t state[6] = {0}, edges[2] = {0, 0}, sentences = 0;
-    const uint8_t *bytes = (const uint8_t *)text;
-    code = tokenise_text(bytes, size, document, 1, &model->tokens, &model->known, 0, w->chunks, CHUNK_BUCKETS, w->seed,
-                         size + 1, w->cells, edges, state);
-    if (code == DONE)
-        code = split_sentences(bytes, size, document, edges, 1, w->cells, edges[1], &model->sentences, &model->known,
-                               w->offsets, &sentences);
-    if (code != DONE) return end_tagging(error_of(code));
-    return end_tagging(tag_cells(w, bytes, size, edges[1], sentences, result));
+    code = ways[model->cuts.how](w, bytes, size, &N, &sentences);
+    if (code == POSTIL_OK) code = tag_cells(w, bytes, size, N, sentences, result);
+    return end_tagging(code);
 }
 
 int postil_tag_spans(const postil_model *model, postil_workspace *w, const char *text, size_t length,

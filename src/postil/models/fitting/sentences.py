@@ -4,8 +4,10 @@ A model has a head for each task; that of a tagger or a detector is called main.
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, final
 
@@ -14,6 +16,7 @@ import numpy as np
 from postil.archive import is_model_file
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError, ForgettingWarning, LowerCaseWarning, warn_caller
+from postil.features.folds import Folds
 from postil.features.gazetteer import Gazetteer
 from postil.features.inputs import InputFeatures, Token, batches_of_similar_length, forms_of
 from postil.features.lexicon_files import NAMED_LISTS, load_clusters, load_names, vector_clusters, with_pretrained
@@ -45,7 +48,10 @@ from postil.optimisation.loop import Batch
 from postil.text.labels import schemes
 from postil.text.labels.partial import Annotates, count_marks, is_partial, is_unknown, per_sentence, with_marks
 from postil.text.labels.schemes import UNKNOWN, recognise
-from postil.text.splitting.segmenter import Segmenter, are_characters
+from postil.text.languages import looks_english, rules_for
+from postil.text.splitting.segmenter import ENGLISH, Segmenter, are_characters
+
+_OF_SPANS = ("B-", "I-", "S-", "U-", "E-", "L-", "M-")
 
 
 class _Corpus(NamedTuple):
@@ -84,11 +90,12 @@ class SentenceFitting(Fitting):
             sum(map(len, all_sentences)),
             continued=start is not None and bool(start.before),
             known_words=start is not None and not start.before,
+            dense=not any(label[:2] in _OF_SPANS for corpus in corpora.values() for y in corpus.y for label in y),
         )
         by_characters = are_characters(map(forms_of, labelled))
         segmentation = estimator.segmenter
-        if segmentation is None and start is not None and not by_characters:
-            segmentation = start.known.segmentation
+        if segmentation is None and not by_characters:
+            segmentation = _segmentation(labelled) if start is None else start.known.segmentation
         model = _new_model(estimator, config, corpora, all_sentences, start, self._is_frozen, segmentation)
         heads = model.by_task()
         held_out = _checked_held_out(estimator, heads, data, config.word_key)
@@ -441,6 +448,22 @@ def pretrained_encoder(estimator: Trainee, warm_start: object = None) -> Estimat
     return known
 
 
+def _segmentation(X: Sequence[Sequence[Token]]) -> Segmenter | None:
+    """Rules for raw text that no setting names: those of English, unless the words are of another language."""
+    chosen = rules_for(_words(X))
+    return None if chosen == ENGLISH else chosen
+
+
+def _folds(X: Sequence[Sequence[Token]]) -> Folds | None:
+    """English models look words up as they are."""
+    words = _words(X)
+    return None if looks_english(words) else Folds.chosen(words)
+
+
+def _words(X: Sequence[Sequence[Token]]) -> Counter[str]:
+    return Counter(chain.from_iterable(map(forms_of, X)))
+
+
 def new_features(
     estimator: Trainee, config: TaggerConfig, X: Sequence[Sequence[Token]], known: FittedModel | None
 ) -> tuple[InputFeatures, Array | None]:
@@ -469,6 +492,7 @@ def new_features(
     features = InputFeatures.build(
         WordFeatureConfig.of(config),
         X,
+        known.features.words.folds if known is not None else _folds(X),
         vectors=vectors,
         gazetteer=Gazetteer.load(files) if files else None,
         lexicons=lexicons,

@@ -79,7 +79,7 @@ def extended_features(old: InputFeatures, new: InputFeatures) -> InputFeatures:
         counts = np.zeros(len(vocabularies["word"]), np.int64)
         for one in (old.words, new.words):
             counts[vocabularies["word"].ids(one.vocabularies["word"])] += one.counts
-    words = WordFeatures(new.words.config, vocabularies, counts, old.words.lexicons)
+    words = WordFeatures(new.words.config, vocabularies, counts, old.words.lexicons, old.words.folds)
     return InputFeatures(words, columns, new.gazetteer or old.gazetteer, named)
 
 

@@ -368,7 +368,7 @@ function recordCard() {
       h("div", { className: "row" }, button("Undo", "U", actions.undo), button("Back", "B", actions.back)));
   }
   return h("section", { className: "card", "aria-label": "Record" }, about(), h("div", { id: "problem" }),
-    h("div", { className: "text sentence" }, h("span", { id: "before" }),
+    h("div", { className: "text sentence", dir: "auto" }, h("span", { id: "before" }),
       h("span", { id: "sentence", role: "listbox", "aria-label": "Words of the record", "aria-multiselectable": "true", onmousedown: down, onmouseover: over }),
       h("span", { id: "after" })),
     state.rules ? votes(state.record, wordsOf, state.classes) : "",

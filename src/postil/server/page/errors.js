@@ -202,7 +202,7 @@ export function mount(root, values, context) {
     const said = (span, title) => span && [` ${title} `, chip(span.label, classes), ` ${one.tokens.slice(span.start, span.end).join(" ")} `];
     const links = model ? [h("a", { href: written("tag", { model: model.name, text }) }, "open in Tag"), " · ",
       h("a", { href: written("why", { model: model.name, text, span: `${at.start}:${at.end}`, label: at.label }) }, "why")] : [];
-    return h("li", { className: "card" }, h("p", {}, one.tokens.slice(0, at.start).join(" "), " ", h("mark", { className: `entity ${colour(at.label, classes)}` }, one.tokens.slice(at.start, at.end).join(" ")), " ", one.tokens.slice(at.end).join(" ")),
+    return h("li", { className: "card" }, h("p", { dir: "auto" }, one.tokens.slice(0, at.start).join(" "), " ", h("mark", { className: `entity ${colour(at.label, classes)}` }, one.tokens.slice(at.start, at.end).join(" ")), " ", one.tokens.slice(at.end).join(" ")),
       h("p", { className: "note" }, `sentence ${one.number + 1}, ${one.kind}: `, said(one.gold, "gold"), said(one.predicted, "predicted"), links));
   }
 

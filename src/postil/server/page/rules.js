@@ -150,7 +150,7 @@ export class RulesPanel {
 
   drawChange({ words, marks }) {
     const said = { added: "+", removed: "−", relabelled: "" };
-    return h("li", {}, h("p", {}, words.join(" ")), h("p", { className: "marks" }, marks.map(({ kind, start, end, label, was }) => h("span", { className: `mark ${kind}` },
+    return h("li", {}, h("p", { dir: "auto" }, words.join(" ")), h("p", { className: "marks" }, marks.map(({ kind, start, end, label, was }) => h("span", { className: `mark ${kind}` },
       h("span", { className: "skip" }, `${kind}: `), `${said[kind]} ${words.slice(start, end).join(" ")} `, kind === "relabelled" ? [chip(was, this.classes()), " → "] : "", chip(label, this.classes())))));
   }
 

@@ -14,7 +14,7 @@ export function fitting(context, ...kinds) {
 
 /** The box to type into. */
 export function textBox(value, oninput, label = "Text", rows = 3) {
-  const box = h("textarea", { id: "text", rows, value, spellcheck: false, oninput: () => oninput(box.value) });
+  const box = h("textarea", { id: "text", dir: "auto", rows, value, spellcheck: false, oninput: () => oninput(box.value) });
   return { box, field: h("div", { className: "card" }, h("label", { className: "field", htmlFor: "text" }, label), box) };
 }
 

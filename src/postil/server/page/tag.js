@@ -137,7 +137,7 @@ export function mount(root, values, context) {
       const figure = one.probability ?? one.score;
       const places = answer.tokens.map((item, i) => [item, i]).filter(([item]) => one.start <= item.start && item.end <= one.end);
       const span = `${places[0]?.[1]}:${(places.at(-1)?.[1] ?? 0) + 1}`;
-      return [one.text ?? letters.slice(one.start, one.end), chip(one.label, names), one.probability === undefined ? String(figure) : percent(figure),
+      return [h("bdi", {}, one.text ?? letters.slice(one.start, one.end)), chip(one.label, names), one.probability === undefined ? String(figure) : percent(figure),
         h("td", { className: "barbox roomy" }, one.probability === undefined ? "" : h("span", { className: `bar ${colour(one.label, names)}`, style: { width: `${100 * figure}%` } })),
         h("a", { href: written("why", { model: model.name, text: state.text, span, label: one.label }) }, "why", h("span", { className: "skip" }, ` ${one.text}`))];
     });
@@ -330,7 +330,7 @@ export function mount(root, values, context) {
     askSoon();
   });
   const shown = h("div", {
-    className: "text", id: "answer", role: "listbox", "aria-label": "Text with its labels", "aria-multiselectable": "true",
+    className: "text", id: "answer", dir: "auto", role: "listbox", "aria-label": "Text with its labels", "aria-multiselectable": "true",
     onmousedown: down, onmouseover: over, onkeydown: key,
   });
   const anchor = h("div", { className: "anchor" }, shown);

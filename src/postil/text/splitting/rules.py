@@ -18,6 +18,7 @@ from postil.kernels.plain_segmentation import Kind, SentencePatterns, TokenPatte
 from postil.text.splitting import english
 
 Hyphens = Literal["split", "keep"]
+Apostrophes = Literal["keep", "end"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +36,8 @@ class Rules:
     fused: tuple[str, ...] = english.FUSED
     elisions: tuple[str, ...] = english.ELISIONS
     hyphens: Hyphens = "split"
+    apostrophes: Apostrophes = "keep"
+    """Inside a word that is not one of the contractions; "end": a token ends after it, as in French ``l'|ami``."""
     hyphen_prefixes: tuple[str, ...] = english.HYPHEN_PREFIXES
     units: tuple[str, ...] = english.UNITS
     name_endings: tuple[str, ...] = english.NAME_ENDINGS
@@ -51,10 +54,9 @@ class Rules:
                 object.__setattr__(self, field.name, word_list(field.name, value))
             elif isinstance(field.default, bool) and not isinstance(value, bool):
                 raise ConfigurationError(f"rule {field.name!r} is a switch", expected="True or False", got=repr(value))
-        if self.hyphens not in get_args(Hyphens):
-            raise ConfigurationError(
-                "rule 'hyphens' is unknown", expected=" or ".join(get_args(Hyphens)), got=repr(self.hyphens)
-            )
+        for name, kinds in (("hyphens", get_args(Hyphens)), ("apostrophes", get_args(Apostrophes))):
+            if (value := getattr(self, name)) not in kinds:
+                raise ConfigurationError(f"rule {name!r} is unknown", expected=" or ".join(kinds), got=repr(value))
         for entry in self.fused:
             if "" in entry.split("|") or "|" not in entry:
                 raise ConfigurationError("rule 'fused' lacks a cut", expected="parts like 'can|not'", got=repr(entry))
@@ -96,6 +98,17 @@ def word_list(name: str, value: object) -> tuple[str, ...]:
 
 
 DEFAULT = Rules()
+NEUTRAL = Rules(
+    abbreviations=(),
+    abbreviations_before_numbers=(),
+    contractions=(),
+    fused=(),
+    elisions=(),
+    hyphens="keep",
+    hyphen_prefixes=(),
+    units=(),
+)
+"""For languages other than English: nothing but what writing systems have in common."""
 
 
 APOSTROPHE = "['’＇]"
@@ -185,8 +198,11 @@ def _word(rules: Rules) -> str:
     simple = rf"{letters}+(?!-|{APOSTROPHE})"  # most words (nothing given back: *+), found without trying the rest
     stem = rf"{letters}?(?:{APOSTROPHE}{letters}?)*?(?=(?i:{_any_of(rules.contractions)}){_END})"
     word = rf"(?:{stem}|{letters}(?:{APOSTROPHE}{letters})*)"
+    if rules.apostrophes == "end":
+        word = rf"(?:{stem}|{letters}(?:{APOSTROPHE}(?=\w))?)"
     if rules.hyphens == "keep":
-        return rf"{simple}|{letters}(?:[-'’]{letters})*-{word}|{word}"
+        inside = "-" if rules.apostrophes == "end" else "[-'’]"
+        return rf"{simple}|{letters}(?:{inside}{letters})*-{word}|{word}"
     prefixed = rf"(?i:{_any_of(rules.hyphen_prefixes)})-{word}"
     return f"{simple}|{prefixed}|{word}"
 
@@ -232,16 +248,18 @@ class SentenceRules:
 
     never_final: abbreviations, without their final period, after which a sentence continues.
     starters: words that, with a capital letter, begin a sentence even after an abbreviation.
+    final_marks: tokens that end a sentence.
     line_breaks: "blank": a blank line ends a sentence, and so does a line break before the mark of a list; "every"
         line break does (one sentence, title or paragraph a line); "never".
     """
 
     never_final: tuple[str, ...] = english.TITLES + english.CONNECTIVES
     starters: tuple[str, ...] = english.SENTENCE_STARTERS
+    final_marks: tuple[str, ...] = tuple(".!?…。！？｡।॥۔؟։።។။")
     line_breaks: LineBreaks = "blank"
 
     def __post_init__(self) -> None:
-        for name in ("never_final", "starters"):
+        for name in ("never_final", "starters", "final_marks"):
             object.__setattr__(self, name, word_list(name, getattr(self, name)))
         if self.line_breaks not in get_args(LineBreaks):
             expected = " or ".join(get_args(LineBreaks))
@@ -249,6 +267,16 @@ class SentenceRules:
 
 
 DEFAULT_SENTENCES = SentenceRules()
+# Unicode's Sentence_Terminal, with the ellipsis.
+_TERMINALS = (
+    ".!?…\u0589\u061d\u061e\u061f\u06d4\u0700\u0701\u0702\u07f9\u0837\u0839\u083d\u083e\u0964\u0965\u104a\u104b"
+    "\u1362\u1367\u1368\u166e\u1735\u1736\u17d4\u17d5\u1803\u1809\u1944\u1945\u1aa8\u1aa9\u1aaa\u1aab\u1b5a\u1b5b"
+    "\u1b5e\u1b5f\u1b7d\u1b7e\u1c3b\u1c3c\u1c7e\u1c7f\u203c\u203d\u2047\u2048\u2049\u2e2e\u2e3c\u2e53\u2e54\u3002"
+    "\ua4ff\ua60e\ua60f\ua6f3\ua6f7\ua876\ua877\ua8ce\ua8cf\ua92f\ua9c8\ua9c9\uaa5d\uaa5e\uaa5f\uaaf0\uaaf1\uabeb"
+    "\ufe52\ufe56\ufe57\uff01\uff0e\uff1f\uff61\U00011047\U00011048\U000110be\U000110bf\U000110c0\U000110c1"
+    "\U00011141\U00011142\U00011143"
+)
+NEUTRAL_SENTENCES = SentenceRules(never_final=(), starters=(), final_marks=tuple(_TERMINALS))
 
 
 _LINE_END = r"(?>\r\n|[\n\r\f\x85\u2028\u2029])"
@@ -261,7 +289,6 @@ _LINE_BREAKS = {
 _EMOTICON = r"(?:[<>]?[:;=]\S*[^\s:;=]|<3|\^_*\^)"
 _ELLIPSIS = r"\.\.|…"
 _WORDS: dict[int, Iterable[str]] = {
-    Kind.FINAL: ".!?…。！？｡।॥۔؟։።។။",
     Kind.CLOSES: (*")]}”’»›", "''"),
     Kind.CLOSES_IF_GLUED: "\"'",
     Kind.OPENS: (*"([{“‘«‹\"'`", "``"),
@@ -273,6 +300,7 @@ def sentence_patterns(rules: SentenceRules) -> SentencePatterns:
     """The rules as the kernels take them."""
     # An abbreviation that ends no sentence is meant in every spelling, a starter with its capital.
     listed: dict[int, Iterable[str]] = {
+        Kind.FINAL: rules.final_marks,
         Kind.NEVER_FINAL: (form for word in rules.never_final for form in english.spellings(word)),
         Kind.STARTS: (word.capitalize() for word in rules.starters),
     }

@@ -17,11 +17,10 @@ token.
 """
 
 import functools
-import unicodedata
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from itertools import pairwise
 from typing import Any, NamedTuple, Self, final
 
@@ -32,7 +31,7 @@ from postil import kernels
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import ConfigurationError, similar
 from postil.kernels import ChunkCache, SentencePatterns
-from postil.kernels.characters import decoded
+from postil.kernels.characters import category, decoded
 from postil.kernels.plain_segmentation import cut_text, ranges
 from postil.lazy import Pattern
 from postil.text.document import Sentence
@@ -40,6 +39,8 @@ from postil.text.offsets import utf8_offsets, utf16_offsets
 from postil.text.splitting.rules import (
     DEFAULT,
     DEFAULT_SENTENCES,
+    NEUTRAL,
+    NEUTRAL_SENTENCES,
     Rules,
     SentenceRules,
     sentence_patterns,
@@ -49,7 +50,9 @@ from postil.text.splitting.rules import (
 _SHORT = 512
 """Characters. For shorter texts Python's expressions are faster than the kernel and the strings made of its answer."""
 _IN_PYTHON = kernels.IN_USE.startswith("plain")
-_ENGLISH, _CHARACTERS, LEARNED = "english", "characters", "learned"
+_ENGLISH, _NEUTRAL, _CHARACTERS, LEARNED = "english", "neutral", "characters", "learned"
+_BASES = {_ENGLISH: (DEFAULT, DEFAULT_SENTENCES), _NEUTRAL: (NEUTRAL, NEUTRAL_SENTENCES)}
+"""Rules that have a name; options of a segmenter are what differs from one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +166,7 @@ class Segmenter:
         """For people, as in a model's card: ``english``, ``english (hyphens)``, ``characters``."""
         if self.learned is not None:
             return LEARNED
-        name, *options = self.to_dict().values() if self.characters else (_ENGLISH, *self._options())
+        name, *options = [_CHARACTERS] if self.characters else [self._base, *self._options()]
         return f"{name} ({', '.join(options)})" if options else str(name)
 
     def to_dict(self) -> dict[str, Any]:
@@ -172,15 +175,20 @@ class Segmenter:
             return {"rules": LEARNED, **self.learned.settings()}
         if self.characters:
             return {"rules": _CHARACTERS}
-        return {"rules": _ENGLISH, **self._options()}
+        return {"rules": self._base, **self._options()}
+
+    @property
+    def _base(self) -> str:
+        """The named rules of which these are a change."""
+        return _NEUTRAL if self.sentence_rules.final_marks == NEUTRAL_SENTENCES.final_marks else _ENGLISH
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> Self:
         """The segmenter that ``to_dict`` described: ``{"rules": "english", "hyphens": "keep"}``."""
         options = dict(settings)
         name = options.pop("rules", None)
-        if name not in (_ENGLISH, _CHARACTERS):
-            expected = f"rules {_ENGLISH!r} or {_CHARACTERS!r}"
+        if name not in (*_BASES, _CHARACTERS):
+            expected = f"rules {_ENGLISH!r}, {_NEUTRAL!r} or {_CHARACTERS!r}"
             raise ConfigurationError("unknown rules of a segmenter", expected=expected, got=repr(name))
         allowed = [] if name == _CHARACTERS else [*_TOKEN_OPTIONS, *_SENTENCE_OPTIONS]
         for option in options:
@@ -189,16 +197,19 @@ class Segmenter:
                 raise ConfigurationError(f"unknown option of the rules {name!r}", expected=expected, got=repr(option))
         if name == _CHARACTERS:
             return cls(characters=True)
+        rules, sentence_rules = _BASES[name]
         tokens = {name: options[name] for name in _TOKEN_OPTIONS if name in options}
         sentences = {name: options[name] for name in _SENTENCE_OPTIONS if name in options}
         return cls(
-            Rules(**tokens) if tokens else DEFAULT, SentenceRules(**sentences) if sentences else DEFAULT_SENTENCES
+            replace(rules, **tokens) if tokens else rules,
+            replace(sentence_rules, **sentences) if sentences else sentence_rules,
         )
 
     def _options(self) -> dict[str, Any]:
         """Whatever differs from the default rules."""
         changed: dict[str, Any] = {}
-        for rules, default in ((self.rules, DEFAULT), (self.sentence_rules, DEFAULT_SENTENCES)):
+        tokens, sentences = _BASES[self._base]
+        for rules, default in ((self.rules, tokens), (self.sentence_rules, sentences)):
             if rules is not default:
                 for field in fields(rules):
                     value = getattr(rules, field.name)
@@ -414,12 +425,12 @@ def _continues(before: str, character: str) -> bool:
     """Whether a character belongs to the one before it."""
     if character.isascii():
         return False
-    if unicodedata.category(character)[0] == "M" or character in ("\u200c", _JOINER):
+    if category(character)[0] == "M" or character in ("\u200c", _JOINER):
         return True
     if "\U0001f3fb" <= character <= "\U0001f3ff" or "\U000e0020" <= character <= "\U000e007f":  # skin, tags of flags
         return True
     if before == _JOINER:
-        return unicodedata.category(character) == "So"
+        return category(character) == "So"
     earlier, later = _jamo(before), _jamo(character)
     return earlier is not None and later is not None and earlier <= later
 
