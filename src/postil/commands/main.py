@@ -134,6 +134,7 @@ def _dispatch(words: list[str]) -> int:
         gc.disable()  # imports leave nothing to collect
         try:
             parser = command_parser(words[0])
+            gc.freeze()  # nor to look through, at the first collection after them
         finally:
             gc.enable()
         arguments = _parsed(parser, words[1:])
