@@ -5,7 +5,6 @@ import importlib.util
 import inspect
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -272,16 +271,6 @@ def test_only_errors_of_postil_are_shown(page):
 
 
 # ------------------------------------------------------------------------------------------------ the site
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("site")
-    build = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(folder)]
-    quiet = os.environ | {"NO_MKDOCS_2_WARNING": "1", "NO_COLOR": "1"}
-    done = subprocess.run(build, cwd=ROOT, env=quiet, capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and not done.stdout + done.stderr, done.stdout + done.stderr
-    return folder
 
 
 @pytest.mark.extra("mkdocs")
