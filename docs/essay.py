@@ -25,6 +25,7 @@ from postil.text.trees.treebank import parse_tree
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "postil"
+ENGLISH = ROOT / "postil-english" / "src" / "postil_english" / "english.postil"
 SENTENCE = "Paris Hilton in Paris"
 TREES = 400
 """Opinions that the tree classifier learns from."""
@@ -92,7 +93,7 @@ def style() -> str:
 @functools.cache
 def names_tagger() -> Any:
     """The English model's tagger of names, with the precision in which it is exported."""
-    tagger = postil.load(ROOT / "postil-english" / "src" / "postil_english" / "english.postil").by_task()["names"]
+    tagger = postil.load(ENGLISH).by_task()["names"]
     return as_exported(tagger, half=True, sentences=[SENTENCE.split()])[0]
 
 
@@ -145,6 +146,7 @@ def numbers() -> dict[str, str]:
         "opinions": ", ".join(f"{value:.2f}" for value in phrase),
         "classes": " and ".join(", ".join(f"*{one}*" for one in opinions().model.codec.labels).rsplit(", ", 1)),
         "trees": str(TREES),
+        "learned": f"{parts.about['data']['tasks']['names']['sentences']:,}",
     }
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import postil
 from oracles.visitors import BROWSERS, broken_rules
 from postil import graph
 
@@ -73,7 +74,7 @@ def read(page, selector, what):
 
 @pytest.mark.parametrize("place", ["disk", "server"])
 def test_names_and_probabilities_are_those_of_python(visit, essay, place):
-    page, tagger = visit(place), essay.names_tagger()
+    page, tagger = visit(place), postil.load(essay.ENGLISH).by_task()["names"]
     for text in SENTENCES:
         page.fill("#sentence", text)
         found = read(page, "#names-figure mark", r"e.innerText.replace(/\s+/g, ' ')")

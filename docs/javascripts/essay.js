@@ -456,7 +456,9 @@ async function begin() {
   });
   const [wasm, model] = await Promise.all([unpacked(ESSAY.wasm[hasSimd() ? "simd" : "plain"]), unpacked(ESSAY.names)]);
   delete ESSAY.names; // megabytes that nobody needs any more
-  start(await open(wasm, model));
+  const tagger = await open(wasm, model);
+  tagger.tag(ESSAY.sentence); // the first call is slow: the browser still compiles
+  start(tagger);
 }
 
 document.querySelector(".md-content").append(h("div", { className: "live" }, h("p", { id: "status", role: "status", "aria-live": "polite" }), h("div", { id: "tip", role: "tooltip", hidden: true })));
