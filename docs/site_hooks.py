@@ -1,4 +1,4 @@
-"""Hooks of the site: MathML, pictures in light and dark, and links from the numbers of equations in the reference."""
+"""Hooks of the site: MathML, pictures in light and dark, links from numbers of equations, and the live essay."""
 
 import re
 import sys
@@ -7,6 +7,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import essay
 from mathml import mathml
 
 BLOCK = re.compile(r"^```math\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -15,10 +16,17 @@ PICTURE = re.compile(r"!\[([^\]]*)\]\(((?:\.\./)?images/([\w-]+))\.png\)")
 NUMBER = re.compile(r"(?<![\w#&;./-])([A-E]\d{1,2})(?=[\s,.;:)]|$)")
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
+def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
+    if page.file.src_uri == "essay.md":
+        numbers = essay.numbers()
+        markdown = re.sub(r"\{\{([\w ]+)\}\}", lambda found: numbers[found[1]], markdown)
     markdown = BLOCK.sub(_formula, markdown)
     markdown = PICTURE.sub(_picture, markdown)
     return INLINE.sub(lambda found: mathml(found[1]), markdown)
+
+
+def on_post_build(*, config: Any, **_: Any) -> None:
+    essay.write(Path(config.site_dir))
 
 
 def _formula(found: re.Match[str]) -> str:

@@ -4,6 +4,8 @@ import importlib.util
 import os
 import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -87,6 +89,18 @@ def _saved(tmp_path_factory: pytest.TempPathFactory, name: str, corpus: str) -> 
     postil.Tagger(hidden=16, epochs=4, rate=0.02).fit(*getattr(corpora, corpus)(60)).save(path)
     path.chmod(0o444)
     return path
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the documentation site."""
+    folder = tmp_path_factory.mktemp("site")
+    build = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(folder)]
+    quiet = os.environ | {"NO_MKDOCS_2_WARNING": "1", "NO_COLOR": "1"}
+    root = Path(__file__).parent.parent
+    done = subprocess.run(build, cwd=root, env=quiet, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and not done.stdout + done.stderr, done.stdout + done.stderr
+    return folder
 
 
 @pytest.fixture(scope="module")

@@ -336,16 +336,6 @@ def test_only_errors_of_postil_are_shown(page):
 # ------------------------------------------------------------------------------------------------ the site
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("site")
-    build = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(folder)]
-    quiet = os.environ | {"NO_MKDOCS_2_WARNING": "1", "NO_COLOR": "1"}
-    done = subprocess.run(build, cwd=ROOT, env=quiet, capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and not done.stdout + done.stderr, done.stdout + done.stderr
-    return folder
-
-
 @pytest.mark.extra("mkdocs")
 def test_the_site_builds_without_a_warning_and_asks_nothing_of_the_network(site):
     pages = sorted(site.rglob("*.html"))

@@ -9,6 +9,7 @@ import postil
 from models.test_learned_segmentation import treebank
 from oracles import corpora
 from postil.export import web
+from postil.models.decoding.posteriors import Posteriors
 from postil.models.segmentation import learn_segmenter
 from postil.samples.corpora import made_up_trees
 from postil.text.splitting.segmenter import CHARACTERS
@@ -106,6 +107,31 @@ def test_tokens_have_the_labels_and_probabilities_of_python(request, node, kind,
         marginals = tagger.marginals(tokens)
         wanted = [marginal[label] for marginal, label in zip(marginals, answer["labels"], strict=True)]
         assert answer["probabilities"] == pytest.approx(wanted, abs=TOLERANCE)
+
+
+@pytest.mark.parametrize("simd", [True, False], ids=["simd", "plain"])
+def test_lattices_have_the_calibrated_scores_of_python(node, exported, names_model, tmp_path, simd):
+    tagger = postil.load(names_model)
+    tagger.decoding = postil.Decoding(shift=0.3, temperature=1.5)
+    tagger.save(tmp_path / "calibrated.postil")
+    tagger = web.as_exported(tagger)[0]
+    run = node(exported(tmp_path / "calibrated.postil"))
+    found = run("return tagger.lattices(value);", TEXTS[0], simd)  # JSON has null for what is impossible
+    assert [one["tokens"] for one in found] == [list(one.tokens) for one in tagger.tag(TEXTS[0]).sentences]
+    for one in found:
+        _, wanted = next(Posteriors(tagger.model).lattices([one["tokens"]]))
+        chain = {name: getattr(wanted.chain, name) for name in ("transitions", "start", "end")}
+        for name, scores in {"unary": wanted.unary, **chain}.items():
+            numbers = np.array(one[name], float)
+            assert np.array_equal(np.isnan(numbers), np.isneginf(scores)), name
+            np.testing.assert_allclose(numbers[np.isfinite(scores)], scores[np.isfinite(scores)], atol=1e-4)
+
+
+def test_a_task_that_a_model_lacks_has_no_lattice(node, names_package):
+    said = node(names_package)(
+        "try { tagger.lattices(value, 'moods'); } catch (error) { return error.message; }", "Anna"
+    )
+    assert said == "the model has no task moods"
 
 
 def test_labels_that_depend_on_a_probability_are_those_of_python(node, exported, names_model, tmp_path):

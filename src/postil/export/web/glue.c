@@ -13,6 +13,7 @@ static postil_model *model;
 static postil_workspace *workspace;
 static postil_result result;
 static postil_tree_result tree;
+static postil_lattice lattice;
 static postil_span *spans, *units; /* the tokens that were given; tokens in UTF-16 code units */
 static int32_t span_room, unit_room;
 static void *text;
@@ -56,9 +57,12 @@ EXPORTED("label") const char *label(int32_t of, int32_t number) { return postil_
 EXPORTED("class_count") int32_t class_count(int32_t of) { return postil_entity_label_count(model, of); }
 EXPORTED("class") const char *class_name(int32_t of, int32_t number) { return postil_entity_label(model, of, number); }
 
-/* The result of the last call, its tokens in UTF-16 code units (or NULL: bytes are code units), and the tree. */
+/* The result of the last call, its tokens in UTF-16 code units (or NULL: bytes are code units), lattice and tree. */
 EXPORTED("result") const postil_result *last_result(void) { return &result; }
 EXPORTED("units") const postil_span *last_units(void) { return units; }
+EXPORTED("lattice") const postil_lattice *last_lattice(int32_t of) {
+    return postil_lattice_of(workspace, of, &lattice) == POSTIL_OK ? &lattice : NULL;
+}
 EXPORTED("tree_result") const postil_tree_result *last_tree(void) { return &tree; }
 
 /* The UTF-16 code units that a character takes which begins with this byte; none for bytes inside of a character. */

@@ -53,6 +53,16 @@ export interface Task {
   classes: string[] | null;
 }
 
+/** All label sequences of a sentence, by their scores: of labels, of steps between them, of the first and the last one. */
+export interface Lattice {
+  tokens: string[];
+  labels: string[];
+  unary: number[][];
+  transitions: number[][];
+  start: number[];
+  end: number[];
+}
+
 /** A phrase or word of a tree; after it everything in it. */
 export interface TreeNode {
   label: string;
@@ -71,6 +81,8 @@ export interface Tagger {
   readonly tasks: Task[];
   /** Split a text into sentences and tokens, and label them. A lone surrogate is read as U+FFFD. */
   tag(text: string): Answer;
+  /** The calibrated scores behind the answers of a task, for each sentence; -Infinity: impossible. */
+  lattices(text: string, task?: string): Lattice[];
   /** Label tokens of sentences. With several tasks: by task. */
   tagTokens(sentences: string[][]): LabelledSentence[] | Record<string, LabelledSentence[]>;
   /** The labels of tokens without probabilities, which is faster. */

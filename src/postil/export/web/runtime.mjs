@@ -69,6 +69,25 @@ class Tagger {
     return { text, sentences, ...layers[this.#first()], ...(layers.length > 1 ? { layers: this.#byTask(layers) } : {}) };
   }
 
+  /** The lattice of each sentence of a text: all scores from which the answers of a task are computed. */
+  lattices(text, task = this.tasks[this.#first()].name) {
+    const number = this.tasks.findIndex((one) => one.name === task);
+    const { tokens, sentences } = this.tag(text);
+    const place = this.#wasm.lattice(number);
+    if (place === 0) throw new PostilError(`the model has no task ${task}`);
+    const [L, outside] = this.#integers(place, 2);
+    const [temperature, shift] = this.#reals(place + 8, 2);
+    const [unary, ...steps] = this.#integers(place + 24, 4);
+    const scores = new Float32Array(this.#wasm.memory.buffer, unary, L * tokens.length);
+    const rows = (values) => Array.from({ length: values.length / L }, (_, i) => Array.from(values.subarray(i * L, (i + 1) * L)));
+    const calibrated = rows(scores).map((row) => row.map((score, j) => score / temperature - (j === outside ? shift : 0)));
+    const [transitions, [start], [end]] = steps.map((at, i) => rows(this.#reals(at, i ? L : L * L)));
+    return sentences.map(([first, last]) => ({
+      tokens: tokens.slice(first, last).map((token) => token.text), labels: this.#names[number].labels.slice(0, L),
+      unary: calibrated.slice(first, last), transitions, start, end,
+    }));
+  }
+
   /** Label the tokens of sentences: labels, their probabilities, and entities by the numbers of their tokens. */
   tagTokens(sentences) {
     return this.#ofTokens(sentences, false, (layer, { labels, classes }, first, end, entities) => ({

@@ -134,6 +134,17 @@ int postil_tag_spans(const postil_model *model, postil_workspace *workspace, con
                      const postil_span *tokens, int32_t count, const int32_t *sentences, int32_t sentence_count,
                      postil_result *result);
 
+/* The lattice of a task: the scores from which the answers of the last call were computed. Label j of token t scores
+   unary[t * labels + j] / temperature, and label `outside` (-1: none) less by `shift`. The other scores are final. */
+typedef struct {
+    int32_t labels, outside;
+    double temperature, shift;
+    const float *unary;                        /* (tokens, labels); lasts until the workspace is used again */
+    const double *transitions, *start, *end;   /* (labels, labels), (labels), (labels) */
+} postil_lattice;
+
+int postil_lattice_of(const postil_workspace *workspace, int32_t task, postil_lattice *lattice);
+
 /* ------------------------------------------------------------------------------------------------ trees */
 
 /* One node, after its children: the last one is the root. Leaves have no children: -1. */

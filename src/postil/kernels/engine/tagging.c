@@ -927,6 +927,15 @@ static int tag_cells(postil_workspace *w, const uint8_t *text, int64_t size, int
     return POSTIL_OK;
 }
 
+int postil_lattice_of(const postil_workspace *w, int32_t task, postil_lattice *lattice) {
+    if (w == NULL || lattice == NULL || task < 0 || task >= w->model->head_count) return POSTIL_WRONG_ARGUMENT;
+    const task_head *head = w->model->heads + task;
+    const postil_lattice all = {(int32_t)head->L, (int32_t)head->q.outside, head->q.temperature, head->q.shift,
+                                w->head_scores[task], head->transitions, head->start, head->end};
+    *lattice = all;
+    return POSTIL_OK;
+}
+
 static int begin_tagging(const postil_model *model, postil_workspace *w, const void *text, const postil_result *result,
                          size_t size) {
     if (model == NULL || w == NULL || w->model != model || text == NULL || result == NULL) return POSTIL_WRONG_ARGUMENT;
