@@ -32,7 +32,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--preset", default="accurate")
-    parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--vectors", default="glove-50d")
     parser.add_argument("--all-rules", action="store_true", help="not only those that the benchmark recommends")
     parser.add_argument("--distant", action="store_true", help="one incomplete list instead of rules")

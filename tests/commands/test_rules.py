@@ -60,6 +60,7 @@ def test_a_model_is_trained_without_labels(files, capsys):
     words = ["--unlabelled", "raw.txt", "--dev", "dev.txt", "--set", "epochs=3", "-o", "m.postil"]
     assert run(files, "train", "--rules", "rules.toml", *words) == 0
     shown = capsys.readouterr()
+    assert "296 sentences of raw text, " in shown.err, "all sentences, without repetitions"
     assert "3 rules, " in shown.err and "round 2 of 2" in shown.err and shown.out.startswith("dev   F1")
     assert "the model has 3 of the rules" in shown.err
     assert "dev   calibration error " in shown.out

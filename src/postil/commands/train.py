@@ -19,7 +19,7 @@ from postil.commands.parser import OVERWRITE, SEED, option, refuse, report_optio
 from postil.commands.reading import CHARACTERS, MAP, PARTIAL, chosen_segmenter, reading_arguments, reading_options
 from postil.errors import ConfigurationError, DataError
 from postil.metrics.calibration import Reliability
-from postil.models.config import PRESETS, TaggerConfig, TreeConfig, configured, parsed_setting
+from postil.models.config import EPOCHS, PRESETS, TaggerConfig, TreeConfig, configured, parsed_setting
 from postil.models.decoding.calibration import reliability
 from postil.models.decoding.codec import known_tasks
 from postil.models.detector import Detector
@@ -474,7 +474,9 @@ def _train_on_rules(request: TrainRequest) -> int:
         if number <= ROUNDS:
             student.save(finished)
             request.checkpoint.unlink(missing_ok=True)
-            seconds = fitting.training.progress.seconds * (1 if student.config == model.config else 2)
+            epochs = student.model.config.epochs
+            coming = epochs if student.config == model.config else model.config.epochs or EPOCHS
+            seconds = fitting.training.progress.seconds * coming / epochs
     plain = [rule for rule in rules if is_plain(rule)]
     if plain:
         model = model.with_rules(plain, reliability=learning.reliability)

@@ -93,6 +93,8 @@ def card_path(model: Path) -> Path:
 
 def _facts(path: Path, arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, Cell]:
     about, heads = metadata["about"], metadata["heads"]
+    raw = about.get("data", {}).get("unlabelled")  # which is not checked when a model is opened
+    count = raw.get("sentences") if isinstance(raw, dict) else None
     facts: dict[str, Cell] = {
         "kind": metadata["kind"],
         "preset": about.get("preset") or about.get("composition"),
@@ -104,6 +106,7 @@ def _facts(path: Path, arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -
         "training tokens": about.get("data", {}).get("tokens"),
         "language": about.get("language"),
         "script": _script(arrays),
+        "sentences of raw text": count if isinstance(count, int) else None,
         "segmentation": _segmentation(metadata),
         "trained with": ", ".join(f"{part} {number}" for part, number in about.get("versions", {}).items()),
     }

@@ -332,10 +332,12 @@ def _abbreviates(short: str, words: Tokens) -> bool:
 
 
 def shorter(tagger: Any, sentences: int) -> Any:
-    """A tagger for a round before the last, which need not be finished: half of the epochs, unless data are few."""
+    """A tagger for a round before the last, which need not be finished: it has fewer epochs, unless data are few."""
     settings, epochs = tagger.get_params(), tagger.config.epochs
-    if epochs is not None or sentences >= FEW_SENTENCES:
-        settings["epochs"] = max(1, (epochs or EPOCHS) // 2)
+    if sentences >= FEW_SENTENCES:
+        settings["epochs"] = max(1, 3 * (epochs or EPOCHS) // 10)
+    elif epochs is not None:
+        settings["epochs"] = max(1, epochs // 2)
     return type(tagger)(**settings)
 
 

@@ -89,7 +89,10 @@ def summary_of(fitting: Fitting) -> str:
         learnt += " (of words, no spans)" if scheme == "none" else f" ({scheme})"
     read = f"{counted(data['sentences'], 'sentence')}, {counted(data['tokens'], 'token')}"
     if raw := data.get("unlabelled"):
-        read += f", and {counted(raw['sentences'], 'sentence')} without labels"
+        is_all_open = sum(data.get("partial", {}).values()) == data["tokens"]  # the labels come from rules
+        read = "" if is_all_open else f"{read}, and "
+        sentences, tokens = ((data[name] if is_all_open else 0) + raw[name] for name in ("sentences", "tokens"))
+        read += f"{counted(sentences, 'sentence')} of raw text, {counted(tokens, 'token')}"
     return f"{read}; {learnt}; {size:,} parameters"
 
 
