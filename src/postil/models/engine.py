@@ -190,9 +190,12 @@ class Engine:
         return rows.reshape(len(rows), -1), ids + 1
 
     def _scored_words(self, X: Words, tasks: Sequence[str]) -> Iterator[tuple[Sequence[int], dict[str, Array], Array]]:
+        first, B = 0, len(X)
         if len(X.cells) > LONGEST_VIEW:
             warn_of_long_sentences(self.config, np.diff(X.offsets).tolist())
-        first, B = 0, len(X)
+        elif B and (whole := self._of_cells(X.text, X.cells, X.offsets, tasks)) is not None:  # soon done
+            yield range(B), whole, X.offsets
+            return
         with one_blas_thread():
             while first < B:
                 reached = int(np.searchsorted(X.offsets, X.offsets[first] + WORDS_PER_BLOCK, side="right")) - 1

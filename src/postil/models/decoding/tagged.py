@@ -4,7 +4,7 @@ Objects of Python are made when somebody looks at them.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, Self, final
@@ -66,19 +66,27 @@ class Tagged:
 
     def by(self, heads: Mapping[str, Posteriors], *asked: Any, **others: Any) -> Self:
         """The same with what these heads say; the arguments are those of ``decode``."""
-        return replace(self, tasks=decode(heads, Words(self.text, self.cells, self.offsets), *asked, **others))
+        tasks = decode(heads, Words(self.text, self.cells, self.offsets), *asked, **others)
+        texts = self.documents, self.document_tokens, self.strings
+        return type(self)(self.text, self.cells, self.offsets, *texts, self.heads, self.fields, tasks)
 
     @cached_property
     def sentence_edges(self) -> Array:
         """(D + 1,) of the raw texts among the sentences."""
         assert self.document_tokens is not None, "of raw texts"
+        if len(self.document_tokens) == 2:
+            return np.array([0, len(self.offsets) - 1])
         return np.searchsorted(self.offsets, self.document_tokens)
 
     @cached_property
     def entity_edges(self) -> dict[str, Array]:
         """By task, (D + 1,) of the raw texts among the entities."""
-        spans = {task: decoded.spans for task, decoded in self.tasks.items()}
-        return {task: np.searchsorted(one[:, 0], self.sentence_edges) for task, one in spans.items() if one is not None}
+        edges = self.sentence_edges
+        return {
+            task: np.searchsorted(decoded.spans[:, 0], edges) if len(edges) > 2 else np.array([0, len(decoded.spans)])
+            for task, decoded in self.tasks.items()
+            if decoded.spans is not None
+        }
 
     def entity_places(self, task: str, which: slice = slice(None)) -> Array:
         """(M, 2) first byte and end of entities."""
@@ -86,8 +94,9 @@ class Tagged:
         if spans is None:
             return np.zeros((0, 2), np.int64)
         spans = spans[which]
-        before = self.offsets[spans[:, 0]]
-        return np.stack([self.cells[before + spans[:, 1], 0], self.cells[before + spans[:, 2] - 1, 1]], axis=1)
+        before, places = self.offsets[spans[:, 0]], np.empty((len(spans), 2), np.int64)
+        places[:, 0], places[:, 1] = self.cells[before + spans[:, 1], 0], self.cells[before + spans[:, 2] - 1, 1]
+        return places
 
     # -------------------------------------------------------------------------------------------- documents
 
@@ -166,7 +175,8 @@ def tagged_documents(
     limit = BATCH if heads[main].engine.takes_cells else 1
     while len(documents) < len(texts):
         first = end = len(documents)
-        batch, size = list[bytes](), 0
+        batch: list[bytes] = []
+        size = 0
         while end < len(texts) and (content := contents[end]) is not None and size < limit:
             batch.append(content)
             size += len(content) + 1
