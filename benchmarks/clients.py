@@ -10,6 +10,7 @@ reason. Exit code 1 if an answer differs.
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -34,12 +35,14 @@ CLIENTS = {
     "usaddress": Client(["usaddress==0.5.16"]),
     "probablepeople": Client(["probablepeople==0.5.6"]),
     "parserator": Client(["parserator==0.6.9", "usaddress==0.5.16"]),
-    "ingredient_parser": Client(["ingredient-parser-nlp==2.4.0"]),
+    "ingredient_parser": Client(["ingredient-parser-nlp==2.4.0", "nltk==3.9.2"]),
     "pythainlp": Client(["pythainlp==5.4.0"]),
     "pyidaungsu": Client(["emoji", "fasttext-wheel"], without="pyidaungsu==0.1.4"),  # it wants to compile fasttext
     "pyvi": Client(["pyvi==0.1.1"]),
-    "nltk": Client(["nltk>=3.9"]),
-    "hazm": Client(["nltk>=3.9", "flashtext", "gensim", "fasttext-wheel"], without="hazm==0.10.0"),  # wants NumPy 1.24
+    "nltk": Client(["nltk==3.9.2"]),
+    "hazm": Client(
+        ["nltk==3.9.2", "flashtext", "gensim", "fasttext-wheel"], without="hazm==0.10.0"
+    ),  # wants NumPy 1.24
     "sklearn_crfsuite": Client(["sklearn-crfsuite==0.5.0", "eli5>=0.13"]),
 }
 
@@ -117,7 +120,10 @@ def asked(python: Path, name: str, library: str, inputs: int) -> dict[str, Any] 
 
 
 def last_line(text: str) -> str:
-    return next((line for line in reversed(text.splitlines()) if line.strip()), "no message")[:120]
+    """The line of an error that says most: that of a missing resource, else the last one."""
+    plain = re.sub(r"\x1b\[\d+m", "", text)  # without colours
+    lines = [line.strip() for line in plain.splitlines() if any(map(str.isalpha, line))] or ["no message"]
+    return next((line for line in lines if line.endswith("not found.")), lines[-1])[:120]
 
 
 if __name__ == "__main__":

@@ -118,11 +118,15 @@ def ingredient_parser(count: int) -> Client:
 
 
 def pythainlp(count: int) -> Client:
+    import pycrfsuite
     from pythainlp.chunk import chunk_parse
+    from pythainlp.corpus import get_corpus_path
     from pythainlp.tag.thainer import ThaiNameTagger
     from pythainlp.tokenize import crfcut, han_solo
 
-    names = ThaiNameTagger("1.5")
+    names = object.__new__(ThaiNameTagger)  # it would download its model, of which the package has another version
+    names.crf, names.pos_tag_name = pycrfsuite.Tagger(), "orchid_ud"
+    names.crf.open(get_corpus_path("thainer"))
 
     def answer(text: str) -> Any:
         words = text.split()
@@ -144,7 +148,8 @@ def pyvi(count: int) -> Client:
 
     def answer(text: str) -> Any:
         words = ViTokenizer.tokenize(text)
-        return words, ViPosTagger.postagging(words), ViUtils.add_accents(text)
+        tokens, tags = ViPosTagger.postagging(words)
+        return tokens, list(tags), ViUtils.add_accents(ViUtils.remove_accents(text).decode())
 
     return answer, made(sentence(VIETNAMESE, " "), count)
 
