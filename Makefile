@@ -6,7 +6,7 @@ export PIP_USE_PEP517 := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all clones check docs pages rules bench faults faults-sanitised sanitise portable wasm wheels constraints clean
+.PHONY: help demo test test-all clones check docs pages rules bench clients faults faults-sanitised sanitise portable wasm wheels constraints clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## / - /' | awk -F ' - ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -84,6 +84,9 @@ rules: .venv/installed-dev  ## compile the rules of tokeniser and sentence split
 
 bench: .venv/installed-dev  ## benchmarks (minutes; peers get environments of their own)
 	$(BIN)/python -m benchmarks
+
+clients: .venv/installed-dev  ## packages that use python-crfsuite, on CRFsuite and on Postil (minutes; in an environment of their own)
+	$(BIN)/python -m benchmarks.clients
 
 # Hours: make faults MINUTES=120 SEED=7.
 MINUTES ?= 3

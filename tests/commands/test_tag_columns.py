@@ -141,3 +141,11 @@ def test_a_column_or_the_name_of_a_file_means_a_table(news, names_model, capsys)
     ):
         assert tag(names_model, news / "other.csv", *words) == 1
         assert expected in capsys.readouterr().err
+
+
+def test_a_pattern_in_quotes_stands_for_its_files(news, names_model, capsys):
+    (news / "news2.parquet").write_bytes((news / "news.parquet").read_bytes())
+    assert tag(names_model, news / "new*.parquet", "--column", "text", "-o", news / "out") == 0
+    assert "4 rows in 4 files" in capsys.readouterr().err
+    assert tag(names_model, news / "none*.parquet", "--column", "text", "-o", news / "none") == 1
+    assert "none*.parquet: No such file or directory" in capsys.readouterr().err

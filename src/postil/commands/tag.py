@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from glob import glob
 from math import exp
 from pathlib import Path
 from typing import Any, BinaryIO, cast, final
@@ -192,6 +193,8 @@ OPTIONS = {
 def run(arguments: argparse.Namespace) -> int:
     arguments.model, inputs = take_model(arguments.words)
     arguments.text, arguments.files = take_inputs(inputs, arguments.text)
+    if arguments.engine != "ray":  # which may look for them on another file system
+        arguments.files = [path for name in arguments.files for path in _matched(name)]
     folder = _folder(arguments.files)
     if folder is not None:
         arguments.files = _files_in(folder, arguments.output)
@@ -240,6 +243,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 # ------------------------------------------------------------------------------------------------ what is read
+
+
+def _matched(name: str) -> list[str]:
+    """The files that a pattern in quotes stands for, in the order of their names; the name itself if there are none."""
+    is_pattern = any(sign in name for sign in "*?[") and not Path(name).exists()
+    return (sorted(glob(name, recursive=True)) if is_pattern else None) or [name]  # noqa: PTH207
 
 
 def _folder(files: Sequence[str]) -> Path | None:

@@ -1,8 +1,10 @@
 """``CRF``: the estimator of sklearn-crfsuite, with its parameters, methods and attributes."""
 
 import contextlib
+import importlib.util
 import inspect
 import os
+import sys
 import tempfile
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
@@ -117,6 +119,7 @@ class CRF:
     threads: int | None = None
 
     def __post_init__(self) -> None:
+        _register_with_eli5()
         self.modelfile = ModelFile(self.model_filename, self.keep_tempfiles)
         self.training_log_: TrainingLog | None = None
         self._tagger: Tagger | None = None
@@ -247,3 +250,12 @@ class CRF:
     def transition_features_(self) -> dict[tuple[str, str], float] | None:
         """{(label, next label): weight}"""
         return None if self.tagger_ is None else self._fitted().weights.transition_features()
+
+
+def _register_with_eli5() -> None:
+    """Let eli5 explain the weights of these estimators, if it was imported: it explains those of sklearn-crfsuite."""
+    if "eli5" in sys.modules and importlib.util.find_spec("sklearn_crfsuite") is not None:
+        from eli5.explain import explain_weights
+        from eli5.sklearn_crfsuite.explain_weights import explain_weights_sklearn_crfsuite
+
+        explain_weights.register(CRF, explain_weights_sklearn_crfsuite)
