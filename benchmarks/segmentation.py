@@ -35,8 +35,8 @@ def sentences(path):
 import time
 train, dev, model, text = sys.argv[1:]
 begin, error = time.process_time(), ProcessingError()
-content = Trainer.train(Trainer.DEFAULT if hasattr(Trainer, "DEFAULT") else "morphodita_parsito", sentences(train),
-    sentences(dev), "", "none", "none", error)
+content = Trainer.train("morphodita_parsito", sentences(train), sentences(dev), Trainer.DEFAULT, Trainer.NONE,
+    Trainer.NONE, error)
 assert not error.occurred(), error.message
 open(model, "wb").write(content)
 seconds = time.process_time() - begin

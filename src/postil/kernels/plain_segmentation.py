@@ -8,11 +8,11 @@ stands before (a title, an initial, the number of a list) or after it (a small l
 """
 
 import functools
-import hashlib
 import json
 import os
 import re
 import warnings
+import zlib
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -89,8 +89,9 @@ def program_of(expressions: Sequence[str], characters: Characters) -> Program | 
 
 
 def key_of(expressions: Sequence[str]) -> str:
-    """The name of a program in the file."""
-    return hashlib.sha256("\0".join(expressions).encode()).hexdigest()
+    """The name of a program in the file: two checksums and the size."""
+    content = "\0".join(expressions).encode()
+    return f"{zlib.crc32(content):08x} {zlib.adler32(content):08x} {len(content)}"
 
 
 @functools.cache

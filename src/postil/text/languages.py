@@ -69,7 +69,7 @@ def rules_for(words: Mapping[str, int]) -> Segmenter:
     rules = replace(
         NEUTRAL,
         hyphens="split" if counts["hyphen"] > counts["hyphenated"] and not counts["hyphenated"] else "keep",
-        apostrophes="end" if counts["ends"] > counts["apostrophe"] else "keep",
+        apostrophes="end" if counts["ends"] > max(counts["apostrophe"], sum(words.values()) / 1000) else "keep",
     )
     return Segmenter(NEUTRAL if rules == NEUTRAL else rules, NEUTRAL_SENTENCES)
 
