@@ -28,6 +28,10 @@ EPOCHS = 10  # unless sentences are few
 FULL_EPOCH = 90  # steps: batches grow with the data as long as an epoch has this number of them
 FEW_SENTENCES = 720  # fewer than these are not enough for full epochs with batches of 8
 FEWEST_STEPS = 600  # of a training run on few sentences
+EXACT_VECTORS = (
+    "Whether pre-trained vectors are stored exactly. Otherwise those of 20,000 words or more are quantised: the file is"
+    " a tenth of the size."
+)
 OBJECTIVES = ("softmax", "crf", "margin")  # the last one is for detectors, the others for taggers
 
 
@@ -69,6 +73,7 @@ class TaggerConfig:
         high=WIDEST,
     )
     vector_scale: float = setting(1.0, "Pre-trained vectors are rescaled to this root mean square.", positive=True)
+    exact_vectors: bool = setting(False, EXACT_VECTORS)
     # Features of the place in the sentence
     word_key: str | None = setting(
         None, "The key of the word in feature dicts, whose other features are learned as well. None: tokens are words."
@@ -379,6 +384,7 @@ class TreeConfig:
     )
     min_count: int = setting(1, "Words seen less often in training are unknown words.", low=1)
     vector_scale: float = setting(0.3, "Pre-trained vectors are rescaled to this root mean square.", positive=True)
+    exact_vectors: bool = setting(False, EXACT_VECTORS)
     learn_vectors: bool = setting(True, "Whether pre-trained vectors are trained further.")
     # Network
     hidden: int = setting(50, "Width of the vectors of phrases.", low=1, high=WIDEST)
