@@ -21,7 +21,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv .venv || { $(PYTHON) -m pip install --user virtualenv && $(PYTHON) -m virtualenv .venv; }
 
 # What the compiled kernels are made of: they are built again when one of these changes.
-KERNELS := setup.py $(wildcard src/postil/kernels/*.c src/postil/kernels/*.h) src/postil/kernels/build.py src/postil/kernels/table.py
+KERNELS := setup.py $(wildcard src/postil/kernels/*.c src/postil/kernels/*.h src/postil/kernels/engine/*) src/postil/kernels/build.py src/postil/kernels/table.py
 
 .venv/installed: $(BIN)/python pyproject.toml $(KERNELS)
 	$(INSTALL) --editable .

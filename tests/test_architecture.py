@@ -265,7 +265,7 @@ PUBLIC = {
             "viterbi",
             "ranked_paths",
         ],
-        *["spread_windows", "sum_windows"],
+        *["spread_windows", "string_slots", "sum_windows"],
         *["windows", "windows_back", "first_maxima", "normalise_rows", "normalise_rows_back"],
         *["activate", "sum_of_squares", "sums_of_occurrences", "adam_step", "adagrad_step", "settle_rows"],
         *["AdamMemory", "AdamSettings", "Noise", "Totals"],

@@ -32,13 +32,14 @@ def some_vectors(groups, of_each, rng, D=6):
 def test_words_of_one_direction_share_a_cluster():
     """As many clusters as directions, and a start with which each direction has its own."""
     vectors = some_vectors(3, 33, np.random.default_rng(2))
-    lexicon = vector_clusters(vectors, (3, 6))
-    assert lexicon.columns == ["vector cluster 3", "vector cluster 6"]
+    lexicon = vector_clusters(vectors, (3, 9))
+    assert lexicon.columns == ["vector cluster 3", "vector cluster 9"]
     assert lexicon.words is vectors.words
     assert not lexicon.codes[0].any()
     assert [len(set(group)) for group in lexicon.codes[1:, 0].reshape(3, 33).tolist()] == [1, 1, 1]
     assert set(lexicon.codes[1:, 0].tolist()) == {1, 2, 3}
-    np.testing.assert_array_equal(vector_clusters(vectors, (3, 6)).codes, lexicon.codes)
+    assert len({fine for _, fine in lexicon.codes.tolist()}) == len(set(map(tuple, lexicon.codes.tolist())))  # nested
+    np.testing.assert_array_equal(vector_clusters(vectors, (3, 9)).codes, lexicon.codes)
 
 
 def test_a_form_without_a_vector_has_no_cluster_and_capitals_do_not_matter():

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from postil.errors import ConfigurationError, IndexRangeError, ModelFileError
 from postil.features import Vocabulary
-from postil.features import vocabulary as vocabulary_module
 from postil.features.vocabulary import LONGEST_RUN
+from postil.kernels.plain_text import filled_slots
 
 # All of Unicode, halves of surrogate pairs too.
 strings = st.text(st.characters(), max_size=12)
@@ -87,7 +87,7 @@ def test_words_chosen_to_collide_are_found_as_fast_as_others():
 def test_filling_a_table_ends_where_a_search_would_be_long():
     """Otherwise building a vocabulary of words that collide takes the square of their number."""
     hashes = iter([7] * 10_000)
-    assert vocabulary_module._filled_slots(hashes, 1 << 15) is None
+    assert filled_slots(hashes, 1 << 15, LONGEST_RUN) is None
     assert len(list(hashes)) == 10_000 - LONGEST_RUN - 1
 
 

@@ -170,3 +170,18 @@ def test_rules_that_are_gone_leave_nothing_behind():
     del given
     gc.collect()
     assert len(compiled._known_rules) == before
+
+
+@given(st.lists(st.text(max_size=3), unique=True, max_size=300), st.sampled_from([2, 5, 128]))
+def test_hash_tables_are_those_of_the_twin(words, longest):
+    encoded = [word.encode("utf-8", "surrogatepass") for word in words]
+    offsets = np.cumsum([0, *map(len, encoded)]).astype(np.int32)
+    text = np.frombuffer(b"".join(encoded), np.uint8)
+    found, expected = (kernel.string_slots(text, offsets, 512, longest) for kernel in (compiled, plain))
+    assert (found is None) == (expected is None)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_offsets_outside_the_text_are_an_error():
+    with pytest.raises(IndexRangeError):
+        compiled.string_slots(np.zeros(3, np.uint8), np.array([0, 4], np.int32), 4, 128)

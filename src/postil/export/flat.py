@@ -31,6 +31,7 @@ import postil
 from postil.arrays import Array
 from postil.errors import ConfigurationError, ModelFileError
 from postil.export.votes import vote_sections
+from postil.features.vectors import CodedVectors
 from postil.files import naming
 from postil.kernels.characters import CATEGORIES, frozen
 from postil.kernels.checking import SECTION_TYPES
@@ -44,6 +45,7 @@ from postil.models.engine import (
     integers,
     linear_arrays,
     refused,
+    vector_sections,
     word_sections,
 )
 from postil.models.model import FittedModel
@@ -282,9 +284,7 @@ def tree_sections(parts: FittedModel) -> Sections:
             sections |= {f"{prefix}/{name}": array for name, array in linear_arrays(layer).items()}
     if network.table is not None:
         sections["tree/table"] = network.table.table.value
-    if network.vectors is not None:
-        sections["vectors"] = np.asarray(network.vectors, np.float32)
-    return sections
+    return sections | vector_sections(network.vectors)
 
 
 def _composition(layer: Any) -> tuple[int, Sections]:
@@ -363,7 +363,7 @@ def halved(model: Any) -> Any:
 
     for head in model.model.heads.values():
         for network in (head.network, *members_of(head.network)):
-            if network.vectors is not None:
+            if network.vectors is not None and not isinstance(network.vectors, CodedVectors):
                 network.vectors = rounded(network.vectors)
         for member in members_of(head.network):
             for parameter in member.form_tables.tables if member.form_tables is not None else ():

@@ -12,7 +12,7 @@ import numpy as np
 from postil.arrays import Array, arrays_under, describe
 from postil.errors import ConfigurationError, ModelFileError
 from postil.features.vectors import looked_up, looked_up_cells
-from postil.features.vocabulary import Vocabulary, prefixed, stored_names
+from postil.features.vocabulary import PACKED, Vocabulary, prefixed, stored_names
 
 UNKNOWN = ""  # the string of id 0: a word that is not in the lexicon
 PREFIXES = (4, 6, 10, 20)
@@ -40,8 +40,11 @@ class Lexicon:
     A form is looked up as it stands, then in lower case, like the words of a vector file.
     """
 
-    def __init__(self, columns: Sequence[str], words: Vocabulary, codes: Array) -> None:
-        self.columns, self.words, self.codes = list(columns), words, codes
+    def __init__(
+        self, columns: Sequence[str], words: Vocabulary, codes: Array, stored: Mapping[str, Array] | None = None
+    ) -> None:
+        """``stored``: the codes as a file holds them."""
+        self.columns, self.words, self.codes, self._stored = list(columns), words, codes, stored
         self.sizes = [int(column.max(initial=0)) + 1 for column in codes.T]  # max(axis=0) is ten times slower
 
     @classmethod
@@ -117,8 +120,10 @@ class Lexicon:
 
     def arrays(self, *, with_words: bool = True) -> dict[str, Array]:
         """Everything, for the model file; without the words where they stand elsewhere."""
+        if self._stored is None:
+            self._stored = _packed(self.codes) or {"codes": self.codes}
         words = prefixed("words/", self.words.arrays()) if with_words else {}
-        return words | prefixed("columns/", Vocabulary.build(self.columns).arrays()) | {"codes": self.codes}
+        return words | prefixed("columns/", Vocabulary.build(self.columns).arrays()) | dict(self._stored)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array], elsewhere: Vocabulary | None = None) -> "Lexicon":
@@ -128,14 +133,40 @@ class Lexicon:
             stored_names(arrays_under("columns/", arrays), "a lexicon's columns"),
         )
         words = elsewhere if elsewhere is not None and not own else Vocabulary.from_arrays(own)
-        codes = arrays.get("codes")
+        stored = {name: arrays[name] for name in ("codes", "rows", "distinct") if name in arrays}
+        codes = _unpacked(stored) if "rows" in stored else stored.get("codes")
         if not len(words) or words[0] != UNKNOWN or not 0 < len(columns) <= MOST_COLUMNS:
             raise ModelFileError("words of a lexicon", expected="the unknown word at id 0, and columns", got="others")
         if codes is None or codes.dtype != np.uint16 or codes.shape != (len(words), len(columns)) or codes[0].any():
             expected = f"uint16 ({len(words)}, {len(columns)}), the first row zeros"
             got = "none" if codes is None else describe(codes)
             raise ModelFileError("codes of a lexicon", expected=expected, got=got)
-        return cls(columns, words, codes)
+        return cls(columns, words, codes, stored)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Lexicon, (self.columns, self.words, self.codes)
+
+
+def _packed(codes: Array) -> dict[str, Array] | None:
+    """Codes (W, K) of many words as ``rows`` (W,) among those that are ``distinct``; None if that is not smaller."""
+    if len(codes) < PACKED or codes.shape[1] < 2:
+        return None
+    whole = np.ascontiguousarray(codes).view(np.dtype((np.void, codes.itemsize * codes.shape[1]))).reshape(-1)
+    _, first, rows = np.unique(whole, return_index=True, return_inverse=True)
+    if len(first) > MOST_CLASSES or 2 * len(rows) + codes[first].nbytes >= codes.nbytes:
+        return None
+    return {"rows": rows.reshape(-1).astype(np.uint16), "distinct": codes[first]}
+
+
+def _unpacked(arrays: Mapping[str, Array]) -> Array:
+    rows, distinct = arrays["rows"], arrays.get("distinct", np.zeros(0))
+    if (
+        len(arrays) != 2
+        or (rows.ndim, distinct.ndim) != (1, 2)
+        or {rows.dtype, distinct.dtype} != {np.dtype(np.uint16)}
+    ):
+        got = ", ".join(f"{name} {describe(array)}" for name, array in arrays.items())
+        raise ModelFileError("packed codes of a lexicon", expected="uint16: rows, and those that are distinct", got=got)
+    if rows.max(initial=0) >= len(distinct):
+        raise ModelFileError("rows of a lexicon", expected=f"below {len(distinct)}", got=int(rows.max()))
+    return np.take(distinct, rows, axis=0)  # a quarter of the time of distinct[rows]

@@ -44,20 +44,20 @@ def check_numbers_of_clusters(numbers: Sequence[int]) -> None:
 def vector_clusters(vectors: WordVectors, numbers: Sequence[int]) -> Lexicon | None:
     """Clusters of all words that have vectors, a column for each of ``numbers``; None if there are too few words.
 
-    Vectors are compared by their direction from the mean. The clusters depend on nothing but the vectors.
+    Vectors are compared by their direction from the mean. The clusters depend on nothing but the vectors. A word's
+    finest cluster says which its others are: those that the centre of the finest is nearest to.
     """
     numbers = [number for number in numbers if number * FEWEST_WORDS < len(vectors.words)]
     if not numbers:
         return None
     matrix = vectors.matrix[1:]
-    columns: list[Array] = []
     with one_blas_thread():
         X = directions(matrix - matrix.mean(axis=0, dtype=np.float64).astype(np.float32))
-        for number in numbers:
-            centres = cluster_centres(X[:_LEARNT_FROM], number, rounds=_ROUNDS, seed=0)
-            columns.append(nearest_centres(X, centres) + 1)
-    codes = np.zeros((len(vectors.words), len(numbers)), np.uint16)
-    codes[1:] = np.stack(columns, axis=1)
+        several = [cluster_centres(X[:_LEARNT_FROM], number, rounds=_ROUNDS, seed=0) for number in numbers]
+        finest = max(several, key=len)
+        columns = [nearest_centres(finest, centres) + 1 for centres in several]
+        codes = np.zeros((len(vectors.words), len(numbers)), np.uint16)
+        codes[1:] = np.stack(columns, axis=1)[nearest_centres(X, finest)]
     return Lexicon([f"vector cluster {number}" for number in numbers], vectors.words, codes)
 
 

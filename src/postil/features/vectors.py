@@ -3,8 +3,9 @@
 import importlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast, final
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from postil.errors import ConfigurationError, DataError, ModelFileError
 from postil.features.vocabulary import Vocabulary, prefixed
 from postil.kernels import WordColumn, WordRules
 from postil.kernels.plain_text import word_cells
+from postil.threads import one_blas_thread
 
 VectorSources: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """A file or the name of installed vectors, or several of them."""
@@ -54,6 +56,159 @@ class WordVectors(NamedTuple):
         if not np.isfinite(matrix).all():
             raise ModelFileError("vectors", expected="finite numbers", got="others")
         return cls(words, matrix)
+
+
+# ------------------------------------------------------------------------------------ vectors that are put together
+
+
+FEWEST_CODED = 20_000
+"""Words from which on vectors are coded: those of fewer take little room as they are."""
+CENTRES = 256
+_FIRST = 40_000  # the first words of a file are its frequent ones: their codes are twice as long
+_DIMENSIONS = 3, 6  # that one byte stands for: of the first words, of all others
+_LEARNT_FROM, _ROUNDS = 20_000, 8  # of k-means
+
+
+@final
+class CodedVectors:
+    """Vectors (V, D) float32, each the sum of M pieces: product quantisation in the basis of principal components.
+
+    Dimension d of the basis belongs to group d mod M. Byte m of a vector's code is the number of a centre, one of 256
+    of group m. A part is codes (n, M) uint8 and centres (256, D) float32; ``basis`` (D, D) has a dimension in each row.
+
+        piece m of a code c = Σ centres[c, d] basis[d] over the dimensions d of group m
+
+    The first words have one part, all others a second one, of shorter codes. Products and sums are those of single
+    numbers in a fixed order, so a vector has the same bits everywhere.
+    """
+
+    def __init__(self, basis: Array, *parts: tuple[Array, Array]) -> None:
+        self.basis, self.parts = basis, parts
+        self.pieces = [_pieces(basis, centres, codes.shape[1]) for codes, centres in parts]
+        self._decoded: Array | None = None
+
+    @classmethod
+    def of(cls, matrix: Array) -> "CodedVectors":
+        """Those nearest to the vectors (V, D), whose row 0 is zeros and stays so."""
+        with one_blas_thread():
+            basis = np.linalg.eigh(np.cov(matrix[1 : 1 + _FIRST].T))[1].T[::-1].astype(np.float32)
+            X, D = matrix @ basis.T, len(basis)
+            bounds = pairwise([0, *([_FIRST] if len(X) > _FIRST else []), len(X)])
+            return cls(basis, *(_coded(X[a:b], -(-D // _DIMENSIONS[a > 0])) for a, b in bounds))
+
+    dtype = np.dtype(np.float32)
+    ndim = 2
+    shape = property(lambda self: (len(self), len(self.basis)))
+    flags = property(lambda self: self.parts[0][0].flags)
+
+    def __len__(self) -> int:
+        return sum(len(codes) for codes, _ in self.parts)
+
+    def __getitem__(self, ids: Any) -> Array:
+        ids = np.asarray(ids)
+        if ids.dtype.kind not in "iu":
+            return np.asarray(np.asarray(self)[ids])
+        if ids.size and not -len(self) <= ids.min() <= ids.max() < len(self):
+            raise IndexError(f"no such row among {len(self)} vectors")
+        rows = np.empty((ids.size, self.shape[1]), np.float32)
+        numbers, first = ids.reshape(-1) % len(self), 0
+        for (codes, _), pieces in zip(self.parts, self.pieces, strict=True):
+            which = np.flatnonzero((numbers >= first) & (numbers - first < len(codes)))
+            rows[which] = _sums(codes[numbers[which] - first], pieces)
+            first += len(codes)
+        return rows.reshape(*ids.shape, -1)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """All of them, which training needs; they are kept."""
+        if self._decoded is None:
+            parts = zip(self.parts, self.pieces, strict=True)
+            self._decoded = np.concatenate([_sums(codes, pieces) for (codes, _), pieces in parts])
+            self._decoded.flags.writeable = False
+        return np.array(self._decoded, dtype) if copy else np.asarray(self._decoded, dtype)
+
+    def arrays(self) -> dict[str, Array]:
+        """``basis``, ``first/codes``, ``first/centres`` and perhaps ``rest/…``, for a file."""
+        arrays = {"basis": self.basis}
+        for name, (codes, centres) in zip(_PARTS, self.parts, strict=False):
+            arrays |= {f"{name}/codes": codes, f"{name}/centres": centres}
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array]) -> "CodedVectors":
+        """The vectors whose ``arrays()`` these are, all of them checked."""
+        D = len(arrays["basis"]) if "basis" in arrays else 0
+        names = _PARTS if any(name.startswith("rest/") for name in arrays) else _PARTS[:1]
+        shapes = {"basis": (D, D)} | {f"{name}/centres": (CENTRES, D) for name in names}
+        for name, shape in shapes.items():
+            array = arrays.get(name)
+            if array is None or array.dtype != np.float32 or array.shape != shape or not _is_moderate(array):
+                got = "none" if array is None else describe(array)
+                raise ModelFileError(f"{name} of word vectors", expected=f"finite float32 {shape}", got=got)
+        for name in names:
+            codes = arrays.get(f"{name}/codes")
+            if codes is None or codes.dtype != np.uint8 or codes.ndim != 2 or not 1 <= codes.shape[1] <= D:
+                got = "none" if codes is None else describe(codes)
+                raise ModelFileError(f"{name}/codes of word vectors", expected=f"uint8 (n, 1 to {D})", got=got)
+        return cls(arrays["basis"], *((arrays[f"{name}/codes"], arrays[f"{name}/centres"]) for name in names))
+
+
+_PARTS = ("first", "rest")
+
+
+def _is_moderate(array: Array) -> bool:
+    """Whether sums of products of such numbers are finite."""
+    return bool(np.isfinite(array).all() and np.abs(array).max(initial=0.0) < 1e12)
+
+
+def _pieces(basis: Array, centres: Array, M: int) -> Array:
+    """(M, 256, D) float32."""
+    pieces = np.zeros((M, *centres.shape), np.float32)
+    for d, dimension in enumerate(basis):
+        pieces[d % M] += centres[:, d, None] * dimension
+    return pieces
+
+
+def _sums(codes: Array, pieces: Array) -> Array:
+    """(n, D) the vectors of codes (n, M)."""
+    rows: Array = pieces[0][codes[:, 0]]
+    for m in range(1, len(pieces)):
+        rows += pieces[m][codes[:, m]]
+    return rows
+
+
+def _coded(X: Array, M: int) -> tuple[Array, Array]:
+    """Codes (n, M) and centres (256, D) of rows X (n, D): k-means in each group of dimensions, the first centre 0."""
+    codes, centres = np.empty((len(X), M), np.uint8), np.zeros((CENTRES, X.shape[1]), np.float32)
+    sample = X[np.random.default_rng(0).permutation(len(X))[:_LEARNT_FROM]]
+    for m in range(M):
+        Y = np.ascontiguousarray(sample[:, m::M])
+        of_group = np.concatenate([np.zeros_like(Y[:1]), Y[: CENTRES - 1]])
+        for _ in range(_ROUNDS):
+            members = _nearest(Y, of_group)
+            sums = np.stack([np.bincount(members, column, CENTRES) for column in Y.T], axis=1)
+            sizes = np.bincount(members, minlength=CENTRES)[:, None]
+            of_group = np.where(sizes > 0, sums / np.maximum(sizes, 1), of_group).astype(np.float32)
+            of_group[0] = 0.0
+        codes[:, m] = _nearest(np.ascontiguousarray(X[:, m::M]), of_group)
+        centres[:, m::M] = of_group
+    return codes, centres
+
+
+def _nearest(X: Array, centres: Array) -> Array:
+    """(n,) which of the centres (K, D) each row is nearest to: |x - c|² is smallest where x c - |c|² / 2 is largest."""
+    maps = np.concatenate([centres, np.einsum("kd,kd->k", centres, centres)[:, None] / -2], axis=1).T
+    rows, step = np.concatenate([X, np.ones_like(X[:, :1])], axis=1), 512  # products of one step stay in the cache
+    return np.concatenate([(rows[i : i + step] @ maps).argmax(axis=1) for i in range(0, len(rows), step)])
+
+
+def coded(vectors: WordVectors, *, exact: bool = False) -> WordVectors:
+    """The vectors, coded unless they are to stay ``exact`` or are few."""
+    if exact or len(vectors.words) < FEWEST_CODED:
+        return vectors
+    return WordVectors(vectors.words, cast(Array, CodedVectors.of(vectors.matrix)), vectors.repeated)
+
+
+# ---------------------------------------------------------------------------------------------------------- reading
 
 
 def load_vectors(source: str | os.PathLike[str]) -> WordVectors:

@@ -6,6 +6,9 @@ A vocabulary is
     ``slots``    int32 (S,), S a power of two above 2 V: a hash table of ids, -1 where a slot is free,
     ``key``      uint8 (8,), only where CRC-32 does not spread the strings: the key of the hash.
 
+In a file, ``PACKED`` strings or more have instead of the last three
+    ``lengths``  uint8 (V,), in bytes: offsets and slots are made of them when the file is opened.
+
 A string's search begins at slot ``hash(bytes) mod S`` and goes on slot by slot until the string or a free slot is
 found. The hash is CRC-32, which is the same on every machine and in every process; Python's own ``hash`` is not.
 Strings can be chosen so that they all begin at one slot. Therefore no more than ``LONGEST_RUN`` neighbouring slots are
@@ -15,30 +18,32 @@ any other.
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, final
-from zlib import crc32
 
 import numpy as np
 
+from postil import kernels
 from postil.arrays import Array, describe
 from postil.errors import ConfigurationError, IndexRangeError, ModelFileError, is_printable
-from postil.kernels.plain_text import SURROGATES, StringTable, keyed_hash
+from postil.kernels.plain_text import SURROGATES, StringTable, filled_slots, has_long_run, keyed_hash
 
 _MOST_BYTES = np.iinfo(np.int32).max
 _DTYPES = {"text": "uint8", "offsets": "int32", "slots": "int32", "key": "uint8"}
 LONGEST_RUN = 128
 """Slots that a search looks at, at most. A million ordinary words in a table half full make runs of up to about 70."""
 _KEYS = 16  # tried before giving up
+PACKED = 1 << 16
+"""Strings from which on a file holds a vocabulary packed."""
 
 
 @final
 class Vocabulary:
     """V distinct strings, numbered from 0 in the order given."""
 
-    __slots__ = ("_arrays", "table")
+    __slots__ = ("_arrays", "_stored", "table")
 
-    def __init__(self, arrays: Mapping[str, Array]) -> None:
-        """``arrays`` as ``arrays()`` returned them; ``from_arrays`` checks arrays of other origin."""
-        self._arrays = dict(arrays)
+    def __init__(self, arrays: Mapping[str, Array], stored: Mapping[str, Array] | None = None) -> None:
+        """Text, offsets, slots and perhaps a key, and what a file holds instead; ``from_arrays`` checks others'."""
+        self._arrays, self._stored = dict(arrays), stored
         self.table = StringTable(arrays["text"], arrays["offsets"], arrays["slots"], arrays.get("key"))
 
     @classmethod
@@ -57,11 +62,13 @@ class Vocabulary:
         offsets = np.zeros(len(encoded) + 1, np.int32)
         np.cumsum(lengths, out=offsets[1:])
         text = np.frombuffer(b"".join(encoded), np.uint8)
-        return cls({"text": text, "offsets": offsets, **_hash_table(encoded)})
+        return cls({"text": text, "offsets": offsets, **_hash_table(encoded, text, offsets)})
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array]) -> "Vocabulary":
-        """The vocabulary that ``arrays`` returned. Nothing is copied or built, but everything is checked once."""
+        """The vocabulary that ``arrays`` returned. Everything is checked once, and built only if it was packed."""
+        if "lengths" in arrays:
+            return cls(_unpacked(arrays), dict(arrays))
         checked = {}
         for name, dtype in _DTYPES.items():
             array = arrays.get(name)
@@ -81,23 +88,23 @@ class Vocabulary:
         if V < 0 or offsets[0] != 0 or offsets[-1] != len(text) or (offsets[1:] < offsets[:-1]).any():
             expected, got = "offsets that rise from 0 to the number of bytes", f"{len(text)} bytes, {V + 1} offsets"
             raise ModelFileError("text of a vocabulary", expected=expected, got=got)
-        begins = offsets[:-1][offsets[:-1] < len(text)]
-        if not _is_utf8(text) or (text[begins] & 0xC0 == 0x80).any():
-            raise ModelFileError("text of a vocabulary", expected="strings in UTF-8", got="other bytes")
+        _check_text(text, offsets)
         expected = got = ""  # every id is one of the V strings, and every search ends soon
         if len(slots) <= V or len(slots) & (len(slots) - 1):
             expected, got = f"a power of two above the {V} strings", f"{len(slots)} slots"
         elif slots.min() < -1 or slots.max() >= V:
             expected, got = f"ids from -1 to {V - 1}", f"{slots.min()} to {slots.max()}"
-        elif _has_long_run(slots):
+        elif has_long_run(slots, LONGEST_RUN):
             expected, got = f"a free one among any {LONGEST_RUN + 1} neighbouring slots", "a longer run"
         if expected:
             raise ModelFileError("hash table of a vocabulary", expected=expected, got=got)
-        return cls(checked)
+        return cls(checked, checked)
 
     def arrays(self) -> dict[str, Array]:
-        """``text``, ``offsets``, ``slots`` and perhaps ``key``, for the model file."""
-        return dict(self._arrays)
+        """``text``, ``offsets``, ``slots`` and perhaps ``key``, or what they are made of, for the model file."""
+        if self._stored is None:
+            self._stored = _packed(self.table) or self._arrays
+        return dict(self._stored)
 
     def __len__(self) -> int:
         return len(self.table)
@@ -128,43 +135,58 @@ class Vocabulary:
         return f"Vocabulary of {len(self):,} strings"
 
 
-def _hash_table(encoded: list[bytes]) -> dict[str, Array]:
+def _smallest(V: int) -> int:
+    """Slots of a table that is less than half full: a search looks at two of them on average."""
+    return 1 << (2 * V).bit_length()
+
+
+def _hash_table(encoded: list[bytes], text: Array, offsets: Array) -> dict[str, Array]:
     """``slots`` of a vocabulary, and its ``key`` if it needs one to avoid long runs of occupied slots."""
-    smallest = 1 << (2 * len(encoded)).bit_length()  # less than half full: a search looks at two slots on average
-    hashes = [crc32(string) for string in encoded]
+    smallest = _smallest(len(encoded))
     for size in (smallest, 2 * smallest, 4 * smallest):
-        slots = _filled_slots(hashes, size)
+        slots = kernels.string_slots(text, offsets, size, LONGEST_RUN)
         if slots is not None:
             return {"slots": slots}
     for number in range(_KEYS):
         key = np.frombuffer(number.to_bytes(8, "little"), np.uint8)
-        slots = _filled_slots(list(map(keyed_hash(key.tobytes()), encoded)), smallest)
+        slots = filled_slots(list(map(keyed_hash(key.tobytes()), encoded)), smallest, LONGEST_RUN)
         if slots is not None:
             return {"slots": slots, "key": key}
     raise ConfigurationError("words that no hash spreads", expected="others", got=f"{len(encoded):,} words")
 
 
-def _filled_slots(hashes: list[int], size: int) -> Array | None:
-    """The ids at their places; None if a search would be long. Then the filling ends early, so it is also short."""
-    mask = size - 1
-    slots = [-1] * size
-    for index, number in enumerate(hashes):
-        slot = begin = number & mask
-        while slots[slot] >= 0:
-            slot = (slot + 1) & mask
-            if (slot - begin) & mask >= LONGEST_RUN:
-                return None
-        slots[slot] = index
-    filled = np.array(slots, np.int32)
-    return None if _has_long_run(filled) else filled
+def _packed(table: StringTable) -> dict[str, Array] | None:
+    """The arrays of a large vocabulary in a file; None if it is small, or unlike the words of a language."""
+    lengths = np.diff(table.offsets)
+    if len(table) < PACKED or len(table.slots) != _smallest(len(table)) or table.key is not None or lengths.max() > 255:
+        return None
+    return {"text": table.text, "lengths": lengths.astype(np.uint8)}
 
 
-def _has_long_run(slots: Array) -> bool:
-    """Whether more than LONGEST_RUN neighbouring slots are occupied; the first slot follows the last."""
-    if not (slots < 0).any():
-        return True
-    is_free = (slots < 0).tobytes()
-    return bytes(LONGEST_RUN + 1) in is_free + is_free[: LONGEST_RUN + 1]
+def _unpacked(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """``text``, ``offsets`` and ``slots`` of what ``_packed`` returned."""
+    if set(arrays) != {"text", "lengths"} or any(a.ndim != 1 or a.dtype != np.uint8 for a in arrays.values()):
+        got = ", ".join(f"{name} {describe(array)}" for name, array in arrays.items())
+        raise ModelFileError("arrays of a packed vocabulary", expected="text, lengths, of bytes", got=got[:120])
+    text, V = arrays["text"], len(arrays["lengths"])
+    ends = np.cumsum(arrays["lengths"], dtype=np.int64)
+    if ends[-1:].sum() != len(text) or len(text) > _MOST_BYTES:
+        raise ModelFileError("text of a vocabulary", expected=f"{ends[-1:].sum()} bytes", got=len(text))
+    offsets = np.zeros(V + 1, np.int32)
+    offsets[1:] = ends
+    _check_text(text, offsets)
+    slots = kernels.string_slots(text, offsets, _smallest(V), LONGEST_RUN)
+    if slots is None:
+        expected = f"strings that leave one free among any {LONGEST_RUN + 1} neighbouring slots"
+        raise ModelFileError("hash table of a vocabulary", expected=expected, got="others")
+    return {"text": text, "offsets": offsets, "slots": slots}
+
+
+def _check_text(text: Array, offsets: Array) -> None:
+    """Raise unless the strings that begin at rising offsets are UTF-8."""
+    begins = offsets[: np.searchsorted(offsets[:-1], len(text))]  # the strings after them are empty
+    if not _is_utf8(text) or (np.take(text, begins) & 0xC0 == 0x80).any():
+        raise ModelFileError("text of a vocabulary", expected="strings in UTF-8", got="other bytes")
 
 
 def _is_utf8(text: Array) -> bool:

@@ -20,7 +20,7 @@ _KERNELS = {
     "pretraining": "brown_merges merge_rows ranking_shard skipgram_shard",
     "segmentation": "split_sentences tokenise_text",
     "sparse": "attribute_scores attribute_sums attribute_counts attribute_tokens observed_features",
-    "text": "character_offsets number_words word_features",
+    "text": "character_offsets number_words string_slots word_features",
     "trees": "binary_shape leaf_cells_up cells_up cells_down leaf_cells_down composed_phrases bilinear_forms "
     "chosen_products quadratic_forms quadratic_forms_back quadratic_weights sums_of_pairs",
 }

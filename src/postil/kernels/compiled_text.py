@@ -166,6 +166,12 @@ def crc_table() -> Array:
     return table
 
 
+def string_slots(text: Array, offsets: Array, size: int, longest: int) -> Array | None:
+    """See ``plain_text.string_slots``."""
+    slots: Array | None = call.string_slots(text, offsets, crc_table(), longest, size)
+    return slots
+
+
 def _string_table(table: StringTable) -> dict[str, Any]:
     sizes = {"size": len(table.text), "count": len(table), "slot_count": len(table.slots)}
     arrays = {name: ffi.from_buffer(SMALL_INTEGERS, getattr(table, name)) for name in ("offsets", "slots")}

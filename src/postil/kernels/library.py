@@ -172,8 +172,10 @@ def _wrong(array: Array, expected: tuple[int, ...], where: str) -> None:
     raise ShapeError("wrong shape", expected=expected, got=array.shape, where=where)
 
 
-_C = ("float[]", "double[]", "int32_t[]", "int64_t[]", "uint64_t[]", "uint8_t[]")
-_TYPES = {name: np.dtype(name) for name in ("float32", "float64", "int32", "int64", "uint64", "uint8", "bool")}
+_C = ("float[]", "double[]", "int32_t[]", "int64_t[]", "uint32_t[]", "uint64_t[]", "uint8_t[]")
+_TYPES = {
+    name: np.dtype(name) for name in ("float32", "float64", "int32", "int64", "uint32", "uint64", "uint8", "bool")
+}
 
 
 def _activation(name: str) -> int:

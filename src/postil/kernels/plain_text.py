@@ -1,7 +1,7 @@
 """Words as places among the bytes of a text, their numbers and their features, in Python.
 
 A cell is the place of a token among the bytes of a text: its first byte and the one after its last, a row of (N, 2).
-``number_words`` and ``word_features`` are the twins of kernels in columns.c and words.c.
+``number_words``, ``string_slots`` and ``word_features`` are the twins of kernels in columns.c and words.c.
 """
 
 import functools
@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import NamedTuple, final
 from zlib import crc32
 
@@ -180,6 +180,35 @@ class StringTable:
                 return index
             slot = (slot + 1) & mask
         return default
+
+
+def string_slots(text: Array, offsets: Array, size: int, longest: int) -> Array | None:
+    """The hash table (size,) of V strings, see ``Vocabulary``; None if more than ``longest`` neighbours are taken."""
+    content, ends = text.tobytes(), offsets.tolist()
+    return filled_slots([crc32(content[a:b]) for a, b in pairwise(ends)], size, longest)
+
+
+def filled_slots(hashes: list[int], size: int, longest: int) -> Array | None:
+    """The ids at their places; None if a search would be long. Then the filling ends early, so it is also short."""
+    mask = size - 1
+    slots = [-1] * size
+    for index, number in enumerate(hashes):
+        slot = begin = number & mask
+        while slots[slot] >= 0:
+            slot = (slot + 1) & mask
+            if (slot - begin) & mask >= longest:
+                return None
+        slots[slot] = index
+    filled = np.array(slots, np.int32)
+    return None if has_long_run(filled, longest) else filled
+
+
+def has_long_run(slots: Array, longest: int) -> bool:
+    """Whether more than ``longest`` neighbouring slots are occupied; the first slot follows the last."""
+    if not (slots < 0).any():
+        return True
+    is_free = (slots < 0).tobytes()
+    return bytes(longest + 1) in is_free + is_free[: longest + 1]
 
 
 def keyed_hash(key: bytes) -> Callable[[bytes], int]:

@@ -128,6 +128,7 @@ TABLE = {
     "whole: f64[B]?, names: bytes[Q], Q, name_ends: i64[C+1], C, fields: bytes[F], F, field_ends: i64[D+1], "
     "units: int64_t, form: int, out: u8[R]!, R, state: i64[4]! | NO_ROOM",
     # words.c, tokens.c, sentences.c
+    "string_slots": "text: bytes[S], S, offsets: i32[V+1], V, crc: u32[256], longest, T -> slots: i32[T] | TOO_LONG",
     "word_features": "text: bytes[S], S, cells: i64[U, 2], U, rules: word_rules*, characters: character_tables*, "
     "ids: i32[U, F]! | NOT_UTF8",
     "tokenise_text": "text: uint8_t*, size, documents: int64_t*, D, rules: token_rules*, known: character_tables*, "
@@ -156,6 +157,7 @@ _TYPES = {
     "f64": ("float64", "double"),
     "i32": ("int32", "int32_t"),
     "i64": ("int64", "int64_t"),
+    "u32": ("uint32", "uint32_t"),
     "u64": ("uint64", "uint64_t"),
     "u8": ("uint8", "uint8_t"),
     "bool": ("bool", "uint8_t"),

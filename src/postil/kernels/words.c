@@ -47,6 +47,36 @@ static int64_t id_of(const string_table *table, const uint32_t *crc, string s) {
     return -1;
 }
 
+/* slots (T,): the ids of V strings, each at the slot of its hash or the next free one. TOO_LONG if more than `longest`
+   neighbouring slots are taken. */
+int string_slots(const uint8_t *text, int64_t size, const int32_t *offsets, int64_t V, const uint32_t *crc,
+                 int64_t longest, int64_t T, int32_t *slots) {
+    if (T <= V || (T & (T - 1))) return WRONG_INDEX;
+    const uint64_t mask = (uint64_t)T - 1;
+    for (int64_t k = 0; k < T; k++) slots[k] = -1;
+    enum { AT_ONCE = 32 }; /* strings whose slots are fetched from memory while the others are hashed */
+    uint64_t begins[AT_ONCE];
+    for (int64_t first = 0; first < V; first += AT_ONCE) {
+        const int64_t count = V - first < AT_ONCE ? V - first : AT_ONCE;
+        for (int64_t i = 0; i < count; i++) {
+            const int32_t *at = offsets + first + i;
+            if (at[0] < 0 || at[1] < at[0] || at[1] > size) return WRONG_INDEX;
+            const string s = {(uint8_t *)text + at[0], at[1] - at[0]}; /* only read */
+            begins[i] = crc32_of(crc, s) & mask;
+            __builtin_prefetch(slots + begins[i], 1);
+        }
+        for (int64_t i = 0; i < count; i++) {
+            uint64_t slot = begins[i];
+            for (int64_t steps = 1; slots[slot] >= 0; steps++, slot = (slot + 1) & mask)
+                if (steps >= longest) return TOO_LONG;
+            slots[slot] = (int32_t)(first + i);
+        }
+    }
+    int64_t run = 0; /* the first slot follows the last */
+    for (int64_t k = 0; k < T + longest && run <= longest; k++) run = slots[(uint64_t)k & mask] < 0 ? 0 : run + 1;
+    return run > longest ? TOO_LONG : DONE;
+}
+
 /* ------------------------------------------------------------------------------------------------ forms of a word */
 
 INLINED void append(string *s, uint32_t code) { s->size += encode(code, s->bytes + s->size); }

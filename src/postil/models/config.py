@@ -30,6 +30,10 @@ FEW_SENTENCES = 720  # fewer than these are not enough for full epochs with batc
 FEWEST_STEPS = 600  # of a training run on few sentences
 DENSE_TOKENS = 300_000  # seen in a training run, if every token has a label of its own, as parts of speech are
 MOST_EPOCHS = 60
+EXACT_VECTORS = (
+    "Whether pre-trained vectors are stored exactly. Otherwise those of 20,000 words or more are quantised: the file is"
+    " a tenth of the size."
+)
 OBJECTIVES = ("softmax", "crf", "margin")  # the last one is for detectors, the others for taggers
 
 
@@ -71,6 +75,7 @@ class TaggerConfig:
         high=WIDEST,
     )
     vector_scale: float = setting(1.0, "Pre-trained vectors are rescaled to this root mean square.", positive=True)
+    exact_vectors: bool = setting(False, EXACT_VECTORS)
     # Features of the place in the sentence
     word_key: str | None = setting(
         None, "The key of the word in feature dicts, whose other features are learned as well. None: tokens are words."
@@ -393,6 +398,7 @@ class TreeConfig:
     )
     min_count: int = setting(1, "Words seen less often in training are unknown words.", low=1)
     vector_scale: float = setting(0.3, "Pre-trained vectors are rescaled to this root mean square.", positive=True)
+    exact_vectors: bool = setting(False, EXACT_VECTORS)
     learn_vectors: bool = setting(True, "Whether pre-trained vectors are trained further.")
     # Network
     hidden: int = setting(50, "Width of the vectors of phrases.", low=1, high=WIDEST)

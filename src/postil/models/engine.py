@@ -26,7 +26,7 @@ from postil.arrays import Array, offsets_from_lengths
 from postil.errors import ConfigurationError, DataError
 from postil.features.folds import composition
 from postil.features.inputs import InputFeatures, Token, forms_of
-from postil.features.vectors import digit_mark
+from postil.features.vectors import CodedVectors, digit_mark
 from postil.features.vocabulary import Vocabulary
 from postil.features.words import WordFeatures
 from postil.kernels import ACTIVATIONS as FUSED
@@ -101,7 +101,7 @@ class Engine:
         self.questions: dict[Any, Any] = {}  # what answers are read with, see `Posteriors`
         self._parameters = [p for network in networks for p in network.parameters().values()]
         self._values = [parameter.value for parameter in self._parameters]  # every array that scores depend on
-        self._vectors: Any = networks[0].vectors  # an array, or Rows of a file
+        self._vectors: Any = networks[0].vectors  # an array, Rows of a file, or CodedVectors
         self._compiled = self._opened()
         in_sentences = bool(features.columns) or features.gazetteer is not None or features.named is not None
         self.takes_cells = self._compiled is not None and not in_sentences
@@ -408,9 +408,18 @@ def word_sections(words: WordFeatures) -> Sections:
     for i, vocabulary in enumerate(vocabularies):
         if vocabulary.table.key is not None:
             raise refused("a vocabulary whose words were chosen to collide")
-        arrays = vocabulary.arrays()
-        sections |= {f"vocabulary{i}/{name}": arrays[name] for name in ("text", "offsets", "slots")}
+        sections |= {f"vocabulary{i}/{name}": getattr(vocabulary.table, name) for name in ("text", "offsets", "slots")}
     return sections
+
+
+def vector_sections(vectors: Any) -> Sections:
+    """The fixed vectors, if there are any: a table, or codes."""
+    if isinstance(vectors, CodedVectors):
+        sections: Sections = {}
+        for name, (codes, _), pieces in zip(("first", "rest"), vectors.parts, vectors.pieces, strict=False):
+            sections |= {f"vectors/{name}/codes": codes, f"vectors/{name}/pieces": pieces.reshape(-1, pieces.shape[2])}
+        return sections
+    return {} if vectors is None else {"vectors": np.asarray(vectors, np.float32)}
 
 
 def _network_sections(members: Sequence[Any], splits: Sequence[Split], vectors: Array | None) -> Sections:
@@ -425,8 +434,7 @@ def _network_sections(members: Sequence[Any], splits: Sequence[Split], vectors: 
         ),
         "steps": np.array([(kind, function) for kind, function, _ in steps], np.int64).reshape(-1, 2),
     }
-    if members[0].vectors is not None:
-        sections["vectors"] = np.asarray(members[0].vectors if vectors is None else vectors, np.float32)
+    sections |= vector_sections(members[0].vectors if vectors is None else vectors)
     for m, (member, one) in enumerate(zip(members, splits, strict=True)):
         _, of_member = _fused(one.layers)
         found = {f"table{f}": table for f, table in enumerate(_form_tables(member))}

@@ -30,12 +30,14 @@ from postil.errors import (
     similar,
 )
 from postil.features.inputs import InputFeatures
+from postil.features.vectors import CodedVectors
+from postil.features.vocabulary import prefixed
 from postil.features.words import WordFeatureConfig
 from postil.kernels.characters import frozen
 from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.distribution import Decoding, lowest_probabilities
 from postil.models.model import BY_CHARACTERS, INPUT, TASKS, FittedModel, Stored, new_model
-from postil.models.networks.network import MAIN
+from postil.models.networks.network import FORM_TABLE, MAIN
 from postil.models.settings import UNSET
 from postil.text.splitting.segmenter import LEARNED, Segmenter
 
@@ -49,13 +51,15 @@ KINDS = {
     "detector": ("postil.models.detector", "Detector"),
     "tree-classifier": ("postil.models.tree_classifier", "TreeClassifier"),
 }
-NEEDS: tuple[str, ...] = ("rules",)
+NEEDS: tuple[str, ...] = ("rules", "packed")
 """Abilities that a file may ask of its reader, by name; a reader refuses a file that asks for one it lacks."""
 RETIRED: frozenset[str] = frozenset()
 """Settings that files of older versions have and that mean nothing any more: ignored."""
 _OF_HEAD = ("output", "crf.")  # how the names of a head's parameters begin; the others are shared by all heads
 _MEMBER = re.compile(r"member\d+\.")  # of an ensemble
 _TABLE = "features/words/vector/table"
+_CODED = "features/words/vector/coded/"  # instead of the table
+_PACKED = ("/lengths", "/distinct", "/basis")  # how the names of arrays end that readers of before 0.2 do not know
 _RULES = "rules/"  # and the name of a head
 _KEYS = {"kind", "config", "features", "heads", "estimator", "about", "needs"}
 _SEGMENTATION, _PATTERNS = "segmentation", "extra_patterns"
@@ -120,6 +124,11 @@ def _content(estimator: Stored) -> tuple[dict[str, Array], dict[str, Any]]:
             raise NumericalError("the model cannot be saved", expected="finite parameters", got="others", where=name)
     given = {name: value for name, value in estimator.get_params().items() if value is not UNSET}
     heads = model.heads if estimator._HAS_TASKS else {MAIN: model.heads[model.task]}
+    arrays = {name: _halved(array) if FORM_TABLE.search(name) else array for name, array in _arrays(model).items()}
+    abilities = {
+        "rules": any(head.voters is not None for head in heads.values()),
+        "packed": any(name.endswith(_PACKED) for name in arrays),
+    }
     metadata = {
         "kind": estimator.KIND,
         "config": asdict(model.config),
@@ -129,7 +138,7 @@ def _content(estimator: Stored) -> tuple[dict[str, Array], dict[str, Any]]:
         },
         "estimator": {name: _plain(value) for name, value in given.items() if name not in _NOT_STORED},
         "about": model.about,
-        "needs": [name for name in NEEDS if any(head.voters is not None for head in heads.values())],
+        "needs": [name for name in NEEDS if abilities[name]],
     }
     if model.features.unicode is not None:
         metadata["unicode"] = model.features.unicode
@@ -138,14 +147,16 @@ def _content(estimator: Stored) -> tuple[dict[str, Array], dict[str, Any]]:
     if model.segmentation is not None:
         check_segmentation(model.segmenter)
         metadata[_SEGMENTATION] = model.segmenter.to_dict()
-    return _arrays(model), metadata
+    return arrays, metadata
 
 
 def _arrays(model: FittedModel) -> dict[str, Any]:
     """Everything that a model file holds as an array, by its name there."""
     arrays = {_parameter_name(name): parameter.value for name, parameter in model.network.parameters().items()}
     arrays |= {f"features/{name}": array for name, array in model.features.arrays().items()}
-    if model.network.vectors is not None:
+    if isinstance(model.network.vectors, CodedVectors):
+        arrays |= prefixed(_CODED, model.network.vectors.arrays())
+    elif model.network.vectors is not None:
         arrays[_TABLE] = model.network.vectors
     if model.segmentation is not None and model.segmentation.learned is not None:
         arrays[_SEGMENTATION] = np.frombuffer(model.segmentation.learned.to_bytes(), np.uint8)
@@ -155,6 +166,13 @@ def _arrays(model: FittedModel) -> dict[str, Any]:
                 head.voters.to_bytes(), np.uint8
             )
     return arrays
+
+
+def _halved(table: Array) -> Array:
+    """A table in half precision, if that changes no number of it."""
+    with np.errstate(over="ignore"):
+        half = table.astype(np.float16)
+    return half if np.array_equal(half, table) else table
 
 
 def _parameter_name(name: str) -> str:
@@ -217,8 +235,10 @@ def _model(kind: type[Stored], arrays: Mapping[str, Any], metadata: Mapping[str,
     _check_shape(about, _ABOUT, "about", whole=False)
     for epoch in about.get("training", {}).get("history", []):
         _check_shape(epoch, _EPOCH, "history of the training", whole=True)
-    vectors = arrays.get(_TABLE)  # the fixed vectors: a table in single or half precision; None if there is none
-    if vectors is not None:
+    coded = arrays_under(_CODED, arrays)
+    # the fixed vectors: codes, or a table in single or half precision; None if there are none
+    vectors: Any = CodedVectors.from_arrays(coded) if coded else arrays.get(_TABLE)
+    if vectors is not None and not coded:
         is_table = vectors.ndim == 2 and vectors.shape[1]
         if not is_table or vectors.dtype not in (np.dtype(np.float32), np.dtype(np.float16)):
             got = f"{vectors.dtype} {vectors.shape}"
@@ -340,7 +360,7 @@ def _features(
     if set(metadata) != {"columns"}:
         raise ModelFileError("wrong features", expected="columns", got=", ".join(sorted(metadata))[:80])
     words = replace(WordFeatureConfig.of(config), vector_dim=0 if vectors is None else vectors.shape[1])
-    stored = {name: array for name, array in arrays_under("features/", arrays).items() if f"features/{name}" != _TABLE}
+    stored = arrays_under("features/", {n: array for n, array in arrays.items() if not n.startswith((_TABLE, _CODED))})
     features = InputFeatures.from_arrays(words, metadata["columns"], stored, unicode)
     if vectors is not None and len(vectors) != len(features.words.vocabularies["vector"]):
         V = len(features.words.vocabularies["vector"])

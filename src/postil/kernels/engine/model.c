@@ -13,10 +13,19 @@ enum { MOST_PARTS = 10000, MOST_WIDTH = 1 << 24, MOST_LETTERS = 24, VECTOR_OF_LA
 
 static const int64_t ITEM_SIZE[] = {0, 1, 2, 4, 4, 8, 8, 2, 4, 8};
 
-/* A table (rows, width) of floats, or of floats of half precision. */
+/* Rows that are sums of pieces: byte m of a row of `codes` (rows, bytes) says which of pieces[m] (PIECES, width). */
+enum { PIECES = 256 };
+typedef struct {
+    const uint8_t *codes;
+    const float *pieces;
+    int64_t rows, bytes;
+} coded_rows;
+
+/* A table (rows, width) of floats, or of floats of half precision, or of codes: its first rows, then the rest. */
 typedef struct {
     const float *values;
     const uint16_t *halves;
+    coded_rows first, rest;
     int64_t rows, width;
 } number_table;
 
@@ -312,8 +321,9 @@ static int has_section(const postil_model *model, const char *name) {
 }
 
 static number_table wanted_table(postil_model *model, const char *name) {
-    number_table table = {NULL, NULL, 0, 0};
+    number_table table;
     engine_section found;
+    memset(&table, 0, sizeof table);
     if (!find_section(model, name, &found) || (found.type != F32 && found.type != F16) || found.rows < 1 ||
         found.columns < 1 || found.columns > MOST_WIDTH) {
         fail(model, POSTIL_DAMAGED);
@@ -327,6 +337,35 @@ static number_table wanted_table(postil_model *model, const char *name) {
         for (int64_t i = 0; i < found.count; i++) require(model, (table.halves[i] & 0x7c00) != 0x7c00);
     }
     return table;
+}
+
+static coded_rows wanted_codes(postil_model *model, const char *prefix, int64_t width) {
+    const section_name codes = joined(prefix, "codes"), pieces = joined(prefix, "pieces");
+    coded_rows rows;
+    engine_section found;
+    memset(&rows, 0, sizeof rows);
+    rows.codes = wanted(model, codes.text, U8, -1, -1);
+    if (find_section(model, codes.text, &found)) rows.rows = found.rows, rows.bytes = found.columns;
+    require(model, rows.rows >= 1 && rows.bytes >= 1 && rows.bytes <= width);
+    rows.pieces = wanted_floats(model, pieces.text, rows.bytes * PIECES, width);
+    return rows;
+}
+
+/* The fixed vectors: a table, or codes. There must be one for each word. */
+static void read_vectors(postil_model *model) {
+    number_table *table = &model->vectors;
+    engine_section found;
+    if (!model->has_vectors) return;
+    if (find_section(model, "vectors/first/pieces", &found)) {
+        table->width = found.columns;
+        require(model, table->width >= 1 && table->width <= MOST_WIDTH);
+        table->first = wanted_codes(model, "vectors/first/", table->width);
+        if (has_section(model, "vectors/rest/codes")) table->rest = wanted_codes(model, "vectors/rest/", table->width);
+        table->rows = table->first.rows + table->rest.rows;
+    } else {
+        *table = wanted_table(model, "vectors");
+    }
+    require(model, table->rows >= model->columns[model->words.count - 1].table.count);
 }
 
 static linear_map wanted_map(postil_model *model, const char *W, const char *b, int64_t inputs, int64_t outputs) {
@@ -719,10 +758,7 @@ static int64_t read_network(postil_model *model) {
     require(model, model->K % 2 == 1 && tables == model->features);
     wanted(model, "steps", I64, model->step_count, 2);
     model->widest = model->H;
-    if (model->has_vectors) {
-        model->vectors = wanted_table(model, "vectors");
-        require(model, model->vectors.rows >= model->columns[model->words.count - 1].table.count);
-    }
+    read_vectors(model);
     model->network = allocated(model, model->members, sizeof *model->network);
     int64_t width = 0;
     for (int64_t m = 0; m < model->members && model->code == POSTIL_OK; m++) width = read_member(model, m, tables);

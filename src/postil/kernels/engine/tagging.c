@@ -324,9 +324,22 @@ static float from_half(uint16_t half) {
     return value;
 }
 
+static void decode_row(const coded_rows *rows, int64_t row, int64_t width, float *out) {
+    const uint8_t *codes = rows->codes + row * rows->bytes;
+    memcpy(out, rows->pieces + codes[0] * width, (size_t)width * sizeof *out);
+    for (int64_t m = 1; m < rows->bytes; m++) {
+        const float *piece = rows->pieces + (m * PIECES + codes[m]) * width;
+        for (int64_t d = 0; d < width; d++) out[d] += piece[d];
+    }
+}
+
 static float *append_row(const number_table *table, int64_t row, float *out) {
     if (table->values != NULL)
         memcpy(out, table->values + row * table->width, (size_t)table->width * sizeof *out);
+    else if (row < table->first.rows)
+        decode_row(&table->first, row, table->width, out);
+    else if (table->rest.rows > 0)
+        decode_row(&table->rest, row - table->first.rows, table->width, out);
     else
         for (int64_t d = 0; d < table->width; d++) out[d] = from_half(table->halves[row * table->width + d]);
     return out + table->width;

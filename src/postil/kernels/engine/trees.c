@@ -19,10 +19,8 @@ static void read_tree_network(postil_model *model) {
         tree->words = wanted_table(model, "tree/table");
         require(model, tree->words.width == D && model->columns[0].kind == WORD && tree->words.rows >= ids_of_feature(model, 0));
     }
-    if (model->has_vectors) {
-        model->vectors = wanted_table(model, "vectors");
-        require(model, model->vectors.width == D && model->vectors.rows >= model->columns[model->words.count - 1].table.count);
-    }
+    read_vectors(model);
+    require(model, !model->has_vectors || model->vectors.width == D);
     require(model, model->has_vectors || tree->words.rows > 0);
     if (has_section(model, "tree/leaves/W")) tree->leaves = wanted_map(model, "tree/leaves/W", "tree/leaves/b", D, H);
     if (tree->how == BY_CELLS) tree->leaves = wanted_map(model, "tree/words/W", "tree/words/b", D, 3 * H);

@@ -22,12 +22,13 @@ from postil.errors import (
     SlowTrainingWarning,
     warn_caller,
 )
-from postil.features.vectors import VectorSources, WordVectors, listed_sources, load_vectors, side_by_side
+from postil.features.vectors import CodedVectors, VectorSources, WordVectors, listed_sources, load_vectors, side_by_side
 from postil.graph import Parameter
 from postil.models.config import PRESETS, configured
 from postil.models.estimator import Estimator
 from postil.models.model import FittedModel
 from postil.models.networks.fused import EXTRA_FEATURES, obstacles, training_step
+from postil.models.networks.network import FORM_TABLE
 from postil.optimisation import OPTIMISERS, Averaged, new_schedule
 from postil.optimisation.loop import Batch, Epoch, GradientStep, GraphStep, Plan, Step, Trainable, Training
 from postil.threads import one_blas_thread
@@ -185,6 +186,8 @@ class Fitting(ABC, Iterator[Step | Epoch]):
         if not self.training.best:
             self.training.best = self._last_means or self._means()
         self.training.keep_best()
+        if isinstance(self.model.network.vectors, CodedVectors):
+            self._round_tables()
         self.model.freeze()
         self._calibrate()
         self.model.about["training"] = {
@@ -196,6 +199,13 @@ class Fitting(ABC, Iterator[Step | Epoch]):
             "history": [{name: epoch[name] for name in ("epoch", "loss", "score")} for epoch in progress.history],
         }
         self._estimator._model = self.model
+
+    def _round_tables(self) -> None:
+        """Round the learned tables of word features to half precision: the file of such a model is to be small."""
+        for name, table in self._learnt_parameters().items():
+            if FORM_TABLE.search(name):
+                largest = float(np.finfo(np.float16).max)
+                table.value = np.clip(table.value, -largest, largest).astype(np.float16).astype(table.value.dtype)
 
     # -------------------------------------------------------------------------------------------- pieces of the loop
 

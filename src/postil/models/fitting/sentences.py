@@ -22,7 +22,7 @@ from postil.features.inputs import InputFeatures, Token, batches_of_similar_leng
 from postil.features.lexicon_files import NAMED_LISTS, load_clusters, load_names, vector_clusters, with_pretrained
 from postil.features.named import NamedFeatures
 from postil.features.vector_files import holds_model
-from postil.features.vectors import WordVectors
+from postil.features.vectors import WordVectors, coded
 from postil.features.words import WordFeatureConfig
 from postil.graph import Parameter
 from postil.models.config import TaggerConfig, adapted, patience_in_epochs
@@ -486,6 +486,8 @@ def new_features(
     if known is None and vectors is not None:
         made = vector_clusters(vectors, config.vector_clusters)
         lexicons |= {"vector clusters": made} if made is not None else {}
+    if vectors is not None and sources is not None:
+        vectors = coded(vectors, exact=config.exact_vectors)
     of_dicts = None
     if config.word_key is not None:
         of_dicts = NamedFeatures.build(X, min_count=config.min_feature_count, buckets=config.feature_buckets)

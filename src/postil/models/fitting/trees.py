@@ -10,6 +10,7 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import DataError
 from postil.features.inputs import InputFeatures, batches_of_similar_length
+from postil.features.vectors import coded
 from postil.features.words import WordFeatureConfig
 from postil.models.config import BALANCED, UNWEIGHTED, adapted_tree, explicit_weights
 from postil.models.decoding.tree_labels import NO_LABEL, TreeLabels, balanced_weights, named_weights
@@ -39,7 +40,9 @@ class TreeFitting(Fitting):
         config = adapted_tree(estimator._configured(estimator.settings), len(trees))
         if not trees:
             raise DataError("nothing to learn from", expected="at least one tree", got="none")
-        vectors = scaled_vectors(estimator.vectors, config.vector_scale) if estimator.vectors is not None else None
+        vectors = None
+        if estimator.vectors is not None:
+            vectors = coded(scaled_vectors(estimator.vectors, config.vector_scale), exact=config.exact_vectors)
         features = InputFeatures.build(WordFeatureConfig.of(config), [tree.tokens for tree in trees], vectors=vectors)
         labels, rng = TreeLabels.of(trees, config.loss), np.random.default_rng(estimator.seed)
         table = vectors.matrix if vectors is not None else None

@@ -29,7 +29,7 @@ _WORDS_AND_ENCODER = (
 )
 ARCHITECTURE = (*_WORDS_AND_ENCODER, "ensemble", "objective", "offsets")
 
-SAME_VECTORS = 0.99  # cosine of all shared words; half precision costs far less
+SAME_VECTORS = 0.8  # cosine of all shared words: codes of rare words cost a tenth of it, other vectors nearly all
 _OF_LABELS = ("output", "crf.")  # how the names of parameters begin that are about labels
 
 
@@ -99,15 +99,16 @@ def in_scale_of(known: WordVectors, vectors: WordVectors) -> WordVectors:
     places = vectors.words.ids(known.words, 0)
     shared = np.flatnonzero(places)
     before, after = known.matrix[shared].astype(np.float64), vectors.matrix[places[shared]].astype(np.float64)
-    products, squares = (before * after).sum(axis=0), np.square(after).sum(axis=0)
-    cosine = products.sum() / max(np.sqrt(np.square(before).sum() * squares.sum()), 1e-12)
+    # Coded vectors are means of those that they stand for, so they are what the exact ones are compared with.
+    products, squares = (before * after).sum(axis=0), np.square(before).sum(axis=0)
+    cosine = products.sum() / max(np.sqrt(squares.sum() * np.square(after).sum()), 1e-12)
     if cosine < SAME_VECTORS:
         raise ConfigurationError(
             "warm start: the word vectors are not those of the model",
             expected="the vectors that it was trained with, of the same or more words",
             got=f"others: a cosine of {cosine:.2f} over {len(shared):,} shared words",
         )
-    factors = np.divide(products, squares, out=np.ones_like(products), where=squares > 0)
+    factors = np.divide(squares, products, out=np.ones_like(products), where=products > 0)
     return vectors._replace(matrix=vectors.matrix * factors.astype(np.float32))
 
 

@@ -166,7 +166,7 @@ class FusedNetwork:
         return TaggerBatch(
             ids=network.form_tables.rows_by_table(features) if network.form_tables is not None else [],
             characters=None if network.characters is None else characters,
-            vectors=None if network.vectors is None else (network.vectors, inputs.vectors),
+            vectors=None if network.vectors is None else (np.asarray(network.vectors), inputs.vectors),
             places=inputs.places,
             offsets=inputs.offsets,
             gold=gold,

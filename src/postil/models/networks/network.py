@@ -3,6 +3,7 @@
 After it come the kinds of models, which differ in what they learn from the scores; ensembles; several tasks in one.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -30,6 +31,8 @@ from postil.text import TransitionMask
 
 MAIN = "main"
 """The task of a model that has only one."""
+FORM_TABLE = re.compile(r"\bforms\.tables\.\d+$")
+"""How the name of a parameter ends that is a table of features of words."""
 NAMED_NOISE = 0.1
 """Share of the hand-made features that are left out in training, at most: fewer than of entries of vectors, because
 each is the only one of its kind. This and the pace of their weights (``LayerMaker.weights``) come from a few runs on
