@@ -339,7 +339,7 @@ static number_table wanted_table(postil_model *model, const char *name) {
     return table;
 }
 
-static coded_rows wanted_codes(postil_model *model, const char *prefix, int64_t width) {
+static coded_rows wanted_coded_rows(postil_model *model, const char *prefix, int64_t width) {
     const section_name codes = joined(prefix, "codes"), pieces = joined(prefix, "pieces");
     coded_rows rows;
     engine_section found;
@@ -359,8 +359,8 @@ static void read_vectors(postil_model *model) {
     if (find_section(model, "vectors/first/pieces", &found)) {
         table->width = found.columns;
         require(model, table->width >= 1 && table->width <= MOST_WIDTH);
-        table->first = wanted_codes(model, "vectors/first/", table->width);
-        if (has_section(model, "vectors/rest/codes")) table->rest = wanted_codes(model, "vectors/rest/", table->width);
+        table->first = wanted_coded_rows(model, "vectors/first/", table->width);
+        if (has_section(model, "vectors/rest/codes")) table->rest = wanted_coded_rows(model, "vectors/rest/", table->width);
         table->rows = table->first.rows + table->rest.rows;
     } else {
         *table = wanted_table(model, "vectors");
