@@ -22,7 +22,7 @@ TEXT = (
 
 def answers(tagger, X):
     """Labels and their probabilities of each sentence, and the entities by sentence, place and class."""
-    found = Posteriors(tagger.model).answers(X, label_probabilities=True)
+    found = Posteriors(tagger.model).decode(X, label_probabilities=True)
     entities = [[] for _ in X]
     for (row, start, end, kind), p in zip(found.spans.tolist(), found.span_probabilities.tolist(), strict=True):
         entities[row].append((start, end, found.codec.classes[kind], p))

@@ -71,9 +71,9 @@ def _forged(content: bytes) -> bytes:
 def test_damaged_models_are_refused(names_model):
     content = exported(postil.load(names_model))
     for changed, message in (
-        (b"", "no exported model"),
-        (content[:63], "no exported model"),
-        (b"x" + content[1:], "no exported model"),
+        (b"", "is not an exported model"),
+        (content[:63], "is not an exported model"),
+        (b"x" + content[1:], "is not an exported model"),
         (content[:8] + b"\x09" + content[9:], "another version"),
         (content[:-1], "damaged"),
         (_flipped(content, len(content) // 2), "damaged"),

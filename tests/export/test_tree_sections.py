@@ -77,7 +77,7 @@ def test_what_is_no_tree_is_refused():
         "(1 a (2 b))",
         "(1 a) b",
     ):
-        with pytest.raises(RuntimeFailure, match="no tree"):
+        with pytest.raises(RuntimeFailure, match="is not a tree in brackets"):
             runtime.tree(text)
     with pytest.raises(RuntimeFailure, match="a tree classifier labels trees"):
         runtime.tag("some text")

@@ -140,7 +140,7 @@ def sentence_inputs() -> list[str]:
 
 def tree_inputs() -> list[str]:
     """Trees as they are learned by default; with vectors, learned or fixed; with the loss elsewhere or weighted."""
-    switches = [f"{name}={not default}" for name, default in _switches(TreeConfig)]
+    switches = [f"{name}={not default}" for name, default in _switches(TreeConfig) if name != "exact_vectors"]
     losses = [f"loss={name}" for name in tree_config.LOSSES if name != TreeConfig.loss]
     return [TREES, "vectors", *switches, *losses, f"class_weights={tree_config.BALANCED}"]
 

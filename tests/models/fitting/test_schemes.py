@@ -59,7 +59,7 @@ def test_spans_that_become_labels_without_spans_are_not_silent():
 def test_one_warning_for_all_folds():
     y = labels_with(BROKEN["zero"][0])
     with pytest.warns(SchemeWarning) as caught:
-        crossval(Tagger(**SMALL), [TOKENS] * len(y), y, number=2)
+        crossval(Tagger(**SMALL), [TOKENS] * len(y), y, folds=2)
     assert len(caught) == 1
 
 
