@@ -59,7 +59,7 @@ def write(folder: Path) -> None:
 
 
 def script() -> str:
-    """The modules as one classic script, each in a scope of its own."""
+    """The modules as one classic script, each in a separate scope."""
     return f"(() => {{\nconst modules = {{}};\n{''.join(map(_scope, MODULES))}}})();\n"
 
 

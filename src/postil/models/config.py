@@ -28,7 +28,7 @@ EPOCHS = 10  # unless sentences are few
 FULL_EPOCH = 90  # steps: batches grow with the data as long as an epoch has this number of them
 FEW_SENTENCES = 720  # fewer than these are not enough for full epochs with batches of 8
 FEWEST_STEPS = 600  # of a training run on few sentences
-DENSE_TOKENS = 300_000  # seen in a training run, if every token has a label of its own, as parts of speech are
+DENSE_TOKENS = 300_000  # seen in a training run, if every token is labelled, as with parts of speech
 MOST_EPOCHS = 60
 EXACT_VECTORS = (
     "Whether pre-trained vectors are stored exactly. Otherwise those of 20,000 words or more are quantised: the file is"

@@ -175,7 +175,7 @@ def _label_rows(tasks: list[Decoded]) -> tuple[Array, list[tuple[str, ...]]]:
 
 
 def _answered(decoded: Decoded, probable: bool) -> dict[str, Any]:
-    """What a task says, as fields of ``Records``."""
+    """Labels and probabilities of a task, as fields of ``Records``."""
     codec = decoded.codec
     fields: dict[str, Any] = {"whole": decoded.probabilities} if probable else {}
     if codec.has_spans:

@@ -1,6 +1,6 @@
 """The language and script of words, as far as they show it, and the rules that cut such text.
 
-Only English has rules of its own. Whether words are English decides about the rules and the normalisation of a model
+Only English has special rules. Whether words are English decides about the rules and the normalisation of a model
 that is trained on them.
 """
 

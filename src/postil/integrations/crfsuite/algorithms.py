@@ -215,7 +215,7 @@ class _Sentences:
         self.rng = np.random.default_rng(0)
         corpus = problem.corpus
         self.labelled = problem.attributes, problem.pairs, problem.steps, corpus.gold, corpus.offsets
-        """What kernels that pass over the sentences need."""
+        """Arguments of the kernels that pass over the sentences."""
 
     def __len__(self) -> int:
         return len(self.problem.instances)
@@ -331,7 +331,7 @@ def _online(
 
     ``update`` is called with Δ, the number of tokens and the number of sentences seen, and returns the loss; ``answer``
     returns the weights after an iteration and those whose norm is reported. The kernel updates in the same way. Its
-    arguments ``in_c``: the algorithm, its type, whether the cost grows with the mistakes, c, and the array beside w.
+    arguments ``in_c``: the algorithm, its type, whether the cost grows with the mistakes, c, and the array that accompanies w.
     """
     sentences, seen, most = _Sentences(problem), 1, parameters["max_iterations"]
     for number in range(1, most + 1):

@@ -446,7 +446,7 @@ class Model:
         return AttributeTable(names, grows=False)
 
     def answer(self, xseq: Any) -> "Answer":
-        """What the model says about one sequence of items."""
+        """The labels and probabilities of one sequence of items."""
         if self.file is not None:
             items: Any = xseq
             if isinstance(xseq, ItemSequence):
@@ -467,7 +467,7 @@ class Model:
 
 @final
 class Answer:
-    """What a model says about one sequence. Forward-backward runs once, however much is asked."""
+    """Labels and probabilities of one sequence. Forward-backward runs once, however much is asked."""
 
     def __init__(self, model: Model, unary: Array, path: list[int]) -> None:
         self.model, self.unary, self.path = model, unary, path

@@ -37,7 +37,7 @@ Threshold = float | Mapping[str, float] | None
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Decoded:
-    """What one task says about B sentences with N tokens and M entities. What was not requested is None."""
+    """The labels, entities and probabilities that one task gives B sentences with N tokens; None if not requested."""
 
     codec: LabelCodec
     offsets: Array  # (B + 1,)
@@ -78,7 +78,7 @@ class Decoded:
 
 
 def _joined(parts: Sequence[tuple[Sequence[int], Decoded]], offsets: Array) -> Decoded:
-    """What was decoded in blocks, whose sentences have these places, in the order of all sentences (B + 1,)."""
+    """Decoded blocks, whose sentences have these places, as one in the order of all sentences (B + 1,)."""
     first = parts[0][1]
     if len(parts) == 1 and list(parts[0][0]) == list(range(len(offsets) - 1)):
         return first

@@ -196,7 +196,7 @@ def tagged_documents(
 
 
 class Labelling(NamedTuple):
-    """What a task says about one sentence."""
+    """The labels and probabilities of one sentence in one task."""
 
     labels: list[str]
     entities: list[Entity]
