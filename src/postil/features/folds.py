@@ -25,7 +25,7 @@ LONGEST = 256
 _WIDTH = 4  # of a row of the table: a character and up to three that take its place
 _MOST = 2000
 _RARE, _RAREST = 1000, 20_000
-"""A character is folded if its equivalent is this many times as frequent, and left out if all characters together are."""
+"""A character is folded if its equivalent is this many times as frequent, left out if all characters together are."""
 _ALIKE = ("يیى", "كک", "هہ", "'’ʼ‘", '"“”„‟«»', "-‐‑‒–—―−", *(chr(c) + chr(c - 0xFEE0) for c in range(0xFF01, 0xFF5F)))
 _COMPATIBLE = ((0xFB00, 0xFB07), (0xFB50, 0xFC00), (0xFE70, 0xFEFD), (0xFF66, 0xFFA0))
 """Ligatures, forms of Arabic letters by position, narrow kana."""

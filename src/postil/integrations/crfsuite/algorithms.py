@@ -331,7 +331,7 @@ def _online(
 
     ``update`` is called with Δ, the number of tokens and the number of sentences seen, and returns the loss; ``answer``
     returns the weights after an iteration and those whose norm is reported. The kernel updates in the same way. Its
-    arguments ``in_c``: the algorithm, its type, whether the cost grows with the mistakes, c, and the array that accompanies w.
+    arguments ``in_c``: the algorithm, its type, whether the cost grows with the mistakes, c, and the array next to w.
     """
     sentences, seen, most = _Sentences(problem), 1, parameters["max_iterations"]
     for number in range(1, most + 1):
