@@ -175,11 +175,6 @@ class Votes:
             rates[key] = counts / counts.sum()
         return Reliability(rates, reliability.shares)
 
-    def shares(self, posterior: Array, reliability: Reliability) -> Reliability:
-        """The same rules with the shares of the labels in ``posterior``."""
-        shares = np.maximum(posterior.mean(axis=0), 1e-6)
-        return Reliability(reliability.of_rules, shares / shares.sum())
-
     def by_sentence(self, rows: Array) -> list[Array]:
         """Rows of all tokens (N, …) as one array for each sentence."""
         return np.split(rows, self._starts[1:-1]) if len(self._lengths) else []
