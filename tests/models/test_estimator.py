@@ -274,12 +274,12 @@ def test_fit_and_fitting_take_the_same_arguments(kind):
 
 def test_an_unknown_argument_of_fit_is_refused():
     with pytest.raises(TypeError, match="epoch"):
-        postil.Tagger().fit([["a"]], [["O"]], epoch=3)
+        postil.Tagger().fit([["a", "b"]], [["O", "X"]], epoch=3)
 
 
 def test_the_encoder_of_one_task_cannot_be_frozen():
     with pytest.raises(ConfigurationError, match=r"freeze_encoder needs a MultiTaskTagger.*a tagger"):
-        postil.Tagger(**SMALL).fit([["a"]], [["O"]], freeze_encoder=True)
+        postil.Tagger(**SMALL).fit([["a", "b"]], [["O", "X"]], freeze_encoder=True)
 
 
 def test_fit_goes_on_from_a_checkpoint(tmp_path):
@@ -287,3 +287,12 @@ def test_fit_goes_on_from_a_checkpoint(tmp_path):
     whole = postil.Tagger(**{**SMALL, "epochs": 3}).fit(*data, checkpoint=tmp_path / "state")
     again = postil.Tagger(**{**SMALL, "epochs": 3}).fit(*data, checkpoint=tmp_path / "state", resume=True)
     assert again.history_ == whole.history_ and again.predict(data[0]) == whole.predict(data[0])
+
+
+def test_a_notebook_shows_data_labels_and_the_score_on_dev():
+    X, y = [["Anna", "in", "Oslo"], ["Bo", "sleeps"]] * 5, [["B-PER", "O", "B-LOC"], ["B-PER", "O"]] * 5
+    tagger = postil.Tagger(seed=0, **SMALL)
+    assert "not fitted yet" in tagger._repr_html_()
+    shown = tagger.fit(X, y, dev=(X, y))._repr_html_()
+    score = max(epoch["score"] for epoch in tagger.history_)
+    assert "10 sentences, 25 tokens" in shown and f"{100 * score:.2f} on dev" in shown and "B-PER" in shown

@@ -71,6 +71,20 @@ class Estimator(Declared):
         if self.minutes is not None and not self.minutes > 0:
             raise ConfigurationError("minutes", expected="a positive number", got=self.minutes)
 
+    def _repr_html_(self) -> str:
+        """HTML for notebooks: the data it was fitted to, its score on dev, and its labels."""
+        from postil.html.fragments import fragment  # only for what is shown
+        from postil.metrics.tables import Cell, Table, drawn_table, headline
+
+        if self._model is None:
+            return fragment(headline(repr(self), "", "not fitted yet"))
+        data = self.model.about.get("data", {})
+        size = ", ".join(f"{data[what]:,} {what}" for what in ("sentences", "trees", "tokens") if what in data)
+        scores = [row["score"] for row in self.history_ if row.get("score") is not None]
+        best = f"{100 * max(scores):.2f} on dev" if scores else ""
+        rows: list[tuple[Cell, ...]] = [(task, " ".join(map(str, one.classes_))) for task, one in self.by_task().items()]
+        return fragment(headline(repr(self), best, size), drawn_table(Table("", ("task", "labels"), rows)))
+
     @property
     def config(self) -> Any:
         """The settings of the fitted model; before ``fit``, those that a training run would begin with."""

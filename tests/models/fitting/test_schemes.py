@@ -72,3 +72,8 @@ def test_right_labels_and_parts_of_speech_pass_in_silence(labels):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Tagger(**SMALL).fit([TOKENS] * len(y), y)
+
+
+def test_labels_that_are_all_the_same_cause_a_warning():
+    with pytest.warns(SchemeWarning, match="^y: every token has the label 'O'; the model can give no other answer"):
+        Tagger(**SMALL).fit([["Anna", "sleeps"], ["so", "does", "Bo"]], [["O", "O"], ["O", "O", "O"]])

@@ -15,7 +15,14 @@ import numpy as np
 
 from postil.archive import is_model_file
 from postil.arrays import Array
-from postil.errors import ConfigurationError, DataError, ForgettingWarning, LowerCaseWarning, warn_caller
+from postil.errors import (
+    ConfigurationError,
+    DataError,
+    ForgettingWarning,
+    LowerCaseWarning,
+    SchemeWarning,
+    warn_caller,
+)
 from postil.features.folds import Folds
 from postil.features.gazetteer import Gazetteer
 from postil.features.inputs import InputFeatures, Token, batches_of_similar_length, forms_of
@@ -329,6 +336,8 @@ def checked_training_data(
     sentences_with_words(X, y)
     y = with_marks(y, X, partial=partial)
     schemes.check(y, where=name)
+    if len(labels := {label for labels in y for label in labels}) == 1:
+        warn_caller(f"{name}: every token has the label {labels.pop()!r}; the model can give no other answer", SchemeWarning)
     kept = [i for i in range(len(X)) if not is_unknown(y[i])]
     if not kept:
         raise DataError("every token is unknown", expected="some labels", got=f"nothing but {UNKNOWN!r}")
