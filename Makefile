@@ -43,16 +43,17 @@ demo: .venv/installed .venv/english  ## set up, then show what Postil does
 
 # A process per core; a process that is done takes over tests of the others. One after another: PYTEST_WORKERS=0.
 PYTEST_WORKERS ?= auto
+SELECT ?= not extra and not slow
 
-test: .venv/installed-dev .venv/english  ## set up, then run the tests
-	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal
+test: .venv/installed-dev .venv/english  ## set up, then run the tests of the core
+	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m "$(SELECT)"
 
 .venv/installed-all: $(BIN)/python pyproject.toml $(KERNELS)
 	$(INSTALL) --editable '.[test,check,all]'
 	@touch .venv/installed .venv/installed-dev $@
 
-test-all: .venv/installed-all .venv/english  ## with every extra: the tests that need one, and the documentation
-	POSTIL_EXTRAS=required $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m extra
+test-all: .venv/installed-all .venv/english  ## the slow tests, those that need an extra, and the documentation
+	POSTIL_EXTRAS=required $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m "extra or slow"
 	$(MAKE) docs
 
 # Elsewhere: make clones WHOLE="python3.13 root"; a few tests everywhere, as in CI: make clones WHOLE=

@@ -182,7 +182,7 @@ class Clone:
         if not self.whole:
             self.share_packages()
         workers = "auto" if self.whole else "1"
-        settings = [f"PYTHON={self.python}", f"PYTEST_WORKERS={workers}"]
+        settings = [f"PYTHON={self.python}", f"PYTEST_WORKERS={workers}", *([] if self.whole else ["SELECT=not extra"])]
         printed = [self.run("make", target, *settings) for target in self.place.targets]
         kernels = self.run(".venv/bin/postil", "--version")
         if ("plain" in kernels) == self.place.compiler:

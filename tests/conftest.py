@@ -29,7 +29,7 @@ if _package is not None and not list(Path(str(_package.origin)).parent.glob("ker
     os.environ.setdefault("POSTIL_KERNELS", "plain")
 
 # A time limit per example, or for making examples, says something about the machine, not about the code.
-settings.register_profile("postil", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("postil", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 # The same examples in every run: what is red there is red because of the change.
 settings.register_profile("ci", parent=settings.get_profile("postil"), derandomize=True)
 # Before a release: pytest --hypothesis-profile=thorough

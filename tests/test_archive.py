@@ -349,6 +349,7 @@ for number in itertools.count(1):
 """
 
 
+@pytest.mark.slow
 def test_killed_while_saving(tmp_path):
     path = tmp_path / "m"
     for delay in (0.0, 0.003, 0.011, 0.017, 0.04):

@@ -44,6 +44,7 @@ def runnable(page: Path):
     return pytest.param(page, marks=[pytest.mark.extra(name) for name in runner.needs(page)])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*:DeprecationWarning")  # of other packages that a page imports
 @pytest.mark.parametrize("page", [runnable(page) for page in runner.pages()], ids=name_of)
 def test_a_page_shows_what_its_code_and_commands_print(page):
@@ -69,6 +70,7 @@ def with_commands():
             yield runnable(page) if is_run else pytest.param(page)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="needs a shell")
 @pytest.mark.parametrize("page", list(with_commands()), ids=name_of)
 def test_the_commands_of_a_page_run(page, example_files):

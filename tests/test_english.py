@@ -193,6 +193,7 @@ def made_up_data(folder):
     (folder / "raw.txt").write_text(text)
 
 
+@pytest.mark.slow
 def test_the_recipe_runs_from_end_to_end_and_repeats_to_the_bit(tmp_path, monkeypatch):
     english = recipe("english")
     made_up_data(tmp_path)

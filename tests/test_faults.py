@@ -20,18 +20,21 @@ def lab(tmp_path):
     return faults.Laboratory(tmp_path, repeats=15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["killed while saving", "damaged models", "mutated inputs, both paths"])
 def test_a_trial_of_files(lab, name):
     counts = faults.run(lab, name, 0, 0)
     assert counts.total() >= 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["forged checkpoints", "mutated files"])
 def test_a_trial_of_forgeries(tmp_path, name):
     lab = faults.Laboratory(tmp_path, forgeries=25)
     assert faults.run(lab, name, 0, 0).total() == 25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", strangers.CHECKPOINTS)
 def test_a_checkpoint_whose_arrays_are_too_long_or_missing(kind):
     """Kernels change these arrays in place: one that does not fit would be written beyond its end."""
@@ -91,6 +94,7 @@ def test_special_files_are_refused_at_once(lab):
     assert faults.run(lab, "special files", 0, 0)["special files refused"] > 50
 
 
+@pytest.mark.slow
 def test_bombs_are_refused(monkeypatch):
     """Those of the campaign unpack to gigabytes; here, little is allowed instead."""
     monkeypatch.setattr(reading, "FREE_EXPANSION", 1 << 20)
@@ -122,6 +126,7 @@ def test_a_reader_that_waits_or_fails_is_noticed(lab, monkeypatch):
         faults.run(lab, "special files", 0, 0)
 
 
+@pytest.mark.slow
 def test_a_trial_of_processes(lab):
     assert faults.run(lab, "signals while tagging", 0, 1).total() >= 2
 
@@ -172,6 +177,7 @@ def test_a_left_over_file_is_noticed(lab):
         (room / ".m.0123abcd.partial").touch()
 
 
+@pytest.mark.slow
 def test_a_wrong_exit_code_is_noticed(lab):
     with lab.room() as room:
         running = faults.Running(lab, ["info", "--presets"], room)

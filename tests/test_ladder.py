@@ -171,6 +171,7 @@ def as_tuples(tree):
     return (None, tree) if isinstance(tree, str) else (None, *map(as_tuples, tree))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "last"),
     [("tagger", "Boris/B-PER lives/O in/O New/B-LOC York/I-LOC ./O"), ("tree", "not very bad: positive")],

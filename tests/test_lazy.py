@@ -38,6 +38,7 @@ def test_every_lazy_package_is_in_the_list():
     assert {".".join(path.parent.relative_to(root).parts) for path in lazy_ones} == {*PACKAGES, "server"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["arrow", "spacy", "ray", "crfsuite", "presidio"])
 def test_integrations_can_be_imported_by_their_public_name(name):
     code = (

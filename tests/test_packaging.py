@@ -139,6 +139,7 @@ def pure(sources):
     return built(sources, "wheel")
 
 
+@pytest.mark.slow
 def test_a_wheel_has_everything_that_the_package_reads(pure, sources):
     assert pure.name == f"postil-{project()['version']}-py3-none-any.whl"
     with zipfile.ZipFile(pure) as wheel:
@@ -149,6 +150,7 @@ def test_a_wheel_has_everything_that_the_package_reads(pure, sources):
     assert not [name for name in names if "libkernels" in name or name.endswith(".pyc")]
 
 
+@pytest.mark.slow
 def test_the_source_archive_has_what_a_build_needs(sources):
     pytest.importorskip("setuptools")
     with tarfile.open(built(sources, "sdist")) as archive:
@@ -171,6 +173,7 @@ def test_every_part_of_others_is_in_the_notice():
     assert all(Path(name).name in notice for name in binary)
 
 
+@pytest.mark.slow
 def test_licences_are_in_the_wheel_and_in_the_source_archive(pure, sources):
     notice = (ROOT / "src/postil/export/NOTICE.txt").read_bytes()
     with zipfile.ZipFile(pure) as wheel:
@@ -243,6 +246,7 @@ def platform_wheel(pure, platform, folder, machine=None):
     return tools("build_wheels")["platform_wheel"](pure, platform.tag, [*files, folder / "_declarations.py"])
 
 
+@pytest.mark.slow
 def test_wheels_of_all_platforms_are_made_from_the_pure_one(pure, tmp_path, monkeypatch):
     pytest.importorskip("cffi")
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")

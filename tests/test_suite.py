@@ -80,6 +80,7 @@ def test_a_checkout_behind_a_link_is_the_same_checkout(tmp_path):
                 Isolation(root, []).check(path, writing=True)
 
 
+@pytest.mark.slow
 def test_options_of_pytest_may_name_files_anywhere(tmp_path):
     """A report next to the repository is no neighbour that a test reads."""
     (tmp_path / "postil" / "tests").mkdir(parents=True)
@@ -126,6 +127,7 @@ def test_the_extra_all_has_every_extra_that_adds_an_ability():
     assert extras["all"] == [f"postil[{','.join(name for name in extras if name not in tools)}]"]
 
 
+@pytest.mark.slow
 def test_the_tests_that_clones_run_exist():
     tests = importlib.import_module("clones").TESTS
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n0", "-p", "no:cacheprovider", *tests]

@@ -90,6 +90,7 @@ def check(terminal):
         terminal.close()
 
 
+@pytest.mark.slow
 @needs("bash")
 def test_bash(folder):
     check(Terminal(folder, ["bash", "--norc", "--noprofile", "-i"], ["source ./script.bash"]))

@@ -27,6 +27,7 @@ def test_scores_and_predictions(data, capsys):
     assert tokens[0][: len(tokens[1])] == tokens[1][: len(tokens[0])]
 
 
+@pytest.mark.slow
 def test_json_repeats_for_any_number_of_threads(data, capsys):
     reports = []
     for threads in ("1", "2"):
@@ -49,6 +50,7 @@ def test_a_single_document_is_held_out_sentence_by_sentence(data, capsys):
     assert "sentences were drawn one by one" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.slow
 def test_a_learning_curve_as_table_page_and_json(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "all.txt").write_text(corpora.as_conll(*corpora.named_entities(60)), encoding="utf8")

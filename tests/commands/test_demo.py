@@ -23,6 +23,7 @@ def shown(tmp_path_factory):
     return printed.getvalue(), folder
 
 
+@pytest.mark.slow
 def test_it_shows_every_step(shown):
     printed, folder = shown
     for expected in (

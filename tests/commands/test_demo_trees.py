@@ -23,6 +23,7 @@ def shown(tmp_path_factory):
     return printed.getvalue(), folder
 
 
+@pytest.mark.slow
 def test_trees_learn_what_a_bag_of_words_cannot(shown):
     printed, _ = shown
     tree, bag = (float(figure) for figure in re.findall(r"  ([\d.]+)%", printed))

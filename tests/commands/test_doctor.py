@@ -22,6 +22,7 @@ def data(tmp_path, monkeypatch):
 QUICKLY = ["--folds", "2", "--repeats", "1", "--set", "hidden=16", "--set", "epochs=6", "--set", "rate=0.02"]
 
 
+@pytest.mark.slow
 def test_from_a_diagnosis_to_corrected_data(data, capsys):
     words = ["doctor", "train.txt", "--dev", "dev.txt", *QUICKLY, "--review", "doubts.jsonl", "--report", "page.html"]
     assert main(words) == 0

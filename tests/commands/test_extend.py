@@ -50,6 +50,7 @@ def _there(folder, monkeypatch):
     (folder / "ner2.postil").unlink(missing_ok=True)
 
 
+@pytest.mark.slow
 def test_a_class_more_and_the_table(folder, capsys):
     before = (folder / "ner.postil").read_bytes()
     assert main(["extend", "ner.postil", "new.txt", "--dev", "dev.txt", "-o", "ner2.postil"]) == 0
@@ -65,6 +66,7 @@ def test_a_class_more_and_the_table(folder, capsys):
     assert main(["info", "ner2.postil"]) == 0
 
 
+@pytest.mark.slow
 def test_old_data_and_raw_text(folder, capsys):
     words = ["extend", "ner.postil", "new.txt", "--old", "old.txt", "--unlabelled", "raw.txt", "--dev", "dev.txt"]
     assert main([*words, "--tolerance", "3", "--unlabelled-tokens", "100", "-o", "ner2.postil"]) == 0
@@ -73,6 +75,7 @@ def test_old_data_and_raw_text(folder, capsys):
     assert about["old"]["sentences"] == 60 and 100 <= about["unlabelled"]["tokens"] < 120
 
 
+@pytest.mark.slow
 def test_the_gate_writes_nothing(folder, capsys):
     words = ["extend", "ner.postil", "wrong.txt", "--dev", "persons.txt", "-o", "ner2.postil"]
     names = contents(folder)
@@ -89,6 +92,7 @@ def test_the_gate_writes_nothing(folder, capsys):
     assert (folder / "ner2.postil").read_bytes() != (folder / "ner.postil").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_gate_that_is_skipped_would_be_noticed(folder, monkeypatch):
     """Broken on purpose: the test above fails if nobody scores the extended model."""
     monkeypatch.setattr(extend.Extension, "passed", True)
@@ -96,6 +100,7 @@ def test_a_gate_that_is_skipped_would_be_noticed(folder, monkeypatch):
     assert (folder / "ner2.postil").exists()
 
 
+@pytest.mark.slow
 def test_json_alone_on_standard_output(capsys):
     assert main(["extend", "ner.postil", "wrong.txt", "--dev", "persons.txt", "--json", "-o", "ner2.postil"]) == 3
     content = json.loads(capsys.readouterr().out)
@@ -108,6 +113,7 @@ def test_json_alone_on_standard_output(capsys):
     )
 
 
+@pytest.mark.slow
 def test_the_same_bytes_again(folder):
     words = ["extend", "ner.postil", "new.txt", "--unlabelled", "raw.txt", "--seed", "3", "-o", "ner2.postil"]
     contents = []
@@ -117,6 +123,7 @@ def test_the_same_bytes_again(folder):
     assert contents[0] == contents[1]
 
 
+@pytest.mark.slow
 def test_one_sentence_and_no_entities(capsys):
     assert main(["extend", "ner.postil", "one.txt", "-o", "ner2.postil"]) == 0
     words = ["extend", "ner.postil", "empty.txt", "-o", "ner2.postil"]
@@ -125,6 +132,7 @@ def test_one_sentence_and_no_entities(capsys):
     assert "empty.txt: no entities: expected some entities, or --annotates" in capsys.readouterr().err.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_comments_say_what_sentences_annotate(folder, capsys):
     (folder / "both.txt").write_text(
         "# annotates = PER LOC\n" + (folder / "dev.txt").read_text() + "# annotates = LOC\nAnna\tO\nOslo\tB-LOC\n"
@@ -158,6 +166,7 @@ def test_mistakes_are_one_line(words, told, folder, capsys):
     assert contents(folder) == names
 
 
+@pytest.mark.slow
 def test_other_kinds_of_models(folder, capsys):
     X, y = corpora.named_entities(40)
     postil.Detector(label="LOC", hidden=8, epochs=2).fit(X, y).save("loc.postil")
@@ -171,6 +180,7 @@ def test_other_kinds_of_models(folder, capsys):
     assert postil.load("ner2.postil").model.codec.classes == ("PER", "LOC")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGTERM") or sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGKILL, -9)])
 def test_killed_it_leaves_every_file_as_it_was(folder, number, code):

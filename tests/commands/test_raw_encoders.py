@@ -63,6 +63,7 @@ def test_networks_alike_share_an_encoder(folder, capsys):
     assert capsys.readouterr().err.count("learning words and encoder") == 1
 
 
+@pytest.mark.slow
 def test_not_where_there_is_another_start(folder, capsys):
     assert train("--no-pretrain", output="known.postil") == 0
     assert train("--warm-start", "known.postil") == 0
@@ -88,6 +89,7 @@ def test_data_with_columns_have_no_encoder():
     assert raw_encoders.are_wanted(arguments, None, X[1:])
 
 
+@pytest.mark.slow
 def test_an_interrupted_encoder_goes_on_with_the_same_bits(folder):
     assert train(output="whole.postil") == 0
     steps, show = itertools.count(), Display.show

@@ -48,6 +48,7 @@ def run(files, *words):
     )
 
 
+@pytest.mark.slow
 def test_words_of_a_labelled_file_are_raw_text_and_its_labels_are_not(files, capsys):
     (files / "labelled.toml").write_text('[[rule]]\nlabel = "LABEL"\nlist = ["O", "PER"]\n' + RULES, "utf-8")
     assert run(files, "rules", "check", "labelled.toml", "dev.txt") == 0
@@ -77,6 +78,7 @@ def model(files):
     return "ruled.postil"
 
 
+@pytest.mark.slow
 def test_the_rules_are_in_the_model_and_vote_when_it_tags(files, model, capsys):
     tagger = postil.load(files / model)
     assert tagger.model.voters.rules.names == ["LOC 1", "movers", "nobody"], "no votes of others"
@@ -136,6 +138,7 @@ def test_mistakes_of_tag_are_one_clear_line(files, model, words, message, capsys
     assert message in shown and shown.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_rules_are_exported_or_refused(files, model, capsys):
     assert run(files, "export", model, "--to", "c", "-o", "out.c") == 0
     content = flat.read((files / "out.c" / "model.bin").read_bytes())
@@ -146,6 +149,7 @@ def test_rules_are_exported_or_refused(files, model, capsys):
     assert "the rule 'mine'" in capsys.readouterr().err and not (files / "other.c").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", [1, 2])
 def test_an_interrupted_round_is_resumed(files, capsys, monkeypatch, at):
     """In the first round, and in the second; the model is that of a run without a break."""
@@ -194,6 +198,7 @@ def test_labelled_files_count_as_well(files, capsys):
     assert set(postil.load(str(files / "both.postil")).model.codec.classes) == {"LOC", "ORG", "PER"}
 
 
+@pytest.mark.slow
 def test_the_report(files, capsys):
     assert run(files, "rules", "check", "rules.toml", "raw.txt", "--set", "epochs=2") == 0
     shown = capsys.readouterr().out

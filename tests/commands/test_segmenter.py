@@ -47,6 +47,7 @@ def trained(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_a_treebank_teaches_segmentation(trained, capsys):
     model = postil.load(trained / "pos.postil")
     assert model.model.segmenter.learned is not None
@@ -61,6 +62,7 @@ def test_a_treebank_teaches_segmentation(trained, capsys):
     assert "learned from a treebank" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_raw_text_of_a_model_of_several_tasks(trained, capsys):
     out, train = str(trained / "tasks.postil"), trained / "train.conllu"
     assert main(["train", "--task", f"pos={train}", "--task", f"again={train}", *SMALL, "-o", out]) == 0
@@ -114,6 +116,7 @@ def test_text_of_another_script_is_reported_once(trained, tmp_path, capsys, text
     assert capsys.readouterr().err.count("the text is Cyrillic, the model has learned Latin") == warnings
 
 
+@pytest.mark.slow
 def test_rules_if_asked_for_or_little_data(trained):
     out = str(trained / "rules.postil")
     assert main(["train", str(trained / "train.conllu"), "--segmenter", "rules", *SMALL, "-o", out, "--overwrite"]) == 0
@@ -122,6 +125,7 @@ def test_rules_if_asked_for_or_little_data(trained):
     assert postil.load(out).model.segmenter.has_rules
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["train.conllu", "pos.postil"])
 def test_from_another_treebank_or_model(trained, source, capsys):
     out = str(trained / "ner.postil")

@@ -28,6 +28,7 @@ def train(*arguments):
     return main(["train", "train.txt", "--dev", "dev.txt", *SMALL, *arguments])
 
 
+@pytest.mark.slow
 def test_a_teacher_is_trained_first_and_leaves_no_file(folder, capsys, monkeypatch):
     monkeypatch.setattr(teaching, "MEMBERS", 2)
     monkeypatch.setattr(teaching, "PRESET", "fast")

@@ -49,6 +49,7 @@ def test_predictions_are_those_of_models_that_have_not_seen_the_sentence():
     assert result.to_dict()["mean"] == pytest.approx(100 * result.mean)
 
 
+@pytest.mark.slow
 def test_two_at_a_time_give_the_same(monkeypatch):
     X, y = corpora.named_entities(30)
     tagger = postil.Tagger(**SMALL)
@@ -182,6 +183,7 @@ run_all(long, [(sys.argv[1],), (sys.argv[2],)], 2)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")
 def test_workers_end_when_their_caller_is_killed(tmp_path):
     paths = [tmp_path / "one", tmp_path / "two"]

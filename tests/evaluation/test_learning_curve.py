@@ -47,6 +47,7 @@ def test_a_flat_curve_promises_nothing():
     assert "<table>" in result._repr_html_()
 
 
+@pytest.mark.slow
 def test_a_curve_of_a_tagger_rises_and_repeats():
     X, y = corpora.named_entities(80)
     tagger = postil.Tagger(hidden=8, epochs=3)

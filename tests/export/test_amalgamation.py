@@ -41,6 +41,7 @@ def test_it_is_the_same_every_time():
     assert amalgamation() == amalgamation()
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize(("compiler", "options"), [("gcc", "-O2"), ("clang", "-O1"), ("zig", "-O0")])
 def test_no_compiler_warns(compiler, options, tmp_path):
@@ -61,6 +62,7 @@ def test_no_compiler_warns(compiler, options, tmp_path):
     assert (made.returncode, made.stdout, made.stderr) == (0, "", "")
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_only_the_names_of_the_header_are_visible(tmp_path):
     if shutil.which("nm") is None:

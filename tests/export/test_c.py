@@ -48,6 +48,7 @@ def test_the_folder_is_whole(folder):
     assert not list(folder.parent.glob(".*"))
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_make_check_passes_and_the_example_runs(folder, names_model):
     made = make(folder, "check")
@@ -93,6 +94,7 @@ def test_a_wrong_answer_is_found(folder):
         path.write_bytes(content)
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_the_model_as_an_array(folder, tmp_path):
     program = """
@@ -112,6 +114,7 @@ int main(void) {
     assert subprocess.run([tmp_path / "main"], timeout=60).returncode == 0
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_sanitisers_find_nothing(folder):
     probe = [COMPILER, "-fsanitize=address,undefined", "-x", "c", "-", "-o", "/dev/null"]
@@ -122,6 +125,7 @@ def test_sanitisers_find_nothing(folder):
     assert made.stdout.startswith("conformance: passed")
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_half_precision_conforms_to_the_rounded_model(names_model, tmp_path):
     written = export_c(postil.load(names_model), tmp_path / "half", half=True)
@@ -130,6 +134,7 @@ def test_half_precision_conforms_to_the_rounded_model(names_model, tmp_path):
     assert make(tmp_path / "half", "check").stdout.startswith("conformance: passed")
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_several_tasks_and_texts_of_the_user(tmp_path):
     (X, y), (X2, y2) = corpora.named_entities(20), corpora.parts_of_speech(20)
@@ -138,6 +143,7 @@ def test_several_tasks_and_texts_of_the_user(tmp_path):
     assert "7 tokens" in make(tmp_path / "tasks", "check").stdout
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_a_tree_classifier(tmp_path):
     trees = made_up_trees(30, np.random.default_rng(0))
@@ -219,6 +225,7 @@ int main(int count, char **words) {
 """
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_nothing_is_allocated_while_tagging(folder, tmp_path):
     (tmp_path / "main.c").write_text(COUNTING, encoding="utf-8")

@@ -52,6 +52,7 @@ def taggers():
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["spaces", "free", "characters"])
 def test_texts_are_cut_and_labelled_as_in_python(taggers, name):
     tagger = taggers[name]

@@ -83,6 +83,7 @@ def test_damaged_models_are_refused(names_model):
             Runtime(changed)
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_no_forged_model_breaks_the_runtime(names_model):
     """Numbers of the directory and of all sections are changed, under the right checksum: each model is refused, or

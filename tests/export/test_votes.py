@@ -65,6 +65,7 @@ def tagger():
     return tagger.with_rules(list(rules()))
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_rules_answer_as_in_python(tagger):
     rng = np.random.default_rng(0)
@@ -80,6 +81,7 @@ def test_rules_answer_as_in_python(tagger):
     runtime.close()
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("rule", range(22))
 def test_each_rule_votes_as_in_python(tagger, rule):
@@ -110,6 +112,7 @@ def test_expressions_are_refused(tagger, pattern):
         exported(tagger.with_rules([PatternRule(name="mine", label="PER", pattern=pattern)]))
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_forged_rules_are_refused_or_harmless(tagger):
     """Every number of the sections is replaced by others; nothing is read beyond its section."""

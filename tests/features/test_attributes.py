@@ -105,6 +105,7 @@ def test_a_name_that_is_no_text_is_refused():
         AttributeTable(grows=True).encoded([[{3: "x"}]])
 
 
+@pytest.mark.slow
 def test_what_is_remembered_of_endless_text_is_bounded(monkeypatch):
     monkeypatch.setattr(attributes, "MOST_REMEMBERED", 500)
     table = AttributeTable(["word:1", "near:last:2"], grows=False)

@@ -39,6 +39,7 @@ def test_codes_of_a_name_list_say_where_a_word_stands_in_names():
         Lexicon.of_names(NameEntry("w", f"class {i}", ALONE) for i in range(MOST_COLUMNS + 1))
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(st.text(min_size=1, max_size=3), st.text("01", min_size=1, max_size=24), min_size=1),
     st.dictionaries(st.text(min_size=1, max_size=3), st.integers(1, 5)),
@@ -58,6 +59,7 @@ def test_classes_too_rare_in_training_become_unknown_and_the_others_stay_apart(p
     assert [len(set(column.tolist()) | {0}) for column in limited.codes.T] == limited.sizes  # dense
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(min_size=1), st.text("01", min_size=1, max_size=24), min_size=1))
 def test_a_lexicon_survives_storage(paths):
     lexicon = Lexicon.of_paths(paths)

@@ -74,6 +74,7 @@ def test_the_k_best_of_more_paths_than_memory_holds():
         compiled.ranked_paths(*chain, 2**58)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lengths", "L"),
     [([], 3), ([0], 3), ([0, 0, 0], 1), ([1], 1), ([1], 500), ([0, 1, 0, 2, 0], 500), ([3000], 2), ([1] * 2000, 17)],

@@ -99,6 +99,7 @@ def test_spaces_of_bytes():
 # ------------------------------------------------------------------------------------------------ another Unicode
 
 
+@pytest.mark.slow
 def test_disputed_characters_get_stand_ins():
     tables = other_unicode(GREEK_SMALL_LETTER_BETA="-", SNOWMAN="本")
     assert tables.disputed.tolist() == [ord("β"), ord("☃")]

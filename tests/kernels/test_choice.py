@@ -26,6 +26,7 @@ def run(code, **environment):
     )
 
 
+@pytest.mark.slow
 def test_plain_is_numpy():
     assert run(SHOW, POSTIL_KERNELS="plain").stdout == "plain (NumPy)\n"
     assert (
@@ -54,6 +55,7 @@ def test_the_version_says_what_is_in_use():
     assert run(code, POSTIL_KERNELS="plain").stdout.endswith(", kernels: plain (NumPy)\n")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not (ROOT / "setup.py").exists(), reason="the sources are not here")
 def test_a_broken_compiler_still_gives_a_working_package(tmp_path):
     pytest.importorskip("cffi")
@@ -103,6 +105,7 @@ def test_the_instructions_can_be_limited():
     assert refused.stderr == "postil: POSTIL_INSTRUCTIONS must be baseline or v3 or v4 (got 'v9')\n"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="the kernels were not compiled here")
 def test_the_best_library_for_this_processor_is_opened(tmp_path):
     """Where the better ones are missing the lesser ones serve; without the baseline NumPy does."""

@@ -152,6 +152,7 @@ def test_what_is_not_known_is_named(expression, reason):
         patterns.compiled([f"{expression}"], frozen())
 
 
+@pytest.mark.slow
 def test_too_many_kinds_of_characters():
     many = "|".join(chr(code) + "x" for code in range(0x4E00, 0x4E00 + 5000))
     with pytest.raises(Unsupported, match="kinds of characters"):

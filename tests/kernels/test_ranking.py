@@ -29,6 +29,7 @@ def whole(changes, R):
     return table, touches
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.sampled_from([8, 24]), st.sampled_from([1, 3, 5]), st.sampled_from([16, 48]))
 def test_compiled_and_plain_are_the_same(seed, P, S, H):
     for N in (0, 1, 37, 80):

@@ -93,6 +93,7 @@ def _characters(text, place, units):
     return len(text.encode(encoding)[: size * place].decode(encoding))
 
 
+@pytest.mark.slow
 @given(records(), st.integers(1, 60))
 def test_there_is_never_too_little_room(given_records, room):
     with pytest.MonkeyPatch.context() as patch:

@@ -94,6 +94,7 @@ def same(texts: list[str], rules: SentencePatterns, tokens: TokenPatterns = TOKE
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rules", RULES)
 @settings(deadline=None, max_examples=200)
 @given(texts=st.lists(MADE | TEXTS, min_size=1, max_size=4))
@@ -101,6 +102,7 @@ def test_sentences_are_the_same(rules, texts):
     same(texts, RULES[rules])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_text(text):
     same([text], RULES["blank"])
@@ -146,6 +148,7 @@ def changed(like: dict[str, str]) -> Characters:
 OTHER = changed({"я": "-", "☃": "本", "๓": "x", "ж": "Ж", "♠": "3", "\u2003": "x", "☎": "\u2002", "б": "\u0301"})
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(
     st.lists(

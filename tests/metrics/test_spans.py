@@ -144,6 +144,7 @@ def test_no_couple_would_rather_be_paired_with_each_other(gold: list[Span], pred
                 assert kept >= worth(one, other)
 
 
+@pytest.mark.slow
 @given(span_sides())
 def test_kinds_and_matchings_fit_together(case: tuple[list[list[Span]], list[list[Span]], list[int]]) -> None:
     scores = compare_spans(case[0], case[1])

@@ -71,6 +71,7 @@ def test_exports_have_the_codes_too(tagger, vectors):
     runtime.close()
 
 
+@pytest.mark.slow
 def test_training_goes_on_and_taggers_are_joined(tagger, vectors):
     warm = postil.Tagger(**SMALL).fit(X, Y, warm_start=tagger)
     assert warm.model.network.vectors is tagger.model.network.vectors

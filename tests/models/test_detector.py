@@ -67,6 +67,7 @@ def with_threshold(detector, threshold):
     return detector._with_model(replace(model, heads={"main": head}))
 
 
+@pytest.mark.slow
 def test_the_threshold_has_the_best_f1_on_dev(fitted):
     def f1(threshold):
         return with_threshold(fitted, threshold).evaluate(*DEV).counts.f1
@@ -142,6 +143,7 @@ def test_a_warm_start_goes_on_from_what_a_detector_knows(fitted):
         postil.Tagger().fit(*TRAIN, warm_start=fitted)
 
 
+@pytest.mark.slow
 def test_the_gradient_of_a_fitted_detector(fitted):
     report = examine_parts(fitted.model, np.random.default_rng(1))
     assert report.passed and report.checked > 100

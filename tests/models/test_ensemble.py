@@ -80,6 +80,7 @@ def test_a_trained_ensemble_is_a_tagger_like_any_other(trained, tmp_path):
     assert loaded.nbest(X[0], 2)[0][1] >= loaded.nbest(X[0], 2)[1][1]
 
 
+@pytest.mark.slow
 def test_members_differ_and_learn_as_they_would_alone(trained):
     """Their losses are summed, so each has its own gradient and none of the others'."""
     one, other = trained.model.network.members

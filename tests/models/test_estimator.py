@@ -110,6 +110,7 @@ def checks_of(estimator):
         return [check for _, check in estimator_checks_generator(estimator, legacy=True)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ADAPTERS, ids=lambda estimator: type(estimator).__name__)
 def test_scikit_learn_checks(estimator, monkeypatch):
     for name, method in ADAPTERS[estimator].items():
@@ -238,6 +239,7 @@ def test_scikit_learn_does_not_expect_a_table_of_numbers():
     assert not get_tags(postil.Tagger()).input_tags.two_d_array
 
 
+@pytest.mark.slow
 def test_a_tagger_may_be_used_by_many_threads_at_once(names_model):
     """All answers are those of one thread, although every text has other words."""
     rng = np.random.default_rng(0)

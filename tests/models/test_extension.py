@@ -35,6 +35,7 @@ def tagger(data):
     return postil.Tagger(**SMALL).fit(*data[0])
 
 
+@pytest.mark.slow
 def test_a_class_more(data, tagger):
     _, new, dev = data
     before = to_bytes(tagger)
@@ -47,6 +48,7 @@ def test_a_class_more(data, tagger):
     assert naive.evaluate(*dev).to_dict()["labels"]["PER"]["f1"] < 50, "nothing to forget: the test cannot fail"
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes_for_any_number_of_threads(data, tagger):
     _, new, dev = data
     one, two, other = (
@@ -71,6 +73,7 @@ def test_the_old_model_fills_in_what_the_new_data_do_not_annotate(data, tagger):
                 assert (allowed[t] & person).any(), "what is not annotated may be what the model knows"
 
 
+@pytest.mark.slow
 def test_old_data_are_rehearsed(data, tagger):
     old, new, dev = data
     extended = postil.extend(tagger, *new, old=old, dev=dev, tolerance=3)
@@ -104,6 +107,7 @@ def test_a_sentence_of_old_and_new_data_has_the_labels_of_both():
     assert contradicted > 0 and len(extending.fitting._gold["main"]) == len(X) + contradicted
 
 
+@pytest.mark.slow
 def test_raw_text_is_labelled_by_the_old_model(data, tagger):
     _, new, dev = data
     raw = corpora.named_entities(50, seed=3)[0]
@@ -113,6 +117,7 @@ def test_raw_text_is_labelled_by_the_old_model(data, tagger):
     assert about["unlabelled"] == {"sentences": 50, "tokens": sum(map(len, raw))} and about["classes"] == ["LOC"]
 
 
+@pytest.mark.slow
 def test_the_gate_closes_where_a_class_falls(data, tagger, monkeypatch):
     _, (X, y), dev = data
     wrong = [
@@ -141,6 +146,7 @@ def test_dev_without_the_new_class_judges_no_epoch_but_the_known_classes(data, t
     assert extending.fitting.training.progress.best_score is None
 
 
+@pytest.mark.slow
 def test_new_text_of_known_classes_and_more_of_one(data):
     X, y = corpora.named_entities(80, seed=2)
     tagger = postil.Tagger(**SMALL).fit(X[:40], y[:40])
@@ -151,6 +157,7 @@ def test_new_text_of_known_classes_and_more_of_one(data):
         assert extended.model.about["extension"]["classes"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["iob1", "iobes"])
 def test_schemes_of_model_and_data_may_differ(scheme, data):
     X, y = corpora.named_entities(60, scheme=scheme)
@@ -162,6 +169,7 @@ def test_schemes_of_model_and_data_may_differ(scheme, data):
     assert extended.score(X, y) > 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "settings",
     [
@@ -181,6 +189,7 @@ def test_every_kind_of_tagger(settings, data):
     assert extended.get_params() == {**tagger.get_params(), "seed": 0}
 
 
+@pytest.mark.slow
 def test_vectors_and_clusters_stay_those_of_the_model(data, tmp_path):
     old, new, dev = data
     words = sorted({word for tokens in [*old[0], *new[0]] for word in tokens})

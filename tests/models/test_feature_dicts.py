@@ -41,6 +41,7 @@ def fitted():
     return Tagger(**SMALL).fit(X, Y, dev=(X_TEST, Y_TEST))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["fast", "accurate", "linear-crf", "window-softmax", "sentence-sll"])
 def test_what_only_the_features_tell_is_learnt(preset):
     tagger = Tagger(**{**SMALL, "preset": preset}).fit(X, Y)
@@ -87,6 +88,7 @@ def test_scores_are_those_of_the_flow_graph(fitted):
     np.testing.assert_allclose(scores[parts.task], general, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_gradients_of_a_fitted_model():
     alive = Tagger(**SMALL | {"rate": 0.01}).fit(X, Y)  # at a rate of 0.1 all its hidden units die
     assert not examine_parts(alive.model, np.random.default_rng(0)).failures
@@ -195,4 +197,6 @@ def test_words_without_any_capital_letter_cause_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Tagger(word_key="word", hidden=4, epochs=1).fit(X, y)
-        Tagger(word_key="word", hidden=4, epochs=1).fit([[{"word": "东京"}]] * 5, [["B-LOC"]] * 5)  # no case at all
+        Tagger(word_key="word", hidden=4, epochs=1).fit(
+            [[{"word": "东京"}, {"word": "的"}]] * 5, [["B-LOC", "O"]] * 5
+        )  # no case at all

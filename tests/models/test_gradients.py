@@ -209,6 +209,7 @@ def passed_entry(name, value, *_):
     )
 
 
+@pytest.mark.slow
 def test_rows_call_what_they_cover_and_run_every_line_of_every_pullback():
     """One test: observing takes a few seconds."""
     fulfilled, lines = observed()
@@ -274,6 +275,7 @@ def fails(*names: str) -> None:
         assert not ROWS[name].run().passed, f"{name} should have failed"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("field", ["unary", "transitions", "start", "end"])
 def test_the_gradient_of_a_crf(field, monkeypatch):
     monkeypatch.setattr(crf, "loss_and_gradient", spoilt_crf(field))
@@ -282,6 +284,7 @@ def test_the_gradient_of_a_crf(field, monkeypatch):
     assert ROWS["tagger window-wll, forms"].run().passed  # has no CRF
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_the_gradient_of_shared_windows(part, monkeypatch):
     """Of the rows, of the padding, of the weights, of the bias."""
@@ -305,6 +308,7 @@ PULLBACKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "part"), [(name, part) for name, (*_, n) in PULLBACKS.items() for part in range(n)])
 def test_the_gradient_of_a_composition(name, part, monkeypatch):
     module, function, _ = PULLBACKS[name]
@@ -333,6 +337,7 @@ def test_a_gradient_that_forgets_repeated_words(monkeypatch):
     fails("lookup table", "lookup tables, concatenated", "tree classifier sum, trees", "tagger fast, extra columns")
 
 
+@pytest.mark.slow
 def test_a_loss_that_a_parameter_moves_unseen(monkeypatch):
     right = scoring.ScoringNetwork.loss
 

@@ -27,6 +27,7 @@ SMALL = {
 
 
 # All presets are rows of `postil check`; here are objectives and encoders once each, fitted.
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["fast", "window-wll", "sentence-sll", "linear-crf"])
 def test_the_loss_of_a_fitted_model_has_the_right_gradient(preset, tmp_path):
     vectors = tmp_path / "v.txt"
@@ -117,6 +118,7 @@ def tagger(request):
     return postil.Tagger(preset=request.param, hidden=5, epochs=1).fit(X, Y)
 
 
+@pytest.mark.slow
 def test_every_node_agrees_with_its_slopes(tagger):
     laboratory = Laboratory(tagger, X[0], GOLD)
     loss, keys = laboratory.graph()

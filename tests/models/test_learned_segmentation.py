@@ -61,6 +61,7 @@ def segmenter() -> Segmenter:
     return learn_segmenter(treebank(400, seed=0))
 
 
+@pytest.mark.slow
 def test_held_out_text_is_cut_as_in_the_treebank(segmenter: Segmenter) -> None:
     right = total = ended = sentences = 0
     for text in texts_of(treebank(100, seed=1), None):

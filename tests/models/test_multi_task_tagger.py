@@ -231,6 +231,7 @@ def test_a_batch_changes_its_own_head_and_what_is_shared():
     assert not any(name.startswith("heads.words.") for name in names)
 
 
+@pytest.mark.slow
 def test_gradients_of_the_loss_of_all_tasks(model):
     report = examine_parts(model.model, np.random.default_rng(3))
     assert report.passed, report.table()

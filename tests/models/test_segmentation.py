@@ -184,6 +184,7 @@ def test_a_file_without_the_key_has_the_default_rules():
     assert card_of(FOLDER / "tagger-2.postil").facts["segmentation"] == "default rules"
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_exported_models_have_the_rules_of_the_model(taggers):
     for tagger, expected in zip(taggers, (SPLIT, KEPT), strict=True):

@@ -132,6 +132,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_threads_that_share_a_model_get_the_answers_of_one(name):
     make, calls = MODELS[name]

@@ -11,6 +11,7 @@ from postil.models import storage
 COUNT = 250
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.postil")), ids=lambda path: path.stem)
 def test_forged_files_are_refused_or_harmless(path):
     counts, wrong = forgeries.run(path.read_bytes(), count=COUNT)

@@ -33,6 +33,7 @@ def roots(trees):
     return [tree[0] for tree in trees]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("composition", COMPOSITIONS)
 def test_every_composition_learns_to_negate(composition):
     classifier = fitted(composition, epochs=20)

@@ -123,6 +123,7 @@ def test_edges():
     assert [len(found) for found in k_best(one_label, 5)] == [1, 1]
 
 
+@pytest.mark.slow
 def test_long_sentences_and_many_labels():
     rng = np.random.default_rng(0)
     unary = rng.normal(size=(100_000, 3))

@@ -170,6 +170,7 @@ def test_windows_of_sentences_solved_in_either_algebra():
 # ------------------------------------------------------------------------------------------------ constraints
 
 
+@pytest.mark.slow
 @every_scheme
 @kinds_of_scores
 def test_forced_spans_are_in_the_best_path_and_leave_the_best_such_path(scheme, scores):

@@ -43,6 +43,7 @@ def lattice_of(rng, lengths, scale=1.0, masked=True):
     return Lattice.over(scale * rng.normal(size=(N, 9)), np.cumsum([0, *lengths]), chain, allowed=allowed)
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 9999), lengths=st.lists(st.integers(0, 60), min_size=1, max_size=4), masked=st.booleans())
 def test_marginals_in_blocks_are_those_of_the_whole(seed, lengths, masked):
     lattice = lattice_of(np.random.default_rng(seed), [*lengths, 40], masked=masked)

@@ -132,6 +132,7 @@ def test_a_model_of_one_class():
     assert len(found) == 5
 
 
+@pytest.mark.slow
 def test_the_pool_is_read_once_and_not_kept(tagger):
     alive, most = 0, 0
 

@@ -62,6 +62,7 @@ def test_probabilities_are_averages_of_held_out_models(found):
     assert one.gold_probability == pytest.approx(gold, abs=0.02)  # what is less probable than that is not reported
 
 
+@pytest.mark.slow
 def test_any_number_of_jobs_gives_the_same(found):
     X, y = corpora.named_entities(30)
     split = Split.of("X", X, y)

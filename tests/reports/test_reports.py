@@ -248,6 +248,7 @@ def big(scheme, count=1_500, labels=400):
     return tokens, gold, predicted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["bio", "none"])
 def test_a_large_report_stays_small_and_its_counts_exact(scheme):
     tokens, gold, predicted = big(scheme)

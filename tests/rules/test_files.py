@@ -163,6 +163,7 @@ def written(tables):
     return entry("[[rule]]\n" + entry(f"{k} = {json.dumps(v)}" for k, v in table.items()) for table in tables)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(content=st.lists(GOOD | TABLES, max_size=3).map(written) | st.text(max_size=60))
 def test_whatever_the_file_says_it_is_read_or_refused_in_one_line(tmp_path_factory, content):

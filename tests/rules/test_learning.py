@@ -164,6 +164,7 @@ def learned(corpus):
     return learn(postil.Tagger(preset="fast", seed=0, epochs=5), X[:500], rules)
 
 
+@pytest.mark.slow
 def test_a_tagger_learns_more_than_its_rules_know(corpus, learned):
     X, y, _ = corpus
     f1 = learned.tagger.evaluate(X[500:], y[500:]).to_dict()["f1"]
@@ -175,6 +176,7 @@ def test_the_rule_with_false_votes_is_found_out(learned):
     assert good > 0.8 > learned.reliability.precision("bad", "PER")
 
 
+@pytest.mark.slow
 def test_the_same_votes_and_seed_give_the_same_tagger(corpus, learned):
     X, _, spans = corpus
     rules = noisy_rules(list(zip(X[:500], spans[:500], strict=True)), np.random.default_rng(0))
@@ -205,6 +207,7 @@ def test_votes_count_at_once_when_the_rules_speak(corpus, learned):
     assert score > score_spans(y[500:], silent.predict(X[500:])).overall.f1 + 0.03
 
 
+@pytest.mark.slow
 def test_after_a_change_of_the_rules_it_learns_on_from_before(corpus, learned):
     """A new rule for a new class and one rule less: the classes and the other rules are still known."""
     X, y, _ = corpus

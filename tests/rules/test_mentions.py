@@ -56,6 +56,7 @@ def test_the_tagger_learns_that_at_least_one_occurrence_is_an_entity():
     assert came.unary[1, single] < 0.1 and came.unary.sum(axis=1) == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_a_tagger_from_answers_without_places():
     sentences = made_up_sentences(900, np.random.default_rng(1))
     X, y = [list(sentence.tokens) for sentence in sentences], [list(sentence.labels) for sentence in sentences]

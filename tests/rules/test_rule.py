@@ -145,6 +145,7 @@ def test_a_bad_pattern_is_one_clear_error(text, message):
         pattern(text)
 
 
+@pytest.mark.slow
 def test_a_hostile_pattern_takes_no_exponential_time():
     tokens = ["a"] * 3000
     assert len(pattern("a{0,19} " * 3 + "a b").votes([tokens])[0]) == 0

@@ -54,6 +54,7 @@ def test_a_file_replaced_by_rename_is_opened_again(names_model, speech_model, tm
     assert registry.refresh() == []
 
 
+@pytest.mark.slow
 def test_a_model_that_is_added_while_another_is_opened_again_is_served(names_model, speech_model, tmp_path):
     paths = {name: tmp_path / f"{name}.postil" for name in ("model", "other")}
     shutil.copy(speech_model, paths["other"])

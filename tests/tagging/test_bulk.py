@@ -106,6 +106,7 @@ def test_processes_start_only_where_there_is_enough_to_do(tagger, monkeypatch):
     assert labelled(tagger, (CONLL, "conll"), threads=2) == expected and len(started) == 1
 
 
+@pytest.mark.slow
 def test_records_without_labels_are_labelled_by_processes(tagger, monkeypatch):
     monkeypatch.setattr(bulk, "PASSAGE", 150)
     monkeypatch.setattr(bulk, "ALONE", 1)

@@ -217,6 +217,7 @@ def conllu_sources(draw):
     return _broken(end.join(rows) + end * last, draw(st.sampled_from([b"", b"", b"", b"\xff", b"\0"])), 30)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"probabilities": True}, {"output": "jsonl"}, {"threshold": 0.9}], ids=str)
 @given(data=conllu_sources(), size=st.integers(0, 300))
 @settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -225,6 +226,7 @@ def test_conllu_becomes_the_same_bytes(model, options, data, size):
     assert outcome(labeller.label, data, size, "conllu") == outcome(labeller.general.label, data, size, "conllu")
 
 
+@pytest.mark.slow
 @given(data=conllu_sources(), size=st.integers(0, 100))
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_conllu_in_passages_is_one_file(both, data, size):
@@ -369,6 +371,7 @@ CASES = [(kind, options) for kind in ("spans", "words", "iob1") for options in O
 CASES = [(kind, options) for kind, options in CASES if kind != "words" or "threshold" not in options]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "options"), CASES)
 @given(data=st.data(), size=st.integers(0, 300), piece=st.sampled_from([7, 1 << 18]), every=st.booleans())
 @settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])

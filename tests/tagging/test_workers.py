@@ -93,6 +93,7 @@ rows = st.sampled_from([*"Anna\tO,lives\tO,Oslo\tB-LOC,#\tO,# said,-DOCSTART-\tO
 mistakes = st.sampled_from(["one", "a\tb\tc", "a\t", "a\0\tO", "Anna\t-DOCSTART-", "# Anna O"])
 
 
+@pytest.mark.slow
 @given(st.lists(rows, max_size=150), st.none() | mistakes, st.integers(0, 150), st.sampled_from(["\n", "\r\n"]))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_one_process_would_write_and_say(tagger, labeller, pool, found, mistake, place, end):
@@ -104,6 +105,7 @@ def test_what_one_process_would_write_and_say(tagger, labeller, pool, found, mis
     assert all(worker._process.poll() is None for worker in pool._all), "they have answered"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [[], ["--probabilities"], ["--to", "jsonl"]])
 def test_the_same_output_for_any_number_of_processes(model, tmp_path, capsysbinary, words):
     (tmp_path / "a.conll").write_bytes(CONLL)
@@ -153,6 +155,7 @@ def passages_of(data):
         return list(reading.passages(150))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals of another kind")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_what_a_dead_or_stopped_worker_leaves_is_done_elsewhere(labeller, tagger, monkeypatch, number):
@@ -179,6 +182,7 @@ def test_everybody_gets_the_answer_to_their_own_question(labeller):
         assert not worker._questions
 
 
+@pytest.mark.slow
 def test_a_dead_worker_is_started_again_but_not_for_ever(labeller):
     (passage, *_) = passages_of(CONLL)
     with Workers(labeller, 1) as pool:
@@ -259,6 +263,7 @@ def await_end(pids, seconds=5.0):
     return not any(map(is_running, pids))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals of another kind")
 @pytest.mark.parametrize("stopped", [False, True])
 @pytest.mark.parametrize(
@@ -280,6 +285,7 @@ def test_signals_end_all_of_them_with_one_line(model, number, code, line, stoppe
         assert await_end(pids)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 @pytest.mark.parametrize("stopped", [False, True])
 def test_workers_end_with_a_process_that_is_killed(model, stopped):
@@ -291,6 +297,7 @@ def test_workers_end_with_a_process_that_is_killed(model, stopped):
         assert len(pids) == 2 and await_end(pids)
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_ends_all_of_them_quietly(model, tmp_path):
     (tmp_path / "long.txt").write_text("Anna lives in Oslo\n" * 6_000)
     words = ["tag", str(model), str(tmp_path / "long.txt"), "--from", "tokens", "--threads", "2"]

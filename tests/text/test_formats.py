@@ -66,6 +66,7 @@ class Endless(io.RawIOBase):
         return count * len(row)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["conll", "jsonl"])
 def test_memory_does_not_grow_with_the_file(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "PIECE", 4096)

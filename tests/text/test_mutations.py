@@ -43,6 +43,7 @@ def test_whole_files_are_right(source: str, tmp_path: Path) -> None:
     assert outcome(path, format, CHECKS[format]) == outcome(path, None, CHECKS[format]) == "right"
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::postil.errors.RepairWarning")
 @pytest.mark.parametrize("source", SOURCES)
 def test_damaged_files(source: str, tmp_path: Path) -> None:

@@ -300,7 +300,7 @@ class LoadedTask(NamedTuple):
         names, all_labels = ", ".join(file.path for file in self.train), examples(*self.train)[1]
         labels = {label for labels in all_labels for label in labels}
         if len(labels) == 1:
-            warn(f"{names}: every token has the label {labels.pop()!r}; the model can give no other answer")
+            warn(f"{names}: every token has the label {labels.pop()!r}, and so does every answer")
         codec = LabelCodec.of(all_labels)
         if alike := similar_classes(all_labels, has_spans=codec.has_spans):
             pairs = ", ".join(

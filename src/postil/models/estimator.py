@@ -82,7 +82,9 @@ class Estimator(Declared):
         size = ", ".join(f"{data[what]:,} {what}" for what in ("sentences", "trees", "tokens") if what in data)
         scores = [row["score"] for row in self.history_ if row.get("score") is not None]
         best = f"{100 * max(scores):.2f} on dev" if scores else ""
-        rows: list[tuple[Cell, ...]] = [(task, " ".join(map(str, one.classes_))) for task, one in self.by_task().items()]
+        rows: list[tuple[Cell, ...]] = [
+            (task, " ".join(map(str, one.classes_))) for task, one in self.by_task().items()
+        ]
         return fragment(headline(repr(self), best, size), drawn_table(Table("", ("task", "labels"), rows)))
 
     @property

@@ -354,6 +354,7 @@ def test_options_of_one_task_need_one(trained, names_model, capsys):
     assert len(json.loads(capsys.readouterr().out)["nbest"][0]) == 2
 
 
+@pytest.mark.slow
 def test_check_explain_and_tune(folder, capsys):
     model = str(folder / "both.postil")
     assert main(["gradcheck", model, "--json"]) == 0

@@ -58,6 +58,7 @@ def test_gradient_descent_comes_near_the_optimum_of_lbfgs():
     assert losses[0] <= losses[1] * 1.001 and losses[1] < losses[0] * 1.05
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(kernels.IN_USE.startswith("plain"), reason="nothing was compiled")
 @pytest.mark.parametrize(
     ("algorithm", "changed"),

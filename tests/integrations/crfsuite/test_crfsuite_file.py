@@ -110,6 +110,7 @@ def test_forged_files_of_crfsuite_are_refused_or_answer():
     assert counts["refused"] > 100 and counts["answered"] > 20, "both ends are met"
 
 
+@pytest.mark.slow
 def test_forged_files_of_postil_are_refused_or_answer():
     counts, wrong = forgeries.run(forged_crfs.trained(), count=250, seed=1, of=forged_crfs.__name__)
     assert not wrong, wrong[:3]

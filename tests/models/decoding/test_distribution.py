@@ -78,6 +78,7 @@ def test_no_span_above_a_probability_is_missed(lowest):
         assert len(found) > len(spans(model.predict([TOKENS])[0])), "some of them are not on the best path"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [2, MANY_CLASSES + 1])
 @examples(0.5)
 @given(seed=st.integers(0, 2**32 - 1))

@@ -442,6 +442,7 @@ def told(count, persons, places, which, rng):
     return sentences, labels
 
 
+@pytest.mark.slow
 def test_few_labels_are_enough_after_raw_text(tmp_path):
     """New names after words that no labelled sentence has: in raw text, these stood before names of known clusters."""
     rng = np.random.default_rng(0)

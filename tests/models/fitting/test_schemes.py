@@ -75,5 +75,5 @@ def test_right_labels_and_parts_of_speech_pass_in_silence(labels):
 
 
 def test_labels_that_are_all_the_same_cause_a_warning():
-    with pytest.warns(SchemeWarning, match="^y: every token has the label 'O'; the model can give no other answer"):
+    with pytest.warns(SchemeWarning, match="^y: every token has the label 'O', and so does every answer"):
         Tagger(**SMALL).fit([["Anna", "sleeps"], ["so", "does", "Bo"]], [["O", "O"], ["O", "O", "O"]])

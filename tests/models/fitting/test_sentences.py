@@ -27,6 +27,7 @@ def trained(preset="fast", dev=DEV, **parameters):
     return values(postil.Tagger(preset=preset, **{**SMALL, **parameters}).fit(*TRAIN, dev=dev).model)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["fast", "accurate", "sentence-sll", "window-wll"])
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(preset):
     expected = trained(preset)
@@ -40,6 +41,7 @@ def uninterrupted(optimiser):
     return postil.Tagger(optimiser=optimiser, **SMALL).fit(*TRAIN, dev=DEV).model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("optimiser", ["adam", "adagrad", "sgd", "sgd-fan-in", "sgd-root-fan-in"])
 @pytest.mark.parametrize("stop", [3, 8, 9, 20])  # in an epoch's middle, at its end (an event of its own), later
 def test_a_training_goes_on_with_the_same_bits(optimiser, stop, tmp_path):
@@ -81,6 +83,7 @@ def test_a_foreign_checkpoint_is_refused(tmp_path):
         fitting()
 
 
+@pytest.mark.slow
 def test_the_best_epoch_on_dev_is_kept():
     tagger = postil.Tagger(**{**SMALL, "epochs": 6})
     events = [event for event in tagger.fitting(*TRAIN, DEV) if isinstance(event, Epoch)]
@@ -99,6 +102,7 @@ def test_without_dev_the_full_schedule_is_run():
     assert tagger.model.about["training"]["best_epoch"] == 3
 
 
+@pytest.mark.slow
 def test_patience_ends_a_training_that_does_not_get_better():
     tagger = postil.Tagger(**{**SMALL, "epochs": 50, "patience": 2})
     epochs = [event for event in tagger.fitting(*TRAIN, DEV) if isinstance(event, Epoch)]
@@ -150,6 +154,7 @@ def test_a_warm_start_keeps_what_is_known_and_learns_what_is_new(character_dim):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["fast", "accurate", "sentence-sll", "neural-crf", "window-wll"])
 def test_new_labels_are_learnt_and_old_ones_known(preset):
     old = postil.Tagger(preset=preset, **{**SMALL, "epochs": 6}).fit(*TRAIN)

@@ -35,6 +35,7 @@ def test_the_width_of_the_output(name):
     assert layers(name)(sentences(3, 1, 5)).shape == (9, width)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENCODERS)
 def test_gradients(name):
     check(layers(name), sentences(1, 3, 6))

@@ -37,6 +37,7 @@ def documents(rng, number):
     return [[WORDS[i] for i in rng.integers(0, len(WORDS), T)] for T in rng.integers(0, 60, number)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MADE)
 @examples(0.3)
 @given(seed=st.integers(0, 10_000), size=st.integers(1, 40))

@@ -48,6 +48,7 @@ def content(texts: list[AnnotatedText]) -> list[Any]:
     return [(text.text, sorted((s.start, s.end, s.label) for s in text.spans or ())) for text in texts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["jsonl", "doccano", "prodigy", "label-studio", "label-studio-min"])
 @given(TEXTS)
 def test_texts_and_overlapping_spans_come_back(format: str, texts: list[AnnotatedText]) -> None:
@@ -186,6 +187,7 @@ GARBAGE = st.one_of(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", [*STREAMS, "datasets", "csv"])
 @given(GARBAGE)
 def test_hostile_files_are_read_or_refused_with_one_line(format: str, garbage: str) -> None:

@@ -237,6 +237,7 @@ def is_mark(labels):
     return [isinstance(label, PartialLabel) for label in labels]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("inner", "scheme"), [("iobes", "bio"), ("iobes", "iobes"), ("bio", "bio")])
 @examples(2)
 @given(data=st.data())

@@ -280,6 +280,7 @@ def test_what_other_formats_leave_out_is_counted():
 # Depth
 
 
+@pytest.mark.slow
 def test_deep_trees_do_not_overflow_the_stack():
     words = ["w"] * DEEP
     right = right_branching(words)

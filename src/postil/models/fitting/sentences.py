@@ -250,6 +250,10 @@ def _checked_corpora(estimator: Trainee, data: FitData, word_key: str | None) ->
         names = _named("X", task, estimator), _named("y", task, estimator)
         checked = checked_labelled(sentences[task], data.y[task], names, word_key=word_key)
         X, y, annotates = checked_training_data(*checked, data.partial, all_annotates.get(task), names[1])
+        if task not in all_teachers and data.warm_start is None and len(only := {*chain.from_iterable(y)}) == 1:
+            warn_caller(
+                f"{names[1]}: every token has the label {only.pop()!r}, and so does every answer", SchemeWarning
+            )
         forms = {form for tokens in X for form in forms_of(tokens)} if word_key is not None else set()
         # Feature dicts often hold the word twice, as it is and in lower case: the latter tells nothing of capitals.
         if any(form != form.upper() for form in forms) and all(form == form.lower() for form in forms):
@@ -336,8 +340,6 @@ def checked_training_data(
     sentences_with_words(X, y)
     y = with_marks(y, X, partial=partial)
     schemes.check(y, where=name)
-    if len(labels := {label for labels in y for label in labels}) == 1:
-        warn_caller(f"{name}: every token has the label {labels.pop()!r}; the model can give no other answer", SchemeWarning)
     kept = [i for i in range(len(X)) if not is_unknown(y[i])]
     if not kept:
         raise DataError("every token is unknown", expected="some labels", got=f"nothing but {UNKNOWN!r}")
