@@ -201,7 +201,7 @@ def test_sampled_entries_are_at_most_those_there_are():
 def test_the_table_is_readable():
     report = check(lambda W: (W * W).sum(), np.ones((2, 3)), name="squares")
     head, row = report.table().splitlines()
-    assert head.split() == ["squares", "shape", "checked", "left", "out", "worst", "error"]
+    assert head.split() == ["squares", "shape", "checked", "skipped", "worst", "error"]
     assert row.split()[:4] == ["input", "0", "2×3", "6"] and row.endswith("ok")
 
 

@@ -282,13 +282,13 @@ def _parsed_header(content: bytes | mmap.mmap) -> tuple[dict[str, Any], int]:
         raise ModelFileError("not a model file: it is empty")
     length = int.from_bytes(content[:8], "little")
     if len(content) < 10 or length < 2 or content[8:9] != b"{":
-        raise ModelFileError("not a Postil model file", expected="a safetensors file", got=f"{content[:8]!r} …")
+        raise ModelFileError("not a Postil model file", expected="a file that `save` or `postil train` has written")
     _check_version(content)
     if length > MOST_HEADER_BYTES:
         expected = f"at most {MOST_HEADER_BYTES:,} bytes"
         raise ModelFileError("the header of the model file is too long", expected=expected, got=length)
     if len(content) < 8 + length:
-        raise ModelFileError("the model file is cut", expected=f"at least {8 + length} bytes", got=len(content))
+        raise ModelFileError("the model file is truncated", expected=f"at least {8 + length} bytes", got=len(content))
     header = content[8 : 8 + length]
     digits, rest = len(_BEFORE_CHECKSUM), len(_BEFORE_CHECKSUM) + _CHECKSUM_DIGITS
     if not header.startswith(_BEFORE_CHECKSUM) or header[digits:rest] != _header_checksum(content[:8], header[rest:]):
@@ -373,7 +373,7 @@ def _check_cover(places: list[_ArrayPlace], size: int) -> None:
             raise ModelFileError(what, expected=f"its beginning at byte {end}", got=place.bounds[0])
         end = place.bounds[1]
     if size != end:
-        what = "the model file is cut" if size < end else "the model file has bytes after its end"
+        what = "the model file is truncated" if size < end else "the model file has bytes after its end"
         raise ModelFileError(what, expected=f"{end} bytes of arrays", got=size)
 
 

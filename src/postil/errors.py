@@ -179,6 +179,10 @@ class RepairWarning(UserWarning):
     """Small mistakes in annotated data were put right: duplicate spans, white space at their edges, decimals."""
 
 
+class CalibrationWarning(UserWarning):
+    """The probabilities of a model were never compared with labels that it had not seen."""
+
+
 class LowerCaseWarning(UserWarning):
     """The words of feature dicts are all in lower case, so nothing can be learned from capitals."""
 

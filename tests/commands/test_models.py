@@ -79,10 +79,10 @@ def test_explain_and_other_commands_take_the_name(english, capsys, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["missing"], "no such model or input file; a single word is a text after --text ('missing')"),
+        (["missing"], "no such model or input file; to tag a single word, use --text ('missing')"),
         (
             ["englsh", TEXT],
-            "no such model or input file; a single word is a text after --text ('englsh'; did you mean english?)",
+            "no such model or input file; to tag a single word, use --text ('englsh'; did you mean english?)",
         ),
         (["missing.postil", TEXT], "no such model file ('missing.postil')"),
         ([TEXT, "another text"], "inputs must be one text in quotes, or files (got 'Anna left New York.')"),

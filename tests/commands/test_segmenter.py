@@ -113,7 +113,7 @@ def test_text_of_another_script_is_reported_once(trained, tmp_path, capsys, text
         (tmp_path / name).write_text(text + "\n", encoding="utf-8")
     files = [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")]
     assert main(["tag", str(trained / "pos.postil"), *files, "--to", "conll"]) == 0
-    assert capsys.readouterr().err.count("the text is Cyrillic, the model has learned Latin") == warnings
+    assert capsys.readouterr().err.count("the text is in Cyrillic script, the model was trained on Latin") == warnings
 
 
 @pytest.mark.slow

@@ -112,7 +112,7 @@ def test_an_empty_text_is_told(model, capsys):
 MISTAKES = [
     (["missing", "dev"], "no such model"),
     (["text.postil", "dev"], "not a Postil model file"),
-    (["cut", "dev"], "the model file is cut"),
+    (["cut", "dev"], "the model file is truncated"),
     (["newer", "dev"], "written by a newer Postil"),
     (["model", "missing.txt"], "missing.txt: No such file"),
     (["model", "latin1"], "latin1, line 1: invalid UTF-8"),

@@ -136,7 +136,7 @@ def test_a_column_or_the_name_of_a_file_means_a_table(news, names_model, capsys)
         assert "nope" in error and error.count("\n") == 1 and not (news / "x.parquet").exists()
     (news / "other.csv").write_text("id,comment\n1,Anna left.\n2,Anna sings.\n")  # no column that a reader expects
     for words, expected in (
-        (["-o", news / "x.csv"], "no column 'text' (the columns are id, comment)"),
+        (["-o", news / "x.csv"], "no column 'text' (choose one of the columns id, comment)"),
         ([], "a table of texts needs -o"),
     ):
         assert tag(names_model, news / "other.csv", *words) == 1

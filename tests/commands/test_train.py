@@ -361,3 +361,9 @@ def test_held_out_data_that_were_trained_on_are_pointed_out(folder, capsys):
         assert error.count("scores on training data are too good") == 1 and named in error
     assert main(["train", "train.txt", "--dev", "dev.txt", *SMALL, "-o", "m"]) == 0
     assert "the same sentences" not in capsys.readouterr().err
+
+
+def test_classes_without_prefixes_cause_a_hint(tmp_path, capsys):
+    (tmp_path / "io.txt").write_text("Anna PER\nleft O\n\n" * 3)
+    assert main(["train", str(tmp_path / "io.txt"), "-o", str(tmp_path / "m.postil"), *SMALL]) == 0
+    assert "use --from-scheme io" in capsys.readouterr().err

@@ -9,7 +9,7 @@ import pytest
 import postil
 from oracles.corpora import as_conll, named_entities, parts_of_speech
 from postil.commands.main import main
-from postil.errors import DataError
+from postil.errors import CalibrationWarning, DataError
 from postil.evaluation import expected
 from postil.text import spans_from_labels
 
@@ -65,7 +65,7 @@ def test_labels_drawn_from_the_model_score_as_expected():
 
 def test_labels_without_spans_have_an_expected_accuracy():
     X, y = parts_of_speech(40)
-    tagger = postil.Tagger(hidden=8, epochs=2, seed=0).fit(X, y)
+    tagger = postil.Tagger(hidden=8, epochs=2, seed=0).fit(X[:30], y[:30], dev=(X[30:], y[30:]))
     found = expected(tagger, X)
     _, probabilities = tagger.predict_with_probabilities(X)
     assert found.value == pytest.approx(np.concatenate(probabilities).mean())
@@ -119,3 +119,9 @@ def test_the_command_compares_with_a_file_or_an_earlier_profile(tmp_path, capsys
     (tmp_path / "base.json").write_text('{"profile": {"unknown words": [1]}}')
     assert main(["evaluate", model, raw, "--expected", "--against", str(tmp_path / "base.json")]) == 1
     assert "expected {figure: 5 numbers" in capsys.readouterr().err
+
+
+def test_a_model_without_calibration_causes_a_warning():
+    tagger = postil.Tagger(hidden=4, epochs=1, seed=0).fit(*named_entities(20))
+    with pytest.warns(CalibrationWarning, match="not calibrated"):
+        expected(tagger, SHORT)

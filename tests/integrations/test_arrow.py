@@ -281,7 +281,7 @@ def test_mistakes_are_told():
     import pyarrow as pa
 
     tagger, column = tagger_of("bio"), table(TEXTS)
-    with pytest.raises(DataError, match=r"^no column 'text' \(the columns are id, body\)$"):
+    with pytest.raises(DataError, match=r"^no column 'text' \(choose one of the columns id, body\)$"):
         arrow.tag(pa.table({"id": [1], "body": ["a"]}), tagger)
     with pytest.raises(DataError, match=r"^several columns 'text': expected one$"):
         arrow.tag(pa.Table.from_arrays([column, column], names=["text", "text"]), tagger)

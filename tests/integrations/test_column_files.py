@@ -201,7 +201,11 @@ def test_mistakes_name_the_file_before_anything_is_written(news, tmp_path, tagge
     (tmp_path / "ragged.csv").write_text("text,x\nAnna,1\nBob\n")
     mistakes = [
         ([news, str(broken)], ColumnJob(), r"broken.parquet: cannot read the Parquet file"),
-        ([news], ColumnJob(column="body"), r"news.parquet: no column 'body' \(the columns are id, text, score\)"),
+        (
+            [news],
+            ColumnJob(column="body"),
+            r"news.parquet: no column 'body' \(choose one of the columns id, text, score\)",
+        ),
         ([news], ColumnJob(column="id"), r"news.parquet: the column 'id': expected strings, got int64"),
         ([str(tmp_path / "ragged.csv")], ColumnJob(input="csv"), r"ragged.csv: cannot read the CSV file"),
     ]

@@ -50,6 +50,7 @@ CONLLU_ROW = "1\tGo\tgo\tVERB\tVB\t_\t0\troot\t_\t_"
         (["(see (above)) All is well."], "text"),
         (["((\tO", "so\tO", "far\tO"], "conll"),
         (["Oslo is far away , they said .", "So what ?"], "tokens"),
+        (["Anna lives in Oslo ."] * 20, "tokens"),
     ],
 )
 def test_recognised(lines: list[str], format: str) -> None:

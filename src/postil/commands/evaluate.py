@@ -226,7 +226,7 @@ def _expected(whole: Any, arguments: argparse.Namespace) -> int:
         for table in scores.tables():
             show_table(table)
         if base is None:
-            say("how far this can be trusted depends on whether the text is like dev: --against dev.txt tells")
+            say("how far this can be trusted depends on whether the text is like dev: check with --against dev.txt")
         elif scores.is_alike:
             say(f"the text looks like {arguments.against}")
         else:

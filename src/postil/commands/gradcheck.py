@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         table = Table(box=None, pad_edge=False, header_style="bold")
         table.add_column("gradient")
         table.add_column("equations", style="dim")
-        for title in ("values checked", "left out", "worst error"):
+        for title in ("values checked", "skipped", "worst error"):
             table.add_column(title, justify="right")
         table.add_column("")
         for check, report in reports:

@@ -302,6 +302,9 @@ class LoadedTask(NamedTuple):
         if len(labels) == 1:
             warn(f"{names}: every token has the label {labels.pop()!r}, and so does every answer")
         codec = LabelCodec.of(all_labels)
+        if not codec.has_spans and len(labels) > 1 and "O" in labels:
+            what = "labels without B- and I- are labels of words, not spans; if neighbours with one label form a span"
+            warn(f"{names}: {what}, use --from-scheme io")
         if alike := similar_classes(all_labels, has_spans=codec.has_spans):
             pairs = ", ".join(
                 f"{one} ({count:,} tokens) and {other} ({rarer:,})" for one, count, other, rarer in alike[:5]

@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 from postil.commands.notices import warn
 from postil.commands.parser import COMMANDS, GROUPS, Parser, command_module, command_parser
 from postil.errors import (
+    CalibrationWarning,
     CheckpointWarning,
     ForgettingWarning,
     LongSentenceWarning,
@@ -145,7 +146,7 @@ def _dispatch(words: list[str]) -> int:
             return _complain(_as_typed(error, parser))
 
 
-_SHOWN = (CheckpointWarning, ForgettingWarning, RepairWarning, SlowKernelsWarning, WorkerWarning)
+_SHOWN = (CalibrationWarning, CheckpointWarning, ForgettingWarning, RepairWarning, SlowKernelsWarning, WorkerWarning)
 
 
 def _parsed(parser: Parser, words: list[str]) -> argparse.Namespace:

@@ -38,7 +38,7 @@ def take_model(words: Sequence[str]) -> tuple[str, list[str]]:
     The first word is MODEL where it names an installed model, or a file that begins as a model file does. Otherwise all
     words are inputs, and the model is the installed English one, which is reported.
     """
-    if words and names_model(words[0], "; a single word is a text after --text"):
+    if words and names_model(words[0], "; to tag a single word, use --text"):
         return str(located(words[0])), list(words[1:])
     english = installed_path(ENGLISH)
     if english is None:

@@ -149,7 +149,9 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, prog: str, description: str, shown: Sequence[str] = ()) -> None:
         # Every new option is formatted once. The width of the terminal takes an import, and only the help needs it.
         self._width: int | None = 80
-        super().__init__(prog=prog, description=description, formatter_class=_Formatter, add_help=False)
+        super().__init__(
+            prog=prog, description=description, formatter_class=_Formatter, add_help=False, allow_abbrev=False
+        )
         self._shown, self._is_full = shown, False
         self._positionals.title = "arguments"
         self.add_argument("-h", "--help", action="help", help="show this help")
@@ -186,7 +188,7 @@ class Parser(argparse.ArgumentParser):
         wrong = message.removeprefix("unrecognized arguments: ")
         if wrong != message:
             kind = "unknown option" if wrong.startswith("-") else "unexpected argument"
-            message = f"{kind} {wrong}{similar(wrong.split('=')[0], self._option_string_actions)}"
+            message = f"{kind} {wrong}{similar(re.split('[ =]', wrong)[0], self._option_string_actions)}"
         elif value := re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)$", message):
             message += similar(value[1], re.findall(r"[\w-]+", value[2]))
         self.exit(2, f"{self.prog}: error: {message} (see {self.prog} --help)\n")

@@ -48,7 +48,8 @@ def warn_of_script(reading: Reading, script: str | None) -> bool:
     written = script_of(reading.head_text())
     found = None not in (script, written) and written != script
     if found:
-        warn(f"{reading.name}: the text is {written}, the model has learned {script}: do not expect good labels")
+        where = "" if reading.name == "stream" else f"{reading.name}: "
+        warn(f"{where}the text is in {written} script, the model was trained on {script}: do not expect good labels")
     return found
 
 

@@ -455,7 +455,7 @@ def _train_on_rules(request: TrainRequest) -> int:
     dev = examples(files.held_out["dev"]) if "dev" in files.held_out else None
     voted, votes = sum(map(bool, learning.votes)), sum(map(len, learning.votes))
     rules = learning.rules
-    note(f"{len(rules)} rules, {votes:,} votes in {voted:,} of {len(learning.sentences):,} sentences")
+    note(f"{len(rules)} rules, {votes:,} votes in {voted:,} of {len(learning.sentences):,} different sentences")
     seconds = 0.0
     for number in range(1, ROUNDS + 2):
         finished = teaching.beside(arguments, f"{teaching.ROUND}{number}")

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from postil.arrays import Array
-from postil.errors import DataError
+from postil.errors import CalibrationWarning, DataError, warn_caller
 from postil.features.inputs import Token
 from postil.metrics.tables import Table, text
 from postil.models.decoding.codec import LabelCodec
@@ -170,7 +170,7 @@ def expected(tagger: Tagger, X: Sequence[Sequence[Token]], base: Profile | None 
     Parameters
     ----------
     tagger : Tagger
-        With calibrated probabilities.
+        With calibrated probabilities; otherwise there is a `CalibrationWarning`.
     X : sequence of token lists
     base : mapping, optional
         The ``profile`` of the data on which the tagger was calibrated, from this function. If the sentences look like
@@ -185,6 +185,9 @@ def expected(tagger: Tagger, X: Sequence[Sequence[Token]], base: Profile | None 
     if not any(map(len, X)):
         raise DataError("nothing to expect", expected="at least one sentence", got="none")
     model, posteriors = tagger.model, Posteriors(tagger.model)
+    if (model.decoding.temperature, model.decoding.shift) == (1.0, 0.0):
+        what = "the model is not calibrated, so its probabilities, and with them this estimate, may be far too high"
+        warn_caller(f"{what}: train with dev data of your own labels, or calibrate it", CalibrationWarning)
     alike, rows = _sums(posteriors, X, [model.decoding, *ALIKE.settings(model.decoding)[1:]])
     profile = _profile(model.codec, rows, [int(words.sum()) for words in is_unknown(model, X)])
     drift = None if base is None else drifted(profile, base)

@@ -139,7 +139,7 @@ class Report:
     def table(self) -> str:
         """The outcome per parameter and input, as text."""
         width = max([len(entry.name) for entry in self.entries] + [len(self.name), 9])
-        lines = [f"{self.name:<{width}}  {'shape':>12}  {'checked':>7}  {'left out':>8}  worst error"]
+        lines = [f"{self.name:<{width}}  {'shape':>12}  {'checked':>7}  {'skipped':>8}  worst error"]
         for e in self.entries:
             shape = "×".join(map(str, e.shape)) or "number"
             counts = f"{shape:>12}  {e.checked:>7}  {e.left_out:>8}  {e.worst_error:11.1e}"

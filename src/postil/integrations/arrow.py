@@ -295,7 +295,8 @@ def known_column(column: str, names: Iterable[Any]) -> str:
     if listed.count(column) > 1:
         raise DataError(f"several columns {column!r}", expected="one")
     if column not in listed:
-        raise DataError(f"no column {column!r}", got=f"the columns are {', '.join(listed)}" if listed else "no columns")
+        got = f"choose one of the columns {', '.join(listed)}" if listed else "no columns"
+        raise DataError(f"no column {column!r}", got=got)
     return column
 
 

@@ -93,8 +93,11 @@ def card_path(model: Path) -> Path:
 
 def _facts(path: Path, arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, Cell]:
     about, heads = metadata["about"], metadata["heads"]
-    raw = about.get("data", {}).get("unlabelled")  # which is not checked when a model is opened
+    data = about.get("data", {})
+    raw, partial = data.get("unlabelled"), data.get("partial")  # which are not checked when a model is opened
     count = raw.get("sentences") if isinstance(raw, dict) else None
+    if isinstance(partial, dict) and [*partial.values()] == [data.get("tokens"), 0] and isinstance(count, int):
+        count, data = count + data["sentences"], {}  # no label is known: all came from the votes of rules
     facts: dict[str, Cell] = {
         "kind": metadata["kind"],
         "preset": about.get("preset") or about.get("composition"),
@@ -102,8 +105,8 @@ def _facts(path: Path, arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -
         "words": len(arrays.get("features/words/counts", ())),
         "word vectors": len(arrays.get("features/words/vector/table", ())),
         "parameters": sum(int(np.prod(a.shape)) for n, a in arrays.items() if n.startswith(("network/", "heads/"))),
-        "training sentences": about.get("data", {}).get("sentences"),
-        "training tokens": about.get("data", {}).get("tokens"),
+        "training sentences": data.get("sentences"),
+        "training tokens": data.get("tokens"),
         "language": about.get("language"),
         "script": _script(arrays),
         "sentences of raw text": count if isinstance(count, int) else None,

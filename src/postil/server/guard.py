@@ -194,7 +194,7 @@ class Monitor:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        self._requests = Counter("postil_requests", "Answers.", ["path", "status"], registry=self._registry)
+        self._requests = Counter("postil_requests", "Requests answered.", ["path", "status"], registry=self._registry)
         self._seconds = Histogram(
             "postil_request_seconds", "Seconds per answer.", ["path"], buckets=_SECONDS, registry=self._registry
         )

@@ -116,6 +116,8 @@ def _has_columns(rows: list[str]) -> bool:
     fields = [row.split() for row in rows]
     if 2 * sum(len(words) > 1 and _SURE_LABEL.match(words[-1]) is not None for words in fields) >= len(rows):
         return True
+    if 2 * sum(row.rstrip().endswith((".", "!", "?")) for row in rows) >= len(rows):
+        return False  # sentences of the same length
     width, _ = Counter(map(len, fields)).most_common(1)[0]
     if width < 2 or not _most(rows, lambda row: len(row.split()) == width):
         return False

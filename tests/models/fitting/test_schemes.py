@@ -48,7 +48,7 @@ def test_dev_as_well_and_every_estimator_of_labels():
 def test_spans_that_become_labels_without_spans_are_not_silent():
     """0 for O outnumbers the labels of spans, which then are nothing but names."""
     y = [["B-PER", "I-PER", "0", "0", "B-LOC", "0"]] * 6
-    message = "^y: 18 labels spell spans, first in sentence 1, token 1: 'B-PER', but 18 labels do not, such as '0'; all"
+    message = "^y: 18 labels mark spans, first in sentence 1, token 1: 'B-PER', but 18 labels do not, such as '0'; all"
     with pytest.warns(SchemeWarning, match=message):
         tagger = Tagger(**SMALL).fit([TOKENS] * len(y), y)
     assert tagger.model.codec.scheme == "none"

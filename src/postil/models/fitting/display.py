@@ -80,7 +80,7 @@ def summary_of(fitting: Fitting) -> str:
     model = fitting.model
     size = sum(parameter.value.size for parameter in model.network.parameters().values())
     codecs, data = [head.codec for head in model.heads.values()], model.about["data"]
-    labels = [label for codec in codecs for label in codec.labels]
+    labels = [label for codec in codecs for label in getattr(codec, "answers", codec.labels)]
     learnt = counted(len(labels), "label") if len(labels) > 1 else f"label {printable(labels[0])}"
     scheme = getattr(codecs[0], "scheme", "") if len(codecs) == 1 else ""
     if is_encoder(model):

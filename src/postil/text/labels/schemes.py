@@ -399,7 +399,7 @@ def _mixed(sequences: Sequence[Sequence[str]], place: Callable[[int, int], str])
         return None  # parts of speech, one of which has a hyphen
     sentence, token, first = spans[0]
     return (
-        f"{len(spans):,} labels spell spans, first {place(sentence, token)}: {first!r}, but {others.total():,} labels "
+        f"{len(spans):,} labels mark spans, first {place(sentence, token)}: {first!r}, but {others.total():,} labels "
         f"do not, such as {others.most_common(1)[0][0]!r}; all are read as labels without spans and scored by token "
         f"accuracy (the label outside of spans is 'O')"
     )
