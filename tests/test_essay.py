@@ -181,6 +181,13 @@ def test_a_figure_has_an_address_that_opens_it_again(visit):
     assert again.input_value("#sentence") == "Oslo"
     for figure in ("names", "lattice", "scores", "gradient", "tree", "training"):
         assert again.locator(f"#{figure} a.headerlink").get_attribute("href") == f"#{figure}"
+    page.click("#scores-figure button >> nth=2")
+    assert page.evaluate("location.hash") == "#scores?word=3"
+    page.fill("#tried", "Bo sings .")
+    assert page.evaluate("location.hash") == "#training?text=Bo+sings+."
+    chosen = read(visit("server", "#scores?word=3"), "#scores-figure button", "e.ariaPressed")
+    assert chosen == ["false", "false", "true", "false"]
+    assert visit("server", "#training?text=Bo+sings+.").input_value("#tried") == "Bo sings ."
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -191,9 +198,9 @@ def test_nothing_sticks_out(visit, width):
 
 
 @pytest.mark.extra("axe_playwright_python")
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_accessibility_rule_is_broken(visit, scheme):
-    page = visit("server", width=900, color_scheme=scheme)
+@pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 900), ("light", 1400)])
+def test_no_accessibility_rule_is_broken(visit, scheme, width):
+    page = visit("server", width=width, color_scheme=scheme)
     page.click("#gradient-figure button.first")
     page.click("#train")
     page.wait_for_selector("#curve[data-last]")

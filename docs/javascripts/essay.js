@@ -80,12 +80,12 @@ function lattice(text) {
 function scores() {
   const { tokens, labels, features, vectors, hidden, scores: raw, temperature, shift } = ESSAY;
   const [LEFT, COLUMN, ROW] = [176, 104, 14];
-  let chosen = 0;
+  let chosen = Math.max(0, Math.min(tokens.length - 1, Math.trunc(Number(valuesOf("scores").get("word") ?? 1)) - 1 || 0));
   const cells = (values, x, y, width, height, most) => values.map((value, i) => s("rect", { x: x + (i * width) / values.length, y, width: width / values.length + 0.3, height, fill: heat(value, most) }));
   const choices = h("div", { className: "row", role: "group", "aria-label": "Word in the centre" });
   const drawing = h("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "From a window of words to scores" });
   function draw() {
-    choices.replaceChildren("Word in the centre", ...tokens.map((token, t) => h("button", { "aria-pressed": String(t === chosen), onclick: () => { chosen = t; draw(); choices.querySelectorAll("button")[t].focus(); } }, `${token}${token === "Paris" ? (t ? " (second)" : " (first)") : ""}`)));
+    choices.replaceChildren("Word in the centre", ...tokens.map((token, t) => h("button", { "aria-pressed": String(t === chosen), onclick: () => { chosen = t; draw(); choices.querySelectorAll("button")[t].focus(); keep("scores", { word: String(t + 1) }); } }, `${token}${token === "Paris" ? (t ? " (second)" : " (first)") : ""}`)));
     const parts = [];
     for (let place = -2; place <= 2; place += 1) {
       const t = chosen + place;
@@ -205,8 +205,8 @@ function gradient() {
     const digits = (value) => value.toPrecision(8).replace("-", "−");
     const fraction = (name) => m("mfrac", m("mrow", "∂", "J"), m("mrow", "∂", m("msub", m("mi", "x"), m("mtext", `Paris, ${entry + 1}`)), name));
     checked.replaceChildren(
-      h("div", { className: "formula" }, m("math", fraction(""), "=", signed(parts[0], 6), signed(parts[1], 6), "=", m("mn", signed(exact, 8)))),
-      h("div", { className: "formula" }, m("math", m("mfrac", m("mrow", "J", "(", "x", "+", "h", ")", "−", "J", "(", "x", "−", "h", ")"), m("mrow", "2", "h")), "=", m("mfrac", m("mrow", digits(up), "−", digits(down)), m("mrow", "2", "·", String(step))), "=", m("mn", signed(slope, 8)))),
+      h("div", { className: "formula", tabIndex: 0, role: "group", "aria-label": "Formula" }, m("math", fraction(""), "=", signed(parts[0], 6), signed(parts[1], 6), "=", m("mn", signed(exact, 8)))),
+      h("div", { className: "formula", tabIndex: 0, role: "group", "aria-label": "Formula" }, m("math", m("mfrac", m("mrow", "J", "(", "x", "+", "h", ")", "−", "J", "(", "x", "−", "h", ")"), m("mrow", "2", "h")), "=", m("mfrac", m("mrow", digits(up), "−", digits(down)), m("mrow", "2", "·", String(step))), "=", m("mn", signed(slope, 8)))),
       h("p", { className: "note" }, `Backward, the two places of “Paris” add up. The difference between the two results is ${Math.abs(slope - exact).toExponential(1)}.`));
     const leaves = graph.nodes.filter((one) => !one.operation).map((one) => [one.name, one.value]);
     all.textContent = `${leaves.map(([name, rows]) => JSON.stringify({ [name]: rows })).join("\n")}`;
@@ -398,11 +398,12 @@ class SmallTagger {
 function training() {
   let tagger = null;
   let isBusy = false;
-  const lessons = h("textarea", { id: "lessons", rows: 10, spellcheck: false, value: LESSONS });
-  const box = h("input", { type: "text", id: "tried", value: "Paris Hilton met Jordan in Paris .", oninput: () => show() });
+  const lessons = h("textarea", { id: "lessons", rows: 10, spellcheck: false, value: valuesOf("training").get("sentences") ?? LESSONS, oninput: () => remember() });
+  const box = h("input", { type: "text", id: "tried", value: valuesOf("training").get("text") ?? "Paris Hilton met Jordan in Paris .", oninput: () => { remember(); show(); } });
   const answer = h("div", { className: "text", role: "region", "aria-label": "Answer of the small tagger", tabIndex: 0 }, h("span", { className: "note" }, "Not trained yet."));
   const said = h("p", { className: "note", role: "status" }, "Twenty sentences, with names in brackets. Change them if you like.");
   const curve = h("div", { id: "curve" });
+  const remember = () => keep("training", { text: box.value, ...(lessons.value === LESSONS ? {} : { sentences: lessons.value }) });
   function show() {
     const words = box.value.match(/[\p{L}\p{N}]+|[^\s\p{L}\p{N}]/gu) ?? [];
     if (!tagger || !words.length) return;
