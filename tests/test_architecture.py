@@ -192,7 +192,7 @@ PUBLIC = {
     ],
     "postil.quality": [
         *["CHECKS", "Diagnosis", "Finding", "Split", "Suspicion", "apply", "diagnosed", "doctor", "review"],
-        *["DIVERSITY", "WAYS", "Doubt", "Option", "Suggestion", "ranked", "suggest"],
+        *["DIVERSITY", "WAYS", "Doubt", "Option", "Suggestion", "suggest"],
     ],
     "postil.annotation": [
         *["Annotation", "Answer", "Journal", "Labelled", "Pool", "PoolRecord", "REVIEWED", "checked_class", "key_of"],
