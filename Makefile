@@ -21,7 +21,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv .venv || { $(PYTHON) -m pip install --user virtualenv && $(PYTHON) -m virtualenv .venv; }
 
 # What the compiled kernels are made of: they are built again when one of these changes.
-KERNELS := setup.py $(wildcard src/postil/kernels/*.c src/postil/kernels/*.h src/postil/kernels/engine/*) src/postil/kernels/build.py src/postil/kernels/table.py
+KERNELS := setup.py $(wildcard src/postil/kernels/*.c src/postil/kernels/*.h src/postil/kernels/engine/*) packaging/kernels/build.py packaging/kernels/table.py
 
 .venv/installed: $(BIN)/python pyproject.toml $(KERNELS)
 	$(INSTALL) --editable .
@@ -129,7 +129,7 @@ portable: .venv/installed-dev  ## the compiled kernels of GCC and of Clang, base
 	@touch $@
 
 wasm: .venv/installed-wasm  ## the runtime of exported models as WebAssembly, after a change of it or of the kernels (needs Zig: the extra wasm)
-	$(BIN)/python -m postil.export.web.build
+	$(BIN)/python packaging/wasm.py
 
 .venv/installed-packaging: $(BIN)/python packaging/requirements.txt
 	$(INSTALL) --requirement packaging/requirements.txt

@@ -9,7 +9,7 @@ import runpy
 from setuptools import setup
 
 try:
-    build = None if os.environ.get("POSTIL_PURE") else runpy.run_path("src/postil/kernels/build.py")
+    build = None if os.environ.get("POSTIL_PURE") else runpy.run_path("packaging/kernels/build.py")
 except ImportError:  # no cffi: NumPy does the work
     build = None
 

@@ -23,7 +23,7 @@ from postil.kernels import (
     ChunkCache,
     Columns,
     Noise,
-    Words,
+    WordPool,
     compiled_chain,
     compiled_layers,
     compiled_segmentation,
@@ -162,7 +162,7 @@ def column_cases(rng: np.random.Generator, tokens: int) -> Iterator[Case]:
     assert found is not None
     known = {}
     for module in COLUMNS:
-        table = Words.room_for(2 * tokens, 10 * tokens)
+        table = WordPool.room_for(2 * tokens, 10 * tokens)
         known[module] = table, module.number_words(rows, found.tokens, table, 0)[1]
     number = lambda m: m.number_words(rows, found.tokens, *known[m])  # noqa: E731
     yield Case("number_words", f"{VOCABULARY} words", number, tokens, COLUMNS)

@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.measuring import Outcome, parser, report
 from postil.metrics import evaluate
 from postil.models import Tagger
-from postil.quality.suggestion import RANDOM, WAYS, ranked
+from postil.quality.suggestion import RANDOM, WAYS, suggest
 from postil.text import read
 
 CLOSE = 0.01
@@ -94,8 +94,8 @@ def _run(
         if target is None or not rest:
             break
         wanted = min(len(rest), 5 + 5 * (target - labelled) * len(X) // sum(map(len, X)))
-        found = ranked(tagger, [X[i] for i in rest], max(wanted, 1), by=way, seed=seed + labelled)
-        suggested = [rest[item.place] for item, _ in found]
+        found = suggest(tagger, [X[i] for i in rest], max(wanted, 1), by=way, seed=seed + labelled)
+        suggested = [rest[one.index] for one in found]
         chosen = chosen + _until(X, list(dict.fromkeys([*suggested, *rest])), labelled, target)
     return rounds
 

@@ -68,7 +68,7 @@ def main(arguments: list[str] | None = None) -> None:
         report(build(sources, "sdist", options.output))
         pure = with_bill(build(sources, "wheel", options.output), sources)
         for platform in chosen:
-            files = libraries(sources / "src" / FOLDER, platform, Path(temporary) / platform.target)
+            files = libraries(sources, platform, Path(temporary) / platform.target)
             report(platform_wheel(pure, platform.tag, files))
         if options.english:
             english = sources / "postil-english"
@@ -110,10 +110,10 @@ def build(sources: Path, kind: str, output: Path) -> Path:
 # ------------------------------------------------------------------------------------------------ the libraries
 
 
-def libraries(folder: Path, platform: Platform, objects: Path) -> list[Path]:
+def libraries(sources: Path, platform: Platform, objects: Path) -> list[Path]:
     """The kernels compiled for a platform, and what describes them to cffi."""
     objects.mkdir()
-    how = runpy.run_path(os.fspath(folder / "build.py"))
+    how = runpy.run_path(os.fspath(sources / "packaging" / "kernels" / "build.py"))
     return [
         how["write_declarations"](objects),
         *(library(level, how, platform, objects) for level in how["levels"](platform.machine)),

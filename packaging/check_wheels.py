@@ -73,7 +73,7 @@ def wheel_problems(path: Path) -> list[str]:
     libraries = {name: content for name, content in contents.items() if "/libkernels-" in name}
     expected = set()
     if platform is not None:
-        how = runpy.run_path(os.fspath(KERNELS / "build.py"))
+        how = runpy.run_path(os.fspath(Path(__file__).with_name("kernels") / "build.py"))
         names = [how["file_name"](level, platform.system) for level in how["levels"](platform.machine)]
         expected = {f"postil/kernels/{name}" for name in names}
         number = PROCESSORS[platform.system, platform.machine]
@@ -152,7 +152,7 @@ def conformance_problems(path: Path) -> list[str]:
 
 def compiled_program(platform: Any, folder: Path) -> Path:
     """conformance.c for a platform."""
-    checksum = runpy.run_path(os.fspath(KERNELS / "build.py"))["interface"]()
+    checksum = runpy.run_path(os.fspath(Path(__file__).with_name("kernels") / "build.py"))["interface"]()
     program = folder / ("conformance.exe" if platform.system == "win32" else "conformance")
     source = os.fspath(Path(__file__).with_name("conformance.c"))
     flags = [f"-DPOSTIL_INTERFACE={checksum}", f"-I{KERNELS}", "-std=gnu99", "-O2", "-Wall", "-Wextra", "-Werror"]

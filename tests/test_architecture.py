@@ -192,7 +192,7 @@ PUBLIC = {
     ],
     "postil.quality": [
         *["CHECKS", "Diagnosis", "Finding", "Split", "Suspicion", "apply", "diagnosed", "doctor", "review"],
-        *["DIVERSITY", "WAYS", "Doubt", "Option", "Suggestion", "ranked", "suggest"],
+        *["DIVERSITY", "WAYS", "Doubt", "Option", "Suggestion", "suggest"],
     ],
     "postil.annotation": [
         *["Annotation", "Answer", "Journal", "Labelled", "Pool", "PoolRecord", "REVIEWED", "checked_class", "key_of"],
@@ -271,7 +271,7 @@ PUBLIC = {
         *["AdamMemory", "AdamSettings", "Noise", "Totals"],
         *["binary_shape", "TreeCells", "cells_up", "cells_down", "leaf_cells_up", "leaf_cells_down"],
         *["CrfFile", "item_bytes", "items_of", "online_pass", "descent_pass"],
-        *["TokenCells", "Columns", "Words", "token_cells", "line_cells", "number_words", "write_rows"],
+        *["TokenCells", "Columns", "WordPool", "token_cells", "line_cells", "number_words", "write_rows"],
         *["Records", "write_records"],
         *["TokenPatterns", "ChunkCache", "TokenisedText", "tokenise_text", "SentencePatterns", "split_sentences"],
         *["character_offsets", "StringTable", "WordColumn", "WordRules", "word_features"],
@@ -285,7 +285,7 @@ PUBLIC = {
         *["Bigrams", "brown_merges"],
     ],
     "postil.pretraining": [
-        *["pretrain", "CorpusConfig", "PretrainingConfig", "Corpus", "read_corpus", "Pretraining", "Step"],
+        *["pretrain", "CorpusConfig", "PretrainingConfig", "Corpus", "read_corpus", "Pretraining", "PretrainingStep"],
         *["negative_sampling", "window_ranking", "save_vectors", "WordClusters", "brown_clusters"],
         *["Neighbour", "neighbours"],
     ],

@@ -158,6 +158,7 @@ def test_the_source_archive_has_what_a_build_needs(sources):
     kernels = {f"src/postil/kernels/{path.name}" for path in (ROOT / "src/postil/kernels").glob("*.[ch]")}
     kernels -= {"src/postil/kernels/prototypes.h"}  # the build makes it
     programs = {f"packaging/{path.name}" for path in (ROOT / "packaging").glob("*.*") if path.is_file()}
+    programs |= {"packaging/kernels/build.py", "packaging/kernels/table.py"}
     assert kernels | programs | {"setup.py", "pyproject.toml", "LICENSE"} <= names
     assert not [name for name in names if "libkernels" in name or name.endswith(("_declarations.py", ".pyc"))]
 
@@ -238,7 +239,7 @@ def fake_library(system, machine):
 
 def platform_wheel(pure, platform, folder, machine=None):
     """A platform's wheel with libraries that are nothing but their first bytes."""
-    build = runpy.run_path(os.fspath(ROOT / "src/postil/kernels/build.py"))
+    build = runpy.run_path(os.fspath(ROOT / "packaging/kernels/build.py"))
     files = [folder / build["file_name"](level, platform.system) for level in build["levels"](platform.machine)]
     for path in files:
         path.write_bytes(fake_library(platform.system, machine or platform.machine))
@@ -296,7 +297,7 @@ def test_the_conformance_program_accepts_the_library_and_nothing_else(tmp_path):
     library = next(folder.glob("libkernels-baseline.*"), None)
     if library is None:
         pytest.skip("the kernels were not compiled here")
-    checksum = runpy.run_path(os.fspath(folder / "build.py"))["interface"]()
+    checksum = runpy.run_path(os.fspath(ROOT / "packaging/kernels/build.py"))["interface"]()
     for number, accepted in ((checksum, True), (checksum + 1, False)):
         flags = [
             "-std=gnu99",

@@ -111,8 +111,8 @@ def test_a_file_of_json(path):
     path.write_text('{"a": [1]}')
     assert read_json(path, "the card") == {"a": [1]}
     path.write_text("{")
-    with pytest.raises(ConfigurationError, match="the card must be JSON"):
-        read_json(path, "the card", ConfigurationError)
+    with pytest.raises(DataError, match="the card must be JSON"):
+        read_json(path, "the card")
 
 
 def test_an_error_inside_the_block_closes_the_file(path):

@@ -6,49 +6,21 @@ Names are imported when they are first used, so that ``import postil`` costs lit
 import importlib
 from typing import Any
 
-# Public name -> module that holds it. A name that is its own module (postil.graph) maps to that module.
-_MODULES = {
-    "Tagger": "postil.models",
-    "MultiTaskTagger": "postil.models",
-    "Detector": "postil.models",
-    "TreeClassifier": "postil.models",
-    "Constraints": "postil.models",
-    "Decoding": "postil.models",
-    "Ensemble": "postil.models",
-    "Gazetteer": "postil.features",
-    "load": "postil.models",
-    "from_datasets": "postil.text",
-    "read_spans": "postil.text",
-    "pretrain": "postil.pretraining",
-    "doctor": "postil.quality",
-    "crossval": "postil.evaluation",
-    "curve": "postil.evaluation",
-    "compare": "postil.evaluation",
-    "extend": "postil.models",
-    "suggest": "postil.quality",
-    "errors": "postil.errors",
-    "arrays": "postil.arrays",
-    "graph": "postil.graph",
-    "gradcheck": "postil.gradcheck",
-    "archive": "postil.archive",
-    "text": "postil.text",
-    "features": "postil.features",
-    "network": "postil.network",
-    "objectives": "postil.objectives",
-    "metrics": "postil.metrics",
-    "optimisation": "postil.optimisation",
-    "pretraining": "postil.pretraining",
-    "models": "postil.models",
-    "evaluation": "postil.evaluation",
-    "rules": "postil.rules",
-    "quality": "postil.quality",
-    "reports": "postil.reports",
-    "arrow": "postil.arrow",
-    "spacy": "postil.spacy",
-    "presidio": "postil.presidio",
-    "ray": "postil.ray",
-    "crfsuite": "postil.crfsuite",
+_PLACES = {
+    "models": "Tagger MultiTaskTagger Detector TreeClassifier Constraints Decoding Ensemble load extend",
+    "features": "Gazetteer",
+    "text": "from_datasets read_spans",
+    "pretraining": "pretrain",
+    "quality": "doctor suggest",
+    "evaluation": "crossval curve compare",
 }
+_PACKAGES = (
+    "errors arrays graph gradcheck archive text features network objectives metrics optimisation pretraining models "
+    "evaluation rules quality reports arrow spacy presidio ray crfsuite"
+)
+# Public name -> module that holds it. A name that is its own module (postil.graph) maps to that module.
+_MODULES = {name: f"postil.{place}" for place, names in _PLACES.items() for name in names.split()}
+_MODULES |= {name: f"postil.{name}" for name in _PACKAGES.split()}
 
 __all__ = ["__version__", *_MODULES]
 

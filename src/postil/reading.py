@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, cast, final
 
-from postil.errors import ConfigurationError, DataError, PostilError
+from postil.errors import ConfigurationError, DataError
 
 MOST_VECTOR_BYTES = 32 << 30
 """Of a file of word vectors, once it is decompressed."""
@@ -217,14 +217,13 @@ def parsed_json(text: str | bytes, *, finite: bool = True) -> Any:
     return value
 
 
-def read_json(path: str | os.PathLike[str], what: str, error: type[PostilError] = DataError) -> Any:
+def read_json(path: str | os.PathLike[str], what: str) -> Any:
     """The JSON value of a regular file."""
+    content = read_bytes(path, what, MOST_JSON_BYTES)
     try:
-        return parsed_json(read_bytes(path, what, MOST_JSON_BYTES))
-    except DataError as reason:
-        raise error(reason.what, expected=reason.expected, got=reason.got, where=reason.where) from None
-    except ValueError as reason:
-        raise error(f"{what} must be JSON", got=str(reason)[:120], where=path) from None
+        return parsed_json(content)
+    except ValueError as error:
+        raise DataError(f"{what} must be JSON", got=str(error)[:120], where=path) from None
 
 
 def _check_depth(value: Any) -> None:

@@ -62,7 +62,8 @@ def test_a_broken_compiler_still_gives_a_working_package(tmp_path):
     pytest.importorskip("setuptools")
     sources = tmp_path / "sources"
     ignored = shutil.ignore_patterns("libkernels*", "_declarations.py", "__pycache__", "*.egg-info")
-    shutil.copytree(ROOT / "src", sources / "src", ignore=ignored)
+    for name in ("src", "packaging"):
+        shutil.copytree(ROOT / name, sources / name, ignore=ignored)
     for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE", "MANIFEST.in"):
         shutil.copy(ROOT / name, sources)
     target = tmp_path / "built"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from oracles import columns as plain
 from postil.errors import IndexRangeError, ShapeError
-from postil.kernels import Columns, Words
+from postil.kernels import Columns, WordPool
 
 compiled = pytest.importorskip("postil.kernels.compiled_text", reason="the kernels were not compiled here")
 
@@ -90,7 +90,7 @@ def cells_in_a_text(draw):
 @given(st.lists(cells_in_a_text(), max_size=4))
 def test_words_are_numbered_alike(parts):
     most, size = 200, 6000
-    tables = {module: Words.room_for(most, size) for module in (plain, compiled)}
+    tables = {module: WordPool.room_for(most, size) for module in (plain, compiled)}
     known = dict.fromkeys(tables, 0)
     first_met = {}
     for text, cells in parts:
@@ -127,7 +127,7 @@ def longest_run(taken):
 
 def test_words_that_were_chosen_to_collide_do_not():
     count = 400
-    words = Words.room_for(count, 8 * count)
+    words = WordPool.room_for(count, 8 * count)
     chosen = colliding_words(count, len(words.slots))
     assert set(fnv(chosen) % np.uint64(len(words.slots))) == {0}, "the attack is one"
     cells = np.arange(0, 8 * count, 8)[:, None] + [0, 8]
@@ -142,7 +142,7 @@ def test_numbers_do_not_depend_on_the_key(part, keys):
     text, cells = part
     found = []
     for key in (keys[:2], keys[2:]):
-        words = Words.room_for(200, 6000, np.array(key, np.uint64))
+        words = WordPool.room_for(200, 6000, np.array(key, np.uint64))
         found.append((*compiled.number_words(text, cells, words, 0), words.pool[: words.ends[1]].tobytes()))
     assert found[0][0].tolist() == found[1][0].tolist() and found[0][1:] == found[1][1:]
 
@@ -152,7 +152,7 @@ def test_the_key_decides_where_words_stand():
     cells = np.arange(0, 400, 4)[:, None] + [0, 4]
     places = set()
     for key in ([1, 2], [1, 3], [0, 2]):
-        words = Words.room_for(100, 400, np.array(key, np.uint64))
+        words = WordPool.room_for(100, 400, np.array(key, np.uint64))
         compiled.number_words(text, cells, words, 0)
         places.add(np.flatnonzero(words.slots).tobytes())
     assert len(places) == 3
@@ -167,7 +167,7 @@ def test_every_process_has_a_key_of_its_own():
 @BOTH
 @pytest.mark.parametrize("cells", [[[-1, 2]], [[2, 1]], [[0, 5]], [[3, 2**62]], [[-(2**63), 2**63 - 1]]])
 def test_a_cell_outside_the_text(module, cells):
-    words, cells = Words.room_for(10, 100), np.array(cells)
+    words, cells = WordPool.room_for(10, 100), np.array(cells)
     with pytest.raises(IndexRangeError):
         module.number_words(b"abcd", cells, words, 0)
     with pytest.raises(IndexRangeError):
@@ -178,7 +178,7 @@ def test_a_cell_outside_the_text(module, cells):
 @pytest.mark.parametrize(("most", "size"), [(2, 100), (10, 2)])
 def test_more_words_than_there_is_room_for(module, most, size):
     with pytest.raises(IndexRangeError):
-        module.number_words(b"abc", np.array([[0, 1], [1, 2], [2, 3]]), Words.room_for(most, size), 0)
+        module.number_words(b"abc", np.array([[0, 1], [1, 2], [2, 3]]), WordPool.room_for(most, size), 0)
 
 
 # ------------------------------------------------------------------------------------------------ rows

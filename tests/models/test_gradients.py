@@ -9,11 +9,11 @@ import pytest
 import postil.models.networks.network as scoring
 import postil.objectives.crf as crf
 from oracles.observed import PACKAGE, Line, calls, is_pullback, pullback_lines
+from oracles.requirements import gaps, networks_of_estimators, required, requirements_of
 from postil import gradcheck, kernels, network
 from postil.errors import ConfigurationError
 from postil.features.inputs import InputFeatures
 from postil.gradcheck import examination
-from postil.gradcheck.requirements import requirements_of
 from postil.graph import Node, Result, ancestors, operations
 from postil.models import PRESETS, Detector, Tagger, TaggerConfig, TreeConfig, config
 from postil.models import config as tree_config
@@ -23,12 +23,9 @@ from postil.models.gradients import (
     BY_DEFAULT,
     PARTIAL_LABELS,
     SENTENCE_INPUTS,
-    gaps,
     gradient_checks,
     inputs_of,
-    networks_of_estimators,
     presets_of,
-    required,
     sentence_estimators,
     sentence_inputs,
     sentence_loss,

@@ -90,12 +90,12 @@ def test_only_a_few_items_are_under_way():
 def test_processes_start_only_where_there_is_enough_to_do(tagger, monkeypatch):
     started = []
 
-    class Recorded(workers.Workers):  # type: ignore[misc]
+    class Recorded(workers.WorkerPool):  # type: ignore[misc]
         def __init__(self, *arguments):
             started.append(arguments)
             super().__init__(*arguments)
 
-    monkeypatch.setattr(workers, "Workers", Recorded)
+    monkeypatch.setattr(workers, "WorkerPool", Recorded)
     monkeypatch.setattr(bulk, "PASSAGE", 150)
     passages = sum(1 for _ in read(io.BytesIO(CONLL), "conll").passages(150))
     expected = labelled(tagger, (CONLL, "conll"))

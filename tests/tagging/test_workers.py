@@ -21,7 +21,7 @@ from oracles.corpora import as_conll, named_entities
 from postil.commands.main import main
 from postil.errors import PostilError, WorkerWarning
 from postil.tagging import Labeller, TaggingOptions, bulk, general_path, workers
-from postil.tagging.workers import Workers
+from postil.tagging.workers import WorkerPool
 from postil.text import read, write
 
 X, Y = named_entities(30)
@@ -54,7 +54,7 @@ def labeller(model, tagger):
 
 @pytest.fixture(scope="module")
 def pool(labeller):
-    with Workers(labeller, 2) as pool:
+    with WorkerPool(labeller, 2) as pool:
         yield pool
 
 
@@ -144,7 +144,7 @@ def test_a_missing_file_comes_after_the_files_before_it(model, tmp_path, capsysb
 
 
 def test_small_inputs_start_no_process(model, tmp_path, monkeypatch):
-    monkeypatch.setattr(workers, "Workers", None)
+    monkeypatch.setattr(workers, "WorkerPool", None)
     monkeypatch.setattr(bulk, "PASSAGE", 1 << 20)
     (tmp_path / "a.conll").write_bytes(CONLL)
     assert main(["tag", str(model), str(tmp_path / "a.conll"), "--threads", "4"]) == 0
@@ -160,7 +160,7 @@ def passages_of(data):
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_what_a_dead_or_stopped_worker_leaves_is_done_elsewhere(labeller, tagger, monkeypatch, number):
     passages, answers, pids = passages_of(CONLL), [], set()
-    with Workers(labeller, 2) as pool, warnings.catch_warnings():
+    with WorkerPool(labeller, 2) as pool, warnings.catch_warnings():
         warnings.simplefilter("ignore", WorkerWarning)
         for i, answer in enumerate(bulk.by_workers(passages, labeller, pool)):
             if i == 1:
@@ -174,7 +174,7 @@ def test_what_a_dead_or_stopped_worker_leaves_is_done_elsewhere(labeller, tagger
 
 def test_everybody_gets_the_answer_to_their_own_question(labeller):
     passages = passages_of(CONLL)
-    with Workers(labeller, 1) as pool, ThreadPoolExecutor(4) as threads:
+    with WorkerPool(labeller, 1) as pool, ThreadPoolExecutor(4) as threads:
         assert pool.questions == workers.QUESTIONS > 1
         answers = list(threads.map(pool.ask, passages))
         assert answers == [labeller.label(passage) for passage in passages]
@@ -185,7 +185,7 @@ def test_everybody_gets_the_answer_to_their_own_question(labeller):
 @pytest.mark.slow
 def test_a_dead_worker_is_started_again_but_not_for_ever(labeller):
     (passage, *_) = passages_of(CONLL)
-    with Workers(labeller, 1) as pool:
+    with WorkerPool(labeller, 1) as pool:
         (worker,) = pool._all
         for _ in range(1 + workers.RESTARTS):
             assert pool.ask(passage) == labeller.label(passage)
@@ -198,7 +198,7 @@ def test_a_dead_worker_is_started_again_but_not_for_ever(labeller):
 def test_a_silent_worker_is_reported_once(labeller, monkeypatch):
     monkeypatch.setattr(workers, "REPORTED_AFTER", 0.0)
     (passage, *_) = passages_of(CONLL)
-    with Workers(labeller, 1) as pool, ThreadPoolExecutor(1) as thread:
+    with WorkerPool(labeller, 1) as pool, ThreadPoolExecutor(1) as thread:
         (worker,) = pool._all
         os.kill(worker._process.pid, signal.SIGSTOP)
         answer = thread.submit(pool.ask, passage)

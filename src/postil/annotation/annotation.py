@@ -27,7 +27,7 @@ from postil.errors import DataError
 from postil.metrics.spans import compare_spans
 from postil.models.fitting.fitting import Fitting
 from postil.models.tagger import Tagger
-from postil.quality import ranked
+from postil.quality import suggest
 from postil.rules import Rules
 from postil.text import Sentence, Span, labels_from_spans
 from postil.text.labels.schemes import looks_like_mark
@@ -270,9 +270,9 @@ class Annotation:
         records = self._pool.records
         keys = [key for key in records if not self._is_done(key)]
         # Words are made when they are looked at: lists of all of them would take several times the memory.
-        chosen = ranked(tagger, (records[key].tokens for key in keys), AHEAD)
+        chosen = suggest(tagger, (records[key].tokens for key in keys), AHEAD)
         with self._lock:
-            self._tagger, self._round, self._order = tagger, self._next_round, [keys[item.place] for item, _ in chosen]
+            self._tagger, self._round, self._order = tagger, self._next_round, [keys[one.index] for one in chosen]
             self._next_round += 1
 
     # -------------------------------------------------------------------------------------------- progress

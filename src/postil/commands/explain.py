@@ -262,13 +262,11 @@ def _show_tree(classifier: TreeClassifier, tree: Tree, explanation: TreeExplanat
     labels = [node.label for node in classifier.predict_nodes([tree])[0]]
     say(bracketed(tree.binarised(classifier.config.binarise).with_labels(labels)))
     say(f"{explanation.label}: probability {explanation.probability:.4f}", style="bold green")
-    alone = {phrase.start: phrase.effect for phrase in explanation.phrases if phrase.end == phrase.start + 1}
+    alone, longer = explanation.left_out()
     words = [(word.word, signed(word.effect), signed(alone.get(word.position))) for word in explanation.words]
     note = "gradient: of the log-probability, times input; left out: decrease of the probability"
     show_table(Table("Words", ("word", "gradient", "left out"), words, note))
     if explanation.phrases:
-        longer = [phrase for phrase in explanation.phrases if phrase.end > phrase.start + 1]
-        longer.sort(key=lambda phrase: -abs(phrase.effect))
         rows = [(one.text, f"{one.start}:{one.end}", signed(one.effect)) for one in longer[:MOST_PHRASES]]
         note = f"and {len(longer) - MOST_PHRASES:,} with smaller effects" if len(longer) > MOST_PHRASES else ""
         show_table(Table("Phrases left out", ("phrase", "words", "left out"), rows, note))

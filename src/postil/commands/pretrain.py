@@ -292,7 +292,7 @@ class VectorsDisplay:
         if kind is None and self._training.epoch > self._epoch:
             self._print_epoch()
 
-    def show(self, step: learning.Step) -> None:
+    def show(self, step: learning.PretrainingStep) -> None:
         if step.epoch != self._epoch:
             self._print_epoch()
             self._epoch, self._losses = step.epoch, []

@@ -1,6 +1,6 @@
 """The list of checked gradients of the mathematics: everything differentiable, on small inputs (B4).
 
-The requirements for the list are derived from the package (``requirements.py``); tests fail if a row is missing.
+The tests derive from the package what the list must cover (tests/oracles/requirements.py) and fail if a row is missing.
 The rows of whole models are in ``models/gradients.py``.
 """
 
@@ -11,10 +11,9 @@ from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 
-from postil import graph, network, objectives
+from postil import graph, kernels, network, objectives
 from postil.arrays import Ragged
 from postil.gradcheck import Report, Sampling, examine
-from postil.gradcheck.requirements import FUSED, of
 from postil.graph import Input, Node
 from postil.kernels import Attributes
 from postil.network.linear import Finish
@@ -26,12 +25,14 @@ from postil.objectives.crf import expected_counts
 
 Rng: TypeAlias = np.random.Generator
 Examine: TypeAlias = Callable[[Rng], Report]
+FUSED = tuple(name for name in kernels.ACTIVATIONS if name in network.ACTIVATIONS)
+"""Activations that kernels apply in the same pass as a bias."""
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
 class GradientCheck:
-    """A check, the equations it stands for, and the requirements it covers (see ``requirements.py``)."""
+    """A check, the equations it stands for, and the requirements it covers."""
 
     name: str
     equations: tuple[str, ...]
@@ -44,6 +45,12 @@ class GradientCheck:
 
 def row(name: str, equations: str, covers: str, examine: Examine) -> GradientCheck:
     return GradientCheck(name=name, equations=tuple(equations.split()), covers=(covers,), examine=examine)
+
+
+def of(thing: Any, mode: str = "") -> str:
+    """The name of a requirement: a function, class or method of the package, in one of its modes."""
+    name = f"{thing.__module__}.{thing.__qualname__}".removeprefix("postil.")
+    return f"{name}: {mode}" if mode else name
 
 
 def sentences(rng: Rng, D: int) -> Ragged:

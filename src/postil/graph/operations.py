@@ -19,7 +19,7 @@ Operand: TypeAlias = Node | Array | float
 Axis: TypeAlias = int | tuple[int, ...] | None
 Rule: TypeAlias = Callable[[Array], Gradient]
 
-# Paths that the operands and not an argument choose: each is a row of the gradient list (gradcheck/requirements.py).
+# Paths that the operands, not an argument, choose: each is a row of the gradient list (tests/oracles/requirements.py).
 MODES = {"matmul": ("vectors", "stacks"), "power": ("constant exponent",), "transpose": ("axes",), "getitem": ("rows",)}
 
 

@@ -38,7 +38,7 @@ _OTHERS = {
     ".plain_records": "Records",
     ".plain_segmentation": "ChunkCache SentencePatterns TokenisedText TokenPatterns",
     ".plain_sparse": "Attributes AttributeTokens PairWeights padded_labels",
-    ".plain_text": "Columns StringTable TokenCells WordColumn WordRules Words",
+    ".plain_text": "Columns StringTable TokenCells WordColumn WordPool WordRules",
     ".plain_trees": "TreeCells",
     ".training": "AdamKernel AdamUpdate Crew SpellingShape TableShape TaggerBatch TaggerKernel TaggerShape adam_kernel "
     "tagger_kernel",

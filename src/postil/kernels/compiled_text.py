@@ -22,8 +22,8 @@ from postil.kernels.plain_text import (
     Columns,
     StringTable,
     TokenCells,
+    WordPool,
     WordRules,
-    Words,
     checked_cells,
     checked_columns,
 )
@@ -70,7 +70,7 @@ def line_cells(text: bytes) -> TokenCells | None:
     return None if cells is None else TokenCells(cells[0], cells[1], heads=np.zeros((0, 3), np.int64))
 
 
-def number_words(text: bytes, cells: Array, words: Words, known: int) -> tuple[Array, int]:
+def number_words(text: bytes, cells: Array, words: WordPool, known: int) -> tuple[Array, int]:
     """See ``plain_text.number_words``."""
     count = np.array([known], np.int64)
     numbers = call.number_words(text, cells, words.key, words.slots, words.pool, words.ends, count)

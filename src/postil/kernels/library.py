@@ -43,8 +43,9 @@ def _opened(path: Path) -> Any:
         checksum = library.interface()
     except (OSError, AttributeError) as error:
         raise ImportError(str(error)) from None
-    header, table = path.with_name("kernels.h"), path.with_name("table.py")  # newer than the library, perhaps
-    expected = zlib.crc32(header.read_bytes() + table.read_bytes()) if header.exists() else INTERFACE
+    sources = [path.with_name(name) for name in ("kernels.h", "prototypes.h")]  # newer than the library, perhaps
+    is_there = all(source.exists() for source in sources)
+    expected = zlib.crc32(b"".join(source.read_bytes() for source in sources)) if is_there else INTERFACE
     if checksum != expected or expected != INTERFACE:
         raise ImportError("the compiled kernels are older than their sources: pip install -e . builds them again")
     return library
@@ -200,4 +201,4 @@ call = SimpleNamespace(
         _wrong,
     )
 )
-"""The wrappers that the build has made of table.py, by name."""
+"""The wrappers that the build has made of packaging/kernels/table.py, by name."""

@@ -59,7 +59,7 @@ def process_key() -> Array:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Words:
+class WordPool:
     """Room for a growing list of different words. Only ``number_words`` writes into it."""
 
     slots: Array  # uint64 (S,), S a power of two above the most words: the compiled kernel's table
@@ -69,7 +69,7 @@ class Words:
     index: dict[bytes, int] = field(default_factory=dict)  # the twin's table
 
     @classmethod
-    def room_for(cls, most: int, size: int, key: Array | None = None) -> "Words":
+    def room_for(cls, most: int, size: int, key: Array | None = None) -> "WordPool":
         """No words yet, and room for ``most`` words of ``size`` bytes in total. ``key``: by default, the process's."""
         slots = np.zeros(1 << (2 * most).bit_length(), np.uint64)
         key = process_key() if key is None else contiguous(key, np.uint64, (2,), where="key")
@@ -114,7 +114,7 @@ def cells_between(edges: Array) -> Array:
     return cells
 
 
-def number_words(text: bytes, cells: Array, words: Words, known: int) -> tuple[Array, int]:
+def number_words(text: bytes, cells: Array, words: WordPool, known: int) -> tuple[Array, int]:
     """The number of each cell's word, (N,); and how many words are known now.
 
     Words that are met for the first time are added to ``words``, of which there were ``known`` before, and numbered in

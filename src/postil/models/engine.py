@@ -307,7 +307,7 @@ class WindowMap:
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Split:
+class SplitNetwork:
     """A network as a linear map of windows, and what comes after it."""
 
     first: WindowMap
@@ -316,18 +316,18 @@ class Split:
     is_mean: bool = False  # the sums are divided by the number of words in the window
 
 
-def split_network(network: ScoringNetwork) -> Split:
+def split_network(network: ScoringNetwork) -> SplitNetwork:
     """The network taken apart after its first linear map, with which it must begin."""
     encoder, outputs = network.encoder, network.outputs
     if isinstance(encoder, WindowAverage) and len(outputs) == 1:
         # A map of the mean of a window is the mean of the maps. The bias is added once, in equal parts.
-        return Split(first=WindowMap.of_maps([outputs[0]] * encoder.size), layers=[], outputs=[], is_mean=True)
+        return SplitNetwork(first=WindowMap.of_maps([outputs[0]] * encoder.size), layers=[], outputs=[], is_mean=True)
     match encoder.layers if isinstance(encoder, Chain) else None:
         case []:
             in_order = [outputs[1], outputs[0], outputs[2]] if len(outputs) == 3 else outputs
-            return Split(first=WindowMap.of_maps(in_order), layers=[], outputs=[])
+            return SplitNetwork(first=WindowMap.of_maps(in_order), layers=[], outputs=[])
         case [Window() as window, Linear() as linear, *layers]:
-            return Split(first=WindowMap.of_window(window, linear), layers=layers, outputs=outputs)
+            return SplitNetwork(first=WindowMap.of_window(window, linear), layers=layers, outputs=outputs)
     raise refused("a network that does not begin with a window of words")
 
 
@@ -422,7 +422,7 @@ def vector_sections(vectors: Any) -> Sections:
     return {} if vectors is None else {"vectors": np.asarray(vectors, np.float32)}
 
 
-def _network_sections(members: Sequence[Any], splits: Sequence[Split], vectors: Array | None) -> Sections:
+def _network_sections(members: Sequence[Any], splits: Sequence[SplitNetwork], vectors: Array | None) -> Sections:
     """Tables, the first layer by position, and the layers after it, of every member."""
     K, H = splits[0].first.b.shape
     activation, layers = _fused(splits[0].layers)

@@ -13,7 +13,7 @@ from dataclasses import fields
 from functools import partial, reduce
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple, get_args, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 
@@ -21,8 +21,7 @@ from postil import graph
 from postil.errors import ConfigurationError
 from postil.features.inputs import InputFeatures
 from postil.gradcheck import Report, Sampling, examine
-from postil.gradcheck.checks import GradientCheck, Rng, checks_of_mathematics, row, sentences
-from postil.gradcheck.requirements import Requirement, differentiable, of, requirements_of
+from postil.gradcheck.checks import GradientCheck, Rng, checks_of_mathematics, of, row, sentences
 from postil.graph import Node, Parameter
 from postil.models import PRESETS, Detector, MultiTaskTagger, Tagger, TaggerConfig, TreeClassifier, TreeConfig
 from postil.models import config as tree_config
@@ -46,20 +45,6 @@ def gradient_checks() -> list[GradientCheck]:
     return [*checks_of_mathematics(), *pretraining_checks(), *model_checks(), *tree_checks()]
 
 
-def required() -> dict[str, Requirement]:
-    """Everything differentiable in the package, in each of its modes, by name."""
-    found = [Requirement(name) for name in estimator_requirements()]
-    for thing in differentiable(networks_of_estimators()):
-        found += requirements_of(thing)
-    return {requirement.name: requirement for requirement in found}
-
-
-def gaps(checks: Iterable[GradientCheck], requirements: Iterable[str] | None = None) -> list[str]:
-    """The requirements, by default all of the package, that no check covers."""
-    covered = {name for check in checks for name in check.covers}
-    return [name for name in (required() if requirements is None else requirements) if name not in covered]
-
-
 # ----------------------------------------------------------------------------------- what must be checked of estimators
 # Every preset with every kind of input, and every setting that no preset uses.
 
@@ -72,29 +57,10 @@ TREES = "trees"
 _NOT_ABOUT_THE_LOSS = set("initialiser optimiser binarise tree schedule warm_up final_share tau".split())
 
 
-def estimator_requirements() -> Iterator[str]:
-    """The names of all requirements of estimators."""
-    for estimator in sentence_estimators():
-        for preset in presets_of(estimator):
-            yield from (model(estimator, preset, inputs) for inputs in inputs_of(estimator, preset))
-    yield from (model(MultiTaskTagger, preset, BY_DEFAULT) for preset in MultiTaskTagger._rows())
-    for composition in COMPOSITIONS:
-        yield from (model(TreeClassifier, composition, inputs) for inputs in tree_inputs())
-    yield from (setting(TaggerConfig, name, value) for name, value in unused_settings(TaggerConfig))
-    yield from (setting(TreeConfig, name, value) for name, value in unused_settings(TreeConfig))
-
-
 def sentence_estimators(base: Any = SentenceEstimator) -> list[type[SentenceEstimator]]:
     """All kinds of models over sentences."""
     below = [kind for child in base.__subclasses__() for kind in sentence_estimators(child)]
     return below if not hasattr(base, "KIND") else [base, *below]
-
-
-def networks_of_estimators() -> list[type]:
-    """The classes of the networks that estimators train."""
-    estimators: list[Any] = [*sentence_estimators(), MultiTaskTagger, TreeClassifier]
-    returned = [get_type_hints(estimator._network)["return"] for estimator in estimators]
-    return [network for hint in returned for network in get_args(hint) or [hint]]
 
 
 def model(estimator: type, preset: str, inputs: str) -> str:

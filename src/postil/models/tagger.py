@@ -447,9 +447,9 @@ class Tagger(SentenceEstimator):
         Decoding
             The decoding of the model with the new temperature and shift.
         """
-        from postil.models.decoding.calibration import Labelled, calibrated
+        from postil.models.decoding.calibration import LabelledLattices, calibrated
 
-        data = Labelled.of(self._posteriors, *checked_for_scores(X, y, self._word_key))
+        data = LabelledLattices.of(self._posteriors, *checked_for_scores(X, y, self._word_key))
         self.model.decoding = calibrated(self.decoding, data)
         return self.decoding
 

@@ -17,7 +17,7 @@ from postil.network.layer import (
 )
 from postil.network.linear import Linear, finish_of
 
-# Paths that the data choose: each is a row of the gradient list (gradcheck/requirements.py).
+# Paths that the data choose: each is a row of the gradient list (tests/oracles/requirements.py).
 MODES = {"Chain": ("layer used twice",)}
 
 

@@ -12,7 +12,7 @@ from postil.graph import Node, Parameter, Result, RowGradient
 from postil.kernels import Attributes
 from postil.network.layer import Initialiser, Layer, LayerPullback, Rng, Run, fan_in_variance, new_parameter
 
-# Paths that the data choose: each is a row of the gradient list (gradcheck/requirements.py).
+# Paths that the data choose: each is a row of the gradient list (tests/oracles/requirements.py).
 MODES = {"LookupTables": ("tables of one width",), "weighted_rows": ("values other than 1",)}
 
 

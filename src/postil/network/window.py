@@ -128,7 +128,7 @@ def window_counts(offsets: Array, size: int, dtype: Any) -> Array:
 
 
 _SCRATCH = Scratch()
-# Paths that the data choose: each is a row of the gradient list (gradcheck/requirements.py).
+# Paths that the data choose: each is a row of the gradient list (tests/oracles/requirements.py).
 MODES = {"shared_windows": ("wide rows", "no bias")}
 
 

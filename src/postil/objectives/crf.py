@@ -530,7 +530,7 @@ def k_best(lattice: Lattice, k: int) -> list[list[RankedPath]]:
 
 
 NORMALISATIONS = ("sentences", "tokens", "sum")
-# Paths that the data choose: each is a row of the gradient list (gradcheck/requirements.py).
+# Paths that the data choose: each is a row of the gradient list (tests/oracles/requirements.py).
 _OF_GOLD = ("allowed labels", "a teacher's lattice", "a teacher's expected counts")
 _OF_SCORES = ("three score tables", "scores far apart", "long sentences", "more labels than kernels take")
 MODES = {"CRF": _OF_GOLD + _OF_SCORES}

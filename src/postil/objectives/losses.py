@@ -10,7 +10,7 @@ from postil.errors import ConfigurationError, DataError, DtypeError, ShapeError
 from postil.graph import Gradient, Node, Parameter, Result, RowGradient
 from postil.graph.node import check_node, note_branches
 
-# Paths that the data choose: each is a row of the gradient list (gradcheck/requirements.py).
+# Paths that the data choose: each is a row of the gradient list (tests/oracles/requirements.py).
 MODES = {"softmax_cross_entropy": ("allowed labels",)}
 
 

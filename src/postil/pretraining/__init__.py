@@ -10,8 +10,8 @@ from postil.pretraining.clusters import (
 from postil.pretraining.config import CorpusConfig, PretrainingConfig
 from postil.pretraining.corpus import Corpus, read_corpus
 from postil.pretraining.methods import negative_sampling, window_ranking
-from postil.pretraining.training import Pretraining, Step, pretrain
+from postil.pretraining.training import Pretraining, PretrainingStep, pretrain
 
-__all__ = ["pretrain", "CorpusConfig", "PretrainingConfig", "Corpus", "read_corpus", "Pretraining", "Step"]
+__all__ = ["pretrain", "CorpusConfig", "PretrainingConfig", "Corpus", "read_corpus", "Pretraining", "PretrainingStep"]
 __all__ += ["negative_sampling", "window_ranking", "save_vectors", "Neighbour", "neighbours"]
 __all__ += ["WordClusters", "brown_clusters"]

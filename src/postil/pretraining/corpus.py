@@ -18,7 +18,7 @@ from postil.arrays import Array
 from postil.errors import DataError
 from postil.features.words import fold_digits
 from postil.files import naming
-from postil.kernels import Words
+from postil.kernels import WordPool
 from postil.pretraining.config import CorpusConfig
 from postil.text.lines import Lines
 from postil.text.splitting.segmenter import ENGLISH
@@ -179,7 +179,7 @@ class GrowingDictionary:
 
     def __init__(self, most: int = MOST_WORDS) -> None:
         self._most = most
-        self._table = Words.room_for(1 << 12, 1 << 16)
+        self._table = WordPool.room_for(1 << 12, 1 << 16)
         self._known = 0
         self._counts = np.zeros(1 << 12, np.int64)
         self._serials = np.zeros(1 << 12, np.int64)  # of each word in the table
@@ -228,7 +228,7 @@ class GrowingDictionary:
         """A new table that holds some of the words, in the same order."""
         ends, pool = self._table.ends, self._table.pool
         cells = np.stack([ends[kept], ends[kept + 1]], axis=1) if len(kept) else np.zeros((0, 2), np.int64)
-        table = Words.room_for(words, size)
+        table = WordPool.room_for(words, size)
         _, self._known = kernels.number_words(pool[: ends[self._known]].tobytes(), cells, table, 0)
         for name in ("_counts", "_serials"):
             grown = np.zeros(words, np.int64)

@@ -31,7 +31,7 @@ CHECKPOINT_SECONDS = 120.0
 _OF_CORPUS = {field.name for field in dataclasses.fields(CorpusConfig)}
 
 
-class Step(NamedTuple):
+class PretrainingStep(NamedTuple):
     """The result of training on one block of text."""
 
     epoch: int
@@ -70,8 +70,8 @@ class Pretraining:
         self._shard_words = min(max(share, _LEAST_SHARD_WORDS), SHARD_WORDS)
         self.parameters: Parameters = self._resumed() if resume else self._initial()
 
-    def __iter__(self) -> Iterator[Step]:
-        """One ``Step`` per block of text. The checkpoint is saved every two minutes."""
+    def __iter__(self) -> Iterator[PretrainingStep]:
+        """One ``PretrainingStep`` per block of text. The checkpoint is saved every two minutes."""
         began = saved = time.perf_counter()
         rooms = [ShardRoom() for _ in range(SHARDS)]
         with ThreadPoolExecutor(min(self._threads, SHARDS)) as pool:
@@ -100,7 +100,7 @@ class Pretraining:
 
     def _step(
         self, ids: Array, progress: float, pool: ThreadPoolExecutor, rooms: list[ShardRoom], began: float
-    ) -> Step:
+    ) -> PretrainingStep:
         """Train on one block: shards side by side, then their changes in order."""
         rate = self.config.first_rate * max(1 - progress, _LAST_RATE)
         shards = np.array_split(ids, SHARDS)
@@ -118,7 +118,7 @@ class Pretraining:
         self.block += 1
         loss = sum(result.loss for result in results) / max(sum(result.terms for result in results), 1)
         words = int(np.count_nonzero(ids != SENTENCE_END))
-        return Step(self.epoch, words, progress, loss, time.perf_counter() - began)
+        return PretrainingStep(self.epoch, words, progress, loss, time.perf_counter() - began)
 
     # -------------------------------------------------------------------------------------------- checkpoints
 

@@ -4,8 +4,8 @@ from postil.quality.checks import CHECKS, Finding
 from postil.quality.corpus import Split
 from postil.quality.corrections import apply, review
 from postil.quality.diagnosis import Diagnosis, diagnosed, doctor
-from postil.quality.suggestion import DIVERSITY, WAYS, Doubt, Option, Suggestion, ranked, suggest
+from postil.quality.suggestion import DIVERSITY, WAYS, Doubt, Option, Suggestion, suggest
 from postil.quality.suspicions import Suspicion
 
 __all__ = ["CHECKS", "DIVERSITY", "WAYS", "Diagnosis", "Doubt", "Finding", "Option", "Split", "Suggestion", "Suspicion"]
-__all__ += ["apply", "diagnosed", "doctor", "ranked", "review", "suggest"]
+__all__ += ["apply", "diagnosed", "doctor", "review", "suggest"]

@@ -274,6 +274,14 @@ Progress = Callable[[int], None]
 """Called with the number of tokens ranked since the last call."""
 
 
+class PoolSentence(NamedTuple):
+    """A sentence of the pool, its tokens as the model takes them, and its place among the sentences of the pool."""
+
+    sentence: Sentence
+    tokens: list[Token]
+    place: int
+
+
 def suggest(
     tagger: Tagger,
     pool: Iterable[PoolItem],
@@ -320,54 +328,6 @@ def suggest(
         At most ``n`` distinct sentences, the most useful first, each with the model's labels, spans and doubts.
     """
     check_probability(sure, "sure")
-    chosen = ranked(
-        tagger,
-        pool,
-        n,
-        by=by,
-        per_token=per_token,
-        density=density,
-        diversity=diversity,
-        labelled=labelled,
-        seed=seed,
-        progress=progress,
-    )
-    answers = annotated(Posteriors(tagger.model), [item.tokens for item, _ in chosen], sure)
-    return [
-        Suggestion(
-            sentence=replace(item.sentence, labels=labels),
-            index=item.place,
-            score=score,
-            spans=spans,
-            doubts=doubts,
-            has_spans=tagger.model.codec.has_spans,
-        )
-        for (item, score), (labels, spans, doubts) in zip(chosen, answers, strict=True)
-    ]
-
-
-class PoolSentence(NamedTuple):
-    """A sentence of the pool, its tokens as the model takes them, and its place among the sentences of the pool."""
-
-    sentence: Sentence
-    tokens: list[Token]
-    place: int
-
-
-def ranked(
-    tagger: Tagger,
-    pool: Iterable[PoolItem],
-    n: int,
-    *,
-    by: str = "entropy",
-    per_token: bool = True,
-    density: float = 0.0,
-    diversity: float = DIVERSITY,
-    labelled: Iterable[Sequence[Token]] = (),
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> list[tuple[PoolSentence, float]]:
-    """Choose sentences as ``suggest`` does; return them with their scores, without annotations."""
     if not isinstance(tagger, Tagger):
         raise ConfigurationError("suggest", expected="needs a tagger", got=f"a {type(tagger).__name__}")
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
@@ -398,7 +358,18 @@ def ranked(
         chosen = np.argsort(-scores, kind="stable")[:n].tolist()
     else:
         chosen = diverse(scores, words.vectors(forms), n, diversity)
-    return [(best[i][2], float(scores[i])) for i in chosen]
+    answers = annotated(posteriors, [best[i][2].tokens for i in chosen], sure)
+    return [
+        Suggestion(
+            sentence=replace(best[i][2].sentence, labels=labels),
+            index=best[i][2].place,
+            score=float(scores[i]),
+            spans=spans,
+            doubts=doubts,
+            has_spans=tagger.model.codec.has_spans,
+        )
+        for i, (labels, spans, doubts) in zip(chosen, answers, strict=True)
+    ]
 
 
 def diverse(scores: Array, vectors: Array, n: int, power: float) -> list[int]:

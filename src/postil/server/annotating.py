@@ -35,7 +35,7 @@ class _Annotator:
         self._annotation, self._is_review = annotation, is_review
         self._training, deadlines = BackgroundTraining(), Deadlines(settings.seconds)
         actions: dict[str, tuple[type[Any], Callable[[Any], dict[str, Any]]]] = {
-            "answer": (api.Answer, self._answer),
+            "answer": (api.AnswerGiven, self._answer),
             "undo": (api.Nothing, self._undo),
             "look": (api.Look, self._look),
             "class": (api.NewClass, self._add_class),
@@ -90,7 +90,7 @@ class _Annotator:
         self._annotation.rules.save(asked.name, asked.text, asked.stamp, replace=asked.replace)
         return self._rules()
 
-    def _answer(self, asked: api.Answer) -> dict[str, Any]:
+    def _answer(self, asked: api.AnswerGiven) -> dict[str, Any]:
         spans = [Span(one.label, one.start, one.end) for one in asked.spans]
         self._annotation.answer(asked.key, spans, is_skipped=asked.skipped)
         self._learn_if_due()

@@ -171,15 +171,15 @@ class Nothing(Request):
     """An empty object."""
 
 
-class Labelled(SpanAsked):
+class SpanGiven(SpanAsked):
     label: Name
 
 
-class Answer(Request):
+class AnswerGiven(Request):
     """The answer that the page of ``postil annotate`` sends. Offsets count words."""
 
     key: Name
-    spans: Annotated[list[Labelled], Meta(max_length=10_000)] = []
+    spans: Annotated[list[SpanGiven], Meta(max_length=10_000)] = []
     skipped: bool = False
 
 

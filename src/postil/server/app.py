@@ -18,7 +18,7 @@ from postil.errors import PostilError
 from postil.server import answers, api, machinery
 from postil.server.batching import Deadlines, Job, Steps, Worker
 from postil.server.guard import Guard, Monitor, send_json
-from postil.server.jobs import Trainer
+from postil.server.jobs import FolderTrainer
 from postil.server.registry import PLAIN, Registry
 from postil.server.requests import App, Receive, Refusal, Send, body_of, refused, unfit
 from postil.server.settings import ServerSettings
@@ -46,7 +46,7 @@ class _Server:
         self._tagging = Worker(self._tag_batch, **limits, watch=self._monitor.batches.observe, is_short=_is_short)
         self._others = Worker(lambda group, calls: [call() for call in calls], **limits)
         self._monitor.waiting.set_function(lambda: self._tagging.waiting + self._others.waiting)
-        self._trainer = None if settings.training is None else Trainer(settings.training, registry)
+        self._trainer = None if settings.training is None else FolderTrainer(settings.training, registry)
         self._description = json.dumps(api.description(training=self._trainer is not None)).encode()
         lattices = partial(machinery.lattices, most_cells=settings.max_cells)
         routes = [
@@ -125,7 +125,7 @@ class _Server:
 
     # -------------------------------------------------------------------------------------------- training
 
-    def _training_routes(self, trainer: Trainer) -> list[Route]:
+    def _training_routes(self, trainer: FolderTrainer) -> list[Route]:
         actions: dict[str, tuple[type[Any], Callable[[Any], dict[str, Any]]]] = {
             "start": (api.TrainingStart, trainer.start),
             "stop": (api.Nothing, trainer.stop),

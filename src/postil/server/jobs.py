@@ -8,8 +8,8 @@
 
 The kernels release Python's lock, so requests are answered meanwhile.
 
-``Trainer`` stays in the folder that ``--allow-training`` names: names with "..", absolute ones and links that lead out
-of it are rejected. Every route needs the token of the run. No answer contains the path of the folder.
+``FolderTrainer`` stays in the folder that ``--allow-training`` names: names with "..", absolute ones and links that
+lead out of it are rejected. Every route needs the token of the run. No answer contains the path of the folder.
 """
 
 import logging
@@ -170,7 +170,7 @@ _NOT_DATA = (_SUFFIX, ".checkpoint", ".html", ".svg", ".png", ".py")
 
 
 @final
-class Trainer:
+class FolderTrainer:
     """One training at a time, from the files of a folder."""
 
     def __init__(self, folder: Path, registry: Registry) -> None:

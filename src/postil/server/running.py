@@ -207,14 +207,14 @@ def run(app: Any, listening: socket.socket, started: Callable[[], None] | None =
         timeout_graceful_shutdown=max(1, DRAIN_SECONDS - _END_SECONDS),
         backlog=BACKLOG,
     )
-    server = _Server(config, started)
+    server = _EndingServer(config, started)
     try:
         server.run(sockets=[listening])
     finally:
         server.last_resort.cancel()
 
 
-class _Server(uvicorn.Server):
+class _EndingServer(uvicorn.Server):
     """Says when it has started, and ends in time."""
 
     def __init__(self, config: uvicorn.Config, started: Callable[[], None] | None) -> None:

@@ -16,7 +16,7 @@ from postil.text.formats import Reading
 from postil.text.passages import Passage
 
 if TYPE_CHECKING:  # one thread needs none
-    from postil.tagging.workers import Workers
+    from postil.tagging.workers import WorkerPool
 
 PASSAGE = 1 << 19  # characters
 ALONE = 4  # passages that are labelled here while worker processes start
@@ -124,14 +124,16 @@ def labelled(passages: Iterator[Passage], labeller: Labeller, threads: int) -> G
     if threads == 1 or len(first) < ALONE * PAYS:
         yield from map(labeller.label, chain(first, passages))
         return
-    from postil.tagging.workers import Workers
+    from postil.tagging.workers import WorkerPool
 
-    with Workers(labeller, threads) as workers:
+    with WorkerPool(labeller, threads) as workers:
         yield from map(labeller.label, first[:ALONE])
         yield from by_workers(chain(first[ALONE:], passages), labeller, workers)
 
 
-def by_workers(passages: Iterable[Passage], labeller: Labeller, workers: "Workers") -> Generator[Labelled, None, None]:
+def by_workers(
+    passages: Iterable[Passage], labeller: Labeller, workers: "WorkerPool"
+) -> Generator[Labelled, None, None]:
     """The answers of the workers, in order. Passages that a worker fails to label are labelled here."""
 
     def ask(passage: Passage) -> tuple[Passage, Labelled | None]:

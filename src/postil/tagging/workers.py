@@ -57,7 +57,7 @@ _ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1"}
 
 
 @final
-class Workers:
+class WorkerPool:
     """``Labeller.label``, done by several processes."""
 
     def __init__(self, labeller: Labeller, count: int) -> None:

@@ -2,14 +2,16 @@
 
 import importlib.metadata
 import re
+import runpy
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import postil
-from postil.export.web import build
 
 ROOT = Path(postil.__file__).parents[2]
+build = SimpleNamespace(**runpy.run_path(str(ROOT / "packaging" / "wasm.py")))
 
 
 def pinned():

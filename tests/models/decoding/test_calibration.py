@@ -6,7 +6,13 @@ import pytest
 import postil
 from oracles.corpora import named_entities, parts_of_speech
 from postil import Decoding
-from postil.models.decoding.calibration import Labelled, calibrated, entity_calibration, known_labels, reliability
+from postil.models.decoding.calibration import (
+    LabelledLattices,
+    calibrated,
+    entity_calibration,
+    known_labels,
+    reliability,
+)
 from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.distribution import calibrated_lattice
 from postil.models.decoding.posteriors import Posteriors
@@ -31,7 +37,7 @@ def drawn(decoding, seed=0, sentences=1500):
     for paths in k_best(calibrated_lattice(lattice, LABELLING, decoding), 200):
         weights = np.array([path.probability for path in paths])
         gold.append(paths[rng.choice(len(paths), p=weights / weights.sum())].labels)
-    return Labelled([lattice], [np.concatenate(gold)], LABELLING)
+    return LabelledLattices([lattice], [np.concatenate(gold)], LABELLING)
 
 
 @pytest.mark.parametrize("truth", [Decoding(temperature=2.0, shift=0.5), Decoding(temperature=0.7, shift=-0.6)])
@@ -56,13 +62,13 @@ def test_labels_known_in_part_count_by_what_they_leave_open():
     (lattice,), (gold,) = data.lattices, data.gold
     at, h, L = np.array([0.8, -0.3]), 1e-5, len(LABELLING.labels)
     one_path = np.eye(L, dtype=bool)[gold]
-    known = Labelled([lattice], [one_path], LABELLING)
+    known = LabelledLattices([lattice], [one_path], LABELLING)
     assert known.value(at) == pytest.approx(data.value(at))
     assert known.slope(at) == pytest.approx(data.slope(at))
-    nothing = Labelled([lattice], [np.ones_like(one_path)], LABELLING)
+    nothing = LabelledLattices([lattice], [np.ones_like(one_path)], LABELLING)
     assert calibrated(Decoding(), nothing) == Decoding()
     some = one_path | (np.random.default_rng(0).random(one_path.shape) < 0.3)
-    partly = Labelled([lattice], [some], LABELLING)
+    partly = LabelledLattices([lattice], [some], LABELLING)
     numeric = [(partly.value(at + step) - partly.value(at - step)) / (2 * h) for step in h * np.eye(2)]
     assert partly.slope(at) == pytest.approx(numeric, rel=1e-5)
 
@@ -72,7 +78,7 @@ def test_sentences_with_partial_labels_calibrate(names_model):
     X, y = named_entities(40, seed=1)
     model = postil.load(names_model)
     partial = [["O|LOC" if label == "O" else label for label in labels] for labels in y]
-    found = Labelled.of(Posteriors(model.model), X, partial)
+    found = LabelledLattices.of(Posteriors(model.model), X, partial)
     assert sum(map(len, found.gold)) == sum(map(len, X)) and all(gold.ndim == 2 for gold in found.gold)
     assert model.calibrate(X, partial).temperature != 1
 

@@ -43,7 +43,7 @@ _H = 1e-4  # of differences of slopes
 
 @final
 @dataclass(frozen=True, eq=False)
-class Labelled:
+class LabelledLattices:
     """Lattices of the network's own scores, and the gold label numbers (N,) of each, or what is allowed (N, L)."""
 
     lattices: Sequence[Lattice]
@@ -51,7 +51,7 @@ class Labelled:
     codec: LabelCodec
 
     @classmethod
-    def of(cls, posteriors: Posteriors, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> "Labelled":
+    def of(cls, posteriors: Posteriors, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> "LabelledLattices":
         """Labelled sentences; those with labels that the model does not know are left out."""
         check_same_shape(X, y)
         codec = posteriors.codec
@@ -111,7 +111,7 @@ class Labelled:
 _ORIGIN = np.array([1.0, 0.0])
 
 
-def calibrated(decoding: Decoding, data: Labelled) -> Decoding:
+def calibrated(decoding: Decoding, data: LabelledLattices) -> Decoding:
     """The decoding with the temperature and the shift that fit the data; unchanged if there are none."""
     if not data.gold:
         return decoding

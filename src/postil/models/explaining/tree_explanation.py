@@ -71,7 +71,7 @@ class TreeExplanation:
 
     def __str__(self) -> str:
         """The label, and below it the effects of words (gradient, left out) and of longer phrases (left out)."""
-        alone, longer = self._left_out()
+        alone, longer = self.left_out()
         rows = [(printable(word.word), word.effect, alone.get(word.position)) for word in self.words]
         phrases = [(printable(phrase.text), phrase.effect) for phrase in longer[:MOST_PHRASES]]
         width = max(map(len, [*(word for word, _, _ in rows), *(text for text, _ in phrases)]))
@@ -81,7 +81,7 @@ class TreeExplanation:
 
     def drawn(self) -> Markup:
         """The explanation as HTML: the sentence, the tree with the effect of each phrase, tables."""
-        alone, longer = self._left_out()
+        alone, longer = self.left_out()
         words = [Effect(word.word, (alone.get(word.position), word.effect)) for word in self.words]
         phrases = [Effect(phrase.text, (phrase.effect,)) for phrase in longer[:MOST_PHRASES]]
         others = f"{len(longer) - MOST_PHRASES:,} phrases with smaller effects are not listed."
@@ -103,7 +103,7 @@ class TreeExplanation:
         """HTML for notebooks."""
         return fragment(self.drawn())
 
-    def _left_out(self) -> tuple[dict[int, float], list[PhraseEffect]]:
+    def left_out(self) -> tuple[dict[int, float], list[PhraseEffect]]:
         """The effects of words that can be left out, by position; and longer phrases, the strongest effects first."""
         alone = {phrase.start: phrase.effect for phrase in self.phrases if phrase.end == phrase.start + 1}
         longer = [phrase for phrase in self.phrases if phrase.end > phrase.start + 1]

@@ -61,7 +61,7 @@ from postil.text.splitting.segmenter import ENGLISH, Segmenter, are_characters
 _OF_SPANS = ("B-", "I-", "S-", "U-", "E-", "L-", "M-")
 
 
-class _Corpus(NamedTuple):
+class _TaskCorpus(NamedTuple):
     """The training data of one task; ``raw`` sentences are learned from what ``teachers`` say about them."""
 
     X: Sequence[Sequence[Token]]
@@ -236,7 +236,7 @@ def batch_shares(sentences: Mapping[str, int], size: int) -> dict[str, int]:
 # ----------------------------------------------------------------------------------------------------------------- data
 
 
-def _checked_corpora(estimator: Trainee, data: FitData, word_key: str | None) -> dict[str, _Corpus]:
+def _checked_corpora(estimator: Trainee, data: FitData, word_key: str | None) -> dict[str, _TaskCorpus]:
     """The data of each task."""
     if not isinstance(data.y, Mapping):
         raise DataError("y", expected="must be a dict: the labels of each task", got=described(data.y))
@@ -259,7 +259,7 @@ def _checked_corpora(estimator: Trainee, data: FitData, word_key: str | None) ->
         if any(form != form.upper() for form in forms) and all(form == form.lower() for form in forms):
             what = f"word_key={word_key!r}: no word has a capital letter; name the key of the words as they are written"
             warn_caller(what, LowerCaseWarning)
-        corpora[task] = _Corpus(X, y, annotates, (), ())
+        corpora[task] = _TaskCorpus(X, y, annotates, (), ())
     _refuse_others("teachers", all_teachers, tasks)
     if data.unlabelled is None and not all_teachers:
         return corpora
@@ -363,7 +363,7 @@ class _Start(NamedTuple):
     before: dict[str, FittedModel]
 
 
-def _start(estimator: Trainee, data: FitData, corpora: Mapping[str, _Corpus]) -> _Start | None:
+def _start(estimator: Trainee, data: FitData, corpora: Mapping[str, _TaskCorpus]) -> _Start | None:
     if data.freeze_encoder and not estimator._HAS_TASKS:
         raise ConfigurationError("freeze_encoder needs a MultiTaskTagger", got=f"a {estimator.KIND}")
     warm_start = pretrained_encoder(estimator, data.warm_start) or data.warm_start
@@ -408,7 +408,7 @@ def _start_of_one(estimator: Trainee, warm_start: Estimator, y: Sequence[Sequenc
 def _new_model(
     estimator: Trainee,
     config: TaggerConfig,
-    corpora: Mapping[str, _Corpus],
+    corpora: Mapping[str, _TaskCorpus],
     sentences: Sequence[Sequence[Token]],
     start: _Start | None,
     is_frozen: bool,

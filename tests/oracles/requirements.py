@@ -2,8 +2,8 @@
 
 A requirement is a function that returns a node, a layer, an objective or a network, in one of its modes. Modes are read
 from the code: every optional argument (with and without), every switch, every choice of a table such as ACTIVATIONS.
-If the data, not an argument, select the code path, the module lists the cases in ``MODES``, next to the code. The
-requirements of estimators are in ``models/gradients.py``.
+If the data, not an argument, select the code path, the module lists the cases in ``MODES``, next to the code. Of
+estimators: every preset with every kind of input, and every setting that no preset uses.
 """
 
 import importlib
@@ -11,17 +11,28 @@ import inspect
 import operator
 import pkgutil
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 import numpy as np
 
 import postil
-from postil import kernels
 from postil.errors import ConfigurationError
+from postil.gradcheck.checks import FUSED, GradientCheck, of
 from postil.graph import Node, Result
-from postil.network import ACTIVATIONS, Layer
+from postil.models import MultiTaskTagger, TaggerConfig, TreeClassifier, TreeConfig
+from postil.models.gradients import (
+    BY_DEFAULT,
+    inputs_of,
+    model,
+    presets_of,
+    sentence_estimators,
+    setting,
+    tree_inputs,
+    unused_settings,
+)
+from postil.network import ACTIVATIONS, COMPOSITIONS, Layer
 from postil.network.linear import Finish
 
 # Folders that use models and hold nothing differentiable themselves; a new folder is searched.
@@ -29,8 +40,6 @@ _NOT_SEARCHED = set(
     "gradcheck evaluation quality annotation reports export tagging integrations server commands __main__".split()
 )
 _NODES = (Node, Result)
-FUSED = tuple(name for name in kernels.ACTIVATIONS if name in ACTIVATIONS)
-"""Activations that kernels apply in the same pass as a bias."""
 
 
 class Mode(NamedTuple):
@@ -49,12 +58,6 @@ class Requirement(NamedTuple):
     name: str
     calls: tuple[Callable[..., Any], ...] = ()
     mode: Mode = Mode("")
-
-
-def of(thing: Any, mode: str = "") -> str:
-    """The name of a requirement: a function, class or method of the package, in one of its modes."""
-    name = f"{thing.__module__}.{thing.__qualname__}".removeprefix("postil.")
-    return f"{name}: {mode}" if mode else name
 
 
 # ------------------------------------------------------------------------------------------------ discovery
@@ -153,3 +156,39 @@ def _choices(thing: Any, argument: str) -> tuple[str, ...]:
         return tuple(inspect.getmodule(thing).NORMALISATIONS)  # type: ignore[union-attr]
     got = f"{argument}: str"
     raise ConfigurationError("choices of an argument", expected="a table of them", got=got, where=of(thing))
+
+
+# ------------------------------------------------------------------------------------------------ the whole list
+
+
+def required() -> dict[str, Requirement]:
+    """Everything differentiable in the package, in each of its modes, by name."""
+    found = [Requirement(name) for name in estimator_requirements()]
+    for thing in differentiable(networks_of_estimators()):
+        found += requirements_of(thing)
+    return {requirement.name: requirement for requirement in found}
+
+
+def gaps(checks: Iterable[GradientCheck], requirements: Iterable[str] | None = None) -> list[str]:
+    """The requirements, by default all of the package, that no check covers."""
+    covered = {name for check in checks for name in check.covers}
+    return [name for name in (required() if requirements is None else requirements) if name not in covered]
+
+
+def estimator_requirements() -> Iterator[str]:
+    """The names of all requirements of estimators."""
+    for estimator in sentence_estimators():
+        for preset in presets_of(estimator):
+            yield from (model(estimator, preset, inputs) for inputs in inputs_of(estimator, preset))
+    yield from (model(MultiTaskTagger, preset, BY_DEFAULT) for preset in MultiTaskTagger._rows())
+    for composition in COMPOSITIONS:
+        yield from (model(TreeClassifier, composition, inputs) for inputs in tree_inputs())
+    yield from (setting(TaggerConfig, name, value) for name, value in unused_settings(TaggerConfig))
+    yield from (setting(TreeConfig, name, value) for name, value in unused_settings(TreeConfig))
+
+
+def networks_of_estimators() -> list[type]:
+    """The classes of the networks that estimators train."""
+    estimators: list[Any] = [*sentence_estimators(), MultiTaskTagger, TreeClassifier]
+    returned = [get_type_hints(estimator._network)["return"] for estimator in estimators]
+    return [network for hint in returned for network in get_args(hint) or [hint]]

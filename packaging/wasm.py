@@ -3,7 +3,7 @@
 Needs the package ``ziglang``, a C compiler with a C library for WebAssembly inside. The version that the extra ``wasm``
 pins makes the bytes that are part of the package. An export needs no compiler.
 
-    python -m postil.export.web.build [FOLDER]
+    python packaging/wasm.py [FOLDER]
 """
 
 import importlib.util
@@ -15,10 +15,10 @@ from pathlib import Path
 
 from postil.export.amalgamation import amalgamation, header
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parents[1] / "src" / "postil" / "export" / "web"
 BUILDS: dict[str, Sequence[str]] = {"postil.wasm": (), "postil-simd.wasm": ("-msimd128",)}
 """File -> what it needs of the machine."""
-# As of the kernels (kernels/build.py): products and sums are not fused, sums are not reordered.
+# As of the kernels (packaging/kernels/build.py): products and sums are not fused, sums are not reordered.
 # Pages have memory for more words than small machines (unused memory costs nothing).
 FLAGS = "-DPOSTIL_CACHED_BYTES=67108864 -std=c99 -O3 -ffp-contract=off -fno-math-errno -Wall -Wextra -Werror".split()
 # No main function, no symbols.
@@ -40,12 +40,12 @@ def compiled(folder: Path) -> None:
 
 def main() -> int:
     if importlib.util.find_spec("ziglang") is None:
-        print("make wasm needs Zig: pip install 'postil[wasm]'", file=sys.stderr)  # noqa: T201
+        print("make wasm needs Zig: pip install 'postil[wasm]'", file=sys.stderr)
         return 1
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE
     compiled(folder)
     for name in BUILDS:
-        print(f"{folder / name}: {(folder / name).stat().st_size / 1000:.0f} KB")  # noqa: T201
+        print(f"{folder / name}: {(folder / name).stat().st_size / 1000:.0f} KB")
     return 0
 
 

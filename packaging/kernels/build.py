@@ -1,4 +1,4 @@
-"""How the C of this folder becomes libraries: called by setup.py and packaging/, never imported by the package.
+"""How the C of the kernels becomes libraries: called by setup.py and the programs of packaging/.
 
 The libraries are optional: a missing compiler or a failing build leaves an installation that uses NumPy. They use
 nothing of Python: what describes them to cffi is written next to them, as a module without compiled parts.
@@ -17,7 +17,8 @@ from setuptools import Extension
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 
-HERE = Path(os.path.relpath(Path(__file__).parent))  # setuptools wants paths relative to setup.py
+TABLE = Path(os.path.relpath(Path(__file__).with_name("table.py")))  # setuptools wants paths relative to setup.py
+HERE = Path(os.path.relpath(Path(__file__).parents[2] / "src" / "postil" / "kernels"))
 PACKAGE = "postil.kernels"
 DECLARATIONS = "_declarations"
 # Bits: the compiler may not fuse a product and a sum, nor reorder sums, or results would differ between machines.
@@ -39,19 +40,23 @@ def declarations() -> str:
 
 
 def _table() -> dict[str, Any]:
-    return runpy.run_path(os.fspath(HERE / "table.py"))
+    return runpy.run_path(os.fspath(TABLE))
+
+
+def _prototypes() -> str:
+    """The content of prototypes.h, which kernels.h includes."""
+    return f"/* Written by the build from table.py. */\n\n{_table()['prototypes']()}"
 
 
 def write_prototypes() -> None:
-    """Write what kernels.h includes."""
-    path, text = HERE / "prototypes.h", f"/* Written by the build from table.py. */\n\n{_table()['prototypes']()}"
+    path, text = HERE / "prototypes.h", _prototypes()
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
 
 
 def interface() -> int:
     """A checksum by which a library compiled from other sources is told from the right one."""
-    return zlib.crc32((HERE / "kernels.h").read_bytes() + (HERE / "table.py").read_bytes())
+    return zlib.crc32((HERE / "kernels.h").read_bytes() + _prototypes().encode())
 
 
 def write_declarations(folder: Path) -> Path:
@@ -97,9 +102,7 @@ def extensions() -> list[Any]:
         Extension(
             f"{PACKAGE}.{level}",
             sources=sources(),
-            depends=[
-                path.as_posix() for path in sorted([*HERE.glob("*.h"), *HERE.glob("engine/*"), HERE / "table.py"])
-            ],
+            depends=[path.as_posix() for path in sorted([*HERE.glob("*.h"), *HERE.glob("engine/*"), TABLE])],
             include_dirs=[HERE.as_posix()],
             define_macros=[("POSTIL_INTERFACE", str(interface()))],
             extra_compile_args=([] if os.name == "nt" else FLAGS) + flags + SANITISED * SANITISE,
@@ -111,7 +114,7 @@ def extensions() -> list[Any]:
     ]
 
 
-class BuildLibraries(build_ext):  # type: ignore[misc]
+class BuildLibraries(build_ext):
     """Compiles plain libraries where setuptools would compile modules of Python."""
 
     def get_ext_filename(self, fullname: str) -> str:
@@ -128,7 +131,7 @@ class BuildLibraries(build_ext):  # type: ignore[misc]
         write_declarations(folder)
 
 
-class PlatformWheel(bdist_wheel):  # type: ignore[misc]
+class PlatformWheel(bdist_wheel):
     """A wheel for one platform and every Python: nothing in it depends on the version."""
 
     def get_tag(self) -> tuple[str, str, str]:
