@@ -35,7 +35,7 @@ CLIENTS = {
     "usaddress": Client(["usaddress==0.5.16"]),
     "probablepeople": Client(["probablepeople==0.5.6"]),
     "parserator": Client(["parserator==0.6.9", "usaddress==0.5.16"]),
-    "ingredient_parser": Client(["ingredient-parser-nlp==2.4.0", "nltk==3.9.2"]),
+    "ingredient_parser": Client(["ingredient-parser-nlp==2.4.0", "nltk==3.9.2"], without="textblob-aptagger==0.2.0"),
     "pythainlp": Client(["pythainlp==5.4.0"]),
     "pyidaungsu": Client(["emoji", "fasttext-wheel"], without="pyidaungsu==0.1.4"),  # it wants to compile fasttext
     "pyvi": Client(["pyvi==0.1.1"]),

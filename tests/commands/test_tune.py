@@ -146,6 +146,63 @@ def test_a_promise_is_written_and_redacts(model, tmp_path, capsys):
     assert "[PER]" in page.read_text() and "Anna" not in page.read_text()
 
 
+@pytest.fixture
+def promising(model, tmp_path):
+    (tmp_path / "dev.conll").write_text(as_conll(*named_entities(300, seed=4)))
+    target = str(tmp_path / "redact.postil")
+    assert main(["tune", model, str(tmp_path / "dev.conll"), "--miss", "0.05", "--classes", "PER", "-o", target]) == 0
+    return target
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_long_inputs_are_redacted_in_parts_with_the_same_names_in_all_of_them(
+    promising, tmp_path, capsys, monkeypatch, threads
+):
+    lines = [" ".join(tokens) for tokens in named_entities(200, seed=5)[0]]
+    (tmp_path / "long.txt").write_text("\n\n".join(lines))
+    (tmp_path / "long.conll").write_text(as_conll(*named_entities(200, seed=5)))
+    command = ["--to", "redacted", "--hide-as", "pseudonyms", "--threads", threads]
+    for name in ("long.txt", "long.conll"):
+        capsys.readouterr()
+        assert main(["tag", promising, str(tmp_path / name), *command]) == 0
+        whole = capsys.readouterr()
+        with monkeypatch.context() as patch:
+            patch.setattr("postil.commands.tag._BLOCK", 500)
+            assert main(["tag", promising, str(tmp_path / name), *command]) == 0
+        assert capsys.readouterr() == whole
+        assert "PER-1" in whole.out.partition("PER-2")[2]  # a name that comes again
+
+
+def test_a_folder_is_redacted_file_by_file(promising, tmp_path, capsys):
+    folder, output = tmp_path / "letters", tmp_path / "out"
+    (folder / "more").mkdir(parents=True)
+    (folder / "a.txt").write_text("Anna lives in Oslo\n")
+    (folder / "more" / "b.txt").write_text("they met Boris\n\nAnna lives in Oslo\n")
+    command = ["tag", promising, str(folder), "--to", "redacted", "-o", f"{output}/"]
+    assert main([*command, "--hide-as", "pseudonyms"]) == 0
+    assert (output / "a.txt").read_text() == "PER-1 lives in Oslo\n"
+    assert (output / "more" / "b.txt").read_text() == "they met PER-2\n\nPER-1 lives in Oslo\n"
+    assert main([*command, "--hide-as", "html"]) == 0
+    assert "letters/a.txt" in (output / "a.html").read_text()
+    assert "they met" not in (output / "a.html").read_text()
+    assert main(command) == 1 and "must not exist" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("to", ["-", "out.txt", "out/"])
+def test_nothing_is_written_of_text_unlike_dev(promising, tmp_path, capsys, to):
+    folder = tmp_path / "letters"
+    folder.mkdir()
+    for i in range(3):
+        (folder / f"{i}.txt").write_text("Grxk vlmp qwrt zzyx\n\n" * 40)
+    where = [] if to == "-" else ["-o", f"{tmp_path}/{to}"]
+    capsys.readouterr()
+    assert main(["tag", promising, str(folder), "--to", "redacted", *where]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == "" and "no promise: the text is unlike" in printed.err
+    assert not [path for path in (tmp_path / to).rglob("*") if path.is_file()] and not (tmp_path / "out.txt").exists()
+    assert main(["tag", promising, str(folder), "--to", "redacted", "--no-promise", *where]) == 0
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

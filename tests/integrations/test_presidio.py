@@ -142,6 +142,8 @@ def test_entities_and_thresholds_are_chosen():
     one = Recognizer(tagger(), {"PER": "CLIENT"}, patterns=[])
     assert one.supported_entities == ["CLIENT"]
     assert [found.entity_type for found in one.analyze("Anna lives in Oslo", ["CLIENT"])] == ["CLIENT"]
+    for some in (["PERSON"], ("PER",)):
+        assert Recognizer(tagger(), some, patterns=[]).supported_entities == ["PERSON"]
     assert Recognizer(tagger(), threshold=1.0, patterns=[]).analyze("Anna lives in Oslo", ["PERSON"]) == []
 
 
@@ -149,6 +151,7 @@ def test_entities_and_thresholds_are_chosen():
     ("options", "message"),
     [
         ({"entities": {"MISC": "NRP"}}, "classes of the model: LOC, PER"),
+        ({"entities": ["PER", "NRP"]}, "got NRP"),
         ({"threshold": 2}, "threshold"),
         ({"task": "names"}, "the model has one"),
     ],

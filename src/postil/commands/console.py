@@ -129,11 +129,14 @@ def show_tagged(console: Console, tagger: Tagger, sentences: Iterable[Sentence])
         console.print(coloured(text.strip("\n"), entities), soft_wrap=True)
 
 
-def by_text(sentences: Iterable[Sentence]) -> Iterator[tuple[str, list[Sentence]]]:
-    """Each text with its sentences; two texts with the same characters are two objects."""
+def by_text(sentences: Iterable[Sentence], most: int | None = None) -> Iterator[tuple[str, list[Sentence]]]:
+    """Each text with its sentences; two texts with the same characters are two objects.
+
+    Sentences without a text, of which there may be any number, come ``most`` at a time.
+    """
     group: list[Sentence] = []
     for sentence in sentences:
-        if group and group[0].text is not sentence.text:
+        if group and (group[0].text is not sentence.text or (sentence.text is None and len(group) == most)):
             yield group[0].text or "", group
             group = []
         group.append(sentence)

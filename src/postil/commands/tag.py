@@ -4,11 +4,14 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from glob import glob
+from itertools import accumulate
 from math import exp
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, BinaryIO, cast, final
 
 from postil.commands.models import (
@@ -36,8 +39,9 @@ from postil.files import replaced
 from postil.models.decoding.constraints import Constraints
 from postil.models.decoding.distribution import check_probability
 from postil.tagging import TaggingOptions, label
-from postil.tagging.bulk import PASSAGE
+from postil.tagging.bulk import check_threads, in_order
 from postil.tagging.options import TAGGER_OPTIONS, chosen, threshold_of
+from postil.text.document import Sentence
 from postil.text.formats import Reading, format_of, read
 from postil.text.options import ReadOptions
 from postil.text.output import packed, write_text
@@ -220,7 +224,7 @@ def run(arguments: argparse.Namespace) -> int:
     readings = _readings(arguments, segmenter, model_script(model.model))
     of_redaction = [name for name in ("classes", "miss", "hide_as") if getattr(arguments, name) is not None]
     if arguments.to == REDACTED:
-        return _write_redacted(model, readings, arguments, options)
+        return _write_redacted(model, readings, arguments, options, folder if to_folder else None)
     for name in [*of_redaction, *(["no_promise"] if arguments.no_promise else [])]:
         raise ConfigurationError(typed_name(name), expected=f"needs --to {REDACTED}")
     if arguments.to == PAGE:
@@ -505,29 +509,13 @@ def _write_page(model: Any, readings: Iterable[Reading], arguments: argparse.Nam
     return 0
 
 
-def _texts(readings: Iterable[Reading]) -> list[str]:
+def _texts(readings: Iterable[Reading]) -> Iterator[str]:
     """The texts of the inputs; sentences without one as their tokens with spaces between."""
     from postil.commands.console import by_text
 
-    return [
-        text or "\n".join(" ".join(sentence.tokens) for sentence in sentences)
-        for reading in readings
-        for text, sentences in by_text(reading)
-    ]
-
-
-def _whole_texts(readings: Iterable[Reading]) -> Iterator[str]:
-    """The same, but a file of plain text is one text, with its empty lines."""
     for reading in readings:
-        if reading.format != "text":
-            yield from _texts([reading])
-            continue
-        parts = []
-        for passage in reading.passages(PASSAGE):
-            if passage.mistake is not None:
-                raise passage.mistake
-            parts.append(passage.text)
-        yield "".join(parts)
+        for text, sentences in by_text(reading):
+            yield text or "\n".join(" ".join(sentence.tokens) for sentence in sentences)
 
 
 def _title(arguments: argparse.Namespace) -> str:
@@ -535,10 +523,18 @@ def _title(arguments: argparse.Namespace) -> str:
 
 
 def _write_redacted(
-    model: Any, readings: Iterable[Reading], arguments: argparse.Namespace, options: TaggingOptions
+    model: Any,
+    readings: Iterable[Reading],
+    arguments: argparse.Namespace,
+    options: TaggingOptions,
+    folder: Path | None,
 ) -> int:
-    """The texts without the names that the model promises to hide, and what may be left on standard error."""
-    from postil.models.decoding.redaction import Pseudonyms, redacted_page, valid_promise
+    """The texts without the names that the model promises to hide, and what may be left on standard error.
+
+    The promise is about all of them, so they wait in a temporary file until the last one has been compared with dev.
+    ``folder``: the inputs' folder, if each of them gets a file.
+    """
+    from postil.models.decoding.redaction import Pseudonyms, RedactionRun, redacted, redacted_page, valid_promise
 
     options.refuse(*TAGGER_OPTIONS, "probabilities", "keep_gold", why="a redacted text has no labels")
     tagger = chosen(model, options.tasks)
@@ -552,29 +548,101 @@ def _write_redacted(
         expected = f"at least {promise.miss:g}, which the model promises (postil tune --miss)"
         raise ConfigurationError("--miss", expected=expected, got=arguments.miss)
     style = arguments.hide_as or (PAGE if str(arguments.output).endswith(f".{PAGE}") else _STYLES[0])
+    targets: list[Any] = [arguments.output]
+    if folder is not None:
+        targets = _targets(folder, arguments, PAGE if style == PAGE else "txt")
     inputs = [arguments.model, *arguments.files]
-    check_output(arguments.output, "output", "report", inputs=inputs, overwrite=arguments.overwrite or style != PAGE)
-    if style != PAGE and arguments.output is not None and Path(arguments.output).is_file() and not arguments.overwrite:
-        expected = "must not exist: --overwrite replaces it"
-        raise ConfigurationError("output", expected=expected, where=arguments.output)
-    texts = tagger.redact_many(_whole_texts(readings), check=not arguments.no_promise)
-    numbers = Pseudonyms()
-    if style == PAGE:
-        content = redacted_page(texts, _title(arguments))
-    else:
-        shown = [one.pseudonyms(numbers) if style == "pseudonyms" else one.placeholders() for one in texts]
-        content = "".join(text if text.endswith("\n") else f"{text}\n" for text in shown)
-    write_text(arguments.output or "-", [content])
+    for target in targets:
+        if folder is not None:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        check_output(target, "output", "report", inputs=inputs, overwrite=arguments.overwrite or style != PAGE)
+        if style != PAGE and target is not None and Path(target).is_file() and not arguments.overwrite:
+            expected = "must not exist: --overwrite replaces it"
+            raise ConfigurationError("output", expected=expected, where=target)
+    check_threads(arguments.threads)
+    run, numbers = RedactionRun(promise), Pseudonyms()
+
+    def shown(readings: Iterable[Reading], title: str) -> Iterator[str]:
+        """What is written, a part of the input at a time; a page when everything has been read."""
+        redact = partial(redacted, tagger.model, check=False)
+        blocks, page = _blocks_of_texts(readings, options.reading.segmenter), []
+        with closing(in_order(redact, blocks, arguments.threads)) as answers:
+            for one in (one for block in answers for one in block):
+                run.add(one)
+                if progress is not None:
+                    progress(one.tokens)
+                if style == PAGE:
+                    page.append(one)
+                    continue
+                text = one.pseudonyms(numbers) if style == "pseudonyms" else one.placeholders()
+                yield text if text.endswith("\n") else f"{text}\n"
+        if style == PAGE:
+            yield redacted_page(page, title)
+
+    groups: Iterable[Iterator[str]] = [shown(readings, _title(arguments))]
+    if folder is not None:
+        groups = (shown([reading], reading.name) for reading in readings)
+    with progress_line(to_file=arguments.output is not None) as progress, TemporaryFile() as waiting:
+        if arguments.no_promise:
+            for target, pieces in zip(targets, groups, strict=True):
+                write_text(target or "-", pieces)
+        else:
+            ends = []
+            for pieces in groups:
+                for piece in pieces:
+                    waiting.write(piece.encode("utf8", "surrogatepass"))
+                ends.append(waiting.tell())
+            run.check()
+            waiting.seek(0)
+            for target, end in zip(targets, ends, strict=True):
+                write_text(target or "-", _pieces(waiting, end))
     says = "no promise is made" if arguments.no_promise else str(promise)
-    nothing_left = exp(sum(one.log_probability for one in texts))
-    note(f"{says}; no name is left at all with probability {nothing_left:.3f}, by the model")
-    looks = sorted((look for one in texts for look in one.look_first), key=lambda look: -(look.probability or 0.0))
-    for look in looks[:_LOOKS]:
+    note(f"{says}; no name is left at all with probability {exp(run.log_probability):.3f}, by the model")
+    for look in run.look_first:
         note(f"  look at {look.text!r} ({look.label} {look.probability:.3f})")
     return 0
 
 
-_LOOKS = 5
+def _blocks_of_texts(readings: Iterable[Reading], segmenter: Segmenter) -> Iterator[list[tuple[str, list[Sentence]]]]:
+    """The texts of the inputs with their sentences, a bounded number of characters at a time.
+
+    A file of plain text is cut into passages; a sentence that is only given as tokens is a text.
+    """
+    from postil.commands.console import by_text
+
+    for reading in readings:
+        if reading.format == "text":
+            for passage in reading.passages(_BLOCK):
+                if passage.mistake is not None:
+                    raise passage.mistake
+                yield [(passage.text, segmenter.sentences(passage.text))]
+            continue
+        block, size = [], 0
+        for text, sentences in by_text(reading, most=1):
+            block.append((text, sentences) if text else _spaced(sentences[0]))
+            size += len(block[-1][0])
+            if size >= _BLOCK:
+                yield block
+                block, size = [], 0
+        if block:
+            yield block
+
+
+def _spaced(sentence: Sentence) -> tuple[str, list[Sentence]]:
+    """A text for a sentence of tokens: a space between them."""
+    text = " ".join(sentence.tokens)
+    ends = list(accumulate(len(token) + 1 for token in sentence.tokens))
+    starts = [end - len(token) - 1 for end, token in zip(ends, sentence.tokens, strict=True)]
+    return text, [replace(sentence, text=text, starts=starts, ends=[end - 1 for end in ends])]
+
+
+def _pieces(file: BinaryIO, end: int) -> Iterator[str]:
+    """The lines of a file up to a position."""
+    while file.tell() < end:
+        yield file.readline().decode("utf8", "surrogatepass")
+
+
+_BLOCK = 1 << 17  # characters that are redacted at once
 
 
 # ------------------------------------------------------------------------------------------------ on a terminal

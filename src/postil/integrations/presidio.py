@@ -54,9 +54,9 @@ class Recognizer(_base):  # type: ignore[misc]
     model : str, path or Tagger, optional
         A model file, the name of an installed model, or a fitted tagger. By default the ``name``, because Presidio's
         YAML files have no other field for it.
-    entities : dict of str, optional
-        Class of the model -> Presidio's entity. By default all classes: PER is PERSON, LOC and GPE are LOCATION, ORG is
-        ORGANIZATION.
+    entities : dict of str, or list of str, optional
+        Class of the model -> Presidio's entity, or a list of either. By default all classes: PER is PERSON, LOC and GPE
+        are LOCATION, ORG is ORGANIZATION.
     threshold : float, optional
         Entities less probable than this are dropped; by default those below the thresholds of the model.
     task : str, optional
@@ -71,7 +71,7 @@ class Recognizer(_base):  # type: ignore[misc]
     def __init__(
         self,
         model: str | os.PathLike[str] | Tagger | None = None,
-        entities: Mapping[str, str] | None = None,
+        entities: Mapping[str, str] | Sequence[str] | None = None,
         threshold: float | None = None,
         *,
         task: str | None = None,
@@ -91,13 +91,18 @@ class Recognizer(_base):  # type: ignore[misc]
             )
         self._tagger, self._threshold = _tagger(source, task), threshold
         classes = self._tagger.model.codec.classes
-        given = (
-            {label: ENTITIES.get(label.upper(), label.upper()) for label in classes} if entities is None else entities
-        )
-        for label in given:
-            if label not in classes:
-                raise ConfigurationError("entities", expected=f"classes of the model: {', '.join(classes)}", got=label)
-        self._entity_of = dict(given)
+        given = {label: ENTITIES.get(label.upper(), label.upper()) for label in classes}
+        if isinstance(entities, Mapping):
+            unknown = [label for label in entities if label not in classes]
+            given = dict(entities)
+        elif entities is not None:
+            unknown = [name for name in entities if name not in classes and name not in given.values()]
+            given = {label: name for label, name in given.items() if {label, name} & set(entities)}
+        else:
+            unknown = []
+        if unknown:
+            raise ConfigurationError("entities", expected=f"classes of the model: {', '.join(classes)}", got=unknown[0])
+        self._entity_of = given
         self._may_match = _MAY_MATCH if patterns is None else None
         if patterns is None:
             patterns = [

@@ -480,9 +480,9 @@ class Answer:
     @cached_property
     def _moments(self) -> tuple[float, Array]:
         """log Z and the marginals (T, L)."""
-        file, chain = self.model.file, self.model.chain
+        file = self.model.file
         moments = None if file is None else file.moments(self.unary)
-        return moments or chain_moments(self.unary, np.array([0, len(self.unary)]), chain)[:2]
+        return moments or chain_moments(self.unary, np.array([0, len(self.unary)]), self.model.chain)[:2]
 
     @cached_property
     def marginal(self) -> Callable[[int, int], float]:
@@ -501,10 +501,15 @@ class Answer:
             raise DataError("items and labels differ in length", expected=f"{T} labels", got=len(labels))
         if not T:
             return 1.0
-        path, file, chain = [*map(self.model.label_id, labels)], self.model.file, self.model.chain
+        model, file = self.model, self.model.file
+        try:
+            path = [*map(model.label_ids.__getitem__, labels)]
+        except KeyError:
+            path = [*map(model.label_id, labels)]  # an error that names the label
         if file is None:
             offsets = np.array([0, T])
-            score = float(path_scores(Lattice(unary=self.unary, offsets=offsets, chain=chain), np.array(path))[0])
+            lattice = Lattice(unary=self.unary, offsets=offsets, chain=model.chain)
+            score = float(path_scores(lattice, np.array(path))[0])
         else:
             score = file.path_score(self.unary, path)
         return math.exp(min(0.0, score - self._moments[0]))  # huge scores: their difference may round to above 0

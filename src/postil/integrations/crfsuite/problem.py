@@ -165,7 +165,7 @@ class TrainingProblem:
 
     def objective(self, c2: float) -> Callable[[Array], tuple[float, Array]]:
         """f and its gradient; a pool of threads is kept until the function is forgotten."""
-        pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
+        pool = ThreadPoolExecutor(self.threads) if self.threads > 1 and len(self.shards) > 1 else None
 
         def each(function: Callable[[Any], _R], things: list[Any]) -> list[_R]:
             """One task per thread, which takes the next thing as long as there is one: a task per thing costs more."""

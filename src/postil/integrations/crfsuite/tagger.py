@@ -108,12 +108,15 @@ class Tagger:
 
     def marginal(self, y: str, pos: int) -> float:
         """The probability of a label at a position of the sequence that is set."""
-        answer = self._opened.current
+        try:  # most clients ask for every position and label: no more than this line may run for each
+            answer = self._state._of_thread.last  # type: ignore[union-attr]
+            return answer.marginal(pos if pos >= 0 else len(answer.path), answer.model.label_ids[y])  # type: ignore[no-any-return]
+        except (AttributeError, IndexError, KeyError):
+            answer = self._opened.current
         T = len(answer.path)
         if not 0 <= pos < T:
             raise IndexRangeError("pos", expected=f"from 0 to {T - 1}", got=pos)
-        number = answer.model.label_ids.get(y)
-        return answer.marginal(pos, answer.model.label_id(y) if number is None else number)
+        return answer.marginal(pos, answer.model.label_id(y))
 
     def marginals(self) -> list[dict[str, float]]:
         """For every position of the sequence that is set the probability of every label."""

@@ -24,6 +24,7 @@ from postil.models.decoding.promise import (
     ClassShare,
     Profile,
     Promise,
+    added,
     check_open,
     chosen_threshold,
     unlike,
@@ -35,7 +36,7 @@ from postil.text.labels.partial import is_partial
 
 LOWEST = 0.001
 """Spans less probable than this are not worth a look."""
-MOST_LOOKS = 20
+MOST_LOOKS, SHOWN_LOOKS = 20, 5  # of a text; of many
 
 # ------------------------------------------------------------------------------------------------ tokens of names
 
@@ -211,6 +212,10 @@ class Redacted:
     profile: Profile = field(repr=False)
 
     @property
+    def tokens(self) -> int:
+        return int(self.profile[UNKNOWN].n)
+
+    @property
     def probability(self) -> float:
         """That no name of the promised classes is left in the text, by the model."""
         return exp(self.log_probability)
@@ -242,20 +247,45 @@ class Pseudonyms:
     """Numbers names as they come. A part of exactly one longer name of the class has the number of that."""
 
     def __init__(self) -> None:
-        self._numbers: dict[tuple[str, tuple[str, ...]], int] = {}
+        self._numbers: dict[tuple[str, frozenset[str]], dict[tuple[str, ...], int]] = {}
+        self._names_with: dict[tuple[str, str], set[frozenset[str]]] = {}
         self._count: dict[str, int] = {}
 
     def __call__(self, one: Entity) -> str:
         words = tuple(one.text.casefold().split())
-        number = self._numbers.get((one.label, words))
-        if number is None:
-            longer = {
-                n for (label, known), n in self._numbers.items() if label == one.label and set(words) < set(known)
-            }
-            number = longer.pop() if len(longer) == 1 else self._count.get(one.label, 0) + 1
-            self._count[one.label] = max(number, self._count.get(one.label, 0))
-            self._numbers[one.label, words] = number
-        return f"{one.label}-{number}"
+        label, bag = one.label, frozenset(words)
+        same = self._numbers.setdefault((label, bag), {})
+        if words not in same:
+            having = [self._names_with.setdefault((label, word), set()) for word in bag]
+            fewest = min(having, key=len, default=set())
+            longer = {n for other in fewest if bag < other for n in self._numbers[label, other].values()}
+            same[words] = longer.pop() if len(longer) == 1 else self._count.get(label, 0) + 1
+            self._count[label] = max(same[words], self._count.get(label, 0))
+            for names in having:
+                names.add(bag)
+        return f"{label}-{same[words]}"
+
+
+@final
+class RedactionRun:
+    """What remains of redacted texts that went by: the figures of the promise, and the most probable names left."""
+
+    def __init__(self, promise: Promise) -> None:
+        self._promise = promise
+        self._profile: Profile = {}
+        self.log_probability = 0.0
+        self.look_first: list[Entity] = []
+
+    def add(self, one: Redacted) -> None:
+        """Count one more text."""
+        self._profile = added(self._profile, one.profile)
+        self.log_probability += one.log_probability
+        looks = [*self.look_first, *one.look_first]
+        self.look_first = sorted(looks, key=lambda look: -(look.probability or 0.0))[:SHOWN_LOOKS]
+
+    def check(self) -> None:
+        """Raise DataError if the promise cannot be made about these texts."""
+        check_like_dev(self._promise, self._profile)
 
 
 def redacted(
