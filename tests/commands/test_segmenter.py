@@ -72,7 +72,7 @@ def test_raw_text_of_a_model_of_several_tasks(trained, capsys):
     assert "sentences" in capsys.readouterr().out
 
 
-def test_words_of_multiword_tokens_are_missed(trained, tmp_path, capsys):
+def test_words_of_unknown_multiword_tokens_are_missed(trained, tmp_path, capsys):
     row = "{}\t{}\t_\tW" + "\t_" * 6
     lines = ["# text = Anna du haus.", row.format(1, "Anna"), "2-3\tdu" + "\t_" * 8, row.format(2, "de")]
     lines += [row.format(3, "le"), row.format(4, "haus"), row.format(5, ".").replace("W", "P"), "", ""]
