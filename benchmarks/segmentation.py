@@ -1,13 +1,15 @@
 """Learned segmentation compared with our rules and with UDPipe trained on the same files: CoNLL-2018 F1 on raw text.
 
-    python -m benchmarks.segmentation FOLDER [FOLDER …] [--part test] [--udpipe]
+    python -m benchmarks.segmentation FOLDER [FOLDER …] [--part test] [--sentences N] [--udpipe [--seconds S]]
 
 A folder has train, dev and test parts with their raw text: CoNLL-U, or columns with ``# text`` comments such as those
 of Universal NER. The raw text of a part is its sentences with one space between them. UDPipe gets an environment of its
-own and trains its tokeniser with its defaults and dev for early stopping; it takes minutes per language.
+own and trains its tokeniser with its defaults and dev for early stopping; it takes minutes per language. --sentences
+cuts the training part for both, and a tokeniser that needs more CPU time than --seconds has no row.
 """
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -18,11 +20,11 @@ from benchmarks.environments import environment
 from benchmarks.measuring import Outcome, parser, report
 from postil.metrics.counts import Counts
 from postil.metrics.raw_text import agreement
-from postil.models.segmentation import Text, learn_segmenter, texts_of
+from postil.models.segmentation import Text, learn_segmenter, texts_of, token_places
 from postil.text import Segmenter, Sentence, read
 
 UDPIPE = """
-import json, sys
+import json, resource, sys
 from ufal.udpipe import InputFormat, Sentences, Sentence, ProcessingError, Trainer, Model
 def sentences(path):
     reader, error, found = InputFormat.newConlluInputFormat(), ProcessingError(), Sentences()
@@ -33,7 +35,8 @@ def sentences(path):
         sentence = Sentence()
     return found
 import time
-train, dev, model, text = sys.argv[1:]
+train, dev, model, text, limit = sys.argv[1:]
+resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit)))
 begin, error = time.process_time(), ProcessingError()
 content = Trainer.train("morphodita_parsito", sentences(train), sentences(dev), Trainer.DEFAULT, Trainer.NONE,
     Trainer.NONE, error)
@@ -60,9 +63,12 @@ def main() -> int:
     options = parser(__doc__)
     options.add_argument("folders", type=Path, nargs="+")
     options.add_argument("--part", default="dev", choices=["dev", "test"])
+    options.add_argument("--sentences", type=int, help="of the training part (default: all)")
     options.add_argument("--udpipe", action="store_true", help="train UDPipe as well (minutes)")
+    options.add_argument("--seconds", type=int, default=600, help="CPU time of UDPipe for a language")
     arguments = options.parse_args()
-    rows = [row for folder in arguments.folders for row in compared(folder, arguments.part, arguments.udpipe)]
+    limit = arguments.seconds if arguments.udpipe else None
+    rows = [row for folder in arguments.folders for row in compared(folder, arguments.part, arguments.sentences, limit)]
     by_folder = {
         folder.name: {row["tool"]: row for row in rows if row["corpus"] == folder.name} for folder in arguments.folders
     }
@@ -76,8 +82,10 @@ def main() -> int:
     return report(Outcome(name="segmentation", compared=arguments.part, rows=rows, goal=goal, passed=ahead))
 
 
-def compared(folder: Path, part: str, with_udpipe: bool) -> list[dict[str, object]]:
+def compared(folder: Path, part: str, count: int | None, limit: int | None) -> list[dict[str, object]]:
+    """``limit``: seconds of UDPipe; None: without it."""
     parts = {name: _sentences(folder, name) for name in ("train", "dev", part)}
+    parts["train"] = parts["train"][:count]
     gold = texts_of(parts[part], None)
     rows = []
     begin = time.process_time()
@@ -85,14 +93,17 @@ def compared(folder: Path, part: str, with_udpipe: bool) -> list[dict[str, objec
     seconds = time.process_time() - begin
     for tool, segmenter, trained in (("rules", Segmenter(), 0.0), ("learned", learned, seconds)):
         begin = time.process_time()
-        cut = [
-            [[(one.starts[i], one.ends[i]) for i in range(len(one))] for one in segmenter.sentences(text.text)]
-            for text in gold
-        ]  # type: ignore[index]
+        cut = [[_places(one) for one in segmenter.sentences(text.text)] for text in gold]
         rows.append(_row(folder.name, tool, gold, cut, trained, time.process_time() - begin))
-    if with_udpipe:
-        rows.append(_udpipe(folder.name, parts["train"], parts["dev"], gold))
+    if limit is not None and (row := _udpipe(folder.name, parts["train"], parts["dev"], gold, limit)) is not None:
+        rows.append(row)
     return rows
+
+
+def _places(sentence: Sentence) -> list[tuple[int, int]]:
+    """Start and end of each token; a multiword token is one."""
+    words = list(zip(sentence.starts or (), sentence.ends or (), strict=True))
+    return token_places(words, sentence.joined or [False] * len(words))
 
 
 def _sentences(folder: Path, part: str) -> list[Sentence]:
@@ -117,7 +128,9 @@ def _row(
     }
 
 
-def _udpipe(corpus: str, train: list[Sentence], dev: list[Sentence], gold: list[Text]) -> dict[str, object]:
+def _udpipe(
+    corpus: str, train: list[Sentence], dev: list[Sentence], gold: list[Text], limit: int
+) -> dict[str, object] | None:
     python = environment("udpipe", ["ufal.udpipe>=1.3"])
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -125,7 +138,12 @@ def _udpipe(corpus: str, train: list[Sentence], dev: list[Sentence], gold: list[
             (folder / part).write_text(_conllu(sentences), encoding="utf-8")
         (folder / "text").write_text(json.dumps([text.text for text in gold]), encoding="utf-8")
         paths = [str(folder / part) for part in ("train", "dev", "model", "text")]
-        answer = json.loads(subprocess.run([python, "-c", UDPIPE, *paths], check=True, capture_output=True).stdout)
+        run = subprocess.run([python, "-c", UDPIPE, *paths, str(limit)], capture_output=True)
+    if run.returncode == -signal.SIGKILL:
+        print(f"{corpus}: UDPipe has not finished in {limit} CPU s", file=sys.stderr)
+        return None
+    run.check_returncode()
+    answer = json.loads(run.stdout)
     cut = [[[(start, end) for start, end in one] for one in text] for text in answer["texts"]]
     return _row(corpus, "UDPipe", gold, cut, answer["train"], answer["cut"])
 

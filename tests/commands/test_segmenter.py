@@ -74,7 +74,7 @@ def test_raw_text_of_a_model_of_several_tasks(trained, capsys):
     assert "sentences" in capsys.readouterr().out
 
 
-def test_words_of_multiword_tokens_are_missed(trained, tmp_path, capsys):
+def test_words_of_unknown_multiword_tokens_are_missed(trained, tmp_path, capsys):
     row = "{}\t{}\t_\tW" + "\t_" * 6
     lines = ["# text = Anna du haus.", row.format(1, "Anna"), "2-3\tdu" + "\t_" * 8, row.format(2, "de")]
     lines += [row.format(3, "le"), row.format(4, "haus"), row.format(5, ".").replace("W", "P"), "", ""]
@@ -114,6 +114,36 @@ def test_text_of_another_script_is_reported_once(trained, tmp_path, capsys, text
     files = [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")]
     assert main(["tag", str(trained / "pos.postil"), *files, "--to", "conll"]) == 0
     assert capsys.readouterr().err.count("the text is in Cyrillic script, the model was trained on Latin") == warnings
+
+
+def as_spans(texts):
+    spans = [[{"start": 0, "end": text.index(" "), "label": "X"}] for text in texts]
+    return "".join(json.dumps({"text": text, "spans": one}) + "\n" for text, one in zip(texts, spans, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "rules", "tokens"),
+    [
+        ("Jürgen geht im Wald dort spazieren, dont Grüße.", "neutral", ["im", "dont"]),
+        ("Ann and the men went with us, dont worry.", "english", ["do", "nt"]),
+    ],
+)
+def test_texts_with_spans_are_cut_by_the_rules_of_their_language(tmp_path, capsys, text, rules, tokens):
+    (tmp_path / "train.jsonl").write_text(as_spans([text] * 120))
+    out = str(tmp_path / "x.postil")
+    assert main(["train", str(tmp_path / "train.jsonl"), *SMALL, "-o", out]) == 0
+    assert ("English rules" if rules == "english" else "rules for any language") in capsys.readouterr().err
+    model = postil.load(out)
+    assert str(model.model.segmenter) == rules
+    assert {*tokens} <= {token for one in model.tag(text).sentences for token in one.tokens}
+    assert {token.lower() for token in tokens} <= {*model.model.features.words.vocabularies["word"]}
+
+
+def test_texts_with_spans_are_cut_by_a_model(trained, tmp_path):
+    (tmp_path / "train.jsonl").write_text(as_spans(["Anna l'emil haus."] * 20))
+    arguments = ["train", str(tmp_path / "train.jsonl"), "--segmenter", str(trained / "pos.postil"), *SMALL]
+    assert main([*arguments, "-o", str(tmp_path / "x.postil")]) == 0
+    assert "l'" in postil.load(tmp_path / "x.postil").model.features.words.vocabularies["word"]
 
 
 @pytest.mark.slow

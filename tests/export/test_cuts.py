@@ -47,13 +47,16 @@ def taggers():
     for name, sentences in (("spaces", spaced_treebank()), ("free", treebank(200, seed=0))):
         X, y = [s.tokens for s in sentences], [["B-X", *["O"] * (len(s.tokens) - 1)] for s in sentences]
         made[name] = Tagger(**SMALL, segmenter=learn_segmenter(sentences)).fit(X, y)
+    for sentence in (joined := treebank(200, seed=0)):  # words of multiword tokens that spell them out
+        sentence.joined = [False, *(token == "l'" for token in sentence.tokens[:-1])]
+    made["words"] = Tagger(**SMALL, segmenter=learn_segmenter(joined)).fit(X, y)
     single = [list("東京は大きい。")] * 4
     made["characters"] = Tagger(**SMALL).fit(single, [["B-X", "I-X", *["O"] * 5]] * 4)
     return made
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["spaces", "free", "characters"])
+@pytest.mark.parametrize("name", ["spaces", "free", "words", "characters"])
 def test_texts_are_cut_and_labelled_as_in_python(taggers, name):
     tagger = taggers[name]
     content = exported(tagger)

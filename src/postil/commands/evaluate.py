@@ -2,6 +2,7 @@
 
 import argparse
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from postil.commands.parser import JSON, OVERWRITE, option, refuse, report_optio
 from postil.commands.reading import MAP, PARTIAL, column_argument, reading_arguments, reading_options
 from postil.errors import ConfigurationError, DataError
 from postil.metrics import DetectionScores, significance, tables
+from postil.metrics.counts import Counts
 from postil.metrics.evaluation import Compared, mistakes_as_json, prepare
 from postil.metrics.files import (
     RESAMPLES,
@@ -43,7 +45,7 @@ from postil.metrics.files import (
     novelty_parts,
     score_compared,
 )
-from postil.metrics.raw_text import RawTextScores, agreement
+from postil.metrics.raw_text import RawTextScores, agreement, aligned, words_of
 from postil.metrics.trees import label_confusion_table, length_table
 from postil.models.decoding.calibration import reliability
 from postil.models.decoding.codec import LabelCodec, known_tasks
@@ -414,7 +416,7 @@ def report(model: Any, name: str, file: LabelledFile) -> FileScores | ModelScore
 
 def raw_text_scores(model: Tagger, file: LabelledFile) -> RawTextScores:
     """Cut and label the raw text of a file, document by document, and compare with its tokens and labels."""
-    from postil.models.segmentation import texts_of
+    from postil.models.segmentation import texts_of, token_places
 
     gold = texts_of(file.sentences, None)
     if not gold:
@@ -422,28 +424,30 @@ def raw_text_scores(model: Tagger, file: LabelledFile) -> RawTextScores:
         raise DataError("--raw: no raw text", expected=expected, got="none", where=file.path)
     codec = model.model.codec
     documents = model.tag_many([text.text for text in gold])
-    places: list[list[Any]] = [[] for _ in range(8)]  # gold and predicted tokens, words, sentences, labels
+    tokens, of_words, sentences, labelled = (Counts() for _ in range(4))
     scheme = checked_scheme(file, codec)
-    for d, (text, document) in enumerate(zip(gold, documents, strict=True)):
-        cut = [(one.starts or [], one.ends or [], one.labels or []) for one in document.sentences]
-        words = [(start, end) for starts, ends, _ in cut for start, end in zip(starts, ends, strict=True)]
-        answered = [label for _, _, labels in cut for label in labels]
-        wanted = [label for labels in text.labels for label in labels]
-        single = [(place, 0) for place in words]
-        rows: list[list[Any]] = [text.tokens, words, text.spelt, single]
-        rows += [text.sentences, [(a[0], b[-1]) for a, b, _ in cut]]
+    for text, document in zip(gold, documents, strict=True):
+        cut = document.sentences
+        places = [place for one in cut for place in zip(one.starts or (), one.ends or (), strict=True)]
+        forms = [form for one in cut for form in one.tokens]
+        parts = [is_part for one in cut for is_part in one.joined or [False] * len(one)]
+        wanted, answered = (list(chain.from_iterable(x)) for x in (text.labels, (one.labels or () for one in cut)))
+        tokens += agreement(text.tokens, token_places(places, parts))
+        sentences += agreement(
+            text.sentences, [(one.starts[0], one.ends[-1]) for one in cut if one.starts and one.ends]
+        )
+        pairs = aligned(words_of(text.words, text.forms, text.joined), words_of(places, forms, parts))
+        of_words += Counts(len(pairs), len(forms), len(text.forms))
         if codec.has_spans:
             entities = []
             for (first, _), labels in zip(text.ranges, text.labels, strict=True):
                 for span in spans_from_labels(labels, scheme):
                     start, end = text.words[first + span.start][0], text.words[first + span.end - 1][1]
                     entities.append((start, end, span.label))
-            rows += [entities, [(one.start, one.end, one.label) for one in document.entities]]
+            labelled += agreement(entities, [(one.start, one.end, one.label) for one in document.entities])
         else:
-            rows += [list(zip(text.spelt, wanted, strict=True)), list(zip(single, answered, strict=True))]
-        for collected, found in zip(places, rows, strict=True):
-            collected += [(d, one) for one in found]
-    tokens, of_words, sentences, labelled = (agreement(*places[at : at + 2]) for at in range(0, 8, 2))
+            right = sum(wanted[g] == answered[p] for g, p in pairs)
+            labelled += Counts(right, len(answered), len(wanted))
     kind = "entities" if codec.has_spans else "labels"
     return RawTextScores(tokens=tokens, words=of_words, sentences=sentences, labels=labelled, kind=kind)
 

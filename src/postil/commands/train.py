@@ -1,9 +1,10 @@
 """``postil train``: labelled files in, a model file out."""
 
 import argparse
+import contextlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from postil.commands.notices import note, warn
 from postil.commands.output import check_output, tell_of_report
 from postil.commands.parser import OVERWRITE, SEED, option, refuse, report_option
 from postil.commands.reading import CHARACTERS, MAP, PARTIAL, chosen_segmenter, reading_arguments, reading_options
-from postil.errors import ConfigurationError, DataError
+from postil.errors import ConfigurationError, DataError, PostilError
 from postil.metrics.calibration import Reliability
 from postil.models.config import EPOCHS, PRESETS, TaggerConfig, TreeConfig, configured, parsed_setting
 from postil.models.decoding.calibration import reliability
@@ -35,14 +36,18 @@ from postil.models.tagger import Tagger
 from postil.models.tree_classifier import TreeClassifier
 from postil.reports.answers import Heading
 from postil.reports.training import RunReport, training_page
-from postil.text import bracketed, read
+from postil.text import Segmenter, Sentence, bracketed, read
+from postil.text.annotations.annotated import Record
 from postil.text.formats import format_of
 from postil.text.labelled import LabelledFile
-from postil.text.languages import language_of_file, rules_for
+from postil.text.languages import language_of_file, rules_for, rules_for_texts
 from postil.text.lines import shortened
 from postil.text.output import write_text
-from postil.text.splitting.segmenter import are_characters
+from postil.text.splitting.segmenter import CHARACTERS as SINGLE
+from postil.text.splitting.segmenter import ENGLISH, are_characters
 
+_SAMPLE = 500
+"""Sentences of a file whose texts show their language."""
 DESCRIPTION = """\
 Train a tagger, a detector of one label or a tree classifier on a labelled file, and write it to a single model file.
 
@@ -112,9 +117,9 @@ OPTIONS = {
         ),
         option(
             "--segmenter HOW",
-            "how the model cuts raw text into tokens and sentences: rules (of English), learned (from the raw text in "
-            "TRAIN: # text in CoNLL-U), characters, or a treebank or model FILE to learn or take it from (default: "
-            "learned if TRAIN has raw text, otherwise rules)",
+            "how raw text is cut into tokens and sentences, also texts with spans in TRAIN: rules (of English, or for "
+            "any language), learned (from the raw text in TRAIN: # text in CoNLL-U), characters, or a treebank or "
+            "model FILE to learn or take it from (default: learned if TRAIN shows how, otherwise rules)",
         ),
         SEED,
         teaching.THREADS,
@@ -332,7 +337,8 @@ def _tagger_job(request: TrainRequest) -> TrainingJob:
     arguments = request.arguments
     known = _known(arguments, SentenceEstimator, "a tagger or a detector")
     model = _estimator(request, known)
-    options = reading_options(arguments, chosen_segmenter(known))
+    cut_by = reading_segmenter(request, known)
+    options = reading_options(arguments, cut_by)
     files = LoadedTask.load(request.sources, next(iter(request.sources.train)), options, arguments)
     if files.train[0].format == "trees" and not (request.preset or arguments.label or known):
         raise ConfigurationError(  # a pipe cannot be looked into before it is read
@@ -343,7 +349,7 @@ def _tagger_job(request: TrainRequest) -> TrainingJob:
     every = (*files.train, *files.held_out.values())
     warn_of_long_sentences(model, [len(tokens) for file in every for tokens in file.tokens])
     data = *examples(*files.train), examples(files.held_out["dev"]) if "dev" in files.held_out else None
-    choose_segmenter(model, request, known, files.train)
+    choose_segmenter(model, request, known, files.train, cut_by)
     lesson = teaching.lesson(arguments, model, data)
     fitting = model.fitting(
         *data,
@@ -365,26 +371,68 @@ def note_language(fitting: Any, train: Sequence[LabelledFile]) -> None:
         fitting.model.about["language"] = language
 
 
-def choose_segmenter(model: Any, request: TrainRequest, known: Any, train: Sequence[LabelledFile]) -> None:
-    """Set the segmenter of an estimator before it is trained, as --segmenter or the training files ask for."""
-    from postil.models.segmentation import FEWEST, segmenter_fitting, texts_of
+def reading_segmenter(request: TrainRequest, known: Any) -> Segmenter:
+    """The segmenter by which raw texts with spans are cut into tokens, which then becomes that of the model.
+
+    It is that of --segmenter or of the model to continue from, or the rules for the language of the texts.
+    """
+    arguments, chosen = request.arguments, request.arguments.segmenter
+    if chosen not in (None, "rules", "learned", CHARACTERS):
+        if names_model(chosen):
+            return open_model(chosen).model.segmenter
+        return _learned_segmenter(list(read(chosen, features=())), arguments)
+    if chosen == CHARACTERS:
+        return SINGLE
+    segmenter, source = chosen_segmenter(known), next(iter(request.sources.train.values()))[0]
+    if known is None and arguments.source_format != CHARACTERS and Path(source.path).is_file():
+        options = {**reading_options(arguments), "misaligned": "drop", "overlaps": "longest"}
+        with contextlib.suppress(PostilError), read(source.path, **options) as reading:  # told when all of it is read
+            sample = islice(reading, _SAMPLE)
+            segmenter = rules_for_texts(dict.fromkeys(str(one.text) for one in takewhile(_is_cut_here, sample)))
+    return segmenter
+
+
+def _is_cut_here(sentence: Sentence) -> bool:
+    """Whether a sentence comes from a raw text whose tokens the source does not list."""
+    return isinstance(sentence.rest, Record) and sentence.rest.tokens is None
+
+
+def choose_segmenter(
+    model: Any, request: TrainRequest, known: Any, train: Sequence[LabelledFile], cut_by: Segmenter
+) -> None:
+    """Set the segmenter of an estimator before it is trained, as --segmenter or the training files ask for.
+
+    ``cut_by``: that of the files' raw texts.
+    """
+    from postil.models.segmentation import FEWEST, texts_of
 
     arguments, chosen = request.arguments, request.arguments.segmenter
-    sentences = [sentence for file in train for sentence in file.sentences]
+    every = [sentence for file in train for sentence in file.sentences]
+    sentences = [sentence for sentence in every if not _is_cut_here(sentence)]  # which teach how to cut
+    if len(sentences) < len(every):
+        how = {ENGLISH: "English rules", SINGLE: "characters"}.get(
+            cut_by, "rules for any language" if cut_by.has_rules else "a learned segmenter"
+        )
+        note(f"the texts are cut into tokens by {how} (--segmenter changes that)")
     if chosen is None:
         is_known = known is not None or arguments.source_format == CHARACTERS or are_characters(file_tokens(train))
         if is_known or sum(len(text.ranges) for text in texts_of(sentences)) < FEWEST:
+            if known is None and len(sentences) < len(every) and cut_by != ENGLISH and not cut_by.characters:
+                model.segmenter = cut_by
             return
     elif chosen in ("rules", CHARACTERS):
         words = Counter(chain.from_iterable(file_tokens(train)))
-        model.segmenter = rules_for(words) if chosen == "rules" else None
+        model.segmenter = (rules_for(words) if sentences else cut_by) if chosen == "rules" else None
         return
     elif chosen != "learned":
-        if names_model(chosen):
-            borrowed = open_model(chosen)
-            model.segmenter = borrowed.model.segmenter
-            return
-        sentences = list(read(chosen, features=()))
+        model.segmenter = cut_by
+        return
+    model.segmenter = _learned_segmenter(sentences, arguments)
+
+
+def _learned_segmenter(sentences: Sequence[Sentence], arguments: argparse.Namespace) -> Segmenter:
+    from postil.models.segmentation import segmenter_fitting
+
     fitting = segmenter_fitting(sentences, seed=arguments.seed, threads=arguments.threads)
     note(f"segmentation: learning to cut raw text from {fitting.sentences:,} sentences")
     with stop_on_request() as stop, TrainingDisplay(fitting.fitting) as display:
@@ -392,7 +440,7 @@ def choose_segmenter(model: Any, request: TrainRequest, known: Any, train: Seque
             display.show(event)
             if stop.by is not None:
                 raise KeyboardInterrupt
-    model.segmenter = fitting.segmenter()
+    return fitting.segmenter()
 
 
 def file_tokens(files: Sequence[LabelledFile]) -> Iterator[list[str]]:
@@ -503,7 +551,8 @@ def _task_job(request: TrainRequest) -> TrainingJob:
     preset, settings = request.preset_and_settings(known, {} if known is None else known.settings)
     model = MultiTaskTagger(preset=preset, **{**request.parameters, **settings})
     model.check()
-    options = reading_options(arguments, chosen_segmenter(known))
+    cut_by = reading_segmenter(request, known)
+    options = reading_options(arguments, cut_by)
     codecs = {task: head.codec for task, head in known.model.heads.items()} if known else {}
     tasks = list(dict.fromkeys([*codecs, *sources.train]))
     for task in (*sources.dev, *sources.test):
@@ -514,7 +563,7 @@ def _task_job(request: TrainRequest) -> TrainingJob:
     every = [file for files in loaded.values() for file in (*files.train, *files.held_out.values())]
     warn_of_long_sentences(model, [len(tokens) for file in every for tokens in file.tokens])
     data = {task: examples(*files.train) for task, files in loaded.items() if files.train}
-    choose_segmenter(model, request, known, [file for files in loaded.values() for file in files.train])
+    choose_segmenter(model, request, known, [file for files in loaded.values() for file in files.train], cut_by)
     held_out: dict[str, dict[str, LabelledFile]] = {
         name: {task: files.held_out[name] for task, files in loaded.items() if name in files.held_out}
         for name in ("dev", "test")

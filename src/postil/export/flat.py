@@ -173,6 +173,8 @@ def cut_sections(segmenter: Segmenter) -> Sections:
     if learned is None:
         return _rule_sections(segmenter)
     assert isinstance(learned, LearnedCuts), "the only kind"
+    if learned.splits is not None:
+        raise refused("a segmenter that takes multiword tokens apart (--segmenter rules trains a model without it)")
     program = program_of([ADDRESS.pattern], frozen())
     assert program is not None, "make rules has written it"
     tagger = tagger_sections(learned.tagger.model)

@@ -165,7 +165,7 @@ def effects_text(words: Sequence[Effect], digits: int = 2, chip: Markup | None =
 
 def _word(word: Effect, value: float, largest: float, digits: int) -> Markup:
     classes = ["effect"] + ["explained"] * word.is_explained
-    name = element("bdi", word.name)
+    name = element("span", word.name, class_="word")  # a bdi would not count for the direction of the text
     if not largest or abs(value) < MATTERS * largest:
         return element("span", name, class_=" ".join(classes)) if word.is_explained else name
     classes.append("support" if value > 0 else "oppose")

@@ -5,10 +5,14 @@ the space between them if there is one: ``Hi all.`` reads ``Hi``, ``i a``, ``al`
 whether a token goes on after it, ends, or ends with its sentence. These words are slices of the text itself, so the
 engine reads them without a copy, and the labels are those of an exact CRF.
 
+A fourth label ends a word inside a multiword token, as ``do`` of ``don't`` = ``do`` + ``n't``. Words that do not spell
+out their token (French ``du`` = ``de`` + ``le``) are looked up in a table of training tokens and of regular endings.
+
 Rules around it keep what training data cannot teach: a text and a blank line end a sentence, marks stay with their
 letter, addresses of the web stay whole, and a space is inside a token only between such characters as in training.
 """
 
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -19,15 +23,17 @@ import numpy as np
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import DataError, ModelFileError
 from postil.kernels.characters import CATEGORIES, category, decoded
+from postil.kernels.plain_text import cells_between
 from postil.lazy import Pattern
 from postil.models import storage
 from postil.models.engine import Words
 from postil.models.tagger import Tagger
 from postil.text.document import Sentence
-from postil.text.splitting.segmenter import CutsTexts, Segmenter, Segments, characters
+from postil.text.output import is_utf8
+from postil.text.splitting.segmenter import CutsTexts, Forms, Segmenter, Segments, characters
 
-INSIDE, TOKEN, SENTENCE = 0, 1, 2
-_LABELS = ("inside", "token", "sentence")
+INSIDE, TOKEN, SENTENCE, WORD = range(4)
+_LABELS = ("inside", "token", "sentence", "word")
 _CHUNK, _CONTEXT = 2000, 40
 """Characters that are labelled at once, and those on both sides of them that are read as well."""
 _PASSAGE = 400
@@ -42,6 +48,11 @@ FEWEST = 100
 ADDRESS = Pattern(
     r"(?i:(?:https?|ftps?)://|www\.)[^\s<>\"()]*[^\s<>\"().,;:!?'’”»\]]|[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{2,63}){1,5}"
 )
+_MOST_SPLITS, _MOST_WORDS, _LONGEST_SPLIT, _MOST_SEEN = 200_000, 20, 1000, 200_000
+"""Entries of multiword tokens, words of one, characters of both together; tokens whose words are kept in memory."""
+_LONGEST_SUFFIX, _FEWEST_OF_SUFFIX = 6, 3
+"""Characters of a regular ending, and the tokens that show it."""
+_CONTROL = Pattern(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 _BLANK_LINE = Pattern(r"\n[^\S\n]*\n")
 
 
@@ -55,17 +66,15 @@ class Text(NamedTuple):
     """The sentences among the words."""
     labels: list[list[str]]
     """Of each sentence; empty if it has none."""
-
-    @property
-    def spelt(self) -> list[tuple[tuple[int, int], int]]:
-        """Start and end of each word, and its number among those of a multiword token; 0 for any other word."""
-        shared = {place for place, times in Counter(self.words).items() if times > 1}
-        return [(place, number if place in shared else 0) for number, place in enumerate(self.words, 1)]
+    forms: list[str]
+    """The words."""
+    joined: list[bool]
+    """Whether each belongs to the multiword token of the word before it."""
 
     @property
     def tokens(self) -> list[tuple[int, int]]:
         """Start and end of each, as they are written: a multiword token is one."""
-        return list(dict.fromkeys(self.words))
+        return token_places(self.words, self.joined)
 
     @property
     def sentences(self) -> list[tuple[int, int]]:
@@ -79,13 +88,13 @@ def texts_of(sentences: Sequence[Sentence], size: int | None = _PASSAGE) -> list
     Sentences without a text, or whose tokens are not in it, are left out.
     """
     texts: list[Text] = []
-    parts, current = "", Text("", [], [], [])
+    parts, current = "", Text("", [], [], [], [], [])
     for sentence in sentences:
         text, places = _placed(sentence)
         is_full = size is not None and len(parts) > size
         if parts and (is_full or sentence.document is not None or not places):
             texts.append(current._replace(text=parts))
-            parts, current = "", Text("", [], [], [])
+            parts, current = "", Text("", [], [], [], [], [])
         if not places:
             continue
         parts += " " if parts else ""
@@ -93,6 +102,8 @@ def texts_of(sentences: Sequence[Sentence], size: int | None = _PASSAGE) -> list
         current.words.extend((len(parts) + start, len(parts) + end) for start, end in places)
         current.ranges.append((first, len(current.words)))
         current.labels.append(sentence.labels or [])
+        current.forms.extend(sentence.tokens)
+        current.joined.extend(sentence.joined or [False] * len(sentence))
         parts += text
     return [*texts, current._replace(text=parts)] if parts else texts
 
@@ -130,18 +141,22 @@ class LearnedCuts(CutsTexts):
     """Cuts texts by a tagger of characters.
 
     ``reach``: how many characters a word of the tagger has. ``crossed``: the Unicode categories of two characters with
-    a space between them that may be in one token, such as ``"Nd Nd"``; None: any.
+    a space between them that may be in one token, such as ``"Nd Nd"``; None: any. ``splits``: multiword tokens.
     """
 
-    def __init__(self, tagger: Tagger, reach: int, crossed: Sequence[str] | None) -> None:
-        self.tagger, self.reach = tagger, reach
+    def __init__(
+        self, tagger: Tagger, reach: int, crossed: Sequence[str] | None, splits: "Splits | None" = None
+    ) -> None:
+        self.tagger, self.reach, self.splits = tagger, reach, splits
         self.crossed = None if crossed is None else frozenset(crossed)
         labels = tagger.model.codec.labels
         self._meaning: Final = np.array([_LABELS.index(label) for label in labels], np.int64)
 
     def settings(self) -> dict[str, Any]:
         """Everything but the tagger, as JSON."""
-        return {"reach": self.reach, "crossed": None if self.crossed is None else sorted(self.crossed)}
+        settings: dict[str, Any] = {"reach": self.reach}
+        settings["crossed"] = None if self.crossed is None else sorted(self.crossed)
+        return settings if self.splits is None else {**settings, "splits": self.splits.to_dict()}
 
     def to_bytes(self) -> bytes:
         return storage.to_bytes(self.tagger)
@@ -161,8 +176,9 @@ class LearnedCuts(CutsTexts):
     def from_file(cls, settings: Mapping[str, Any], content: bytes) -> "LearnedCuts":
         """Check everything: the settings and the tagger may come from a stranger."""
         reach, crossed = settings.get("reach"), settings.get("crossed")
-        if set(settings) != {"reach", "crossed"} or type(reach) is not int or not 2 <= reach <= 3:
+        if set(settings) - {"splits"} != {"reach", "crossed"} or type(reach) is not int or not 2 <= reach <= 3:
             raise ModelFileError("segmentation", expected="reach 2 or 3, and crossed", got=repr(settings)[:80])
+        splits = Splits.from_dict(settings["splits"]) if "splits" in settings else None
         if crossed is not None:
             are_pairs = isinstance(crossed, list) and all(
                 isinstance(pair, str) and all(kind in CATEGORIES for kind in pair.split(" ")) and len(pair) == 5
@@ -173,10 +189,11 @@ class LearnedCuts(CutsTexts):
         tagger = storage.from_bytes(content)
         if not isinstance(tagger, Tagger) or tagger.model.segmenter.learned is not None:
             raise ModelFileError("segmentation", expected="a tagger of characters", got="another model")
-        if sorted(tagger.model.codec.labels) != sorted(_LABELS) or tagger.model.features.columns:
+        labels = sorted(tagger.model.codec.labels)
+        if labels not in (sorted(_LABELS), sorted(_LABELS[:WORD])) or tagger.model.features.columns:
             got = ", ".join(tagger.model.codec.labels)[:80]
-            raise ModelFileError("segmentation", expected=f"the labels {', '.join(_LABELS)}", got=got)
-        return cls(tagger, reach, crossed)
+            raise ModelFileError("segmentation", expected=f"the labels {', '.join(_LABELS[:WORD])}", got=got)
+        return cls(tagger, reach, crossed, splits)
 
     # ------------------------------------------------------------------------------------------------ cutting
 
@@ -190,7 +207,11 @@ class LearnedCuts(CutsTexts):
         first = np.append(0, last[:-1] + 1)
         cells = np.stack([units.cells[first, 0], units.cells[last, 1]], axis=1)
         sentences = np.flatnonzero(labels[last] == SENTENCE) + 1
-        return Segments(cells, np.append(0, sentences), np.searchsorted(last, units.documents))
+        cut = Segments(cells, np.append(0, sentences), np.searchsorted(last, units.documents))
+        joined = np.append(False, labels[last[:-1]] == WORD)
+        if self.splits is not None:
+            return self.splits.applied(text, cut, joined)
+        return cut._replace(forms=Forms(text, cells, joined)) if joined.any() else cut
 
     def _labels(self, text: bytes, units: Units) -> Array:
         """(U,): what the tagger says."""
@@ -209,6 +230,7 @@ class LearnedCuts(CutsTexts):
     def _guarded(self, labels: Array, text: bytes, documents: Array, units: Units) -> Array:
         cells = units.cells
         gaps = np.flatnonzero(cells[1:, 0] > cells[:-1, 1])  # a space, or the end of a text, after this character
+        labels[gaps[labels[gaps] == WORD]] = TOKEN
         if self.crossed is not None:
             for i in gaps[labels[gaps] == INSIDE].tolist():
                 before, after = (decoded(text[slice(*cells[at].tolist())])[0] for at in (i, i + 1))
@@ -226,7 +248,7 @@ class LearnedCuts(CutsTexts):
         for found in ADDRESS.finditer(whole) if has_address else ():
             first, end = unit(found.start()), unit(found.end())
             labels[first : end - 1] = INSIDE
-            labels[end - 1] = max(int(labels[end - 1]), TOKEN)
+            labels[end - 1] = SENTENCE if labels[end - 1] == SENTENCE else TOKEN
             if first and labels[first - 1] == INSIDE and cells[first, 0] > cells[first - 1, 1]:
                 labels[first - 1] = TOKEN
         for found in _BLANK_LINE.finditer(whole) if "\n" in whole else ():
@@ -235,6 +257,145 @@ class LearnedCuts(CutsTexts):
         ends = units.documents[1:][np.diff(units.documents) > 0]
         labels[ends - 1] = SENTENCE
         return labels
+
+
+# ------------------------------------------------------------------------------------------------ multiword tokens
+
+
+@final
+class Splits:
+    """The words of multiword tokens that do not spell them out.
+
+    ``table``: tokens and their words; none for a token that is one word although its small letters have an entry.
+    ``suffixes``: ends of other tokens, each with the end of the first word instead of it and all other words, such as
+    ``ê-lo`` with ``er``, ``lo`` for Portuguese ``fazê-lo`` = ``fazer`` + ``lo``.
+    """
+
+    def __init__(self, table: Mapping[str, Sequence[str]], suffixes: Mapping[str, Sequence[str]]) -> None:
+        self.table, self.suffixes = dict(table), dict(suffixes)
+        self._longest = max(map(len, suffixes), default=0)
+        self._seen: dict[bytes, list[bytes]] = {}
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            name: {key: list(words) for key, words in sorted(mapping.items())}
+            for name, mapping in (("table", self.table), ("suffixes", self.suffixes))
+        }
+
+    @classmethod
+    def from_dict(cls, content: object) -> "Splits":
+        """Check everything: the content may come from a stranger."""
+        parts: Mapping[str, Any] = content if isinstance(content, dict) else {}
+        table, suffixes = parts.get("table"), parts.get("suffixes")
+        if not (len(parts) == 2 and isinstance(table, dict) and isinstance(suffixes, dict)):
+            raise ModelFileError("multiword tokens", expected="a table and suffixes", got=repr(content)[:80])
+        if len(table) + len(suffixes) > _MOST_SPLITS:
+            raise ModelFileError("multiword tokens", expected=f"at most {_MOST_SPLITS:,}", got=len(table))
+        entries = [(False, *entry) for entry in table.items()] + [(True, *entry) for entry in suffixes.items()]
+        for is_suffix, token, words in entries:
+            if not _is_split(token, words, is_suffix):
+                expected, got = "words without control characters", repr({token: words})[:80]
+                raise ModelFileError("multiword tokens", expected=expected, got=got)
+        return cls(table, suffixes)
+
+    @classmethod
+    def learned(cls, texts: Sequence[Text]) -> "Splits | None":
+        """The most frequent words of each token; ends of at least three tokens that no other token contradicts."""
+        counts: dict[str, Counter[tuple[str, ...]]] = {}
+        for text in texts:
+            firsts = [n for n, is_part in enumerate(text.joined) if not is_part]
+            for (start, end), (first, last) in zip(text.tokens, pairwise([*firsts, len(text.forms)]), strict=True):
+                surface, forms = text.text[start:end], tuple(text.forms[first:last])
+                is_split = len(forms) > 1 and "".join(forms) != surface
+                counts.setdefault(surface, Counter())[forms if is_split else ()] += 1
+        best = {surface: analyses.most_common(1)[0][0] for surface, analyses in counts.items()}
+        table = {surface: words for surface, words in best.items() if words}
+        if not table:
+            return None
+        small = {surface.lower(): tuple(map(str.lower, words)) for surface, words in best.items()} | {
+            surface: words for surface, words in best.items() if surface == surface.lower()
+        }
+        votes: dict[str, Counter[tuple[str, ...] | None]] = {
+            surface[-size:]: Counter()
+            for surface, words in small.items()
+            if words
+            for size in range(1, min(len(surface), _LONGEST_SUFFIX + 1))
+        }
+        for surface, words in small.items():
+            for size in range(1, min(len(surface), _LONGEST_SUFFIX + 1)):
+                if (vote := votes.get(surface[-size:])) is not None:
+                    stem = surface[:-size]
+                    is_regular = bool(words) and words[0].startswith(stem)
+                    vote[(words[0][len(stem) :], *words[1:]) if is_regular else None] += 1
+        suffixes: dict[str, Sequence[str]] = {}
+        for suffix, vote in sorted(votes.items(), key=lambda pair: (len(pair[0]), pair[0])):
+            rule, times = vote.most_common(1)[0]
+            is_covered = any(suffix[at:] in suffixes for at in range(1, len(suffix)))
+            if rule is not None and len(vote) == 1 and times >= _FEWEST_OF_SUFFIX and not is_covered:
+                suffixes[suffix] = rule
+        stay = {surface: () for surface, words in best.items() if not words and surface.lower() in table}
+        return cls({**table, **stay}, suffixes)
+
+    def words(self, token: str) -> Sequence[str]:
+        """The words of a token; none if it is one word."""
+        token = token if token.isascii() else unicodedata.normalize("NFC", token)
+        if token in self.table:
+            return self.table[token]
+        small = token.lower()
+        if found := self.table.get(small):
+            if token.isupper() and len(token) > 1:
+                return [word.upper() for word in found]
+            return [found[0][:1].upper() + found[0][1:], *found[1:]] if token[:1].isupper() else found
+        for size in range(min(self._longest, len(token) - 1), 0, -1):
+            if len(small) == len(token) and (rule := self.suffixes.get(small[-size:])) is not None:
+                return [token[:-size] + rule[0], *rule[1:]]
+        return ()
+
+    def applied(self, text: bytes, cut: Segments, joined: Array) -> Segments:
+        """Take apart the tokens (N,) that are not ``joined`` words of others."""
+        is_single = ~joined & ~np.append(joined[1:], False)
+        repeats, words, seen = np.ones(len(joined), np.int64), list[bytes](), self._seen
+        if len(seen) > _MOST_SEEN:
+            seen.clear()
+        cells = cut.cells.tolist()
+        for i in np.flatnonzero(is_single).tolist():
+            token = text[cells[i][0] : cells[i][1]]
+            if (found := seen.get(token)) is None:
+                found = seen[token] = [word.encode() for word in self.words(decoded(token))]
+            if found:
+                repeats[i] = len(found)
+                words += found
+        if not words and not joined.any():
+            return cut
+        source = np.repeat(np.arange(len(joined)), repeats)
+        is_part = joined[source]
+        is_part[1:] |= source[1:] == source[:-1]
+        places = cut.cells[source]
+        forms = Forms(text + b"".join(words), places.copy(), is_part)
+        forms.cells[repeats[source] > 1] = cells_between(len(text) + np.cumsum([0, *map(len, words)]))
+        before = np.append(0, np.cumsum(repeats))
+        return Segments(places, before[cut.offsets], before[cut.documents], forms)
+
+
+def _is_split(token: str, words: object, is_suffix: bool) -> bool:
+    """Whether these are at least two words that can be written in columns; of a suffix, the first may be empty."""
+    if not isinstance(words, list) or len(words) > _MOST_WORDS or not all(isinstance(word, str) for word in words):
+        return False
+    forms = [token, *words[is_suffix and words[0] == "" :]] if words else [token]
+    is_long_enough = len(words) > 1 or not (words or is_suffix)
+    is_writable = all(form.strip() and is_utf8(form) and not _CONTROL.search(form) for form in forms)
+    return is_long_enough and is_writable and sum(map(len, forms)) <= _LONGEST_SPLIT
+
+
+def token_places(words: Sequence[tuple[int, int]], joined: Sequence[bool]) -> list[tuple[int, int]]:
+    """Start and end of each token; words are ``joined`` to the one before them in a multiword token."""
+    places: list[tuple[int, int]] = []
+    for (start, end), is_part in zip(words, joined, strict=True):
+        if is_part:
+            places[-1] = places[-1][0], end
+        else:
+            places.append((start, end))
+    return places
 
 
 def units_of(text: bytes, documents: Array) -> Units:
@@ -362,11 +523,12 @@ class SegmenterFitting(NamedTuple):
     fitting: Any
     reach: int
     crossed: list[str] | None
+    splits: Splits | None
     sentences: int
     """Of sentences with a text."""
 
     def segmenter(self) -> Segmenter:
-        return Segmenter(learned=LearnedCuts(self.tagger, self.reach, self.crossed))
+        return Segmenter(learned=LearnedCuts(self.tagger, self.reach, self.crossed, self.splits))
 
 
 def segmenter_fitting(sentences: Sequence[Sentence], *, seed: int = 0, threads: int = 1) -> SegmenterFitting:
@@ -396,7 +558,8 @@ def segmenter_fitting(sentences: Sequence[Sentence], *, seed: int = 0, threads: 
         units = units_of(content, np.array([[0, len(content)]]))
         spaced, cells = _one_space(content, units)
         X.append([spaced[a:b].decode() for a, b in _words(cells, units.documents, reach).tolist()])
-        ends = dict.fromkeys(places[[end for _, end in text.tokens]].tolist(), TOKEN)
+        ends = dict.fromkeys(places[[end for _, end in text.words]].tolist(), WORD)
+        ends |= dict.fromkeys(places[[end for _, end in text.tokens]].tolist(), TOKEN)
         ends |= dict.fromkeys(places[[end for _, end in text.sentences]].tolist(), SENTENCE)
         y.append([_LABELS[ends.get(end, INSIDE)] for end in units.cells[:, 1].tolist()])
     affixes = (1, 2) if is_free else (1,)
@@ -405,4 +568,4 @@ def segmenter_fitting(sentences: Sequence[Sentence], *, seed: int = 0, threads: 
         settings |= {"min_count": 3, "hidden": 128}
     tagger = Tagger(**settings, seed=seed, threads=threads)
     allowed = None if is_free else sorted(pair for pair, times in crossed.items() if times > 1)
-    return SegmenterFitting(tagger, tagger.fitting(X, y), reach, allowed, count)
+    return SegmenterFitting(tagger, tagger.fitting(X, y), reach, allowed, Splits.learned(texts), count)

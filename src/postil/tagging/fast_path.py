@@ -95,7 +95,7 @@ class FastPath:
 
     def _conllu(self, plain: Tagged) -> bytes | None:
         """Ten columns for each token; before each sentence of raw text, that text."""
-        from postil.text.columns.conllu import columns_after_form, comment_lines
+        from postil.text.columns.conllu import columns_after_form, comment_lines, multiword_ranges, range_line
 
         text, is_raw = plain.text, plain.documents is not None
         if _has_empty_tokens(plain) or any(character in text for character in _NOT_IN_CONLLU[is_raw]):
@@ -106,16 +106,26 @@ class FastPath:
                 self._ends[row] = columns_after_form(row, self._conllu_columns())
         ends = [self._ends[row] for row in labels]
         cells, rows, pieces = plain.cells.tolist(), places.tolist(), list[bytes]()
+        (spellings, of_words), lines, parts = plain.words, dict[int, bytes](), set[int]()
+        words = of_words.tolist()
+
+        def is_glued(i: int, high: int) -> bool:
+            return is_raw and i + 1 < high and cells[i + 1][0] == cells[i][1]
+
         heads = {int(plain.offsets[place]): comment_lines(sentence) for place, sentence in plain.heads}
         for low, high in pairwise(plain.offsets.tolist()):
             if is_raw:
                 content = text[cells[low][0] : cells[high - 1][1]].decode()
                 pieces.append(f"# text = {' '.join(content.split())}\n".encode())
             pieces.append(heads.get(low, b""))
+            for a, b in () if plain.forms is None else multiword_ranges(plain.forms.joined[low:high].tolist()):
+                form = text[cells[low + a][0] : cells[low + b - 1][1]].decode()
+                lines[low + a] = f"{range_line(a, b, form, is_glued(low + b - 1, high))}\n".encode()
+                parts.update(range(low + a, low + b))
             for i in range(low, high):
-                first, end = cells[i]
-                is_glued = is_raw and i + 1 < high and cells[i + 1][0] == end
-                pieces.append(b"%d\t%b\t%b\n" % (i + 1 - low, text[first:end], ends[rows[i]][is_glued]))
+                first, end = words[i]
+                row = ends[rows[i]][is_glued(i, high) and i not in parts]
+                pieces.append(b"%b%d\t%b\t%b\n" % (lines.get(i, b""), i + 1 - low, spellings[first:end], row))
             pieces.append(b"\n")
         return b"".join(pieces)
 
@@ -139,6 +149,8 @@ class FastPath:
             heads = {place: _head_fields(sentence) for place, sentence in plain.heads}
             fields = [heads.get(place, b"") for place in range(len(documents))]
         probable, of_words = self._options.probabilities, not all(codec.has_spans for codec in self._codecs)
+        if plain.forms is not None:  # its words may share a place
+            return None
         tasks = self._tagged(plain, of_labels=probable and of_words, all=probable).tasks
         texts: dict[str, Any] = {"text": text, "documents": documents, "tokens": tokens, "cells": cells}
         texts |= {"sentences": plain.offsets, "units": self._options.offsets}
@@ -212,7 +224,7 @@ def write_columns(tagged: Tagged) -> bytes:
     before = np.cumsum([0, *(len(decoded.codec.spellings) for decoded in tasks)])
     labels = np.stack([decoded.places() + first for decoded, first in zip(tasks, before, strict=False)], axis=1)
     figures = [one.label_probabilities for one in tasks if one.label_probabilities is not None]
-    rows = tagged.text, tagged.cells, tagged.offsets, labels, names
+    rows = *tagged.words, tagged.offsets, labels, names
     content, places = kernels.write_rows(*rows, np.stack(figures, axis=1) if figures else None)
     if not tagged.heads:
         return content

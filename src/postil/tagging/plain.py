@@ -95,13 +95,13 @@ def _segmented(
     """``every``: also texts without tokens."""
     if options.characters:
         return None
-    cells, offsets, tokens = segmenter.cells(text, documents=documents, split=options.split)
+    cells, offsets, tokens, forms = segmenter.cells(text, documents=documents, split=options.split)
     if not every:
         has_tokens = np.diff(tokens) > 0
         documents, tokens = documents[has_tokens], np.append(tokens[:-1][has_tokens], len(cells))
         if fields is not None:
             fields = [one for one, is_kept in zip(fields, has_tokens.tolist(), strict=True) if is_kept]
-    return Tagged(text, cells, offsets, documents, tokens, fields=fields) if len(documents) else None
+    return Tagged(text, cells, offsets, documents, tokens, fields=fields, forms=forms) if len(documents) else None
 
 
 # ------------------------------------------------------------------------------------------------ rows of tokens

@@ -52,6 +52,9 @@ class Sentence:
     """Comment lines before the sentence, unchanged, with their '#'."""
     rest: Rest | None = None
     """Data that only the writer of the same format understands. Sentences of one JSON record share it."""
+    joined: list[bool] | None = None
+    """Whether each word belongs to the same token of the text as the word before it, as ``le`` of French ``du`` =
+    ``de`` + ``le`` does; None: no word does."""
 
     def __len__(self) -> int:
         return len(self.tokens)

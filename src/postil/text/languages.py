@@ -30,6 +30,7 @@ _NAMES = dict(
     )
 )
 _UD_FILE = re.compile(r"([a-z]{2,3})_[a-z0-9]+-ud-")
+_WORD = re.compile(r"\w+")
 _INNER_APOSTROPHE, _INNER_HYPHEN = re.compile(r"\w['’]\w"), re.compile(r"\w-\w")
 
 
@@ -72,6 +73,12 @@ def rules_for(words: Mapping[str, int]) -> Segmenter:
         apostrophes="end" if counts["ends"] > max(counts["apostrophe"], sum(words.values()) / 1000) else "keep",
     )
     return Segmenter(NEUTRAL if rules == NEUTRAL else rules, NEUTRAL_SENTENCES)
+
+
+def rules_for_texts(texts: Iterable[str]) -> Segmenter:
+    """Rules for raw texts: those of English, or neutral ones."""
+    words = Counter(word for text in texts for word in _WORD.findall(text))
+    return ENGLISH if looks_english(words) else Segmenter(NEUTRAL, NEUTRAL_SENTENCES)
 
 
 def script_of(text: str) -> str | None:

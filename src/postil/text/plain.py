@@ -27,23 +27,25 @@ def read_text(lines: NumberedLines, options: ReadOptions, report: Report) -> Ite
         if not segmenter.has_rules and len(line) > MOST_TOKENS:
             expected, got = f"at most {MOST_TOKENS:,} characters", f"{len(line):,} characters"
             raise DataError("a line of too many tokens", expected=expected, got=got, where=lines.where(number))
-        for words, starts, ends in _sentences(line, segmenter, options.split):
+        for sentence in _sentences(line, segmenter, options.split):
             report.sentences += 1
-            report.tokens += len(words)
-            yield Sentence(words, text=line, starts=starts, ends=ends, line=number)
+            report.tokens += len(sentence)
+            sentence.line = number
+            yield sentence
 
 
 Words = tuple[list[str], list[int], list[int]]
 """The tokens of a sentence, and where they begin and end in its line."""
 
 
-def _sentences(line: str, segmenter: Segmenter, split: bool) -> Iterator[Words]:
+def _sentences(line: str, segmenter: Segmenter, split: bool) -> Iterator[Sentence]:
     if split and segmenter.has_rules:
-        yield from sentences_of_line(line, segmenter)
+        for words, starts, ends in sentences_of_line(line, segmenter):
+            yield Sentence(words, text=line, starts=starts, ends=ends)
         return
     tokens = segmenter.tokenise(line)
     for first, last in segmenter.split(tokens) if split else [(0, len(tokens))] * bool(len(tokens)):
-        yield tokens.tokens[first:last], tokens.starts[first:last], tokens.ends[first:last]
+        yield tokens.sentence(first, last)
 
 
 def sentences_of_line(line: str, segmenter: Segmenter = ENGLISH, piece: int = PIECE) -> Iterator[Words]:

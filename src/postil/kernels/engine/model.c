@@ -90,7 +90,7 @@ typedef struct {
 
 /* How raw text is cut: by rules, into characters, or by a tagger of characters inside of the model, see cuts.c. */
 enum { BY_RULES, INTO_CHARACTERS, BY_TAGGER };
-enum { GOES_ON_INSIDE, ENDS_TOKEN, ENDS_SENTENCE, CUT_LABELS };
+enum { GOES_ON_INSIDE, ENDS_TOKEN, ENDS_SENTENCE, ENDS_WORD, CUT_LABELS }; /* the last label: in some taggers */
 enum { LABELLED = 2000, AROUND = 40, LABELLED_ROOM = LABELLED + 2 * AROUND }; /* characters at once, with their context */
 enum { CATEGORY = 31, CATEGORIES = 32, FIRST_MARK = 10, LAST_MARK = 12, OTHER_SYMBOL = 26 }; /* as in characters.py */
 typedef struct {
@@ -919,7 +919,7 @@ static int is_of(const character_tables *known, uint32_t code, int first, int la
 }
 
 static void read_cuts(postil_model *model) {
-    static const char *const names[CUT_LABELS] = {"inside", "token", "sentence"};
+    static const char *const names[CUT_LABELS] = {"inside", "token", "sentence", "word"};
     learned_cuts *cuts = &model->cuts;
     engine_section inner;
     int seen = 0;
@@ -939,11 +939,13 @@ static void read_cuts(postil_model *model) {
         return;
     }
     const task_head *head = cuts->tagger->heads;
-    require(model, cuts->tagger->kind == TAGGER && cuts->tagger->head_count == 1 && head->spellings == CUT_LABELS);
-    for (int64_t j = 0; j < CUT_LABELS && model->code == POSTIL_OK; j++)
+    require(model, cuts->tagger->kind == TAGGER && cuts->tagger->head_count == 1);
+    require(model, head->spellings == CUT_LABELS || head->spellings == ENDS_WORD);
+    if (model->code != POSTIL_OK) return;
+    for (int64_t j = 0; j < head->spellings; j++)
         for (int k = 0; k < CUT_LABELS; k++)
-            if (strcmp(head->labels[j], names[k]) == 0) cuts->meaning[j] = (uint8_t)k, seen |= 1 << k;
-    require(model, seen == (1 << CUT_LABELS) - 1);
+            if (strcmp(head->labels[j], names[k]) == 0) cuts->meaning[j] = k == ENDS_WORD ? ENDS_TOKEN : (uint8_t)k, seen |= 1 << k;
+    require(model, seen == (1 << head->spellings) - 1); /* a word of a multiword token is a token of this engine */
 }
 
 static void read_header(postil_model *model) {

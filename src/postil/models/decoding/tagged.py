@@ -4,14 +4,13 @@ Objects of Python are made when somebody looks at them.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 
-from postil import kernels
 from postil.arrays import Array
 from postil.kernels.plain_text import SURROGATES, cells_between
 from postil.models.decoding.constraints import Constraints
@@ -21,7 +20,7 @@ from postil.models.sentences import entity, warn_of_unspaced
 from postil.text import Document, Entity, Sentence
 from postil.text.later import LaterItems
 from postil.text.output import is_utf8
-from postil.text.splitting.segmenter import Segmenter
+from postil.text.splitting.segmenter import Forms, Segmenter, Tokens, character_places
 
 BATCH = 1 << 19
 """Bytes of texts that are tagged at once."""
@@ -47,28 +46,37 @@ class Tagged:
     fields: Sequence[bytes] | None = None
     """Records: the other fields of each as JSON, with a comma and a space before them."""
     tasks: Mapping[str, Decoded] = field(default_factory=dict)
+    forms: Forms | None = None
+    """The words, if there are multiword tokens."""
 
     @classmethod
     def cut(
         cls, text: bytes, documents: Array, segmenter: Segmenter, *, split: bool = True, strings: Sequence[str] = ()
     ) -> Self:
         """Cut raw texts into sentences of tokens."""
-        cells, offsets, tokens = segmenter.cells(text, documents=documents, split=split)
-        return cls(text, cells, offsets, documents, tokens, strings)
+        cells, offsets, tokens, forms = segmenter.cells(text, documents=documents, split=split)
+        return cls(text, cells, offsets, documents, tokens, strings, forms=forms)
 
     @classmethod
     def cut_string(cls, text: str, segmenter: Segmenter) -> Self:
         """The same for one text, which may contain half characters."""
         tokens, content = segmenter.tokenise(text), text.encode("utf-8", SURROGATES)
         offsets = np.array([0, *(end for _, end in segmenter.split(tokens))])
-        whole = np.array([[0, len(content)]])
-        return cls(content, np.stack(tokens.utf8(), axis=1), offsets, whole, np.array([0, len(tokens)]), [text])
+        whole, cells, forms = np.array([[0, len(content)]]), np.stack(tokens.utf8(), axis=1), None
+        if tokens.joined is not None:
+            words = [word.encode("utf-8", SURROGATES) for word in tokens.tokens]
+            places = cells_between(len(content) + np.array([0, *accumulate(map(len, words))]))
+            forms = Forms(content + b"".join(words), places, np.array(tokens.joined))
+        return cls(content, cells, offsets, whole, np.array([0, len(tokens)]), [text], forms=forms)
 
     def by(self, heads: Mapping[str, Posteriors], *asked: Any, **others: Any) -> Self:
         """The same with what these heads say; the arguments are those of ``decode``."""
-        tasks = decode(heads, Words(self.text, self.cells, self.offsets), *asked, **others)
-        texts = self.documents, self.document_tokens, self.strings
-        return type(self)(self.text, self.cells, self.offsets, *texts, self.heads, self.fields, tasks)
+        return replace(self, tasks=decode(heads, Words(*self.words, self.offsets), *asked, **others))
+
+    @property
+    def words(self) -> tuple[bytes, Array]:
+        """A text, and (N, 2) the first byte and end of each word there: those that models read and columns show."""
+        return (self.text, self.cells) if self.forms is None else self.forms[:2]
 
     @cached_property
     def sentence_edges(self) -> Array:
@@ -113,10 +121,7 @@ class Tagged:
         """Cells (n, 2) of a text, counted in its characters."""
         assert self.documents is not None, "of raw texts"
         first, end = self.documents[d].tolist()
-        places = cells - first
-        if end - first != len(self.strings[d]):
-            places = kernels.character_offsets(self.text[first:end], places.ravel()).reshape(-1, 2)
-        listed: list[list[int]] = places.tolist()
+        listed: list[list[int]] = character_places(self.text[first:end], len(self.strings[d]), cells - first).tolist()
         return listed
 
     def sentences(self, d: int, task: str | None = None) -> list[Sentence]:
@@ -125,13 +130,19 @@ class Tagged:
         low, high = int(offsets[0]), int(offsets[-1])
         places, edges = self._places(d, self.cells[low:high]), offsets - low
         tokens, starts, ends = [text[a:b] for a, b in places], [a for a, _ in places], [b for _, b in places]
+        joined = None
+        if self.forms is not None:
+            at = self.forms.cells[low:high]
+            tokens = Words(self.forms.text, at, np.array([0, len(at)]))[0]
+            joined = self.forms.joined[low:high].tolist()
         labels: Sequence[list[str] | None] = [None] * (len(edges) - 1)
         if task is not None:
             labels = self.tasks[task].codec.texts_of_sentences(self.tasks[task].numbers[low:high], edges)
-        return [
-            Sentence(tokens[a:b], labels=of_sentence, text=text, starts=starts[a:b], ends=ends[a:b])
-            for (a, b), of_sentence in zip(pairwise(edges.tolist()), labels, strict=True)
-        ]
+        cut, sentences = Tokens(text, tokens, starts, ends, joined=joined), []
+        for (a, b), of_sentence in zip(pairwise(edges.tolist()), labels, strict=True):
+            sentences.append(cut.sentence(a, b))
+            sentences[-1].labels = of_sentence
+        return sentences
 
     def _entities(self, d: int, task: str) -> list[Entity]:
         text, decoded = self.strings[d], self.tasks[task]

@@ -94,7 +94,7 @@ export function mount(root, values, context) {
         h("h2", {}, h("q", {}, one.text), " as ", chip(one.label, names)),
         figures([...(one.probability === null ? [] : [["probability", percent(one.probability)]]), [one.measure, signed(one.value)],
           ["from words", signed(one.parts.words)], ["from transitions", signed(one.parts.transitions)], ["all words unknown", signed(one.unknown)]]),
-        h("div", { className: "effects" }, words),
+        h("div", { className: "effects", dir: "auto" }, words),
         h("p", { className: "note" }, "Blue supports the label, orange opposes it. ", state.by === "left_out"
           ? `The figure says by how much the ${one.measure} falls when the word is replaced by one that the model does not know.`
           : "The figure is gradient times input: an estimate that also separates the features of a word.")),

@@ -233,7 +233,7 @@ class _Assembler:
         if text.tokens is None:
             tokens = self.options.segmenter.tokenise(text.text)
         else:
-            tokens = placed_tokens(text.text, text.tokens)
+            tokens = placed_tokens(text.text, text.tokens, text.token_fields or ())
         record = Record(dict(text.fields), tokens=None if text.tokens is None else text.token_fields or [])
         spans: list[Span] | None = None
         refused = False
@@ -285,24 +285,24 @@ class _Assembler:
             low, high = (bisect_left(spans, edge, key=lambda span: span.start) for edge in (first, last))  # sorted
             inside = [Span(span.label, span.start - first, span.end - first) for span in spans[low:high]]
             labels = _labels_of(inside, last - first, self.options.scheme)
-        return Sentence(
-            tokens.tokens[first:last],
-            labels,
-            None if text.columns is None else text.columns[first:last],
-            tokens.text,
-            tokens.starts[first:last],
-            tokens.ends[first:last],
-            text.line,
-            text.document if first == 0 else None,
-            list(text.comments) if first == 0 else [],
-            record,
-        )
+        sentence = tokens.sentence(first, last)
+        sentence.labels, sentence.line, sentence.rest = labels, text.line, record
+        sentence.columns = None if text.columns is None else text.columns[first:last]
+        if first == 0:
+            sentence.document, sentence.comments = text.document, list(text.comments)
+        return sentence
 
 
-def placed_tokens(text: str, places: Sequence[tuple[int, int]]) -> Tokens:
-    """The tokens at some places of a text."""
+def placed_tokens(text: str, places: Sequence[tuple[int, int]], fields: Sequence[Any] = ()) -> Tokens:
+    """The tokens at some places of a text; ``fields`` have the words of multiword tokens, which share a place."""
     starts, ends = [start for start, _ in places], [end for _, end in places]
-    return Tokens(text, [text[start:end] for start, end in places], starts, ends)
+    tokens = [text[start:end] for start, end in places]
+    joined = [False, *(before == after and before[0] < before[1] for before, after in pairwise(places))]
+    if not any(joined):
+        return Tokens(text, tokens, starts, ends)
+    for n, token in enumerate(fields):
+        tokens[n] = token["text"] if isinstance(token, dict) and isinstance(token.get("text"), str) else tokens[n]
+    return Tokens(text, tokens, starts, ends, None, joined[: len(tokens)])
 
 
 def _labels_of(spans: list[Span], length: int, scheme: str) -> list[str]:
@@ -417,7 +417,10 @@ def place_of(sentences: list[Sentence], report: Report) -> Tokens:
     if first.text is not None and not tokens and isinstance(first.rest, Record):
         return Tokens(first.text, [], [], [])
     if first.text is not None and len(starts) == len(tokens) > 0:
-        if tokens == [first.text[start:end] for start, end in zip(starts, ends, strict=True)]:
+        places = list(zip(starts, ends, strict=True))
+        # Words of a multiword token share its place; a record says what they are.
+        shared = {place for place, after in pairwise(places) if place == after and isinstance(first.rest, Record)}
+        if all(t == first.text[a:b] or (a, b) in shared for t, (a, b) in zip(tokens, places, strict=True)):
             if isinstance(first.rest, Record):
                 return Tokens(first.text, tokens, starts, ends)
             left = starts[0]

@@ -190,6 +190,12 @@ def take_apart(
     )
 
 
+def _share_place(token: dict[str, Any], other: object) -> bool:
+    """Whether two tokens are words of one multiword token, whose text is not theirs."""
+    place = token["start"], token["end"]
+    return isinstance(other, dict) and (other.get("start"), other.get("end")) == place
+
+
 @final
 class _Record:
     """A record while it is parsed: fields are removed as they are understood."""
@@ -210,7 +216,7 @@ class _Record:
         if not isinstance(given, list):
             raise DataError("tokens", expected="a list", got=shown(given), where=self.where)
         places = [(0, 0)]
-        for token in given:
+        for n, token in enumerate(given):
             start: Any = -1  # if the token does not occur after the one before it and blanks
             end: Any = -1
             if isinstance(token, str):
@@ -219,7 +225,8 @@ class _Record:
                     start, end = at, at + len(token)
             elif isinstance(token, dict) and is_number(token.get("start")) and is_number(token.get("end")):
                 covered = text[token["start"] : token["end"]]
-                if token.get("text", covered) == covered:
+                around = [*given[max(n - 1, 0) : n], *given[n + 1 : n + 2]]
+                if token.get("text", covered) == covered or any(_share_place(token, other) for other in around):
                     start, end = token["start"], token["end"]
             if not (places[-1][0] <= start <= end <= len(text) and places[-1][1] <= end):
                 what, expected = "a token does not occur in the text", "tokens in the order of the text"

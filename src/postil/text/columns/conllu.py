@@ -6,7 +6,7 @@ Tokens are the syntactic words. Everything else of a sentence is kept and writte
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from typing import NamedTuple, final
 
 from postil.errors import ConfigurationError, DataError
@@ -95,6 +95,8 @@ class _ConlluReader:
         labels = None if self.label is None else [get(row, self.label) for row in rest.rows]
         columns = [tuple(get(row, place) for place in self.features) for row in rest.rows] if self.features else None
         sentence = Sentence(tokens, labels, columns, line=first, comments=self.comments, rest=rest)
+        if ranges := _multiword(rest):
+            sentence.joined = [any(low < n < high for low, high, _ in ranges) for n in range(len(tokens))]
         self.comments = []
         for comment in sentence.comments:
             if match := NEW_DOCUMENT.match(comment):
@@ -201,17 +203,23 @@ def put(row: list[str], place: CellPlace, value: str) -> None:
     row[place.column] = "|".join(entries) or EMPTY
 
 
+def _multiword(rest: Dependencies) -> list[tuple[int, int, str]]:
+    """The words of each multiword token, from 0, and its form."""
+    found = []
+    for other in rest.others:
+        identity, form = other.line.split("\t", 2)[:2]
+        if "-" in identity:
+            found.append((other.before, int(identity.partition("-")[2]), form))
+    return found
+
+
 def _word_offsets(text: str, rest: Dependencies) -> tuple[list[int], list[int]] | None:
     """The offsets of the words in the text; None if they do not match it.
 
     The words of a multiword token that do not match it (French "du" = "de le") all get its whole span.
     """
     forms = [row[FORM] for row in rest.rows]
-    multiword = {}  # first word (from 0) -> the word after the last one, and the form
-    for other in rest.others:
-        identity, form = other.line.split("\t", 2)[:2]
-        if "-" in identity:
-            multiword[other.before] = int(identity.partition("-")[2]), form
+    multiword = {first: (end, form) for first, end, form in _multiword(rest)}
     starts: list[int] = []
     ends: list[int] = []
     position = 0
@@ -249,15 +257,9 @@ def write_conllu(sentences: Iterable[Sentence], options: WriteOptions, report: R
         rest = sentence.rest  # the columns that were read, if they still belong to the tokens
         kept = rest if isinstance(rest, Dependencies) and len(rest.rows) == len(sentence.tokens) else None
         if kept is not None:
-            rows = [list(row) for row in kept.rows]
-        else:  # new ones; spacing is known where the text is
-            glued = {
-                n for n, place in enumerate((sentence.starts or [])[1:]) if sentence.ends and sentence.ends[n] == place
-            }
-            rows = [
-                [str(n + 1), token, *[EMPTY] * 7, _GLUED if n in glued else EMPTY]
-                for n, token in enumerate(sentence.tokens)
-            ]
+            rows, others = [list(row) for row in kept.rows], kept.others
+        else:
+            rows, others = _new_rows(sentence)
         place = chosen or (kept and kept.label) or find_place("upos")
         for row, token, label in zip_longest(rows, sentence.tokens, sentence.labels or ()):
             row[FORM] = token
@@ -272,9 +274,39 @@ def write_conllu(sentences: Iterable[Sentence], options: WriteOptions, report: R
             report.dropped["feature columns that were given no CoNLL-U column"] += unplaced
         _check_writable(rows, sentence)
         lines = ["\t".join(row) for row in rows]
-        for other in reversed(kept.others if kept is not None else []):
+        for other in reversed(others):
             lines.insert(other.before, other.line)
         yield "".join(f"{line}\n" for line in [*_comments(sentence, report), *lines, ""])
+
+
+def _new_rows(sentence: Sentence) -> tuple[list[list[str]], list[Surface]]:
+    """The rows of a sentence that has none, and its multiword tokens. Spacing is known if the text is."""
+    T, starts, ends = len(sentence), sentence.starts or [], sentence.ends or []
+    glued = {n for n, place in enumerate(starts[1:]) if ends and ends[n] == place}
+    joined = [*(sentence.joined or [False] * T), False]
+    others: list[Surface] = []
+    for first, end in multiword_ranges(sentence.joined or ()):
+        form = "".join(sentence.tokens[first:end])
+        if sentence.text is not None and ends:
+            form = sentence.text[starts[first] : ends[end - 1]]
+        others.append(Surface(first, range_line(first, end, form, end - 1 in glued)))
+    rows = []
+    for n, token in enumerate(sentence.tokens):
+        is_part = joined[n] or joined[n + 1]
+        rows.append([str(n + 1), token, *[EMPTY] * 7, _GLUED if n in glued and not is_part else EMPTY])
+    return rows, others
+
+
+def multiword_ranges(joined: Sequence[bool]) -> list[tuple[int, int]]:
+    """The multiword tokens as ranges of words: runs of words of which all but the first are ``joined``."""
+    ends = [n for n, (is_part, goes_on) in enumerate(pairwise([*joined, False]), 1) if is_part and not goes_on]
+    starts = [n for n, (is_part, goes_on) in enumerate(pairwise([*joined, False])) if goes_on and not is_part]
+    return list(zip(starts, ends, strict=True))
+
+
+def range_line(first: int, end: int, form: str, is_glued: bool) -> str:
+    """The line before the words ``first:end`` (from 0) of a multiword token."""
+    return "\t".join([f"{first + 1}-{end}", form, *[EMPTY] * 7, _GLUED if is_glued else EMPTY])
 
 
 def refill(sentences: Iterable[Sentence], originals: Originals, columns: Sequence[Column]) -> Iterator[bytes]:

@@ -57,7 +57,10 @@ _BASES = {_ENGLISH: (DEFAULT, DEFAULT_SENTENCES), _NEUTRAL: (NEUTRAL, NEUTRAL_SE
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """A text and its tokens: ``text[starts[i]:ends[i]] == tokens[i]``; offsets count characters."""
+    """A text and its tokens: ``text[starts[i]:ends[i]] == tokens[i]``; offsets count characters.
+
+    The words of a multiword token that do not spell it out, as ``de`` and ``le`` of French ``du``, share its place.
+    """
 
     text: str
     tokens: list[str]
@@ -65,6 +68,8 @@ class Tokens:
     ends: list[int]
     sentences: list[tuple[int, int]] | None = None
     """Ranges of tokens, if they were found together with the tokens."""
+    joined: list[bool] | None = None
+    """Whether each word belongs to the multiword token of the word before it; None: no word does."""
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -87,6 +92,23 @@ class Tokens:
         """Starts and ends (N,) in bytes of the UTF-8 text."""
         return utf8_offsets(self.text, self.starts), utf8_offsets(self.text, self.ends)
 
+    def sentence(self, first: int, last: int) -> Sentence:
+        """Some of the tokens as a sentence."""
+        places = self.starts[first:last], self.ends[first:last]
+        joined = None if self.joined is None or not any(self.joined[first:last]) else self.joined[first:last]
+        return Sentence(self.tokens[first:last], None, None, self.text, *places, joined=joined)
+
+
+class Forms(NamedTuple):
+    """N words of texts with multiword tokens."""
+
+    text: bytes
+    """The texts, and after them the forms that are not in them."""
+    cells: Array
+    """(N, 2): the first byte of each word there and the one after its last."""
+    joined: Array
+    """(N,): whether a word belongs to the token of the word before it."""
+
 
 class Segments(NamedTuple):
     """The N tokens and B sentences of D documents, as places among bytes."""
@@ -97,6 +119,8 @@ class Segments(NamedTuple):
     """(B + 1,): the sentences among the tokens. None is empty."""
     documents: Array
     """(D + 1,): the documents among the tokens."""
+    forms: Forms | None = None
+    """The words, if there are multiword tokens: words that do not spell out their token share its cell."""
 
 
 class CutsTexts(ABC):
@@ -236,11 +260,7 @@ class Segmenter:
     def sentences(self, text: str) -> list[Sentence]:
         """The sentences of a text, with their tokens."""
         tokens = self.tokenise(text)
-        words, starts, ends = tokens.tokens, tokens.starts, tokens.ends
-        return [
-            Sentence(words[first:end], text=text, starts=starts[first:end], ends=ends[first:end])
-            for first, end in self.split(tokens)
-        ]
+        return [tokens.sentence(first, end) for first, end in self.split(tokens)]
 
     def cells(
         self, text: bytes, *, lines: bool = False, documents: Array | None = None, split: bool = True
@@ -332,12 +352,25 @@ CHARACTERS = Segmenter(characters=True)
 
 def _cut_by_model(text: str, model: CutsTexts) -> Tokens:
     content = _without_surrogates(text).encode()
-    cells, offsets, _ = model.segments(content, np.array([[0, len(content)]]))
-    if len(content) != len(text):
-        cells = kernels.character_offsets(content, cells.ravel()).reshape(-1, 2)
-    starts, ends = cells.T.tolist()
+    cells, offsets, _, forms = model.segments(content, np.array([[0, len(content)]]))
+    starts, ends = character_places(content, len(text), cells).T.tolist()
     tokens = [text[start:end] for start, end in zip(starts, ends, strict=True)]
-    return Tokens(text, tokens, starts, ends, list(pairwise(offsets.tolist())))
+    if forms is None:
+        return Tokens(text, tokens, starts, ends, list(pairwise(offsets.tolist())))
+    for i in np.flatnonzero(forms.cells[:, 0] >= len(content)).tolist():
+        tokens[i] = forms.text[slice(*forms.cells[i].tolist())].decode()
+    return Tokens(text, tokens, starts, ends, list(pairwise(offsets.tolist())), forms.joined.tolist())
+
+
+def character_places(text: bytes, size: int, cells: Array) -> Array:
+    """Cells (n, 2) of a text of ``size`` characters, counted in them. Words of a multiword token may share one."""
+    if len(text) == size:
+        return cells
+    places = cells.ravel()
+    if (np.diff(places) >= 0).all():
+        return kernels.character_offsets(text, places).reshape(-1, 2)
+    distinct, which = np.unique(places, return_inverse=True)
+    return kernels.character_offsets(text, distinct)[which].reshape(-1, 2)
 
 
 def _sentences_by_model(tokens: Tokens, model: CutsTexts) -> list[tuple[int, int]]:
