@@ -11,6 +11,7 @@ _MODULES = {
     "Tagger": "postil.models",
     "MultiTaskTagger": "postil.models",
     "Detector": "postil.models",
+    "RoleLabeller": "postil.models",
     "TreeClassifier": "postil.models",
     "Constraints": "postil.models",
     "Decoding": "postil.models",
