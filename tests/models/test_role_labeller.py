@@ -32,7 +32,7 @@ def test_predicates_are_found_or_given_and_roles_are_learned(labeller):
     given = labeller.predict(X, places)
     assert [[frame.predicate for frame in frames] for frames in given] == places
     assert labeller.model.about["training"]["step"]["name"] in ("fused", "graph")
-    assert "V" in labeller.roles_
+    assert "V" in labeller.classes_
 
 
 def test_probabilities_are_those_of_the_spans(labeller):
@@ -87,11 +87,17 @@ def test_raw_text(labeller):
     assert frame.predicate == 1 and len(frame.probabilities) == len(frame.roles)
 
 
+def test_a_role_is_explained_by_its_words(labeller):
+    tokens = "Anna sold the map .".split()
+    explanation = labeller.explain(tokens, 1, 0, 1, "ARG0")
+    assert explanation.label == "ARG0" and explanation.text == "Anna"
+
+
 def test_the_most_frequent_roles_are_learned():
     names = [f"B-ARGM-X{number}" for number in range(MOST_ROLES + 5)]
     X, y = [["go", "there"]] * len(names), [[(0, ["B-V", name])] for name in names]
     labeller = postil.RoleLabeller(**SMALL | {"epochs": 1}).fit(X, y)
-    assert len(labeller.roles_) == MOST_ROLES and "V" in labeller.roles_
+    assert len(labeller.classes_) == MOST_ROLES and "V" in labeller.classes_
 
 
 @pytest.mark.parametrize(

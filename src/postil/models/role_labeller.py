@@ -35,6 +35,7 @@ from postil.text.columns.roles import VERB, Frame, Frames
 
 if TYPE_CHECKING:
     from postil.metrics.roles import RoleScores
+    from postil.models.explaining.explanation import Explanation
     from postil.models.fitting.sentences import SentenceFitting
 
 PREDICATES, ROLES = "predicates", "roles"
@@ -59,7 +60,7 @@ class RoleLabeller(WordEstimator):
 
     Attributes
     ----------
-    roles_ : list of str
+    classes_ : list of str
         The roles that may occur in answers.
     history_ : list of dict
         Epoch, mean loss and mean score on dev (None without dev) of every epoch.
@@ -121,7 +122,7 @@ class RoleLabeller(WordEstimator):
         return {task: self._head(self.model.of_task(task)) for task in known_tasks(tasks, list(self.model.heads))}
 
     @property
-    def roles_(self) -> list[str]:
+    def classes_(self) -> list[str]:
         """The roles that may occur in answers."""
         return list(self.model.heads[ROLES].codec.classes)
 
@@ -231,6 +232,12 @@ class RoleLabeller(WordEstimator):
         sentences = sentences_of(text, self.model.segmenter)
         self.annotate(sentences)
         return Document(text, sentences)
+
+    def explain(
+        self, tokens: Sequence[Token], predicate: int, start: int, end: int, label: str | None = None
+    ) -> "Explanation":
+        """Why the words ``start:end`` have a role for the predicate at this place: see ``Tagger.explain``."""
+        return self.by_task([ROLES])[ROLES].explain(with_distances(tokens, predicate), start, end, label)
 
     def evaluate(self, X: Sequence[Sequence[Token]], y: Sequence[Any], *, given: bool = True) -> "RoleScores":
         """Score by the rules of CoNLL-2005. ``given``: the predicates are those of y; otherwise they are found."""
