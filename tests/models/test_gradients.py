@@ -287,8 +287,8 @@ def test_the_gradient_of_shared_windows(part, monkeypatch):
     """Of the rows, of the padding, of the weights, of the bias."""
     monkeypatch.setattr(window, "linear_of_windows", spoilt(window.linear_of_windows, part))
     fails("shared windows", "shared windows with fused relu", "tagger fast, forms", "tagger accurate, vectors")
-    fails("tagger window-wll, partial labels", "detector margin, forms")
-    assert ROWS["tagger fast, extra columns"].run().passed  # takes the general path
+    fails("tagger window-wll, partial labels", "detector margin, forms", "tagger fast, extra columns")
+    assert ROWS["tagger sentence-sll, forms"].run().passed  # takes the general path
 
 
 @pytest.mark.parametrize("part", range(3))
