@@ -100,8 +100,8 @@ def layer_cases(rng: np.random.Generator, tokens: int) -> Iterator[Case]:
     Z, deviation = plain_layers.normalise_rows(H, gain, gain, 1e-5)[1:]
     ids = np.minimum(rng.zipf(1.3, N) - 1, VOCABULARY - 1)
     rows, sums = plain_layers.sums_of_occurrences(ids, X)
-    yield Case("windows", "5 × 100 features", lambda m: m.windows(X, padding, offsets, 5), N, LAYERS)
-    yield Case("windows_back", "5 × 100 features", lambda m: m.windows_back(dY, offsets, 5), N, LAYERS)
+    yield Case("windows", "5 × 100 features", lambda m: m.windows(X, padding, offsets, 5, 1), N, LAYERS)
+    yield Case("windows_back", "5 × 100 features", lambda m: m.windows_back(dY, offsets, 5, 1), N, LAYERS)
     filters, of_words = np.ascontiguousarray(X[:, :32]), np.append(np.arange(0, N, 6), N)
     of_characters = "32 filters over words of 6 characters"
     yield Case("first_maxima", of_characters, lambda m: m.first_maxima(filters, of_words), N, LAYERS)

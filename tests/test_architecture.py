@@ -135,6 +135,7 @@ PUBLIC = {
             "Tagger",
             "MultiTaskTagger",
             "Detector",
+            "RoleLabeller",
             "Ensemble",
             "TreeClassifier",
             "Constraints",
@@ -294,6 +295,7 @@ PUBLIC = {
             "Tagger",
             "MultiTaskTagger",
             "Detector",
+            "RoleLabeller",
             "Ensemble",
             "TreeClassifier",
             "NodeLabel",
@@ -332,6 +334,7 @@ PUBLIC_OF_ESTIMATORS = {
         *["decoding", "calibrate", "main_task", "with_rules"],
     ],
     "Detector": ["tag", "tag_many", "annotate", "annotate_with_scores", "decision", "threshold"],
+    "RoleLabeller": ["tag", "annotate", "predicates"],
     "TreeClassifier": ["predict_proba", "predict_nodes", "node_probabilities", "trees"],
 }
 

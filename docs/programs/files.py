@@ -59,6 +59,11 @@ for name in ("train", "dev", "test", "corpus"):
 for name, count in {"train": 60, "dev": 20, "test": 20, "new": 5}.items():
     write_trees(made_up_trees(count, rng), f"{name}.trees")
 
+# semantic roles
+ROLES = "Anna\t-\tB-ARG0\nsold\tsell\tB-V\nthe\t-\tB-ARG1\nmap\t-\tI-ARG1\n\n"
+for name in ("train", "dev", "test", "predicates"):
+    Path(f"{name}.conll05").write_text(ROLES * 10, "utf-8")
+
 # raw text, tables, lists, rules
 for name in ("raw", "pool", "article", "letters", "other", "articles/first", "articles/second"):
     Path(name).parent.mkdir(exist_ok=True)

@@ -1,6 +1,7 @@
 """Kernels by name: their arguments in the order of C, with types and shapes. The build makes prototypes and wrappers.
 
-    windows(X: real[N, D], single, padding: real[D], offsets: offsets[B, N], N, B, D, size) -> Y: real[N, size*D]
+    windows(X: real[N, D], single, padding: real[D], offsets: offsets[B, N], N, B, D, size, dilation: int64_t)
+        -> Y: real[N, size*D]
 
 | notation                | meaning                                                                                  |
 |-------------------------|------------------------------------------------------------------------------------------|
@@ -59,8 +60,9 @@ TABLE = {
     "spread_windows": "dY: f32[N, H], size: int64_t, H, ids: i64[N], offsets: offsets[B, N], N, B, V, "
     "out: f32[V, size*H]!",
     # layers.c
-    "windows": "X: real[N, D], single, padding: real[D], offsets: offsets[B, N], N, B, D, size -> Y: real[N, size*D]",
-    "windows_back": "dY: real[N, size*D], single, offsets: offsets[B, N], N, B, D, size: int64_t "
+    "windows": "X: real[N, D], single, padding: real[D], offsets: offsets[B, N], N, B, D, size, dilation: int64_t "
+    "-> Y: real[N, size*D]",
+    "windows_back": "dY: real[N, size*D], single, offsets: offsets[B, N], N, B, D, size: int64_t, dilation: int64_t "
     "-> dX: real[N, D], dpadding: real[D]",
     "first_maxima": "X: real[N, D], single, offsets: offsets[B, N], N, B, D "
     "-> Y: real[B, D], winners: i64[B, D] | NOT_FINITE",

@@ -7,7 +7,7 @@ import importlib
 from typing import Any
 
 _PLACES = {
-    "models": "Tagger MultiTaskTagger Detector TreeClassifier Constraints Decoding Ensemble load extend",
+    "models": "Tagger MultiTaskTagger Detector RoleLabeller TreeClassifier Constraints Decoding Ensemble load extend",
     "features": "Gazetteer",
     "text": "from_datasets read_spans",
     "pretraining": "pretrain",

@@ -37,14 +37,19 @@ def assert_close(ours, theirs):
 # ------------------------------------------------------------------------------------------------ windows
 
 
-@given(seeds, widths, kinds, st.sampled_from([1, 3, 5, 11]))
-def test_windows_are_the_same_to_the_last_bit(seed, D, kind, size):
+@given(seeds, widths, kinds, st.sampled_from([1, 3, 5, 11]), st.sampled_from([1, 2, 5]))
+def test_windows_are_the_same_to_the_last_bit(seed, D, kind, size, dilation):
     X, offsets, rng = batch(seed, D, kind)
     padding = rng.normal(size=D).astype(kind)
-    ours, theirs = compiled.windows(X, padding, offsets, size), plain.windows(X, padding, offsets, size)
+    ours, theirs = (
+        compiled.windows(X, padding, offsets, size, dilation),
+        plain.windows(X, padding, offsets, size, dilation),
+    )
     assert ours.shape == theirs.shape == (len(X), size * D) and np.array_equal(ours, theirs)
     dY = rng.normal(size=ours.shape).astype(kind)
-    (dX, dpadding), (expected, expected_padding) = (m.windows_back(dY, offsets, size) for m in (compiled, plain))
+    (dX, dpadding), (expected, expected_padding) = (
+        m.windows_back(dY, offsets, size, dilation) for m in (compiled, plain)
+    )
     assert dX.dtype == expected.dtype and np.array_equal(dX, expected)
     assert_close(dpadding, expected_padding)
 
@@ -72,11 +77,11 @@ def test_a_maximum_that_is_not_a_number_has_no_row():
 def test_windows_of_awkward_arrays():
     X, offsets, _ = batch(4, 6, np.float32)
     columns, strided = np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2]
-    expected = plain.windows(X, np.ones(6, np.float32), offsets, 3)
+    expected = plain.windows(X, np.ones(6, np.float32), offsets, 3, 1)
     for awkward in (columns, strided):
-        assert np.array_equal(compiled.windows(awkward, np.ones(6), offsets.astype(np.int32), 3), expected)
-    dX, dpadding = plain.windows_back(expected, offsets, 3)
-    ours, ours_padding = compiled.windows_back(np.asfortranarray(expected), offsets, 3)
+        assert np.array_equal(compiled.windows(awkward, np.ones(6), offsets.astype(np.int32), 3, 1), expected)
+    dX, dpadding = plain.windows_back(expected, offsets, 3, 1)
+    ours, ours_padding = compiled.windows_back(np.asfortranarray(expected), offsets, 3, 1)
     assert np.array_equal(ours, dX)
     assert_close(ours_padding, dpadding)
 
@@ -85,15 +90,15 @@ def test_windows_that_do_not_fit_are_refused():
     X, padding = np.zeros((3, 2)), np.zeros(2)
     for wrong in ([0, 4], [0, 2], [0, 2, 1, 3], [1, 3]):
         with pytest.raises(ShapeError, match="offsets"):
-            compiled.windows(X, padding, np.array(wrong), 3)
+            compiled.windows(X, padding, np.array(wrong), 3, 1)
         with pytest.raises(ShapeError, match="offsets"):
-            compiled.windows_back(np.zeros((3, 6)), np.array(wrong), 3)
+            compiled.windows_back(np.zeros((3, 6)), np.array(wrong), 3, 1)
     with pytest.raises(ShapeError, match="padding"):
-        compiled.windows(X, np.zeros(3), [0, 3], 3)
+        compiled.windows(X, np.zeros(3), [0, 3], 3, 1)
     with pytest.raises(ShapeError, match=r"dY of windows_back: wrong shape: expected \(3, 6\)"):
-        compiled.windows_back(np.zeros((3, 7)), [0, 3], 3)
+        compiled.windows_back(np.zeros((3, 7)), [0, 3], 3, 1)
     with pytest.raises(DtypeError):
-        compiled.windows(X.astype(int), padding, [0, 3], 3)
+        compiled.windows(X.astype(int), padding, [0, 3], 3, 1)
 
 
 # ------------------------------------------------------------------------------------------------ layer norm
@@ -316,8 +321,8 @@ def test_threads_do_not_disturb_each_other():
 
     def work(one):
         X, offsets, _ = one
-        Y = compiled.windows(X, np.zeros(40, np.float32), offsets, 5)
-        return Y, *compiled.windows_back(Y, offsets, 5), *compiled.sums_of_occurrences(np.arange(len(X)) % 7, X)
+        Y = compiled.windows(X, np.zeros(40, np.float32), offsets, 5, 1)
+        return Y, *compiled.windows_back(Y, offsets, 5, 1), *compiled.sums_of_occurrences(np.arange(len(X)) % 7, X)
 
     expected = [work(one) for one in batches]
     with ThreadPoolExecutor(4) as pool:
@@ -330,7 +335,7 @@ def test_overflow_is_told_as_numpy_tells_it(module):
     huge = np.full((3, 2), 3e38, np.float32)
     calls = {
         "sums": lambda: module.sums_of_occurrences(np.zeros(3, np.int64), huge),
-        "windows": lambda: module.windows_back(np.full((3, 6), 3e38, np.float32), np.array([0, 3]), 3),
+        "windows": lambda: module.windows_back(np.full((3, 6), 3e38, np.float32), np.array([0, 3]), 3, 1),
         "activation": lambda: module.activate(huge.copy(), huge[0], "relu", Noise(0, 0), huge.copy()),
         "layer norm": lambda: module.normalise_rows(huge, np.ones(2, np.float32), np.ones(2, np.float32), 1e-5),
     }

@@ -42,6 +42,35 @@ def as_conll(X, y):
     )
 
 
+_FRAMES = [
+    "A:ARG0 gave:V B:ARG2 the_T:ARG1 W .",
+    "the_T:ARG1 was found:V by_A:ARG0 W .",
+    "A:ARG0 sold:V the_T:ARG1 W .",
+    "W A:ARG0 asked:V B:ARG2 .",
+]
+_WHEN = ["yesterday:ARGM-TMP", "at_noon:ARGM-TMP", "in_the_garden:ARGM-LOC"]
+
+
+def semantic_roles(count, seed=0):
+    """Sentences with one predicate each, and their frames; the words of a chunk are joined by _."""
+    from postil.text import Frame
+
+    rng = np.random.default_rng(seed)
+    X, y = [], []
+    for _ in range(count):
+        tokens, labels, predicate = [], [], 0
+        for chunk in str(rng.choice(_FRAMES)).split():
+            words, _, role = (str(rng.choice(_WHEN)) if chunk == "W" else chunk).partition(":")
+            for place, word in enumerate(words.split("_")):
+                predicate = len(tokens) if role == "V" else predicate
+                choices = {"A": _FIRST[:3], "B": _FIRST[3:], "T": ["book", "map", "lamp"]}.get(word, [word])
+                tokens.append(str(rng.choice(choices)))
+                labels.append(f"{'I' if place else 'B'}-{role}" if role else "O")
+        X.append(tokens)
+        y.append([Frame(predicate, labels)])
+    return X, y
+
+
 @dataclass(frozen=True)
 class LabelledSentence:
     tokens: tuple[str, ...]

@@ -109,18 +109,18 @@ def test_columns_of_conllu_are_counted() -> None:
     [
         (
             lambda: read(io.BytesIO(b"a"), "xml"),
-            "no reader for this format: expected conll, conllu, jsonl, trees, text, tokens, "
+            "no reader for this format: expected conll, conllu, conll05, jsonl, trees, text, tokens, "
             f"{TOOLS}, csv-spans, json, spacy, got 'xml'",
         ),
         (
             lambda: write([], "-", "text"),
-            f"no writer for this format: expected conll, conllu, jsonl, trees, {TOOLS}, spacy, got 'text'",
+            f"no writer for this format: expected conll, conllu, conll05, jsonl, trees, {TOOLS}, spacy, got 'text'",
         ),
         (
             lambda: write([], "a.doc"),
             "unknown format to write: expected a format (conll, "
-            f"conllu, jsonl, trees, {TOOLS}, spacy) or a file name in .conll, .tsv, .txt, .bio, .iob, .iob2, "
-            ".conllu, .jsonl, .ndjson, .json, .ptb, .mrg, .trees, .parquet, .csv, .spacy, got a.doc",
+            f"conllu, conll05, jsonl, trees, {TOOLS}, spacy) or a file name in .conll, .tsv, .txt, .bio, .iob, .iob2, "
+            ".conllu, .conll05, .jsonl, .ndjson, .json, .ptb, .mrg, .trees, .parquet, .csv, .spacy, got a.doc",
         ),
         (
             lambda: write([], "a.conll", delimiter=","),

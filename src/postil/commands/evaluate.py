@@ -33,6 +33,7 @@ from postil.commands.notices import warn
 from postil.commands.output import check_report, present, tell_of_report
 from postil.commands.parser import JSON, OVERWRITE, option, refuse, report_option
 from postil.commands.reading import MAP, PARTIAL, column_argument, reading_arguments, reading_options
+from postil.commands.roles import are_roles, compare_role_files, evaluate_roles, role_examples
 from postil.errors import ConfigurationError, DataError
 from postil.metrics import DetectionScores, significance, tables
 from postil.metrics.counts import Counts
@@ -52,6 +53,7 @@ from postil.models.decoding.codec import LabelCodec, known_tasks
 from postil.models.decoding.promise import Profile, profile_from_json
 from postil.models.detector import Detector
 from postil.models.multi_task_tagger import MultiTaskTagger
+from postil.models.role_labeller import RoleLabeller
 from postil.models.sentences import tokens_of
 from postil.models.tagger import Tagger
 from postil.models.tree_classifier import TreeClassifier
@@ -73,7 +75,8 @@ Score a model on labelled data, or a file of predicted labels against gold label
 Spans (names, chunks) are scored by conlleval's rules: a span is correct if its boundaries and its class are. Labels
 without a scheme (parts of speech) are scored token by token. A model that detects one label is scored by the average
 precision of its scores and by precision, recall and F1 of the tokens it detects. A tree classifier is scored on the
-labels of the roots and on those of all nodes. docs/how-to/metrics.md explains every number.
+labels of the roots and on those of all nodes. Semantic roles are scored by the rules of CoNLL-2005, for the predicates
+of GOLD and for those that the model finds. docs/how-to/metrics.md explains every number.
 
   postil evaluate ner.postil test.txt
   postil evaluate predicted.conll gold.conll                    two files with the same tokens, in any format
@@ -84,6 +87,7 @@ labels of the roots and on those of all nodes. docs/how-to/metrics.md explains e
   postil evaluate both.postil --task names=ner.txt --task upos=pos.conllu      a multi-task model
   postil evaluate both.txt both.txt --label-column -2 --predicted-column -1    both labels in one file
   postil evaluate sentiment.postil test.trees       a tree classifier
+  postil evaluate roles.postil test.conll05         semantic roles
   postil evaluate ner.postil raw.txt --expected --against dev.txt     without labels: docs/how-to/expected.md
 """
 SHOWN = "--json --report --overwrite --expected --against --train --task --mistakes --map --label-column --from"
@@ -137,10 +141,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.mistakes and not arguments.json:
         raise ConfigurationError("--mistakes needs --json: a report (--report FILE) shows them to people")
     if not names_model(arguments.model):
-        return _evaluate_predictions(arguments)
+        return compare_role_files(arguments) if are_roles(arguments) else _evaluate_predictions(arguments)
     of_predictions = ("predicted_column", "scheme", "predicted_scheme", "strict", "resamples", "seed")
     refuse(arguments, "it is for predictions in a file", *of_predictions)
     model: Any = open_model(arguments.model)
+    if isinstance(model, RoleLabeller):
+        return evaluate_roles(model, arguments)
     check_columns(model, arguments.feature_columns)
     if arguments.expected:
         return _expected(model, arguments)
@@ -383,7 +389,9 @@ def trees_of(file: LabelledFile) -> list[Tree]:
 
 def evaluation(model: Any, file: LabelledFile) -> Any:
     """Scores without their uncertainty, for the end of a training run."""
-    return model.evaluate(trees_of(file)) if isinstance(model, TreeClassifier) else model.evaluate(*examples(file))
+    if isinstance(model, TreeClassifier):
+        return model.evaluate(trees_of(file))
+    return model.evaluate(*(role_examples(file) if isinstance(model, RoleLabeller) else examples(file)))
 
 
 def report(model: Any, name: str, file: LabelledFile) -> FileScores | ModelScores:

@@ -38,6 +38,7 @@ and gradients.
 PURPOSES = {
     "fast": "the default: good scores, trained in minutes, the fastest to tag with",
     "accurate": "the best scores; slower to train and to tag with",
+    "roles": "semantic roles (--roles): sees the whole sentence",
     "linear-crf": "a linear model of the words and their neighbours, without their endings: a simple baseline",
     "neural-crf": "a hidden layer per word under a CRF: between linear-crf and fast",
     "margin": "a detector of one label with scores instead of probabilities: requires --label",

@@ -43,6 +43,8 @@ def load(path: str, **options: Any) -> LabelledFile:
         no_labels = partial(
             DataError, "no labels", expected="a label for every token", got=FORMATS[reading.format].title
         )
+        if reading.format == "conll05":
+            raise no_labels(where=f"{reading.name} (postil train --roles learns them)")
         if reading.format in ("text", "tokens"):  # told before a large text is read
             raise no_labels(where=f"{reading.name}, line 1")
         warn_of_unspaced(reading, segmenter)

@@ -145,6 +145,8 @@ def one_task(model: Estimator, task: str | None, *, needed: bool = True) -> Any:
     Without --task, several tasks are an error if one is ``needed``; otherwise the result is the first with
     spans, whose entities are those of documents.
     """
+    if model.KIND == "role-labeller":
+        raise ConfigurationError("model", expected="a tagger", got="one of semantic roles")
     heads = model.by_task(None if task is None else [task])
     if len(heads) == 1:
         return next(iter(heads.values()))

@@ -96,6 +96,9 @@ In tables (Parquet or CSV), the text is in --column. All columns are kept, and t
 (--parts). -o FOLDER writes one Parquet file per row group, and the same command continues an interrupted job;
 -o FILE.parquet writes a single file, and so does -o FILE.csv, with the lists as JSON. All need the extra arrow.
 
+A model of semantic roles writes CoNLL-2005 columns or JSON Lines, one object per sentence; on a terminal, every
+predicate has a row. Predicates are found, or taken from an input in CoNLL-2005 columns.
+
 A tree classifier labels every phrase. For a sentence without a tree, --tree sets the shape of the tree. JSON Lines
 output has one object per sentence with its label and probabilities; --probabilities adds those of all phrases.
 """
@@ -103,7 +106,7 @@ SHOWN = (
     "--text -o --from --to --probabilities --nbest --threshold --require --forbid --column --task --threads --overwrite"
 )
 PAGE, REDACTED = "html", "redacted"
-_FORMATS = ["conll", "conllu", "jsonl", CSV, "trees", PARQUET, PAGE, REDACTED]
+_FORMATS = ["conll", "conllu", "conll05", "jsonl", CSV, "trees", PARQUET, PAGE, REDACTED]
 _STYLES = ["placeholders", "pseudonyms", "html"]
 _SPAN, _LABELLED_SPAN = "START:END or START:END=CLASS", "START:END=LABEL,…"
 OPTIONS = {
@@ -229,7 +232,15 @@ def run(arguments: argparse.Namespace) -> int:
         raise ConfigurationError(typed_name(name), expected=f"needs --to {REDACTED}")
     if arguments.to == PAGE:
         return _write_page(model, readings, arguments, options)
-    if _is_to_be_read(arguments, options) and (names := tagger_of_names(model)) is not None:
+    is_read = _is_to_be_read(arguments, options)
+    if model.KIND == "role-labeller":
+        from postil.commands.roles import COLUMNS, tag_roles
+
+        format = options.output or COLUMNS
+        return tag_roles(
+            model, _outputs(arguments, readings, folder, to_folder, format), options, format, shown=is_read
+        )
+    if is_read and (names := tagger_of_names(model)) is not None:
         from postil.commands.console import make_console, show_tagged
 
         console = make_console()
@@ -398,7 +409,7 @@ def _named(output: str | None) -> str | None:
     named = PAGE if named == "report" else named
     if named is None or named in _FORMATS:
         return named
-    endings = ".conll, .conllu, .jsonl, .csv, .trees, .parquet or .html"
+    endings = ".conll, .conllu, .conll05, .jsonl, .csv, .trees, .parquet or .html"
     raise ConfigurationError("-o", expected=f"must end in {endings} (or --to names the format)", got=output)
 
 

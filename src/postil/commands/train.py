@@ -18,6 +18,7 @@ from postil.commands.notices import note, warn
 from postil.commands.output import check_output, tell_of_report
 from postil.commands.parser import OVERWRITE, SEED, option, refuse, report_option
 from postil.commands.reading import CHARACTERS, MAP, PARTIAL, chosen_segmenter, reading_arguments, reading_options
+from postil.commands.roles import load_roles, role_examples
 from postil.errors import ConfigurationError, DataError, PostilError
 from postil.metrics.calibration import Reliability
 from postil.models.config import EPOCHS, PRESETS, TaggerConfig, TreeConfig, configured, parsed_setting
@@ -30,6 +31,7 @@ from postil.models.fitting.warm_start import ARCHITECTURE
 from postil.models.model import INPUT, is_encoder
 from postil.models.multi_task_tagger import MultiTaskTagger
 from postil.models.networks.network import MAIN
+from postil.models.role_labeller import RoleLabeller
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.settings import parsed, spelt
 from postil.models.tagger import Tagger
@@ -77,6 +79,7 @@ schedule is run.
   postil train train.trees --dev dev.trees -o sentiment.postil         a tree classifier of sentences and phrases
   postil train train.trees --dev dev.trees --set composition=tensor --set loss=root -o sentiment.postil
   postil train train.ptb --dev dev.ptb --preset fast -o pos.postil     a tagger, from the labels of the words in trees
+  postil train train.conll05 --roles --vectors glove-50d -o roles.postil     semantic roles of every predicate
 """
 SHOWN = (
     "-o --dev --preset --set --vectors --unlabelled --rules --task --warm-start --threads --minutes --resume "
@@ -94,6 +97,7 @@ OPTIONS = {
         option("-o --output MODEL", "model file to write", type=Path, required=True),
         option("--preset NAME", "kind of model: see `postil info --presets` (default: fast)", choices=list(PRESETS)),
         option("--label NAME", "--preset margin: the label to detect"),
+        option("--roles", "TRAIN has semantic roles in CoNLL-2005 columns: learn predicates and their roles"),
         option(
             "--set NAME=VALUE …",
             "change one setting (repeatable): such as epochs=15 or ensemble=3; see `postil info --presets NAME`",
@@ -268,6 +272,8 @@ def run(arguments: argparse.Namespace) -> int:
     request = TrainRequest.of(arguments)
     request.check_outputs()
     teaching.check_arguments(arguments)
+    if arguments.roles:
+        return train(_role_job(request), request)
     if arguments.rules is not None:
         return _train_on_rules(request)
     if arguments.task and (len(request.sources.train) > 1 or arguments.warm_start):
@@ -292,7 +298,7 @@ def finish(job: TrainingJob, request: TrainRequest, shown: Display) -> int:
     """Score a trained model, write it, show how good it is."""
     model, fitting, held_out = job
     arguments = request.arguments
-    heads = model.by_task()
+    heads = {MAIN: model} if isinstance(model, RoleLabeller) else model.by_task()
     scores = {
         name: {task: evaluation(heads[task], file) for task, file in files.items()} for name, files in held_out.items()
     }
@@ -310,6 +316,7 @@ def finish(job: TrainingJob, request: TrainRequest, shown: Display) -> int:
         teaching.beside(arguments, name).unlink(missing_ok=True)
     # By the mean over tasks, epochs are compared; detectors have no such score.
     on_dev = [one.main_score for one in scores.get("dev", {}).values() if hasattr(one, "main_score")]
+    on_dev = on_dev if MAIN in fitting.model.heads or isinstance(model, MultiTaskTagger) else []
     shown.summary(arguments.output, headlines, sum(on_dev) / len(on_dev) if on_dev else None)
     if arguments.report is None:
         return 0
@@ -583,6 +590,37 @@ def _task_job(request: TrainRequest) -> TrainingJob:
     if options["segmenter"].characters or arguments.segmenter == CHARACTERS:
         fitting.model.about[INPUT] = CHARACTERS
     return TrainingJob(model, fitting, {name: files for name, files in held_out.items() if files})
+
+
+# ------------------------------------------------------------------------------------------------ semantic roles
+
+
+def _role_job(request: TrainRequest) -> TrainingJob:
+    arguments = request.arguments
+    why = "it is not for semantic roles"
+    refuse(arguments, why, "task", "label", "rules", "unlabelled", "teacher", "annotates", "map", "partial", "report")
+    refuse(arguments, why, "segmenter", "freeze_encoder", "feature_columns", "pretrained")
+    known: Any = open_model(arguments.warm_start, for_training=True) if arguments.warm_start else None
+    if known is not None and not isinstance(known, RoleLabeller):
+        raise ConfigurationError("--warm-start", expected="a role labeller", got=f"a {known.KIND}")
+    settings = {**({} if known is None else known.settings), **dict(map(parsed_setting, request.settings))}
+    preset = request.preset or ("roles" if known is None else known.preset)
+    model = RoleLabeller(preset=preset, **{**request.parameters, **settings})
+    model.check()
+    train = joined([load_roles(path, arguments) for path in arguments.train])
+    held_out = {
+        name: load_roles(sources[MAIN][0].path, arguments)
+        for name, sources in (("dev", request.sources.dev), ("test", request.sources.test))
+        if sources
+    }
+    fitting = model.fitting(
+        *role_examples(train),
+        role_examples(held_out["dev"]) if "dev" in held_out else None,
+        checkpoint=request.checkpoint,
+        resume=arguments.resume,
+        warm_start=known,
+    )
+    return TrainingJob(model, fitting, {name: {MAIN: file} for name, file in held_out.items()})
 
 
 # ------------------------------------------------------------------------------------------------ tree classifiers

@@ -48,6 +48,11 @@ class Inputs:
         """The tokens ``first:end``, cut into sentences by ``offsets``, with only the forms that occur among them."""
         return self._of_tokens(np.arange(first, end), offsets)
 
+    def joined(self) -> tuple[Array, Array, Array]:
+        """The distinct pairs of a form and its extra features: forms (P,), extra (P, E), pair of each token (N,)."""
+        pairs, places = distinct_rows(np.column_stack([self.places, self.extra]))
+        return pairs[:, 0], pairs[:, 1:], places
+
     def _of_tokens(self, tokens: Array, offsets: Array) -> "Inputs":
         used, places = distinct_numbers(self.places[tokens], len(self.forms))
         return Inputs(
@@ -80,6 +85,16 @@ def distinct_numbers(numbers: Array, size: int) -> tuple[Array, Array]:
     place = np.empty(size, np.int64)
     place[used] = np.arange(len(used))
     return used, place[numbers]
+
+
+def distinct_rows(ids: Array) -> tuple[Array, Array]:
+    """The different rows of ids (N, E), and which of them belongs to each token, (N,)."""
+    sizes = ids.max(axis=0, initial=0) + 1
+    if float(np.prod(sizes, dtype=np.float64)) >= 2**62:  # too many for one number: every token has its own
+        return ids, np.arange(len(ids))
+    steps = np.concatenate([[1], np.cumprod(sizes[:-1])])
+    _, first, places = np.unique(ids @ steps, return_index=True, return_inverse=True)
+    return ids[first], places
 
 
 @final

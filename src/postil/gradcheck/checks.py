@@ -174,6 +174,8 @@ def _layers() -> Iterator[GradientCheck]:
     yield layer("linear", "A3 B3 E5", linear, lambda rng: linear(5, 4, rng=rng))
     yield layer("linear, no bias", "B1", linear, lambda rng: linear(5, 4, bias=False, rng=rng), "bias=False")
     yield layer("window", "A4 E3", network.Window, lambda rng: network.Window(5, 3, rng=rng))
+    wide = lambda rng: network.Window(5, 3, dilation=2, rng=rng)  # noqa: E731
+    yield layer("window, dilated", "A4", network.Window, wide, "dilation")
     yield layer("window average", "E2", network.WindowAverage, lambda rng: network.WindowAverage(5))
     yield layer("convolution", "A4", network.convolution, lambda rng: network.convolution(5, 4, 5, rng=rng))
     yield layer("max over time", "A5", network.MaxOverTime, lambda rng: network.MaxOverTime())

@@ -38,7 +38,7 @@ enum { IDENTITY, RELU, HARDTANH };
 int multiply_rows(const float *X, const float *W, const float *bias, int64_t U, int64_t D, int64_t M, float *out);
 int normalise_windows(const float *X, const float *gain, const float *bias, const float *padding,
                       const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t D, int64_t size,
-                      float epsilon, float *out);
+                      int64_t dilation, float epsilon, float *out);
 int add_bias(const float *Y, const float *bias, int64_t N, int64_t H, int activation, int add, float *out);
 
 /* layers.c */
@@ -65,12 +65,13 @@ typedef struct {
     int64_t found;   /* R */
 } table_step;
 
-/* Y = X + dropout(f(W [norm(x_t-1); norm(x_t); norm(x_t+1)] + b)): a residual convolution. */
+/* Y = X + dropout(f(W [norm(x_t-d); norm(x_t); norm(x_t+d)] + b)): a residual convolution of dilation d. */
 typedef struct {
     const float *gain, *bias, *padding, *W, *b;
     float *dgain, *dbias, *dpadding, *dW, *db;
     float *Z, *deviation, *windows, *Y, *slopes; /* (N, H), (N,), (N, K * H), (N, H), (N, H) */
     uint64_t key;
+    int64_t dilation;
 } convolution_step;
 
 /* A convolution over the characters of words and its maxima: F filters of `size` characters with D numbers each. */
@@ -90,14 +91,14 @@ typedef struct {
     team *workers;
     void *product; /* cblas_sgemm; `wide_integers`: its sizes are of 64 bits */
     int32_t wide_integers, activation;
-    int64_t N, B, U, D, wide, K, H, L, depth, table_count, vector_dim, block_tokens;
+    int64_t N, B, U, D, wide, K, H, L, depth, table_count, vector_dim, extra_dim, block_tokens;
     double epsilon, share; /* share: factor of the loss of each sentence */
     const int64_t *places, *offsets, *gold;
     const double *targets, *target_steps; /* (N, L), (L, L) what a teacher expects, or NULL: then gold counts */
     const int64_t *vector_ids; /* (U,) or NULL */
     const float *vectors;      /* (V, vector_dim) fixed: the columns of X after the tables */
     int64_t vector_count;
-    character_step *characters; /* the last columns of X; NULL: none */
+    character_step *characters; /* the columns of X after those; NULL: none. Tables of the last extra_dim columns follow */
     table_step *tables;
     const float *padding, *W, *b; /* the first layer: (D,), (H, K * D), (H,) */
     float *dpadding, *dW, *db;

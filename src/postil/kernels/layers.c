@@ -25,9 +25,9 @@ INLINED double root_double(double x) { return sqrt(x); }
 #include "both_types.h"
 
 int windows(const void *X, int single, const void *padding, const int64_t *offsets, int64_t tokens,
-                   int64_t sentences, int64_t columns, int64_t size, void *Y) {
-    if (longest_sentence(offsets, sentences, tokens) < 0 || size < 1) return WRONG_OFFSETS;
-    return BY_TYPE(windows, X, padding, offsets, sentences, columns, size, Y);
+                   int64_t sentences, int64_t columns, int64_t size, int64_t dilation, void *Y) {
+    if (longest_sentence(offsets, sentences, tokens) < 0 || size < 1 || dilation < 1) return WRONG_OFFSETS;
+    return BY_TYPE(windows, X, padding, offsets, sentences, columns, size, dilation, Y);
 }
 
 int first_maxima(const void *X, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
@@ -40,9 +40,9 @@ int first_maxima(const void *X, int single, const int64_t *offsets, int64_t toke
 }
 
 int windows_back(const void *dY, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
-                        int64_t columns, int64_t size, void *dX, void *dpadding) {
-    if (longest_sentence(offsets, sentences, tokens) < 0 || size < 1) return WRONG_OFFSETS;
-    return BY_TYPE(windows_back, dY, offsets, sentences, columns, size, dX, dpadding);
+                        int64_t columns, int64_t size, int64_t dilation, void *dX, void *dpadding) {
+    if (longest_sentence(offsets, sentences, tokens) < 0 || size < 1 || dilation < 1) return WRONG_OFFSETS;
+    return BY_TYPE(windows_back, dY, offsets, sentences, columns, size, dilation, dX, dpadding);
 }
 
 int normalise_rows(const void *X, int single, const void *gain, const void *bias, double epsilon, int64_t rows,

@@ -35,19 +35,15 @@ INLINED void OF(add)(const REAL *restrict row, int64_t D, REAL *restrict out) {
 /* ------------------------------------------------------------------------------------------------ windows */
 
 INLINED void OF(windows)(const REAL *X, const REAL *padding, const int64_t *offsets, int64_t B, int64_t D, int64_t size,
-                         REAL *Y) {
-    const int64_t half = size / 2;
+                         int64_t dilation, REAL *Y) {
     const size_t row = (size_t)D * sizeof(REAL);
     for (int64_t b = 0; b < B; b++)
-        for (int64_t t = offsets[b]; t < offsets[b + 1]; t++) {
-            REAL *out = Y + t * size * D;
-            const int64_t low = t - half < offsets[b] ? offsets[b] : t - half;
-            const int64_t high = t + half >= offsets[b + 1] ? offsets[b + 1] : t + half + 1;
-            for (int64_t k = t - half; k < low; k++, out += D) memcpy(out, padding, row);
-            memcpy(out, X + low * D, (size_t)(high - low) * row); /* the neighbours stand side by side already */
-            out += (high - low) * D;
-            for (int64_t k = high; k <= t + half; k++, out += D) memcpy(out, padding, row);
-        }
+        for (int64_t t = offsets[b]; t < offsets[b + 1]; t++)
+            for (int64_t k = 0; k < size; k++, Y += D) {
+                const int64_t place = t + (k - size / 2) * dilation;
+                const int is_inside = place >= offsets[b] && place < offsets[b + 1];
+                memcpy(Y, is_inside ? X + place * D : padding, row);
+            }
 }
 
 /* The largest value of each column in each sentence, and the first row that has it. No sentence is empty. */
@@ -73,21 +69,28 @@ INLINED int OF(first_maxima)(const REAL *X, const int64_t *offsets, int64_t B, i
 }
 
 /* What the windows around row u have at u, added from the last window to the first: the order of the twin. */
-INLINED void OF(windows_back)(const REAL *dY, const int64_t *offsets, int64_t B, int64_t D, int64_t size, REAL *dX,
-                              REAL *dpadding) {
+INLINED void OF(windows_back)(const REAL *dY, const int64_t *offsets, int64_t B, int64_t D, int64_t size,
+                              int64_t dilation, REAL *dX, REAL *dpadding) {
     const int64_t half = size / 2;
     memset(dpadding, 0, (size_t)D * sizeof(REAL));
     for (int64_t b = 0; b < B; b++) {
         const int64_t first = offsets[b], end = offsets[b + 1];
         for (int64_t u = first; u < end; u++) {
-            REAL *out = dX + u * D;
-            const int64_t from = u + half < end ? u + half : end - 1, to = u - half < first ? first : u - half;
-            memcpy(out, dY + (from * size + u - from + half) * D, (size_t)D * sizeof(REAL));
-            for (int64_t t = from - 1; t >= to; t--) OF(add)(dY + (t * size + u - t + half) * D, D, out);
+            int is_begun = 0;
+            for (int64_t k = 0; k < size; k++) {
+                const int64_t t = u - (k - half) * dilation; /* the window that has u at k */
+                if (t < first || t >= end) continue;
+                if (is_begun)
+                    OF(add)(dY + (t * size + k) * D, D, dX + u * D);
+                else
+                    memcpy(dX + u * D, dY + (t * size + k) * D, (size_t)D * sizeof(REAL));
+                is_begun = 1;
+            }
         }
         for (int64_t t = first; t < end; t++) {
-            for (int64_t k = t - half; k < first; k++) OF(add)(dY + (t * size + k - t + half) * D, D, dpadding);
-            for (int64_t k = t + half; k >= end; k--) OF(add)(dY + (t * size + k - t + half) * D, D, dpadding);
+            for (int64_t k = 0; t + (k - half) * dilation < first; k++) OF(add)(dY + (t * size + k) * D, D, dpadding);
+            for (int64_t k = size - 1; t + (k - half) * dilation >= end; k--)
+                OF(add)(dY + (t * size + k) * D, D, dpadding);
         }
     }
 }

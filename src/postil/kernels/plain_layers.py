@@ -20,26 +20,22 @@ Part: TypeAlias = EllipsisType | Array
 # ------------------------------------------------------------------------------------------------ windows
 
 
-def windows(X: Array, padding: Array, offsets: Array, size: int) -> Array:
+def windows(X: Array, padding: Array, offsets: Array, size: int, dilation: int) -> Array:
     """Each row joined with its neighbours inside the sentence.  X (N, D), padding (D,), odd size K -> (N, K·D).
 
-    Between sentences there are ``size // 2`` rows of padding: then the window of every row is one block of memory.
+    Neighbours are ``dilation`` rows apart. Between sentences there is padding for the widest window.
     """
-    places, rows = padded_places(offsets, size)
-    D = X.shape[1]
-    padded = np.empty((rows, D), X.dtype)
+    places, rows = padded_places(offsets, size, dilation)
+    padded = np.empty((rows, X.shape[1]), X.dtype)
     padded[:] = padding
     padded[places] = X
-    blocks = np.lib.stride_tricks.as_strided(
-        padded, (max(rows - size + 1, 0), size * D), (padded.strides[0], padded.itemsize), writeable=False
-    )
-    return np.asarray(blocks[places - size // 2])
+    return np.concatenate([padded[places + shift * dilation] for shift in shifts(size)], axis=1)
 
 
-def windows_back(dY: Array, offsets: Array, size: int) -> tuple[Array, Array]:
+def windows_back(dY: Array, offsets: Array, size: int, dilation: int) -> tuple[Array, Array]:
     """The gradients of X (N, D) and of the padding (D,) from that of the windows, dY (N, K·D)."""
-    places, rows = padded_places(offsets, size)
-    dpadded = overlapping_sum(dY.reshape(len(dY), size, dY.shape[1] // size), places, rows)
+    places, rows = padded_places(offsets, size, dilation)
+    dpadded = overlapping_sum(dY.reshape(len(dY), size, dY.shape[1] // size), places, rows, dilation)
     dX = dpadded[places]
     dpadded[places] = 0
     return dX, dpadded.sum(axis=0)
@@ -62,19 +58,19 @@ def shifts(size: int) -> range:
     return range(-(size // 2), size // 2 + 1)
 
 
-def padded_places(offsets: Array, size: int) -> tuple[Array, int]:
+def padded_places(offsets: Array, size: int, dilation: int = 1) -> tuple[Array, int]:
     """The place of each row after padding is put before, between and after the sentences, (N,); and the rows in all."""
-    half, B = size // 2, len(offsets) - 1
+    half, B = size // 2 * dilation, len(offsets) - 1
     sentence = np.repeat(np.arange(B), np.diff(offsets))
     return np.arange(offsets[-1]) + half * (sentence + 1), int(offsets[-1]) + half * (B + 1)
 
 
-def overlapping_sum(dwindows: Array, places: Array, rows: int) -> Array:
+def overlapping_sum(dwindows: Array, places: Array, rows: int, dilation: int = 1) -> Array:
     """Add the gradients of all windows (N, K, D) up at the padded rows they cover, (rows, D)."""
     _, size, D = dwindows.shape
     total = np.zeros((rows, D), dwindows.dtype)
     for k, shift in enumerate(shifts(size)):
-        total[places + shift] += dwindows[:, k]  # places are distinct: no row is hit twice by one shift
+        total[places + shift * dilation] += dwindows[:, k]  # places are distinct: no row is hit twice by one shift
     return total
 
 

@@ -102,7 +102,9 @@ static void order_weights(tagger_step *s, int64_t k) {
 }
 
 /* The column of X where the vectors of characters begin. */
-INLINED int64_t first_filter(const tagger_step *s) { return s->D - (s->characters != NULL ? s->characters->F : 0); }
+INLINED int64_t first_filter(const tagger_step *s) {
+    return s->D - s->extra_dim - (s->characters != NULL ? s->characters->F : 0);
+}
 
 /* What each character adds to the windows around it, once for all words. */
 static void begin_characters(tagger_step *s) {
@@ -261,7 +263,7 @@ static void convolve(tagger_step *s, const block *b, const convolution_step *c, 
     const int64_t H = s->H, at = b->first * H, n = b->tokens, width = s->K * H;
     fail(s->workers, normalise_rows(X + at, 1, c->gain, c->bias, s->epsilon, n, H, s->normed + at, c->Z + at,
                                      c->deviation + b->first));
-    fail(s->workers, windows(s->normed + at, 1, c->padding, b->offsets, n, b->sentences, H, s->K,
+    fail(s->workers, windows(s->normed + at, 1, c->padding, b->offsets, n, b->sentences, H, s->K, c->dilation,
                               c->windows + b->first * width));
     multiply(s, NO_TRANS, TRANS, n, H, width, c->windows + b->first * width, width, c->W, width, c->Y + at, H);
     fail(s->workers, activate(c->Y + at, 1, c->b, s->activation, moved_key(c->key, at), s->hidden_dropped, n, H,
@@ -274,7 +276,7 @@ static void convolve_back(tagger_step *s, const block *b, const convolution_step
     const int64_t H = s->H, at = b->first * H, n = b->tokens, width = s->K * H;
     times_rows(s->dhidden + at, n * H, c->slopes + at);
     multiply(s, NO_TRANS, NO_TRANS, n, width, H, c->slopes + at, H, c->W, width, s->dwindows + b->first * width, width);
-    fail(s->workers, windows_back(s->dwindows + b->first * width, 1, b->offsets, n, b->sentences, H, s->K,
+    fail(s->workers, windows_back(s->dwindows + b->first * width, 1, b->offsets, n, b->sentences, H, s->K, c->dilation,
                                    s->dnormed + at, partial_of(s, b->unit, 3 * which + 2)));
     fail(s->workers, normalise_rows_back(s->dnormed + at, 1, c->Z + at, c->deviation + b->first, c->gain, n, H,
                                           s->normed + at, partial_of(s, b->unit, 3 * which),

@@ -64,8 +64,8 @@ class TaggerShape:
     D: int
     H: int
     L: int
-    depth: int
-    """Residual convolutions after the first layer; a norm follows them if ``is_normed``."""
+    dilations: tuple[int, ...]
+    """Of the residual convolutions after the first layer; a norm follows them if ``is_normed``."""
     is_normed: bool
     activation: str
     tables: tuple[TableShape, ...]
@@ -75,7 +75,9 @@ class TaggerShape:
     hidden_dropped: int
     """Elements are dropped with these probabilities times 2³²."""
     spelling: SpellingShape | None = None
-    """The last columns of D."""
+    """The columns of D after the vectors."""
+    extra: tuple[TableShape, ...] = ()
+    """Tables of features of words in their sentences: the last columns of D."""
 
 
 class TaggerBatch(NamedTuple):
@@ -125,28 +127,31 @@ class TaggerKernel:
     """Loss and gradients of a tagger: enter a batch, have a ``Crew`` compute them. Memory is used again."""
 
     def __init__(self, shape: TaggerShape, forbidden: Sequence[Array], product: tuple[int, bool]) -> None:
-        D, H, K, L, depth = shape.D, shape.H, shape.K, shape.L, shape.depth
+        D, H, K, L, depth = shape.D, shape.H, shape.K, shape.L, len(shape.dilations)
         self._shape = shape
         self._wide = D if D < 16 else -(-D // 8) * 8  # on odd widths BLAS takes a fifth longer
         self._room: tuple[int, ...] = (0, 0, 0)  # tokens, sentences and words that the memory is for
         self._parameters: Sequence[Array] = ()  # that the step points to
-        columns = np.cumsum([0, *(table.width * table.features for table in shape.tables)]).tolist()
+        self._all_tables = (*shape.tables, *shape.extra)
+        sizes = [table.width * table.features for table in self._all_tables]
+        extra_dim = sum(sizes[len(shape.tables) :])
+        columns = np.cumsum([0, *sizes[: len(shape.tables)]])[:-1].tolist()
+        columns += np.cumsum([D - extra_dim, *sizes[len(shape.tables) :]])[:-1].tolist()
         rows = [
             {"V": V, "width": width, "features": features, "column": column}
-            for (V, width, features), column in zip(shape.tables, columns, strict=False)
+            for (V, width, features), column in zip(self._all_tables, columns, strict=True)
         ]
         self._allocated = tables, blocks = (
             ffi.new("table_step[]", rows or 1),
-            ffi.new("convolution_step[]", max(1, depth)),
+            ffi.new("convolution_step[]", [{"dilation": dilation} for dilation in shape.dilations] or 1),
         )
-        self._tables = [_Struct(tables[i]) for i in range(len(shape.tables))]
+        self._tables = [_Struct(tables[i]) for i in range(len(rows))]
         self._blocks = [_Struct(blocks[i]) for i in range(depth)]
-        fields = {
-            name: getattr(shape, name) for name in "D K H L depth vector_dim input_dropped hidden_dropped".split()
-        }
+        fields = {name: getattr(shape, name) for name in "D K H L vector_dim input_dropped hidden_dropped".split()}
+        fields |= {"depth": depth, "extra_dim": extra_dim}
         fields |= {"product": ffi.cast("void *", product[0]), "wide_integers": product[1], "wide": self._wide}
         fields |= {"activation": ACTIVATIONS.index(shape.activation), "epsilon": EPSILON}
-        fields |= {"tables": tables, "table_count": len(shape.tables), "blocks": blocks}
+        fields |= {"tables": tables, "table_count": len(rows), "blocks": blocks}
         self.step = _Struct(ffi.new("tagger_step *", fields))
         flags = np.concatenate([np.ravel(table) for table in forbidden], dtype=np.uint8)
         self.step.point(forbidden=contiguous(flags, BYTE, (L * L + 2 * L,), "forbidden steps"))
@@ -184,7 +189,7 @@ class TaggerKernel:
                 return False
             self._parameters = ()
             count = len(self._tables)
-            for struct, table, (V, width, _) in zip(self._tables, parameters[:count], self._shape.tables, strict=True):
+            for struct, table, (V, width, _) in zip(self._tables, parameters[:count], self._all_tables, strict=True):
                 struct.point(table=contiguous(table, SINGLE, (V, width), "table"))
             for (struct, field, of), value in zip(self._weights, parameters[count:], strict=True):
                 struct.point(**{field: contiguous(value, SINGLE, of, "weights of a tagger")})
@@ -204,7 +209,7 @@ class TaggerKernel:
 
     def _enter_batch(self, batch: TaggerBatch) -> None:
         shape, step, c = self._shape, self.step, self.step.c
-        expected = len(shape.tables), shape.vector_dim > 0, shape.spelling is not None, 2 + shape.depth
+        expected = len(self._all_tables), shape.vector_dim > 0, shape.spelling is not None, 2 + len(shape.dilations)
         got = len(batch.ids), batch.vectors is not None, batch.characters is not None, len(batch.keys)
         if got != expected:
             raise ShapeError("parts of a batch (tables, vectors, characters, keys)", expected=expected, got=got)
@@ -220,7 +225,7 @@ class TaggerKernel:
             places=contiguous(batch.places, INT64, (N,), "places"),
             offsets=contiguous(batch.offsets, INT64, (B + 1,), "offsets"),
         )
-        for table, ids, (_, _, features) in zip(self._tables, batch.ids, shape.tables, strict=True):
+        for table, ids, (_, _, features) in zip(self._tables, batch.ids, self._all_tables, strict=True):
             table.point(ids=contiguous(ids, INT64, (U, features), "ids of a table"))
         if batch.vectors is not None:
             matrix, ids = batch.vectors
@@ -243,7 +248,7 @@ class TaggerKernel:
         if all(map(operator.le, (N, B, U), self._room)):
             return
         N, B, U = self._room = tuple(5 * max(*pair) // 4 for pair in zip((N, B, U), self._room, strict=True))
-        K, H, L, depth, step = self._shape.K, self._shape.H, self._shape.L, self._shape.depth, self.step
+        K, H, L, depth, step = self._shape.K, self._shape.H, self._shape.L, len(self._shape.dilations), self.step
         blocks = -(-N // BLOCK_TOKENS) + 1
         words, weights, tokens, labels = (1 + U, self._wide), (K * H, self._wide), (N, H), (N, L)
         step.allocate(SINGLE, X=words, noise=words, dX=words, rows=(1 + U, K * H))
@@ -263,7 +268,7 @@ class TaggerKernel:
             self._spelling.allocate(SINGLE, vectors=letters, dvectors=letters, slopes=(U, F), rows=rows, drows=rows)
             self._spelling.allocate(SINGLE, by_position=filters, dby_position=filters)
             self._spelling.allocate(INT32, winners=(U, F))
-        for table, (_, width, features) in zip(self._tables, self._shape.tables, strict=True):
+        for table, (_, width, features) in zip(self._tables, self._all_tables, strict=True):
             table.allocate(SINGLE, values=(U * features, width), sums=(U * features, width))
             table.allocate(INT64, rows=(U * features,))
 
@@ -276,7 +281,7 @@ def tagger_kernel(
     ``forbidden`` tells which transitions (L, L), first and last labels (L,) are impossible; ``product`` is a matrix
     product as ``threads.blas_product`` finds it.
     """
-    is_there = IS_COMPILED and product is not None and shape.L <= MOST_LABELS
+    is_there = IS_COMPILED and product is not None and shape.L <= 2 * MOST_LABELS
     return TaggerKernel(shape, forbidden, product) if is_there and product is not None else None
 
 

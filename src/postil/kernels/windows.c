@@ -202,7 +202,7 @@ INLINED float variance(const float *restrict x, float middle, int64_t D) {
 /* out may be X itself where the window is 1 wide. */
 int normalise_windows(const float *X, const float *gain, const float *bias, const float *padding,
                              const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t D, int64_t size,
-                             float epsilon, float *out) {
+                             int64_t dilation, float epsilon, float *out) {
     const int64_t half = size / 2, width = size * D;
     if (longest_sentence(offsets, sentences, tokens) < 0) return WRONG_OFFSETS;
     for (int64_t b = 0; b < sentences; b++) {
@@ -212,7 +212,7 @@ int normalise_windows(const float *X, const float *gain, const float *bias, cons
             float *own = out + t * width + half * D;
             for (int64_t d = 0; d < D; d++) own[d] = (x[d] - middle) * scale * gain[d] + bias[d];
             for (int64_t k = 0; k < size; k++) {
-                const int64_t place = t + k - half, from = t - (k - half); /* the token whose window has t at k */
+                const int64_t place = t + (k - half) * dilation, from = t - (k - half) * dilation; /* whose window has t at k */
                 if (place < first || place >= end) memcpy(out + t * width + k * D, padding, (size_t)D * sizeof *out);
                 if (k != half && from >= first && from < end)
                     memcpy(out + from * width + k * D, own, (size_t)D * sizeof *out);

@@ -18,6 +18,7 @@ if typing.TYPE_CHECKING:
     )
     from postil.metrics.evaluation import Evaluation, evaluate
     from postil.metrics.novelty import Known, known_from, spans_by_novelty, tokens_by_novelty
+    from postil.metrics.roles import RoleScores, score_roles
     from postil.metrics.significance import Comparison, Interval, bootstrap_interval, compare_systems
     from postil.metrics.spans import SpanScores, align, compare_spans, score_spans, sentence_counts, spans_by_length
     from postil.metrics.tables import Table
@@ -33,6 +34,7 @@ else:
             "score_detection",
             ".evaluation": "Evaluation evaluate",
             ".novelty": "Known known_from spans_by_novelty tokens_by_novelty",
+            ".roles": "RoleScores score_roles",
             ".significance": "Comparison Interval bootstrap_interval compare_systems",
             ".spans": "SpanScores align compare_spans score_spans sentence_counts spans_by_length",
             ".tables": "Table",
@@ -47,3 +49,4 @@ __all__ += ["Known", "known_from", "spans_by_novelty", "tokens_by_novelty"]
 __all__ += ["Calibration", "calibrate", "DetectionScores", "PrecisionRecall", "precision_recall"]
 __all__ += ["Threshold", "average_precision", "best_threshold", "score_detection"]
 __all__ += ["Interval", "bootstrap_interval", "Comparison", "compare_systems", "Evaluation", "evaluate", "Table"]
+__all__ += ["RoleScores", "score_roles"]

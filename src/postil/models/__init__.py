@@ -17,6 +17,7 @@ if typing.TYPE_CHECKING:
     from postil.models.explaining.tree_explanation import TreeExplanation
     from postil.models.extension import FORGETTING_TOLERANCE, Extending, Extension, extend
     from postil.models.multi_task_tagger import MultiTaskTagger
+    from postil.models.role_labeller import RoleLabeller
     from postil.models.settings import UNSET
     from postil.models.storage import load
     from postil.models.tagger import Ensemble, Tagger
@@ -34,6 +35,7 @@ else:
             ".explaining.tree_explanation": ["TreeExplanation"],
             ".extension": ["FORGETTING_TOLERANCE", "Extending", "Extension", "extend"],
             ".multi_task_tagger": ["MultiTaskTagger"],
+            ".role_labeller": ["RoleLabeller"],
             ".settings": ["UNSET"],
             ".storage": ["load"],
             ".tagger": ["Ensemble", "Tagger"],
@@ -45,6 +47,7 @@ __all__ = [
     "Tagger",
     "MultiTaskTagger",
     "Detector",
+    "RoleLabeller",
     "Ensemble",
     "TreeClassifier",
     "FORGETTING_TOLERANCE",

@@ -98,7 +98,7 @@ class TaggerConfig:
         5, "Words seen at once, an odd number: the word itself and its neighbours on both sides.", low=1, high=99
     )
     hidden: int = setting(300, "Width of the hidden layers.", low=1, high=WIDEST)
-    layers: int = setting(1, "Number of hidden layers (encoders window and convolutions).", low=1, high=100)
+    layers: int = setting(1, "Number of hidden layers (encoders window, convolutions and dilated).", low=1, high=100)
     activation: str = setting("hardtanh", "Non-linearity of the hidden layers.", choices=ACTIVATIONS)
     initialiser: str = setting("xavier", "Distribution of the initial weights.", choices=INITIALISERS)
     ensemble: int = setting(
@@ -238,6 +238,13 @@ class DetectorParameters(TaggerParameters):
     preset: str = setting("margin", _PRESET)
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class RoleParameters(TaggerParameters):
+    """The parameters of a RoleLabeller."""
+
+    preset: str = setting("roles", _PRESET)
+
+
 # One width for all small features: they then share one table, which is faster.
 _EVERY_WORD_FEATURE = {
     "word_dim": 32,
@@ -303,6 +310,19 @@ PRESETS: dict[str, dict[str, Any]] = {
         "activation": "relu",
         "word_rate": 2.0,
         "character_dim": 32,
+    },
+    # sees 32 words to each side: for semantic roles
+    "roles": {
+        **_EVERY_WORD_FEATURE,
+        **_VECTOR_CLUSTERS,
+        **_NOISE,
+        "encoder": "dilated",
+        "window": 3,
+        "hidden": 128,
+        "layers": 6,
+        "activation": "relu",
+        "word_rate": 2.0,
+        "column_dim": 20,
     },
 }
 

@@ -25,7 +25,7 @@ from postil.archive import Rows
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import ConfigurationError, DataError
 from postil.features.folds import composition
-from postil.features.inputs import InputFeatures, Token, forms_of
+from postil.features.inputs import InputFeatures, Token, distinct_rows, forms_of
 from postil.features.vectors import CodedVectors, digit_mark
 from postil.features.vocabulary import Vocabulary
 from postil.features.words import WordFeatures
@@ -34,7 +34,7 @@ from postil.kernels.characters import frozen, shapes_of_categories
 from postil.kernels.plain_text import KINDS, SURROGATES, word_cells
 from postil.models.config import TaggerConfig
 from postil.models.inputs import checked_sentences
-from postil.models.networks.encoders import reach, warn_of_long_sentences
+from postil.models.networks.encoders import dilations, reach, warn_of_long_sentences
 from postil.models.networks.network import EnsembleNetwork, ScoringNetwork, TaggerNetwork, mean_scores, members_of
 from postil.network import Activation, Chain, Dropout, LayerNorm, Linear, Residual, Window, WindowAverage
 from postil.network.activations import EPSILON
@@ -50,6 +50,7 @@ ACTIVATION_NAMES = (*FUSED, "tanh", "sigmoid", "softsign", "leaky-relu")
 LINEAR, ACTIVATE, NORMALISE, RESIDUAL = range(4)
 """The layers of the engine after the first one."""
 TOKENS_PER_BLOCK = 4096  # scored at once: large enough for matrix products, small enough for the cache
+MOST_REACH = 10_000  # words to each side, as in ``kernels/engine/model.c``
 WORDS_PER_BLOCK = 8192
 """The same of words in cells. They are scored and then answered, so that their scores stay near the processor."""
 
@@ -181,7 +182,7 @@ class Engine:
     def _extra_rows(self, sentences: Sequence[Sequence[Token]], N: int) -> tuple[Array, Array]:
         """The contribution of token features to the first layer: a row for each combination of values."""
         extra = self.features.extra(sentences, [forms_of(tokens) for tokens in sentences], N)
-        distinct, ids = _distinct_rows(extra)
+        distinct, ids = distinct_rows(extra)
         K, H = self._splits[0].first.b.shape
         rows = np.zeros((1 + len(distinct), K, len(self._members), H), np.float32)  # as words have them: by position
         for m, (member, split) in enumerate(zip(self._members, self._splits, strict=True)):
@@ -261,16 +262,6 @@ def cells_of(tokens: list[Any]) -> tuple[bytes, Array]:
     return text, cells
 
 
-def _distinct_rows(ids: Array) -> tuple[Array, Array]:
-    """The different rows of ids (N, E), and which of them belongs to each token, (N,)."""
-    sizes = ids.max(axis=0, initial=0) + 1
-    if float(np.prod(sizes, dtype=np.float64)) >= 2**62:  # too many for one number: every token has its own
-        return ids, np.arange(len(ids))
-    steps = np.concatenate([[1], np.cumprod(sizes[:-1])])
-    _, first, places = np.unique(ids @ steps, return_index=True, return_inverse=True)
-    return ids[first], places
-
-
 # ------------------------------------------------------------------------------------------------------ the first layer
 
 
@@ -344,8 +335,11 @@ def engine_sections(
     first = next(iter(heads.values()))
     if not first.form_dim:
         raise refused("a model without features of words")
-    if reach(first.config) is None:
+    around = reach(first.config)
+    if around is None:
         raise refused("the encoder 'sentence'")
+    if around > MOST_REACH:
+        raise refused(f"a network that sees {around:,} words to each side")
     members = members_of(first)
     if members[0].dtype != np.float32:
         raise refused("a network of float64")
@@ -434,6 +428,9 @@ def _network_sections(members: Sequence[Any], splits: Sequence[SplitNetwork], ve
         ),
         "steps": np.array([(kind, function) for kind, function, _ in steps], np.int64).reshape(-1, 2),
     }
+    if members[0].config.encoder == "dilated":
+        of_layers = iter(dilations(members[0].config))
+        sections["dilations"] = integers(*(next(of_layers) if kind == RESIDUAL else 1 for kind, _, _ in steps))
     sections |= vector_sections(members[0].vectors if vectors is None else vectors)
     for m, (member, one) in enumerate(zip(members, splits, strict=True)):
         _, of_member = _fused(one.layers)

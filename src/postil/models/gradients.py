@@ -205,7 +205,7 @@ def _report(loss: Loss, config: TaggerConfig, rng: Rng) -> Report:
         parameters=loss.parameters,
         rng=rng,
         sampling=SAMPLING,
-        epsilons=EPSILONS_OF_NORMS if config.encoder == "convolutions" else EPSILONS,
+        epsilons=EPSILONS_OF_NORMS if config.encoder in ("convolutions", "dilated") else EPSILONS,
         expect_zero=without_gradient(config, loss.parameters),
     )
 

@@ -70,7 +70,7 @@ def without_gradient(config: TaggerConfig, parameters: Iterable[str]) -> list[st
     """
     paths = [re.fullmatch(r"(.*encoder\.layers\.)(\d+)\.(\w+)", name) for name in parameters]
     zero = [path[0] for path in paths if path and path[3] == "padding" and config.window == 1]
-    if config.objective == "margin" and config.encoder == "convolutions":
+    if config.objective == "margin" and config.encoder in ("convolutions", "dilated"):
         last = max(int(path[2]) for path in paths if path)
         zero += [path[0] for path in paths if path and path[3] == "bias" and int(path[2]) == last]
     return zero

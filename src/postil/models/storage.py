@@ -49,6 +49,7 @@ KINDS = {
     "tagger": ("postil.models.tagger", "Tagger"),
     "multi-task-tagger": ("postil.models.multi_task_tagger", "MultiTaskTagger"),
     "detector": ("postil.models.detector", "Detector"),
+    "role-labeller": ("postil.models.role_labeller", "RoleLabeller"),
     "tree-classifier": ("postil.models.tree_classifier", "TreeClassifier"),
 }
 NEEDS: tuple[str, ...] = ("rules", "packed")
@@ -88,7 +89,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    Tagger, MultiTaskTagger, Detector or TreeClassifier
+    Tagger, MultiTaskTagger, Detector, RoleLabeller or TreeClassifier
     """
     path = located(path)
     if not path.exists():

@@ -41,11 +41,11 @@ from postil.network.linear import Finish, Linear, finished
 
 
 def concatenated_windows(
-    X: Array, padding: Array, offsets: Array, size: int
+    X: Array, padding: Array, offsets: Array, size: int, dilation: int = 1
 ) -> tuple[Array, Callable[[Array], tuple[Array, Array]]]:
-    """Each row joined with its neighbours.  X (N, D), padding (D,), size K -> Y (N, K·D)."""
-    Y = kernels.windows(X, padding, offsets, size)
-    return Y, lambda dY: kernels.windows_back(dY, offsets, size)
+    """Each row joined with its neighbours, ``dilation`` rows apart.  X (N, D), padding (D,), size K -> Y (N, K·D)."""
+    Y = kernels.windows(X, padding, offsets, size, dilation)
+    return Y, lambda dY: kernels.windows_back(dY, offsets, size, dilation)
 
 
 def averaged_windows(X: Array, offsets: Array, size: int) -> tuple[Array, Callable[[Array], Array]]:
@@ -68,19 +68,30 @@ def averaged_windows(X: Array, offsets: Array, size: int) -> tuple[Array, Callab
 class Window(Layer):
     """Concatenates each word with its neighbours: (N, D) to (N, size·D).
 
-    A learned padding vector fills the positions beyond the sentence.
+    A learned padding vector fills the positions beyond the sentence. With a ``dilation`` of d, neighbours are every
+    d-th word: layers whose dilations double see twice as far with each layer.
     """
 
     def __init__(
-        self, D: int, size: int, *, rng: Rng, initialise: Initialiser = zeros, dtype: Any = np.float32
+        self,
+        D: int,
+        size: int,
+        *,
+        dilation: int = 1,
+        rng: Rng,
+        initialise: Initialiser = zeros,
+        dtype: Any = np.float32,
     ) -> None:
-        self.size = _odd(size)
+        if dilation < 1:
+            raise ConfigurationError("dilation", expected="1 or more", got=dilation)
+        self.size, self.dilation = _odd(size), dilation
         self.padding = new_parameter("padding", (D,), initialise, rng, dtype, decays=False)
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
         checked_rows(X, self.name, self.padding)
         offsets = needed_offsets(run, self.name)
-        return by_parameter(concatenated_windows(X, self.padding.value, offsets, self.size), self.padding)
+        joined = concatenated_windows(X, self.padding.value, offsets, self.size, self.dilation)
+        return by_parameter(joined, self.padding)
 
 
 @final
@@ -129,7 +140,7 @@ def window_counts(offsets: Array, size: int, dtype: Any) -> Array:
 
 _SCRATCH = Scratch()
 # Paths that the data choose: each is a row of the gradient list (tests/oracles/requirements.py).
-MODES = {"shared_windows": ("wide rows", "no bias")}
+MODES = {"shared_windows": ("wide rows", "no bias"), "Window": ("dilation",)}
 
 
 def linear_of_windows(

@@ -20,7 +20,7 @@ from postil.arrays import Array, checked_indices, checked_offsets, describe, off
 from postil.errors import ConfigurationError, IndexRangeError, ShapeError
 from postil.graph import Node, Result
 from postil.kernels.plain_chain import GROUP_ENTRIES, Packing
-from postil.objectives.crf import ChainScores, Lattice, Messages, Posterior, checked_mask, selected_rows
+from postil.objectives.crf import ChainScores, Lattice, Messages, Posterior, checked_mask, selected_rows, viterbi
 
 # ------------------------------------------------------------------------------------------------ entities as labels
 
@@ -413,3 +413,44 @@ def _copied(possible: Any, scores: Array) -> Array:
     """The table of scores again for each entry of ``possible``; -inf in place of it where that is 0."""
     copies = np.asarray(possible)
     return np.where(np.kron(copies, np.ones(scores.shape)), np.tile(scores, copies.shape), -np.inf)
+
+
+# ------------------------------------------------------------------------------------------------ at most once
+# A path that remembers which of some kinds of entities have begun: (label, set of kinds) are its states. Two kinds make
+# four sets, so few kinds should be remembered; ``best_without_repeats`` begins with none and adds those that matter.
+
+
+def without_repeats(lattice: Lattice, begins: Array, kinds: Array, once: Sequence[int]) -> tuple[Lattice, Array]:
+    """Only the paths on which an entity of each kind in ``once`` begins at most once, and the label of each state (S,).
+
+    begins (L,): the labels with which an entity begins; kinds (L,): of which kind each label is.
+    """
+    chain, L, sets = lattice.chain, lattice.chain.labels, 2 ** len(once)
+    adds = np.zeros(L, np.int64)  # the bit that a label adds to the set
+    for bit, kind in enumerate(once):
+        adds[begins & (kinds == kind)] = 1 << bit
+    meaning, have = np.tile(np.arange(L), sets), np.repeat(np.arange(sets), L)  # (S,)
+    added = adds[meaning]
+    before = have[None, :] ^ added[None, :]  # the set that a step to each state must come from
+    is_step = ((have & added) == added)[None, :] & (have[:, None] == before)
+    transitions = np.where(is_step, chain.transitions[np.ix_(meaning, meaning)], -np.inf)
+    start = np.where(have == added, chain.start[meaning], -np.inf)
+    states = ChainScores(transitions=transitions, start=start, end=chain.end[meaning])
+    return replace(lattice, unary=lattice.unary[:, meaning], chain=states), meaning
+
+
+def best_without_repeats(lattice: Lattice, begins: Array, kinds: Array, once: Sequence[int]) -> Array:
+    """The best path (T,) of one sentence on which an entity of each kind in ``once`` begins at most once: exact.
+
+    The best path of all is the answer if it repeats nothing. Otherwise the kinds that it repeats are remembered, and
+    the best of the paths that are left is looked at, until none is repeated.
+    """
+    remembered: list[int] = []
+    while True:
+        states, meaning = without_repeats(lattice, begins, kinds, remembered)
+        labels: Array = meaning[viterbi(states)]
+        starts = kinds[labels[begins[labels]]]
+        repeated = [kind for kind in once if kind not in remembered and (starts == kind).sum() > 1]
+        if not repeated:
+            return labels
+        remembered += repeated

@@ -142,6 +142,8 @@ def chosen(model: Estimator, tasks: Sequence[str]) -> Any:
 
 def check_columns(model: Estimator, given: Sequence[object]) -> None:
     """Raise ConfigurationError if a model that was trained with extra columns gets fewer of them."""
+    if model.KIND == "role-labeller":  # whose columns are distances
+        raise ConfigurationError("model", expected="a tagger", got="one of semantic roles")
     expected = len(model.model.features.columns)
     if len(given) < expected:
         raise ConfigurationError(

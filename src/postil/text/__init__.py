@@ -8,6 +8,7 @@ if typing.TYPE_CHECKING:
     from postil.errors import SchemeWarning
     from postil.text.annotations.hugging_face import from_datasets
     from postil.text.annotations.tables import read_spans
+    from postil.text.columns.roles import Frame, frames_of
     from postil.text.document import Document, Entity, Sentence
     from postil.text.formats import FORMATS, Reading, read, write
     from postil.text.labels.partial import PossibleLabels, PossibleSpans, annotated_classes, with_marks
@@ -38,6 +39,7 @@ else:
             "postil.errors": "SchemeWarning",
             ".annotations.hugging_face": "from_datasets",
             ".annotations.tables": "read_spans",
+            ".columns.roles": "Frame frames_of",
             ".document": "Document Entity Sentence",
             ".formats": "FORMATS Reading read write",
             ".labels.partial": "PossibleLabels PossibleSpans annotated_classes with_marks",
@@ -59,4 +61,4 @@ __all__ += ["read_trees", "tree_of", "write_trees", "Report", "Problem", "SpanEr
 __all__ += ["SchemeWarning", "Span", "TransitionMask", "labels_from_spans", "recognise", "spans_from_labels"]
 __all__ += ["transition_mask", "violations", "UNKNOWN", "PartialLabel", "annotated_classes", "with_marks"]
 __all__ += ["PossibleLabels", "PossibleSpans", "Rules", "SentenceRules", "Segmenter", "Segments", "Tokens"]
-__all__ += ["split_sentences", "tokenise", "utf8_offsets", "utf16_offsets"]
+__all__ += ["split_sentences", "tokenise", "utf8_offsets", "utf16_offsets", "Frame", "frames_of"]

@@ -142,6 +142,15 @@ FORMATS: dict[str, Format] = {
         endings=(".conllu",),
         border=conllu_border,
     ),
+    "conll05": Format(
+        "CoNLL-2005 columns of roles",
+        "columns.roles",
+        "read_roles",
+        "write_roles",
+        keeps="Frames",
+        endings=(".conll05",),
+        border=conll_border,
+    ),
     "jsonl": Format(
         "JSON Lines",
         _RECORDS,

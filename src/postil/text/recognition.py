@@ -12,6 +12,7 @@ from postil.errors import DataError
 from postil.text.annotations.tables import EXPECTED, columns_of, is_span_table, is_text_table, is_word_table
 from postil.text.columns.conll import DOCUMENT_MARK, is_numbered, looks_like_label, looks_like_tree
 from postil.text.columns.conllu import recognises
+from postil.text.columns.roles import recognises as recognises_roles
 from postil.text.columns.webanno import MARK as WEBANNO_MARK
 from postil.text.lines import shortened
 
@@ -62,6 +63,8 @@ def recognise_format(head: list[str], where: str) -> str:
         and not (rows and _most(rows, lambda row: is_numbered(row.split("\t"))))
     ):
         return "conllu"
+    if recognises_roles(head):
+        return "conll05"
     rows = rows or lines
     # Lines that are trees; or the beginning of one, and no line continues after its last closing bracket.
     begins = looks_like_tree(rows[0]) or _TWO_BRACKETS.match("\n".join(rows[:_FEW_ROWS])) is not None

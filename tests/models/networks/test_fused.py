@@ -80,6 +80,7 @@ def assert_same(fused, general):
         {"ensemble": 3},
         {"character_dim": 0},
         {"character_dim": 5},
+        {"layers": 1},
     ],
     ids=lambda settings: ", ".join(settings) or "as it is",
 )
@@ -94,6 +95,21 @@ def test_fixed_vectors_are_looked_up_too(tmp_path, character_dim):
     lines = [f"{word.lower()} {i} {-i} 0.5 {i % 3}" for i, word in enumerate(WORDS)]
     (tmp_path / "vectors.txt").write_text("\n".join(lines) + "\n")
     training = fitting("fast", vectors=tmp_path / "vectors.txt", character_dim=character_dim).training
+    assert_same(*both_paths(training))
+
+
+def test_dilated_convolutions():
+    assert_same(*both_paths(fitting("accurate", encoder="dilated", layers=5).training))
+
+
+@pytest.mark.parametrize("preset", ["fast", "accurate"])
+def test_features_of_tokens_in_their_sentences_are_looked_up_too(tmp_path, preset):
+    X, y = corpus()
+    X = [[(word, str(t % 3), str(t % 7 - 3)) for t, word in enumerate(tokens)] for tokens in X]
+    (tmp_path / "PER.txt").write_text("Anna\n")
+    tagger = postil.Tagger(preset=preset, epochs=2, seed=3, batch_sentences=24, gazetteers=[tmp_path / "PER.txt"])
+    training = tagger.fitting(X, y).training
+    assert training.step.choice.name == "fused"
     assert_same(*both_paths(training))
 
 
@@ -166,19 +182,6 @@ def test_other_networks_are_left_to_the_graph_and_the_reason_is_told(preset, set
     assert choice.name == "graph" and choice.reason == reason
     assert [warning.category for warning in noted] == [postil.errors.SlowTrainingWarning] * warns
     assert all(reason in str(warning.message) and warning.filename == __file__ for warning in noted)
-
-
-def test_gazetteers_are_told_extra_columns_only_as_data(tmp_path):
-    (tmp_path / "names.txt").write_text("PER\tAnna\n")
-    X, y = corpus()
-    with pytest.warns(postil.errors.SlowTrainingWarning, match="gazetteers"):
-        postil.Tagger(epochs=1, gazetteers=[tmp_path / "names.txt"]).fitting(X, y)
-    columns = [[(word, "X") for word in words] for words in X]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        step = postil.Tagger(epochs=1).fitting(columns, y).training.step
-        postil.Detector(label="PER", preset="fast", epochs=1).fitting(X, y)
-    assert step.choice == ("graph", "gazetteers or extra columns")
 
 
 def test_a_fitted_model_knows_its_step():

@@ -39,7 +39,7 @@ typedef struct {
     int64_t kind, function;
     linear_map map;
     const float *gain, *bias, *padding;
-    int64_t size; /* of the window of a residual convolution */
+    int64_t size, dilation; /* of the window of a residual convolution */
 } network_step;
 
 typedef struct {
@@ -704,6 +704,7 @@ static network_step read_step(postil_model *model, const char *prefix, int64_t s
         step.padding = wanted_floats(model, joined(prefix, "padding").text, *width, 1);
         inputs = rows_of(model, W.text);
         step.size = inputs / *width;
+        step.dilation = has_section(model, "dilations") ? whole_number(model, "dilations", s, 1, 10000) : 1;
         require(model, step.size >= 1 && step.size <= 99 && step.size % 2 == 1 && step.size * *width == inputs);
         if (inputs > model->widest_windows) model->widest_windows = inputs;
     }

@@ -569,11 +569,11 @@ static void apply_step(postil_workspace *w, const network_step *step, int64_t n,
             break;
         case ACTIVATE: activate_rows(w->layer, n * H, step->function); break;
         case NORMALISE:
-            normalise_windows(w->layer, step->gain, step->bias, step->bias, whole, n, 1, H, 1, LAYER_NORM_EPSILON, w->layer);
+            normalise_windows(w->layer, step->gain, step->bias, step->bias, whole, n, 1, H, 1, 1, LAYER_NORM_EPSILON, w->layer);
             break;
         default:
             normalise_windows(w->layer, step->gain, step->bias, step->padding, offsets, n, B, H, step->size,
-                              LAYER_NORM_EPSILON, w->windows);
+                              step->dilation, LAYER_NORM_EPSILON, w->windows);
             apply_layer(w, &step->map, w->windows, n, step->function, 1, w->next, w->layer);
     }
 }

@@ -27,7 +27,7 @@ from postil.graph import Parameter
 from postil.models.config import PRESETS, configured
 from postil.models.estimator import Estimator
 from postil.models.model import FittedModel
-from postil.models.networks.fused import EXTRA_FEATURES, obstacles, training_step
+from postil.models.networks.fused import obstacles, training_step
 from postil.models.networks.network import FORM_TABLE
 from postil.optimisation import OPTIMISERS, Averaged, new_schedule
 from postil.optimisation.loop import Batch, Epoch, GradientStep, GraphStep, Plan, Step, Trainable, Training
@@ -122,8 +122,6 @@ class Fitting(ABC, Iterator[Step | Epoch]):
         if preset not in PRESETS or obstacles(configured(preset, {})):
             return step
         causes = ", ".join(obstacles(self.model.config).values())
-        if not causes and self.model.features.gazetteer is not None:
-            causes = EXTRA_FEATURES
         if causes and step.choice.reason == causes:
             what = f"the fused training step of {preset!r} cannot be used with {causes}"
             warn_caller(f"{what}: training takes several times as long", SlowTrainingWarning)

@@ -77,8 +77,8 @@ class LayerMaker:
         weights.pace = NAMED_PACE
         return weights
 
-    def window(self, D: int) -> Window:
-        return Window(D, self.config.window, rng=self.rng, dtype=self.dtype)
+    def window(self, D: int, dilation: int = 1) -> Window:
+        return Window(D, self.config.window, dilation=dilation, rng=self.rng, dtype=self.dtype)
 
     def norm(self) -> LayerNorm:
         return LayerNorm(self.config.hidden, rng=self.rng, dtype=self.dtype)
@@ -116,9 +116,23 @@ def _convolutions(make: LayerMaker, D: int) -> Layer:
     H, size = make.config.hidden, make.config.window
     first = [make.window(D), *make.hidden(size * D)]
     others = [
-        Residual(Chain(make.norm(), make.window(H), *make.hidden(size * H))) for _ in range(make.config.layers - 1)
+        Residual(Chain(make.norm(), make.window(H, dilation), *make.hidden(size * H)))
+        for dilation in dilations(make.config)
     ]
     return Chain(*first, *others, make.norm())
+
+
+LARGEST_DILATION = 256
+
+
+def dilations(config: Any) -> list[int]:
+    """The dilation of each residual convolution: 1, or in the encoder ``dilated`` 1, 2, 4, …"""
+    is_dilated = config.encoder == "dilated"
+    return [min(2**i, LARGEST_DILATION) if is_dilated else 1 for i in range(config.layers - 1)]
+
+
+def _reach_of_convolutions(config: Any) -> int:
+    return int(config.window // 2 * (1 + sum(dilations(config))))
 
 
 @final
@@ -148,7 +162,9 @@ ENCODERS: dict[str, Encoder] = {
     ),
     "window": Encoder(build=_window, reach=lambda config: config.window // 2),
     "sentence": Encoder(build=_sentence, reach=None, longest_view=LONGEST_VIEW, second_shard_pays=True),
-    "convolutions": Encoder(build=_convolutions, reach=lambda config: config.layers * (config.window // 2)),
+    "convolutions": Encoder(build=_convolutions, reach=_reach_of_convolutions),
+    # the same, and each layer sees twice as far as the one before
+    "dilated": Encoder(build=_convolutions, reach=_reach_of_convolutions),
 }
 
 

@@ -13,20 +13,18 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from postil import kernels
+from postil.arrays import Array
 from postil.graph import Gradient, Node, Parameter, RowGradient
 from postil.kernels import SpellingShape, TableShape, TaggerBatch, TaggerKernel, TaggerShape
 from postil.models.config import TaggerConfig
 from postil.models.networks.network import Example, TaggerNetwork, members_of, networks_by_task
-from postil.network import Activation, Chain, Dropout, Layer, LayerNorm, Linear, Residual, Window
+from postil.network import Activation, Chain, Dropout, Layer, LayerNorm, Linear, LookupTables, Residual, Window
 from postil.network.activations import noise_of
 from postil.objectives.crf import Lattice, Moments, expected_counts
 from postil.optimisation.loop import Batch, GradientStep, GraphStep, LossAndGradients, Prepared, StepChoice, Workers
 from postil.threads import blas_product
 
 # ------------------------------------------------------------------------------------------------ the choice
-
-
-EXTRA_FEATURES = "gazetteers or extra columns"
 
 
 def training_step(network: Any) -> GradientStep:
@@ -49,7 +47,7 @@ def obstacles(config: TaggerConfig) -> dict[str, str]:
     """The settings under which no kernel computes the network, each with the value that it has."""
     has_window = config.encoder == "window"
     can_be_fused = {
-        "encoder": has_window or config.encoder == "convolutions",
+        "encoder": has_window or config.encoder in ("convolutions", "dilated"),
         "layers": not has_window or config.layers == 1,
         "activation": config.activation in kernels.ACTIVATIONS,
         "objective": config.objective == "crf",
@@ -66,8 +64,6 @@ def _obstacle(network: Any) -> str | None:
         return "only taggers have a fused step"
     if by_settings := obstacles(network.config):
         return ", ".join(by_settings.values())
-    if network.extra_tables is not None:
-        return EXTRA_FEATURES
     if network.named is not None:
         return "feature dicts"
     return None if network.dtype == np.float32 else f"numbers of type {np.dtype(network.dtype)}"
@@ -81,22 +77,23 @@ class _Layers(NamedTuple):
 
     noise: Dropout
     weights: list[Parameter]
-    depth: int
+    dilations: tuple[int, ...]
+    """Of the residual convolutions after the first layer."""
 
 
 def _layers_of(encoder: Layer) -> _Layers:
     """``window`` with one hidden layer, or ``convolutions``: see ``encoders.py``."""
     match encoder:
         case Chain(layers=[Window() as window, Linear() as linear, Activation(), Dropout() as noise, *others]):
-            weights = [window.padding, *_linear(linear)]
+            weights, dilations = [window.padding, *_linear(linear)], list[int]()
             for block in others[:-1]:
                 match block:
                     case Residual(layer=Chain(layers=[LayerNorm() as norm, Window() as win, Linear() as inner, _, _])):
                         weights += [norm.gain, norm.bias, win.padding, *_linear(inner)]
-            match others:
-                case [*blocks, LayerNorm() as last]:
-                    return _Layers(noise, [*weights, last.gain, last.bias], len(blocks))
-            return _Layers(noise, weights, 0)
+                        dilations.append(win.dilation)
+            if others and isinstance(last := others[-1], LayerNorm):
+                weights += [last.gain, last.bias]
+            return _Layers(noise, weights, tuple(dilations))
     raise AssertionError(f"an encoder that no kernel computes: {encoder.name}")
 
 
@@ -109,20 +106,20 @@ def _kernel_of(network: TaggerNetwork) -> TaggerKernel | None:
     config, layers = network.config, _layers_of(network.encoder)
     tables, letters = network.form_tables, network.characters
     assert network.crf is not None
-    groups = [] if tables is None else zip(tables.tables, tables.groups, strict=True)
     spelling = None
     if letters is not None:
         (V, D), F = letters.table.shape, len(letters.linear.W.value)
         spelling = SpellingShape(V, F, letters.window.size, D)
     shape = TaggerShape(
         K=config.window,
-        D=network.form_dim,
+        D=network.input_dim,
         H=config.hidden,
         L=len(network.mask.start),
-        depth=layers.depth,
-        is_normed=config.encoder == "convolutions",
+        dilations=layers.dilations,
+        is_normed=config.encoder != "window",
         activation=config.activation,
-        tables=tuple(TableShape(len(table.value), table.shape[1], len(group)) for table, group in groups),
+        tables=_table_shapes(tables),
+        extra=_table_shapes(network.extra_tables),
         vector_dim=0 if network.vectors is None else network.vectors.shape[1],
         input_dropped=noise_of(network.noise.rate, np.random.default_rng(0)).dropped,
         hidden_dropped=noise_of(layers.noise.rate, np.random.default_rng(0)).dropped,
@@ -135,6 +132,11 @@ def _kernel_of(network: TaggerNetwork) -> TaggerKernel | None:
     return kernels.tagger_kernel(shape, forbidden, blas_product())
 
 
+def _table_shapes(lookup: LookupTables | None) -> tuple[TableShape, ...]:
+    groups = [] if lookup is None else zip(lookup.tables, lookup.groups, strict=True)
+    return tuple(TableShape(len(table.value), table.shape[1], len(group)) for table, group in groups)
+
+
 @final
 class FusedNetwork:
     """A network and its kernel: hands over batches and parameters, names the gradients."""
@@ -144,10 +146,11 @@ class FusedNetwork:
         layers = _layers_of(network.encoder)
         self._network, self._noises, self.kernel = (
             network,
-            [network.noise, *[layers.noise] * (1 + layers.depth)],
+            [network.noise, *[layers.noise] * (1 + len(layers.dilations))],
             kernel,
         )
-        self._tables = network.form_tables.tables if network.form_tables is not None else []
+        lookups = [network.form_tables, network.extra_tables]
+        self._tables = [table for lookup in lookups if lookup is not None for table in lookup.tables]
         self._weights = [*layers.weights, *_linear(network.outputs[0]), *network.crf.parameters().values()]
         if network.characters is not None:
             letters = network.characters
@@ -162,12 +165,18 @@ class FusedNetwork:
         elif gold.ndim != 1:
             return None
         inputs = network.with_unknown_words(example.inputs, rng)
-        features, characters = network.form_columns(inputs.forms)
+        forms, vectors, places = inputs.forms, inputs.vectors, inputs.places
+        of_pairs: list[Array] = []
+        if network.extra_tables is not None:
+            which, extra, places = inputs.joined()
+            forms, vectors, of_pairs = forms[which], vectors[which], network.extra_tables.rows_by_table(extra)
+        features, characters = network.form_columns(forms)
+        of_forms = network.form_tables.rows_by_table(features) if network.form_tables is not None else []
         return TaggerBatch(
-            ids=network.form_tables.rows_by_table(features) if network.form_tables is not None else [],
+            ids=[*of_forms, *of_pairs],
             characters=None if network.characters is None else characters,
-            vectors=None if network.vectors is None else (np.asarray(network.vectors), inputs.vectors),
-            places=inputs.places,
+            vectors=None if network.vectors is None else (np.asarray(network.vectors), vectors),
+            places=places,
             offsets=inputs.offsets,
             gold=gold,
             share=share / max(1, len(inputs.offsets) - 1),

@@ -90,7 +90,7 @@ class ScoringNetwork(Parameterised, ABC):
         self.characters = make.characters(alphabet, config.character_dim)
         # What depends on the form alone: features in tables, fixed vectors, characters.
         self.form_dim = sum(d for _, d in form_sizes) + vector_dim + config.character_dim
-        D = self.form_dim + sum(d for _, d in extra_sizes)
+        self.input_dim = D = self.form_dim + sum(d for _, d in extra_sizes)
         self.noise = Dropout(config.input_dropout or 0.0)
         encoder = ENCODERS[config.encoder]
         self.encoder = encoder.build(make, D)
@@ -158,24 +158,35 @@ class ScoringNetwork(Parameterised, ABC):
         return in_pieces(inputs.offsets, self.config, lambda p: scores(rows(p.first, p.end, p.offsets)).value)
 
     def hidden(self, inputs: Inputs, rng: "np.random.Generator | None") -> Result:
-        """The encoder's output (N, H). If it begins with a window of forms alone, a form is multiplied only once."""
+        """The encoder's output (N, H). If it begins with a window, each distinct row is multiplied only once."""
         layers = self.encoder.layers if isinstance(self.encoder, Chain) else []
         match layers:
-            case [Window() as window, Linear() as linear, *above] if self.extra_tables is None:
-                forms = self.noise(self.distinct_forms(inputs), rng=rng)
+            case [Window() as window, Linear() as linear, *above]:
+                rows, places = self._distinct_rows(inputs)
                 fused, finish = finish_of(above, Run(rng=rng))
-                first = shared_windows(forms, inputs.places, inputs.offsets, window, linear, finish)
+                first = shared_windows(self.noise(rows, rng=rng), places, inputs.offsets, window, linear, finish)
                 return Chain(*above[fused:])(first, rng=rng) if above[fused:] else first
         return self.encoder(self.noise(self.token_vectors(inputs), rng=rng), rng=rng)
 
     def token_vectors(self, inputs: Inputs) -> Input | Result:
         """All features of every token side by side, a node (N, D). Each distinct form is looked up once."""
-        parts: list[Any] = [] if self.form_dim == 0 else [graph.take_rows(self.distinct_forms(inputs), inputs.places)]
-        if self.extra_tables is not None:
-            parts.append(self.extra_tables(inputs.extra))
-        X = graph.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
+        rows, places = self._distinct_rows(inputs)
+        X = graph.take_rows(rows, places)
         X.offsets = inputs.offsets
         return X
+
+    def _distinct_rows(self, inputs: Inputs) -> tuple[Any, Array]:
+        """The features of each distinct form, or of each pair of a form and its extra features, a node (P, D).
+
+        The second value says which row belongs to each token, (N,).
+        """
+        if self.extra_tables is None:
+            return self.distinct_forms(inputs), inputs.places
+        forms, extra, places = inputs.joined()
+        of_pairs = self.extra_tables(extra)
+        if not self.form_dim:
+            return of_pairs, places
+        return graph.concatenate([graph.take_rows(self.distinct_forms(inputs), forms), of_pairs], axis=1), places
 
     def distinct_forms(self, inputs: Inputs) -> Input | Result:
         """All features that depend on the form alone, a node (U, D')."""

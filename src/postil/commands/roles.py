@@ -1,0 +1,151 @@
+"""Semantic roles on the command line: their files, what ``tag`` writes and shows of them, and their scores."""
+
+import argparse
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, BinaryIO
+
+from postil.commands.console import make_console, say, show_table
+from postil.commands.output import present
+from postil.commands.parser import refuse
+from postil.commands.reading import reading_options
+from postil.errors import ConfigurationError, DataError, printable
+from postil.metrics.roles import RoleScores, score_roles
+from postil.models.role_labeller import RoleLabeller
+from postil.models.sentences import tokens_of
+from postil.tagging.options import TAGGER_OPTIONS, TaggingOptions
+from postil.text import Sentence, frames_of
+from postil.text.columns.roles import VERB, write_roles
+from postil.text.formats import FORMATS, Reading, read
+from postil.text.labelled import LabelledFile, check_same_tokens
+from postil.text.options import WriteOptions
+from postil.text.report import Report, counted
+
+COLUMNS = "conll05"
+_AT_ONCE = 256
+"""Sentences that are labelled together."""
+
+
+def load_roles(path: str, arguments: argparse.Namespace) -> LabelledFile:
+    """Read a whole file of predicates with their roles."""
+    options = reading_options(arguments)
+    with read(path, **{**options, "features": (), "format": options["format"]}) as reading:
+        if reading.format != COLUMNS:
+            expected = f"{FORMATS[COLUMNS].title}: token, - or its predicate, a column of roles for each predicate"
+            got = f"what looks like {FORMATS[reading.format].title}"
+            raise DataError("not a file of roles", expected=expected, got=got, where=path)
+        return LabelledFile(reading.name, reading.format, list(reading))
+
+
+def role_examples(file: LabelledFile) -> tuple[Any, Any]:
+    """The sentences of a file as a RoleLabeller takes them."""
+    return list(map(tokens_of, file.sentences)), [list(frames_of(one) or ()) for one in file.sentences]
+
+
+# ------------------------------------------------------------------------------------------------ scores
+
+
+def evaluate_roles(model: RoleLabeller, arguments: argparse.Namespace) -> int:
+    """Score a model on the predicates of a file; the predicates that it finds are scored as well."""
+    refuse(arguments, "it is a role labeller", "task", "raw", "mistakes", "train", "report", "map", "partial")
+    refuse(arguments, "it is a role labeller", "expected", "against", "feature_columns")
+    if arguments.data is None:
+        arguments.usage_error("the following arguments are required: GOLD")
+    X, gold = role_examples(load_roles(arguments.data, arguments))
+    scores, found = model.evaluate(X, gold), model.evaluate(X, gold, given=False)
+    content = {**scores.to_dict(), "found": found.to_dict()}
+    return present(arguments, content, lambda: _show(scores, f"{arguments.model} against {arguments.data}", found))
+
+
+def are_roles(arguments: argparse.Namespace) -> bool:
+    """Whether GOLD is a file of roles, so that two such files are compared."""
+    if arguments.source_format is not None or arguments.data in (None, "-"):
+        return bool(arguments.source_format == COLUMNS)
+    with read(arguments.data, encoding=arguments.encoding) as reading:
+        return reading.format == COLUMNS
+
+
+def compare_role_files(arguments: argparse.Namespace) -> int:
+    """Score the predicates and roles of one file against those of another."""
+    refuse(arguments, "it is not for semantic roles", "train", "mistakes", "report", "map", "partial", "scheme")
+    gold, predicted = (load_roles(path, arguments) for path in (arguments.data, arguments.model))
+    check_same_tokens(gold, predicted)
+    scores = score_roles(role_examples(gold)[1], role_examples(predicted)[1], sum(map(len, gold.tokens)))
+    return present(arguments, scores.to_dict(), lambda: _show(scores, f"{predicted.path} against {gold.path}"))
+
+
+def _show(scores: RoleScores, title: str, found: RoleScores | None = None) -> None:
+    predicates = scores.predicates
+    say(title)
+    sizes = [counted(scores.sentences, "sentence"), counted(scores.tokens, "token")]
+    say(f"{', '.join(sizes)}, {counted(predicates.gold, 'predicate')}\n")
+    say(scores.summary(), style="bold green")
+    perfect = 100 * scores.perfect / predicates.gold if predicates.gold else 0.0
+    say(f"predicates with all roles correct {perfect:.2f}")
+    if found is None:
+        say(f"predicates F1 {100 * predicates.f1:.2f}")
+    else:
+        say(f"predicates found: F1 {100 * found.predicates.f1:.2f}; roles of those: {found.summary()}")
+    show_table(scores.table())
+
+
+# ------------------------------------------------------------------------------------------------ tag
+
+
+def tag_roles(
+    model: RoleLabeller,
+    outputs: Iterable[tuple[BinaryIO, Iterable[Reading]]],
+    options: TaggingOptions,
+    format: str,
+    *,
+    shown: bool,
+) -> int:
+    """Write the sentences with their predicates and roles, or show them. Predicates that the input has are kept."""
+    options.refuse(*TAGGER_OPTIONS, "scores", "keep_gold", why="the model labels semantic roles")
+    if format not in (COLUMNS, "jsonl"):
+        raise ConfigurationError("--to", expected=f"{COLUMNS} or jsonl for semantic roles", got=format)
+    for stream, readings in outputs:
+        for reading in readings:
+            for sentences in _blocks(reading):
+                model.annotate(sentences, given=reading.format == COLUMNS)
+                if shown:
+                    show_roles(sentences)
+                elif format == COLUMNS:
+                    stream.write("".join(write_roles(sentences, WriteOptions(), Report())).encode())
+                else:
+                    stream.writelines(_record(sentence, options.probabilities) for sentence in sentences)
+    return 0
+
+
+def _blocks(reading: Iterator[Sentence]) -> Iterator[list[Sentence]]:
+    sentences = (sentence for sentence in reading if len(sentence))
+    while block := list(islice(sentences, _AT_ONCE)):
+        yield block
+
+
+def _record(sentence: Sentence, probabilities: bool) -> bytes:
+    """A sentence as a line of JSON: its tokens, and the predicates with the tokens ``start:end`` of each role."""
+    predicates = []
+    for frame in frames_of(sentence) or ():
+        roles: list[dict[str, Any]] = []
+        for (role, start, end), probability in zip(frame.roles, frame.probabilities or (), strict=True):
+            words = {"label": role, "start": start, "end": end}
+            roles.append(words | ({"probability": round(probability, 4)} if probabilities else {}))
+        predicates.append({"predicate": frame.predicate, "roles": roles})
+    content = {"tokens": sentence.tokens, "predicates": predicates}
+    return json.dumps(content, ensure_ascii=False).encode("utf8", "backslashreplace") + b"\n"
+
+
+def show_roles(sentences: Sequence[Sentence]) -> None:
+    """Print each sentence, and a row for each of its predicates: the roles with their words and probabilities."""
+    console = make_console()
+    for sentence in sentences:
+        console.print(printable(" ".join(sentence.tokens)), style="bold", soft_wrap=True, markup=False)
+        for frame in frames_of(sentence) or ():
+            parts = [printable(sentence.tokens[frame.predicate])]
+            for (role, start, end), probability in zip(frame.roles, frame.probabilities or (), strict=True):
+                if role != VERB:
+                    words = printable(" ".join(sentence.tokens[start:end]))
+                    parts.append(f"{printable(role)} [{words}] {probability:.2f}")
+            console.print("  " + "  ".join(parts), soft_wrap=True, markup=False)

@@ -1,0 +1,111 @@
+"""Predicted semantic roles against gold ones, by the rules of CoNLL-2005's srl-eval.pl.
+
+An argument is correct if its role and all its words are. A continuation (C-A1) belongs to the last A1 before it of the
+same predicate, and both are one argument; without one it is an A1 itself. The predicate (V) is not an argument.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from postil.errors import DataError
+from postil.metrics import tables
+from postil.metrics.counts import Counts
+from postil.text.columns.roles import VERB, Frame
+
+CONTINUATION = "C-"
+NOT_SCORED = (VERB, CONTINUATION + VERB)
+
+
+class Argument(NamedTuple):
+    """A role and the pieces, ``start:end``, that have it."""
+
+    role: str
+    pieces: tuple[tuple[int, int], ...]
+
+
+def arguments_of(frame: Frame) -> list[Argument]:
+    """The arguments of a predicate, each with its continuations."""
+    found: list[Argument] = []
+    for role, start, end in frame.roles:
+        head = role.removeprefix(CONTINUATION)
+        before = [i for i, one in enumerate(found) if one.role == head] if head != role else []
+        if before:
+            found[before[-1]] = Argument(head, (*found[before[-1]].pieces, (start, end)))
+        else:
+            found.append(Argument(head, ((start, end),)))
+    return [one for one in found if one.role not in NOT_SCORED]
+
+
+@dataclass(frozen=True, slots=True)
+class RoleScores:
+    """Counts of arguments by role, of predicates, and of predicates all of whose arguments are correct."""
+
+    by_role: Mapping[str, Counts]
+    predicates: Counts
+    perfect: int
+    sentences: int
+    tokens: int
+
+    @property
+    def overall(self) -> Counts:
+        """Counts over all roles."""
+        return sum(self.by_role.values(), Counts())
+
+    @property
+    def main_score(self) -> float:
+        """F1 of the arguments, 0 to 1."""
+        return self.overall.f1
+
+    def summary(self) -> str:
+        """The scores in one line, in percent."""
+        counts = self.overall
+        others = f"(precision {100 * counts.precision:.2f}, recall {100 * counts.recall:.2f})"
+        return f"F1 {100 * counts.f1:.2f}  {others}"
+
+    def table(self) -> tables.Table:
+        """A line for each role."""
+        return tables.label_table(dict(self.by_role), self.overall, column="role", title="Roles")
+
+    def __str__(self) -> str:
+        found = (
+            f"predicates F1 {100 * self.predicates.f1:.2f}, {self.predicates.gold:,} in {self.sentences:,} sentences"
+        )
+        return f"{self.summary()}\n{found}\n\n{tables.text(self.table())}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON: ``precision``, ``recall``, ``f1``, ``labels``, and those of the predicates."""
+        overall, share = self.overall.to_dict(), self.perfect / self.predicates.gold if self.predicates.gold else 0.0
+        return {
+            "sentences": self.sentences,
+            "tokens": self.tokens,
+            **{name: overall[name] for name in ("precision", "recall", "f1")},
+            "counts": {name: overall[name] for name in ("correct", "predicted", "support")},
+            "labels": {role: counts.to_dict() for role, counts in self.by_role.items()},
+            "predicates": {**self.predicates.to_dict(), "perfect": 100 * share},
+        }
+
+
+def score_roles(gold: Sequence[Sequence[Frame]], predicted: Sequence[Sequence[Frame]], tokens: int = 0) -> RoleScores:
+    """Score the predicates of each sentence. Those that only one side has count with all their arguments."""
+    if len(gold) != len(predicted):
+        what = "gold and predictions differ in their number of sentences"
+        raise DataError(what, expected=len(gold), got=len(predicted))
+    counts: dict[str, Counter[str]] = {side: Counter() for side in ("correct", "predicted", "gold")}
+    predicates, perfect = Counts(), 0
+    for one, other in zip(gold, predicted, strict=True):
+        of_gold, of_predicted = ({frame.predicate: set(arguments_of(frame)) for frame in side} for side in (one, other))
+        shared = of_gold.keys() & of_predicted.keys()
+        predicates += Counts(len(shared), len(of_predicted), len(of_gold))
+        perfect += sum(of_gold[place] == of_predicted[place] for place in shared)
+        correct = [argument for place in shared for argument in of_gold[place] & of_predicted[place]]
+        for side, arguments in (
+            ("correct", correct),
+            ("gold", [argument for of_frame in of_gold.values() for argument in of_frame]),
+            ("predicted", [argument for of_frame in of_predicted.values() for argument in of_frame]),
+        ):
+            counts[side].update(argument.role for argument in arguments)
+    roles = sorted(counts["gold"].keys() | counts["predicted"].keys())
+    by_role = {role: Counts(*(counts[side][role] for side in ("correct", "predicted", "gold"))) for role in roles}
+    return RoleScores(by_role, predicates, perfect, len(gold), tokens)

@@ -1,0 +1,329 @@
+"""Semantic roles: who did what to whom, for every predicate of a sentence.
+
+A sentence is read once for each of its predicates, and every word knows its distance to the predicate: an extra column
+of its features. A CRF then labels the roles. Predicates are found by a second head of the same network, which reads the
+sentence without distances. The encoder ``dilated`` sees the whole sentence; in ``sentence``, a word also knows its
+distance to the word being labelled, so that both position features of the sentence approach (A12) are there.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, final
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.errors import ConfigurationError, DataError
+from postil.features.inputs import InputFeatures, Token
+from postil.models.config import RoleParameters, TaggerConfig
+from postil.models.decoding.codec import LabelCodec, known_tasks
+from postil.models.decoding.posteriors import Posteriors
+from postil.models.estimator import FitData
+from postil.models.inputs import checked_sentences, in_order
+from postil.models.model import FittedModel
+from postil.models.multi_task_tagger import MultiTaskTagger
+from postil.models.networks.network import TaskNetwork
+from postil.models.sentence_estimator import WordEstimator
+from postil.models.sentences import sentences_of, tokens_of
+from postil.models.settings import takes
+from postil.models.tagger import Tagger
+from postil.objectives.spans import best_without_repeats
+from postil.text import Document, Sentence
+from postil.text.columns.roles import VERB, Frame, Frames
+
+if TYPE_CHECKING:
+    from postil.metrics.roles import RoleScores
+    from postil.models.explaining.explanation import Explanation
+    from postil.models.fitting.sentences import SentenceFitting
+
+PREDICATES, ROLES = "predicates", "roles"
+"""The heads."""
+PREDICATE, OTHER = "predicate", "-"
+"""The labels of the first head."""
+NEAR = 4
+"""Words whose distance to the predicate is a value of its own; further ones share one with others."""
+MOST_ROLES = 40
+"""Roles that are learned, the most frequent ones: the CRF compares each of their labels with each."""
+_CORE = re.compile(r"A(?:RG)?[0-5A]$")
+_NO_DISTANCE = "no predicate"
+
+
+@final
+class RoleLabeller(WordEstimator):
+    """Finds predicates and labels their semantic roles. Takes the parameters of a Tagger.
+
+    X is a list of sentences, as a Tagger takes them. y has for each sentence a list of its predicates: each a
+    ``postil.text.Frame``, or a pair of the place of the predicate and the labels (BIO) of all words. The predicate
+    itself has the role V.
+
+    Attributes
+    ----------
+    classes_ : list of str
+        The roles that may occur in answers.
+    history_ : list of dict
+        Epoch, mean loss and mean score on dev (None without dev) of every epoch.
+    config : TaggerConfig
+        All settings, with what was adapted to the training data.
+
+    Examples
+    --------
+    >>> from postil import RoleLabeller
+    >>> X = [["Anna", "saw", "Ben"], ["Ben", "called"]] * 20
+    >>> y = [[(1, ["B-ARG0", "B-V", "B-ARG1"])], [(1, ["B-ARG0", "B-V"])]] * 20
+    >>> labeller = RoleLabeller(hidden=20, layers=2, seed=0).fit(X, y)
+    >>> [[(frame.predicate, frame.labels) for frame in frames] for frames in labeller.predict([["Ben", "saw", "Anna"]])]
+    [[(1, ['B-ARG0', 'B-V', 'B-ARG1'])]]
+    """
+
+    @takes(RoleParameters)
+    def __init__(self, **parameters: Any) -> None:
+        self._store(parameters)
+
+    KIND: ClassVar[str] = "role-labeller"
+    _HAS_TASKS: ClassVar[bool] = True
+    _LABELS: ClassVar[Any] = LabelCodec
+
+    # -------------------------------------------------------------------------------------------- its kind of model
+
+    @classmethod
+    def _rows(cls) -> dict[str, TaggerConfig]:
+        return Tagger._rows()
+
+    def _configured(self, settings: Mapping[str, Any]) -> TaggerConfig:
+        return self._of_tasks()._configured(settings)
+
+    def check(self) -> None:
+        super().check()
+        self._of_tasks().check()
+
+    def _of_tasks(self) -> MultiTaskTagger:
+        return MultiTaskTagger(**self.get_params())
+
+    @staticmethod
+    def _network(
+        config: TaggerConfig,
+        features: InputFeatures,
+        labels: Mapping[str, LabelCodec],
+        vectors: Array | None,
+        rng: "np.random.Generator | None",
+    ) -> TaskNetwork:
+        return MultiTaskTagger._network(config, features, labels, vectors, rng)
+
+    def _labels_of(self, y: Sequence[Sequence[str]]) -> LabelCodec:
+        return LabelCodec.of(y)
+
+    def _head(self, model: FittedModel) -> Tagger:
+        return self._of_tasks()._head(model)
+
+    def by_task(self, tasks: Iterable[str] | None = None) -> dict[str, Tagger]:
+        """The Tagger of each head, or of these; that of the roles takes words with their distance as a column."""
+        return {task: self._head(self.model.of_task(task)) for task in known_tasks(tasks, list(self.model.heads))}
+
+    @property
+    def classes_(self) -> list[str]:
+        """The roles that may occur in answers."""
+        return list(self.model.heads[ROLES].codec.classes)
+
+    # -------------------------------------------------------------------------------------------- training
+
+    @takes(FitData)
+    def fitting(self, *arguments: Any, **options: Any) -> "SentenceFitting":
+        """``fit`` step by step: iterating trains and yields the events of the training loop."""
+        from postil.models.fitting.sentences import SentenceFitting  # training code is loaded only to train
+
+        data = FitData(*arguments, **options)
+        for name in ("annotates", "unlabelled", "teachers", "freeze_encoder", "partial"):
+            if getattr(data, name):
+                raise ConfigurationError(f"{name} cannot be used for semantic roles")
+        if data.warm_start is not None and data.warm_start.KIND != self.KIND:
+            raise ConfigurationError("warm start", expected=f"a {self.KIND}", got=f"a {data.warm_start.KIND}")
+        X, y = _checked(data.X, data.y, "y")
+        if not any(y):
+            raise DataError("nothing to learn from", expected="at least one predicate", got="none")
+        counts = Counter(span.label for frames in y for frame in frames for span in frame.roles)
+        roles = {role for role, _ in counts.most_common(MOST_ROLES)}
+        tasks = _tasks(X, y, roles)
+        held_out: Any = data.dev
+        if held_out is not None:
+            if not isinstance(held_out, tuple | list) or len(held_out) != 2:
+                raise DataError("dev", expected="a pair (X_dev, y_dev)", got=f"a {type(held_out).__name__}")
+            held_out = _tasks(*_checked(held_out[0], held_out[1], "y_dev"), roles)
+        Xs, ys = ({task: side[i] for task, side in tasks.items()} for i in range(2))
+        return SentenceFitting(self, replace(data, X=Xs, y=ys, dev=held_out))
+
+    # -------------------------------------------------------------------------------------------- answers
+
+    def predict(
+        self,
+        X: Sequence[Sequence[Token]],
+        predicates: Sequence[Sequence[int]] | None = None,
+        *,
+        once: bool = True,
+    ) -> list[list[Frame]]:
+        """Find the predicates of every sentence and label their roles.
+
+        Parameters
+        ----------
+        X : sequence of sentences
+            Each is a sequence of tokens.
+        predicates : sequence of sequences of int, optional
+            The places of the predicates of each sentence, if they are known.
+        once : bool, default=True
+            Each of the core roles (ARG0 to ARG5, ARGA) occurs at most once for a predicate: the best labelling of
+            those that satisfy this, found exactly. Probabilities are those of the model without this condition.
+
+        Returns
+        -------
+        list of list of Frame
+            The predicates of each sentence, in the order of the text.
+        """
+        X = checked_sentences(X)
+        if predicates is None:
+            predicates = self.predicates(X)
+        elif len(predicates) != len(X):
+            raise DataError("predicates", expected=f"a list for each of {len(X)} sentences", got=len(predicates))
+        pairs = [(i, place) for i, places in enumerate(predicates) for place in sorted(places)]
+        for i, place in pairs:
+            _check_place(place, X[i], i)
+        marked = [with_distances(X[i], place) for i, place in pairs]
+        posteriors = Posteriors(self.model.of_task(ROLES))
+        decoded, codec = posteriors.decode(marked), posteriors.codec
+        assert decoded.spans is not None and decoded.span_probabilities is not None
+        found: defaultdict[int, list[tuple[int, float]]] = defaultdict(list)
+        for (row, _, _, kind), probability in zip(decoded.spans.tolist(), decoded.span_probabilities, strict=True):
+            found[row].append((kind, float(probability)))
+        core = [number for number, role in enumerate(codec.classes) if _CORE.match(role)] if once else []
+        frames: list[list[Frame]] = [[] for _ in X]
+        for row, ((i, place), labels) in enumerate(zip(pairs, decoded.texts(), strict=True)):
+            kinds = [kind for kind, _ in found[row]]
+            is_verb = VERB not in codec.classes or labels[place] == f"B-{VERB}"
+            if is_verb and all(kinds.count(kind) < 2 for kind in core):
+                frames[i].append(Frame(place, labels, probabilities=[p for _, p in found[row]]))
+            else:
+                frames[i].append(_repaired(posteriors, marked[row], place, core))
+        return frames
+
+    def predicates(self, X: Sequence[Sequence[Token]]) -> list[list[int]]:
+        """The places of the predicates of every sentence."""
+        marked = [with_distances(tokens, None) for tokens in checked_sentences(X)]
+        decoded = Posteriors(self.model.of_task(PREDICATES)).decode(marked, probabilities=False)
+        return [[t for t, label in enumerate(labels) if label == PREDICATE] for labels in decoded.texts()]
+
+    def annotate(self, sentences: Sequence[Sentence], *, given: bool = False) -> list[list[Frame]]:
+        """Put the predicates and their roles on the sentences, in place, and return them.
+
+        ``given``: the predicates are those that the sentences have already.
+        """
+        from postil.text.columns.roles import frames_of
+
+        before = [frames_of(sentence) or () for sentence in sentences]
+        places = [[frame.predicate for frame in frames] for frames in before] if given else None
+        answers = self.predict([tokens_of(sentence) for sentence in sentences], places)
+        for sentence, old, new in zip(sentences, before, answers, strict=True):
+            lemmas = {frame.predicate: frame.lemma for frame in old}
+            new[:] = [replace(frame, lemma=lemmas.get(frame.predicate, "")) for frame in new]
+            sentence.rest = Frames(tuple(new))
+        return answers
+
+    def tag(self, text: str) -> Document:
+        """Tokens and sentences of a raw text; ``postil.text.frames_of(sentence)`` are the predicates of each."""
+        sentences = sentences_of(text, self.model.segmenter)
+        self.annotate(sentences)
+        return Document(text, sentences)
+
+    def explain(
+        self, tokens: Sequence[Token], predicate: int, start: int, end: int, label: str | None = None
+    ) -> "Explanation":
+        """Why the words ``start:end`` have a role for the predicate at this place: see ``Tagger.explain``."""
+        return self.by_task([ROLES])[ROLES].explain(with_distances(tokens, predicate), start, end, label)
+
+    def evaluate(self, X: Sequence[Sequence[Token]], y: Sequence[Any], *, given: bool = True) -> "RoleScores":
+        """Score by the rules of CoNLL-2005. ``given``: the predicates are those of y; otherwise they are found."""
+        from postil.metrics.roles import score_roles  # what only held-out data need is loaded with them
+
+        X, gold = _checked(X, y, "y")
+        places = [[frame.predicate for frame in frames] for frames in gold] if given else None
+        return score_roles(gold, self.predict(X, places), sum(map(len, X)))
+
+    def score(self, X: Sequence[Sequence[Token]], y: Sequence[Any]) -> float:
+        """F1 of the arguments of given predicates, 0 to 1."""
+        return self.evaluate(X, y).main_score
+
+
+def with_distances(tokens: Sequence[Token], predicate: int | None) -> list[Token]:
+    """The tokens with their distance to the predicate as the last column; None: to none."""
+    forms = [token if isinstance(token, tuple) else (token,) for token in tokens]
+    if predicate is None:
+        return [(*form, _NO_DISTANCE) for form in forms]
+    return [(*form, _distance(t - predicate)) for t, form in enumerate(forms)]
+
+
+def _distance(words: int) -> str:
+    """The nearest words one by one, then 5 to 7, 8 to 15, … to each side."""
+    if abs(words) <= NEAR:
+        return str(words)
+    return f"{'<' if words < 0 else '>'}{min(abs(words).bit_length(), 6)}"
+
+
+def _repaired(posteriors: Posteriors, tokens: Sequence[Token], place: int, core: Sequence[int]) -> Frame:
+    """The best labelling in which the predicate is V and no core role is repeated."""
+    posterior, codec = posteriors.of_one(tokens), posteriors.codec
+    begins, kinds = codec.begins_and_classes
+    allowed = np.ones(posterior.lattice.unary.shape, bool)
+    if VERB in codec.classes:
+        allowed[place] = begins & (kinds == codec.classes.index(VERB))
+    biased = posterior.lattice.unary + posteriors.decoding.bias * codec.opens_entity
+    lattice = replace(posterior.lattice, unary=biased).restricted(allowed)
+    numbers = best_without_repeats(lattice, begins, kinds, core)
+    probabilities = [found.probability for found in posterior.spans_of(numbers)]
+    return Frame(place, codec.texts(numbers), probabilities=probabilities)
+
+
+def _checked(X: Any, y: Any, name: str) -> tuple[list[list[Token]], list[list[Frame]]]:
+    """Sentences, and the predicates of each as frames."""
+    X = checked_sentences(X)
+    expected = "a list of predicates for each sentence"
+    y = in_order(y, name, expected)
+    if len(X) != len(y):
+        raise DataError(name, expected=f"{expected}: {len(X)}", got=len(y))
+    frames: list[list[Frame]] = []
+    for i, (tokens, of_sentence) in enumerate(zip(X, y, strict=True)):
+        frames.append([])
+        for one in in_order(of_sentence, name, expected, where=f"sentence {i}"):
+            frame = one if isinstance(one, Frame) else _frame(one, i)
+            _check_place(frame.predicate, tokens, i)
+            if len(frame.labels) != len(tokens):
+                where = f"sentence {i}"
+                raise DataError("labels of a predicate", expected=len(tokens), got=len(frame.labels), where=where)
+            frames[i].append(frame)
+    return X, frames
+
+
+def _frame(pair: Any, i: int) -> Frame:
+    if not isinstance(pair, tuple | list) or len(pair) != 2 or isinstance(pair[1], str):
+        expected = "a Frame, or a pair of its place and the labels of all words"
+        raise DataError("a predicate", expected=expected, got=repr(pair)[:80], where=f"sentence {i}")
+    return Frame(pair[0], list(pair[1]))
+
+
+def _check_place(place: Any, tokens: Sequence[Token], i: int) -> None:
+    if not isinstance(place, int | np.integer) or not 0 <= place < len(tokens):
+        expected = f"the number of a word, from 0 to {len(tokens) - 1}"
+        raise DataError("place of a predicate", expected=expected, got=repr(place), where=f"sentence {i}")
+
+
+def _tasks(X: Sequence[Sequence[Token]], y: Sequence[Sequence[Frame]], roles: set[str]) -> dict[str, tuple[Any, Any]]:
+    """The sentences and labels of each head; words of other roles have none."""
+    places = [{frame.predicate for frame in frames} for frames in y]
+    found = [
+        [PREDICATE if t in of_sentence else OTHER for t in range(len(tokens))]
+        for tokens, of_sentence in zip(X, places, strict=True)
+    ]
+    pairs = [(tokens, frame) for tokens, frames in zip(X, y, strict=True) for frame in frames]
+    labels = [[label if label[2:] in roles else "O" for label in frame.labels] for _, frame in pairs]
+    return {
+        ROLES: ([with_distances(tokens, frame.predicate) for tokens, frame in pairs], labels),
+        PREDICATES: ([with_distances(tokens, None) for tokens in X], found),
+    }

@@ -1,0 +1,131 @@
+"""Semantic roles: training, answers, decoding, the file, and mistakes in one line."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import postil
+from oracles.corpora import semantic_roles
+from postil.errors import ConfigurationError, DataError
+from postil.models.decoding.posteriors import Posteriors
+from postil.models.role_labeller import MOST_ROLES, ROLES, with_distances
+from postil.text import Frame, frames_of
+
+SMALL = {"hidden": 24, "layers": 4, "epochs": 12, "batch_sentences": 4, "seed": 0}
+
+
+@pytest.fixture(scope="module")
+def labeller():
+    return postil.RoleLabeller(**SMALL).fit(*semantic_roles(60), dev=semantic_roles(15, seed=1))
+
+
+def plain(frames):
+    return [[(frame.predicate, list(frame.labels)) for frame in of_sentence] for of_sentence in frames]
+
+
+def test_predicates_are_found_or_given_and_roles_are_learned(labeller):
+    X, y = semantic_roles(20, seed=2)
+    assert labeller.score(X, y) > 0.9
+    assert labeller.evaluate(X, y, given=False).predicates.f1 > 0.9
+    places = [[frame.predicate for frame in frames] for frames in y]
+    given = labeller.predict(X, places)
+    assert [[frame.predicate for frame in frames] for frames in given] == places
+    assert labeller.model.about["training"]["step"]["name"] in ("fused", "graph")
+    assert "V" in labeller.classes_
+
+
+def test_probabilities_are_those_of_the_spans(labeller):
+    X, _ = semantic_roles(5, seed=3)
+    for tokens, frames in zip(X, labeller.predict(X), strict=True):
+        for frame in frames:
+            posterior = Posteriors(labeller.model.of_task(ROLES)).of_one(with_distances(tokens, frame.predicate))
+            expected = posterior.span_probabilities([(0, span) for span in frame.roles])
+            assert np.allclose(frame.probabilities, expected, atol=1e-6)
+
+
+def test_core_roles_are_not_repeated_and_the_predicate_is_v(labeller):
+    X, y = semantic_roles(30, seed=4)
+    mixed = [[*a, *b] for a, b in zip(X[::2], X[1::2], strict=True)]  # two sentences in one: twice the roles
+    places = [[frame.predicate for frame in frames] for frames in y[::2]]
+    seen = 0
+    for frames, free in zip(labeller.predict(mixed, places), labeller.predict(mixed, places, once=False), strict=True):
+        for frame, other in zip(frames, free, strict=True):
+            assert frame.labels[frame.predicate] == "B-V"
+            core = [span.label for span in frame.roles if span.label in ("ARG0", "ARG1", "ARG2")]
+            assert len(core) == len(set(core))
+            repeated = [span.label for span in other.roles if span.label in ("ARG0", "ARG1", "ARG2")]
+            seen += len(repeated) > len(set(repeated))
+    assert seen, "without the option roles are repeated here"
+
+
+def test_saved_loaded_and_pickled_it_answers_alike(labeller, tmp_path):
+    X, _ = semantic_roles(6, seed=5)
+    labeller.save(tmp_path / "roles.postil")
+    for other in (postil.load(tmp_path / "roles.postil"), pickle.loads(pickle.dumps(labeller))):
+        assert isinstance(other, postil.RoleLabeller)
+        assert labeller.predict(X) == other.predict(X)
+
+
+def test_the_same_seed_gives_the_same_file(tmp_path):
+    data = semantic_roles(12)
+    for name in ("one", "two"):
+        postil.RoleLabeller(**SMALL | {"epochs": 2}).fit(*data).save(tmp_path / name)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_the_sentence_approach_has_both_distances():
+    X, y = semantic_roles(40)
+    labeller = postil.RoleLabeller(preset="sentence-sll", hidden=20, epochs=8, batch_sentences=4).fit(X, y)
+    assert labeller.score(X, y) > 0.9
+
+
+def test_raw_text(labeller):
+    document = labeller.tag("Anna gave Ben the book. It rained.")
+    assert [sentence.tokens[0] for sentence in document.sentences] == ["Anna", "It"]
+    (frame,) = frames_of(document.sentences[0])
+    assert frame.predicate == 1 and len(frame.probabilities) == len(frame.roles)
+
+
+def test_a_role_is_explained_by_its_words(labeller):
+    tokens = "Anna sold the map .".split()
+    explanation = labeller.explain(tokens, 1, 0, 1, "ARG0")
+    assert explanation.label == "ARG0" and explanation.text == "Anna"
+
+
+def test_the_most_frequent_roles_are_learned():
+    names = [f"B-ARGM-X{number}" for number in range(MOST_ROLES + 5)]
+    X, y = [["go", "there"]] * len(names), [[(0, ["B-V", name])] for name in names]
+    labeller = postil.RoleLabeller(**SMALL | {"epochs": 1}).fit(X, y)
+    assert len(labeller.classes_) == MOST_ROLES and "V" in labeller.classes_
+
+
+@pytest.mark.parametrize(
+    "X, y, message",
+    [
+        ([["go"]], [[]], "nothing to learn from: expected at least one predicate"),
+        ([["go"]], [], r"y must be a list of predicates for each sentence: 1 \(got 0\)"),
+        ([["go"]], [[(1, ["B-V"])]], "sentence 0: place of a predicate: expected the number of a word, from 0 to 0"),
+        ([["go"]], [[(0, ["B-V", "O"])]], "sentence 0: labels of a predicate: expected 1, got 2"),
+        ([["go"]], [["B-V"]], "sentence 0: a predicate: expected a Frame, or a pair"),
+    ],
+)
+def test_mistakes_in_the_data(X, y, message):
+    with pytest.raises(DataError, match=message):
+        postil.RoleLabeller(**SMALL).fit(X, y)
+
+
+def test_what_is_not_possible(labeller):
+    with pytest.raises(ConfigurationError, match="warm start: expected a role-labeller, got a tagger"):
+        postil.RoleLabeller(**SMALL).fit(*semantic_roles(5), warm_start=postil.Tagger())
+    with pytest.raises(ConfigurationError, match="unlabelled cannot be used for semantic roles"):
+        postil.RoleLabeller(**SMALL).fit(*semantic_roles(5), unlabelled=[["a"]])
+    with pytest.raises(DataError, match="predicates must be a list for each of 1 sentences"):
+        labeller.predict([["go"]], [])
+    with pytest.raises(DataError, match="place of a predicate"):
+        labeller.predict([["go"]], [[3]])
+
+
+def test_a_frame_is_its_words():
+    frame = Frame(0, ["B-V", "B-ARG1", "I-ARG1"])
+    assert [(span.label, span.start, span.end) for span in frame.roles] == [("V", 0, 1), ("ARG1", 1, 3)]
