@@ -76,7 +76,8 @@ def reading_arguments(
         option("--token-column N", "CoNLL: column of the token (default: 0)", type=int, default=0),
         option(
             "--label-column C",
-            "column of the label: a number, negative from the right, a CoNLL-U name, or none (default: last; upos)",
+            "column of the label: a number, negative from the right, a CoNLL-U name, chunks (of trees), or none "
+            "(default: last; upos)",
             type=column_argument,
             default="auto",
         ),

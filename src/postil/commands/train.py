@@ -42,6 +42,7 @@ from postil.text.languages import language_of_file, rules_for
 from postil.text.lines import shortened
 from postil.text.output import write_text
 from postil.text.splitting.segmenter import are_characters
+from postil.text.trees.chunks import CHUNKS
 
 DESCRIPTION = """\
 Train a tagger, a detector of one label or a tree classifier on a labelled file, and write it to a single model file.
@@ -72,6 +73,7 @@ schedule is run.
   postil train train.trees --dev dev.trees -o sentiment.postil         a tree classifier of sentences and phrases
   postil train train.trees --dev dev.trees --set composition=tensor --set loss=root -o sentiment.postil
   postil train train.ptb --dev dev.ptb --preset fast -o pos.postil     a tagger, from the labels of the words in trees
+  postil train train.ptb --dev dev.ptb --label-column chunks -o chunks.postil     a tagger of the chunks of trees
 """
 SHOWN = (
     "-o --dev --preset --set --vectors --unlabelled --rules --task --warm-start --threads --minutes --resume "
@@ -334,7 +336,7 @@ def _tagger_job(request: TrainRequest) -> TrainingJob:
     model = _estimator(request, known)
     options = reading_options(arguments, chosen_segmenter(known))
     files = LoadedTask.load(request.sources, next(iter(request.sources.train)), options, arguments)
-    if files.train[0].format == "trees" and not (request.preset or arguments.label or known):
+    if files.train[0].format == "trees" and not (_means_tagger(request) or known):
         raise ConfigurationError(  # a pipe cannot be looked into before it is read
             "trees from a pipe",
             expected="--set composition=tree-lstm for a tree classifier, or --preset for a tagger of words",
@@ -539,9 +541,13 @@ def _task_job(request: TrainRequest) -> TrainingJob:
 # ------------------------------------------------------------------------------------------------ tree classifiers
 
 
+def _means_tagger(request: TrainRequest) -> bool:
+    return bool(request.preset or request.arguments.label) or request.arguments.label_column == CHUNKS
+
+
 def _learns_from_trees(arguments: argparse.Namespace, request: TrainRequest) -> bool:
-    """A preset means a tagger or a detector. Without one, a file of trees means a tree classifier."""
-    if request.preset or arguments.label:
+    """A preset, a label or chunks mean a tagger or a detector. Without them, trees mean a tree classifier."""
+    if _means_tagger(request):
         return False
     if any(text.startswith(("composition=", "binarise=")) for text in arguments.settings):
         return True
