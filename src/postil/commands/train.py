@@ -3,6 +3,7 @@
 import argparse
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from postil.commands.parser import OVERWRITE, SEED, option, refuse, report_optio
 from postil.commands.reading import CHARACTERS, MAP, PARTIAL, chosen_segmenter, reading_arguments, reading_options
 from postil.errors import ConfigurationError, DataError
 from postil.metrics.calibration import Reliability
+from postil.metrics.spans import SpanScores
 from postil.models.config import EPOCHS, PRESETS, TaggerConfig, TreeConfig, configured, parsed_setting
 from postil.models.decoding.calibration import reliability
 from postil.models.decoding.codec import known_tasks
@@ -66,6 +68,7 @@ schedule is run.
   postil train mine.txt --warm-start english -o mine.postil            words and encoder of the English model
   postil train train.txt --dev dev.txt --vectors glove-50d --clusters brown -o ner.postil
   postil train --task names=ner.txt --task upos=pos.txt:1 --dev names=dev.txt -o both.postil     several tasks
+  postil train mail.jsonl --group address=ADDRESS --group parts=STREET,CITY -o mail.postil       spans that overlap
   postil train --task upos=pos.conllu --warm-start ner.postil --freeze-encoder -o both.postil    one more task
   postil train train.txt --map train.txt=politician:PER,band:ORG -o ner.postil
   postil train train.txt --dev dev.txt --unlabelled raw.txt -o ner.postil    self-training on raw text
@@ -85,6 +88,11 @@ OPTIONS = {
         option(
             "--task NAME=FILE[:COLUMN] …",
             "labelled file (and label column) for task NAME; replaces TRAIN (repeatable)",
+        ),
+        option(
+            "--group NAME=CLASS,CLASS …",
+            "classes that do not overlap each other, but may overlap those of other groups (repeatable; default: found "
+            "if spans overlap)",
         ),
         option("--dev [NAME=]FILE …", "held-out file (of a task): keep the epoch with the best score on it"),
         option("--test [NAME=]FILE …", "another held-out file (of a task) to score at the end"),
@@ -267,11 +275,14 @@ def run(arguments: argparse.Namespace) -> int:
     teaching.check_arguments(arguments)
     if arguments.rules is not None:
         return _train_on_rules(request)
+    if arguments.task:
+        refuse(arguments, "--task has the labels of each task in its own files", "group")
     if arguments.task and (len(request.sources.train) > 1 or arguments.warm_start):
         return train(_task_job(request), request)
     refuse(arguments, "it is for --task with --warm-start", "freeze_encoder")
     if not arguments.task and _learns_from_trees(arguments, request):
-        refuse(arguments, "it is for taggers of words", "segmenter", "clusters", "unlabelled", "map", "pretrained")
+        why = "it is for taggers of words"
+        refuse(arguments, why, "segmenter", "clusters", "unlabelled", "map", "pretrained", "group")
         return train(_tree_job(request), request)
     return train(_tagger_job(request), request)
 
@@ -297,6 +308,10 @@ def finish(job: TrainingJob, request: TrainRequest, shown: Display) -> int:
     for name, by_task in scores.items():
         if isinstance(model, MultiTaskTagger):
             headlines[name] = "; ".join(f"{task}: {one.summary()}" for task, one in by_task.items())
+            if model.groups_:
+                spans = sum((one.spans for one in by_task.values()), SpanScores())
+                together = replace(next(iter(by_task.values())), spans=spans)
+                headlines[name] = f"{together.summary()}; {headlines[name]}"
             about[name] = {task: one.to_dict() for task, one in by_task.items()}
         else:
             headlines[name], about[name] = by_task[MAIN].summary(), by_task[MAIN].to_dict()
@@ -334,8 +349,10 @@ def _tagger_job(request: TrainRequest) -> TrainingJob:
     arguments = request.arguments
     known = _known(arguments, SentenceEstimator, "a tagger or a detector")
     model = _estimator(request, known)
-    options = reading_options(arguments, chosen_segmenter(known))
+    options = reading_options(arguments, chosen_segmenter(known), groups=not arguments.task)
     files = LoadedTask.load(request.sources, next(iter(request.sources.train)), options, arguments)
+    if groups := files.groups(arguments):
+        return _group_job(request, files, groups)
     if files.train[0].format == "trees" and not (_means_tagger(request) or known):
         raise ConfigurationError(  # a pipe cannot be looked into before it is read
             "trees from a pipe",
@@ -438,7 +455,7 @@ def _train_on_rules(request: TrainRequest) -> int:
     from postil.rules.learning import ROUNDS, Learning, shorter
 
     arguments = request.arguments
-    refuse(arguments, "rules have no tasks", "task")
+    refuse(arguments, "rules have no tasks", "task", "group")
     refuse(arguments, "it is for labelled files", "segmenter")
     refuse(arguments, "training on rules always starts from scratch", "warm_start", "freeze_encoder")
     refuse(arguments, "rules are the teachers", "teacher", "pretrain")
@@ -497,26 +514,55 @@ def _train_on_rules(request: TrainRequest) -> int:
 _LEARNS_ALL = "a tagger learns all labels; --preset margin detects one"
 
 
+def _group_job(request: TrainRequest, files: LoadedTask, groups: dict[str, list[str]]) -> TrainingJob:
+    """Groups of classes in one model: each is a task, and all have the same sentences."""
+    arguments = request.arguments
+    refuse(arguments, "groups of classes always start from scratch", "warm_start")
+    refuse(arguments, "all classes of a group are learned from every file", "annotates")
+    listed = "; ".join(f"{name} ({', '.join(classes)})" for name, classes in groups.items())
+    note(f"classes in groups, as spans of different groups may overlap: {listed}")
+    model = _multi_task_tagger(request, None, groups)
+    return _several(request, model, None, files.by_group(groups, arguments), {})
+
+
+def _multi_task_tagger(request: TrainRequest, known: Any, groups: Any = None) -> MultiTaskTagger:
+    refuse(request.arguments, _LEARNS_ALL, "label")
+    preset, settings = request.preset_and_settings(known, {} if known is None else known.settings)
+    model = MultiTaskTagger(preset=preset, groups=groups, **{**request.parameters, **settings})
+    model.check()
+    return model
+
+
 def _task_job(request: TrainRequest) -> TrainingJob:
     """Several tasks in one model."""
     arguments, sources = request.arguments, request.sources
-    refuse(arguments, _LEARNS_ALL, "label")
     known = _known(arguments, Tagger, "a tagger")
-    preset, settings = request.preset_and_settings(known, {} if known is None else known.settings)
-    model = MultiTaskTagger(preset=preset, **{**request.parameters, **settings})
-    model.check()
+    model = _multi_task_tagger(request, known)
     options = reading_options(arguments, chosen_segmenter(known))
     codecs = {task: head.codec for task, head in known.model.heads.items()} if known else {}
     tasks = list(dict.fromkeys([*codecs, *sources.train]))
     for task in (*sources.dev, *sources.test):
         known_tasks([task], tasks)
     loaded = {task: LoadedTask.load(sources, task, options, arguments) for task in tasks}
+    return _several(request, model, known, loaded, codecs)
+
+
+def _several(
+    request: TrainRequest,
+    model: MultiTaskTagger,
+    known: Any,
+    loaded: Mapping[str, LoadedTask],
+    codecs: Mapping[str, Any],
+) -> TrainingJob:
+    """The training of several tasks; ``codecs``: the labels of the tasks of a ``known`` model."""
+    arguments = request.arguments
     for task, files in loaded.items():
         files.check(arguments, codecs.get(task))
-    every = [file for files in loaded.values() for file in (*files.train, *files.held_out.values())]
+    different = list(loaded.values())[: None if model.groups is None else 1]  # groups have the same sentences
+    every = [file for files in different for file in (*files.train, *files.held_out.values())]
     warn_of_long_sentences(model, [len(tokens) for file in every for tokens in file.tokens])
     data = {task: examples(*files.train) for task, files in loaded.items() if files.train}
-    choose_segmenter(model, request, known, [file for files in loaded.values() for file in files.train])
+    choose_segmenter(model, request, known, [file for files in different for file in files.train])
     held_out: dict[str, dict[str, LabelledFile]] = {
         name: {task: files.held_out[name] for task, files in loaded.items() if name in files.held_out}
         for name in ("dev", "test")
@@ -533,7 +579,7 @@ def _task_job(request: TrainRequest) -> TrainingJob:
         **teaching.task_lesson(arguments, list(data)),
     )
     note_language(fitting, [file for files in loaded.values() for file in files.train])
-    if options["segmenter"].characters or arguments.segmenter == CHARACTERS:
+    if CHARACTERS in (arguments.source_format, arguments.segmenter) or chosen_segmenter(known).characters:
         fitting.model.about[INPUT] = CHARACTERS
     return TrainingJob(model, fitting, {name: files for name, files in held_out.items() if files})
 
