@@ -1,7 +1,7 @@
 """``postil evaluate``: how good a model or a file of predictions is on labelled data, and where it fails."""
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -279,33 +279,28 @@ def _evaluate_tasks(tagger: MultiTaskTagger, arguments: argparse.Namespace) -> i
         write_text(path, [page(tagger[task], scores, f"{arguments.model}[{task}]", files[task])])
         pages.append(path)
 
+    together: FileScores | None = None
+    if not (arguments.task or arguments.raw):
+        parts = [scores.compared for scores in reports.values()]
+        together = score_groups(arguments.data, arguments.model, parts, _rng(arguments))
+    return _present_parts(arguments, reports, together, pages)
+
+
+def _present_parts(
+    arguments: argparse.Namespace, parts: Mapping[str, Any], together: FileScores | None, pages: Iterable[Path] = ()
+) -> int:
+    """The scores of tasks; of groups of classes, before them those of all groups together."""
+
     def show_all() -> None:
-        for number, (task, scores) in enumerate(reports.items()):
-            print(f"{'' if number == 0 else chr(10)}{task}: ", end="", flush=True)
+        every = {"all groups": together, **parts} if together is not None else parts
+        for number, (name, scores) in enumerate(every.items()):
+            print(f"{'' if number == 0 else chr(10)}{name}: ", end="", flush=True)
             show_table(scores.table()) if arguments.raw else show(scores)
         for path in pages:
             tell_of_report(path)
 
-    if arguments.task or arguments.raw:
-        return present(arguments, {task: scores.to_dict() for task, scores in reports.items()}, show_all)
-    parts = [scores.compared for scores in reports.values()]
-    together = score_groups(arguments.data, arguments.model, parts, _rng(arguments))
-    return _present_groups(arguments, together, reports, show_all)
-
-
-def _present_groups(
-    arguments: argparse.Namespace, together: FileScores, groups: Mapping[str, FileScores], show_each: Callable[[], None]
-) -> int:
-    """The scores of all groups of classes together, then of each."""
-
-    def show_all() -> None:
-        print("all groups: ", end="", flush=True)
-        show(together)
-        print()
-        show_each()
-
-    content = together.to_dict() | {"groups": {name: scores.to_dict() for name, scores in groups.items()}}
-    return present(arguments, content, show_all)
+    content = {name: scores.to_dict() for name, scores in parts.items()}
+    return present(arguments, content if together is None else together.to_dict() | {"groups": content}, show_all)
 
 
 def _rng(arguments: argparse.Namespace) -> np.random.Generator:
@@ -398,14 +393,8 @@ def _evaluate_groups(gold: LabelledFile, predicted: LabelledFile, arguments: arg
         name: score_compared(gold.path, predicted.path, of_group, _rng(arguments), resamples)
         for name, of_group in compared.items()
     }
-
-    def show_each() -> None:
-        for name, scores in reports.items():
-            print(f"\n{name}: ", end="", flush=True)
-            show(scores)
-
     together = score_groups(gold.path, predicted.path, list(compared.values()), _rng(arguments), resamples)
-    return _present_groups(arguments, together, reports, show_each)
+    return _present_parts(arguments, reports, together)
 
 
 def compared_predictions(gold: LabelledFile, predicted: LabelledFile, arguments: argparse.Namespace) -> Compared:

@@ -208,15 +208,13 @@ def has_overlaps(*files: LabelledFile) -> bool:
 def in_groups(file: LabelledFile, groups: Groups, partial: bool | None = None) -> dict[str, LabelledFile]:
     """The file with the labels of each group."""
     places = [f"{file.path}, line {sentence.line}" for sentence in file.sentences]
-    return {
-        name: file._replace(
-            sentences=[
-                replace(sentence, labels=of_sentence, spans=None)
-                for sentence, of_sentence in zip(file.sentences, labels, strict=True)
-            ]
-        )
-        for name, labels in by_group(annotations_of(file, partial), file.tokens, groups, places).items()
-    }
+    labels = by_group(annotations_of(file, partial), file.tokens, groups, places)
+
+    def labelled(name: str) -> LabelledFile:
+        pairs = zip(file.sentences, labels[name], strict=True)
+        return file._replace(sentences=[replace(one, labels=of_one, spans=None) for one, of_one in pairs])
+
+    return {name: labelled(name) for name in groups}
 
 
 # ------------------------------------------------------------------------------------------------ --task
@@ -334,8 +332,8 @@ class LoadedTask(NamedTuple):
                 got = f"none of {', '.join(classes)}"
                 raise DataError(f"--group {name}", expected="a class of the training data", got=got)
         return {
-            name: LoadedTask(
-                [files[name] for files in train], {key: files[name] for key, files in held_out.items()}, self.annotated
+            name: self._replace(
+                train=[file[name] for file in train], held_out={key: file[name] for key, file in held_out.items()}
             )
             for name in groups
         }

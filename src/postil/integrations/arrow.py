@@ -110,19 +110,16 @@ class _Question:
         for names in self._together:
             with_labels = any(TOKENS in self.tasks[task].asked for task in names if task in self.tasks)
             heads = {task: self._heads[task] for task in names}
-            tasks |= cut.by(heads, self._lowest(names), label_probabilities=with_labels).tasks
+            tasks |= cut.by(heads, self._lowest(heads[names[0]].codec), label_probabilities=with_labels).tasks
         tagged = replace(cut, tasks=tasks)
         tagged = tagged.grouped() if self._has_groups else tagged
         return {task: tagger.spans(tagged, task) for task, tagger in self.tasks.items()}
 
-    def _lowest(self, names: Sequence[str]) -> Threshold:
+    def _lowest(self, codec: LabelCodec) -> Threshold:
         """The threshold of a task; none if it has no spans, and of a group that of its classes."""
-        codec = self._heads[names[0]].codec
-        if self._threshold is None or not (codec.has_spans or not self.has_tasks):
-            return None
         if self._has_groups and isinstance(self._threshold, Mapping):
             return {name: lowest for name, lowest in self._threshold.items() if name in codec.classes}
-        return self._threshold
+        return self._threshold if codec.has_spans or not self.has_tasks else None
 
 
 def asked_parts(parts: str | Iterable[str] | None, model: Any) -> tuple[str, ...]:

@@ -67,17 +67,11 @@ def found_groups(annotations: Iterable[Annotation]) -> dict[str, list[str]]:
     counts: Counter[str] = Counter()
     neighbours: dict[str, set[str]] = {}
     for annotation in annotations:
-        spans = [item for item in annotation if isinstance(item, Span)]
-        labels = [part for item in annotation if isinstance(item, str) for part in classes_of_span(item)]
-        for tag in map(parse_label, labels):
-            if tag.role != "O":
-                counts[tag.label] += tag.role in "BS"
-        counts.update(name for span in spans for name in classes_of_span(span.label))
-        for one, other in overlaps(spans):
-            for name in classes_of_span(one.label):
-                neighbours.setdefault(name, set()).update(classes_of_span(other.label))
-            for name in classes_of_span(other.label):
-                neighbours.setdefault(name, set()).update(classes_of_span(one.label))
+        counts.update(_classes(annotation))
+        for pair in overlaps(item for item in annotation if isinstance(item, Span)):
+            for one, other in (pair, pair[::-1]):
+                for name in classes_of_span(one.label):
+                    neighbours.setdefault(name, set()).update(classes_of_span(other.label))
     colours: dict[str, int] = {}
     while left := counts.keys() - colours.keys():
 
@@ -105,7 +99,7 @@ def by_group(
     groups = checked_groups(groups)
     known = {name for classes in groups.values() for name in classes}
     for annotation, place in zip_longest(annotations, places):
-        if unknown := sorted(_classes(annotation) - known):
+        if unknown := sorted({*_classes(annotation)} - known):
             expected = f"a class of the groups ({', '.join(sorted(known))})"
             raise DataError("a class that is in no group", expected=expected, got=unknown[0], where=place)
     return {
@@ -117,11 +111,12 @@ def by_group(
     }
 
 
-def _classes(annotation: Annotation) -> set[str]:
+def _classes(annotation: Annotation) -> list[str]:
+    """The class of each span, or of each token that has one."""
     if has_spans(annotation):
-        return {name for item in annotation if isinstance(item, Span) for name in classes_of_span(item.label)}
+        return [name for item in annotation if isinstance(item, Span) for name in classes_of_span(item.label)]
     tags = [parse_label(part) for item in annotation if isinstance(item, str) for part in classes_of_span(item)]
-    return {tag.label for tag in tags if tag.role != "O"}
+    return [tag.label for tag in tags if tag.role != "O"]
 
 
 def labels_in_group(
