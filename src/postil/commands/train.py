@@ -40,6 +40,7 @@ from postil.reports.training import RunReport, training_page
 from postil.text import bracketed, read
 from postil.text.formats import format_of
 from postil.text.labelled import LabelledFile
+from postil.text.labels.groups import Groups
 from postil.text.languages import language_of_file, rules_for
 from postil.text.lines import shortened
 from postil.text.output import write_text
@@ -352,7 +353,11 @@ def _tagger_job(request: TrainRequest) -> TrainingJob:
     options = reading_options(arguments, chosen_segmenter(known), groups=not arguments.task)
     files = LoadedTask.load(request.sources, next(iter(request.sources.train)), options, arguments)
     if groups := files.groups(arguments):
-        return _group_job(request, files, groups)
+        refuse(arguments, "groups of classes always start from scratch", "warm_start")
+        refuse(arguments, "all classes of a group are learned from every file", "annotates")
+        listed = "; ".join(f"{name} ({', '.join(classes)})" for name, classes in groups.items())
+        note(f"classes in groups, as spans of different groups may overlap: {listed}")
+        return _task_job(request, groups, files.by_group(groups, arguments))
     if files.train[0].format == "trees" and not (_means_tagger(request) or known):
         raise ConfigurationError(  # a pipe cannot be looked into before it is read
             "trees from a pipe",
@@ -514,51 +519,26 @@ def _train_on_rules(request: TrainRequest) -> int:
 _LEARNS_ALL = "a tagger learns all labels; --preset margin detects one"
 
 
-def _group_job(request: TrainRequest, files: LoadedTask, groups: dict[str, list[str]]) -> TrainingJob:
-    """Groups of classes in one model: each is a task, and all have the same sentences."""
-    arguments = request.arguments
-    refuse(arguments, "groups of classes always start from scratch", "warm_start")
-    refuse(arguments, "all classes of a group are learned from every file", "annotates")
-    listed = "; ".join(f"{name} ({', '.join(classes)})" for name, classes in groups.items())
-    note(f"classes in groups, as spans of different groups may overlap: {listed}")
-    model = _multi_task_tagger(request, None, groups)
-    return _several(request, model, None, files.by_group(groups, arguments), {})
-
-
-def _multi_task_tagger(request: TrainRequest, known: Any, groups: Any = None) -> MultiTaskTagger:
-    refuse(request.arguments, _LEARNS_ALL, "label")
+def _task_job(
+    request: TrainRequest, groups: Groups | None = None, loaded: dict[str, LoadedTask] | None = None
+) -> TrainingJob:
+    """Several tasks in one model; or ``groups`` of classes, whose files are ``loaded``: all have the same sentences."""
+    arguments, sources = request.arguments, request.sources
+    refuse(arguments, _LEARNS_ALL, "label")
+    known = _known(arguments, Tagger, "a tagger")
     preset, settings = request.preset_and_settings(known, {} if known is None else known.settings)
     model = MultiTaskTagger(preset=preset, groups=groups, **{**request.parameters, **settings})
     model.check()
-    return model
-
-
-def _task_job(request: TrainRequest) -> TrainingJob:
-    """Several tasks in one model."""
-    arguments, sources = request.arguments, request.sources
-    known = _known(arguments, Tagger, "a tagger")
-    model = _multi_task_tagger(request, known)
-    options = reading_options(arguments, chosen_segmenter(known))
     codecs = {task: head.codec for task, head in known.model.heads.items()} if known else {}
-    tasks = list(dict.fromkeys([*codecs, *sources.train]))
-    for task in (*sources.dev, *sources.test):
-        known_tasks([task], tasks)
-    loaded = {task: LoadedTask.load(sources, task, options, arguments) for task in tasks}
-    return _several(request, model, known, loaded, codecs)
-
-
-def _several(
-    request: TrainRequest,
-    model: MultiTaskTagger,
-    known: Any,
-    loaded: Mapping[str, LoadedTask],
-    codecs: Mapping[str, Any],
-) -> TrainingJob:
-    """The training of several tasks; ``codecs``: the labels of the tasks of a ``known`` model."""
-    arguments = request.arguments
+    if loaded is None:
+        options = reading_options(arguments, chosen_segmenter(known))
+        tasks = list(dict.fromkeys([*codecs, *sources.train]))
+        for task in (*sources.dev, *sources.test):
+            known_tasks([task], tasks)
+        loaded = {task: LoadedTask.load(sources, task, options, arguments) for task in tasks}
     for task, files in loaded.items():
         files.check(arguments, codecs.get(task))
-    different = list(loaded.values())[: None if model.groups is None else 1]  # groups have the same sentences
+    different = list(loaded.values())[: None if groups is None else 1]
     every = [file for files in different for file in (*files.train, *files.held_out.values())]
     warn_of_long_sentences(model, [len(tokens) for file in every for tokens in file.tokens])
     data = {task: examples(*files.train) for task, files in loaded.items() if files.train}
