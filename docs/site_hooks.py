@@ -32,7 +32,8 @@ def on_post_build(*, config: Any, **_: Any) -> None:
 def _formula(found: re.Match[str]) -> str:
     """A displayed formula; on a narrow screen, the parts between its wide gaps go below each other."""
     parts = [found[1]] if r"\begin{aligned}" in found[1] else re.split(r"\\qquad", found[1])
-    return f'<div class="formula" tabindex="0" role="group" aria-label="Formula">{"".join(mathml(part, display=True) for part in parts)}</div>'
+    formulas = "".join(mathml(part, display=True) for part in parts)
+    return f'<div class="formula" tabindex="0" role="group" aria-label="Formula">{formulas}</div>'
 
 
 def _picture(found: re.Match[str]) -> str:

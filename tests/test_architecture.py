@@ -331,7 +331,7 @@ PUBLIC_OF_ESTIMATORS = {
     ],
     "MultiTaskTagger": [
         *["tag", "tag_many", "annotate", "answers", "marginals", "nbest", "predict_with_probabilities", "tasks"],
-        *["decoding", "calibrate", "main_task", "with_rules"],
+        *["decoding", "calibrate", "groups_", "main_task", "with_rules"],
     ],
     "Detector": ["tag", "tag_many", "annotate", "annotate_with_scores", "decision", "threshold"],
     "RoleLabeller": ["tag", "annotate", "predicates"],

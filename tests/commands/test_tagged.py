@@ -30,12 +30,12 @@ def test_control_characters_are_shown_and_not_sent():
 def test_texts_are_shown_one_by_one_even_if_they_are_alike(names_model, tmp_path):
     (tmp_path / "a.txt").write_text("Anna left. Boris slept.\nAnna left. Boris slept.\n\nx\n")
     console = Console(file=StringIO(), width=200, force_terminal=False)
-    show_tagged(console, postil.load(names_model), read(tmp_path / "a.txt", "text"))
+    show_tagged(console, {"": postil.load(names_model)}, read(tmp_path / "a.txt", "text"))
     lines = [line for line in console.file.getvalue().splitlines() if line.strip()]
     assert [line.count("PER") for line in lines] == [2, 2, 0]
 
 
 def test_sentences_without_a_text_show_nothing_odd(names_model):
     console = Console(file=StringIO(), width=200)
-    show_tagged(console, postil.load(names_model), [Sentence(["a"], text="a", starts=[0], ends=[1])])
+    show_tagged(console, {"": postil.load(names_model)}, [Sentence(["a"], text="a", starts=[0], ends=[1])])
     assert console.file.getvalue() == "a\n"

@@ -49,9 +49,8 @@ def _checked_shapes(r: Records) -> Records:
 def _check(r: Records) -> None:
     spans, names = r.spans, len(r.names)
     assert spans is not None, "checked"
-    edges = spans[:, :2].ravel()
-    ordered = bool((np.diff(edges) >= 0).all() and (spans[:, 0] < spans[:, 1]).all())
-    in_range = not len(spans) or (edges[0] >= 0 and edges[-1] <= len(r.cells))
+    ordered = bool((np.diff(spans[:, 0]) >= 0).all() and (spans[:, 0] < spans[:, 1]).all())
+    in_range = not len(spans) or (spans[:, :2].min() >= 0 and spans[:, :2].max() <= len(r.cells))
     for d, (first, end) in enumerate(r.documents.tolist()):
         places = r.cells[r.tokens[d] : r.tokens[d + 1]].ravel()
         ordered &= not len(places) or bool(first <= places[0] and places[-1] <= end and (np.diff(places) >= 0).all())
@@ -109,6 +108,7 @@ def _spans(
     for (first, end, kind), figure in zip(r.spans[inside].tolist(), figures[inside], strict=True):
         first, last = first - low, end - 1 - low
         span = {"start": counted[first][0], "end": counted[last][1], "label": r.names[kind]}
+        span |= {} if r.groups is None else {"group": r.groups[kind]}
         covered = text[places[first][0] : places[last][1]].decode()
         yield span if figure is None else {**span, "text": covered, "probability": round(figure, 6)}
 

@@ -4,7 +4,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import final
@@ -122,11 +122,18 @@ def coloured(text: str, entities: Sequence[Entity]) -> Text:
     return shown.append(printable(text[done:]))
 
 
-def show_tagged(console: Console, tagger: Tagger, sentences: Iterable[Sentence]) -> None:
-    """Print each text with its entities in colour. Sentences of one text share it."""
+def show_tagged(console: Console, layers: Mapping[str, Tagger], sentences: Iterable[Sentence]) -> None:
+    """Print each text with its entities in colour, once for each layer, after its name. Sentences of one text share it.
+
+    A layer without entities is left out, but for the first.
+    """
+    width = max(len(name) + 2 for name in layers) if len(layers) > 1 else 0
     for text, of_text in by_text(sentences):
-        entities = [entity for found in tagger.annotate(of_text) for entity in found]
-        console.print(coloured(text.strip("\n"), entities), soft_wrap=True)
+        for number, (name, tagger) in enumerate(layers.items()):
+            entities = [entity for found in tagger.annotate(of_text) for entity in found]
+            if entities or not number:
+                shown = coloured(text.strip("\n"), entities)
+                console.print(Text.assemble((name.ljust(width), "dim"), shown), soft_wrap=True)
 
 
 def by_text(sentences: Iterable[Sentence], most: int | None = None) -> Iterator[tuple[str, list[Sentence]]]:

@@ -1,6 +1,7 @@
 """``postil evaluate``: how good a model or a file of predictions is on labelled data, and where it fails."""
 
 import argparse
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -11,7 +12,10 @@ import numpy as np
 from postil.commands.console import say, show_table
 from postil.commands.labelled import (
     Source,
+    annotations_of,
     examples,
+    has_overlaps,
+    in_groups,
     joined,
     label_maps,
     load,
@@ -45,6 +49,7 @@ from postil.metrics.files import (
     compare_files,
     novelty_parts,
     score_compared,
+    score_groups,
 )
 from postil.metrics.raw_text import RawTextScores, agreement, aligned, words_of
 from postil.metrics.trees import label_confusion_table, length_table
@@ -63,6 +68,7 @@ from postil.text import Tree, bracketed, read
 from postil.text.formats import FORMATS
 from postil.text.labelled import LabelledFile, check_same_tokens
 from postil.text.labels import schemes
+from postil.text.labels.groups import found_groups
 from postil.text.labels.schemes import spans_from_labels
 from postil.text.lines import shortened
 from postil.text.output import write_text
@@ -85,6 +91,7 @@ of GOLD and for those that the model finds. docs/how-to/metrics.md explains ever
   postil evaluate ner.postil test.txt --train train.txt         seen and unseen entities separately
   postil evaluate ner.postil test.txt --json --mistakes > report.json     to be opened in the page of postil serve
   postil evaluate both.postil --task names=ner.txt --task upos=pos.conllu      a multi-task model
+  postil evaluate mail.postil test.jsonl            groups of classes that overlap: all together, then each
   postil evaluate both.txt both.txt --label-column -2 --predicted-column -1    both labels in one file
   postil evaluate sentiment.postil test.trees       a tree classifier
   postil evaluate roles.postil test.conll05         semantic roles
@@ -280,18 +287,43 @@ def _evaluate_tasks(tagger: MultiTaskTagger, arguments: argparse.Namespace) -> i
         write_text(path, [page(tagger[task], scores, f"{arguments.model}[{task}]", files[task])])
         pages.append(path)
 
+    together: FileScores | None = None
+    if not (arguments.task or arguments.raw):
+        parts = [scores.compared for scores in reports.values()]
+        together = score_groups(arguments.data, arguments.model, parts, _rng(arguments))
+    return _present_parts(arguments, reports, together, pages)
+
+
+def _present_parts(
+    arguments: argparse.Namespace, parts: Mapping[str, Any], together: FileScores | None, pages: Iterable[Path] = ()
+) -> int:
+    """The scores of tasks; of groups of classes, before them those of all groups together."""
+
     def show_all() -> None:
-        for number, (task, scores) in enumerate(reports.items()):
-            print(f"{'' if number == 0 else chr(10)}{task}: ", end="", flush=True)
+        every = {"all groups": together, **parts} if together is not None else parts
+        for number, (name, scores) in enumerate(every.items()):
+            print(f"{'' if number == 0 else chr(10)}{name}: ", end="", flush=True)
             show_table(scores.table()) if arguments.raw else show(scores)
         for path in pages:
             tell_of_report(path)
 
-    return present(arguments, {task: scores.to_dict() for task, scores in reports.items()}, show_all)
+    content = {name: scores.to_dict() for name, scores in parts.items()}
+    return present(arguments, content if together is None else together.to_dict() | {"groups": content}, show_all)
+
+
+def _rng(arguments: argparse.Namespace) -> np.random.Generator:
+    return np.random.default_rng(arguments.seed or 0)
 
 
 def _files_to_score(tagger: MultiTaskTagger, arguments: argparse.Namespace) -> dict[str, LabelledFile]:
     sources: dict[str, list[Source]] = {}
+    refuse(arguments, "save one task of the model first: tagger[task].save(FILE)", "train")
+    groups = tagger.groups_
+    options = reading_options(arguments, tagger.model.segmenter, groups=bool(groups))
+    if groups and not arguments.task and arguments.data is not None:
+        file = load(arguments.data, **options)
+        map_files([file], arguments.map)
+        return in_groups(file, groups, arguments.partial)
     for word in arguments.task:
         task, equals, place = word.partition("=")
         task, colon, column = (task, "", "") if equals else word.partition(":")
@@ -303,12 +335,14 @@ def _files_to_score(tagger: MultiTaskTagger, arguments: argparse.Namespace) -> d
     if not sources:
         first = tagger.tasks[0]
         raise ConfigurationError(f"the model has several tasks: choose one with --task {first}, or --task {first}=FILE")
-    refuse(arguments, "save one task of the model first: tagger[task].save(FILE)", "train")
-    options = reading_options(arguments, tagger.model.segmenter)
     maps = label_maps(arguments.map, [source.path for of_task in sources.values() for source in of_task])
-    return {
+    files = {
         task: joined([source.load(options, maps[source.path], task) for source in sources[task]])
         for task in known_tasks(sources, tagger.tasks)
+    }
+    return {
+        task: in_groups(file, groups, arguments.partial)[task] if task in groups else file
+        for task, file in files.items()
     }
 
 
@@ -321,11 +355,13 @@ def _evaluate_predictions(arguments: argparse.Namespace) -> int:
     refuse(arguments, "it is for multi-task models", "task")
     if [arguments.model, arguments.data, arguments.train].count("-") > 1:
         raise ConfigurationError("standard input can be read only once", expected="at most one file named -")
-    options = {**reading_options(arguments), "strict": arguments.strict}
+    options = {**reading_options(arguments, groups=True), "strict": arguments.strict}
     column = {} if arguments.predicted_column is None else {"label": arguments.predicted_column}
     gold, predicted = load(arguments.data, **options), load(arguments.model, **{**options, **column})
     if arguments.map:
         map_files([gold, predicted], arguments.map)
+    if has_overlaps(gold, predicted):
+        return _evaluate_groups(gold, predicted, arguments)
     compared = compared_predictions(gold, predicted, arguments)
     broken = {
         "gold": _broken(gold, compared.scheme, arguments.strict),
@@ -337,7 +373,7 @@ def _evaluate_predictions(arguments: argparse.Namespace) -> int:
         gold.path,
         predicted.path,
         compared,
-        np.random.default_rng(arguments.seed or 0),
+        _rng(arguments),
         arguments.resamples or 2 * RESAMPLES,
         broken=broken,
         span_parts=span_parts,
@@ -350,6 +386,23 @@ def _evaluate_predictions(arguments: argparse.Namespace) -> int:
         return predictions_page(scores, gold)
 
     return _present(arguments, scores, gold, page)
+
+
+def _evaluate_groups(gold: LabelledFile, predicted: LabelledFile, arguments: argparse.Namespace) -> int:
+    """Predictions in which spans of different classes overlap: in groups of classes, found in both files."""
+    refuse(arguments, "spans overlap", "report", "train", "mistakes")
+    check_same_tokens(gold, predicted)
+    files = [gold, predicted]
+    groups = found_groups(one for file in files for one in annotations_of(file, arguments.partial))
+    sides = [in_groups(file, groups, arguments.partial) for file in files]
+    compared = {name: compared_predictions(sides[0][name], sides[1][name], arguments) for name in groups}
+    resamples = arguments.resamples or 2 * RESAMPLES
+    reports = {
+        name: score_compared(gold.path, predicted.path, of_group, _rng(arguments), resamples)
+        for name, of_group in compared.items()
+    }
+    together = score_groups(gold.path, predicted.path, list(compared.values()), _rng(arguments), resamples)
+    return _present_parts(arguments, reports, together)
 
 
 def compared_predictions(gold: LabelledFile, predicted: LabelledFile, arguments: argparse.Namespace) -> Compared:

@@ -3,6 +3,7 @@
 import argparse
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from postil.quality import Split
 from postil.text.document import OUTSIDE
 from postil.text.formats import FORMATS, read
 from postil.text.labelled import LabelledFile
+from postil.text.labels.groups import Annotation, Groups, by_group, checked_groups, found_groups
 from postil.text.labels.partial import (
     annotated_classes,
     count_marks,
@@ -57,7 +59,7 @@ def load(path: str, **options: Any) -> LabelledFile:
                     if number:
                         warn(f"{reading.name}: {what}: {thing}: {number:,}")
     for number, sentence in enumerate(file.sentences):
-        if sentence.labels is None:
+        if sentence.labels is None and sentence.spans is None:
             raise no_labels(where=file.where(number, 0))
     return file
 
@@ -171,10 +173,50 @@ def map_labels(file: LabelledFile, names: Mapping[str, str]) -> None:
         # In IOB1 two neighbours of different classes are told apart by these alone.
         labels = convert(labels, "iob1", "bio") if scheme == "iob1" else labels
         sentence.labels = [renamed(label) for label in labels]
+        if sentence.spans is not None:
+            spans = [span._replace(label=renamed(f"B-{span.label}").removeprefix("B-")) for span in sentence.spans]
+            sentence.spans = [span for span in spans if span.label != OUTSIDE]
     unknown = sorted(set(names) - seen - {OTHERS})
     if unknown and not seen & set(names) and OTHERS not in names:
         expected = f"must name classes of {file.path}: {', '.join(sorted(seen)[:20])}"
         raise ConfigurationError("--map", expected=expected, got=", ".join(unknown))
+
+
+# ------------------------------------------------------------------------------------------------ --group
+
+
+def groups_of(words: Sequence[str]) -> dict[str, list[str]]:
+    """The classes of each group, from ``NAME=CLASS,CLASS``."""
+    groups: dict[str, list[str]] = {}
+    for word in words:
+        name, equals, classes = word.partition("=")
+        if not equals or name in groups or not all(part.strip() for part in classes.split(",")):
+            raise ConfigurationError("--group", expected="NAME=CLASS,CLASS, each NAME once", got=repr(word))
+        groups[name] = [part.strip() for part in classes.split(",")]
+    return {name: groups[name] for name in checked_tasks(checked_groups(groups))} if groups else {}
+
+
+def annotations_of(file: LabelledFile, partial: bool | None = None) -> list[Annotation]:
+    """The spans of sentences in which they overlap, the labels of the others."""
+    labels = with_marks(file.labels, file.tokens, partial=partial)
+    pairs = zip(file.sentences, labels, strict=True)
+    return [of_labels if sentence.spans is None else sentence.spans for sentence, of_labels in pairs]
+
+
+def has_overlaps(*files: LabelledFile) -> bool:
+    return any(sentence.spans is not None for file in files for sentence in file.sentences)
+
+
+def in_groups(file: LabelledFile, groups: Groups, partial: bool | None = None) -> dict[str, LabelledFile]:
+    """The file with the labels of each group."""
+    places = [f"{file.path}, line {sentence.line}" for sentence in file.sentences]
+    labels = by_group(annotations_of(file, partial), file.tokens, groups, places)
+
+    def labelled(name: str) -> LabelledFile:
+        pairs = zip(file.sentences, labels[name], strict=True)
+        return file._replace(sentences=[replace(one, labels=of_one, spans=None) for one, of_one in pairs])
+
+    return {name: labelled(name) for name in groups}
 
 
 # ------------------------------------------------------------------------------------------------ --task
@@ -275,6 +317,28 @@ class LoadedTask(NamedTuple):
             if of_task
         }
         return cls(train, held_out, annotated)
+
+    def groups(self, arguments: argparse.Namespace) -> dict[str, list[str]]:
+        """The groups of --group, or those that the spans ask for; none if nothing overlaps."""
+        files = (*self.train, *self.held_out.values())
+        if arguments.group or not has_overlaps(*files):
+            return groups_of(arguments.group)
+        return found_groups(one for file in files for one in annotations_of(file, arguments.partial))
+
+    def by_group(self, groups: Groups, arguments: argparse.Namespace) -> "dict[str, LoadedTask]":
+        """The files of each group, with its labels."""
+        train = [in_groups(file, groups, arguments.partial) for file in self.train]
+        held_out = {name: in_groups(file, groups, arguments.partial) for name, file in self.held_out.items()}
+        for name, classes in groups.items():
+            if all(label == OUTSIDE for files in train for labels in files[name].labels for label in labels):
+                got = f"none of {', '.join(classes)}"
+                raise DataError(f"--group {name}", expected="a class of the training data", got=got)
+        return {
+            name: self._replace(
+                train=[file[name] for file in train], held_out={key: file[name] for key, file in held_out.items()}
+            )
+            for name in groups
+        }
 
     def check(self, arguments: argparse.Namespace, known: LabelCodec | None = None) -> None:
         """Refuse what cannot work, warn of what is probably a mistake.

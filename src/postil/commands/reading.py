@@ -77,7 +77,8 @@ def reading_arguments(
         option("--token-column N", "CoNLL: column of the token (default: 0)", type=int, default=0),
         option(
             "--label-column C",
-            "column of the label: a number, negative from the right, a CoNLL-U name, or none (default: last; upos)",
+            "column of the label: a number, negative from the right, a CoNLL-U name, chunks (of trees), or none "
+            "(default: last; upos)",
             type=column_argument,
             default="auto",
         ),
@@ -88,10 +89,10 @@ def reading_arguments(
             default=features,
         ),
         *(
-            option(f"--{name}", f"JSON Lines: {spans} (default: %(default)s)", choices=CHOICES[name], default=default)
-            for name, spans, default in (
-                ("misaligned", misaligned_spans, misaligned),
-                ("overlaps", overlapping_spans, overlaps),
+            option(f"--{name}", f"JSON Lines: {spans} (default: %(default)s)", choices=choices, default=default)
+            for name, spans, choices, default in (
+                ("misaligned", misaligned_spans, CHOICES["misaligned"], misaligned),
+                ("overlaps", overlapping_spans, ("error", "longest", "first"), overlaps),
             )
         ),
         option(
@@ -144,8 +145,13 @@ def chosen_segmenter(known: Any) -> Segmenter:
     return ENGLISH if segmentation is None else segmentation
 
 
-def reading_options(arguments: argparse.Namespace, segmenter: Segmenter = ENGLISH) -> dict[str, Any]:
-    """The keyword arguments of `postil.text.formats.read`; ``segmenter``: that of the model that reads."""
+def reading_options(
+    arguments: argparse.Namespace, segmenter: Segmenter = ENGLISH, *, groups: bool = False
+) -> dict[str, Any]:
+    """The keyword arguments of `postil.text.formats.read`; ``segmenter``: that of the model that reads.
+
+    With ``groups`` of classes, spans of different classes may overlap.
+    """
     format = arguments.source_format
     return {
         "format": "text" if format == CHARACTERS else format,
@@ -155,7 +161,7 @@ def reading_options(arguments: argparse.Namespace, segmenter: Segmenter = ENGLIS
         "label": arguments.label_column,
         "features": arguments.feature_columns,
         "misaligned": arguments.misaligned,
-        "overlaps": arguments.overlaps,
+        "overlaps": "group" if groups and arguments.overlaps == "error" else arguments.overlaps,
         "label_names": getattr(arguments, "label_names", None),
         "from_scheme": IO if getattr(arguments, "from_scheme", None) == IO else None,
     }

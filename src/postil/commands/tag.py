@@ -245,7 +245,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         console = make_console()
         for reading in readings:
-            show_tagged(console, names, reading)
+            show_tagged(console, model.by_task() if getattr(model, "groups_", None) else {"": names}, reading)
         return 0
     format = options.output or ("trees" if model.KIND == "tree-classifier" else "conll")
     long_sentences: list[int] = []
@@ -313,7 +313,7 @@ def _are_tables(arguments: argparse.Namespace) -> bool:
 
 def _readings(arguments: argparse.Namespace, segmenter: Segmenter, script: str | None) -> Iterator[Reading]:
     """The inputs, of which every record of JSON Lines is answered."""
-    options = {**reading_options(arguments, segmenter), "every_record": True}
+    options = {**reading_options(arguments, segmenter, groups=True), "every_record": True}
     if arguments.text is not None:
         options["format"] = "text"
     is_warned = False
@@ -329,7 +329,7 @@ def _readings(arguments: argparse.Namespace, segmenter: Segmenter, script: str |
 def tagging_options(arguments: argparse.Namespace) -> TaggingOptions:
     """The options that the command line asks for."""
     for_all, by_class = _thresholds(arguments.threshold)
-    files, reading = arguments.files, {**reading_options(arguments), "every_record": True}
+    files, reading = arguments.files, {**reading_options(arguments, groups=True), "every_record": True}
     del reading["format"]
     same = ("probabilities", "scores", "keep_gold", "nbest", "all_above", "tree", "offsets")
     return TaggingOptions(

@@ -4,6 +4,7 @@ import argparse
 import contextlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ from postil.commands.reading import CHARACTERS, MAP, PARTIAL, chosen_segmenter, 
 from postil.commands.roles import load_roles, role_examples
 from postil.errors import ConfigurationError, DataError, PostilError
 from postil.metrics.calibration import Reliability
+from postil.metrics.spans import SpanScores
 from postil.models.config import EPOCHS, PRESETS, TaggerConfig, TreeConfig, configured, parsed_setting
 from postil.models.decoding.calibration import reliability
 from postil.models.decoding.codec import known_tasks
@@ -42,11 +44,13 @@ from postil.text import Segmenter, Sentence, bracketed, read
 from postil.text.annotations.annotated import Record
 from postil.text.formats import format_of
 from postil.text.labelled import LabelledFile
+from postil.text.labels.groups import Groups
 from postil.text.languages import language_of_file, rules_for, rules_for_texts
 from postil.text.lines import shortened
 from postil.text.output import write_text
 from postil.text.splitting.segmenter import CHARACTERS as SINGLE
 from postil.text.splitting.segmenter import ENGLISH, are_characters
+from postil.text.trees.chunks import CHUNKS
 
 _SAMPLE = 500
 """Sentences of a file whose texts show their language."""
@@ -72,6 +76,7 @@ schedule is run.
   postil train mine.txt --warm-start english -o mine.postil            words and encoder of the English model
   postil train train.txt --dev dev.txt --vectors glove-50d --clusters brown -o ner.postil
   postil train --task names=ner.txt --task upos=pos.txt:1 --dev names=dev.txt -o both.postil     several tasks
+  postil train mail.jsonl --group address=ADDRESS --group parts=STREET,CITY -o mail.postil       spans that overlap
   postil train --task upos=pos.conllu --warm-start ner.postil --freeze-encoder -o both.postil    one more task
   postil train train.txt --map train.txt=politician:PER,band:ORG -o ner.postil
   postil train train.txt --dev dev.txt --unlabelled raw.txt -o ner.postil    self-training on raw text
@@ -80,6 +85,7 @@ schedule is run.
   postil train train.trees --dev dev.trees --set composition=tensor --set loss=root -o sentiment.postil
   postil train train.ptb --dev dev.ptb --preset fast -o pos.postil     a tagger, from the labels of the words in trees
   postil train train.conll05 --roles --vectors glove-50d -o roles.postil     semantic roles of every predicate
+  postil train train.ptb --dev dev.ptb --label-column chunks -o chunks.postil     a tagger of the chunks of trees
 """
 SHOWN = (
     "-o --dev --preset --set --vectors --unlabelled --rules --task --warm-start --threads --minutes --resume "
@@ -91,6 +97,11 @@ OPTIONS = {
         option(
             "--task NAME=FILE[:COLUMN] …",
             "labelled file (and label column) for task NAME; replaces TRAIN (repeatable)",
+        ),
+        option(
+            "--group NAME=CLASS,CLASS …",
+            "classes that do not overlap each other, but may overlap those of other groups (repeatable; default: found "
+            "if spans overlap)",
         ),
         option("--dev [NAME=]FILE …", "held-out file (of a task): keep the epoch with the best score on it"),
         option("--test [NAME=]FILE …", "another held-out file (of a task) to score at the end"),
@@ -276,11 +287,14 @@ def run(arguments: argparse.Namespace) -> int:
         return train(_role_job(request), request)
     if arguments.rules is not None:
         return _train_on_rules(request)
+    if arguments.task:
+        refuse(arguments, "--task has the labels of each task in its own files", "group")
     if arguments.task and (len(request.sources.train) > 1 or arguments.warm_start):
         return train(_task_job(request), request)
     refuse(arguments, "it is for --task with --warm-start", "freeze_encoder")
     if not arguments.task and _learns_from_trees(arguments, request):
-        refuse(arguments, "it is for taggers of words", "segmenter", "clusters", "unlabelled", "map", "pretrained")
+        why = "it is for taggers of words"
+        refuse(arguments, why, "segmenter", "clusters", "unlabelled", "map", "pretrained", "group")
         return train(_tree_job(request), request)
     return train(_tagger_job(request), request)
 
@@ -306,6 +320,10 @@ def finish(job: TrainingJob, request: TrainRequest, shown: Display) -> int:
     for name, by_task in scores.items():
         if isinstance(model, MultiTaskTagger):
             headlines[name] = "; ".join(f"{task}: {one.summary()}" for task, one in by_task.items())
+            if model.groups_:
+                spans = sum((one.spans for one in by_task.values()), SpanScores())
+                together = replace(next(iter(by_task.values())), spans=spans)
+                headlines[name] = f"{together.summary()}; {headlines[name]}"
             about[name] = {task: one.to_dict() for task, one in by_task.items()}
         else:
             headlines[name], about[name] = by_task[MAIN].summary(), by_task[MAIN].to_dict()
@@ -345,9 +363,15 @@ def _tagger_job(request: TrainRequest) -> TrainingJob:
     known = _known(arguments, SentenceEstimator, "a tagger or a detector")
     model = _estimator(request, known)
     cut_by = reading_segmenter(request, known)
-    options = reading_options(arguments, cut_by)
+    options = reading_options(arguments, cut_by, groups=not arguments.task)
     files = LoadedTask.load(request.sources, next(iter(request.sources.train)), options, arguments)
-    if files.train[0].format == "trees" and not (request.preset or arguments.label or known):
+    if groups := files.groups(arguments):
+        refuse(arguments, "groups of classes always start from scratch", "warm_start")
+        refuse(arguments, "all classes of a group are learned from every file", "annotates")
+        listed = "; ".join(f"{name} ({', '.join(classes)})" for name, classes in groups.items())
+        note(f"classes in groups, as spans of different groups may overlap: {listed}")
+        return _task_job(request, groups, files.by_group(groups, arguments), cut_by)
+    if files.train[0].format == "trees" and not (_means_tagger(request) or known):
         raise ConfigurationError(  # a pipe cannot be looked into before it is read
             "trees from a pipe",
             expected="--set composition=tree-lstm for a tree classifier, or --preset for a tagger of words",
@@ -491,7 +515,7 @@ def _train_on_rules(request: TrainRequest) -> int:
     from postil.rules.learning import ROUNDS, Learning, shorter
 
     arguments = request.arguments
-    refuse(arguments, "rules have no tasks", "task")
+    refuse(arguments, "rules have no tasks", "task", "group")
     refuse(arguments, "it is for labelled files", "segmenter")
     refuse(arguments, "training on rules always starts from scratch", "warm_start", "freeze_encoder")
     refuse(arguments, "rules are the teachers", "teacher", "pretrain")
@@ -550,27 +574,34 @@ def _train_on_rules(request: TrainRequest) -> int:
 _LEARNS_ALL = "a tagger learns all labels; --preset margin detects one"
 
 
-def _task_job(request: TrainRequest) -> TrainingJob:
-    """Several tasks in one model."""
+def _task_job(
+    request: TrainRequest,
+    groups: Groups | None = None,
+    loaded: dict[str, LoadedTask] | None = None,
+    cut_by: Segmenter | None = None,
+) -> TrainingJob:
+    """Several tasks in one model; or ``groups`` of classes, whose files are ``loaded``: all have the same sentences."""
     arguments, sources = request.arguments, request.sources
     refuse(arguments, _LEARNS_ALL, "label")
     known = _known(arguments, Tagger, "a tagger")
     preset, settings = request.preset_and_settings(known, {} if known is None else known.settings)
-    model = MultiTaskTagger(preset=preset, **{**request.parameters, **settings})
+    model = MultiTaskTagger(preset=preset, groups=groups, **{**request.parameters, **settings})
     model.check()
-    cut_by = reading_segmenter(request, known)
-    options = reading_options(arguments, cut_by)
+    cut_by = cut_by or reading_segmenter(request, known)
     codecs = {task: head.codec for task, head in known.model.heads.items()} if known else {}
-    tasks = list(dict.fromkeys([*codecs, *sources.train]))
-    for task in (*sources.dev, *sources.test):
-        known_tasks([task], tasks)
-    loaded = {task: LoadedTask.load(sources, task, options, arguments) for task in tasks}
+    if loaded is None:
+        options = reading_options(arguments, cut_by)
+        tasks = list(dict.fromkeys([*codecs, *sources.train]))
+        for task in (*sources.dev, *sources.test):
+            known_tasks([task], tasks)
+        loaded = {task: LoadedTask.load(sources, task, options, arguments) for task in tasks}
     for task, files in loaded.items():
         files.check(arguments, codecs.get(task))
-    every = [file for files in loaded.values() for file in (*files.train, *files.held_out.values())]
+    different = list(loaded.values())[: None if groups is None else 1]
+    every = [file for files in different for file in (*files.train, *files.held_out.values())]
     warn_of_long_sentences(model, [len(tokens) for file in every for tokens in file.tokens])
     data = {task: examples(*files.train) for task, files in loaded.items() if files.train}
-    choose_segmenter(model, request, known, [file for files in loaded.values() for file in files.train], cut_by)
+    choose_segmenter(model, request, known, [file for files in different for file in files.train], cut_by)
     held_out: dict[str, dict[str, LabelledFile]] = {
         name: {task: files.held_out[name] for task, files in loaded.items() if name in files.held_out}
         for name in ("dev", "test")
@@ -587,7 +618,7 @@ def _task_job(request: TrainRequest) -> TrainingJob:
         **teaching.task_lesson(arguments, list(data)),
     )
     note_language(fitting, [file for files in loaded.values() for file in files.train])
-    if options["segmenter"].characters or arguments.segmenter == CHARACTERS:
+    if CHARACTERS in (arguments.source_format, arguments.segmenter) or chosen_segmenter(known).characters:
         fitting.model.about[INPUT] = CHARACTERS
     return TrainingJob(model, fitting, {name: files for name, files in held_out.items() if files})
 
@@ -626,9 +657,13 @@ def _role_job(request: TrainRequest) -> TrainingJob:
 # ------------------------------------------------------------------------------------------------ tree classifiers
 
 
+def _means_tagger(request: TrainRequest) -> bool:
+    return bool(request.preset or request.arguments.label) or request.arguments.label_column == CHUNKS
+
+
 def _learns_from_trees(arguments: argparse.Namespace, request: TrainRequest) -> bool:
-    """A preset means a tagger or a detector. Without one, a file of trees means a tree classifier."""
-    if request.preset or arguments.label:
+    """A preset, a label or chunks mean a tagger or a detector. Without them, trees mean a tree classifier."""
+    if _means_tagger(request):
         return False
     if any(text.startswith(("composition=", "binarise=")) for text in arguments.settings):
         return True

@@ -115,6 +115,11 @@ def _piece(shown: str, marks: Sequence[Mark], colours: Mapping[str, str]) -> Mar
         colour = colours.get(mark.span.label, OTHER)
         classes += ["gold"] * mark.is_gold + ["predicted"] * mark.is_predicted
         style += f"--gold:{colour};" * mark.is_gold + f"--predicted:{colour};" * mark.is_predicted
+    layers = sorted((mark.span for mark in marks if mark.is_predicted), key=lambda span: span.start - span.end)
+    if len(layers) > 1:  # the innermost span shades the words, the others underline them
+        *others, inner = (colours.get(span.label, OTHER) for span in layers)
+        lines = ",".join(f"0 {3 * depth}px {colour}" for depth, colour in enumerate(reversed(others), 1))
+        style += f"--predicted:{inner};box-shadow:{lines};"
     return element("span", shown, class_=" ".join(classes), style=style or None)
 
 

@@ -5,7 +5,8 @@ column of lists is made. So no Python object is made for a text, a token or an e
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -16,14 +17,16 @@ from postil.errors import ConfigurationError, DataError
 from postil.extras import needed
 from postil.kernels.plain_records import UNITS
 from postil.models import load
-from postil.models.decoding.posteriors import Posteriors, Threshold
-from postil.models.decoding.tagged import BATCH, Tagged
+from postil.models.decoding.codec import LabelCodec
+from postil.models.decoding.posteriors import Decoded, Posteriors, Threshold
+from postil.models.decoding.tagged import ALL_GROUPS, BATCH, Tagged
 from postil.models.detector import Detector
 from postil.models.inputs import described
 from postil.models.multi_task_tagger import MultiTaskTagger
 from postil.models.sentences import warn_of_unspaced
 from postil.models.tagger import Tagger
 from postil.tagging.bulk import check_threads, in_order
+from postil.tagging.options import has_groups
 from postil.threads import one_blas_thread
 
 __all__ = ["tag", "tag_table"]
@@ -49,11 +52,11 @@ class ColumnTagger:
     """A head of a model and the answers that are requested of it. Threads may share one."""
 
     def __init__(
-        self, model: Tagger | Detector, parts: Sequence[str], units: str = "characters", threshold: Threshold = None
+        self, codec: LabelCodec, parts: Sequence[str], units: str = "characters", groups: Sequence[str] = ()
     ) -> None:
-        self._units, self.threshold, self.posteriors = units, threshold, Posteriors(model.model)
+        self._units, self.groups = units, list(groups)
+        """The groups of the classes of ``codec``, if these may overlap."""
         self.parts, self.asked = list(parts), {TOKENS if part == LABELS else part for part in parts}
-        codec = self.posteriors.codec
         names = list(dict.fromkeys(codec.spellings))
         self.names: dict[str, list[str]] = {ENTITIES: list(codec.classes) if codec.has_spans else [], TOKENS: names}
         """Of labels that entities and tokens can have, each once."""
@@ -82,28 +85,41 @@ class _Question:
     """A tagging request for a model, which may have several tasks."""
 
     def __init__(self, model: Any, tasks: Iterable[str] | None, parts: Any, units: str, threshold: Threshold) -> None:
-        heads, units = model.by_task(tasks), checked_units(units)
-        self.has_tasks = isinstance(model, MultiTaskTagger)
-        self.tasks: dict[str, ColumnTagger] = {}
-        for task, head in heads.items():
-            of_task = threshold if not self.has_tasks or head.model.codec.has_spans else None
-            self.tasks[task] = ColumnTagger(head, checked_parts(parts, head), units, of_task)
-        self._segmenter = model.model.segmenter
+        models, units = model.by_task(tasks), checked_units(units)
+        self._heads = {task: Posteriors(head.model) for task, head in models.items()}
+        self._segmenter, self._threshold = model.model.segmenter, threshold
         # With a threshold each task is asked alone: whether an entity is dropped changes the labels around it.
-        self._together = [list(self.tasks)] if threshold is None else [[task] for task in self.tasks]
+        self._together = [list(models)] if threshold is None else [[task] for task in models]
+        parts = parts if parts is None or isinstance(parts, str) else list(parts)
+        self._has_groups = has_groups(model, models) and parts in (None, ENTITIES, [ENTITIES])
+        self.has_tasks = isinstance(model, MultiTaskTagger) and not self._has_groups
+        self.tasks: dict[str, ColumnTagger] = {}
+        if self._has_groups:
+            classes = {name: task for task, head in self._heads.items() for name in head.codec.classes}
+            codec, groups = LabelCodec("bio", tuple(classes)), list(classes.values())
+            self.tasks[ALL_GROUPS] = ColumnTagger(codec, [ENTITIES], units, groups)
+            return
+        for task, head in models.items():
+            self.tasks[task] = ColumnTagger(self._heads[task].codec, checked_parts(parts, head), units)
 
     def answers(self, content: bytes, documents: Array) -> dict[str, dict[str, Spans]]:
         """By task, answers about the texts at ``documents`` (D, 2), first byte and end of each, of UTF-8 bytes."""
         if self._segmenter.has_rules:
             warn_of_texts(content, documents)
-        cut, answers = Tagged.cut(content, documents, self._segmenter), dict[str, dict[str, Spans]]()
+        cut, tasks = Tagged.cut(content, documents, self._segmenter), dict[str, Decoded]()
         for names in self._together:
-            taggers = {task: self.tasks[task] for task in names}
-            heads = {task: tagger.posteriors for task, tagger in taggers.items()}
-            with_labels = any(TOKENS in tagger.asked for tagger in taggers.values())
-            tagged = cut.by(heads, taggers[names[0]].threshold, label_probabilities=with_labels)
-            answers |= {task: tagger.spans(tagged, task) for task, tagger in taggers.items()}
-        return answers
+            with_labels = any(TOKENS in self.tasks[task].asked for task in names if task in self.tasks)
+            heads = {task: self._heads[task] for task in names}
+            tasks |= cut.by(heads, self._lowest(heads[names[0]].codec), label_probabilities=with_labels).tasks
+        tagged = replace(cut, tasks=tasks)
+        tagged = tagged.grouped() if self._has_groups else tagged
+        return {task: tagger.spans(tagged, task) for task, tagger in self.tasks.items()}
+
+    def _lowest(self, codec: LabelCodec) -> Threshold:
+        """The threshold of a task; none if it has no spans, and of a group that of its classes."""
+        if self._has_groups and isinstance(self._threshold, Mapping):
+            return {name: lowest for name, lowest in self._threshold.items() if name in codec.classes}
+        return self._threshold if codec.has_spans or not self.has_tasks else None
 
 
 def asked_parts(parts: str | Iterable[str] | None, model: Any) -> tuple[str, ...]:
@@ -185,7 +201,8 @@ def tag(
     ``"bytes"``. Entities less probable than ``threshold`` are dropped. ``model`` may be the path of a model file.
 
     Of a multi-task model, the answer is a column of structs with a field for each task (of ``tasks``), which
-    holds what ``tag(data, model[task])`` answers. ``threshold`` is for the tasks with spans.
+    holds what ``tag(data, model[task])`` answers. ``threshold`` is for the tasks with spans. If its tasks are groups of
+    classes, the entities of all groups are one column, with the group of each.
     """
     source = _Source(data, column)
     return _tagged(source, _Question(model_of(model), tasks, parts, offsets, threshold), threads)
@@ -211,15 +228,14 @@ def tag_table(
     if not isinstance(data, pa.Table | pa.RecordBatch):
         raise DataError("a table to tag", expected="an Arrow Table or RecordBatch", got=described(data))
     loaded = model_of(model)
-    has_tasks = isinstance(loaded, MultiTaskTagger)
-    heads = list(loaded.by_task(tasks))
-    asked = heads if has_tasks else checked_parts(parts, loaded)
+    question = _Question(loaded, tasks, parts, offsets, threshold)
+    asked = list(question.tasks) if question.has_tasks else next(iter(question.tasks.values())).parts
     if column in asked:
         what = f"the answers {column!r} would replace the texts"
         raise ConfigurationError(what, expected="another name of the column")
-    answered = _tagged(_Source(data, column), _Question(loaded, tasks, parts, offsets, threshold), threads)
+    answered = _tagged(_Source(data, column), question, threads)
     for name in asked:
-        is_field = has_tasks or len(asked) > 1
+        is_field = question.has_tasks or len(asked) > 1
         values = needed("pyarrow.compute", "arrow").struct_field(answered, name) if is_field else answered
         place = data.schema.get_field_index(name)
         data = data.append_column(name, values) if place < 0 else data.set_column(place, name, values)
@@ -385,6 +401,11 @@ def _column(pa: Any, part: str, answered: Sequence[dict[str, Spans]], tagger: Co
         numbers = np.concatenate([np.zeros(0, np.int64), *(one.labels for one in spans if one.labels is not None)])
         names = pa.array(tagger.names[source], pa.string())
         fields["label"] = pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int32)), names)
+        if tagger.groups:
+            groups = list(dict.fromkeys(tagger.groups))
+            of_classes = np.array([groups.index(group) for group in tagger.groups], np.int32)
+            places_of = pa.array(of_classes[numbers] if M else np.zeros(0, np.int32))
+            fields["group"] = pa.DictionaryArray.from_arrays(places_of, pa.array(groups, pa.string()))
     figures = np.concatenate([np.zeros(0), *(one.probabilities for one in spans if one.probabilities is not None)])
     is_known = len(figures) == M
     fields["probability"] = pa.array(figures.astype(np.float32)) if is_known else pa.nulls(M, pa.float32())

@@ -121,7 +121,8 @@ def write_records(records: Records) -> bytes:
         r.probabilities,
         r.whole,
     ]
-    arguments += [*_written_names(tuple(r.names)), fields, field_ends, UNITS.index(r.units)]
+    names = _written_names(tuple(r.names), None if r.groups is None else tuple(r.groups))
+    arguments += [*names, fields, field_ends, UNITS.index(r.units)]
     arguments.append(r.lists_tokens + 2 * r.has_layers + 4 * r.is_layer)  # see records.c
     state, room = np.zeros(4, np.int64), _first_room(r) + len(fields)
     blocks: list[bytes] = []
@@ -138,9 +139,10 @@ _NO_SPANS = np.zeros((0, 3), np.int64)
 
 
 @lru_cache(maxsize=64)
-def _written_names(names: tuple[str, ...]) -> tuple[bytes, Array]:
-    """Those of a model, which writes thousands of records."""
-    return _joined([json_string(name).encode() for name in names])
+def _written_names(names: tuple[str, ...], groups: tuple[str, ...] | None) -> tuple[bytes, Array]:
+    """Those of a model, which writes thousands of records; a group stands after its name."""
+    after = [""] * len(names) if groups is None else [f', "group": {json_string(group)}' for group in groups]
+    return _joined([f"{json_string(name)}{group}".encode() for name, group in zip(names, after, strict=True)])
 
 
 def _first_room(r: Records) -> int:

@@ -26,7 +26,9 @@ class Records:
     names: Sequence[str]
     """The labels of spans or tokens."""
     spans: Array | None = None
-    """(M, 3) first token, end, and place in ``names``, in the order of the text; none overlap. None: labels."""
+    """(M, 3) first token, end, and place in ``names``, in the order of their first tokens. None: labels."""
+    groups: Sequence[str] | None = None
+    """The group of each name, if spans have one."""
     probabilities: Array | None = None  # (M,) of spans
     labels: Array | None = None  # (N,) places in ``names``; only without spans
     figures: Array | None = None  # (N,) probabilities of labels

@@ -144,8 +144,10 @@ INLINED void put_spans(sink *to, const answers *a, counter c, int64_t first, int
     for (int64_t m = first; m < end && !to->full; m++) {
         const int64_t *span = a->spans + 3 * m;
         if (m > first) PUT(to, ", ");
+        units_before(&c, a->cells[2 * span[0]]);
+        counter ahead = c; /* the next span may begin inside of this one */
         PUT(to, "{");
-        put_place(to, a, &c, span[0], span[1]);
+        put_place(to, a, &ahead, span[0], span[1]);
         PUT(to, ", \"label\": ");
         put_word(to, a->names, span[2]);
         if (a->probabilities != NULL) {
@@ -218,7 +220,7 @@ static int is_valid(int64_t size, const int64_t *documents, const int64_t *token
     for (int64_t m = 0; m < M; m++) {
         const int64_t *span = spans + 3 * m;
         if (span[0] < before || span[1] <= span[0] || span[1] > N || span[2] < 0 || span[2] >= names) return 0;
-        before = span[1];
+        before = span[0];
     }
     return 1;
 }

@@ -1,6 +1,7 @@
 """Predicted labels against gold labels, file by file: scores, their uncertainty, seen and unseen words, two systems."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 import numpy as np
@@ -9,12 +10,13 @@ from postil.errors import DataError
 from postil.metrics import novelty, significance
 from postil.metrics.calibration import Reliability
 from postil.metrics.detection import DetectionScores
-from postil.metrics.evaluation import Compared, Evaluation, evaluate_compared, prepare
+from postil.metrics.evaluation import Compared, Evaluation, LeftOut, evaluate_compared, prepare
 from postil.metrics.spans import SpanScores
-from postil.metrics.tokens import TokenScores
+from postil.metrics.tokens import TokenScores, score_tokens
 from postil.metrics.trees import TreeScores
 from postil.text.labelled import LabelledFile
 from postil.text.labels import schemes
+from postil.text.labels.schemes import PartialLabel
 
 RESAMPLES = 1000
 """Of the bootstrap."""
@@ -79,6 +81,42 @@ def score_compared(
         interval=significance.bootstrap_interval(counts, statistic, rng=rng, resamples=resamples),
         **others,
     )
+
+
+def score_groups(
+    gold: str, predicted: str, groups: Sequence[Compared], rng: np.random.Generator, resamples: int = RESAMPLES
+) -> FileScores:
+    """The scores of all groups of classes together: the same sentences, of which each group has its own spans.
+
+    A token is correct if it is in all groups.
+    """
+
+    def whole(name: str) -> list[Any]:
+        return [of_sentence for group in groups for of_sentence in getattr(group, name)]
+
+    def side_by_side(name: str) -> list[list[str]]:
+        sentences = zip(*(getattr(group, name) for group in groups), strict=True)
+        return [[_tuple_of(labels) for labels in zip(*of_groups, strict=True)] for of_groups in sentences]
+
+    first = groups[0]
+    left_out = LeftOut(*(sum(numbers) for numbers in zip(*(group.left_out for group in groups), strict=True)))
+    labels, spans = (whole("gold"), whole("predicted")), (whole("gold_spans"), whole("predicted_spans"))
+    compared = Compared(first.scheme, first.predicted_scheme, *labels, *spans, left_out)
+    tokens = score_tokens(side_by_side("gold"), side_by_side("predicted"))
+    counts = np.sum([group.sentence_counts()[0] for group in groups], axis=0)
+    return FileScores(
+        gold=gold,
+        predicted=predicted,
+        compared=compared,
+        evaluation=replace(evaluate_compared(compared), sentences=len(first.gold), tokens=tokens),
+        interval=significance.bootstrap_interval(counts, significance.f1, rng=rng, resamples=resamples),
+    )
+
+
+def _tuple_of(labels: Sequence[str]) -> str:
+    """The labels of a token in all groups as one; a mark if one of them is."""
+    kind = PartialLabel if any(isinstance(label, PartialLabel) for label in labels) else str
+    return kind(" ".join(labels))
 
 
 def compare_files(gold: LabelledFile, predicted: LabelledFile, scheme: str, predicted_scheme: str) -> Compared:

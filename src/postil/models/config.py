@@ -229,6 +229,18 @@ class TaggerParameters(CommonParameters, TaggerConfig):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class MultiTaskParameters(TaggerParameters):
+    """The parameters of a MultiTaskTagger."""
+
+    groups: Mapping[str, Sequence[str]] | None = setting(
+        None,
+        "Classes that may overlap, in groups: the classes of each task. y is then one list of spans or labels. None: "
+        "found in such a list, or y is a dict of tasks.",
+        kind="dict of list of str, or None",
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DetectorParameters(TaggerParameters):
     """The parameters of a Detector."""
 

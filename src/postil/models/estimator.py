@@ -14,6 +14,7 @@ from postil.features.vectors import VectorSources
 from postil.models import storage
 from postil.models.config import TaggerConfig
 from postil.models.model import FittedModel
+from postil.models.networks.network import MAIN
 from postil.models.settings import Declared
 from postil.text.labels.partial import Annotates
 from postil.text.splitting.segmenter import Segmenter
@@ -185,6 +186,10 @@ class Trainee(Estimator):
         """The key of the word in the feature dicts that the fitted model takes; None if it takes words."""
         key: str | None = self.model.config.word_key
         return key
+
+    def _by_task(self, data: FitData) -> tuple[FitData, bool]:
+        """The data of each task, and whether the tasks are groups of classes."""
+        return data.of_task(MAIN), False
 
     @abstractmethod
     def _labels_of(self, y: Sequence[Sequence[str]]) -> Any:

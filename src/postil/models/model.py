@@ -22,6 +22,8 @@ LEARNT_FROM, LABELS = "learnt_from", "labels"
 """Entry of ``FittedModel.about``, and its value in models that were fitted to labelled data."""
 INPUT, BY_CHARACTERS = "input", "characters"
 """Entry of ``FittedModel.about``, and its value in models whose tokens are characters."""
+GROUPS = "groups"
+"""Entry of ``FittedModel.about``: the classes of each task, if the tasks are groups of classes that may overlap."""
 TASKS = "tasks"
 """Entry of the data in ``FittedModel.about``: those of each task, if there are several."""
 

@@ -2,33 +2,50 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, final
 
 import numpy as np
 
 from postil.arrays import Array
-from postil.errors import ConfigurationError
+from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import InputFeatures, Token
-from postil.models.config import PRESETS, TaggerConfig, TaggerParameters
-from postil.models.decoding.codec import LabelCodec, Predictions, known_tasks
+from postil.models.config import PRESETS, MultiTaskParameters, TaggerConfig
+from postil.models.decoding.codec import LabelCodec, Predictions, checked_tasks, known_tasks
 from postil.models.decoding.distribution import Decoding
 from postil.models.decoding.posteriors import Posteriors, decode
 from postil.models.decoding.tagged import Labelling, entities_of, labellings_of, put_labels, tagged_documents
-from postil.models.estimator import Corpora
-from postil.models.inputs import checked_documents, listed_sentences
-from postil.models.model import FittedModel
+from postil.models.estimator import Corpora, FitData
+from postil.models.inputs import checked_documents, in_order, listed_sentences
+from postil.models.model import GROUPS, FittedModel
 from postil.models.networks.network import TaggerNetwork, TaskNetwork, feature_sizes
 from postil.models.sentence_estimator import WordEstimator
 from postil.models.sentences import listed_texts, tokens_of
 from postil.models.settings import UNSET, takes
 from postil.models.tagger import Tagger
-from postil.text import Document, Entity, Sentence
+from postil.text import Document, Entity, Sentence, Span
+from postil.text.labels.groups import Annotation, Groups, by_group, checked_groups, found_groups
 
 if TYPE_CHECKING:
     from postil.metrics import Evaluation
     from postil.models.explaining.explanation import Explanation
     from postil.models.voting.files import RuleSource
     from postil.models.voting.reliability import Reliability
+
+Gold: TypeAlias = Mapping[str, Sequence[Sequence[str]]] | Sequence[Annotation]
+"""The labels of each task; of groups of classes, also the spans or labels of each sentence."""
+
+
+def _annotations(y: Any, name: str) -> list[Annotation]:
+    """The spans or labels of each sentence; a span may also be (start, end, label)."""
+
+    def item(value: Any) -> Any:
+        if isinstance(value, Span | str):
+            return value
+        if not isinstance(value, tuple | list) or len(value) != 3:
+            raise DataError(name, expected="labels, or spans (start, end, label)", got=repr(value)[:80])
+        return Span(value[2], value[0], value[1])
+
+    return [[item(value) for value in annotation] for annotation in in_order(y, name, "a list of spans per sentence")]
 
 
 @final
@@ -39,10 +56,15 @@ class MultiTaskTagger(WordEstimator):
     disjoint. Answers are also dicts by task. ``tagger["names"]`` is an ordinary Tagger of one task, which shares its
     words and encoder with the others.
 
+    For entities of different classes that overlap, the tasks are ``groups`` of classes. X and y are then lists, and y
+    has the spans of each sentence. ``tag`` returns the entities of all groups in one list.
+
     Attributes
     ----------
     tasks : list of str
         The names of the tasks, in the order of their training.
+    groups_ : dict of list of str
+        The classes of each task if the tasks are groups of classes that may overlap, otherwise empty.
     classes_ : dict of list of str
         The labels that may occur in the answers of each task.
     history_ : list of dict
@@ -64,7 +86,9 @@ class MultiTaskTagger(WordEstimator):
     [['B-PER', 'O', 'O']]
     """
 
-    @takes(TaggerParameters)
+    groups: Groups | None
+
+    @takes(MultiTaskParameters)
     def __init__(self, **parameters: Any) -> None:
         self._store(parameters)
 
@@ -89,10 +113,29 @@ class MultiTaskTagger(WordEstimator):
     def check(self) -> None:
         super().check()
         self._of_one_task().check()
+        if self.groups is not None:
+            checked_tasks(checked_groups(self.groups))
+
+    def _by_task(self, data: FitData) -> tuple[FitData, bool]:
+        if isinstance(data.y, Mapping):
+            if self.groups is not None and set(self.groups) != set(data.y):
+                got = ", ".join(map(str, data.y))
+                raise DataError("y", expected=f"the groups {', '.join(self.groups)}", got=got)
+            return data, self.groups is not None
+        dev: Any = data.dev
+        is_pair = isinstance(dev, tuple | list) and len(dev) == 2
+        y, y_dev = _annotations(data.y, "y"), _annotations(dev[1], "y_dev") if is_pair else []
+        groups = found_groups([*y, *y_dev]) if self.groups is None else self.groups
+        if self.groups is None and len(groups) < 2:  # nothing overlaps: labels of one task
+            return data, False
+        if is_pair:
+            dev = {task: (dev[0], of_group) for task, of_group in by_group(y_dev, dev[0], groups).items()}
+        return replace(data, y=by_group(y, listed_sentences(data.X), groups), dev=dev), True
 
     def _of_one_task(self) -> Tagger:
         """A Tagger with these parameters. Presets that are ensembles for one task are single networks here."""
         parameters = self.get_params()
+        del parameters["groups"]
         if parameters["ensemble"] is UNSET and self.preset in PRESETS and PRESETS[self.preset].get("ensemble", 1) > 1:
             parameters["ensemble"] = 1
         return Tagger(**parameters)
@@ -138,6 +181,12 @@ class MultiTaskTagger(WordEstimator):
         return task in self.tasks
 
     @property
+    def groups_(self) -> dict[str, list[str]]:
+        """The classes of each task if the tasks are groups of classes that may overlap, otherwise empty."""
+        groups: dict[str, list[str]] = self.model.about.get(GROUPS, {})
+        return groups
+
+    @property
     def classes_(self) -> dict[str, list[str]]:
         """The labels that may occur in the answers of each task."""
         return {task: head.classes_ for task, head in self.by_task().items()}
@@ -171,21 +220,23 @@ class MultiTaskTagger(WordEstimator):
         decoded = decode(self._posteriors(tasks), listed_sentences(X), label_probabilities=True)
         return {task: (Predictions(of_task.texts()), of_task.by_sentence()) for task, of_task in decoded.items()}
 
-    def score(self, X: Corpora, y: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, float]:
+    def score(self, X: Corpora, y: Gold) -> dict[str, float]:
         """conlleval's F1 of tasks with spans, token accuracy of others; 0 to 1."""
         return {task: evaluation.main_score for task, evaluation in self.evaluate(X, y).items()}
 
-    def evaluate(self, X: Corpora, y: Mapping[str, Sequence[Sequence[str]]]) -> "dict[str, Evaluation]":
+    def evaluate(self, X: Corpora, y: Gold) -> "dict[str, Evaluation]":
         """All scores of each task of y."""
         return {task: self[task].evaluate(*data) for task, data in self._labelled(X, y).items()}
 
-    def calibrate(self, X: Corpora, y: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, Decoding]:
+    def calibrate(self, X: Corpora, y: Gold) -> dict[str, Decoding]:
         """Fit temperature and shift of each task of y to held-out data: see ``Tagger.calibrate``."""
         return {task: self[task].calibrate(*data) for task, data in self._labelled(X, y).items()}
 
-    def _labelled(self, X: Corpora, y: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, tuple[Any, Any]]:
+    def _labelled(self, X: Corpora, y: Gold) -> dict[str, tuple[Any, Any]]:
         from postil.models.fitting.sentences import by_task  # what only held-out data need is loaded with them
 
+        if not isinstance(y, Mapping):
+            y = by_group(_annotations(y, "y"), listed_sentences(X), self.groups_)
         names = known_tasks(y, self.tasks)
         sentences = by_task(X, names)
         return {task: (sentences[task], y[task]) for task in names}
@@ -211,7 +262,8 @@ class MultiTaskTagger(WordEstimator):
     def tag(self, text: str, *, tasks: Iterable[str] | None = None) -> Document:
         """Tokens and sentences of a raw text, and the answers of each task: ``layers[task]`` is also a Document.
 
-        ``entities``, and the labels of ``sentences``, are those of the first task with spans.
+        ``entities``, and the labels of ``sentences``, are those of the first task with spans. If the tasks are groups
+        of classes, ``entities`` are those of all groups, sorted by their offsets.
         """
         (document,) = self.tag_many([text], tasks=tasks)
         return document
@@ -220,7 +272,9 @@ class MultiTaskTagger(WordEstimator):
         """``tag`` for each of many texts: fastest if there are many, or long ones."""
         texts, posteriors = listed_texts(texts), self._posteriors(tasks)
         main = self.main_task(list(posteriors))
-        return tagged_documents(texts, posteriors, self.model.segmenter, main, list(posteriors))
+        has_groups = posteriors.keys() <= self.groups_.keys()
+        layers = list(posteriors)
+        return tagged_documents(texts, posteriors, self.model.segmenter, main, layers, has_groups=has_groups)
 
     def with_rules(
         self,

@@ -53,10 +53,13 @@ def tokens_of(sentence: Sentence) -> list[Token]:
     return [(form, *columns) for form, columns in zip(sentence.tokens, sentence.columns, strict=True)]
 
 
-def entity(sentence: Sentence, label: str, start: int, end: int, probability: float | None = None) -> Entity:
+def entity(
+    sentence: Sentence, label: str, start: int, end: int, probability: float | None = None, group: str | None = None
+) -> Entity:
     """The tokens ``start:end`` as an entity; its offsets count characters if the sentence has a text."""
     if sentence.text is None or sentence.starts is None or sentence.ends is None:
         words = " ".join(sentence.tokens[start:end])
-        return Entity(text=words, label=label, start=start, end=end, probability=probability)
+        return Entity(text=words, label=label, start=start, end=end, probability=probability, group=group)
     first, last = sentence.starts[start], sentence.ends[end - 1]
-    return Entity(text=sentence.text[first:last], label=label, start=first, end=last, probability=probability)
+    words = sentence.text[first:last]
+    return Entity(text=words, label=label, start=first, end=last, probability=probability, group=group)

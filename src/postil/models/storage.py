@@ -36,7 +36,7 @@ from postil.features.words import WordFeatureConfig
 from postil.kernels.characters import frozen
 from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.distribution import Decoding, lowest_probabilities
-from postil.models.model import BY_CHARACTERS, INPUT, TASKS, FittedModel, Stored, new_model
+from postil.models.model import BY_CHARACTERS, GROUPS, INPUT, TASKS, FittedModel, Stored, new_model
 from postil.models.networks.network import FORM_TABLE, MAIN
 from postil.models.settings import UNSET
 from postil.text.splitting.segmenter import LEARNED, Segmenter
@@ -66,7 +66,7 @@ _KEYS = {"kind", "config", "features", "heads", "estimator", "about", "needs"}
 _SEGMENTATION, _PATTERNS = "segmentation", "extra_patterns"
 _OPTIONAL_KEYS = {"unicode", TASKS, _SEGMENTATION}
 # How a training run ran, not what it learned: the same data and seed give the same file.
-_NOT_STORED = ("threads", "minutes", "segmenter")  # the segmenter has its own key
+_NOT_STORED = ("threads", "minutes", "segmenter", "groups")  # the segmenter has its own key, groups are in about
 _LONGEST_MESSAGE = 400  # characters
 _MOST_OF_RULES, _LONGEST_OF_RULES = 40_000, 40  # characters in the lists of a segmenter, and in one word of them
 
@@ -234,6 +234,9 @@ def _model(kind: type[Stored], arrays: Mapping[str, Any], metadata: Mapping[str,
             lowest_probabilities(decodings[name].thresholds, labels[name])
     about = dict(_mapping(metadata, "about"))
     _check_shape(about, _ABOUT, "about", whole=False)
+    for task, classes in about.get(GROUPS, {}).items() if kind._HAS_TASKS else ():
+        if task not in labels or classes != list(labels[task].classes):
+            raise ModelFileError("groups of classes", expected="the tasks and their classes", got=repr(task)[:80])
     for epoch in about.get("training", {}).get("history", []):
         _check_shape(epoch, _EPOCH, "history of the training", whole=True)
     coded = arrays_under(_CODED, arrays)
@@ -412,6 +415,7 @@ _ABOUT: dict[str, Any] = {
     "preset": str,
     "composition": str,
     "input": str,
+    GROUPS: {},
     "seed": int,
     "data": {"sentences": int, "tokens": int},
     "versions": {"postil": str, "numpy": str},

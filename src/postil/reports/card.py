@@ -14,7 +14,7 @@ import numpy as np
 from postil import archive
 from postil.errors import DataError
 from postil.metrics.tables import Cell, Table, format_cell, is_words
-from postil.models.model import BY_CHARACTERS, INPUT
+from postil.models.model import BY_CHARACTERS, GROUPS, INPUT
 from postil.reading import parsed_json, read_json
 from postil.text import Segmenter
 from postil.text.languages import script_of
@@ -113,8 +113,9 @@ def _facts(path: Path, arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -
         "segmentation": _segmentation(metadata),
         "trained with": ", ".join(f"{part} {number}" for part, number in about.get("versions", {}).items()),
     }
+    group = "group " if about.get(GROUPS) else ""
     for name in metadata.get("tasks") or list(heads):
-        facts["classes" if len(heads) == 1 else f"classes of {name}"] = _classes(heads[name]["labels"])
+        facts["classes" if len(heads) == 1 else f"classes of {group}{name}"] = _classes(heads[name]["labels"])
         if (content := arrays.get(f"rules/{name}")) is not None:
             facts["rules" if len(heads) == 1 else f"rules of {name}"] = _rules(content.tobytes())
     return {name: value for name, value in facts.items() if value not in (None, "", 0)}

@@ -257,6 +257,7 @@ class SpanFound(Response):
     start: Place
     end: Place
     label: str
+    group: Maybe[str] = UNSET
     text: Maybe[str] = UNSET
     probability: Maybe[Share] = UNSET
     score: Maybe[float] = UNSET

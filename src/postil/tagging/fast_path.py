@@ -16,10 +16,10 @@ from postil import kernels
 from postil.arrays import Array
 from postil.kernels.plain_records import json_string
 from postil.models.decoding.codec import known_tasks
-from postil.models.decoding.posteriors import Decoded, Posteriors
+from postil.models.decoding.posteriors import Decoded, Posteriors, together
 from postil.models.decoding.tagged import Tagged
 from postil.models.tagger import Tagger
-from postil.tagging.options import TaggingOptions, conllu_column, threshold_of
+from postil.tagging.options import TaggingOptions, conllu_column, has_groups, threshold_of
 from postil.tagging.plain import plain_texts, read_plain
 from postil.text.columns.conll import write_conll
 from postil.text.document import Sentence
@@ -158,8 +158,8 @@ class FastPath:
         def written(decoded: Decoded, probable: bool, **form: Any) -> bytes:
             return kernels.write_records(kernels.Records(**texts, **_answered(decoded, probable), **form))
 
-        if self._main is None:
-            (decoded,) = tasks.values()
+        if self._main is None or has_groups(self._model, tasks):
+            decoded = together(tasks) if len(tasks) > 1 else next(iter(tasks.values()))
             return written(decoded, probable, fields=fields, lists_tokens=plain.documents is None)
         if plain.documents is None or any(b'"layers"' in field for field in fields or ()):
             return None
@@ -191,7 +191,7 @@ def _answered(decoded: Decoded, probable: bool) -> dict[str, Any]:
     codec = decoded.codec
     fields: dict[str, Any] = {"whole": decoded.probabilities} if probable else {}
     if codec.has_spans:
-        fields |= {"names": codec.classes, "spans": decoded.entities()}
+        fields |= {"names": codec.classes, "spans": decoded.entities(), "groups": decoded.groups}
         return fields | {"probabilities": decoded.span_probabilities} if probable else fields
     fields |= {"names": codec.spellings, "labels": decoded.places()}
     return fields | {"figures": decoded.label_probabilities} if probable else fields

@@ -9,15 +9,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, final
 
+import numpy as np
+
 from postil.errors import ConfigurationError, DataError, PostilError
 from postil.models.decoding.codec import known_tasks
-from postil.models.decoding.posteriors import Decoded, Posteriors, decode
+from postil.models.decoding.posteriors import Decoded, Posteriors, decode, together
 from postil.models.decoding.tagged import entities_of
 from postil.models.inputs import listed_sentences
 from postil.models.sentences import tokens_of
 from postil.network.pooling import LONGEST_VIEW
-from postil.tagging.options import ConstraintSource, Labelled, TaggingOptions, conllu_column, threshold_of
-from postil.text import Entity, Report, Sentence, write
+from postil.tagging.options import (
+    ConstraintSource,
+    Labelled,
+    TaggingOptions,
+    conllu_column,
+    has_groups,
+    threshold_of,
+)
+from postil.text import Entity, Report, Sentence, Span, write
 from postil.text.annotations.annotated import CharacterSpan, Record
 from postil.text.columns.conllu import refill
 from postil.text.formats import read_passage
@@ -130,6 +139,7 @@ class TokenAnswers:
         heads = model.model.by_task()
         self._heads = {task: Posteriors(heads[task]) for task in known_tasks(options.tasks or None, heads)}
         self._main = model.main_task(list(self._heads)) if self._has_tasks else next(iter(self._heads))
+        self._has_groups = has_groups(model, self._heads)
         if self._has_tasks and options.output == "conllu":
             self.columns()  # an error if they do not fit
         codec = self._heads[self._main].codec
@@ -177,7 +187,7 @@ class TokenAnswers:
     def annotate(self, block: list[Sentence]) -> None:
         options, filled = self._options, [sentence for sentence in block if sentence.tokens]
         is_json, probable = options.output == "jsonl", options.probabilities
-        if is_json and self._has_tasks:
+        if is_json and self._has_tasks and not self._has_groups:
             kinds = {task: "spans" if head.codec.has_spans else "tokens" for task, head in self._heads.items()}
             for sentence in block:
                 if not sentence.tokens:  # layers without answers
@@ -191,6 +201,9 @@ class TokenAnswers:
         tasks = decode(self._heads, X, *asked, constraints=constraints)
         if not is_json:
             self._add_columns(filled, tasks)
+            return
+        if self._has_groups:
+            self._add_spans(filled, together(tasks))
             return
         for task, decoded in tasks.items():
             self._add_fields(filled, task, decoded)
@@ -235,6 +248,20 @@ class TokenAnswers:
                 _add_layer(sentence, task, labels if of_words else None, entities[i], figures[i], whole[i])
             elif decoded.scores is None:
                 _add_to_record(sentence, labels if of_words else None, entities[i], figures[i], whole[i])
+
+    def _add_spans(self, block: list[Sentence], decoded: Decoded) -> None:
+        """The entities of all groups of classes, from which the writer makes spans with the name of the group."""
+        spans, whole = decoded.spans, decoded.probabilities
+        assert spans is not None and whole is not None, "asked for"
+        edges = np.searchsorted(spans[:, 0], np.arange(len(block) + 1)).tolist()
+        for i, (sentence, entities) in enumerate(zip(block, entities_of(decoded, block), strict=True)):
+            rows, record = spans[edges[i] : edges[i + 1], 1:].tolist(), record_of(sentence)
+            sentence.spans = [Span(decoded.codec.classes[kind], start, end) for start, end, kind in rows]
+            for span, entity in zip(character_spans(sentence, entities), entities, strict=True):
+                figure = {"text": entity.text, "probability": round(entity.probability or 0.0, 6)}
+                record.span_fields[span] = {"group": entity.group} | (figure if self._options.probabilities else {})
+            if self._options.probabilities:
+                record.fields.setdefault("labelling_probabilities", []).append(round(float(whole[i]), 6))
 
     def _add_spans_above(self, block: list[Sentence], lowest: float, constraints: Any) -> None:
         """Every probable span of each sentence as a JSON object, by its characters."""

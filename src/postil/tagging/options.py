@@ -1,6 +1,6 @@
 """Options of tagging: frozen, picklable, and independent of the command line."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, final
 
@@ -138,6 +138,11 @@ def chosen(model: Estimator, tasks: Sequence[str]) -> Any:
     """The tagger of the one task that is asked of a multi-task model; otherwise the model itself."""
     heads = list(model.by_task(tasks).values()) if tasks else []
     return heads[0] if len(heads) == 1 else model
+
+
+def has_groups(model: Any, tasks: Iterable[str]) -> bool:
+    """Whether these tasks of a model are groups of classes, whose entities are answered together."""
+    return set(tasks) <= getattr(model, "groups_", {}).keys()
 
 
 def check_columns(model: Estimator, given: Sequence[object]) -> None:

@@ -13,6 +13,7 @@ from postil.text.later import Later
 
 if TYPE_CHECKING:
     from postil.html import Markup
+    from postil.text.labels.schemes import Span
 
 OUTSIDE = "O"
 LONGEST_SHOWN = 20_000
@@ -55,6 +56,8 @@ class Sentence:
     joined: list[bool] | None = None
     """Whether each word belongs to the same token of the text as the word before it, as ``le`` of French ``du`` =
     ``de`` + ``le`` does; None: no word does."""
+    spans: "list[Span] | None" = None
+    """Instead of labels: spans over tokens, of which some overlap."""
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -69,6 +72,12 @@ class Entity:
     start: int
     end: int
     probability: float | None = None
+    group: str | None = None
+    """The group of its class, if the classes of the model overlap."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its fields, without a group if it has none."""
+        return {name: value for name, value in asdict(self).items() if (name, value) != ("group", None)}
 
 
 @dataclass(slots=True)
@@ -80,7 +89,7 @@ class Document(Later):
     entities: list[Entity] = field(default_factory=list)
     layers: "dict[str, Document]" = field(default_factory=dict)
     """The answers of each task of a multi-task model, as a document of the same text. ``sentences`` and
-    ``entities`` are those of the first task with spans."""
+    ``entities`` are those of the first task with spans; ``entities`` of groups of classes are those of all groups."""
 
     def to_dict(self) -> dict[str, Any]:
         """The document as a dict, ready for JSON: ``text``, ``entities``, and the tokens of each of its ``sentences``.
@@ -90,7 +99,7 @@ class Document(Later):
         """
         content = {
             "text": self.text,
-            "entities": [asdict(entity) for entity in self.entities],
+            "entities": [entity.to_dict() for entity in self.entities],
             "sentences": [{"tokens": _token_dicts(sentence)} for sentence in self.sentences],
         }
         layers = {task: layer.to_dict() for task, layer in self.layers.items()}

@@ -451,5 +451,10 @@ def _count_losses(sentences: Iterable[Sentence], row: Format, report: Report) ->
             report.dropped.update(rest.lost())
         if sentence.text is not None and not row.keeps_text:
             report.dropped["raw texts of sentences (their spacing)"] += 1
+        if sentence.spans is not None and not row.has_spans:
+            from postil.text.labels.groups import overlap_error, overlaps
+
+            why, where = f"in {row.title}", f"line {sentence.line}"
+            raise overlap_error(*next(overlaps(sentence.spans)), why, sentence.tokens, where)
         before = rest
         yield sentence

@@ -14,7 +14,7 @@ Column = int | str
 
 CHOICES: dict[str, tuple[str | None, ...]] = {
     "misaligned": ("error", "snap", "drop"),
-    "overlaps": ("error", "longest", "first"),
+    "overlaps": ("error", "longest", "first", "group"),
     "scheme": tuple(LETTERS),
     "from_scheme": (None, IO),
     "delimiter": ("\t", " "),
@@ -44,8 +44,8 @@ class ReadOptions:
     """JSON Lines: the scheme of the labels that spans are converted to."""
     misaligned: Literal["error", "snap", "drop"] = "error"
     """JSON Lines: what to do with a span that does not fit token boundaries."""
-    overlaps: Literal["error", "longest", "first"] = "error"
-    """JSON Lines: which of several overlapping spans to keep."""
+    overlaps: Literal["error", "longest", "first", "group"] = "error"
+    """JSON Lines: which of several overlapping spans to keep; "group": all, unless they have the same class."""
     segmenter: Segmenter = ENGLISH
     """JSON Lines and plain text: how raw text is cut into tokens and sentences. Tagging reads by the rules of the model
     if this is the default."""

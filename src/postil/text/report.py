@@ -22,6 +22,8 @@ class Problem:
     carets: str
     action: str
     """The action: "rejected", "dropped", "snapped to 'Paris'"."""
+    needs_groups: bool = False
+    """Whether it overlaps a span of another class, as groups of classes may."""
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}: {self.action}\n    {self.excerpt}\n    {self.carets}"
@@ -32,9 +34,12 @@ class SpanError(DataError):
 
     def __init__(self, problems: list[Problem], where: str) -> None:
         what = "1 span does" if len(problems) == 1 else f"{len(problems):,} spans do"
+        remedies = "--misaligned snap, --overlaps longest"
+        if problems[0].needs_groups:
+            remedies += "; postil train --group learns classes that overlap"
         super().__init__(
             f"{what} not fit",
-            expected="spans on token boundaries that do not overlap (or --misaligned snap, --overlaps longest)",
+            expected=f"spans on token boundaries that do not overlap (or {remedies})",
             got=f"{problems[0].what} on {problems[0].where.rsplit(', ', 1)[-1]}{' and others' * (len(problems) > 1)}",
             where=where,
         )

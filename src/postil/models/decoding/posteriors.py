@@ -47,6 +47,12 @@ class Decoded:
     spans: Array | None = None  # (M, 4) sentence, start, end, class
     span_probabilities: Array | None = None  # (M,)
     scores: Array | None = None  # (N,) of a margin model, which has no probabilities
+    groups: Sequence[str] | None = None
+    """The task of each class, if the entities are those of several tasks: then there are no labels."""
+
+    def group_of(self, kind: int) -> str | None:
+        """The task of a class; None if all are of one task."""
+        return None if self.groups is None else self.groups[kind]
 
     def texts(self) -> list[list[str]]:
         """The labels of each sentence, in the scheme of the data."""
@@ -69,12 +75,40 @@ class Decoded:
 
     def entities(self) -> Array:
         """(M, 3) first token, end and class of each entity, counted through all sentences."""
-        spans = self.spans
-        if spans is None:
-            spans = np.column_stack(self.codec.spans_of_sentences(self.numbers, self.offsets))
+        spans = self._spans()
         placed: Array = spans[:, 1:].copy()
         placed[:, :2] += self.offsets[spans[:, 0], None]
         return placed
+
+    def _spans(self) -> Array:
+        if self.spans is not None:
+            return self.spans
+        return np.column_stack(self.codec.spans_of_sentences(self.numbers, self.offsets))
+
+
+def together(tasks: Mapping[str, Decoded]) -> Decoded:
+    """The entities of groups of classes in the order of the text, of those that begin together the longest first.
+
+    Given the sentence, groups are independent: the probability of all labellings is the product of theirs.
+    """
+    parts = list(tasks.values())
+    spans, before = [], 0
+    for part in parts:
+        spans.append(part._spans() + np.array([0, 0, 0, before]))
+        before += len(part.codec.classes)
+    joined = np.concatenate(spans)
+    order = np.lexsort((joined[:, 3], -joined[:, 2], joined[:, 1], joined[:, 0]))
+    whole = [part.probabilities for part in parts if part.probabilities is not None]
+    of_spans = [part.span_probabilities for part in parts if part.span_probabilities is not None]
+    return Decoded(
+        codec=LabelCodec("bio", tuple(name for part in parts for name in part.codec.classes)),
+        offsets=parts[0].offsets,
+        numbers=np.zeros_like(parts[0].numbers),
+        probabilities=np.prod(whole, axis=0) if whole else None,
+        spans=joined[order],
+        span_probabilities=np.concatenate(of_spans)[order] if of_spans else None,
+        groups=[task for task, part in tasks.items() for _ in part.codec.classes],
+    )
 
 
 def _joined(parts: Sequence[tuple[Sequence[int], Decoded]], offsets: Array) -> Decoded:

@@ -14,7 +14,7 @@ import numpy as np
 from postil.arrays import Array
 from postil.kernels.plain_text import SURROGATES, cells_between
 from postil.models.decoding.constraints import Constraints
-from postil.models.decoding.posteriors import Decoded, Posteriors, Threshold, decode
+from postil.models.decoding.posteriors import Decoded, Posteriors, Threshold, decode, together
 from postil.models.engine import Words
 from postil.models.sentences import entity, warn_of_unspaced
 from postil.text import Document, Entity, Sentence
@@ -24,6 +24,8 @@ from postil.text.splitting.segmenter import Forms, Segmenter, Tokens, character_
 
 BATCH = 1 << 19
 """Bytes of texts that are tagged at once."""
+ALL_GROUPS = ""
+"""Among the tasks: the entities of all groups of classes."""
 
 
 @final
@@ -78,6 +80,10 @@ class Tagged:
         """A text, and (N, 2) the first byte and end of each word there: those that models read and columns show."""
         return (self.text, self.cells) if self.forms is None else self.forms[:2]
 
+    def grouped(self) -> Self:
+        """The same with the entities of all tasks together."""
+        return replace(self, tasks={ALL_GROUPS: together(self.tasks), **self.tasks})
+
     @cached_property
     def sentence_edges(self) -> Array:
         """(D + 1,) of the raw texts among the sentences."""
@@ -115,7 +121,9 @@ class Tagged:
     def _field(self, d: int, main: str, layers: Sequence[str], name: str) -> Any:
         if name == "layers":
             return {task: self.document(d, task) for task in layers}
-        return self.sentences(d, main) if name == "sentences" else self._entities(d, main)
+        if name == "sentences":
+            return self.sentences(d, main)
+        return self._entities(d, ALL_GROUPS if layers and ALL_GROUPS in self.tasks else main)
 
     def _places(self, d: int, cells: Array) -> list[list[int]]:
         """Cells (n, 2) of a text, counted in its characters."""
@@ -151,9 +159,9 @@ class Tagged:
         which = slice(*self.entity_edges[task][d : d + 2].tolist())
         places = self._places(d, self.entity_places(task, which))
         rows = zip(places, decoded.spans[which, 3].tolist(), _probabilities(decoded, which), strict=True)
-        classes = decoded.codec.classes
+        classes, group = decoded.codec.classes, decoded.group_of
         return [
-            Entity(text=text[start:end], label=classes[kind], start=start, end=end, probability=p)
+            Entity(text=text[start:end], label=classes[kind], start=start, end=end, probability=p, group=group(kind))
             for (start, end), kind, p in rows
         ]
 
@@ -174,8 +182,12 @@ def tagged_documents(
     layers: Sequence[str] = (),
     threshold: Threshold = None,
     constraints: Constraints | None = None,
+    has_groups: bool = False,
 ) -> list[Document]:
-    """The texts as documents with the answers of ``main`` and ``layers``. ``constraints`` count characters."""
+    """The texts as documents with the answers of ``main`` and ``layers``. ``constraints`` count characters.
+
+    If the layers are groups of classes, the entities of a document are those of all of them.
+    """
     contents = []
     for text in texts:
         if segmenter.has_rules:
@@ -199,6 +211,7 @@ def tagged_documents(
             cut = Tagged.cut_string(texts[first], segmenter)
         conditions = [constraints.in_tokens(one) for one in cut.sentences(0)] if constraints else None
         tagged = cut.by(heads, threshold, constraints=conditions, only_spans=True)
+        tagged = tagged.grouped() if has_groups else tagged
         documents += [tagged.document(d, main, layers) for d in range(len(cut.strings))]
     return documents
 
@@ -224,7 +237,8 @@ def entities_of(decoded: Decoded, sentences: Sequence[Sentence]) -> Sequence[lis
     def entities(i: int) -> list[Entity]:
         which = slice(*edges[i : i + 2].tolist())
         rows = zip(spans[which, 1:].tolist(), _probabilities(decoded, which), strict=True)
-        return [entity(sentences[i], classes[kind], start, end, p) for (start, end, kind), p in rows]
+        group = decoded.group_of
+        return [entity(sentences[i], classes[kind], start, end, p, group(kind)) for (start, end, kind), p in rows]
 
     return LaterItems(len(sentences), entities)
 

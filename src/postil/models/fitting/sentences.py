@@ -41,6 +41,7 @@ from postil.models.fitting.warm_start import continued, extended_features, in_sc
 from postil.models.inputs import checked_dev, checked_labelled, described
 from postil.models.model import (
     BY_CHARACTERS,
+    GROUPS,
     INPUT,
     LABELS,
     LEARNT_FROM,
@@ -85,7 +86,7 @@ class SentenceFitting(Fitting):
     ) -> None:
         estimator.check()
         config = estimator._configured(estimator.settings)
-        data = data if estimator._HAS_TASKS else data.of_task(MAIN)
+        data, has_groups = estimator._by_task(data)
         corpora = _checked_corpora(estimator, data, config.word_key)
         self._is_frozen = data.freeze_encoder
         start = _start(estimator, data, corpora)
@@ -137,6 +138,8 @@ class SentenceFitting(Fitting):
         else:
             model.about |= {LEARNT_FROM: LABELS} | about(estimator, labelled, digests[MAIN])
             model.about["data"] |= counts[MAIN]
+        if has_groups:
+            model.about[GROUPS] = {task: list(heads[task].codec.classes) for task in corpora}
         if by_characters if segmentation is None else segmentation.characters:
             model.about[INPUT] = BY_CHARACTERS
         if data.checkpoint is not None:

@@ -71,9 +71,9 @@ export function mount(root, values, context) {
   async function askLayers() {
     const content = await call("/api/tag", { model: all.name, text: answer.text, options: { tokens: true } }, "layers");
     if (content === null) return;
-    const [{ layers: found, tokens }] = content.documents;
-    const said = (task, place) => {
-      const { spans, tokens: labelled } = found[task];
+    const [{ layers: found, spans: together, tokens }] = content.documents;
+    const said = (task, place) => { // groups of classes have one list of spans, other tasks a layer each
+      const { spans, tokens: labelled } = found?.[task] ?? { spans: together.filter((one) => one.group === task) };
       if (labelled) return labelled[place]?.label ?? "";
       return spans.find((span) => span.start <= tokens[place].start && tokens[place].end <= span.end)?.label ?? "";
     };

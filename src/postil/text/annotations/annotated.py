@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, final
 
 from postil.errors import DataError, PostilError
 from postil.text.document import OUTSIDE, Rest, Sentence
+from postil.text.labels.groups import labels_of_spans, may_overlap, overlaps
 from postil.text.labels.schemes import (
     IO,
     SEPARATOR,
@@ -23,7 +24,6 @@ from postil.text.labels.schemes import (
     PartialLabel,
     Span,
     from_io,
-    labels_from_spans,
     looks_like_mark,
     spans_from_labels,
 )
@@ -114,7 +114,7 @@ class Record(Rest):
 def align(
     spans: Iterable[AnnotatedSpan], tokens: Tokens, where: str, options: ReadOptions, report: Report
 ) -> list[Span]:
-    """Spans over tokens, sorted, that do not overlap.
+    """Spans over tokens, sorted, that do not overlap, unless the user's rule is to group them by their classes.
 
     A span that does not fit is listed in ``report.problems``; the caller raises if one of them was refused. Of spans
     that overlap, those are kept that come first by the user's rule.
@@ -123,9 +123,9 @@ def align(
     def described(span: AnnotatedSpan) -> str:
         return f"{span.label} {span.start}:{span.end} {shortened(tokens.text[span.start : span.end])}"
 
-    def list_problem(what: str, action: str, span: AnnotatedSpan) -> None:
+    def list_problem(what: str, action: str, span: AnnotatedSpan, needs_groups: bool = False) -> None:
         line, carets = excerpt(tokens.text, span.start, span.end)
-        report.problems.append(Problem(where, f"{described(span)} {what}", line, carets, action))
+        report.problems.append(Problem(where, f"{described(span)} {what}", line, carets, action, needs_groups))
 
     fitted: list[tuple[Span, AnnotatedSpan]] = []
     for span in spans:
@@ -146,20 +146,25 @@ def align(
         list_problem(f"does not fit the tokens {inside}", action, span)
     if options.overlaps == "longest":
         fitted = sorted(fitted, key=lambda pair: pair[0].start - pair[0].end)  # stable: equal lengths keep their order
-    taken: dict[int, AnnotatedSpan] = {}  # token -> the span that has it
+    taken: dict[int, list[AnnotatedSpan]] = {}  # token -> the spans that have it
     kept = []
+    grouped = options.overlaps == "group"
+    is_error = options.overlaps in ("error", "group")
     for aligned, source in fitted:
         covered = range(aligned.start, aligned.end)
-        rival = next((taken[token] for token in covered if token in taken), None)
-        refused = rival is not None and options.overlaps == "error"
+        others = (one for token in covered for one in reversed(taken.get(token, ())))
+        rival = next((one for one in others if not (grouped and may_overlap(one.label, source.label))), None)
+        refused = rival is not None and is_error
         if rival is None or refused:  # a refused span counts, so that all spans that overlap it are listed
-            taken.update(dict.fromkeys(covered, source))
+            for token in covered:
+                taken.setdefault(token, []).append(source)
         if rival is None:
             kept.append(aligned)
             continue
-        list_problem(f"overlaps {described(rival)}", REFUSED if refused else "dropped", source)
+        hint = may_overlap(rival.label, source.label)
+        list_problem(f"overlaps {described(rival)}", REFUSED if refused else "dropped", source, hint)
         report.dropped["overlapping spans"] += not refused
-    return sorted(kept, key=lambda span: span.start)
+    return sorted(kept, key=lambda span: (span.start, -span.end))
 
 
 def repaired(spans: Iterable[AnnotatedSpan], tokens: Tokens, report: Report) -> list[AnnotatedSpan]:
@@ -279,14 +284,18 @@ class _Assembler:
         self, text: AnnotatedText, tokens: Tokens, record: Record, spans: list[Span] | None, first: int, last: int
     ) -> Sentence:
         labels = None if text.labels is None else text.labels[first:last]
+        inside: list[Span] = []
+        overlapping = False
         if labels is not None and self.options.from_scheme == IO:
             labels = from_io(labels)
         if spans is not None:
             low, high = (bisect_left(spans, edge, key=lambda span: span.start) for edge in (first, last))  # sorted
             inside = [Span(span.label, span.start - first, span.end - first) for span in spans[low:high]]
-            labels = _labels_of(inside, last - first, self.options.scheme)
+            overlapping = any(map(bool, overlaps(inside)))
+            labels = None if overlapping else labels_of_spans(inside, last - first, self.options.scheme)
         sentence = tokens.sentence(first, last)
         sentence.labels, sentence.line, sentence.rest = labels, text.line, record
+        sentence.spans = inside if overlapping else None
         sentence.columns = None if text.columns is None else text.columns[first:last]
         if first == 0:
             sentence.document, sentence.comments = text.document, list(text.comments)
@@ -303,18 +312,6 @@ def placed_tokens(text: str, places: Sequence[tuple[int, int]], fields: Sequence
     for n, token in enumerate(fields):
         tokens[n] = token["text"] if isinstance(token, dict) and isinstance(token.get("text"), str) else tokens[n]
     return Tokens(text, tokens, starts, ends, None, joined[: len(tokens)])
-
-
-def _labels_of(spans: list[Span], length: int, scheme: str) -> list[str]:
-    """One label per token; of a span with several labels each of them in turn, of an unknown one none."""
-    labels = labels_from_spans(spans, length, scheme)
-    for span in spans:
-        if isinstance(span.label, PartialLabel):
-            for token in range(span.start, span.end):
-                letter = labels[token][0]
-                names = [f"{letter}-{name}" for name in span.label.alternatives]
-                labels[token] = PartialLabel(SEPARATOR.join(names) or UNKNOWN)
-    return labels
 
 
 # --------------------------------------------------------------------------------------------------- sentences to texts
@@ -334,7 +331,7 @@ def texts_of(
         record = first.rest if isinstance(first.rest, Record) else None
         place = place_of(group, report)
         spans = written = None
-        if first.labels is not None:
+        if first.labels is not None or first.spans is not None:
             spans = _spans_of(group, place, record, options.scheme, exact=labels)
             if spans is None:
                 written = [label for sentence in group for label in sentence.labels or ()]
@@ -370,13 +367,16 @@ def _spans_of(
     sentences: list[Sentence], place: Tokens, record: Record | None, scheme: str, exact: bool
 ) -> list[AnnotatedSpan] | None:
     """The spans of labels; None if ``exact`` and the labels could not be read back from them."""
+    exact = exact and all(one.spans is None for one in sentences)  # labels could not express them at all
     if exact and (scheme == "none" or any(looks_like_mark(label) for one in sentences for label in one.labels or ())):
         return None
     others = record.span_fields if record is not None else {}
     spans = []
     for first, sentence in zip(accumulate(map(len, sentences), initial=0), sentences, strict=False):
         labels = sentence.labels or []
-        if scheme == "none":
+        if sentence.spans is not None:
+            found = sentence.spans
+        elif scheme == "none":
             found = [Span(label, n, n + 1) for n, label in enumerate(labels) if label != OUTSIDE]
         else:
             found = spans_from_labels([OUTSIDE if looks_like_mark(label) else label for label in labels], scheme)

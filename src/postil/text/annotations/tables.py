@@ -225,7 +225,7 @@ def read_spans(
     text: str = "text",
     spans: str = "spans",
     options: ReadOptions | None = None,
-) -> tuple[list[list[str]], list[list[str]]]:
+) -> tuple[list[list[str]], list[Any]]:
     """Convert a table of texts with spans into tokens and labels for ``fit``.
 
     Parameters
@@ -245,7 +245,8 @@ def read_spans(
     Returns
     -------
     X, y : list of list of str
-        The tokens of every sentence and their labels, in the scheme of the options (BIO by default).
+        The tokens of every sentence and their labels, in the scheme of the options (BIO by default). With
+        ``ReadOptions(overlaps="group")``, a sentence with overlapping spans has these instead, for ``MultiTaskTagger``.
 
     Examples
     --------
@@ -277,7 +278,8 @@ def read_spans(
         records = _joined(cells, layout, place)
     sentences = list(sentences_of(texts_of_records(records, place, options, report), place, options, report))
     report.warn_of_repairs("frame")
-    return [sentence.tokens for sentence in sentences], [sentence.labels or [] for sentence in sentences]
+    y: list[Any] = [sentence.labels or [] if sentence.spans is None else sentence.spans for sentence in sentences]
+    return [sentence.tokens for sentence in sentences], y
 
 
 @final

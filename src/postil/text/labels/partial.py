@@ -445,7 +445,8 @@ def peek_scheme(sentences: Iterable[Sentence]) -> tuple[str, Iterator[Sentence]]
     sample = list(islice(iterator, SAMPLE))
     labelled = [sentence for sentence in sample if sentence.labels is not None]
     labels = with_marks([sentence.labels or [] for sentence in labelled], [sentence.tokens for sentence in labelled])
-    return recognise(labels) if labelled else "none", chain(sample, iterator)
+    overlapping = any(sentence.spans is not None for sentence in sample)
+    return recognise(labels) if labelled else "bio" if overlapping else "none", chain(sample, iterator)
 
 
 def relabel(

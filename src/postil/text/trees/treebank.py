@@ -20,10 +20,12 @@ from typing import final
 
 from postil.errors import DataError
 from postil.text.document import Rest, Sentence
+from postil.text.labels.schemes import labels_from_spans
 from postil.text.lines import Lines, NumberedLines, Source, shortened
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.output import Target, write_text
 from postil.text.report import Report
+from postil.text.trees.chunks import CHUNKS, TRACE, chunks_of, without_empty_elements
 from postil.text.trees.tree import Tree
 
 _CACHED = 1 << 18
@@ -75,12 +77,30 @@ def tree_of(sentence: Sentence) -> Tree:
 
 
 def read_treebank(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
-    """A sentence for each tree: its words, the labels of its words if all have one, and the tree itself."""
+    """A sentence for each tree: its words, the labels of its words if all have one, and the tree itself.
+
+    With the label column ``chunks``, the labels are those of chunks, and the parts of speech are a feature column.
+    """
     for tree, line, comments in _trees(lines, "#" if options.comment == "auto" else options.comment, report):
+        if options.label == CHUNKS:
+            if (words := without_empty_elements(tree)) is not None:
+                yield _chunked(words, line, comments, options, lines)
+            continue
         leaves = [label for label, word in zip(tree.labels, tree.words, strict=True) if word is not None]
         labels = [label for label in leaves if label is not None]
         every = labels if len(labels) == len(leaves) else None
         yield Sentence(tree.tokens, every, line=line, comments=comments, rest=Bracketing(tree))
+
+
+def _chunked(tree: Tree, line: int, comments: list[str], options: ReadOptions, lines: NumberedLines) -> Sentence:
+    tags = [label for label, word, _ in tree if word is not None and label is not None]
+    tokens = tree.tokens
+    if len(tags) != len(tokens):
+        got = next(word for label, word, _ in tree if word is not None and label is None)
+        expected = "(NP (DT the) (NN film)), to find chunks"
+        raise DataError("a word has no part of speech", expected=expected, got=shortened(got), where=lines.where(line))
+    columns: list[tuple[str, ...]] | None = None if options.features == () else [(tag,) for tag in tags]
+    return Sentence(tokens, labels_from_spans(chunks_of(tree), len(tokens)), columns, line=line, comments=comments)
 
 
 def _trees(lines: NumberedLines, prefix: str | None, report: Report) -> Iterator[tuple[Tree, int, list[str]]]:
@@ -201,8 +221,6 @@ _MEANINGS = {escape: character for character, escape in _ESCAPES.items()}
 _ESCAPE = re.compile("|".join(map(re.escape, _MEANINGS)))
 _ESCAPED = str.maketrans(_ESCAPES)
 _UNWRITABLE = re.compile("[ \t\r\n\0\ud800-\udfff]")
-TRACE = "-NONE-"
-"""Label of what the Penn Treebank puts where nothing is said, such as ``*T*-1``: its stars are not escaped."""
 
 
 def decoded(word: str) -> str:
