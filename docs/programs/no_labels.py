@@ -1,4 +1,4 @@
-"""Write the files of the tutorial "From no labels to a model you can trust"."""
+"""Write the files of the tutorial "Start without labels"."""
 
 import json
 from pathlib import Path

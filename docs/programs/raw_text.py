@@ -1,4 +1,4 @@
-"""Write the raw text of the guide "Knowledge from outside": raw.txt."""
+"""Write the raw text of the guide "Vectors, lists and raw text": raw.txt."""
 
 import random
 from pathlib import Path
