@@ -188,3 +188,10 @@ def test_columns_of_arrow_have_the_group(here):
     assert table.column_names == ["text", "entities"]
     by_task = postil.arrow.tag(pa.array([QUESTION]), model, parts="tokens").to_pylist()[0]
     assert by_task.keys() == {"address", "city"}
+
+
+def test_a_group_is_tuned_on_data_that_overlap(here, capsys):
+    assert main(["tune", "found.postil", "test.jsonl", "--task", "city", "--f1", "-o", "tuned.postil"]) == 0
+    tuned = postil.load("tuned.postil")
+    assert tuned.groups_ == postil.load("found.postil").groups_
+    assert tuned.decoding["address"] == postil.load("found.postil").decoding["address"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from postil.commands.console import say, show_table
-from postil.commands.labelled import load, resolve_labels
+from postil.commands.labelled import in_groups, load, resolve_labels
 from postil.commands.models import checked_scheme, inputs_of, one_task, open_model
 from postil.commands.notices import warn
 from postil.commands.output import check_output, present
@@ -17,6 +17,7 @@ from postil.errors import ConfigurationError
 from postil.metrics.tables import Table
 from postil.models.decoding.promise import Promise, check_open
 from postil.models.decoding.tuning import Point, Tuned, Unreachable, checked_wish, standard_errors
+from postil.models.model import GROUPS
 from postil.models.storage import located
 from postil.models.tagger import Tagger
 from postil.tagging.options import check_columns
@@ -128,7 +129,9 @@ def _tuned(model: Tagger, arguments: argparse.Namespace) -> Tuned:
 
 def _held_out(model: Tagger, arguments: argparse.Namespace) -> LabelledFile:
     check_columns(model, arguments.feature_columns)
-    file = load(arguments.data, **reading_options(arguments, model.model.segmenter))
+    task, groups = model.model.task, model.model.about.get(GROUPS, {})
+    file = load(arguments.data, **reading_options(arguments, model.model.segmenter, groups=task in groups))
+    file = in_groups(file, groups)[task] if task in groups else file
     resolve_labels(model, file)
     checked_scheme(file, model.model.codec)
     if unknown := sum(map(is_partial, file.labels)):

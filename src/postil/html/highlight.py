@@ -65,7 +65,10 @@ def marked_text(text: str, marks: Sequence[Mark], colours: Mapping[str, str]) ->
         while ahead and ahead[-1].span.start == start:
             active.append(ahead.pop())
         parts.append(_piece(text[start:end], active, colours))
-        parts += [_chip(mark, colours) for mark in active if mark.span.end == end]
+        ends = [mark for mark in active if mark.span.end == end]
+        parts += [
+            _chip(mark, colours) for mark in sorted(ends, key=lambda mark: -mark.span.start)
+        ]  # the innermost first
         active = [mark for mark in active if mark.span.end > end]
     return element("p", *parts, class_="excerpt text", dir="auto")
 
