@@ -177,6 +177,12 @@ def test_entities_end_with_their_token(taggers: dict) -> None:
     assert (entity.text, entity.start, entity.end, other.text) == ("du", 6, 8, "haus")
 
 
+def test_labels_are_shown_in_the_order_of_the_words(taggers: dict) -> None:
+    page = taggers["pos"].tag("anna du haus.").to_html()
+    shown = page[page.index(">du<") :]
+    assert shown.index("<bdi>W</bdi>") < shown.index("<bdi>D</bdi>")
+
+
 def test_half_characters_do_not_disturb(taggers: dict) -> None:
     document = taggers["pos"].tag("anna \ud800 du haus.")
     assert [token for one in document.sentences for token in one.tokens][-4:] == ["de", "le", "haus", "."]
