@@ -140,9 +140,19 @@ def test_both_paths_of_tag_write_the_same(taggers: dict, task: str, output: str 
     texts = [one.text for one in sentences(30, seed=3)]
     lines = texts if format == "text" else [json.dumps({"text": text}) for text in texts]
     content = "".join(f"{line}\n" for line in lines)
-    labeller = Labeller(taggers[task], TaggingOptions(output=output))
     passage = Passage(name="x", format=format, first=1, text=content, whole=True)
-    assert labeller.label(passage).content == labeller.general.label(passage).content
+    for probabilities in (False, output != "conllu"):
+        labeller = Labeller(taggers[task], TaggingOptions(output=output, probabilities=probabilities))
+        assert labeller.label(passage).content == labeller.general.label(passage).content
+
+
+def test_entities_of_records_take_the_fast_path(taggers: dict) -> None:
+    labeller = Labeller(taggers["names"], TaggingOptions(output="jsonl"))
+    answer = labeller.fast and labeller.fast.records(["anna, du haus. du.", "mondn't"])
+    assert answer
+    records = [json.loads(line) for line in answer[0].splitlines()]
+    assert [(one["start"], one["end"]) for one in records[0]["spans"]] == [(6, 8), (9, 13), (15, 17)]
+    assert records[1]["spans"] == []
 
 
 def test_ranges_of_columns_are_those_of_the_treebank(taggers: dict) -> None:
@@ -165,6 +175,12 @@ def test_answers_can_be_read_again(taggers: dict) -> None:
 def test_entities_end_with_their_token(taggers: dict) -> None:
     (entity, other) = taggers["names"].tag("anna, du haus.").entities
     assert (entity.text, entity.start, entity.end, other.text) == ("du", 6, 8, "haus")
+
+
+def test_labels_are_shown_in_the_order_of_the_words(taggers: dict) -> None:
+    page = taggers["pos"].tag("anna du haus.").to_html()
+    shown = page[page.index(">du<") :]
+    assert shown.index("<bdi>W</bdi>") < shown.index("<bdi>D</bdi>")
 
 
 def test_half_characters_do_not_disturb(taggers: dict) -> None:

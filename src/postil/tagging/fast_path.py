@@ -33,6 +33,7 @@ _OTHER_OPTIONS = ("scores", "tree", "keep_gold", "nbest", "all_above", "constrai
 _NOT_IN_COLUMNS = (b"-DOCSTART-", b"\0")
 _NOT_IN_CONLLU = {False: b"\r\0", True: b"\t\r\0"}
 """By whether tokens come from raw text: characters that they may not contain."""
+_LABELS = {"names", "labels", "spans", "groups"}
 _LEFT_OUT = {("conllu", "jsonl"), ("conllu", "conllu"), ("jsonl", "conllu")}
 """Formats of input and output in which an input has more than the fast path writes."""
 
@@ -149,30 +150,43 @@ class FastPath:
             heads = {place: _head_fields(sentence) for place, sentence in plain.heads}
             fields = [heads.get(place, b"") for place in range(len(documents))]
         probable, of_words = self._options.probabilities, not all(codec.has_spans for codec in self._codecs)
-        if plain.forms is not None:  # its words may share a place
+        if plain.forms is not None and of_words:
             return None
         tasks = self._tagged(plain, of_labels=probable and of_words, all=probable).tasks
-        texts: dict[str, Any] = {"text": text, "documents": documents, "tokens": tokens, "cells": cells}
-        texts |= {"sentences": plain.offsets, "units": self._options.offsets}
+        if is_grouped := has_groups(self._model, tasks):
+            if plain.forms is not None:
+                return None
+            tasks = {"": together(tasks)} if len(tasks) > 1 else tasks
+        # Words that share the place of a multiword token are one token of a record.
+        begins = np.append(True, (cells[1:] != cells[:-1]).any(axis=1)) if plain.forms is not None else None
+        edges = None if begins is None else np.append(0, np.cumsum(begins))
+        texts: dict[str, Any] = {"text": text, "documents": documents, "units": self._options.offsets}
+        if edges is None:
+            texts |= {"tokens": tokens, "cells": cells, "sentences": plain.offsets}
+        else:
+            texts |= {"tokens": edges[tokens], "cells": cells[begins], "sentences": edges[plain.offsets]}
+        answers = {task: _answered(decoded, probable, edges) for task, decoded in tasks.items()}
+        if edges is not None and any((one["spans"][1:, 0] < one["spans"][:-1, 1]).any() for one in answers.values()):
+            return None
 
-        def written(decoded: Decoded, probable: bool, **form: Any) -> bytes:
-            return kernels.write_records(kernels.Records(**texts, **_answered(decoded, probable), **form))
+        def written(task: str, probable: bool, **form: Any) -> bytes:
+            answer = answers[task] if probable else {name: answers[task][name] for name in _LABELS & {*answers[task]}}
+            return kernels.write_records(kernels.Records(**texts, **answer, **form))
 
-        if self._main is None or has_groups(self._model, tasks):
-            decoded = together(tasks) if len(tasks) > 1 else next(iter(tasks.values()))
-            return written(decoded, probable, fields=fields, lists_tokens=plain.documents is None)
+        if self._main is None or is_grouped:
+            return written(next(iter(tasks)), probable, fields=fields, lists_tokens=plain.documents is None)
         if plain.documents is None or any(b'"layers"' in field for field in fields or ()):
             return None
         layers = [
             [b"%b: {%b}" % (json_string(task).encode(), line[2:]) for line in lines.splitlines()]
-            for task, decoded in tasks.items()
-            for lines in [written(decoded, probable, is_layer=True)]
+            for task in tasks
+            for lines in [written(task, probable, is_layer=True)]
         ]
         fields = [
             b'%b, "layers": {%b}' % (field, b", ".join(of_text))
             for field, *of_text in zip(fields or [b""] * len(documents), *layers, strict=True)
         ]
-        return written(tasks[self._main], False, fields=fields, has_layers=True)
+        return written(self._main, False, fields=fields, has_layers=True)
 
 
 def _label_rows(tasks: list[Decoded]) -> tuple[Array, list[tuple[str, ...]]]:
@@ -186,12 +200,15 @@ def _label_rows(tasks: list[Decoded]) -> tuple[Array, list[tuple[str, ...]]]:
     return numbers, rows
 
 
-def _answered(decoded: Decoded, probable: bool) -> dict[str, Any]:
-    """Labels and probabilities of a task, as fields of ``Records``."""
+def _answered(decoded: Decoded, probable: bool, edges: Array | None) -> dict[str, Any]:
+    """Labels and probabilities of a task, as fields of ``Records``; ``edges``: (N + 1,) the tokens before each word."""
     codec = decoded.codec
     fields: dict[str, Any] = {"whole": decoded.probabilities} if probable else {}
     if codec.has_spans:
-        fields |= {"names": codec.classes, "spans": decoded.entities(), "groups": decoded.groups}
+        spans = decoded.entities()
+        if edges is not None:
+            spans[:, :2] = np.stack([edges[spans[:, 0] + 1] - 1, edges[spans[:, 1]]], axis=1)
+        fields |= {"names": codec.classes, "spans": spans, "groups": decoded.groups}
         return fields | {"probabilities": decoded.span_probabilities} if probable else fields
     fields |= {"names": codec.spellings, "labels": decoded.places()}
     return fields | {"figures": decoded.label_probabilities} if probable else fields

@@ -157,7 +157,8 @@ def _marked(document: Document, most: int) -> "Markup":
         )
         if label != OUTSIDE
     ]
-    marks = [Mark(one, False, True, one.probability) for one in entities if one.end <= most]
+    # The last of those at one place, words of a multiword token, is shown first.
+    marks = [Mark(one, False, True, one.probability) for one in reversed(entities) if one.end <= most]
     colours = lasting_colours({entity.label for entity in entities})
     rest = len(document.text) - most
     more = note(f"{rest:,} more characters are not shown; to_html() has them.") if rest > 0 else None

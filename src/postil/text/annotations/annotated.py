@@ -382,10 +382,23 @@ def _spans_of(
             found = spans_from_labels([OUTSIDE if looks_like_mark(label) else label for label in labels], scheme)
         for label, start, end in found:
             key = CharacterSpan(place.starts[first + start], place.ends[first + end - 1], label)
-            if exact and (label == UNKNOWN or place.touched(*key[:2]) != (first + start, first + end)):
+            if exact and (label == UNKNOWN or not _covers(place, *key[:2], first + start, first + end)):
                 return None
             spans.append(AnnotatedSpan(*key, others.get(key, {})))
     return spans
+
+
+def _covers(tokens: Tokens, start: int, end: int, first: int, last: int) -> bool:
+    """Whether the characters ``start:end`` are those of the tokens ``first:last`` and of nothing else.
+
+    Other words of their multiword tokens, which share a place with them, are not something else.
+    """
+    low, high = tokens.touched(start, end)
+    if (low, high) == (first, last):
+        return True
+    places = list(zip(tokens.starts[low:high], tokens.ends[low:high], strict=True))
+    own = {*places[first - low : last - low]}
+    return low <= first < last <= high and start < end and all(place in own for place in places)
 
 
 def records_of(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
