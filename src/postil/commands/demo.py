@@ -34,7 +34,7 @@ from postil.text.output import write_text
 DESCRIPTION = """\
 Generate labelled sentences about people, places and organisations, train a tagger on them, tag new sentences with
 probabilities and write a report to open in a browser. Then do the same with trees of opinions, which a bag of words
-cannot learn. Everything is left in one folder to try out.
+cannot learn. All files are kept in one folder.
 
   postil demo
   postil demo -o somewhere

@@ -16,10 +16,10 @@ Write a trained model in a form that runs without Python.
 
   postil export ner.postil --to c -o ner_c          a folder of C99: header, source, model, example, conformance test
   postil export ner.postil -o ner.html              one page that tags in the browser, without a server
-  postil export ner.postil --to web -o ner          an ES module with the layout of npm
+  postil export ner.postil --to web -o ner          an npm package with an ES module
 
 The exported model returns the same results as Python: `make check` in the folder of C code compares labels and
-probabilities on some texts. Features that an export does not support are an error.
+probabilities on some texts. A model with unsupported features is rejected.
 """
 
 
@@ -87,6 +87,6 @@ OPTIONS = {
         option("-o --output PATH", "folder or file to write", required=True),
         option("--half", "c, web: half precision for the tables of words"),
         option("--array", "c: also write the model as a C array"),
-        option("--conformance FILE", "c: texts for the conformance test, one a line (default: samples)"),
+        option("--conformance FILE", "c: texts for the conformance test, one per line (default: samples)"),
     ]
 }

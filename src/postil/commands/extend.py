@@ -51,7 +51,7 @@ NOT_PASSED = 3
 MOST_RAW_TOKENS = 100_000
 OPTIONS = {
     "": [
-        option("MODEL", "the tagger to extend; its file stays as it is"),
+        option("MODEL", "the tagger to extend; its file is not changed"),
         option("NEW", "labelled files with the new classes or text", nargs="+"),
         option("-o --output MODEL2", "model file to write", type=Path, required=True),
         option("--old FILE …", "labelled data that the model was trained on, all or some of them (repeatable)"),

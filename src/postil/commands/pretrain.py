@@ -114,7 +114,7 @@ OPTIONS = {
             type=int,
         ),
     ],
-    "looking at vectors": [
+    "nearest words": [
         option("--neighbours WORD …", "list the words nearest to WORD (repeatable)"),
         option("--count N", "--neighbours: words to list (default: 10)", type=int, default=10),
         option("--json", "--neighbours: print one JSON object and nothing else"),

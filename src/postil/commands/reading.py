@@ -70,7 +70,7 @@ def reading_arguments(
     """
     misaligned_spans = "spans that do not match token boundaries: list them and stop, snap them, or drop them"
     overlapping_spans = "overlapping spans: list them and stop, keep the longest, or keep the first"
-    io = "io: classes without prefixes, of which a run is one span" if schemes == (IO,) else f"{IO} is never detected"
+    io = "io: classes without prefixes, a run of one class is a span" if schemes == (IO,) else f"{IO} is never detected"
     return [
         format_option("--from", what, formats, "detected", dest="source_format", default=default),
         option("--encoding NAME", "encoding of the files (default: UTF-8)"),

@@ -14,10 +14,10 @@ from postil.rules import check, read_rules
 from postil.rules.learning import Learning
 
 DESCRIPTION = """\
-Check a file of rules on raw text. A small tagger is trained on the votes of the rules, and the report says for each
-rule how often it votes, how often it contradicts the others, how many of its votes are estimated to be right, and
-where it is outvoted. It also lists rules that never vote, and phrases that the tagger labels although no rule knows
-them: candidates for the next rule. docs/how-to/rules.md explains the format of the file.
+Check a file of rules on raw text. A small tagger is trained on the votes of the rules. For each rule, the report shows
+how often it votes, how often it contradicts the others, its estimated precision, and where it is outvoted. It also
+lists rules that never vote, and phrases that only the tagger labels, as candidates for new rules. docs/how-to/rules.md
+explains the format of the file.
 
   postil rules check rules.toml raw.txt
   postil rules check rules.toml raw.txt --json
@@ -27,7 +27,7 @@ OPTIONS = {
     "": [
         option("check", "what to do", choices=["check"], dest="action"),
         option("RULES", "file of rules", type=Path),
-        option("TEXT", "raw text (mentions have texts already)", nargs="*", dest="unlabelled"),
+        option("TEXT", "raw text (not needed for rules with mentions)", nargs="*", dest="unlabelled"),
         option(
             "--unlabelled-tokens N",
             f"how much of the raw text to use, sampled by sentences (default: {MOST_TOKENS:,})",

@@ -59,7 +59,7 @@ OPTIONS = {
             default=DIVERSITY,
         ),
         option("--sure P", "spans at least this probable are sure (default: 0.9)", type=float, default=0.9),
-        option("--labelled FILE …", "file of sentences that are already labelled and not suggested (repeatable)"),
+        option("--labelled FILE …", "sentences that are already labelled, not to be suggested (repeatable)"),
         option("--task NAME", "multi-task models: use this task"),
         SEED,
         option("-o --output FILE", "write the suggestions as JSON Lines", type=Path),

@@ -121,24 +121,24 @@ OPTIONS = {
         ),
         option("--keep-gold", "conll: write the labels of the input before the predicted ones"),
         option("--tree", "tree classifiers: shape of the tree over a sentence", choices=list(SHAPES)),
-        option("--probabilities", "add the probability of each answer"),
+        option("--probabilities", "add the probability of each label or entity"),
         option("--scores", "add the score of each token (detectors)"),
         option(
             "--task NAME …",
-            "multi-task models: answer only this task (repeatable; default: all, each in a column or layer)",
+            "multi-task models: predict only this task (repeatable; default: all, each in a column or layer)",
         ),
         option("--nbest K", "jsonl: add the K best labellings of each sentence", type=int),
         option("--threads N", "number of cores to use; does not change the result (default: 1)", type=int, default=1),
         OVERWRITE,
     ],
-    "answers of taggers": [
+    "predictions of taggers": [
         option(
             "--threshold [CLASS=]P …",
             "drop entities whose probability is below P, for one class or for all (repeatable)",
         ),
         option(
             "--all-above P",
-            "jsonl: add every span with a probability of at least P as spans_above, best labelling or not",
+            "jsonl: add every span with a probability of at least P as spans_above, in the best labelling or not",
             type=float,
         ),
         option(
@@ -162,7 +162,7 @@ OPTIONS = {
             "let these rules vote, in place of those in the model: see `postil rules --help`",
             type=Path,
         ),
-        option("--no-rules", "leave out the rules in the model"),
+        option("--no-rules", "ignore the rules in the model"),
     ],
     "redaction: --to redacted, with a model from postil tune --miss": [
         option("--classes CLASS,…", "classes that the model must promise to hide (default: those it promises)"),
@@ -178,7 +178,7 @@ OPTIONS = {
         option("--column NAME", "tables: column of the texts (default: text)"),
         option(
             "--parts PART,…",
-            "answers to add: entities, tokens, labels, sentences (default: entities; tokens for labels without spans)",
+            "results to add: entities, tokens, labels, sentences (default: entities; tokens for labels without spans)",
         ),
         option(
             "--offsets",

@@ -63,7 +63,7 @@ schedule is run.
 
   postil train train.txt --dev dev.txt -o ner.postil
   postil train train.txt --dev dev.txt --test test.txt --preset accurate --vectors glove-50d -o ner.postil
-  postil train train.conllu --label-column upos -o pos.postil          also learns to cut raw text
+  postil train train.conllu --label-column upos -o pos.postil          also learns to split raw text
   postil train ner.iob2 --segmenter treebank.conllu -o ner.postil      learns that from another file
   postil train chunks.txt --feature-columns 1 -o chunks.postil         use the second column as a feature
   postil train train.txt --dev dev.txt --preset margin --label LOC -o loc.postil     detect one label only
@@ -132,9 +132,9 @@ OPTIONS = {
         ),
         option(
             "--segmenter HOW",
-            "how raw text is cut into tokens and sentences, also texts with spans in TRAIN: rules (of English, or for "
-            "any language), learned (from the raw text in TRAIN: # text in CoNLL-U), characters, or a treebank or "
-            "model FILE to learn or take it from (default: learned if TRAIN shows how, otherwise rules)",
+            "how raw text, also texts with spans in TRAIN, is split into tokens and sentences: rules (for English, or for "
+            "any language), learned (from TRAIN's raw text: # text in CoNLL-U), characters, or a FILE: a treebank to "
+            "learn from, or a model to copy it from (default: learned if TRAIN shows how, otherwise rules)",
         ),
         SEED,
         teaching.THREADS,

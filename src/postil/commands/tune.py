@@ -35,17 +35,17 @@ Tune a trained tagger to find more entities (higher recall) or to be right more 
   postil tune ner.postil dev.txt --miss 0.01 --classes PER,LOC -o redact.postil    for postil tag --to redacted
 
 For higher recall, a decoding bias is set, which finds more entities. For higher precision, a threshold is set, which
-drops the least probable ones. The other figure stays as high as possible. A model that reaches the target already is
+drops the least probable ones. The other figure stays as high as possible. A model that already reaches the target is
 not changed; among settings with equal figures, the smallest change is chosen. DATA must be held out from training. The
 target must be reached there with a margin of one standard error (--margin), because part of any score on few sentences
-is luck. For the best F1, the smallest bias is chosen that is not worse than the best by more than this margin.
+is luck. For the best F1, the smallest bias within this margin of the best is chosen.
 
-The model is not trained again and its probabilities do not change: only one number in the model file does, which
---reset undoes.
+The model is not retrained, and its probabilities do not change: only one number in the model file does, and --reset
+undoes it.
 
 With --miss, the model file gets a promise instead, which postil tag --to redacted needs: how many names of --classes it
 may miss, with --confidence. An exact binomial bound on DATA chooses the threshold; names of one document, or of one
-sentence if DATA does not mark documents, are not counted as independent. Too few names are an error.
+sentence if DATA does not mark documents, are not counted as independent. Too few names raise an error.
 """
 SHOWN = "--recall --precision --f1 --miss --classes --margin -o --in-place --dry-run --reset --task --json --from"
 OPTIONS = {
@@ -53,7 +53,7 @@ OPTIONS = {
         option("MODEL", "model file of a tagger"),
         option("DATA", "labelled file of any format, held out from training", nargs="?"),
         option("--recall R", "share of entities to find, 0 to 1", type=float),
-        option("--precision P", "share of answers that must be right, 0 to 1", type=float),
+        option("--precision P", "share of predicted entities that must be correct, 0 to 1", type=float),
         option("--f1", "maximise F1"),
         option("--margin Z", "margin in standard errors (default: 1)", type=float, default=1.0),
         option("--miss E", "redaction: share of names that may be missed, 0 to 1", type=float),
