@@ -7,8 +7,8 @@ the reference, and each of the others is faster where something more is known:
 
 | where                                 | used for                           | W is multiplied with        | gradient |
 |---------------------------------------|------------------------------------|-----------------------------|----------|
-| ``Window``, ``Linear``: `convolution` | every other case: extra columns, … | every window                | yes      |
-| `shared_windows`                      | training, features of words alone  | each word, once a batch     | yes      |
+| ``Window``, ``Linear``: `convolution` | every other case: inner layers     | every window                | yes      |
+| `shared_windows`                      | training, the first layer          | each distinct row of a batch | yes     |
 | ``models/engine.py``                  | tagging                            | each word, once for good    | no       |
 """
 
