@@ -125,7 +125,7 @@ def test_steps_of_adam_refuse_gradients_of_other_lengths(rows):
 
 
 L, H = 3, 2
-SHAPE = {"K": 1, "D": D, "H": H, "L": L, "depth": 1, "is_normed": True, "activation": "hardtanh"}
+SHAPE = {"K": 1, "D": D, "H": H, "L": L, "dilations": (1,), "is_normed": True, "activation": "hardtanh"}
 SHAPE |= {"tables": (TableShape(V, D, 1),), "vector_dim": 0, "input_dropped": 0, "hidden_dropped": 0}
 WEIGHTS = [(D,), (H, D), (H,), (H,), (H,), (H,), (H, H), (H,), (H,), (H,), (L, H), (L,), (L, L), (L,), (L,)]
 FORBIDDEN = [np.zeros((L, L), bool), np.zeros(L, bool), np.zeros(L, bool)]

@@ -100,7 +100,7 @@ def test_rows_outside_a_table_are_refused():
 def test_without_compiled_kernels_there_are_none():
     code = """
 from postil import kernels
-sizes = {"K": 3, "D": 4, "H": 5, "L": 2, "depth": 0, "vector_dim": 0, "input_dropped": 0, "hidden_dropped": 0}
+sizes = {"K": 3, "D": 4, "H": 5, "L": 2, "dilations": (), "vector_dim": 0, "input_dropped": 0, "hidden_dropped": 0}
 shape = kernels.TaggerShape(**sizes, is_normed=False, activation="relu", tables=())
 with kernels.Crew(2) as crew:
     print(kernels.tagger_kernel(shape, [], (0, True)), kernels.adam_kernel(0.9, 0.999, 1e-8))

@@ -8,7 +8,7 @@ import numpy as np
 from postil.arrays import Array
 from postil.kernels import plain_chain as plain
 from postil.kernels.checking import contiguous
-from postil.kernels.library import BYTES, DOUBLES, INTEGERS, MOST_LABELS, call, ffi, pointer
+from postil.kernels.library import BYTES, DOUBLES, INTEGERS, MOST_LABELS, MOST_LABELS_AT_ONCE, call, ffi, pointer
 from postil.kernels.plain_chain import ChainAnswers, ChainMessages, Question
 
 viterbi, ranked_paths = call.viterbi, call.ranked_paths
@@ -40,7 +40,7 @@ def chain_answers(
 ) -> ChainAnswers:
     """See ``plain_chain.chain_answers``."""
     N, L = np.shape(unary)
-    if L > MOST_LABELS and len(offsets) > 2:
+    if L > MOST_LABELS_AT_ONCE and len(offsets) > 2:
         return plain.chain_answers(unary, offsets, transitions, start, end, question)
     known = _known.get(question)
     if known is None or known[0] != L:

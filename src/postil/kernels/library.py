@@ -76,6 +76,8 @@ BYTES, DOUBLES, INTEGERS = (ffi.typeof(kind) for kind in ("uint8_t[]", "double[]
 _LARGEST = np.finfo(np.float64).max
 # With more labels than this, matrix products over all sentences at once are faster than one sentence after the other.
 MOST_LABELS = 100
+MOST_LABELS_AT_ONCE = 200
+"""The same of kernels that do more than the recursions: a step of training, and answers (five times as fast at 160)."""
 
 
 def instruction_set() -> str:

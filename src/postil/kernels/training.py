@@ -29,7 +29,7 @@ from postil.kernels.plain_layers import AdamMemory, Totals
 SINGLE, DOUBLE, INT64, INT32, BYTE = map(np.dtype, (np.float32, np.float64, np.int64, np.int32, np.uint8))
 IS_COMPILED = PREFIX == "compiled"
 if IS_COMPILED:
-    from postil.kernels.library import MOST_LABELS, ffi, is_ready, lib, pointer
+    from postil.kernels.library import MOST_LABELS_AT_ONCE, ffi, is_ready, lib, pointer
 
     _C = {SINGLE: "float[]", DOUBLE: "double[]", INT64: "int64_t[]", INT32: "int32_t[]", BYTE: "uint8_t[]"}
     _KINDS = {dtype: ffi.typeof(name) for dtype, name in _C.items()}
@@ -281,7 +281,7 @@ def tagger_kernel(
     ``forbidden`` tells which transitions (L, L), first and last labels (L,) are impossible; ``product`` is a matrix
     product as ``threads.blas_product`` finds it.
     """
-    is_there = IS_COMPILED and product is not None and shape.L <= 2 * MOST_LABELS
+    is_there = IS_COMPILED and product is not None and shape.L <= MOST_LABELS_AT_ONCE
     return TaggerKernel(shape, forbidden, product) if is_there and product is not None else None
 
 

@@ -334,7 +334,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "layers": 6,
         "activation": "relu",
         "word_rate": 2.0,
-        "column_dim": 20,
+        "column_dim": 12,
     },
 }
 

@@ -1,9 +1,10 @@
 """Semantic roles: who did what to whom, for every predicate of a sentence.
 
-A sentence is read once for each of its predicates, and every word knows its distance to the predicate: an extra column
-of its features. A CRF then labels the roles. Predicates are found by a second head of the same network, which reads the
-sentence without distances. The encoder ``dilated`` sees the whole sentence; in ``sentence``, a word also knows its
-distance to the word being labelled, so that both position features of the sentence approach (A12) are there.
+A sentence is read once for each of its predicates, and every word knows its distance to the predicate, its ending and
+the word before it: extra columns of its features. A CRF then labels the roles. Predicates are found by a
+second head of the same network, which reads the sentence without them. The encoder ``dilated`` sees the whole sentence;
+in ``sentence``, a word also knows its distance to the word being labelled, so that both position features of the
+sentence approach (A12) are there.
 """
 
 import re
@@ -118,7 +119,7 @@ class RoleLabeller(WordEstimator):
         return self._of_tasks()._head(model)
 
     def by_task(self, tasks: Iterable[str] | None = None) -> dict[str, Tagger]:
-        """The Tagger of each head, or of these; that of the roles takes words with their distance as a column."""
+        """The Tagger of each head, or of these; that of the roles takes words with such columns."""
         return {task: self._head(self.model.of_task(task)) for task in known_tasks(tasks, list(self.model.heads))}
 
     @property
@@ -253,11 +254,15 @@ class RoleLabeller(WordEstimator):
 
 
 def with_distances(tokens: Sequence[Token], predicate: int | None) -> list[Token]:
-    """The tokens with their distance to the predicate as the last column; None: to none."""
+    """The tokens with three more columns: their distance to the predicate, its ending and the word before it.
+
+    The last two tell active from passive. Without a predicate there is nothing in them.
+    """
     forms = [token if isinstance(token, tuple) else (token,) for token in tokens]
     if predicate is None:
-        return [(*form, _NO_DISTANCE) for form in forms]
-    return [(*form, _distance(t - predicate)) for t, form in enumerate(forms)]
+        return [(*form, _NO_DISTANCE, _NO_DISTANCE, _NO_DISTANCE) for form in forms]
+    about = forms[predicate][0].lower()[-3:], forms[predicate - 1][0].lower() if predicate else ""
+    return [(*form, _distance(t - predicate), *about) for t, form in enumerate(forms)]
 
 
 def _distance(words: int) -> str:
