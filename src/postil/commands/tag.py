@@ -11,7 +11,6 @@ from glob import glob
 from itertools import accumulate
 from math import exp
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any, BinaryIO, cast, final
 
 from postil.commands.models import (
@@ -545,6 +544,8 @@ def _write_redacted(
     The promise is about all of them, so they wait in a temporary file until the last one has been compared with dev.
     ``folder``: the inputs' folder, if each of them gets a file.
     """
+    from tempfile import TemporaryFile  # slow to import, and seldom needed
+
     from postil.models.decoding.redaction import Pseudonyms, RedactionRun, redacted, redacted_page, valid_promise
 
     options.refuse(*TAGGER_OPTIONS, "probabilities", "keep_gold", why="a redacted text has no labels")
