@@ -69,7 +69,7 @@ def test_help_tells_the_formats_and_the_defaults_of_its_command(capsys, monkeypa
         with pytest.raises(SystemExit):
             main([name, "--help-all"])
         helps[name] = capsys.readouterr().out
-    assert "[OPTIONS]" in helps["tag"] and "format of the input: conll, conllu, jsonl" in helps["tag"]
+    assert "[OPTIONS]" in helps["tag"] and "format of the input: conll, conllu, conll05, jsonl" in helps["tag"]
     assert helps["tag"].count("or drop them (default: error)") == 1
     assert helps["annotate"].count("or drop them (default: snap)") == 1
 

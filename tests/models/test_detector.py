@@ -225,7 +225,7 @@ def test_a_file_says_which_kind_of_model_it_holds(fitted, tmp_path):
     assert type(postil.load(path)) is postil.Tagger
     arrays, metadata = archive.load(path)
     archive.save(tmp_path / "other.postil", arrays, metadata | {"kind": "oracle"})
-    kinds = "tagger or multi-task-tagger or detector or tree-classifier"
+    kinds = "tagger or multi-task-tagger or detector or role-labeller or tree-classifier"
     with pytest.raises(ModelFileError, match=f"another kind of model: expected {kinds}, got 'oracle'"):
         postil.load(tmp_path / "other.postil")
     archive.save(tmp_path / "wrong.postil", arrays, metadata | {"kind": "detector"})

@@ -76,6 +76,13 @@ def tree_classifier(**settings):
     return postil.TreeClassifier(**{"hidden": 6, "word_dim": 6, "epochs": 2} | settings).fit(trees)
 
 
+def role_labeller(**settings):
+    gave = (["Anna", "gave", "Ben", "the", "map"], [(1, ["B-ARG0", "B-V", "B-ARG2", "B-ARG1", "I-ARG1"])])
+    sold = (["Ben", "sold", "the", "lamp"], [(1, ["B-ARG0", "B-V", "B-ARG1", "I-ARG1"])])
+    X, y = zip(*[gave, sold] * 10, strict=True)
+    return postil.RoleLabeller(**TINY | {"layers": 2, "epochs": 8, "hidden": 12}, **FEW, **settings).fit(X, y)
+
+
 def golden_models():
     """Name of the file -> model."""
     with tempfile.TemporaryDirectory() as folder:
@@ -88,6 +95,7 @@ def golden_models():
         "multi-task-tagger": multi_task_tagger(),
         "detector": detector(),
         "tree-classifier": tree_classifier(),
+        "role-labeller": role_labeller(),
     }
 
 
@@ -101,6 +109,12 @@ def answers(model):
             "probabilities": [
                 [list(node.probabilities.values()) for node in tree] for tree in model.predict_nodes(TREES)
             ],
+        }
+    if isinstance(model, postil.RoleLabeller):
+        frames = model.predict([["Ben", "gave", "Anna", "the", "lamp"], *QUESTIONS], [[1], [2], [4], [0], []])
+        return {
+            "roles": [[[frame.predicate, *map(list, frame.roles)] for frame in of_sentence] for of_sentence in frames],
+            "probabilities": [[list(frame.probabilities) for frame in of_sentence] for of_sentence in frames],
         }
     questions = with_columns(QUESTIONS) if model.model.features.columns else QUESTIONS
     if isinstance(model, postil.Detector):

@@ -129,6 +129,9 @@ class RoleLabeller(WordEstimator):
 
     # -------------------------------------------------------------------------------------------- training
 
+    def _by_task(self, data: FitData) -> tuple[FitData, bool]:
+        return data, False
+
     @takes(FitData)
     def fitting(self, *arguments: Any, **options: Any) -> "SentenceFitting":
         """``fit`` step by step: iterating trains and yields the events of the training loop."""
@@ -195,7 +198,7 @@ class RoleLabeller(WordEstimator):
         found: defaultdict[int, list[tuple[int, float]]] = defaultdict(list)
         for (row, _, _, kind), probability in zip(decoded.spans.tolist(), decoded.span_probabilities, strict=True):
             found[row].append((kind, float(probability)))
-        core = [number for number, role in enumerate(codec.classes) if _CORE.match(role)] if once else []
+        core = [n for n, role in enumerate(codec.classes) if role == VERB or (once and _CORE.match(role))]
         frames: list[list[Frame]] = [[] for _ in X]
         for row, ((i, place), labels) in enumerate(zip(pairs, decoded.texts(), strict=True)):
             kinds = [kind for kind, _ in found[row]]

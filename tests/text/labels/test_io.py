@@ -90,4 +90,4 @@ def test_train_on_classes_alone(tmp_path, capsys):
     source, model = tmp_path / "io.txt", tmp_path / "m.postil"
     source.write_text(FILE * 3)
     assert main(["train", str(source), "-o", str(model), "--from-scheme", "io", "--set", "epochs=1"]) == 0
-    assert "9 labels (bio)" in capsys.readouterr().err
+    assert "5 labels (bio)" in capsys.readouterr().err
