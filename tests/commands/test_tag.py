@@ -335,7 +335,10 @@ def tagged_columns(model, corpus, capsysbinary):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["corpus", "-o", "a.spacy"], "-o must end in .conll, .conllu, .conll05, .jsonl, .csv, .trees, .parquet or .html"),
+        (
+            ["corpus", "-o", "a.spacy"],
+            "-o must end in .conll, .conllu, .conll05, .jsonl, .csv, .trees, .parquet or .html",
+        ),
         (["corpus", "-o", "a.parquet"], "Parquet output needs tables"),
         (["corpus", "--column", "text", "-o", "a.parquet"], "--column needs tables"),
         (["--text", "Anna", "--column", "text"], "--column needs tables"),
