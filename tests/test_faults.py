@@ -131,6 +131,7 @@ def test_a_trial_of_processes(lab):
     assert faults.run(lab, "signals while tagging", 0, 1).total() >= 2
 
 
+@pytest.mark.slow
 def test_outputs_that_cannot_be_written(lab):
     assert faults.run(lab, "full disk", 0, 0).total() >= 1
 

@@ -201,6 +201,7 @@ def test_a_bill_of_materials_names_what_is_needed_and_what_is_contained(epoch):
     assert {"postil", "WikiGold", "GloVe 6B 50d"} <= {part["name"] for part in english["components"]}
 
 
+@pytest.mark.slow
 def test_wheels_contain_the_bill_of_materials(pure, tmp_path, epoch):
     pytest.importorskip("cffi")
     wheel = Path(shutil.copy(pure, tmp_path))

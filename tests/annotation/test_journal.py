@@ -109,6 +109,7 @@ def test_an_answer_that_is_not_on_the_disk_does_not_count(path, monkeypatch):
     assert reopened(path) == [FIRST, SECOND]
 
 
+@pytest.mark.slow
 def test_a_torn_last_line_is_dropped_wherever_it_was_cut(path):
     with Journal(path) as journal:
         journal.add(FIRST)
@@ -220,6 +221,7 @@ with Journal(sys.argv[1]) as journal:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wait", [1, 8, 23, 40])
 def test_no_answer_is_lost_by_a_kill(path, wait):
     """Whatever was reported to be done before the kill is there; at most one thing more."""

@@ -77,6 +77,7 @@ def test_an_output_never_replaces_the_review(data, capsys):
     assert "must not be one of the inputs" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_single_document_and_a_dev_file_without_entities(data, capsys):
     (data / "one.txt").write_text(
         f"-DOCSTART-\tO\n\n{(data / 'train.txt').read_text(encoding='utf8')}", encoding="utf8"
@@ -93,6 +94,7 @@ def test_one_sentence_is_too_little_for_models(data, capsys):
     assert "1 sentence is too few" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_review_of_two_files_is_applied_to_both(data, capsys):
     words = ["doctor", "dev.txt", "train.txt", *QUICKLY, "--review", "doubts.jsonl"]
     assert main(words) == 0

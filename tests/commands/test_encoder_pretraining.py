@@ -320,6 +320,7 @@ def test_a_model_does_not_replace_its_encoder(folder, capsys):
 # ------------------------------------------------------------------------------------------------ with other knowledge
 
 
+@pytest.mark.slow
 def test_a_teacher_begins_with_the_encoder_too(folder, capsys, monkeypatch):
     taught = []
     make = teaching.new_teacher

@@ -91,6 +91,7 @@ def test_a_report_agrees_with_the_json(models, tmp_path, capsys, model, corpus):
     assert "r.html: open it in a browser" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_report_shows_reliability_before_and_after_calibration(tmp_path, capsys):
     (X, y), dev = named_entities(60), named_entities(40, seed=1)
     tagger = postil.Tagger(hidden=16, epochs=4, rate=0.02).fit(X, y, dev=dev)

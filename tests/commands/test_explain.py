@@ -141,6 +141,7 @@ def test_nothing_found(model, capsys):
     assert as_json(capsys, model, "the museums are old") == []
 
 
+@pytest.mark.slow
 def test_mistakes(model, capsys, tmp_path):
     assert "--span must satisfy 0 <= START < END <= 6 (got 5:9)" in complaint(capsys, model, TEXT, "--span", "5:9")
     assert "inside one sentence" in complaint(capsys, model, "They left. She left.", "--span", "1:5")

@@ -143,6 +143,7 @@ def test_check_runs_the_whole_list():
     assert check_command.gradient_checks is gradient_checks and len(gradient_checks()) >= 49
 
 
+@pytest.mark.slow
 def test_check_prints_one_json_object_and_nothing_else(some_rows, capfd):
     assert main(["gradcheck", "--json"]) == 0
     printed = capfd.readouterr()
@@ -153,6 +154,7 @@ def test_check_prints_one_json_object_and_nothing_else(some_rows, capfd):
         assert set(row) == {"name", "equations", "values_checked", "left_out", "worst_error", "passed"}
 
 
+@pytest.mark.slow
 def test_check_prints_a_table(some_rows, capsys):
     assert main(["gradcheck"]) == 0
     printed = capsys.readouterr().out
@@ -222,6 +224,7 @@ def test_a_locale_without_letters_stops_no_command(names_model, environment, tmp
     assert done.returncode == 1 and done.stderr.count(b"\n") == 1 and done.stderr.startswith(b"postil: ")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="has no limits of this kind")
 @pytest.mark.parametrize(
     ("words", "named"),

@@ -131,6 +131,7 @@ def test_on_a_terminal_names_are_in_colour_with_their_probabilities(english, cap
     assert ran(capsys, "tag", TEXT, "-o", "out.txt").out == ""
 
 
+@pytest.mark.slow
 def test_training_starts_from_the_words_and_encoder_of_several_tasks(tmp_path, monkeypatch, capsys):
     X, y = named_entities(30)
     both = postil.MultiTaskTagger(hidden=16, word_dim=8, epochs=1)

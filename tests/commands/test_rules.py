@@ -57,6 +57,7 @@ def test_words_of_a_labelled_file_are_raw_text_and_its_labels_are_not(files, cap
     assert "never vote: LABEL" in shown.out
 
 
+@pytest.mark.slow
 def test_a_model_is_trained_without_labels(files, capsys):
     words = ["--unlabelled", "raw.txt", "--dev", "dev.txt", "--set", "epochs=3", "-o", "m.postil"]
     assert run(files, "train", "--rules", "rules.toml", *words) == 0
@@ -192,6 +193,7 @@ def test_answers_without_places_need_no_raw_text(files, capsys):
     assert "mentions 1" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_labelled_files_count_as_well(files, capsys):
     words = ["--unlabelled", "raw.txt", "--set", "epochs=1", "-o", "both.postil"]
     assert run(files, "train", "dev.txt", "--rules", "rules.toml", *words) == 0

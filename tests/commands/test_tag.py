@@ -277,6 +277,7 @@ def test_a_line_of_too_many_tokens_on_both_paths(model, tmp_path, capsys, monkey
         assert "a.txt, line 2: a line of too many tokens" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", ["1", "2"])
 @pytest.mark.parametrize("output", ["conll", "jsonl"])
 def test_every_record_before_a_mistake_is_written(model, capsys, tmp_path, threads, output):

@@ -168,6 +168,7 @@ def test_other_models_have_none_of_this(capsys, tmp_path):
     assert "threshold needs a model of spans" in refused(capsys, speech, "--text", TEXT, "--threshold", "0.3")
 
 
+@pytest.mark.slow
 def test_evaluate_shows_reliability_before_and_after(model, capsys, tmp_path):
     (tmp_path / "test.conll").write_text(as_conll(*named_entities(40, seed=2)))
     assert main(["evaluate", model, str(tmp_path / "test.conll"), "--json"]) == 0

@@ -42,6 +42,7 @@ def test_a_teacher_is_trained_first_and_leaves_no_file(folder, capsys, monkeypat
     assert about["data"]["unlabelled"]["sentences"] > 10
 
 
+@pytest.mark.slow
 def test_a_given_teacher_labels_the_text(folder, capsys):
     assert train("-o", "teacher.postil") == 0
     assert train("--unlabelled", "raw.txt", "--teacher", "teacher.postil", "-o", "m.postil") == 0

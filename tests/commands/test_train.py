@@ -40,6 +40,7 @@ def same(one, other):
     return one.keys() == other.keys() and all((one[name] == other[name]).all() for name in one)
 
 
+@pytest.mark.slow
 def test_train_shows_on_stderr_answers_on_stdout_and_leaves_one_file(folder, capsys):
     assert main(["train", "train.txt", "--dev", "dev.txt", "--test", "dev.txt", *SMALL, "-o", "m", "--log", "log"]) == 0
     out, err = capsys.readouterr()
@@ -53,6 +54,7 @@ def test_train_shows_on_stderr_answers_on_stdout_and_leaves_one_file(folder, cap
     assert postil.load("m").model.about["scores"]["dev"]["f1"] == postil.load("m").model.about["scores"]["test"]["f1"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
@@ -65,6 +67,7 @@ def test_the_first_lines_say_why_the_training_step_is_not_fused(folder, capsys, 
     assert f"postil: training step: graph, not fused: {reason}" in capsys.readouterr().err.splitlines()[:3]
 
 
+@pytest.mark.slow
 def test_the_summary_says_where_calibration_has_moved_the_dev_score(folder, capsys, monkeypatch):
     monkeypatch.setattr(postil.Tagger, "_calibrate_after_fit", lambda tagger, X, y, held_out: None)
     assert main(["train", "train.txt", "--dev", "dev.txt", *SMALL, "-o", "m"]) == 0
@@ -257,6 +260,7 @@ def test_after_kill_there_is_the_old_model_or_the_new_one_and_resume_works(folde
     assert same(tensors("m"), expected)
 
 
+@pytest.mark.slow
 def test_files_of_different_schemes(folder, capsys):
     X, y = named_entities(60, scheme="iobes")
     (folder / "iobes.txt").write_text(as_conll(X, y))
@@ -277,6 +281,7 @@ sys.exit(main(sys.argv[2:]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="has no limits of this kind")
 def test_a_full_disk_ends_no_training_but_the_model_is_missed(folder):
     """The checkpoint is larger than the model: it has the optimiser's averages, too."""
@@ -301,6 +306,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next(folder, capsys):
     assert files(folder) == ["dev.txt", "m", "train.txt"]
 
 
+@pytest.mark.slow
 def test_equal_runs_write_equal_bytes(folder, capsys):
     """Whatever the number of threads; timings are in the log alone."""
     contents = set()
@@ -333,6 +339,7 @@ def test_data_without_any_label_but_o_make_a_tagger_and_no_encoder(folder, capsy
     assert set(postil.load("n").model.codec.classes) == {"LOC", "PER"}
 
 
+@pytest.mark.slow
 def test_classes_with_nearly_the_same_name_are_pointed_out(folder, capsys):
     classes = ["LOC"] * 60 + ["loc"] * 2 + ["LCO"] * 3 + ["PER"] * 30 + ["ORG"] * 5
     columns([f"B-{name}" for name in classes], folder, "typos.txt")

@@ -48,6 +48,7 @@ def test_expected_counts_are_those_of_all_labellings():
     assert found.low < found.value < found.high
 
 
+@pytest.mark.slow
 def test_labels_drawn_from_the_model_score_as_expected():
     """The interval is wider than what chance alone makes of it: it has the doubt about calibration, too."""
     tagger, rng = fitted(), np.random.default_rng(0)
@@ -91,6 +92,7 @@ def test_nothing_is_expected_of_nothing():
         expected(fitted(), [])
 
 
+@pytest.mark.slow
 def test_the_command_compares_with_a_file_or_an_earlier_profile(tmp_path, capsys):
     model, raw, dev = (str(tmp_path / name) for name in ("m.postil", "raw.txt", "dev.conll"))
     fitted().save(model)

@@ -48,6 +48,7 @@ def test_the_licences_of_model_and_runtime_go_along(model, tmp_path, to, name):
         assert licence in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("to", "name"), FORMS)
 def test_a_model_without_a_card_says_so(names_model, tmp_path, to, name):
     told = exported(names_model, tmp_path / name, to)

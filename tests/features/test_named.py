@@ -79,6 +79,7 @@ def test_a_token_without_a_key_and_with_it_alone():
     assert token.only("none") == ("Rome", {}) and token[1] is ITEMS[0]
 
 
+@pytest.mark.slow
 def test_threads_share_the_features():
     """Numbers are collected in a list of the table while a sentence is read: two threads must not mix theirs."""
     names = [f"f{i}" for i in range(50)]

@@ -62,6 +62,7 @@ def test_the_file_is_what_the_script_writes():
     assert Characters.read(FILE.read_bytes()).version == frozen().version
 
 
+@pytest.mark.slow
 @same_version
 def test_every_character_is_that_of_python():
     """All planes that hold characters, and a sample of the others."""

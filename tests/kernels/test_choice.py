@@ -96,6 +96,7 @@ def test_a_broken_compiler_still_gives_a_working_package(tmp_path):
     assert "ConfigurationError: POSTIL_KERNELS: the compiled kernels cannot be used" in insisted.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="the kernels were not compiled here")
 def test_the_instructions_can_be_limited():
     limited = run(SHOW, POSTIL_KERNELS="compiled", POSTIL_INSTRUCTIONS="baseline").stdout

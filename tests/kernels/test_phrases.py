@@ -42,6 +42,7 @@ def batch(seed, how, H, kind, most_trees=40):
     return [how, states, rng.integers(0, 7, plan.leaves), plan.children, plan.levels, W, bias]
 
 
+@pytest.mark.slow
 @given(seeds, hows, widths, kinds)
 def test_phrases_are_the_same(seed, how, H, kind):
     given = batch(seed, how, H, kind)

@@ -73,6 +73,7 @@ def _spans(draw, offsets, classes):
     return np.array(spans, np.int64).reshape(-1, 3)
 
 
+@pytest.mark.slow
 @given(records())
 def test_both_write_the_same(given_records):
     expected = plain.write_records(given_records)

@@ -68,6 +68,7 @@ def test_documents_do_not_see_one_another(texts):
         assert np.array_equal(alone + ends[number], together.cells[first:last])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_text(text):
     content = text.encode()
@@ -113,6 +114,7 @@ def test_surrogates_where_they_may_be():
         same(text, documents(text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in FRAGMENTS if name != "extra"])
 def test_every_alternative_is_taken(name):
     """And makes a difference: without it, some of its pieces are cut otherwise."""

@@ -108,6 +108,7 @@ def test_threads_get_what_one_gets():
     assert all(np.array_equal(result, results[0]) for result in results)
 
 
+@pytest.mark.slow
 @given(seeds, windows, widths)
 def test_gradients_of_sums_are_the_same_up_to_rounding(seed, size, H):
     rng = np.random.default_rng(seed)

@@ -102,6 +102,7 @@ def test_long_and_strange_words():
     assert both(["a"], rules()).shape == (1, 0)
 
 
+@pytest.mark.slow
 def test_another_unicode():
     tables = other_unicode(GREEK_CAPITAL_LETTER_BETA="-", SNOWMAN="7")
     given = rules(*COLUMNS, strings=["α0Β", "XdΒ", "Α", "α"], characters=tables)

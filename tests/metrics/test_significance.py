@@ -28,6 +28,7 @@ def test_scores() -> None:
     assert accuracy(np.array([3, 4])) == 0.75
 
 
+@pytest.mark.slow
 def test_interval_agrees_with_drawing_sentence_by_sentence() -> None:
     counts = made_up_counts(np.random.default_rng(0), 300, 0.7)
     rng = np.random.default_rng(1)

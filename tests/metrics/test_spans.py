@@ -67,6 +67,7 @@ def test_any_sequence_is_scored_by_conllevals_rules(sides: tuple[list[list[str]]
     assert_agrees_with_the_rules(*sides)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["iob1", "bio", "iobes"])
 @given(case=span_sides())
 def test_valid_sequences_are_scored_by_conllevals_rules(
@@ -163,6 +164,7 @@ def test_kinds_and_matchings_fit_together(case: tuple[list[list[Span]], list[lis
     assert scores.confusion().total() == sum(errors.values())
 
 
+@pytest.mark.slow
 @given(span_sides())
 def test_scores_of_sentences_add_up(case: tuple[list[list[Span]], list[list[Span]], list[int]]) -> None:
     gold, predicted, _ = case

@@ -40,6 +40,7 @@ def content(tagger):
     return storage.to_bytes(tagger)
 
 
+@pytest.mark.slow
 def test_the_file_has_codes_and_the_same_answers(tagger, content):
     arrays, metadata = archive.from_bytes(content)
     assert metadata["needs"] == ["packed"]

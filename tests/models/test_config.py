@@ -136,6 +136,7 @@ def test_hidden_layers_have_smaller_batches_and_more_noise():
     assert schedule("linear-crf", 100)[::3] == (8, 0.3)
 
 
+@pytest.mark.slow
 def test_detectors_and_continued_trainings_do_not_depend_on_it():
     assert schedule("margin", 30) == (8, 20, 80, 0.3)
     assert schedule("fast", 30, continued=True) == (8, 10, 40, 0.3)

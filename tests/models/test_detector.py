@@ -109,12 +109,14 @@ def test_a_sum_over_pairs_learns_too():
     assert detector.score(*TEST) > 0.95
 
 
+@pytest.mark.slow
 def test_same_seed_same_bits_for_any_number_of_threads(fitted):
     one, two = (postil.Detector(label="LOC", seed=3, shards=3, threads=n, **SMALL).fit(*TRAIN) for n in (1, 2))
     assert same(one, two)
     assert not same(one, fitted)
 
 
+@pytest.mark.slow
 def test_an_interrupted_training_goes_on_with_the_same_bits(fitted, tmp_path):
     checkpoint = tmp_path / "loc.checkpoint"
     half = fitted.fitting(*TRAIN, DEV, checkpoint=checkpoint)
@@ -197,6 +199,7 @@ def test_estimator_rules():
         postil.Detector("LOC")
 
 
+@pytest.mark.slow
 def test_scikit_learn_clones_and_cross_validates():
     base = pytest.importorskip("sklearn.base")
     selection = pytest.importorskip("sklearn.model_selection")

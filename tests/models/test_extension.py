@@ -278,6 +278,7 @@ def test_what_cannot_be_extended(data):
         postil.extend(tagger, *new, hidden=9)
 
 
+@pytest.mark.slow
 def test_a_task_of_several(data):
     X, y = corpora.named_entities(60)
     labels = {"names": only(y, "PER"), "words": corpora.parts_of_speech(60)[1]}

@@ -51,6 +51,7 @@ def test_what_only_the_features_tell_is_learnt(preset):
     assert plain.score(words, Y_TEST) < 0.7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{}, {"feature_buckets": 500}, {"ensemble": 2}, {"min_feature_count": 3}])
 def test_a_stored_model_gives_the_same_answers(settings, tmp_path):
     tagger = Tagger(**SMALL, **settings).fit(X, Y)

@@ -414,6 +414,7 @@ def test_inputs_reach_the_network():
     assert "extra.tables.0" not in parameters_of(BY_DEFAULT)
 
 
+@pytest.mark.slow
 def test_sizes_are_all_that_differs_from_the_preset():
     names = set(Tagger(preset="fast").fit([["a", "b"]] * 2, [["O", "B-X"]] * 2).model.network.parameters())
     assert set(parameters_of(BY_DEFAULT)) == names

@@ -43,6 +43,7 @@ def test_the_loss_of_a_fitted_model_has_the_right_gradient(preset, tmp_path):
     assert report.checked > 100
 
 
+@pytest.mark.slow
 def test_labels_without_a_scheme_too():
     tagger = postil.Tagger(**SMALL).fit(*parts_of_speech(20))
     assert examine_parts(tagger.model, np.random.default_rng(1)).passed

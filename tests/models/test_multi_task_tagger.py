@@ -179,6 +179,7 @@ def test_the_fused_step_learns_as_the_general_path_does(monkeypatch):
         np.testing.assert_allclose(value, values(general)[name], atol=1e-3, err_msg=name)
 
 
+@pytest.mark.slow
 def test_a_stopped_training_goes_on_with_the_same_bits(tmp_path):
     X, y = two_corpora()
 

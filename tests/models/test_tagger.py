@@ -28,6 +28,7 @@ def fitted(preset="fast", **settings):
     return postil.Tagger(preset=preset, **{**SMALL, **settings}).fit(*TRAIN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", TAGGERS)
 def test_every_preset_learns(preset):
     X, y = TEST

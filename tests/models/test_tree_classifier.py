@@ -141,6 +141,7 @@ def test_a_classifier_fitted_again_takes_the_new_shape_of_trees():
     assert (again.predict_proba(tokens) == fresh.predict_proba(tokens)).all()
 
 
+@pytest.mark.slow
 def test_weights_of_classes():
     trees = [("A", "x")] * 30 + [("B", "x")] * 10
     settings = {**SMALL, "epochs": 40, "word_dropout": 0.0}
@@ -155,6 +156,7 @@ def _probability_of_b(trees, settings):
     return postil.TreeClassifier(composition="sum", **settings).fit(trees).predict_proba([["x"]])[0, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learn", [True, False])
 def test_words_that_only_the_vectors_know(tmp_path, learn):
     vectors = tmp_path / "vectors.txt"

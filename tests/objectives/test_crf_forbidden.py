@@ -51,6 +51,7 @@ def spans_of(path, scheme: str) -> set[tuple[int, int, int]]:
     return {(span.start, span.end, "XY".index(span.label)) for span in found}
 
 
+@pytest.mark.slow
 @examples(0.6)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(list(SCHEMES)), st.integers(1, 4), st.integers(1, 5))
 def test_paths_scores_and_probabilities_are_those_without_the_spans(seed, scheme, T, number):

@@ -53,6 +53,7 @@ def drawn(seed, scores="spread", masked=False):
     return lattice, allowed
 
 
+@pytest.mark.slow
 @given(seed=seeds, scores=st.sampled_from(list(SCORES)), masked=st.booleans())
 def test_odds_are_those_of_all_paths(seed, scores, masked):
     lattice, allowed = drawn(seed, scores, masked)
@@ -63,6 +64,7 @@ def test_odds_are_those_of_all_paths(seed, scores, masked):
     assert values == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.slow
 @examples(0.5)
 @given(seed=seeds, masked=st.booleans())
 def test_the_gradient_is_the_slope(seed, masked):

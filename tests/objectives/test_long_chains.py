@@ -62,6 +62,7 @@ def test_log_partition_is_that_of_the_whole(seed, lengths, scale):
     assert long_chains.log_partition(lattice) == pytest.approx(Posterior.of(lattice).log_partition, rel=1e-12)
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 9999))
 def test_entities_are_never_cut(seed):
     rng = np.random.default_rng(seed)

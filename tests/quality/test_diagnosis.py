@@ -10,6 +10,7 @@ from postil.errors import PostilError
 from postil.quality import doctor
 
 
+@pytest.mark.slow
 def test_findings_suspicions_and_a_forecast():
     X, y = corpora.named_entities(60)
     y[3] = ["O"] * len(y[3])

@@ -35,6 +35,7 @@ def found():
     return split, suspicions(postil.Tagger(**SMALL), split, number=3, repeats=2)
 
 
+@pytest.mark.slow
 def test_planted_errors_come_first(found):
     _, ranked = found
     assert {one.sentence for one in ranked[:3]} == {90, 91, 92}
@@ -77,6 +78,7 @@ def test_unknown_labels_are_not_suspected():
     assert not [one for one in ranked if one.sentence == 40 and one.end == 4]
 
 
+@pytest.mark.slow
 def test_a_class_that_a_model_has_never_seen_is_very_suspicious():
     X, y = corpora.named_entities(40)
     split = Split.of("X", [*X, ["Oslo", "slept"]], [*y, ["B-THING", "O"]])

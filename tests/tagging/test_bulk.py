@@ -37,6 +37,7 @@ def labelled(tagger, *inputs, options=None, **others):
     return output.getvalue(), summary
 
 
+@pytest.mark.slow
 def test_a_model_that_is_in_no_file(tagger, monkeypatch):
     """Workers are sent the model itself; the bytes and the counts are those of one process."""
     monkeypatch.setattr(bulk, "PASSAGE", 150)
@@ -146,6 +147,7 @@ def conllu_lines(draw):
     return [*lines, *draw(comments)], words
 
 
+@pytest.mark.slow
 @given(
     conllu_lines(),
     st.sampled_from([["\n"], ["\r\n"], ["\r"], ["\n", "\r\n"], ["\r\n", "\n", "\n"]]),

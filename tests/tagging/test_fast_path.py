@@ -131,6 +131,7 @@ def test_rows_become_the_same_objects_and_columns(other_output, data, size):
     check(other_output, data, size)
 
 
+@pytest.mark.slow
 @given(hostile, st.integers(0, 120))
 @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_rows_with_labels_of_words_do(other_output_of_words, data, size):

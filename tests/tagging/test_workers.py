@@ -122,6 +122,7 @@ def test_the_same_output_for_any_number_of_processes(model, tmp_path, capsysbina
     assert outputs[0].count(b"PER") > 2 * len(X) // 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_a_mistake_comes_after_all_that_is_before_it(model, tagger, tmp_path, capsysbinary, threads):
     data = CONLL + b"# kept\nAnna\tO\n\nOslo\n\n" + CONLL

@@ -159,6 +159,7 @@ def test_a_pipe_is_read_as_it_comes() -> None:
         assert list(batches) == []
 
 
+@pytest.mark.slow
 def test_memory_stays_flat() -> None:
     """A pipe of 8 MB passes through two megabytes."""
     reading, writing = os.pipe()

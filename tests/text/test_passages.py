@@ -100,6 +100,7 @@ def test_a_mistake_in_the_bytes_comes_after_the_sentences_before_it(bad, source,
     check(data, "tokens", size)
 
 
+@pytest.mark.slow
 @given(sources(ROWS).filter(lambda text: not text.startswith(("%", "P"))), st.integers(1, 30), st.integers(8, 20))
 def test_the_cuts_do_not_depend_on_how_the_source_arrives(text, size, piece):
     def passages():

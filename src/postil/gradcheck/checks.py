@@ -40,9 +40,8 @@ class GradientCheck:
     examine: Examine
 
     def run(self) -> Report:
-        return self.examine(
-            np.random.default_rng(5)
-        )  # with others some slopes are so small that they drown in rounding
+        # With some other seeds a slope is so small that it drowns in rounding.
+        return self.examine(np.random.default_rng(5))
 
 
 def row(name: str, equations: str, covers: str, examine: Examine) -> GradientCheck:

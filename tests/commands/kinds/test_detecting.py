@@ -43,6 +43,7 @@ def model(folder):
     return folder / "loc.postil"
 
 
+@pytest.mark.slow
 def test_training_writes_a_detector_and_says_how_good_it_is(folder, model, capsys):
     assert type(postil.load(model)) is postil.Detector
     epochs = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]

@@ -78,6 +78,7 @@ def test_a_task_is_added_to_a_trained_model(folder, capsys):
     assert "no data for the tagger's own task, main" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_an_interrupted_training_is_resumed(folder, monkeypatch):
     files = [f"--task=names={folder}/names", f"--task=words={folder}/words:2", f"--dev=names={folder}/names-dev"]
     command = ["train", *files, *SMALL, "-o"]
@@ -434,6 +435,7 @@ def conllu(labels):
     return "".join(rows)
 
 
+@pytest.mark.slow
 def test_held_out_files_have_the_column_of_their_task(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.conllu").write_text(conllu(["Nom", "Acc"] * 30))

@@ -60,6 +60,7 @@ def refused(capsys, *words) -> str:
 # Train
 
 
+@pytest.mark.slow
 def test_training_recognises_trees_and_says_how_good_it_is(folder, model, capsys):
     assert type(postil.load(model)) is postil.TreeClassifier
     epochs = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]

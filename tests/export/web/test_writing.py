@@ -11,6 +11,7 @@ from postil.export import web
 from postil.export.flat import exported
 
 
+@pytest.mark.slow
 def test_the_ending_decides_what_is_written(names_model, tmp_path):
     for name in ("a.html", "b.mjs", "c"):
         written = web.write(names_model, tmp_path / name)

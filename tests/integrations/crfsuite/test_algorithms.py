@@ -59,6 +59,7 @@ def test_gradient_descent_comes_near_the_optimum_of_lbfgs():
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 @pytest.mark.skipif(kernels.IN_USE.startswith("plain"), reason="nothing was compiled")
 @pytest.mark.parametrize(
     ("algorithm", "changed"),

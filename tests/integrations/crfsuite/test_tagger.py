@@ -195,6 +195,7 @@ assert b"pycrfsuite" in content and pickle.loads(content).iterations == []
 """
 
 
+@pytest.mark.slow
 def test_programs_that_import_pycrfsuite_get_this_module():
     subprocess.run([sys.executable, "-c", INSTALLED], check=True)
 

@@ -62,6 +62,7 @@ constraints = st.builds(
 )
 
 
+@pytest.mark.slow
 @examples(2)
 @given(constraints)
 def test_answers_are_those_of_all_labellings_that_agree(own):

@@ -45,6 +45,7 @@ phrases = st.lists(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["bio", "iob1", "words"])
 @given(texts=st.lists(phrases.map(" ".join), max_size=8), batch=st.sampled_from([1, 40, 1 << 19]))
 @settings(deadline=None, max_examples=40)

@@ -239,6 +239,7 @@ def test_the_parameters_learn():
     assert changed == {name for name in before if not name.startswith(OF_LABELS)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [Step, Epoch])
 def test_a_stopped_training_goes_on_with_the_same_bits(tmp_path, monkeypatch, kind):
     """Stopped after the second such event: in the middle of an epoch, or between two; the text is read in parts."""

@@ -60,6 +60,7 @@ def test_the_reach_is_how_far_a_word_is_seen(name, window, layer_count):
         assert seen.tolist() == list(range(T // 2 - around, T // 2 + around + 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, row in ENCODERS.items() if row.longest_view is not None])
 def test_a_word_sees_all_of_its_view_and_nothing_beyond(name):
     longest = ENCODERS[name].longest_view

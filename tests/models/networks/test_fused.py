@@ -154,6 +154,7 @@ def test_characters_that_are_not_numbers_are_left_to_the_graph(monkeypatch):
     assert len(by_graph) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", PRESETS)
 def test_bits_do_not_depend_on_the_number_of_threads(preset):
     models = [postil.Tagger(preset=preset, epochs=2, seed=1, threads=n).fit(*corpus(60)) for n in (1, 2, 3, 5)]

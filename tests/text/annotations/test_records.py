@@ -428,6 +428,7 @@ def items(text: str) -> list[tuple[int, Any]]:
     return list(json_items(Lines(io.BytesIO(text.encode()))))
 
 
+@pytest.mark.slow
 @given(OBJECTS, st.sampled_from([None, 1]))
 def test_arrays_are_read_as_json_reads_them(values: list[Any], indent: int | None) -> None:
     assert [value for _, value in items(json.dumps(values, indent=indent))] == values

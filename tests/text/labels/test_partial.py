@@ -250,6 +250,7 @@ def test_the_mask_allows_exactly_the_labellings_that_agree(inner, scheme, data):
     assert valid_labellings(labels, inner, len(partial), [*possible]) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inner", ["iobes", "bio"])
 @examples(2)
 @given(data=st.data())
@@ -272,6 +273,7 @@ def test_sets_per_token_cannot_express_all_of_iob1():
     assert more > compatible_labellings(INNER, "iobes", "iob1", partial, is_mark(partial))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["bio", "iob1", "iobes"])
 @examples(2)
 @given(data=st.data())

@@ -41,6 +41,7 @@ def test_one_text(text):
     assert segments.documents.tolist() == [0, len(tokens)]
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(MADE, max_size=6), st.booleans())
 def test_lines_are_read_as_plain_text_is(lines, split):
@@ -80,6 +81,7 @@ def test_broken_utf8_is_refused():
         Segmenter().cells(b"caf \xe9")
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=()), max_size=40) | MADE)
 def test_tokens_of_strings_are_those_of_the_twin(text):

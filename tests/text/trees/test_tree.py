@@ -165,6 +165,7 @@ def deep(direction):
     return item
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["left", "right"])
 def test_deep_trees_do_not_overflow_the_stack(direction):
     assert sys.getrecursionlimit() < DEEP

@@ -188,6 +188,7 @@ def test_written(nested, text):
     assert parse_tree(text) == tree
 
 
+@pytest.mark.slow
 @example([Tree.of(("-NONE-", "\\/"))])
 @given(st.lists(trees, min_size=1, max_size=4))
 def test_writing_then_reading_is_the_identity(many):
@@ -196,6 +197,7 @@ def test_writing_then_reading_is_the_identity(many):
     assert trees_in(stream.getvalue()) == many
 
 
+@pytest.mark.slow
 @given(trees)
 def test_bracket_by_bracket_reads_what_the_fast_path_reads(tree):
     text = bracketed(tree)
