@@ -133,8 +133,8 @@ OPTIONS = {
         option(
             "--segmenter HOW",
             "how raw text, also texts with spans in TRAIN, is split into tokens and sentences: rules (for English, or "
-            "for any language), learned (from TRAIN's raw text: # text in CoNLL-U), characters, or a FILE: a treebank to "
-            "learn from, or a model to copy it from (default: learned if TRAIN shows how, otherwise rules)",
+            "for any language), learned (from TRAIN's raw text: # text in CoNLL-U), characters, or a FILE: a treebank "
+            "to learn from, or a model to copy it from (default: learned if TRAIN shows how, otherwise rules)",
         ),
         SEED,
         teaching.THREADS,
