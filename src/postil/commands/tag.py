@@ -575,7 +575,7 @@ def _write_redacted(
     run, numbers = RedactionRun(promise), Pseudonyms()
 
     def shown(readings: Iterable[Reading], title: str) -> Iterator[str]:
-        """What is written, a part of the input at a time; a page when everything has been read."""
+        """The output, a part of the input at a time; a page when everything has been read."""
         redact = partial(redacted, tagger.model, check=False)
         blocks, page = _blocks_of_texts(readings, options.reading.segmenter), []
         with closing(in_order(redact, blocks, arguments.threads)) as answers:

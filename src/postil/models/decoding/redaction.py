@@ -268,7 +268,7 @@ class Pseudonyms:
 
 @final
 class RedactionRun:
-    """What remains of redacted texts that went by: the figures of the promise, and the most probable names left."""
+    """The remains of redacted texts that went by: the figures of the promise, and the most probable names left."""
 
     def __init__(self, promise: Promise) -> None:
         self._promise = promise
