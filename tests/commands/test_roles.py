@@ -83,7 +83,10 @@ def test_on_a_terminal_each_predicate_has_a_row(run, monkeypatch):
         ("tag roles.postil test.conll05 --nbest 2", "--nbest"),
         ("explain roles.postil --text Anna", "model must be a tagger (got one of semantic roles)"),
         ("evaluate roles.postil names.txt", "not a file of roles"),
-        ("serve roles.postil", "model roles labels semantic roles: it cannot be served yet"),
+        pytest.param(
+            *("serve roles.postil", "model roles labels semantic roles: it cannot be served yet"),
+            marks=pytest.mark.extra("starlette"),
+        ),
         ("export roles.postil --to c -o exported", "got a model of the kind RoleLabeller"),
     ],
 )
