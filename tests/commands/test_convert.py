@@ -268,3 +268,10 @@ def test_a_tool_replaces_its_own_file_only() -> None:
     for _ in range(2):
         assert convert("a.txt", "b.jsonl", "--to", "doccano") == 0
     assert convert("a.txt", "b.jsonl", "--to", "webanno") == 1
+
+
+def test_of_many_problems_the_first_are_shown(tmp_path, capsys):
+    (tmp_path / "a.jsonl").write_text('{"text": "See Paris", "spans": [{"start": 4, "end": 7, "label": "LOC"}]}\n' * 30)
+    assert main(["convert", str(tmp_path / "a.jsonl"), str(tmp_path / "a.conll")]) == 1
+    told = capsys.readouterr().err
+    assert told.count("rejected") == 20 and "… and 10 more" in told and "30 spans do not fit" in told

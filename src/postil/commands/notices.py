@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from postil.errors import printable
@@ -18,10 +18,15 @@ def note(message: str) -> None:
     warn(message)
 
 
-def show_problems(problems: Iterable[object]) -> None:
-    """Print the problems of a file, which quote it, line by line."""
-    for problem in problems:
+MOST_PROBLEMS = 20
+
+
+def show_problems(problems: Sequence[object]) -> None:
+    """Print the first problems of a file, which quote it, line by line."""
+    for problem in problems[:MOST_PROBLEMS]:
         print("\n".join(map(printable, str(problem).split("\n"))), file=sys.stderr)
+    if len(problems) > MOST_PROBLEMS:
+        print(f"… and {len(problems) - MOST_PROBLEMS:,} more", file=sys.stderr)
 
 
 # ------------------------------------------------------------------------------------------------ progress

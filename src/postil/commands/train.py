@@ -444,7 +444,7 @@ def choose_segmenter(
         how = {ENGLISH: "English rules", SINGLE: "characters"}.get(
             cut_by, "rules for any language" if cut_by.has_rules else "a learned segmenter"
         )
-        note(f"the texts are cut into tokens by {how} (--segmenter changes that)")
+        note(f"the texts are split into tokens by {how} (--segmenter changes that)")
     if chosen is None:
         is_known = known is not None or arguments.source_format == CHARACTERS or are_characters(file_tokens(train))
         if is_known or sum(len(text.ranges) for text in texts_of(sentences)) < FEWEST:

@@ -133,7 +133,9 @@ class SentenceFitting(Fitting):
             counts[task] |= lessons[task].about() if task in lessons else {}
         model.about["preset"] = estimator.preset
         if estimator._HAS_TASKS:
-            model.about |= about(estimator, all_sentences, data_digest([list(digests)], [list(digests.values())]))
+            # All groups have the same sentences.
+            counted = next(iter(examples.values()))[0] if has_groups else all_sentences
+            model.about |= about(estimator, counted, data_digest([list(digests)], [list(digests.values())]))
             model.about["data"][TASKS] = counts
         else:
             model.about |= {LEARNT_FROM: LABELS} | about(estimator, labelled, digests[MAIN])
