@@ -19,11 +19,11 @@ addEventListener("load", () => {
   const results = [...document.querySelectorAll(".postil-result")];
   told.id = "told";
   told.textContent = JSON.stringify({
-    box: looks(results[0]),
-    chip: looks(results[0].querySelector(".chip")),
+    box: looks(results[1]),
+    chip: looks(results[1].querySelector(".chip")),
     wide: results.map((node) => node.scrollWidth > node.clientWidth + 1),
     prompt: getComputedStyle(document.querySelector(".jp-InputArea")).fontFamily,
-    table: getComputedStyle(results[2].querySelector("tbody tr")).backgroundColor,
+    table: getComputedStyle(results[3].querySelector("tbody tr")).backgroundColor,
   });
   document.body.append(told);
 });
@@ -75,7 +75,8 @@ def brightness(colour):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_results_in_a_browser(notebook, pages, theme):
     results, told = opened(notebook, pages[theme])
-    document, explanation, evaluation, nodes, tree_explanation = results
+    estimator, document, explanation, evaluation, nodes, tree_explanation = results
+    assert "250 sentences" in estimator.text and "B-LOC" in estimator.text
     chips = [chip.text.split() for chip in document.all("small")]
     assert [span.text for span in document.all("span", class_="predicted")][:2] == ["Florence", "Victoria Stone"]
     assert chips[0][0] == "LOC" and 0 < float(chips[0][1]) <= 1
@@ -86,7 +87,7 @@ def test_results_in_a_browser(notebook, pages, theme):
     assert ground > 230 > 60 > ink if theme == "light" else ink > 200 > 60 > ground
     ink, ground = map(brightness, told["chip"].split("|"))
     assert abs(ink - ground) > 80
-    assert told["wide"] == [False] * 5
+    assert told["wide"] == [False] * 6
     assert told["table"] == "rgba(0, 0, 0, 0)", "the notebook's stripes are not in our tables"
 
 
@@ -107,5 +108,5 @@ def test_the_reader_prefers_dark_and_the_notebook_is_light(notebook, pages):
 
 @pytest.mark.extra("nbconvert")
 @pytest.mark.extra("ipykernel")
-def test_the_estimator_itself_stays_a_short_line(notebook, pages):
+def test_the_estimator_itself_has_a_short_line(notebook, pages):
     assert "Tagger(epochs=8)" in pages["light"].read_text(encoding="utf8")

@@ -378,6 +378,10 @@ def use(model: object) -> None:
     if isinstance(model, postil.TreeClassifier):
         model.explain(TREES[0])
         return
+    if isinstance(model, postil.RoleLabeller):
+        model.explain(["Anna", "sold", "the", "map"], 1, 0, 1)
+        model.tag("Anna sold the map. Ben gave Anna a lamp.")
+        return
     columns = model.model.features.columns
     sentence = ["Anna", "flew", "to", "Berlin", "."]
     tokens = with_columns([sentence])[0] if len(columns) == 2 else sentence
