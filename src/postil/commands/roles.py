@@ -29,8 +29,7 @@ _AT_ONCE = 256
 
 def load_roles(path: str, arguments: argparse.Namespace) -> LabelledFile:
     """Read a whole file of predicates with their roles."""
-    options = reading_options(arguments)
-    with read(path, **{**options, "features": (), "format": options["format"]}) as reading:
+    with read(path, **{**reading_options(arguments), "features": ()}) as reading:
         if reading.format != COLUMNS:
             expected = f"{FORMATS[COLUMNS].title}: token, - or its predicate, a column of roles for each predicate"
             got = f"what looks like {FORMATS[reading.format].title}"

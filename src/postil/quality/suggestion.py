@@ -302,7 +302,7 @@ def suggest(
     ----------
     tagger : Tagger
     pool : iterable
-        Lists of tokens, ``Sentence`` objects, or strings, which are cut into sentences. It is read once and may be
+        Lists of tokens, ``Sentence`` objects, or strings, which are split into sentences. It is read once and may be
         larger than memory. Sentences of more than 2,000 tokens are skipped.
     n : int, default=50
         Number of sentences.
