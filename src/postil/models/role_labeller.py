@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
-from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
-from postil.features.inputs import InputFeatures, Token
+from postil.features.inputs import Token
 from postil.models.config import RoleParameters, TaggerConfig
 from postil.models.decoding.codec import LabelCodec, known_tasks
 from postil.models.decoding.posteriors import Posteriors
@@ -25,7 +24,6 @@ from postil.models.estimator import FitData
 from postil.models.inputs import checked_sentences, in_order
 from postil.models.model import FittedModel
 from postil.models.multi_task_tagger import MultiTaskTagger
-from postil.models.networks.network import TaskNetwork
 from postil.models.sentence_estimator import WordEstimator
 from postil.models.sentences import sentences_of, tokens_of
 from postil.models.settings import takes
@@ -102,15 +100,7 @@ class RoleLabeller(WordEstimator):
     def _of_tasks(self) -> MultiTaskTagger:
         return MultiTaskTagger(**self.get_params())
 
-    @staticmethod
-    def _network(
-        config: TaggerConfig,
-        features: InputFeatures,
-        labels: Mapping[str, LabelCodec],
-        vectors: Array | None,
-        rng: "np.random.Generator | None",
-    ) -> TaskNetwork:
-        return MultiTaskTagger._network(config, features, labels, vectors, rng)
+    _network = staticmethod(MultiTaskTagger._network)
 
     def _labels_of(self, y: Sequence[Sequence[str]]) -> LabelCodec:
         return LabelCodec.of(y)
