@@ -2,7 +2,8 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
-function filled(element, properties, children) {
+/** An element with properties and children. */
+export function filled(element, properties, children) {
   for (const [name, value] of Object.entries(properties ?? {})) {
     if (value === undefined || value === null || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
