@@ -118,8 +118,7 @@ def _of_texts(title: str, module: str, reads: str, writes: str, *loses: str, **o
 
 
 _RECORDS, _TOOLS = "annotations.records", "annotations.tools"
-_FLAT, _UNSAID = ("fragments", "documents"), ("fields", "span fields", "unannotated")
-
+_FLAT = ("fragments", "documents")
 _DATASETS = "annotations.hugging_face"
 
 FORMATS: dict[str, Format] = {
@@ -184,18 +183,9 @@ FORMATS: dict[str, Format] = {
         "annotations.brat",
         "read_brat",
         "save_brat",
-        *_UNSAID,
+        *("fields", "span fields", "unannotated"),
         span_fields=("attributes", "notes"),
         opens=True,
-    ),
-    "webanno": _of_texts(
-        "WebAnno TSV 3",
-        "columns.webanno",
-        "read_webanno",
-        "write_webanno",
-        *_FLAT,
-        *_UNSAID,
-        span_fields=("identifier",),
     ),
     "datasets": Format("JSON Lines for Hugging Face datasets", _DATASETS, writes="write_datasets", like="jsonl"),
     "parquet": Format("Parquet", _DATASETS, "read_parquet", "save_parquet", opens=True, endings=(".parquet",)),
