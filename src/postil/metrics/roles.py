@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from postil.errors import DataError
 from postil.metrics import tables
 from postil.metrics.counts import Counts
-from postil.text.columns.roles import VERB, Frame
+from postil.text.document import VERB, Frame
 
 CONTINUATION = "C-"
 NOT_SCORED = (VERB, CONTINUATION + VERB)
