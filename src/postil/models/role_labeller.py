@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
+from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import Token, forms_of
 from postil.models.config import RoleParameters, TaggerConfig
@@ -196,14 +197,19 @@ class RoleLabeller(WordEstimator):
         for (row, _, _, kind), probability in zip(decoded.spans.tolist(), decoded.span_probabilities, strict=True):
             found[row].append((kind, float(probability)))
         core = [n for n, role in enumerate(codec.classes) if role == VERB or (once and _CORE.match(role))]
-        frames: list[list[Frame]] = [[] for _ in X]
-        for row, ((i, place), labels) in enumerate(zip(pairs, decoded.texts(), strict=True)):
+        labels, probabilities = decoded.texts(), [[p for _, p in found[row]] for row in range(len(pairs))]
+        amiss = []
+        for row, (_, place) in enumerate(pairs):
             kinds = [kind for kind, _ in found[row]]
-            is_verb = VERB not in codec.classes or labels[place] == f"B-{VERB}"
-            if is_verb and all(kinds.count(kind) < 2 for kind in core):
-                frames[i].append(Frame(place, labels, probabilities=[p for _, p in found[row]]))
-            else:
-                frames[i].append(_repaired(posteriors, marked[row], place, core))
+            is_verb = VERB not in codec.classes or labels[row][place] == f"B-{VERB}"
+            if not is_verb or any(kinds.count(kind) > 1 for kind in core):
+                amiss.append(row)
+        repaired = _repaired(posteriors, [marked[row] for row in amiss], [pairs[row][1] for row in amiss], core)
+        for row, (numbers, figures) in zip(amiss, repaired, strict=True):
+            labels[row], probabilities[row] = codec.texts(numbers), figures
+        frames: list[list[Frame]] = [[] for _ in X]
+        for (i, place), of_words, figures in zip(pairs, labels, probabilities, strict=True):
+            frames[i].append(Frame(place, of_words, probabilities=figures))
         return frames
 
     def _known(self) -> Sequence[Container[str]]:
@@ -288,18 +294,28 @@ def _distance(words: int) -> str:
     return f"{'<' if words < 0 else '>'}{min(abs(words).bit_length(), 6)}"
 
 
-def _repaired(posteriors: Posteriors, tokens: Sequence[Token], place: int, core: Sequence[int]) -> Frame:
-    """The best labelling in which the predicate is V and no core role is repeated."""
-    posterior, codec = posteriors.of_one(tokens), posteriors.codec
+def _repaired(
+    posteriors: Posteriors, X: Sequence[Sequence[Token]], places: Sequence[int], core: Sequence[int]
+) -> list[tuple[Array, list[float]]]:
+    """The best labelling (T,) of each sentence in which the predicate is V and no core role is repeated, and the
+    probabilities of its roles.
+    """
+    codec = posteriors.codec
     begins, kinds = codec.begins_and_classes
-    allowed = np.ones(posterior.lattice.unary.shape, bool)
-    if VERB in codec.classes:
-        allowed[place] = begins & (kinds == codec.classes.index(VERB))
-    biased = posterior.lattice.unary + posteriors.decoding.bias * codec.opens_entity
-    lattice = replace(posterior.lattice, unary=biased).restricted(allowed)
-    numbers = best_without_repeats(lattice, begins, kinds, core)
-    probabilities = [found.probability for found in posterior.spans_of(numbers)]
-    return Frame(place, codec.texts(numbers), probabilities=probabilities)
+    answers: dict[int, tuple[Array, list[float]]] = {}
+    for posterior in posteriors.of(X):
+        lattice, numbers = posterior.lattice, []
+        biased = replace(lattice, unary=lattice.unary + posteriors.decoding.bias * codec.opens_entity)
+        for row, i in enumerate(posterior.which):
+            one, _ = biased.selected(np.array([row]))
+            allowed = np.ones(one.unary.shape, bool)
+            if VERB in codec.classes:
+                allowed[places[i]] = begins & (kinds == codec.classes.index(VERB))
+            numbers.append(best_without_repeats(one.restricted(allowed), begins, kinds, core))
+            answers[i] = numbers[-1], []
+        for role in posterior.spans_of(np.concatenate(numbers)):
+            answers[posterior.which[role.row]][1].append(role.probability)
+    return [answers[i] for i in range(len(X))]
 
 
 def _checked(X: Any, y: Any, name: str) -> tuple[list[list[Token]], list[list[Frame]]]:
