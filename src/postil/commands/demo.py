@@ -21,11 +21,9 @@ from postil.commands.labelled import load
 from postil.commands.output import check_output
 from postil.commands.parser import OVERWRITE, SEED, command_parser, option
 from postil.errors import ConfigurationError
-from postil.models.decoding.tree_labels import NodeLabel
+from postil.models import NodeLabel, Tagger, TreeClassifier
 from postil.models.storage import ENGLISH, installed_path
 from postil.models.storage import load as load_model
-from postil.models.tagger import Tagger
-from postil.models.tree_classifier import TreeClassifier
 from postil.objectives import softmax
 from postil.samples.corpora import BAD, GOOD, LabelledSentence, made_up_sentences, made_up_trees
 from postil.text import Entity, Sentence, Tree, parse_tree, spans_from_labels, tokenise, write, write_trees

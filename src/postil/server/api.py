@@ -367,6 +367,28 @@ class DrawnAnswer(Response):
     drawn: Annotated[list[Any], about("Elements of HTML and SVG: [tag, attributes, children …] or a text.")]
 
 
+class Role(Response):
+    label: str
+    start: Place
+    end: Place
+    probability: Share
+
+
+class Predicate(Response):
+    predicate: Place
+    roles: list[Role]
+
+
+class SentenceRoles(Response):
+    tokens: list[str]
+    predicates: list[Predicate]
+
+
+class RolesAnswer(Response):
+    model: str
+    sentences: list[SentenceRoles]
+
+
 Row = list[float | None]
 Table = list[Row]
 
@@ -426,7 +448,7 @@ class GraphAnswer(Response):
 
 class ServedModel(Response):
     name: str
-    kind: Literal["tagger", "detector", "tree-classifier", "multi-task-tagger"]
+    kind: Literal["tagger", "detector", "tree-classifier", "multi-task-tagger", "role-labeller"]
     labels: list[str]
     classes: list[str]
     spans: bool
@@ -494,6 +516,7 @@ OPERATIONS: dict[str, tuple[str, str, Any, Any, tuple[str, ...]]] = {
     "/api/tag": ("tag", "Labels and entities of texts or of lists of tokens", Tag, TagAnswer, ()),
     "/api/explain": ("explain", "What each word contributed to a prediction", Explain, ExplainAnswer, ()),
     "/api/tree": ("tree", "A label for every phrase of a tree", TreeAsked, TreeAnswer, ()),
+    "/api/roles": ("roles", "The predicates of a text and the roles of its words", TextAsked, RolesAnswer, ()),
     "/api/lattice": (
         "lattice",
         "Scores, messages and marginals of forward-backward; null stands for minus infinity",

@@ -53,6 +53,7 @@ class _Server:
             Route(TAG_PATH, _Endpoint(self._tag), methods=["POST"]),
             Route("/api/explain", self._simple(api.Explain, answers.explain), methods=["POST"]),
             Route("/api/tree", self._simple(api.TreeAsked, answers.tree), methods=["POST"]),
+            Route("/api/roles", self._simple(api.TextAsked, answers.roles), methods=["POST"]),
             Route("/api/lattice", self._simple(api.LatticeAsked, lattices), methods=["POST"]),
             Route("/api/graph", self._simple(api.GraphAsked, machinery.flow_graph), methods=["POST"]),
             Route("/api/page/tree", self._simple(api.TreeAsked, drawn.tree), methods=["POST"]),

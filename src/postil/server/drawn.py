@@ -21,7 +21,7 @@ from postil.metrics.tables import drawn_table
 from postil.models.sentences import tokens_of
 from postil.reports import Answers, Heading, tagger_page
 from postil.reports.card import card_of
-from postil.server.answers import MOST_TREE_NODES, TAGGED_KINDS, check_cost, sentences_in
+from postil.server.answers import MOST_TREE_NODES, check_cost, sentences_in
 from postil.server.api import CardAsked, ErrorsAsked, TreeAsked
 from postil.server.batching import Steps
 from postil.server.registry import Registry, Served
@@ -87,7 +87,7 @@ def errors(registry: Registry, request: ErrorsAsked) -> bytes:
 
 def card(registry: Registry, request: CardAsked) -> bytes:
     """/api/page/card: what is known about a model, as ``postil info`` shows it."""
-    served = registry.find(request.model or None, (*TAGGED_KINDS, "tree-classifier"), "be described")
+    served = registry.find(request.model or None, tuple(one.kind for one in registry), "be described")
     path = registry.path_of(served.name)
     if path is None:
         raise refused("unfit", "this model was not opened from a file: it has no card")
