@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from postil.errors import DataError
-from postil.features.inputs import Token
+from postil.features.inputs import Token, forms_of
 from postil.html.fragments import fragment
 from postil.metrics import significance
 from postil.metrics.evaluation import Compared, Evaluation, evaluate_compared, prepare
@@ -126,8 +126,8 @@ def compare_answers(
         if set(first) != set(second):
             mistakes = [len({*answers} ^ {*gold}) for answers in (first, second)]
             winner = "" if mistakes[0] == mistakes[1] else ("first", "second")[mistakes[1] < mistakes[0]]
-            forms = [token if isinstance(token, str) else token[0] for token in tokens]
-            found.append((-abs(mistakes[0] - mistakes[1]), Difference(number, forms, gold, first, second, winner)))
+            difference = Difference(number, forms_of(tokens), gold, first, second, winner)
+            found.append((-abs(mistakes[0] - mistakes[1]), difference))
     # Those with the largest difference in mistakes first.
     differences = [one for _, one in sorted(found, key=lambda pair: (pair[0], pair[1].sentence))]
     return ModelComparison(evaluate_compared(one), evaluate_compared(two), test, differences)
@@ -135,5 +135,5 @@ def compare_answers(
 
 def compared_by(tagger: Tagger, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Compared:
     """Gold labels and the labels that a tagger predicts."""
-    gold = with_marks(y, X, known=tagger.model.codec.data_labels())
+    gold = with_marks(y, X, known=tagger.model.codec.answers)
     return prepare(gold, list(tagger.predict(X)), tagger.model.codec.scheme)

@@ -6,18 +6,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 from postil.errors import ConfigurationError, not_fitted
 from postil.features.inputs import Token
 from postil.features.vectors import VectorSources
 from postil.models import storage
-from postil.models.config import TaggerConfig
+from postil.models.config import PRESETS, TaggerConfig, configured
+from postil.models.decoding.codec import LabelCodec, known_tasks
 from postil.models.model import FittedModel
 from postil.models.networks.network import MAIN
 from postil.models.settings import Declared
 from postil.text.labels.partial import Annotates
 from postil.text.splitting.segmenter import Segmenter
+
+if TYPE_CHECKING:
+    pass
 
 
 class Estimator(Declared):
@@ -168,6 +172,9 @@ class FitData:
         return replace(self, **given)
 
 
+# -------------------------------------------------------------------------------------------------- estimators of words
+
+
 class Trainee(Estimator):
     """An estimator that learns from sentences; its ``settings`` are fields of TaggerConfig on top of a preset.
 
@@ -176,6 +183,7 @@ class Trainee(Estimator):
 
     _CONFIG: ClassVar[type] = TaggerConfig
     _ROW: ClassVar[str] = "preset"
+    _LABELS: ClassVar[Any] = LabelCodec
     clusters: str | os.PathLike[str] | None
     gazetteers: Sequence[str | os.PathLike[str]]
     pretrained: str | os.PathLike[str] | None
@@ -187,13 +195,18 @@ class Trainee(Estimator):
         key: str | None = self.model.config.word_key
         return key
 
+    @classmethod
+    def _rows(cls) -> dict[str, TaggerConfig]:
+        rows = {preset: configured(preset, {}) for preset in PRESETS}
+        return {preset: config for preset, config in rows.items() if config.objective != "margin"}
+
     def _by_task(self, data: FitData) -> tuple[FitData, bool]:
         """The data of each task, and whether the tasks are groups of classes."""
         return data.of_task(MAIN), False
 
-    @abstractmethod
     def _labels_of(self, y: Sequence[Sequence[str]]) -> Any:
         """The labels to learn, from the training labels of a task."""
+        return LabelCodec.of(y)
 
     def _check_dev(self, y: Sequence[Sequence[str]]) -> None:
         """Refuse held-out labels by which a model of this kind cannot be judged."""
@@ -203,7 +216,13 @@ class Trainee(Estimator):
 
     @abstractmethod
     def _head(self, model: FittedModel) -> Any:
-        """The estimator of one task, which answers with these parts."""
+        """The estimator of one task, which answers with this model."""
+
+    def by_task(self, tasks: Iterable[str] | None = None) -> dict[str, Any]:
+        """The estimator of each task, or of these."""
+        if not self._HAS_TASKS:
+            return super().by_task(tasks)
+        return {task: self._head(self.model.of_task(task)) for task in known_tasks(tasks, self.model.heads)}
 
     def check(self) -> None:
         super().check()

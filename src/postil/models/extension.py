@@ -9,7 +9,7 @@ after (``gate``).
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -20,12 +20,13 @@ from postil.html.fragments import fragment, note
 from postil.metrics.evaluation import Evaluation
 from postil.metrics.tables import Cell, Table, drawn_table, show_class, text
 from postil.models.config import adapted
-from postil.models.decoding.codec import MANY_CLASSES, OUTSIDE, LabelCodec
+from postil.models.decoding.codec import MANY_CLASSES, OUTSIDE, LabelCodec, possible
 from postil.models.decoding.distribution import LabelPosterior
 from postil.models.estimator import FitData
 from postil.models.fitting.display import run
 from postil.models.fitting.sentences import SentenceFitting, sentences_with_words
 from postil.models.inputs import checked_dev, checked_labelled, checked_sentences, listed_sentences
+from postil.models.settings import like
 from postil.models.tagger import Tagger
 from postil.text.labels.partial import Annotates, classes_of, is_partial, is_unknown, per_sentence, with_marks
 from postil.text.labels.schemes import (
@@ -136,14 +137,7 @@ def _by_class(scores: Evaluation) -> Any:
     return scores.tokens.by_label() if scores.spans is None else scores.spans.by_label()
 
 
-# ------------------------------------------------------------ filling in what labels leave open
-
-
-LEAST = 0.1
-"""Labels with a smaller probability are ruled out."""
-
-
-# ------------------------------------------------------------------------------------------------ by other labels
+# ------------------------------------------------------------ filling in what labels leave open: by other labels
 
 
 def labelled_twice(
@@ -168,7 +162,11 @@ def labelled_twice(
     return labels_from_spans(sorted([*own, *added], key=lambda span: span.start), len(labels), scheme)
 
 
-# ------------------------------------------------------------------------------------------------ by a posterior
+# ------------------------------------------------------------ by a posterior
+
+
+LEAST = 0.1
+"""Labels with a smaller probability are ruled out."""
 
 
 def filled(
@@ -226,9 +224,9 @@ def _probable(
     codec, L = tagger.model.codec, len(tagger.model.codec.labels)
     # IOB1's letters depend on the neighbours: there a token keeps classes instead of labels.
     names = [name if codec.scheme == "iob1" else spelt for spelt, name in codec.names()]
-    possible = [numbers if numbers.ndim == 2 else np.eye(L, dtype=bool)[numbers] for numbers in codec.numbers(y)]
+    left_open = [possible(numbers, L) for numbers in codec.numbers(y)]
     for which, lattice in tagger._posteriors.lattices(X):
-        allowed = np.concatenate([possible[i] for i in which]) if which else np.zeros((0, L), bool)
+        allowed = np.concatenate([left_open[i] for i in which]) if which else np.zeros((0, L), bool)
         posterior = LabelPosterior(which=list(which), lattice=lattice.restricted(allowed), codec=codec)
         best, marginals = posterior.best(0.0), posterior.marginals()
         kept = (marginals @ codec.spelt_alike > least) & allowed
@@ -237,8 +235,7 @@ def _probable(
             list(dict.fromkeys([names[first], *(names[number] for number in np.flatnonzero(row).tolist())]))
             for first, row in zip(best, kept, strict=True)
         ]
-        edges = lattice.offsets.tolist()
-        for i, first, end in zip(which, edges[:-1], edges[1:], strict=True):
+        for i, (first, end) in zip(which, pairwise(lattice.offsets.tolist()), strict=True):
             yield i, spellings[first:end]
 
 
@@ -272,83 +269,6 @@ class Extension:
         return self.gate.to_dict() if self.gate is not None else {"passed": None, "classes": {}}
 
 
-def extend(
-    tagger: Tagger,
-    X: Sequence[Sequence[Token]],
-    y: Sequence[Sequence[str]],
-    *,
-    old: Data | None = None,
-    unlabelled: Sequence[Sequence[Token]] | None = None,
-    dev: Data | None = None,
-    tolerance: float = FORGETTING_TOLERANCE,
-    annotates: Annotates = None,
-    partial: bool | None = None,
-    seed: int = 0,
-    threads: int = 1,
-    verbose: bool = False,
-    **settings: Any,
-) -> Tagger:
-    """Extend a tagger with the classes that y labels in X. The tagger itself is not changed.
-
-    Parameters
-    ----------
-    tagger : Tagger
-        It fills in its classes that the sentences do not annotate, wherever it is confident.
-    X, y : sequences
-        Sentences of tokens, and their labels.
-    old : pair (X, y), optional
-        Labelled data that the tagger has learned from, all or some of them.
-    unlabelled : sequence of token lists, optional
-        Raw text, which the tagger labels; it helps if ``old`` is missing.
-    dev : pair (X, y), optional
-        The known classes are scored on it before and after. If it has all classes, the best epoch on it is kept.
-    tolerance : float, default=1
-        Points of F1 by which a known class may fall.
-    annotates : classes, or a sequence of classes for each sentence, optional
-        The classes that the sentences annotate (default: those that occur in y).
-    partial : bool or None, default=None
-        Whether ``?`` and ``A|B`` mean unknown labels and alternatives. None: decided by the data.
-    seed : int, default=0
-        The same seed gives the same model.
-    threads : int, default=1
-        Cores to train with. Does not change the result.
-    verbose : bool, default=False
-        Show the progress.
-    **settings
-        Settings of ``Tagger``.
-
-    Returns
-    -------
-    Tagger
-
-    Raises
-    ------
-    ForgettingError
-        If a known class falls by more than the tolerance.
-    """
-    extending = Extending(
-        tagger,
-        X,
-        y,
-        old=old,
-        unlabelled=unlabelled,
-        dev=dev,
-        tolerance=tolerance,
-        annotates=annotates,
-        partial=partial,
-        seed=seed,
-        threads=threads,
-        **settings,
-    )
-    run(extending.fitting, verbose=verbose)
-    extension = extending.result()
-    if extension.gate is not None and not extension.passed:
-        changes = (f"{one.name} from {one.before:.2f} to {one.after:.2f}" for one in extension.gate.fallen)
-        expected = f"no known class falls by more than {tolerance:g} points of F1"
-        raise ForgettingError("the extended model forgets", expected=expected, got=", ".join(changes))
-    return extension.tagger
-
-
 class _Corpus(NamedTuple):
     X: list[list[Token]]
     y: list[list[str]]
@@ -358,7 +278,7 @@ class _Corpus(NamedTuple):
 class Extending:
     """``extend`` step by step: iterate over ``fitting``, which trains and yields events, then ask for the result.
 
-    The parameters are those of ``extend``. Whether the gate is passed, the result says; nothing is raised.
+    The parameters are those of ``extend``; ``verbose`` is for ``finished``. The result says whether the gate is passed.
     """
 
     def __init__(
@@ -375,6 +295,7 @@ class Extending:
         partial: bool | None = None,
         seed: int = 0,
         threads: int = 1,
+        verbose: bool = False,
         **settings: Any,
     ) -> None:
         check_tolerance(tolerance)
@@ -382,7 +303,7 @@ class Extending:
             raise ConfigurationError("model to extend", expected="a tagger", got=f"a {tagger.KIND}")
         codec = tagger.model.codec
         self._tagger, self._tolerance, self._settings = tagger, tolerance, {**settings, "seed": seed}
-        self._dev = None
+        self._dev, self._verbose = None, verbose
         if dev is not None:
             X_dev, y_dev = checked_dev(dev, tagger._word_key) or dev
             self._dev = _Corpus([list(tokens) for tokens in X_dev], _respelt(y_dev, X_dev, tagger, partial))
@@ -438,6 +359,11 @@ class Extending:
         }
         self._about: dict[str, Any] = {"classes": list(self.new_classes), **sizes}
 
+    def finished(self) -> Extension:
+        """Train, and return the result."""
+        run(self.fitting, verbose=self._verbose)
+        return self.result()
+
     def result(self) -> Extension:
         """The extended tagger, once all events of ``fitting`` have come."""
         before, parts = self._tagger.model.codec, self._student.model
@@ -456,6 +382,54 @@ class Extending:
         return Extension(extended, gate, after)
 
 
+@like(Extending)
+def extend(*arguments: Any, **options: Any) -> Tagger:
+    """Extend a tagger with the classes that y labels in X. The tagger itself is not changed.
+
+    Parameters
+    ----------
+    tagger : Tagger
+        It fills in its classes that the sentences do not annotate, wherever it is confident.
+    X, y : sequences
+        Sentences of tokens, and their labels.
+    old : pair (X, y), optional
+        Labelled data that the tagger has learned from, all or some of them.
+    unlabelled : sequence of token lists, optional
+        Raw text, which the tagger labels; it helps if ``old`` is missing.
+    dev : pair (X, y), optional
+        The known classes are scored on it before and after. If it has all classes, the best epoch on it is kept.
+    tolerance : float, default=1
+        Points of F1 by which a known class may fall.
+    annotates : classes, or a sequence of classes for each sentence, optional
+        The classes that the sentences annotate (default: those that occur in y).
+    partial : bool or None, default=None
+        Whether ``?`` and ``A|B`` mean unknown labels and alternatives. None: decided by the data.
+    seed : int, default=0
+        The same seed gives the same model.
+    threads : int, default=1
+        Cores to train with. Does not change the result.
+    verbose : bool, default=False
+        Show the progress.
+    **settings
+        Settings of ``Tagger``.
+
+    Returns
+    -------
+    Tagger
+
+    Raises
+    ------
+    ForgettingError
+        If a known class falls by more than the tolerance.
+    """
+    extension = Extending(*arguments, **options).finished()
+    if extension.gate is not None and not extension.passed:
+        changes = (f"{one.name} from {one.before:.2f} to {one.after:.2f}" for one in extension.gate.fallen)
+        expected = f"no known class falls by more than {extension.gate.tolerance:g} points of F1"
+        raise ForgettingError("the extended model forgets", expected=expected, got=", ".join(changes))
+    return extension.tagger
+
+
 # ------------------------------------------------------------------------------------------------ data
 
 
@@ -471,7 +445,7 @@ def _respelt(
 ) -> list[list[str]]:
     """The labels in the tagger's scheme, with their marks."""
     codec = tagger.model.codec
-    y = with_marks(y, X, partial=partial, known=codec.data_labels())
+    y = with_marks(y, X, partial=partial, known=codec.answers)
     own = recognise(y)
     if (own != "none") != codec.has_spans:
         kinds = {True: "spans, as B-PER", False: "labels without a scheme"}

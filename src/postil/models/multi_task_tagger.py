@@ -94,13 +94,8 @@ class MultiTaskTagger(WordEstimator):
 
     KIND: ClassVar[str] = "multi-task-tagger"
     _HAS_TASKS: ClassVar[bool] = True
-    _LABELS: ClassVar[Any] = LabelCodec
 
     # -------------------------------------------------------------------------------------------- its kind of model
-
-    @classmethod
-    def _rows(cls) -> dict[str, TaggerConfig]:
-        return Tagger._rows()
 
     def _configured(self, settings: Mapping[str, Any]) -> TaggerConfig:
         config = self._of_one_task()._configured({"ensemble": 1, **settings})
@@ -153,9 +148,6 @@ class MultiTaskTagger(WordEstimator):
         first = TaggerNetwork(config, **feature_sizes(config, features), vectors=vectors, mask=mask, rng=rng)
         return TaskNetwork.of(first, masks, rng)
 
-    def _labels_of(self, y: Sequence[Sequence[str]]) -> LabelCodec:
-        return LabelCodec.of(y)
-
     def _head(self, model: FittedModel) -> Tagger:
         return self._of_one_task()._with_model(model)
 
@@ -168,11 +160,8 @@ class MultiTaskTagger(WordEstimator):
 
     def __getitem__(self, task: str) -> Tagger:
         """The Tagger of one task. Calibrating or tuning it, or replacing its parts, also changes this model."""
-        return self.by_task([task])[task]
-
-    def by_task(self, tasks: Iterable[str] | None = None) -> dict[str, Tagger]:
-        """The Tagger of each task, or of these."""
-        return {task: self._head(self.model.of_task(task)) for task in known_tasks(tasks, self.tasks)}
+        tagger: Tagger = self.by_task([task])[task]
+        return tagger
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.tasks)

@@ -9,7 +9,7 @@ sentence approach (A12) are there.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
@@ -18,7 +18,6 @@ import numpy as np
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import Token
 from postil.models.config import RoleParameters, TaggerConfig
-from postil.models.decoding.codec import LabelCodec, known_tasks
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.estimator import FitData
 from postil.models.inputs import checked_sentences, in_order
@@ -82,13 +81,8 @@ class RoleLabeller(WordEstimator):
 
     KIND: ClassVar[str] = "role-labeller"
     _HAS_TASKS: ClassVar[bool] = True
-    _LABELS: ClassVar[Any] = LabelCodec
 
     # -------------------------------------------------------------------------------------------- its kind of model
-
-    @classmethod
-    def _rows(cls) -> dict[str, TaggerConfig]:
-        return Tagger._rows()
 
     def _configured(self, settings: Mapping[str, Any]) -> TaggerConfig:
         return self._of_tasks()._configured(settings)
@@ -102,15 +96,8 @@ class RoleLabeller(WordEstimator):
 
     _network = staticmethod(MultiTaskTagger._network)
 
-    def _labels_of(self, y: Sequence[Sequence[str]]) -> LabelCodec:
-        return LabelCodec.of(y)
-
     def _head(self, model: FittedModel) -> Tagger:
         return self._of_tasks()._head(model)
-
-    def by_task(self, tasks: Iterable[str] | None = None) -> dict[str, Tagger]:
-        """The Tagger of each head, or of these; that of the roles takes words with such columns."""
-        return {task: self._head(self.model.of_task(task)) for task in known_tasks(tasks, list(self.model.heads))}
 
     @property
     def classes_(self) -> list[str]:
@@ -231,7 +218,8 @@ class RoleLabeller(WordEstimator):
         self, tokens: Sequence[Token], predicate: int, start: int, end: int, label: str | None = None
     ) -> "Explanation":
         """Why the words ``start:end`` have a role for the predicate at this place: see ``Tagger.explain``."""
-        return self.by_task([ROLES])[ROLES].explain(with_distances(tokens, predicate), start, end, label)
+        tagger: Tagger = self.by_task([ROLES])[ROLES]
+        return tagger.explain(with_distances(tokens, predicate), start, end, label)
 
     def evaluate(self, X: Sequence[Sequence[Token]], y: Sequence[Any], *, given: bool = True) -> "RoleScores":
         """Score by the rules of CoNLL-2005. ``given``: the predicates are those of y; otherwise they are found."""

@@ -90,8 +90,6 @@ class SentenceEstimator(WordEstimator):
     def _head(self, model: FittedModel) -> Self:
         return self._with_model(model)
 
-    # -------------------------------------------------------------------------------------------- what kinds differ in
-
     @abstractmethod
     def score(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> float:
         """The quality on labelled data, 0 to 1."""
@@ -109,8 +107,6 @@ class SentenceEstimator(WordEstimator):
 
         The data are held out, or those of the training if nothing was.
         """
-
-    # -------------------------------------------------------------------------------------------- answers
 
     @property
     def _posteriors(self) -> Posteriors:

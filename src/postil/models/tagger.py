@@ -13,7 +13,7 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import InputFeatures, Token, forms_of
-from postil.models.config import PRESETS, TaggerConfig, TaggerParameters, configured
+from postil.models.config import TaggerConfig, TaggerParameters, configured
 from postil.models.decoding.codec import LabelCodec, Predictions
 from postil.models.decoding.constraints import Constraints
 from postil.models.decoding.distribution import Decoding, check_probability, lowest_probabilities
@@ -83,21 +83,12 @@ class Tagger(SentenceEstimator):
     # -------------------------------------------------------------------------------------------- its kind of model
 
     KIND: ClassVar[str] = "tagger"
-    _LABELS: ClassVar[Any] = LabelCodec
-
-    @classmethod
-    def _rows(cls) -> dict[str, TaggerConfig]:
-        rows = {preset: configured(preset, {}) for preset in PRESETS}
-        return {preset: config for preset, config in rows.items() if config.objective != "margin"}
 
     def _configured(self, settings: Mapping[str, Any]) -> TaggerConfig:
         config = configured(self.preset, settings)
         if config.objective == "margin":
             raise ConfigurationError("objective of a tagger", expected="softmax or crf", got="margin: see Detector")
         return config
-
-    def _labels_of(self, y: Sequence[Sequence[str]]) -> LabelCodec:
-        return LabelCodec.of(y)
 
     @staticmethod
     def _network(
@@ -149,7 +140,7 @@ class Tagger(SentenceEstimator):
     @property
     def classes_(self) -> list[str]:
         """The labels that may occur in answers."""
-        return list(self.model.codec.data_labels())
+        return list(self.model.codec.answers)
 
     @property
     def decoding(self) -> Decoding:
@@ -220,7 +211,7 @@ class Tagger(SentenceEstimator):
         from postil.metrics import evaluate  # what only held-out data need is loaded with them
 
         codec, (X, y) = self.model.codec, checked_for_scores(X, y, self._word_key)
-        return evaluate(with_marks(y, X, known=codec.data_labels()), self.predict(X), scheme=codec.scheme)
+        return evaluate(with_marks(y, X, known=codec.answers), self.predict(X), scheme=codec.scheme)
 
     def marginals(self, tokens: Sequence[Token], constraints: Constraints | None = None) -> list[dict[str, float]]:
         """Compute the probability of every label at every token, over all label sequences.
@@ -301,8 +292,7 @@ class Tagger(SentenceEstimator):
         Offsets count tokens.
         """
         tokens = checked_sentence(tokens, self._word_key)
-        forms = [token if isinstance(token, str) else token[0] for token in tokens]
-        (entities,) = self.entities_above([Sentence(forms)], lowest, constraints=[constraints], X=[tokens])
+        (entities,) = self.entities_above([Sentence(forms_of(tokens))], lowest, constraints=[constraints], X=[tokens])
         return entities
 
     def entities_above(
@@ -412,7 +402,7 @@ class Tagger(SentenceEstimator):
             ``save`` stores the rules with the model if they are lists and patterns.
         """
         from postil.models.voting.files import rules_of  # few taggers have rules
-        from postil.models.voting.voters import Voters
+        from postil.models.voting.reliability import Voters
 
         self.model.engine()  # which both share
         model, codec = copy(self.model), self.model.codec
@@ -425,7 +415,7 @@ class Tagger(SentenceEstimator):
         voters = Voters.of(rules_of(rules), codec, known)
         if unlabelled is not None:
             X = [tokens for tokens in listed_sentences(unlabelled, word_key=self._word_key) if len(tokens)]
-            judged = voters.judged(other._posteriors.lattices(X), [forms_of(tokens) for tokens in X], codec)
+            judged = voters.judged(*other._posteriors.unaries(X), [forms_of(tokens) for tokens in X], codec)
             voters = Voters(voters.rules, judged.reliability.updated(known))
         head.voters = voters
         return other

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from postil.features.inputs import Token
+from postil.features.inputs import Token, forms_of
 from postil.models.inputs import checked_labelled
 from postil.text import Span, with_marks
 from postil.text.labels.schemes import PartialLabel, recognise, spans_from_labels
@@ -39,7 +39,7 @@ class Split:
     @cached_property
     def tokens(self) -> list[list[str]]:
         """The forms."""
-        return [[token if isinstance(token, str) else token[0] for token in sentence] for sentence in self.X]
+        return list(map(forms_of, self.X))
 
     @cached_property
     def spans(self) -> list[list[Span]]:

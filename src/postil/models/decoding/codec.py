@@ -324,10 +324,6 @@ class LabelCodec:
 
     @property
     def answers(self) -> list[str]:
-        """The labels that predictions consist of."""
-        return self.data_labels()
-
-    def data_labels(self) -> list[str]:
         """The labels that may occur in answers, in the scheme of the data."""
         return list(dict.fromkeys(self._spellings))
 
@@ -369,6 +365,18 @@ def _single_labels(sequences: Iterable[Sequence[str]]) -> set[str]:
 def _spelt(letter: str, name: str) -> str:
     """A bare letter if entities have no class."""
     return f"{letter}-{name}" if name else letter
+
+
+def possible(numbers: Array, L: int) -> Array:
+    """(T, L) boolean, the labels that are possible: from label numbers (T,), or as they are."""
+    return numbers if numbers.ndim == 2 else np.eye(L, dtype=bool)[numbers]
+
+
+def joined_numbers(gold: Sequence[Array], L: int) -> Array:
+    """The labels of several sentences: (N,), or (N, L) if some leave several open."""
+    if all(numbers.ndim == 1 for numbers in gold):
+        return np.concatenate(gold)
+    return np.concatenate([possible(numbers, L) for numbers in gold])
 
 
 # ------------------------------------------------ The label that a detector looks for, in the labels of the user's data
@@ -448,11 +456,6 @@ class Target:
     def detected(self, scores: Array) -> list[str]:
         """The label or O for each score."""
         return [self.label if is_one else "O" for is_one in scores > self.threshold]
-
-    def spans(self, scores: Array) -> list[Span]:
-        """Neighbouring tokens that are detected make one span."""
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], scores > self.threshold, [False]]).astype(np.int8)))
-        return [Span(self.label, int(start), int(end)) for start, end in edges.reshape(-1, 2)]
 
     def as_json(self) -> dict[str, Any]:
         return {"label": self.label, "scheme": self.scheme, "threshold": self.threshold}

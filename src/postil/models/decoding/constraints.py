@@ -248,7 +248,7 @@ def _check(given: Constraints, codec: LabelCodec, valid_only: bool, where: str) 
     for *_, labels in given.allow:
         for name in labels:
             if not _labels(codec, name).any():
-                known = list(dict.fromkeys([*codec.classes, *codec.data_labels()]))
+                known = list(dict.fromkeys([*codec.classes, *codec.answers]))
                 expected = "one of " + ", ".join(known[:12])
                 raise DataError("unknown label", expected=expected, got=repr(name), where=where)
 

@@ -8,8 +8,7 @@ sentences -> scores of the network -> lattice -> calibrated lattice -> LabelPost
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import pairwise
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -29,6 +28,9 @@ from postil.models.engine import Engine, Words
 from postil.models.model import FittedModel
 from postil.objectives.crf import ChainScores, Lattice
 from postil.objectives.long_chains import LONG
+
+if TYPE_CHECKING:
+    from postil.objectives.mentions import Change
 
 Threshold = float | Mapping[str, float] | None
 """The lowest probability of an entity, for all classes or by class; None: that of the model."""
@@ -212,6 +214,21 @@ class Posteriors:
             voted = self.voted(scores[self._task], X, which)
             yield which, calibrated_lattice(Lattice.over(voted, offsets, chain), self.codec, self.decoding)
 
+    def unaries(
+        self, X: Sequence[Sequence[Token]], *, calibrated: bool = True
+    ) -> tuple[list[Array], ChainScores | None]:
+        """The scores (T, L) of the lattice of each sentence, and those of its steps; None without sentences."""
+        rows, chain = [np.zeros((0, len(self.codec.labels)))] * len(X), None
+        for which, lattice in self.lattices(X, calibrated=calibrated):
+            chain = lattice.chain
+            for place, of_sentence in zip(which, np.split(lattice.unary, lattice.offsets[1:-1]), strict=True):
+                rows[place] = of_sentence
+        return rows, chain
+
+    def changes(self, X: Sequence[Sequence[Token]]) -> "Mapping[int, Change]":
+        """By how much expected counts of sentences differ from those of their lattices: no tagger's do."""
+        return {}
+
     def voted(self, scores: Array, X: Sequence[Sequence[Token]], which: Sequence[int]) -> Array:
         """Scores (N, L) of some sentences with log P(votes | label) of the model's rules, if it has any.
 
@@ -225,15 +242,6 @@ class Posteriors:
         return voted.astype(scores.dtype)
 
     # -------------------------------------------------------------------------------------------- labels
-
-    def labels(self, posterior: LabelPosterior, threshold: Threshold = None) -> Array:
-        """The label numbers (N,) that are answered.
-
-        The probabilities of entities cost more than the labels, so they are computed only if a threshold asks.
-        """
-        if threshold is None and not self.decoding.thresholds:
-            return posterior.best(self.decoding.bias)
-        return self.labels_and_spans(posterior, threshold)[0]
 
     def labels_and_spans(self, posterior: LabelPosterior, threshold: Threshold = None) -> tuple[Array, list[FoundSpan]]:
         """Label numbers (N,) without improbable entities; and the entities that were kept.
@@ -358,17 +366,16 @@ class Posteriors:
     def _detected(self, target: Target, scores: Array, offsets: Array) -> Decoded:
         """Neighbouring tokens above the threshold of a detector are one entity."""
         of_tokens = scores[:, 0].astype(np.float64)  # so that comparing with a threshold is exact
-        rows = [
-            (row, span.start, span.end, 0)
-            for row, (first, end) in enumerate(pairwise(offsets.tolist()))
-            for span in target.spans(of_tokens[first:end])
-        ]
-        spans = np.array(rows, np.int64).reshape(-1, 4)
+        inside = np.append(of_tokens > target.threshold, False)
+        begins, ends = inside.copy(), inside.copy()
+        begins[1:] &= ~inside[:-1]
+        begins[offsets] = inside[offsets]
+        ends[:-1] &= ~inside[1:] | begins[1:]
         (labels,) = self.codec.entity_labels()
-        numbers = np.where(of_tokens > target.threshold, labels.middle.argmax(), self.codec.outside or 0)
-        first, last = offsets[spans[:, 0]] + spans[:, 1], offsets[spans[:, 0]] + spans[:, 2] - 1
-        numbers[first], numbers[last] = labels.first.argmax(), labels.last.argmax()
-        numbers[first[first == last]] = labels.only.argmax()
+        places = (labels.middle, labels.first, labels.last, labels.only)
+        kinds = np.array([place.argmax() for place in places])[begins + 2 * ends]
+        numbers = np.where(inside, kinds, self.codec.outside or 0)[:-1]
+        spans = np.column_stack(self.codec.spans_of_sentences(numbers, offsets))
         return Decoded(codec=self.codec, offsets=offsets, numbers=numbers, spans=spans, scores=of_tokens)
 
 

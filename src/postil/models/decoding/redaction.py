@@ -10,7 +10,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
-from postil.features.inputs import Token
+from postil.features.inputs import Token, forms_of
 from postil.features.words import normalise
 from postil.html import Markup, element, joined
 from postil.html.fragments import note, page_of
@@ -60,7 +60,7 @@ def is_unknown(model: FittedModel, X: Sequence[Sequence[Token]]) -> list[Array]:
     vocabulary = model.features.words.vocabularies.get("word")
     if vocabulary is None:
         return [np.zeros(len(tokens), bool) for tokens in X]
-    forms = [[token if isinstance(token, str) else token[0] for token in tokens] for tokens in X]
+    forms = list(map(forms_of, X))
     unknown = {form: normalise(form) not in vocabulary for form in {form for some in forms for form in some}}
     return [np.array([unknown[form] for form in some], bool) for some in forms]
 
@@ -139,7 +139,7 @@ def promised(
     check_open(confidence, "confidence")
     posteriors = Posteriors(model)
     labels_of(posteriors.codec, classes)
-    y = with_marks(y, X, known=posteriors.codec.data_labels())
+    y = with_marks(y, X, known=posteriors.codec.answers)
     of_group = np.arange(len(X)) if groups is None else np.asarray(groups)
     if of_group.shape != (len(X),) or of_group.dtype.kind not in "iu" or (len(X) and of_group.min() < 0):
         raise DataError("groups", expected=f"a number for each of {len(X):,} sentences", got=of_group.shape)
@@ -358,18 +358,14 @@ def redacted_page(texts: Iterable[Redacted], title: str | None = None) -> str:
         head = f"no name is left with probability {one.probability:.3f}; darker passages have more risk"
         content += [note(head), _shaded(one)]
         if one.look_first:
-            rows = [
-                element("tr", element("td", element("bdi", span.text)), element("td", span.label), _figure(span))
-                for span in one.look_first
-            ]
+            rows = []
+            for span in one.look_first:
+                figure = element("td", f"{span.probability:.3f}", class_="number")
+                rows.append(element("tr", element("td", element("bdi", span.text)), element("td", span.label), figure))
             names = ("look first at", "class", "probability")
             heading = element("thead", element("tr", *(element("th", name) for name in names)))
             content.append(element("table", heading, element("tbody", *rows)))
     return page_of(title, *content)
-
-
-def _figure(span: Entity) -> Markup:
-    return element("td", f"{span.probability:.3f}", class_="number")
 
 
 def _shaded(one: Redacted) -> Markup:

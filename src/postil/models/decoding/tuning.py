@@ -323,7 +323,7 @@ class Dial:
             raise ConfigurationError(
                 "nothing to tune", expected="a model of spans, or with a label O", got="labels for every token"
             )
-        y = with_marks(y, X, known=codec.data_labels())
+        y = with_marks(y, X, known=codec.answers)
         known = [i for i, labels in enumerate(y) if not is_partial(labels)]
         X, y = [X[i] for i in known], [y[i] for i in known]
         scheme = recognise(y) if codec.has_spans else "none"

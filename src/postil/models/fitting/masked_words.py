@@ -154,7 +154,7 @@ class EncoderFitting(Fitting):
         config = masking_config(config, tokens, self._parts_of_text)
         features, vectors = new_features(estimator, config, sentences, None)
         labels, rng = {MAIN: estimator._labels_of([["O"]])}, np.random.default_rng(estimator.seed)
-        model = new_model(type(estimator), config, labels, features, vectors, rng, segmentation=estimator.segmenter)
+        model = new_model(estimator._network, config, labels, features, vectors, rng, segmentation=estimator.segmenter)
         self._masked = MaskedWords(
             members_of(model.network), [column for column in features.words.columns if column.name != "vector"], rng
         )
