@@ -21,7 +21,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import CalibrationWarning, DataError, warn_caller
-from postil.features.inputs import Token
+from postil.features.inputs import Sentences
 from postil.metrics.tables import Table, text
 from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.distribution import Decoding, LabelPosterior, calibrated_lattice
@@ -164,7 +164,7 @@ class Expected:
 # ------------------------------------------------------------------------------------------------ estimating
 
 
-def expected(tagger: Tagger, X: Sequence[Sequence[Token]], base: Profile | None = None) -> Expected:
+def expected(tagger: Tagger, X: Sentences, base: Profile | None = None) -> Expected:
     """Estimate the scores of a tagger on sentences without labels, from its probabilities.
 
     Parameters
@@ -220,9 +220,7 @@ class _Sentence(NamedTuple):
     gold: Array
 
 
-def _sums(
-    posteriors: Posteriors, X: Sequence[Sequence[Token]], decodings: Sequence[Decoding]
-) -> tuple[Array, list[_Sentence]]:
+def _sums(posteriors: Posteriors, X: Sentences, decodings: Sequence[Decoding]) -> tuple[Array, list[_Sentence]]:
     """(S, classes, 3) the `ExpectedCounts` of each class at each decoding, for the answers at the first one."""
     codec, rows = posteriors.codec, [_Sentence(0, np.zeros(0), np.zeros(0))] * len(X)
     begins, classes = codec.begins_and_classes if codec.has_spans else (np.zeros(0), np.zeros(0))

@@ -69,10 +69,7 @@ class TaggerConfig:
     )
     name_dim: int = setting(12, "Width of the vectors of each class in lists of names.", low=0, high=WIDEST)
     character_dim: int = setting(
-        0,
-        "Number of filters of the convolution over the characters of a word.",
-        low=0,
-        high=WIDEST,
+        0, "Number of filters of the convolution over the characters of a word.", low=0, high=WIDEST
     )
     vector_scale: float = setting(1.0, "Pre-trained vectors are rescaled to this root mean square.", positive=True)
     exact_vectors: bool = setting(False, EXACT_VECTORS)

@@ -12,10 +12,10 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
-from postil.features.inputs import InputFeatures, Token, forms_of
+from postil.features.inputs import InputFeatures, Sentences, Token, forms_of
 from postil.models.config import TaggerConfig, TaggerParameters, configured
 from postil.models.decoding.codec import LabelCodec, Predictions
-from postil.models.decoding.constraints import Constraints
+from postil.models.decoding.constraints import Conditions, Constraints
 from postil.models.decoding.distribution import Decoding, check_probability, lowest_probabilities
 from postil.models.decoding.posteriors import Threshold
 from postil.models.decoding.tagged import Labelling, entities_of, labellings_of, put_labels
@@ -32,6 +32,7 @@ from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import checked_text, entity, listed_texts, sentences_of, tokens_of
 from postil.models.settings import takes
 from postil.text import Document, Entity, Sentence, with_marks
+from postil.text.labels.partial import Labels
 
 if TYPE_CHECKING:
     from postil.metrics import Evaluation
@@ -104,7 +105,7 @@ class Tagger(SentenceEstimator):
         ]
         return EnsembleNetwork(members) if len(members) > 1 else members[0]
 
-    def _calibrate_after_fit(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]], *, held_out: bool) -> None:
+    def _calibrate_after_fit(self, X: Sentences, y: Labels, *, held_out: bool) -> None:
         """Fit temperature, shift and bias; on the training data any model would seem too unsure."""
         if not held_out:
             return
@@ -115,7 +116,7 @@ class Tagger(SentenceEstimator):
 
     # -------------------------------------------------------------------------------------------- raw text
 
-    def pretrain(self, sentences: Sequence[Sequence[Token]], *, verbose: bool = False) -> Self:
+    def pretrain(self, sentences: Sentences, *, verbose: bool = False) -> Self:
         """Learn words and encoder from raw text, as sentences of tokens: hidden words are predicted from the others.
 
         The tagger then knows no label but O. Save it and name the file (``Tagger(pretrained=…).fit(X, y)``), or start
@@ -128,7 +129,7 @@ class Tagger(SentenceEstimator):
         return self
 
     def pretraining(
-        self, sentences: Sequence[Sequence[Token]], *, checkpoint: Path | None = None, resume: bool = False
+        self, sentences: Sentences, *, checkpoint: Path | None = None, resume: bool = False
     ) -> "EncoderFitting":
         """``pretrain`` step by step: see ``fitting``."""
         from postil.models.fitting.masked_words import EncoderFitting  # training code is loaded only to train
@@ -154,13 +155,7 @@ class Tagger(SentenceEstimator):
 
     # -------------------------------------------------------------------------------------------- answers
 
-    def predict(
-        self,
-        X: Sequence[Sequence[Token]],
-        *,
-        constraints: Sequence[Constraints | None] | None = None,
-        threshold: Threshold = None,
-    ) -> list[list[str]]:
+    def predict(self, X: Sentences, *, constraints: Conditions = None, threshold: Threshold = None) -> list[list[str]]:
         """Predict the labels of every sentence, in the scheme of the training data.
 
         Parameters
@@ -181,22 +176,18 @@ class Tagger(SentenceEstimator):
         return Predictions(decoded.texts())
 
     def predict_with_probabilities(
-        self,
-        X: Sequence[Sequence[Token]],
-        *,
-        constraints: Sequence[Constraints | None] | None = None,
-        threshold: Threshold = None,
+        self, X: Sentences, *, constraints: Conditions = None, threshold: Threshold = None
     ) -> tuple[list[list[str]], list[Array]]:
         """Predict, and return the probability of each token's predicted label, (T,) per sentence."""
         X = listed_sentences(X, word_key=self._word_key)
         decoded = self._posteriors.decode(X, threshold, constraints=constraints, label_probabilities=True)
         return Predictions(decoded.texts()), decoded.by_sentence()
 
-    def score(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> float:
+    def score(self, X: Sentences, y: Labels) -> float:
         """conlleval's F1 for span schemes, otherwise token accuracy; 0 to 1."""
         return self.evaluate(X, y).main_score
 
-    def evaluate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> "Evaluation":
+    def evaluate(self, X: Sentences, y: Labels) -> "Evaluation":
         """Score ``predict`` on labelled data.
 
         Parameters
@@ -300,8 +291,8 @@ class Tagger(SentenceEstimator):
         sentences: Sequence[Sentence],
         lowest: float,
         *,
-        constraints: Sequence[Constraints | None] | None = None,
-        X: Sequence[Sequence[Token]] | None = None,
+        constraints: Conditions = None,
+        X: Sentences | None = None,
     ) -> list[list[Entity]]:
         """``spans_above`` of many sentences. Offsets count characters if a sentence has a text, else tokens."""
         check_probability(lowest, "lowest probability")
@@ -341,11 +332,7 @@ class Tagger(SentenceEstimator):
         return self._documents(listed_texts(texts), threshold)
 
     def annotate(
-        self,
-        sentences: Sequence[Sentence],
-        *,
-        constraints: Sequence[Constraints | None] | None = None,
-        threshold: Threshold = None,
+        self, sentences: Sequence[Sentence], *, constraints: Conditions = None, threshold: Threshold = None
     ) -> Sequence[Sequence[Entity]]:
         """Put labels on the sentences, in place, and return the entities of each with their probabilities.
 
@@ -357,11 +344,7 @@ class Tagger(SentenceEstimator):
         return entities_of(decoded, sentences)
 
     def answers(
-        self,
-        sentences: Sequence[Sentence],
-        *,
-        constraints: Sequence[Constraints | None] | None = None,
-        threshold: Threshold = None,
+        self, sentences: Sequence[Sentence], *, constraints: Conditions = None, threshold: Threshold = None
     ) -> Sequence[Labelling]:
         """Labels, entities with their probabilities, and the probability of the label sequence, of each sentence.
 
@@ -377,7 +360,7 @@ class Tagger(SentenceEstimator):
         self,
         rules: "RuleSource | None",
         *,
-        unlabelled: Sequence[Sequence[Token]] | None = None,
+        unlabelled: Sentences | None = None,
         reliability: "Reliability | None" = None,
     ) -> "Tagger":
         """The same tagger with rules that vote on what it labels, without training it again.
@@ -422,7 +405,7 @@ class Tagger(SentenceEstimator):
 
     # -------------------------------------------------------------------------------------------- held-out data
 
-    def calibrate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Decoding:
+    def calibrate(self, X: Sentences, y: Labels) -> Decoding:
         """Fit temperature and shift to held-out data, so that the probabilities are calibrated.
 
         ``fit`` does this if it has ``dev``.
@@ -445,8 +428,8 @@ class Tagger(SentenceEstimator):
 
     def tune(
         self,
-        X: Sequence[Sequence[Token]],
-        y: Sequence[Sequence[str]],
+        X: Sentences,
+        y: Labels,
         *,
         recall: float | None = None,
         precision: float | None = None,
@@ -491,8 +474,8 @@ class Tagger(SentenceEstimator):
 
     def promise(
         self,
-        X: Sequence[Sequence[Token]],
-        y: Sequence[Sequence[str]],
+        X: Sentences,
+        y: Labels,
         *,
         classes: Sequence[str],
         miss: float = 0.01,

@@ -11,7 +11,7 @@ import numpy as np
 
 from postil.errors import DataError
 from postil.evaluation import LearningCurve, Progress, curve, groups_of
-from postil.features.inputs import Token
+from postil.features.inputs import Sentences
 from postil.html.fragments import fragment, note, titled
 from postil.metrics.tables import Cell, Table, drawn_table, show_class
 from postil.models.tagger import Tagger
@@ -21,6 +21,7 @@ from postil.quality.suggestion import text_and_tokens
 from postil.quality.suspicions import MOST_LEARNT, Suspicion, judged
 from postil.text import Sentence, Span
 from postil.text.annotations.annotated import Record
+from postil.text.labels.partial import Labels
 from postil.text.labels.schemes import convert, recognise
 
 FEWEST = 20
@@ -28,7 +29,7 @@ FEWEST = 20
 SHOWN = 10
 """Findings of a kind, and suspected errors, that are printed."""
 
-Data = tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]]]
+Data = tuple[Sentences, Labels]
 
 
 class Size(NamedTuple):
@@ -155,8 +156,8 @@ class Diagnosis:
 
 
 def doctor(
-    X: Sequence[Sequence[Token]],
-    y: Sequence[Sequence[str]],
+    X: Sentences,
+    y: Labels,
     *,
     dev: Data | None = None,
     test: Data | None = None,

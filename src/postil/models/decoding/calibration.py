@@ -22,7 +22,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import DataError
-from postil.features.inputs import Token
+from postil.features.inputs import Sentences
 from postil.metrics import Calibration, calibrate
 from postil.metrics.calibration import Reliability
 from postil.metrics.counts import check_same_shape
@@ -52,7 +52,7 @@ class LabelledLattices:
     codec: LabelCodec
 
     @classmethod
-    def of(cls, posteriors: Posteriors, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> "LabelledLattices":
+    def of(cls, posteriors: Posteriors, X: Sentences, y: Labels) -> "LabelledLattices":
         """Labelled sentences; those with labels that the model does not know are left out."""
         check_same_shape(X, y)
         codec = posteriors.codec
@@ -133,7 +133,7 @@ def calibrated(decoding: Decoding, data: LabelledLattices) -> Decoding:
     return replace(decoding, temperature=fitted.temperature, shift=fitted.shift)
 
 
-def known_labels(codec: LabelCodec, y: Sequence[Sequence[str]]) -> list[Array | None]:
+def known_labels(codec: LabelCodec, y: Labels) -> list[Array | None]:
     """Label numbers (T,) of each sentence, or what is allowed (T, L); None if the model does not know a label."""
     known: list[Array | None] = []
     for labels in y:
@@ -156,7 +156,7 @@ def _decoding(at: Array) -> Decoding:
 # ----------------------------------------------- How well the probabilities of a tagger are calibrated on labelled data
 
 
-def reliability(model: FittedModel, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Reliability:
+def reliability(model: FittedModel, X: Sentences, y: Labels) -> Reliability:
     """Tables of entity probabilities before and after the calibration of a fitted tagger."""
     decoding = model.decoding
     after = entity_calibration(Posteriors(model), X, y)
@@ -169,7 +169,7 @@ def reliability(model: FittedModel, X: Sequence[Sequence[Token]], y: Sequence[Se
     )
 
 
-def entity_calibration(posteriors: Posteriors, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Calibration:
+def entity_calibration(posteriors: Posteriors, X: Sentences, y: Labels) -> Calibration:
     """Of the entities that are answered: the probabilities that were stated, and the share that is right.
 
     If labels spell no spans, of the tokens' labels. What unknown labels leave open is not counted.

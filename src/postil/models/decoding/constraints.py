@@ -126,6 +126,10 @@ class Constraints:
                 yield item._replace(**dict(zip(("start", "end"), tokens.touched(start, end), strict=True)))
 
 
+Conditions = Sequence[Constraints | None] | None
+"""Constraints on each sentence or None; None: on none of them."""
+
+
 def _names(gazetteer: Gazetteer, tokens: Sequence[str]) -> Iterator[Span]:
     """The names of a gazetteer in a sentence, with their classes."""
     codes = gazetteer.match(tokens)

@@ -14,9 +14,9 @@ import numpy as np
 
 from postil import kernels
 from postil.arrays import Array, offsets_from_lengths
-from postil.features.inputs import Token
+from postil.features.inputs import Sentences, Token
 from postil.models.decoding.codec import LabelCodec, Target
-from postil.models.decoding.constraints import Constraints, check_constraints, constrained
+from postil.models.decoding.constraints import Conditions, Constraints, check_constraints, constrained
 from postil.models.decoding.distribution import (
     Decoding,
     FoundSpan,
@@ -181,9 +181,7 @@ class Posteriors:
 
     # -------------------------------------------------------------------------------------------- distributions
 
-    def of(
-        self, X: Sequence[Sequence[Token]], constraints: Sequence[Constraints | None] | None = None
-    ) -> Iterator[LabelPosterior]:
+    def of(self, X: Sentences, constraints: Conditions = None) -> Iterator[LabelPosterior]:
         """The posterior of the sentences, in blocks; given the constraints, one or None per sentence."""
         if constraints is not None:
             check_constraints(constraints, [len(tokens) for tokens in X])
@@ -199,9 +197,7 @@ class Posteriors:
         """The posterior of one sentence."""
         return next(self.of([tokens], [constraints]))
 
-    def lattices(
-        self, X: Sequence[Sequence[Token]], *, calibrated: bool = True
-    ) -> Iterator[tuple[Sequence[int], Lattice]]:
+    def lattices(self, X: Sentences, *, calibrated: bool = True) -> Iterator[tuple[Sequence[int], Lattice]]:
         """Blocks of sentences of similar length: their places in X, and all their label sequences.
 
         Those that are not ``calibrated`` have the scores of the network alone.
@@ -214,9 +210,7 @@ class Posteriors:
             voted = self.voted(scores[self._task], X, which)
             yield which, calibrated_lattice(Lattice.over(voted, offsets, chain), self.codec, self.decoding)
 
-    def unaries(
-        self, X: Sequence[Sequence[Token]], *, calibrated: bool = True
-    ) -> tuple[list[Array], ChainScores | None]:
+    def unaries(self, X: Sentences, *, calibrated: bool = True) -> tuple[list[Array], ChainScores | None]:
         """The scores (T, L) of the lattice of each sentence, and those of its steps; None without sentences."""
         rows, chain = [np.zeros((0, len(self.codec.labels)))] * len(X), None
         for which, lattice in self.lattices(X, calibrated=calibrated):
@@ -225,11 +219,11 @@ class Posteriors:
                 rows[place] = of_sentence
         return rows, chain
 
-    def changes(self, X: Sequence[Sequence[Token]]) -> "Mapping[int, Change]":
+    def changes(self, X: Sentences) -> "Mapping[int, Change]":
         """By how much expected counts of sentences differ from those of their lattices: no tagger's do."""
         return {}
 
-    def voted(self, scores: Array, X: Sequence[Sequence[Token]], which: Sequence[int]) -> Array:
+    def voted(self, scores: Array, X: Sentences, which: Sequence[int]) -> Array:
         """Scores (N, L) of some sentences with log P(votes | label) of the model's rules, if it has any.
 
         The evidence is about probabilities, not scores of the network: the temperature, which divides all scores,
@@ -261,18 +255,9 @@ class Posteriors:
 
     # -------------------------------------------------------------------------------------------- answers
 
-    def decode(
-        self,
-        X: Sequence[Sequence[Token]],
-        threshold: Threshold = None,
-        *,
-        constraints: Sequence[Constraints | None] | None = None,
-        probabilities: bool = True,
-        label_probabilities: bool = False,
-    ) -> Decoded:
+    def decode(self, X: Sentences, *asked: Any, **others: Any) -> Decoded:
         """``decode`` by this head alone."""
-        asked = threshold, probabilities, label_probabilities
-        return decode({self._task: self}, X, *asked, constraints=constraints)[self._task]
+        return decode({self._task: self}, X, *asked, **others)[self._task]
 
     def answering(
         self, threshold: Threshold, probabilities: bool, label_probabilities: bool
@@ -384,12 +369,12 @@ class Posteriors:
 
 def decode(
     heads: Mapping[str, Posteriors],
-    X: Sequence[Sequence[Token]],
+    X: Sentences,
     threshold: Threshold = None,
     probabilities: bool = True,
     label_probabilities: bool = False,
     *,
-    constraints: Sequence[Constraints | None] | None = None,
+    constraints: Conditions = None,
     only_spans: bool = False,
 ) -> dict[str, Decoded]:
     """Decode sentences, or `Words`, by some heads of one model; they are scored once.

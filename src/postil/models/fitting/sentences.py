@@ -15,17 +15,10 @@ import numpy as np
 
 from postil.archive import is_model_file
 from postil.arrays import Array
-from postil.errors import (
-    ConfigurationError,
-    DataError,
-    ForgettingWarning,
-    LowerCaseWarning,
-    SchemeWarning,
-    warn_caller,
-)
+from postil.errors import ConfigurationError, DataError, ForgettingWarning, LowerCaseWarning, SchemeWarning, warn_caller
 from postil.features.folds import Folds
 from postil.features.gazetteer import Gazetteer
-from postil.features.inputs import InputFeatures, Token, batches_of_similar_length, forms_of
+from postil.features.inputs import InputFeatures, Sentences, batches_of_similar_length, forms_of
 from postil.features.lexicon_files import NAMED_LISTS, load_clusters, load_names, vector_clusters, with_pretrained
 from postil.features.named import NamedFeatures
 from postil.features.vector_files import holds_model
@@ -54,7 +47,7 @@ from postil.models.networks.encoders import warn_of_long_sentences
 from postil.models.networks.network import MAIN, Example, members_of
 from postil.optimisation.loop import Batch
 from postil.text.labels import schemes
-from postil.text.labels.partial import Annotates, count_marks, is_partial, is_unknown, per_sentence, with_marks
+from postil.text.labels.partial import Annotates, Labels, count_marks, is_partial, is_unknown, per_sentence, with_marks
 from postil.text.labels.schemes import UNKNOWN, recognise
 from postil.text.languages import looks_english, rules_for
 from postil.text.splitting.segmenter import ENGLISH, Segmenter, are_characters
@@ -65,10 +58,10 @@ _OF_SPANS = ("B-", "I-", "S-", "U-", "E-", "L-", "M-")
 class _TaskCorpus(NamedTuple):
     """The training data of one task; ``raw`` sentences are learned from what ``teachers`` say about them."""
 
-    X: Sequence[Sequence[Token]]
-    y: Sequence[Sequence[str]]
+    X: Sentences
+    y: Labels
     annotates: Annotates
-    raw: Sequence[Sequence[Token]]
+    raw: Sentences
     teachers: Sequence[Teacher]
 
 
@@ -82,12 +75,7 @@ class SentenceFitting(Fitting):
     """
 
     def __init__(
-        self,
-        estimator: Trainee,
-        data: FitData,
-        *,
-        completed_by: Teacher | None = None,
-        completed: Sequence[int] = (),
+        self, estimator: Trainee, data: FitData, *, completed_by: Teacher | None = None, completed: Sequence[int] = ()
     ) -> None:
         estimator.check()
         config = estimator._configured(estimator.settings)
@@ -332,7 +320,7 @@ def _checked_held_out(
     return held_out
 
 
-def sentences_with_words(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Data:
+def sentences_with_words(X: Sentences, y: Labels) -> Data:
     """The sentences that have words; an error if there are none."""
     kept = [i for i in range(len(X)) if len(X[i])]
     if not kept:
@@ -343,12 +331,8 @@ def sentences_with_words(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]
 
 
 def checked_training_data(
-    X: Sequence[Sequence[Token]],
-    y: Sequence[Sequence[str]],
-    partial: bool | None,
-    annotates: Annotates,
-    name: str = "y",
-) -> tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]], Annotates]:
+    X: Sentences, y: Labels, partial: bool | None, annotates: Annotates, name: str = "y"
+) -> tuple[Sentences, Sequence[Sequence[str]], Annotates]:
     """Marks are recognised, and labels that break their scheme cause a warning.
 
     A sentence of which nothing is known is left out, and so is one without words.
@@ -363,7 +347,7 @@ def checked_training_data(
     return [X[i] for i in kept], [y[i] for i in kept], entries and [entries[i] for i in kept]
 
 
-def data_digest(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> str:
+def data_digest(X: Sentences, y: Labels) -> str:
     digest = hashlib.sha256()
     for tokens, labels in zip(X, y, strict=True):
         digest.update(repr((list(tokens), list(labels))).encode("utf8", "surrogatepass"))
@@ -406,7 +390,7 @@ def _start(estimator: Trainee, data: FitData, corpora: Mapping[str, _TaskCorpus]
     return _Start(known, before)
 
 
-def _start_of_one(estimator: Trainee, warm_start: Estimator, y: Sequence[Sequence[str]]) -> _Start:
+def _start_of_one(estimator: Trainee, warm_start: Estimator, y: Labels) -> _Start:
     """Of a multi-task model, the task that has a class of the data; if none has, words and encoder alone."""
     known = warm_start.model
     if warm_start.KIND == estimator.KIND:
@@ -426,7 +410,7 @@ def _new_model(
     estimator: Trainee,
     config: TaggerConfig,
     corpora: Mapping[str, _TaskCorpus],
-    sentences: Sequence[Sequence[Token]],
+    sentences: Sentences,
     start: _Start | None,
     is_frozen: bool,
     segmentation: Segmenter | None,
@@ -476,12 +460,12 @@ def pretrained_encoder(estimator: Trainee, warm_start: object = None) -> Estimat
     return known
 
 
-def _words(X: Sequence[Sequence[Token]]) -> Counter[str]:
+def _words(X: Sentences) -> Counter[str]:
     return Counter(chain.from_iterable(map(forms_of, X)))
 
 
 def new_features(
-    estimator: Trainee, config: TaggerConfig, X: Sequence[Sequence[Token]], known: FittedModel | None
+    estimator: Trainee, config: TaggerConfig, X: Sentences, known: FittedModel | None
 ) -> tuple[InputFeatures, Array | None]:
     """The features of the sentences, after those of a ``known`` model, and the fixed vectors.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import ConfigurationError
-from postil.features.inputs import Inputs, Token, batches_of_similar_length
+from postil.features.inputs import Inputs, Sentences, batches_of_similar_length
 from postil.models.decoding.codec import LabelCodec, joined_numbers, possible
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.estimator import Trainee
@@ -128,8 +128,8 @@ class Lesson:
     def of(
         cls,
         teachers: Sequence[Teacher],
-        raw: Sequence[Sequence[Token]],
-        labelled: Sequence[Sequence[Token]],
+        raw: Sentences,
+        labelled: Sentences,
         gold: Sequence[Array],
         student: FittedModel,
     ) -> "Lesson":
@@ -155,12 +155,7 @@ class Lesson:
 
     @classmethod
     def completing(
-        cls,
-        teacher: Teacher,
-        X: Sequence[Sequence[Token]],
-        gold: Sequence[Array],
-        which: Sequence[int],
-        student: FittedModel,
+        cls, teacher: Teacher, X: Sentences, gold: Sequence[Array], which: Sequence[int], student: FittedModel
     ) -> "Lesson":
         """On the sentences ``which`` alone: all their labellings that agree with what ``gold`` allows."""
         labels, codec = student.codec.labels, teacher.model.codec
@@ -214,7 +209,7 @@ class Lesson:
 
 
 def _said(
-    teachers: Sequence[Teacher], orders: Sequence[Array], X: Sequence[Sequence[Token]], student: FittedModel
+    teachers: Sequence[Teacher], orders: Sequence[Array], X: Sentences, student: FittedModel
 ) -> tuple[list[Array], ChainScores]:
     """The mean of the teachers' scores (T, L) of each sentence, and of their chains, in the order of the student.
 
@@ -273,11 +268,7 @@ class TrainingSet:
     """The examples of the task of a ``model``: ``sentences`` with their gold, or with what a ``lesson`` says."""
 
     def __init__(
-        self,
-        model: FittedModel,
-        sentences: Sequence[Sequence[Token]],
-        gold: Sequence[Array],
-        lesson: Lesson | None = None,
+        self, model: FittedModel, sentences: Sentences, gold: Sequence[Array], lesson: Lesson | None = None
     ) -> None:
         self._model, self._lesson = model, lesson
         if lesson is not None:  # the raw sentences come after the labelled ones; nothing is known about their labels

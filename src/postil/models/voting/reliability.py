@@ -29,7 +29,7 @@ import numpy as np
 
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import ConfigurationError, ModelFileError
-from postil.features.inputs import Token, forms_of
+from postil.features.inputs import Sentences, forms_of
 from postil.models.decoding.codec import LabelCodec
 from postil.models.voting.rule import ListRule, PatternRule, Rule, Rules, Vote, rule_of_table
 from postil.objectives.crf import ChainScores, Lattice, expected_counts
@@ -214,7 +214,7 @@ class Voters:
             reliability = Reliability(reliability.of_rules, known.shares)
         return cls(rules, reliability)
 
-    def evidence(self, sentences: Sequence[Sequence[Token]], codec: LabelCodec) -> Array:
+    def evidence(self, sentences: Sentences, codec: LabelCodec) -> Array:
         """(N, L) log P(votes | label) of every token of the sentences, up to a constant."""
         forms = [forms_of(tokens) for tokens in sentences]
         return self._votes(forms, codec).evidence(self.reliability)
