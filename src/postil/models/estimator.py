@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from types import MappingProxyType
+from typing import Any, ClassVar, Self, TypeAlias
 
 from postil.errors import ConfigurationError, not_fitted
 from postil.features.inputs import Sentences
@@ -20,9 +21,6 @@ from postil.models.settings import Declared
 from postil.text.labels.partial import Annotates, Labels
 from postil.text.splitting.segmenter import Segmenter
 
-if TYPE_CHECKING:
-    pass
-
 
 class Estimator(Declared):
     """An estimator."""
@@ -31,6 +29,8 @@ class Estimator(Declared):
     """The name of this kind of model in a model file."""
     _HAS_TASKS: ClassVar[bool] = False
     """Whether models of this kind have a head for each of several tasks."""
+    _PASSES: ClassVar[Mapping[str, float]] = MappingProxyType({})
+    """How often an epoch goes through the sentences of each task; empty: see ``batch_shares``."""
     _LABELS: ClassVar[Any]
     """The class of its labels; its ``from_json`` reads what their ``as_json`` has written into a model file."""
     _model: FittedModel | None = None
