@@ -37,7 +37,7 @@ Threshold = float | Mapping[str, float] | None
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Decoded:
     """The labels, entities and probabilities that one task gives B sentences with N tokens; None if not requested."""
 
@@ -282,19 +282,9 @@ class Posteriors:
 
         def answer(scores: Array, offsets: Array) -> Decoded:
             if fuses and not (len(scores) > LONG and int(np.diff(offsets).max()) > LONG):
-                numbers, whole, of_labels, spans, of_spans, exact = kernels.chain_answers(
-                    scores, offsets, chain.transitions, chain.start, chain.end, question
-                )
-                if 0 not in exact.tobytes():
-                    return Decoded(
-                        codec=codec,
-                        offsets=offsets,
-                        numbers=numbers,
-                        probabilities=whole,
-                        label_probabilities=of_labels,
-                        spans=spans,
-                        span_probabilities=of_spans,
-                    )
+                answers = kernels.chain_answers(scores, offsets, chain.transitions, chain.start, chain.end, question)
+                if 0 not in answers.is_exact.tobytes():
+                    return Decoded(codec, offsets, *answers[:5])
             return self._general(self._posterior(scores, offsets), threshold, label_probabilities)
 
         return answer
