@@ -9,11 +9,10 @@ from postil.commands.output import check_output, output_format
 from postil.commands.parser import OVERWRITE, option
 from postil.commands.reading import format_option, reading_arguments, reading_options
 from postil.errors import ConfigurationError, printable
-from postil.text.document import Sentence
+from postil.text import ReadOptions, Sentence
 from postil.text.formats import FORMATS, Reading, format_of_path, read, write, write_annotated
 from postil.text.labels.partial import peek_scheme, relabel
 from postil.text.labels.schemes import IO, SCHEMES
-from postil.text.options import ReadOptions
 
 DESCRIPTION = """\
 Convert a labelled file to another format or labelling scheme. The format of the input is detected from its content,

@@ -29,11 +29,11 @@ SHOWN = "--folds --curve --dev --report -o --overwrite --preset --set --vectors 
 OPTIONS = {
     "": [
         option("DATA", "labelled files", nargs="+"),
-        option("--folds N", "number of parts (default: 5)", type=int),
+        option("--folds N", "number of parts (default: 5)"),
         option("--curve", "draw a learning curve instead"),
         option("--dev FILE", "--curve: held-out file to score on"),
-        option("--sizes N", "--curve: number of sizes (default: 6)", type=int),
-        option("--repeats N", "--curve: training runs for each size (default: 3)", type=int),
+        option("--sizes N", "--curve: number of sizes (default: 6)"),
+        option("--repeats N", "--curve: training runs for each size (default: 3)"),
         report_option("--curve: write an HTML page with the curve"),
         JSON,
         option("-o --output FILE", "write all out-of-fold predictions as CoNLL", type=Path),

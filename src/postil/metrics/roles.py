@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from postil.errors import DataError
 from postil.metrics import tables
 from postil.metrics.counts import Counts, counts_by_label, scores_as_dict
-from postil.text.columns.roles import VERB, Frame
+from postil.text.document import VERB, Frame
 
 CONTINUATION = "C-"
 NOT_SCORED = (VERB, CONTINUATION + VERB)
