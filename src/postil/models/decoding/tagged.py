@@ -19,7 +19,7 @@ from postil.models.engine import Words
 from postil.models.model import GROUPS, FittedModel
 from postil.models.sentences import entity, warn_of_unspaced
 from postil.text import Document, Entity, Sentence
-from postil.text.later import LaterItems
+from postil.text.document import LaterItems
 from postil.text.output import is_utf8
 from postil.text.splitting.segmenter import Forms, Segmenter, Tokens, character_places
 
