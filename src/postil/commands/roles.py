@@ -15,12 +15,10 @@ from postil.metrics.roles import RoleScores, score_roles
 from postil.models.role_labeller import RoleLabeller
 from postil.models.sentences import tokens_of
 from postil.tagging.options import TAGGER_OPTIONS, TaggingOptions
-from postil.text import Sentence, frames_of
+from postil.text import FORMATS, Reading, Sentence, WriteOptions, frames_of, read
 from postil.text.columns.roles import write_roles
 from postil.text.document import record_of, row_of
-from postil.text.formats import FORMATS, Reading, read
 from postil.text.labelled import LabelledFile, check_same_tokens
-from postil.text.options import WriteOptions
 from postil.text.report import Report, counted
 
 COLUMNS = "conll05"

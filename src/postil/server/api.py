@@ -408,6 +408,7 @@ class GraphNode(Response):
     kind: Literal["input", "parameter", "result"]
     shape: list[Place]
     parents: list[Place]
+    sent: Annotated[list[float], about("Size of the gradient that each parent gets from this node.")]
     rms: float | None
     norm: float | None
     rows: list[Place]

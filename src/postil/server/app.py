@@ -249,7 +249,7 @@ def assets(home: str) -> list[Route]:
     routes = []
     for file in (*page, *(files("postil.html").joinpath(name) for name in SHARED)):
         ending = file.name.rpartition(".")[2]
-        if ending in TYPES and (ending != "html" or file.name == home):
+        if ending in TYPES and (ending != "html" or file.name in (home, "equations.html")):
             path = "/" if file.name == home else f"/page/{file.name}"
             routes.append(Route(path, _sending(file.read_bytes(), TYPES[ending])))
     return routes

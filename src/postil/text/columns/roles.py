@@ -79,8 +79,6 @@ def read_roles(lines: NumberedLines, options: ReadOptions, report: Report) -> It
         for n, t in enumerate(places, column + 1):
             labels = _labels([row[n] for row in rows], lines, first)
             frames.append(Frame(t, labels, rows[t][column]))
-        report.sentences += 1
-        report.tokens += len(rows)
         report.notes["predicates"] += len(frames)
         yield Sentence([row[0] for row in rows], line=first, rest=Frames(tuple(frames)))
 
