@@ -320,9 +320,10 @@ PRESETS: dict[str, dict[str, Any]] = {
         "word_rate": 2.0,
         "character_dim": 32,
     },
-    # sees 32 words to each side: for semantic roles
+    # sees 32 words to each side: for semantic roles, which do not depend on how words begin
     "roles": {
         **_EVERY_WORD_FEATURE,
+        "prefix_dim": 0,
         **_VECTOR_CLUSTERS,
         **_NOISE,
         "encoder": "dilated",
