@@ -27,7 +27,7 @@ error. If the input has a mistake, nothing is written.
   postil convert corpus.mrg pos.conll                       the words of trees with their labels
   postil convert corpus.mrg chunks.conll --label-column chunks    with parts of speech and chunks (CoNLL-2000)
   postil convert docs.spacy train.conll                     docs of spaCy (DocBin), both ways; needs the extra spacy
-  postil convert export.json train.conll                    Label Studio (detected, like brat, WebAnno and CSV)
+  postil convert export.json train.conll                    Label Studio (detected, like brat and CSV)
   postil convert train.conll notes --to brat                for an annotation tool (see --to)
   gzip -cd big.conll.gz | postil convert - - --to jsonl     from a pipe into a pipe
 """

@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         kept = "documents stay together" if groups else "no documents are marked: sentences were drawn one by one"
         note = f"± {100 * result.spread:.2f} over the folds; all answers together: {result.pooled.summary()}; {kept}"
         show_table(Table("Cross-validation", ("fold", "sentences", name), rows, note, has_total=True))
-        show_table(result.pooled._tables()[0])
+        show_table(result.pooled.tables()[0])
 
     return present(arguments, result, show)
 

@@ -517,7 +517,7 @@ def show(scores: Any) -> None:
         above = f"tokens with a score above {found.threshold:.4f} are detected"
         say(f"token accuracy {100 * found.accuracy:.2f}; {above}")
         return
-    say(f"{found._size()}\n")
+    say(f"{found.size()}\n")
     say(found.summary(), style="bold green")
     say(f"{'root' if found.roots.tokens else 'node'} accuracy: {_interval(interval)}")
     for name, part, calibration in (

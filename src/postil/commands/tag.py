@@ -85,8 +85,8 @@ In tables (Parquet or CSV), the text is in --column. All columns are kept, and t
 (--parts). -o FOLDER writes one Parquet file per row group, and the same command continues an interrupted job;
 -o FILE.parquet writes a single file, and so does -o FILE.csv, with the lists as JSON. All need the extra arrow.
 
-A model of semantic roles writes CoNLL-2005 columns or JSON Lines, one object per sentence; on a terminal, every
-predicate has a row. Predicates are found, or taken from an input in CoNLL-2005 columns.
+A model of semantic roles writes CoNLL-2005 columns or JSON Lines, one object per sentence; on a terminal and a page,
+every predicate has a row. Predicates are found, or taken from an input in CoNLL-2005 columns.
 
 A tree classifier labels every phrase. For a sentence without a tree, --tree sets the shape of the tree. JSON Lines
 output has one object per sentence with its label and probabilities; --probabilities adds those of all phrases.
@@ -497,6 +497,13 @@ def _write_page(model: Any, readings: Iterable[Reading], arguments: argparse.Nam
     check_output(arguments.output, "output", "report", inputs=inputs, overwrite=arguments.overwrite)
     if not hasattr(model, "tag"):
         raise ConfigurationError("--to html", expected="needs a tagger or a detector", got=f"a {model.KIND}")
+    if model.KIND == "role-labeller":
+        from postil.commands.roles import labelled
+        from postil.text import Document
+
+        sentences = [sentence for reading in readings for block in labelled(model, reading) for sentence in block]
+        write_text(arguments.output or "-", [Document("", sentences).to_html(title=_title(arguments))])
+        return 0
     text = "\n\n".join(text.strip("\n") for text in _texts(readings))
     decoding: dict[str, Any] = {}
     if options.constraints:
