@@ -2,7 +2,7 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -139,17 +139,23 @@ def map_files(files: Iterable[LabelledFile], words: Sequence[str]) -> None:
 def label_maps(words: Sequence[str], paths: Iterable[str]) -> dict[str, dict[str, str]]:
     """The new names of labels for each file."""
     maps: dict[str, dict[str, str]] = {path: {} for path in paths}
-    for word in words:
-        path, equals, pairs = word.rpartition("=")
-        if equals and path not in maps:
-            raise ConfigurationError("--map", expected="must name one of the labelled files", got=repr(path))
+    for pairs, files in _by_file(words, maps, "--map", "labelled"):
         for text in pairs.split(","):
             old, colon, new = (part.strip() for part in text.partition(":"))
             if not (colon and old and new):
                 raise ConfigurationError("--map", expected="[FILE=]OLD:NEW,OLD:NEW", got=repr(text))
-            for name in [path] if equals else maps:
+            for name in files:
                 maps[name][old] = new
     return maps
+
+
+def _by_file(words: Iterable[str], paths: Collection[str], option: str, kind: str) -> Iterator[tuple[str, list[str]]]:
+    """``[FILE=]VALUE``: each value, and the files that it is for, one of the ``paths`` or all of them."""
+    for word in words:
+        path, equals, value = word.rpartition("=")
+        if equals and path not in paths:
+            raise ConfigurationError(option, expected=f"must name one of the {kind} files", got=repr(path))
+        yield value, [path] if equals else list(paths)
 
 
 def map_labels(file: LabelledFile, names: Mapping[str, str]) -> None:
@@ -440,12 +446,8 @@ def _unify_schemes(train: list[LabelledFile], held_out: Iterable[LabelledFile]) 
 def annotated_by_option(words: Iterable[str], paths: Iterable[str]) -> dict[str, tuple[str, ...] | None]:
     """The classes of --annotates for each training file."""
     annotated: dict[str, tuple[str, ...] | None] = dict.fromkeys(paths)
-    for text in words:
-        path, equals, classes = text.rpartition("=")
-        if equals and path not in annotated:
-            raise ConfigurationError("--annotates", expected="must name one of the training files", got=repr(path))
-        for name in [path] if equals else annotated:
-            annotated[name] = parse_classes(classes)
+    for classes, files in _by_file(words, annotated, "--annotates", "training"):
+        annotated |= dict.fromkeys(files, parse_classes(classes))
     return annotated
 
 

@@ -3,7 +3,7 @@
 import argparse
 import contextlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice, takewhile
 from pathlib import Path
@@ -198,12 +198,19 @@ class TrainRequest(NamedTuple):
         path: Path = self.arguments.output
         return path.parent / f"{path.name}.checkpoint"
 
-    def preset_and_settings(self, known: Any, inherited: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """The preset and the ``inherited`` settings of the ``known`` model are defaults."""
+    def preset_and_settings(
+        self, known: Any, inherited: Mapping[str, Any] | None = None, usual: str = "fast"
+    ) -> tuple[str, dict[str, Any]]:
+        """The preset and the settings of the ``known`` model, all or those ``inherited``, are defaults."""
         settings = dict(map(parsed_setting, self.settings))
         if known is not None and self.preset in (None, known.preset):
-            return known.preset, {**inherited, **settings}
-        return self.preset or "fast", settings
+            return known.preset, {**(known.settings if inherited is None else inherited), **settings}
+        return self.preset or usual, settings
+
+    def held_out(self, load: Callable[[str], LabelledFile]) -> dict[str, LabelledFile]:
+        """The files of dev and test, of those that are given."""
+        given = {"dev": self.sources.dev, "test": self.sources.test}
+        return {name: load(sources[MAIN][0].path) for name, sources in given.items() if sources}
 
     @property
     def common(self) -> dict[str, Any]:
@@ -355,7 +362,7 @@ def finish(job: TrainingJob, request: TrainRequest, shown: Display) -> int:
 
 def _tagger_job(request: TrainRequest) -> TrainingJob:
     arguments = request.arguments
-    known = _known(arguments, SentenceEstimator, "a tagger or a detector")
+    known = _known(arguments, "a tagger or a detector", SentenceEstimator, MultiTaskTagger)
     model = _estimator(request, known)
     cut_by = reading_segmenter(request, known)
     options = reading_options(arguments, cut_by, groups=not arguments.task)
@@ -473,20 +480,18 @@ def file_tokens(files: Sequence[LabelledFile]) -> Iterator[list[str]]:
     return (tokens for file in files for tokens in file.tokens)
 
 
-def _known(arguments: argparse.Namespace, kind: Any, expected: str) -> Any:
-    """The model to start from: of this kind, or a multi-task model."""
+def _known(arguments: argparse.Namespace, expected: str, *kinds: Any) -> Any:
+    """The model to start from, of one of these kinds."""
     known: Any = open_model(arguments.warm_start, for_training=True) if arguments.warm_start else None
-    if known is not None and not isinstance(known, (kind, MultiTaskTagger)):
+    if known is not None and not isinstance(known, kinds):
         raise ConfigurationError("--warm-start", expected=expected, got=f"a {known.KIND}")
     return known
 
 
 def _estimator(request: TrainRequest, known: Any) -> SentenceEstimator:
     """The tagger or detector; of several tasks, it inherits only what their words and encoder depend on."""
-    inherited = {} if known is None else known.settings
-    if known is not None and not isinstance(known, SentenceEstimator):
-        inherited = _of_architecture(known)
-    preset, settings = request.preset_and_settings(known, inherited)
+    has_tasks = known is not None and not isinstance(known, SentenceEstimator)
+    preset, settings = request.preset_and_settings(known, _of_architecture(known) if has_tasks else None)
     parameters = {"preset": preset, **request.parameters, **settings}
     model: SentenceEstimator
     if configured(preset, settings).objective == "margin":
@@ -578,8 +583,8 @@ def _task_job(
     """Several tasks in one model; or ``groups`` of classes, whose files are ``loaded``: all have the same sentences."""
     arguments, sources = request.arguments, request.sources
     refuse(arguments, _LEARNS_ALL, "label")
-    known = _known(arguments, Tagger, "a tagger")
-    preset, settings = request.preset_and_settings(known, {} if known is None else known.settings)
+    known = _known(arguments, "a tagger", Tagger, MultiTaskTagger)
+    preset, settings = request.preset_and_settings(known)
     model = MultiTaskTagger(preset=preset, groups=groups, **{**request.parameters, **settings})
     model.check()
     cut_by = cut_by or reading_segmenter(request, known)
@@ -626,19 +631,12 @@ def _role_job(request: TrainRequest) -> TrainingJob:
     why = "it is not for semantic roles"
     refuse(arguments, why, "task", "label", "rules", "unlabelled", "teacher", "annotates", "map", "partial", "report")
     refuse(arguments, why, "segmenter", "freeze_encoder", "feature_columns", "pretrained")
-    known: Any = open_model(arguments.warm_start, for_training=True) if arguments.warm_start else None
-    if known is not None and not isinstance(known, RoleLabeller):
-        raise ConfigurationError("--warm-start", expected="a role labeller", got=f"a {known.KIND}")
-    settings = {**({} if known is None else known.settings), **dict(map(parsed_setting, request.settings))}
-    preset = request.preset or ("roles" if known is None else known.preset)
+    known = _known(arguments, "a role labeller", RoleLabeller)
+    preset, settings = request.preset_and_settings(known, usual="roles")
     model = RoleLabeller(preset=preset, **{**request.parameters, **settings})
     model.check()
     train = joined([load_roles(path, arguments) for path in arguments.train])
-    held_out = {
-        name: load_roles(sources[MAIN][0].path, arguments)
-        for name, sources in (("dev", request.sources.dev), ("test", request.sources.test))
-        if sources
-    }
+    held_out = request.held_out(lambda path: load_roles(path, arguments))
     fitting = model.fitting(
         *role_examples(train),
         role_examples(held_out["dev"]) if "dev" in held_out else None,
@@ -676,11 +674,7 @@ def _tree_job(request: TrainRequest) -> TrainingJob:
     classifier = TreeClassifier(**{**settings, **request.common})
     classifier.check()
     train = joined([load_trees(path, arguments.encoding) for path in arguments.train])
-    held_out = {
-        name: load_trees(sources[MAIN][0].path, arguments.encoding)
-        for name, sources in (("dev", request.sources.dev), ("test", request.sources.test))
-        if sources
-    }
+    held_out = request.held_out(lambda path: load_trees(path, arguments.encoding))
     _check_trees(train, held_out, classifier.config.loss)
     dev = trees_of(held_out["dev"]) if "dev" in held_out else None
     fitting = classifier.fitting(trees_of(train), None, dev, checkpoint=request.checkpoint, resume=arguments.resume)
