@@ -59,7 +59,7 @@ of GOLD and for those that the model finds. docs/how-to/metrics.md explains ever
   postil evaluate ner.postil test.txt --json
   postil evaluate ner.postil test.txt --report report.html      one HTML page with charts and all mistakes
   postil evaluate ner.postil test.txt --train train.txt         seen and unseen entities separately
-  postil evaluate ner.postil test.txt --json --mistakes > report.json     to be opened in the page of postil serve
+  postil evaluate ner.postil test.txt --json --mistakes > report.json     every mistake, for other programs
   postil evaluate both.postil --task names=ner.txt --task upos=pos.conllu      a multi-task model
   postil evaluate mail.postil test.jsonl            groups of classes that overlap: all together, then each
   postil evaluate both.txt both.txt --label-column -2 --predicted-column -1    both labels in one file
@@ -154,7 +154,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _present(arguments: argparse.Namespace, scores: Any, file: LabelledFile, page: Any) -> int:
-    """With the data of --mistakes, which the page of `postil serve` opens."""
+    """With the data of --mistakes."""
     if arguments.mistakes and not isinstance(scores, FileScores):
         raise ConfigurationError("--mistakes cannot be used here: it is for taggers")
     mistakes = {"mistakes": mistakes_as_json(scores.compared, file.tokens)} if arguments.mistakes else {}
