@@ -467,7 +467,6 @@ def tagger_options(trained: str, threads: str = "training runs at a time", **rea
     """
     presets = [name for name in PRESETS if name != "margin"]  # which is a detector's
     preset = "preset to train with: see `postil info --presets` (default: fast)"
-    threads = f"{threads}; does not change the result (default: 1)"
     return {
         f"training\nthe taggers that are trained {trained}": [
             option("--preset NAME", preset, choices=presets, default="fast"),
@@ -475,7 +474,7 @@ def tagger_options(trained: str, threads: str = "training runs at a time", **rea
             option("--clusters FILE", "word clusters, as for `postil train`"),
             SETTINGS,
             SEED,
-            option("--threads N", threads, type=int, default=1),
+            option("--threads N=1", f"{threads}; does not change the result", least=1),
         ],
         "reading": reading_arguments(PARTIAL, **reading),  # type: ignore[arg-type]
     }
@@ -483,8 +482,6 @@ def tagger_options(trained: str, threads: str = "training runs at a time", **rea
 
 def tagger_of(arguments: argparse.Namespace) -> Tagger:
     """The tagger that the options describe, not trained."""
-    if arguments.threads < 1:
-        raise ConfigurationError("threads", expected="must be at least 1", got=arguments.threads)
     tagger = Tagger(
         preset=arguments.preset,
         vectors=arguments.vectors or None,

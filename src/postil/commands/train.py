@@ -31,20 +31,16 @@ from postil.commands.roles import load_roles, role_examples
 from postil.errors import ConfigurationError, DataError
 from postil.metrics.calibration import Reliability
 from postil.metrics.spans import SpanScores
+from postil.models import Detector, MultiTaskTagger, RoleLabeller, Tagger, TreeClassifier
 from postil.models.config import EPOCHS, PRESETS, TaggerConfig, TreeConfig, configured, parsed_setting
 from postil.models.decoding.calibration import reliability
 from postil.models.decoding.codec import known_tasks
-from postil.models.detector import Detector
 from postil.models.estimator import Estimator
 from postil.models.fitting.warm_start import ARCHITECTURE
 from postil.models.model import INPUT, is_encoder
-from postil.models.multi_task_tagger import MultiTaskTagger
 from postil.models.networks.network import MAIN
-from postil.models.role_labeller import RoleLabeller
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.settings import parsed, spelt
-from postil.models.tagger import Tagger
-from postil.models.tree_classifier import TreeClassifier
 from postil.reports.answers import Heading
 from postil.reports.training import RunReport, training_page
 from postil.text import Segmenter, bracketed
@@ -286,7 +282,6 @@ class TrainingJob(NamedTuple):
 def run(arguments: argparse.Namespace) -> int:
     request = TrainRequest.of(arguments)
     request.check_outputs()
-    teaching.check_arguments(arguments)
     if arguments.roles:
         return train(_role_job(request), request)
     if arguments.rules is not None:

@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from operator import itemgetter
 from types import MappingProxyType
 from typing import NoReturn, TypeAlias, final
 
@@ -164,10 +166,12 @@ class InputFeatures:
 
     def extra(self, sentences: Sequence[Sequence[Token]], forms: Sequence[Sequence[str]], N: int) -> Array:
         """(N, E) ids of the features of each token in its sentence."""
-        parts = [
-            np.fromiter((ids[_column(token, i, len(self.columns))] for s in sentences for token in s), np.int64, N)
-            for i, ids in enumerate(self._column_ids)
-        ]
+        parts = []
+        if self.columns:
+            tokens = list(chain.from_iterable(sentences))
+            _check_columns(tokens, len(self.columns))
+            for i, ids in enumerate(self._column_ids, 1):
+                parts.append(np.fromiter(map(ids.__getitem__, map(itemgetter(i), tokens)), np.int64, N))
         matched = [self.gazetteer.match(tokens) for tokens in forms] if self.gazetteer is not None else []
         codes = np.concatenate(matched) if matched else np.zeros((N, 0), np.int64)
         return np.column_stack([*parts, codes]).astype(np.int64) if parts else codes
@@ -240,12 +244,12 @@ def _column_vocabularies(sentences: Iterable[Sequence[Token]]) -> list[Vocabular
     return [frequent_values(counter, 1) for counter in counts]
 
 
-def _column(token: Token, i: int, expected: int) -> str:
-    if isinstance(token, str) or len(token) <= i + 1:
-        got = 0 if isinstance(token, str) else len(token) - 1
-        form = token if isinstance(token, str) else token[0]
-        raise DataError(f"token {form!r} lacks extra columns", expected=f"{expected}, as in training", got=got)
-    return token[i + 1]
+def _check_columns(tokens: Sequence[Token], expected: int) -> None:
+    for token in tokens:
+        if isinstance(token, str) or len(token) <= expected:
+            got = 0 if isinstance(token, str) else len(token) - 1
+            form = token if isinstance(token, str) else token[0]
+            raise DataError(f"token {form!r} lacks extra columns", expected=f"{expected}, as in training", got=got)
 
 
 # -------------------------------------------------------------------- Batches: which sentences share a step of training

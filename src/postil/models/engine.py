@@ -187,7 +187,7 @@ class Engine:
         rows = np.zeros((1 + len(distinct), K, len(self._members), H), np.float32)  # as words have them: by position
         for m, (member, split) in enumerate(zip(self._members, self._splits, strict=True)):
             vectors = member.extra_tables.forward(distinct, Run())[0]
-            rows[1:, :, m] = np.einsum("ud,khd->ukh", vectors, split.first.W[:, :, member.form_dim :])
+            rows[1:, :, m] = np.tensordot(vectors, split.first.W[:, :, member.form_dim :], (1, 2))
         return rows.reshape(len(rows), -1), ids + 1
 
     def _scored_words(self, X: Words, tasks: Sequence[str]) -> Iterator[tuple[Sequence[int], dict[str, Array], Array]]:

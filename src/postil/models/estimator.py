@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Self, TypeAlias
 
 from postil.errors import ConfigurationError, not_fitted
@@ -27,6 +28,8 @@ class Estimator(Declared):
     """The name of this kind of model in a model file."""
     _HAS_TASKS: ClassVar[bool] = False
     """Whether models of this kind have a head for each of several tasks."""
+    _PASSES: ClassVar[Mapping[str, float]] = MappingProxyType({})
+    """How often an epoch goes through the sentences of each task; empty: see ``batch_shares``."""
     _LABELS: ClassVar[Any]
     """The class of its labels; its ``from_json`` reads what their ``as_json`` has written into a model file."""
     _model: FittedModel | None = None

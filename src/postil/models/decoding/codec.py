@@ -82,10 +82,14 @@ OUTSIDE = "O"
 @final
 @dataclass(frozen=True, eq=False)
 class LabelCodec:
-    """``scheme`` of the data and ``classes``: entity classes for span schemes, else the labels themselves."""
+    """``scheme`` of the data and ``classes``: entity classes for span schemes, else the labels themselves.
+
+    Without ``ends``, BIO labels stay BIO whatever the number of classes.
+    """
 
     scheme: str
     classes: tuple[str, ...]
+    ends: bool = True
 
     @classmethod
     def of(cls, sequences: Sequence[Sequence[str]]) -> Self:
@@ -109,7 +113,8 @@ class LabelCodec:
         """The scheme of the network's labels."""
         if not self.has_spans:
             return "none"
-        return "bio" if self.scheme in ("bio", "iob1") and len(self.classes) > MANY_CLASSES else "iobes"
+        stays = not self.ends or len(self.classes) > MANY_CLASSES
+        return "bio" if self.scheme in ("bio", "iob1") and stays else "iobes"
 
     @cached_property
     def labels(self) -> list[str]:
@@ -137,7 +142,8 @@ class LabelCodec:
         if other.has_spans != self.has_spans:
             kinds = {True: "spans, as B-PER", False: "labels without a scheme"}
             raise DataError("labels", expected=kinds[self.has_spans], got=kinds[other.has_spans])
-        return LabelCodec(other.scheme, self.classes + tuple(c for c in other.classes if c not in self.classes))
+        new = tuple(c for c in other.classes if c not in self.classes)
+        return LabelCodec(other.scheme, self.classes + new, self.ends)
 
     @cached_property
     def mask(self) -> TransitionMask:
@@ -345,12 +351,14 @@ class LabelCodec:
         return ["O", *(_spelt(letter, name) for name in self.classes for letter in (first, middle, last, only))]
 
     def as_json(self) -> dict[str, Any]:
-        return {"scheme": self.scheme, "classes": list(self.classes)}
+        content: dict[str, Any] = {"scheme": self.scheme, "classes": list(self.classes)}
+        return content if self.ends else content | {"ends": False}
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
         """Read and check the output of ``as_json`` from a model file."""
-        codec = cls(checked_scheme(content["scheme"]), tuple(checked_names(content["classes"], "classes")))
+        classes = tuple(checked_names(content["classes"], "classes"))
+        codec = cls(checked_scheme(content["scheme"]), classes, content.get("ends") is not False)
         # How many labels there will be, before any is made.
         L = 1 + 4 * len(codec.classes) if codec.inner == "iobes" else 1 + 2 * len(codec.classes)
         L = L if codec.has_spans else len(codec.classes)

@@ -4,11 +4,13 @@ A model has a head for each task; that of a tagger or a detector is called main.
 """
 
 import hashlib
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -123,7 +125,7 @@ class SentenceFitting(Fitting):
             elif completed_by and completed:
                 lessons[task] = Lesson.completing(completed_by, X, gold, completed, head)
             self.training_sets[task] = TrainingSet(head, learnt, gold, lessons.get(task))
-        self._held_out, self._judged_on = held_out, {**examples, **held_out}
+        self._held_out, self._judged_on, self._passes = held_out, {**examples, **held_out}, estimator._PASSES
         self._judges = {task: estimator._head(heads[task]) for task in self._judged_on}
         digests = {task: data_digest(*of_task) for task, of_task in examples.items()}
         counts: dict[str, dict[str, Any]] = {}
@@ -172,7 +174,8 @@ class SentenceFitting(Fitting):
         elif len(sets) == 1:
             order = [(task, which) for task, examples in sets.items() for which in examples.order(size, rng)]
         else:
-            order = batches_by_task({task: examples.lengths for task, examples in sets.items()}, size, rng)
+            lengths = {task: examples.lengths for task, examples in sets.items()}
+            order = batches_by_task(lengths, size, rng, self._passes)
         return Batches(lambda of_task: sets[of_task[0]].batch(of_task[1]), order)
 
     def _patience(self) -> int | None:
@@ -216,12 +219,20 @@ LEAST_ERROR = 1e-4
 """A task without any error must not decide alone."""
 
 
-def batches_by_task(lengths: Mapping[str, Array], size: int, rng: np.random.Generator) -> list[tuple[str, Array]]:
+def batches_by_task(
+    lengths: Mapping[str, Array],
+    size: int,
+    rng: np.random.Generator,
+    passes: Mapping[str, float] = MappingProxyType({}),
+) -> list[tuple[str, Array]]:
     """The batches of an epoch: the task of each, and which of its sentences (b,) it has.
 
-    ``lengths`` are those of the sentences of each task.
+    ``lengths`` are those of the sentences of each task; ``passes`` says how often an epoch goes through them.
     """
-    shares = batch_shares({task: len(of_task) for task, of_task in lengths.items()}, size)
+    counts = {task: len(of_task) for task, of_task in lengths.items()}
+    shares = batch_shares(counts, size)
+    if passes:
+        shares = {task: math.ceil(passes[task] * count / size) for task, count in counts.items()}
     found: list[tuple[str, Array]] = []
     for task, of_task in lengths.items():
         coming: list[Array] = []

@@ -136,8 +136,6 @@ def read_parquet(lines: NumberedLines, options: ReadOptions, report: Report) -> 
                     for name in ignored:
                         report.dropped[f"column {name!r}"] += 1
                     if sentence.tokens:
-                        report.sentences += 1
-                        report.tokens += len(sentence)
                         yield sentence
                     else:
                         report.dropped["rows without tokens"] += 1
