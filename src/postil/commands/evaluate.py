@@ -14,7 +14,14 @@ from postil.commands.console import say, show_table
 from postil.commands.notices import warn
 from postil.commands.output import check_report, present, tell_of_report
 from postil.commands.parser import JSON, OVERWRITE, option, refuse, report_option
-from postil.commands.reading import MAP, PARTIAL, column_argument, reading_arguments, reading_options
+from postil.commands.reading import (
+    MAP,
+    PARTIAL,
+    column_argument,
+    reading_arguments,
+    reading_options,
+    rules_for_file,
+)
 from postil.commands.roles import are_roles, compare_role_files, evaluate_roles, role_examples
 from postil.errors import ConfigurationError, DataError
 from postil.metrics import Counts, DetectionScores, significance, tables
@@ -312,7 +319,8 @@ def _evaluate_predictions(arguments: argparse.Namespace) -> int:
     refuse(arguments, "it is for multi-task models", "task")
     if [arguments.model, arguments.data, arguments.train].count("-") > 1:
         raise ConfigurationError("standard input can be read only once", expected="at most one file named -")
-    options = {**reading_options(arguments, groups=True), "strict": arguments.strict}
+    cut_by = rules_for_file(arguments.data, **reading_options(arguments))
+    options = {**reading_options(arguments, cut_by, groups=True), "strict": arguments.strict}
     column = {} if arguments.predicted_column is None else {"label": arguments.predicted_column}
     gold, predicted = labelled.load(arguments.data, **options), labelled.load(arguments.model, **{**options, **column})
     if arguments.map:

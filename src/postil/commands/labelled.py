@@ -11,7 +11,14 @@ from typing import Any, NamedTuple
 from postil.commands.models import checked_scheme, inputs_of
 from postil.commands.notices import show_problems, warn
 from postil.commands.parser import SEED, SETTINGS, Options, option
-from postil.commands.reading import PARTIAL, column_argument, reading_arguments, reading_options, warn_of_unspaced
+from postil.commands.reading import (
+    PARTIAL,
+    column_argument,
+    reading_arguments,
+    reading_options,
+    rules_for_file,
+    warn_of_unspaced,
+)
 from postil.errors import ConfigurationError, DataError
 from postil.evaluation import documents_of
 from postil.models.config import PRESETS, parsed_setting
@@ -489,7 +496,9 @@ def tagger_of(arguments: argparse.Namespace) -> Tagger:
 
 def load_labelled(paths: Sequence[str], arguments: argparse.Namespace) -> list[LabelledFile]:
     """Files with labels, all of one kind."""
-    files = [load(path, **reading_options(arguments)) for path in paths]
+    files = [
+        load(path, **reading_options(arguments, rules_for_file(path, **reading_options(arguments)))) for path in paths
+    ]
     for file in files:
         check_not_empty(file)
     resolve_partial_labels(files, arguments.partial)
