@@ -15,8 +15,7 @@ from postil.commands.reading import PARTIAL, column_argument, reading_arguments,
 from postil.errors import ConfigurationError, DataError
 from postil.evaluation import documents_of
 from postil.models.config import PRESETS, parsed_setting
-from postil.models.decoding.codec import LabelCodec, checked_tasks
-from postil.models.model import WordLabels
+from postil.models.decoding.codec import LabelCodec, Target, checked_tasks
 from postil.models.networks.network import MAIN
 from postil.models.tagger import Tagger
 from postil.quality import Split
@@ -90,7 +89,7 @@ def resolve_partial_labels(
             raise DataError("every label is unknown", expected="some labels", got="nothing but '?'", where=file.path)
 
 
-def widen(file: LabelledFile, codec: WordLabels, classes: Sequence[str] | None = None) -> None:
+def widen(file: LabelledFile, codec: LabelCodec | Target, classes: Sequence[str] | None = None) -> None:
     """In a file that does not annotate every class of a model, let O stand for the other classes as well.
 
     ``classes``: those that the file annotates, unless its sentences say so themselves.

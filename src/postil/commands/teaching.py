@@ -18,8 +18,8 @@ from postil.commands.parser import CommandOption, option
 from postil.errors import ConfigurationError, DataError
 from postil.models import MultiTaskTagger, Tagger, TaggerConfig
 from postil.models.decoding.codec import OUTSIDE, LabelCodec
+from postil.models.fitting.sentences import ARCHITECTURE
 from postil.models.fitting.training_set import check_student
-from postil.models.fitting.warm_start import ARCHITECTURE
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.text import read
 from postil.threads import training_threads

@@ -29,7 +29,7 @@ from postil.models.decoding.calibration import reliability
 from postil.models.decoding.codec import known_tasks
 from postil.models.estimator import Estimator
 from postil.models.fitting.display import TrainingDisplay
-from postil.models.fitting.warm_start import ARCHITECTURE
+from postil.models.fitting.sentences import ARCHITECTURE
 from postil.models.model import INPUT, is_encoder
 from postil.models.networks.network import MAIN
 from postil.models.sentence_estimator import SentenceEstimator
@@ -505,7 +505,7 @@ def _estimator(request: TrainRequest, known: Any) -> SentenceEstimator:
 
 def _train_on_rules(request: TrainRequest) -> int:
     """Rounds of training on the votes of rules about raw text; labelled files count as well if there are any."""
-    from postil.models.voting.voters import is_plain
+    from postil.models.voting.reliability import is_plain
     from postil.rules import MentionRule, read_rules
     from postil.rules.learning import ROUNDS, Learning, shorter
 
