@@ -1,6 +1,6 @@
-"""Write the reference pages that the code already knows: the command line and the settings.
+"""Write the pages that exist in another form already: commands, settings, and the equations for the server.
 
-    python docs/write_reference.py            rewrite docs/reference/commands.md and docs/reference/settings.md
+    python docs/write_reference.py     rewrite reference/commands.md, reference/settings.md, server/page/equations.html
 
 A test compares the pages with what this script writes.
 """
@@ -8,8 +8,14 @@ A test compares the pages with what this script writes.
 import argparse
 import dataclasses
 import re
+import sys
 from collections import Counter
+from html import escape
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from mathml import mathml
 
 from postil.commands.parser import GROUPS, command_parser
 from postil.models.config import configured, configured_tree
@@ -135,7 +141,40 @@ def _markdown(text: str) -> str:
     return text.replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_")
 
 
-PAGES = {"commands.md": commands_page, "settings.md": settings_page}
+# ------------------------------------------------------------------------------------------------ equations
+
+EQUATIONS = "../../src/postil/server/page/equations.html"
+EQUATIONS_HEAD = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Equations – Postil</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="/page/icon.svg">
+<link rel="stylesheet" href="/page/palette.css"><link rel="stylesheet" href="/page/page.css"></head>
+<body><main><p><a href="/">Postil</a></p><h1>Equations</h1>
+"""
+
+
+def equations_page() -> str:
+    """The formulas of the documents for the server's page: an equation a line, without the places in the code."""
+    text = (REFERENCE.parent / "machinery" / "equations.md").read_text("utf-8")
+    lines = []
+    for part in re.split(r"^(?=###? )", text, flags=re.MULTILINE)[1:]:
+        heading, *blocks = re.split(r"\n\n(?!\n)", part.strip())
+        level, title, place = re.fullmatch(r"(#+) (.*?)(?: \{ #(\w+) \})?", heading).groups()  # type: ignore[union-attr]
+        shown = "".join(_shown_block(block) for block in blocks if " · " not in block)
+        tag, name = f"h{len(level)}", f' id="{place}"' if place else ""
+        lines.append(f"<{tag}{name}>{escape(title)}</{tag}>{shown}\n")
+    return EQUATIONS_HEAD + "".join(lines) + "</main></body></html>\n"
+
+
+def _shown_block(block: str) -> str:
+    if block.startswith("```math"):
+        return f'<div class="scroll">{mathml(block[8:-3], display=True)}</div>'
+    pieces = re.split(r"(\$`[^`]+`\$)", block.replace("\n", " "))
+    shown = "".join(mathml(piece[2:-2]) if piece.startswith("$`") else escape(piece) for piece in pieces)
+    shown = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", shown)
+    return "<p>" + re.sub("`([^`]+)`", r"<code>\1</code>", shown) + "</p>"
+
+
+PAGES = {"commands.md": commands_page, "settings.md": settings_page, EQUATIONS: equations_page}
 
 
 def main() -> None:

@@ -261,7 +261,7 @@ def test_code_and_tests_name_the_equations_that_they_are_listed_under():
 # ------------------------------------------------------------------------------------------------ tables and reference
 
 
-@pytest.mark.parametrize("name", ["commands.md", "settings.md"])
+@pytest.mark.parametrize("name", ["commands.md", "settings.md", "../../src/postil/server/page/equations.html"])
 def test_generated_pages_are_what_the_code_says(name):
     pytest.importorskip("postil.commands.parser")
     expected = script("write_reference").PAGES[name]()

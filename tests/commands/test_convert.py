@@ -224,7 +224,7 @@ def test_texts_pass_between_tools_as_they_are(capsys: pytest.CaptureFixture[str]
     assert json.loads(Path("b.jsonl").read_text()) == {"text": OVERLAPPING["text"], "label": OVERLAPPING["label"]}
 
 
-@pytest.mark.parametrize("tool", ["doccano", "prodigy", "label-studio", "label-studio-min", "brat", "webanno"])
+@pytest.mark.parametrize("tool", ["doccano", "prodigy", "label-studio", "label-studio-min", "brat"])
 def test_from_columns_to_every_tool_and_back(tool: str) -> None:
     Path("a.txt").write_text(BIO)
     assert convert("a.txt", "out", "--to", tool) == 0
@@ -267,7 +267,7 @@ def test_a_tool_replaces_its_own_file_only() -> None:
     Path("a.txt").write_text(BIO)
     for _ in range(2):
         assert convert("a.txt", "b.jsonl", "--to", "doccano") == 0
-    assert convert("a.txt", "b.jsonl", "--to", "webanno") == 1
+    assert convert("a.txt", "b.jsonl", "--to", "label-studio") == 1
 
 
 def test_of_many_problems_the_first_are_shown(tmp_path, capsys):

@@ -7,7 +7,7 @@ import pytest
 from oracles.corpora import semantic_roles
 from postil.commands.main import main
 from postil.text import Sentence, write
-from postil.text.columns.roles import Frames
+from postil.text.document import Frames
 
 SMALL = "--set hidden=24 --set layers=4 --set epochs=12 --set batch_sentences=4".split()
 
@@ -64,6 +64,15 @@ def test_raw_text_in_columns_and_in_json(run):
     assert predicate["predicate"] == 1 and 0 < predicate["roles"][0]["probability"] <= 1
 
 
+def test_a_page_has_a_row_for_each_predicate(run, folder):
+    assert run("tag", "roles.postil", "--text", "Anna sold the map. Ben slept.", "-o", "page.html")[0] == 0
+    page = (folder / "page.html").read_text("utf-8")
+    assert "No entities" not in page and page.count('<p class="excerpt') == 2 and "ARG1" in page
+    assert run("tag", "roles.postil", "test.conll05", "-o", "given.html", "--overwrite")[0] == 0
+    count = sum(len(frames) for frames in semantic_roles(20, len("test"))[1])
+    assert (folder / "given.html").read_text("utf-8").count('<p class="excerpt') >= count
+
+
 def test_on_a_terminal_each_predicate_has_a_row(run, monkeypatch):
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
@@ -79,14 +88,10 @@ def test_on_a_terminal_each_predicate_has_a_row(run, monkeypatch):
         ("train names.txt --roles -o x.postil", "names.txt: not a file of roles: expected CoNLL-2005 columns"),
         ("train train.conll05 -o x.postil", "no labels: expected a label for every token"),
         ("train train.conll05 --roles --label ARG0 -o x.postil", "--label cannot be used here"),
-        ("tag roles.postil test.conll05 --to conll", "--to must be conll05 or jsonl for semantic roles"),
+        ("tag roles.postil test.conll05 --to conll", "--to must be conll05, jsonl or html for semantic roles"),
         ("tag roles.postil test.conll05 --nbest 2", "--nbest"),
         ("explain roles.postil --text Anna", "model must be a tagger (got one of semantic roles)"),
         ("evaluate roles.postil names.txt", "not a file of roles"),
-        pytest.param(
-            *("serve roles.postil", "model roles labels semantic roles: it cannot be served yet"),
-            marks=pytest.mark.extra("starlette"),
-        ),
         ("export roles.postil --to c -o exported", "got a model of the kind RoleLabeller"),
     ],
 )

@@ -51,7 +51,6 @@ NOT_FOR_TAGGING = [
     *["kernels.plain_trees", "kernels.training", "kernels.plain_skipgram"],
     *["kernels.plain_ranking", "kernels.plain_brown", "kernels.plain_quadratic"],
     *[
-        "text.columns.webanno",
         "text.annotations.brat",
         "text.annotations.tools",
         "text.columns.csv_table",

@@ -1,7 +1,15 @@
-from hypothesis import given
+import json
+import subprocess
+from importlib.resources import files
+
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles.pages import read_page
+from postil.commands.console import styles_of
+from postil.html.fragments import dark_palette
+from postil.html.highlight import COLOURS as PALETTE
 from postil.html.highlight import LONGEST, LONGEST_TOKEN, Mark, excerpt, lasting_colours, whole
 from postil.text.labels.schemes import Span
 
@@ -54,5 +62,26 @@ def test_an_excerpt_is_short_and_shows_the_beginning_of_its_marks(tokens, data):
 
 
 def test_labels_beyond_the_palette_share_a_colour():
-    colours = lasting_colours([str(i) for i in range(20)])
-    assert colours["0"] != colours["7"] and colours["8"] == colours["19"]
+    labels = [str(i) for i in range(20)]
+    colours = lasting_colours(labels)
+    assert len({colours[label] for label in sorted(labels)[:PALETTE]}) == PALETTE == len(set(colours.values()))
+
+
+LABELS = st.lists(st.one_of(st.sampled_from(["PER", "LOC", "ORG", "MISC"]), st.text(max_size=6)), max_size=30)
+
+
+@pytest.mark.extra("node")
+@given(st.lists(LABELS, min_size=40, max_size=40))
+@settings(max_examples=3, deadline=None)
+def test_a_label_has_one_colour_in_python_on_pages_and_in_the_terminal(every):
+    scripts = files("postil.html").joinpath("dom.js").read_text("utf8")
+    asked = f"{scripts}\nconsole.log(JSON.stringify({json.dumps(every)}.map((one) => one.map((x) => colour(x, one)))))"
+    answer = subprocess.run(
+        ["node", "--input-type=module", "-"], input=asked, capture_output=True, text=True, check=True
+    )
+    terminal = dark_palette()
+    for labels, shown in zip(every, json.loads(answer.stdout), strict=True):
+        colours = lasting_colours(labels)
+        assert shown == [colours[label][6:-1] for label in labels]
+        assert styles_of(labels) == {x: f"#101418 on {terminal[f'--{colours[x][6:-1]}']}" for x in labels}
+        assert all(c == "label-3" for x, c in zip(labels, shown, strict=True) if x == "PER")

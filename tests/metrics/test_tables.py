@@ -3,7 +3,7 @@
 from postil.metrics import tables
 from postil.metrics.calibration import calibrate
 from postil.metrics.counts import Counts
-from postil.metrics.novelty import known_from, spans_by_novelty, tokens_by_novelty
+from postil.metrics.files import known_from, spans_by_novelty, tokens_by_novelty
 from postil.metrics.spans import SpanScores, score_spans
 from postil.metrics.tokens import score_tokens
 from postil.text.labels.schemes import Span

@@ -35,7 +35,7 @@ def test_figures_of_the_training():
     assert isinstance(evaluation, Evaluation)
     assert f"{100 * evaluation.main_score:.2f}" in content.text
     assert "Reliability: dev" in content.text
-    assert 'class="network"' in text
+    assert "Features of each word" in content.text
 
 
 def test_hostile_labels_are_text():

@@ -1,6 +1,7 @@
 """The page in a real browser: each view used as a person would, wide and narrow, by mouse and by keyboard."""
 
 import json
+import math
 import re
 from pathlib import Path
 
@@ -857,13 +858,14 @@ def test_the_lab_is_walked_changed_checked_and_trained(visit, size):
     worst = float(page.locator("section[aria-label=Node] p").last.inner_text().rsplit(" ", 1)[1])
     assert worst < 1e-8
     before = page.inner_text("#loss")
-    page.click("text='One step of'")
+    page.click("text='One step'")
     after = page.inner_text("#loss")
     assert float(after.split("= ")[1]) < float(before.split("= ")[1])
-    page.click("text='First numbers'")
+    page.click("text='Reset weights'")
     assert page.inner_text("#loss") == before
-    page.click("text='Begin again'")
+    page.click("text='Rewind'")
     page.click("text='Step forward'")
+    assert page.inner_text("section[aria-label=Node] h2").startswith("x "), "words and parameters are given"
     page.click("text='Step forward'")
     assert page.locator(".node.done").count() == 2
     page.select_option("#activation", "relu")
@@ -876,6 +878,62 @@ def test_the_lab_is_walked_changed_checked_and_trained(visit, size):
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "nothing sticks out"
 
 
+def test_lines_are_as_thick_as_the_gradient_on_one_scale(visit, tours):
+    page = visit("gradients", tour="vanishing", step=2)
+    page.wait_for_selector(".edge.flow", state="attached")
+    lines = page.locator(".edge.flow").evaluate_all(
+        "all => all.map((one) => [Number(one.dataset.sent), parseFloat(getComputedStyle(one).strokeWidth)])"
+    )
+    sent = np.array([pair[0] for pair in lines])
+    largest = max(np.linalg.norm(node["gradient"]) for name, node in tours["vanishing"].items() if name == "h6")
+    assert sent.max() == pytest.approx(largest, rel=1e-4) and sent.min() < 1e-3 * sent.max(), "it vanishes"
+    np.testing.assert_allclose([pair[1] for pair in lines], np.maximum(0.6, 13 * sent / sent.max()), rtol=1e-3)
+    shares = "document.querySelector('[aria-label=\"gradient of x\"] td').style.getPropertyValue('--share')"
+    assert float(page.evaluate(shares)) < 0.01, "one scale for all gradients"
+    page.select_option("#activation", "relu")
+    page.click("text='Run'")
+    assert float(page.locator(".edge.flow").first.get_attribute("data-sent")) > 0
+
+
+@pytest.mark.parametrize("tour", ["window", "margin", "chain", "structure", "softmax", "vanishing"])
+def test_rules_are_filled_in_with_the_numbers_of_every_node(visit, tour):
+    """The numbers on the right of = are computed from those on the left."""
+    page = visit("gradients", tour=tour, step=9)
+    page.wait_for_selector(".node.chosen")
+    page.click("text='Run'")
+    for node in range(page.locator("[data-node]").count()):
+        target = page.locator(f"[data-node='{node}']")
+        if not target.count():
+            break
+        target.first.click()
+        for text in page.locator(".spelling math").all_text_contents():
+            _, *sides = text.split("=")
+            space = {name: getattr(math, name) for name in ("exp", "log", "tanh")}
+            space |= {"max": max, "sigmoid": lambda z: 1 / (1 + math.exp(-z))}
+            values = [eval(one.replace("·", "*").replace("−", "-"), {"__builtins__": {}}, space) for one in sides]
+            assert values == pytest.approx([values[0]] * len(values), abs=2e-3), text
+
+
+def test_play_walks_forward_and_back_and_training_draws_a_curve(visit):
+    page = visit("gradients", tour="kink")
+    page.click("text='Rewind'")
+    assert not page.is_visible("#activation") and not page.is_visible("#words"), "they would do nothing"
+    page.click("text='Play'")
+    page.wait_for_selector("[data-node='0'].back")
+    page.wait_for_selector("button:has-text('Play')")
+    page.click("text='20 steps'")
+    assert "after step 20" in page.get_attribute("figure svg", "aria-label")
+
+
+def test_formulas_lead_to_the_equations(visit, browser, address):
+    page = visit("gradients", tour="window", step=1)
+    page.wait_for_selector(".formula math")
+    with page.context.expect_page() as opened:
+        page.click("a:has-text('B3')")
+    assert opened.value.url.endswith("/page/equations.html#b3")
+    opened.value.wait_for_selector("#b3")
+
+
 def test_the_served_model_is_walked_too(visit):
     page = visit("gradients", tour="model", model="names", text="Anna lives in Oslo")
     page.wait_for_selector(".node.chosen")
@@ -884,9 +942,9 @@ def test_the_served_model_is_walked_too(visit):
     page.fill("#gold", "O O O O")
     page.keyboard.press("Tab")
     until(page, f"document.querySelectorAll('.node.chosen text')[1]?.textContent !== {before!r}")
-    page.click("text='Begin again'")
+    page.click("text='Rewind'")
     page.click("text='Step forward'")
-    page.click("text='Run all'")
+    page.click("text='Run'")
     page.click("[data-node='0']")
     assert "norm of the gradient" in page.inner_text("section[aria-label=Node]")
     page.select_option("#tour", "margin")
@@ -918,11 +976,11 @@ def test_the_served_model_is_changed_checked_and_trained(visit, size):
         before = loss()
         page.select_option("#optimiser", optimiser)
         page.fill("#rate", "0.01")
-        page.click("text='One step of'")
+        page.click("text='One step'")
         page.wait_for_selector(f"li:has-text('{optimiser.lower()}')")
         assert loss() < before
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    page.click("text='First numbers'")
+    page.click("text='Reset weights'")
     until(page, "!document.querySelector('[aria-label^=changed]')")
     assert loss() == pytest.approx(first, abs=1e-5), "the served model is as it was"
 

@@ -14,7 +14,7 @@ from postil.text.document import Sentence
 from postil.text.formats import FORMATS, format_of_path, read, write
 from postil.text.labels import partial as relabelling
 
-TOOLS = "doccano, prodigy, label-studio, label-studio-min, brat, webanno, datasets, parquet, csv"
+TOOLS = "doccano, prodigy, label-studio, label-studio-min, brat, datasets, parquet, csv"
 SENTENCES = [Sentence(["Oslo", "is"], ["B-LOC", "O"]), Sentence(["far"], ["O"])]
 
 
@@ -157,7 +157,6 @@ DAMAGED = {
     "csv": f"Sentence #,Word,Tag\n1,{LONG}\n",
     "trees": f"(3 (2 {LONG}",
     "label-studio": f'[{{"data": "{LONG}"}}]',
-    "webanno": f"#FORMAT=WebAnno TSV 3.3\n#T_SP={LONG}|\n\n#Text={LONG}\n1-1\t{LONG}\t{LONG}\n",
 }
 
 
@@ -167,6 +166,11 @@ def test_errors_quote_little_of_a_file(format: str) -> None:
         list(read(io.BytesIO(DAMAGED[format].encode()), format, comment=None))
     message = str(caught.value)
     assert len(message) < 500 and "x" * 100 not in message
+
+
+def test_webanno_tsv_is_named_not_misread() -> None:
+    with pytest.raises(DataError, match=r"WebAnno TSV is not read: expected the export .* as CoNLL 2002 or CoNLL-U"):
+        read(io.BytesIO(b"#FORMAT=WebAnno TSV 3.3\n#T_SP=x|y\n\n#Text=a\n1-1\t0-1\ta\t_\n"))
 
 
 def test_inline_xml_is_not_taken_for_text(tmp_path) -> None:

@@ -17,8 +17,7 @@ from postil.errors import ConfigurationError
 from postil.features.gazetteer import names_in_files
 from postil.models.config import parsed_setting
 from postil.models.tagger import Tagger
-from postil.text import Segmenter
-from postil.text.formats import Reading, read
+from postil.text import Reading, Segmenter, read
 from postil.text.labels.schemes import convert, recognise
 
 if TYPE_CHECKING:
@@ -60,12 +59,10 @@ OPTIONS = {
         ),
         option("--review FILE", "review suspected errors of `postil doctor` instead of a pool"),
         option("--train DATA …", "labelled file to train on as well (repeatable)"),
-        option("--every N", "train after every N answers; 0: never (default: 20)", type=int, default=20),
-        option(
-            "--sure P", "do not ask about spans that are at least this probable (default: 0.9)", type=float, default=0.9
-        ),
-        option("--buffer N", "records to choose from at a time (default: 50000)", type=int, default=50_000),
-        option("--port PORT", "port to listen on; 0: any free one (default: 8000)", type=int, default=8000),
+        option("--every N=20", "train after every N answers; 0: never", least=0),
+        option("--sure P=0.9", "do not ask about spans that are at least this probable"),
+        option("--buffer N=50000", "records to choose from at a time", least=1),
+        option("--port PORT=8000", "port to listen on; 0: any free one"),
     ],
     **tagger_options(
         "on the answers; with --model, its preset and settings are the default",
@@ -102,9 +99,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    for name, lowest in (("every", 0), ("buffer", 1)):
-        if getattr(arguments, name) < lowest:
-            raise ConfigurationError(name, expected=f"must be at least {lowest}", got=getattr(arguments, name))
     if not 0 < arguments.sure <= 1:
         raise ConfigurationError("sure", expected="must be above 0 and at most 1", got=arguments.sure)
     if arguments.review is not None:

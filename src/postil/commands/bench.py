@@ -19,8 +19,7 @@ from postil.commands.output import present
 from postil.commands.parser import JSON, SEED, option
 from postil.errors import ConfigurationError, DataError
 from postil.metrics.tables import Table
-from postil.models.tagger import Tagger
-from postil.models.tree_classifier import TreeClassifier
+from postil.models import Tagger, TreeClassifier
 from postil.optimisation.loop import Epoch
 from postil.samples.corpora import made_up_sentences, made_up_trees
 from postil.tagging import TaggingOptions, label
@@ -41,7 +40,7 @@ OPTIONS = {
     "": [
         option("MODEL", "a tagger, to label FILE with", nargs="?"),
         option("FILE", "text, tokens, CoNLL columns or JSON Lines", type=Path, nargs="?"),
-        option("--threads N", "number of cores for training (default: 1)", type=int, default=1),
+        option("--threads N=1", "number of cores for training", least=1),
         SEED,
         JSON,
     ]
@@ -57,8 +56,6 @@ class Measured(NamedTuple):
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.threads < 1:
-        raise ConfigurationError("threads", expected="must be at least 1", got=arguments.threads)
     is_generated = arguments.model is None
     measured = (
         _generated(arguments.threads, arguments.seed) if is_generated else _codec(arguments.model, arguments.file)

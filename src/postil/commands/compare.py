@@ -36,7 +36,7 @@ OPTIONS = {
         option("GOLD", "labelled file of any format", dest="data"),
         JSON,
         report_option("write an HTML page with all differences"),
-        option("--resamples N", "bootstrap resamples (default: 2000)", type=int, default=2000),
+        option("--resamples N=2000", "bootstrap resamples"),
         SEED,
         option("--task NAME", "multi-task models: use this task"),
         OVERWRITE,

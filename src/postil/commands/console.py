@@ -4,7 +4,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import final
@@ -16,6 +16,8 @@ from rich.text import Text
 
 from postil.errors import printable
 from postil.evaluation import Progress as Report
+from postil.html.fragments import dark_palette
+from postil.html.highlight import lasting_colours
 from postil.metrics.tables import Table, format_cell, is_words
 from postil.models.tagger import Tagger
 from postil.text import Entity, Sentence
@@ -101,19 +103,17 @@ def training_progress() -> Iterator[Callable[[str], Report]]:
 # ------------------------------------------------------------------------------------------------ tagged text
 
 
-STYLES = {
-    "PER": "#101418 on #f3a6d4",
-    "LOC": "#101418 on #8fd3e8",
-    "ORG": "#101418 on #f2d479",
-    "MISC": "#101418 on #b9d99a",
-}
+def styles_of(labels: Collection[str]) -> dict[str, str]:
+    """The colours that the same labels have on pages, as styles of the terminal."""
+    palette = dark_palette()
+    return {label: f"#101418 on {palette[colour[4:-1]]}" for label, colour in lasting_colours(labels).items()}
 
 
 def coloured(text: str, entities: Sequence[Entity]) -> Text:
     """The text with its entities in the colours of their labels, and their probabilities where they have any."""
-    shown, done = Text(), 0
+    shown, done, styles = Text(), 0, styles_of({entity.label for entity in entities})
     for entity in entities:
-        style = STYLES.get(entity.label, "reverse")
+        style = styles[entity.label]
         shown.append(printable(text[done : entity.start]))
         shown.append(f" {printable(entity.text)} ", style=style)
         figure = "" if entity.probability is None else f" {entity.probability:.2f}"

@@ -9,11 +9,10 @@ from postil.commands.output import check_output, output_format
 from postil.commands.parser import OVERWRITE, option
 from postil.commands.reading import format_option, reading_arguments, reading_options
 from postil.errors import ConfigurationError, printable
-from postil.text.document import Sentence
+from postil.text import ReadOptions, Sentence
 from postil.text.formats import FORMATS, Reading, format_of_path, read, write, write_annotated
 from postil.text.labels.partial import peek_scheme, relabel
 from postil.text.labels.schemes import IO, SCHEMES
-from postil.text.options import ReadOptions
 
 DESCRIPTION = """\
 Convert a labelled file to another format or labelling scheme. The format of the input is detected from its content,
@@ -28,7 +27,7 @@ error. If the input has a mistake, nothing is written.
   postil convert corpus.mrg pos.conll                       the words of trees with their labels
   postil convert corpus.mrg chunks.conll --label-column chunks    with parts of speech and chunks (CoNLL-2000)
   postil convert docs.spacy train.conll                     docs of spaCy (DocBin), both ways; needs the extra spacy
-  postil convert export.json train.conll                    Label Studio (detected, like brat, WebAnno and CSV)
+  postil convert export.json train.conll                    Label Studio (detected, like brat and CSV)
   postil convert train.conll notes --to brat                for an annotation tool (see --to)
   gzip -cd big.conll.gz | postil convert - - --to jsonl     from a pipe into a pipe
 """

@@ -29,11 +29,11 @@ SHOWN = "--folds --curve --dev --report -o --overwrite --preset --set --vectors 
 OPTIONS = {
     "": [
         option("DATA", "labelled files", nargs="+"),
-        option("--folds N", "number of parts (default: 5)", type=int),
+        option("--folds N", "number of parts (default: 5)"),
         option("--curve", "draw a learning curve instead"),
         option("--dev FILE", "--curve: held-out file to score on"),
-        option("--sizes N", "--curve: number of sizes (default: 6)", type=int),
-        option("--repeats N", "--curve: training runs for each size (default: 3)", type=int),
+        option("--sizes N", "--curve: number of sizes (default: 6)"),
+        option("--repeats N", "--curve: training runs for each size (default: 3)"),
         report_option("--curve: write an HTML page with the curve"),
         JSON,
         option("-o --output FILE", "write all out-of-fold predictions as CoNLL", type=Path),
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         kept = "documents stay together" if groups else "no documents are marked: sentences were drawn one by one"
         note = f"± {100 * result.spread:.2f} over the folds; all answers together: {result.pooled.summary()}; {kept}"
         show_table(Table("Cross-validation", ("fold", "sentences", name), rows, note, has_total=True))
-        show_table(result.pooled._tables()[0])
+        show_table(result.pooled.tables()[0])
 
     return present(arguments, result, show)
 

@@ -15,17 +15,15 @@ from rich.text import Text
 from rich.tree import Tree as Branches
 
 from postil.commands import evaluate, train
-from postil.commands.console import STYLES, coloured, command, make_console, quote, say
+from postil.commands.console import coloured, command, make_console, quote, say, styles_of
 from postil.commands.explain import AGAINST, BAR, FOR
 from postil.commands.labelled import load
 from postil.commands.output import check_output
 from postil.commands.parser import OVERWRITE, SEED, command_parser, option
 from postil.errors import ConfigurationError
-from postil.models.decoding.tree_labels import NodeLabel
+from postil.models import NodeLabel, Tagger, TreeClassifier
 from postil.models.storage import ENGLISH, installed_path
 from postil.models.storage import load as load_model
-from postil.models.tagger import Tagger
-from postil.models.tree_classifier import TreeClassifier
 from postil.objectives import softmax
 from postil.samples.corpora import BAD, GOOD, LabelledSentence, made_up_sentences, made_up_trees
 from postil.text import Entity, Sentence, Tree, parse_tree, spans_from_labels, tokenise, write, write_trees
@@ -134,7 +132,8 @@ def show_english() -> None:
 def show_names(folder: Path, seed: int, sizes: Mapping[str, int]) -> int:
     _heading("1. Labelled sentences")
     sentences = write_corpus(folder, seed, sizes)
-    _say(*(part for label, text in MEANINGS.items() for part in ((f" {label} ", STYLES[label]), f" {text}   ")))
+    styles = styles_of(MEANINGS)
+    _say(*(part for label, text in MEANINGS.items() for part in ((f" {label} ", styles[label]), f" {text}   ")))
     for sentence in sentences[:4]:
         _say(coloured(" ".join(sentence.tokens), entities_of(sentence.tokens, sentence.labels)))
     _say(f"{len(sentences):,} such sentences are in {folder / 'train.txt'}. Two more files are for choosing the")

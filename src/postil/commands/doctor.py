@@ -12,9 +12,7 @@ from postil.commands.reading import reading_options
 from postil.errors import ConfigurationError, printable
 from postil.quality import CHECKS, Diagnosis, apply, diagnosed, review
 from postil.quality.diagnosis import SHOWN as MOST_LISTED
-from postil.text import Sentence
-from postil.text.formats import read, write
-from postil.text.labels.schemes import recognise
+from postil.text import Sentence, read, recognise, write
 from postil.text.output import write_text
 
 DESCRIPTION = """\
@@ -38,8 +36,8 @@ OPTIONS = {
         option("--dev FILE", "held-out file for development"),
         option("--test FILE", "held-out file for testing"),
         option("--quick", "train no models, only check the data"),
-        option("--folds N", "parts to hold out in turn (default: 5)", type=int, default=5),
-        option("--repeats N", "how often every sentence is held out (default: 2)", type=int, default=2),
+        option("--folds N=5", "parts to hold out in turn", least=2),
+        option("--repeats N=2", "how often every sentence is held out", least=1),
         JSON,
         report_option("write an HTML page with all findings"),
         option("--review FILE", "write suspected errors as JSON Lines", type=Path),
@@ -77,9 +75,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _diagnosis(arguments: argparse.Namespace) -> Diagnosis:
-    for name, lowest in (("folds", 2), ("repeats", 1)):
-        if getattr(arguments, name) < lowest:
-            raise ConfigurationError(name, expected=f"must be at least {lowest}", got=getattr(arguments, name))
     if arguments.quick and arguments.review is not None:
         raise ConfigurationError("--review", expected="must not be given with --quick: models find the errors")
     tagger = tagger_of(arguments)

@@ -39,8 +39,7 @@ from postil.commands.parser import JSON, OVERWRITE, option, refuse, report_optio
 from postil.commands.reading import MAP, PARTIAL, column_argument, reading_arguments, reading_options
 from postil.commands.roles import are_roles, compare_role_files, evaluate_roles, role_examples
 from postil.errors import ConfigurationError, DataError
-from postil.metrics import DetectionScores, significance, tables
-from postil.metrics.counts import Counts
+from postil.metrics import Counts, DetectionScores, significance, tables
 from postil.metrics.evaluation import Compared, mistakes_as_json, prepare
 from postil.metrics.files import (
     RESAMPLES,
@@ -53,27 +52,20 @@ from postil.metrics.files import (
 )
 from postil.metrics.raw_text import RawTextScores, agreement, aligned, words_of
 from postil.metrics.trees import label_confusion_table, length_table
+from postil.models import Detector, MultiTaskTagger, RoleLabeller, Tagger, TreeClassifier
 from postil.models.decoding.calibration import reliability
 from postil.models.decoding.codec import LabelCodec, known_tasks
 from postil.models.decoding.promise import Profile, profile_from_json
-from postil.models.detector import Detector
-from postil.models.multi_task_tagger import MultiTaskTagger
-from postil.models.role_labeller import RoleLabeller
 from postil.models.sentences import tokens_of
-from postil.models.tagger import Tagger
-from postil.models.tree_classifier import TreeClassifier
 from postil.reading import parsed_json
 from postil.tagging.options import check_columns
-from postil.text import Tree, bracketed, read
-from postil.text.formats import FORMATS
+from postil.text import FORMATS, Tree, bracketed, read, spans_from_labels, tree_of
 from postil.text.labelled import LabelledFile, check_same_tokens
 from postil.text.labels import schemes
 from postil.text.labels.groups import found_groups
-from postil.text.labels.schemes import spans_from_labels
 from postil.text.lines import shortened
 from postil.text.output import write_text
 from postil.text.report import counted
-from postil.text.trees.treebank import tree_of
 
 DESCRIPTION = """\
 Score a model on labelled data, or a file of predicted labels against gold labels.
@@ -109,7 +101,7 @@ def _at_least(lowest: int, meaning: str) -> Any:
     return number
 
 
-_detected = "(default: detected)"
+_detected, _PAGE_INSTEAD = "(default: detected)", "--json: a report (--report FILE) shows them to people"
 OPTIONS = {
     "": [
         option("MODEL|PREDICTIONS", "model file or name, or a file of predicted labels", dest="model"),
@@ -120,7 +112,7 @@ OPTIONS = {
         ),
         JSON,
         option("--raw", "split GOLD's raw text with the model, and score tokens, sentences and labels (CoNLL-2018)"),
-        option("--mistakes", "--json: add every mistake with its sentence (taggers)"),
+        option("--mistakes", "--json: add every mistake with its sentence (taggers)", needs=_PAGE_INSTEAD),
         option("--train FILE", "training data: score seen and unseen words and entities separately"),
         option("--expected", "GOLD has no labels: expected scores, from the model's probabilities (taggers)"),
         option(
@@ -145,8 +137,6 @@ OPTIONS = {
 def run(arguments: argparse.Namespace) -> int:
     inputs = [arguments.model, arguments.data, arguments.train]
     check_report(arguments, *inputs, *(word.partition("=")[2] for word in arguments.task))
-    if arguments.mistakes and not arguments.json:
-        raise ConfigurationError("--mistakes needs --json: a report (--report FILE) shows them to people")
     if not names_model(arguments.model):
         return compare_role_files(arguments) if are_roles(arguments) else _evaluate_predictions(arguments)
     of_predictions = ("predicted_column", "scheme", "predicted_scheme", "strict", "resamples", "seed")
@@ -560,7 +550,7 @@ def show(scores: Any) -> None:
         above = f"tokens with a score above {found.threshold:.4f} are detected"
         say(f"token accuracy {100 * found.accuracy:.2f}; {above}")
         return
-    say(f"{found._size()}\n")
+    say(f"{found.size()}\n")
     say(found.summary(), style="bold green")
     say(f"{'root' if found.roots.tokens else 'node'} accuracy: {_interval(interval)}")
     for name, part, calibration in (

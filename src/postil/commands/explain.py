@@ -23,14 +23,11 @@ from postil.commands.parser import JSON, OVERWRITE, option, refuse, report_optio
 from postil.commands.reading import CHARACTERS, reading_arguments, reading_options, warn_of_unspaced
 from postil.html import Markup, joined
 from postil.metrics.tables import Table
-from postil.models.explaining.explanation import Explanation
-from postil.models.explaining.places import Place, place_of_span, places_of_entities, places_of_words
-from postil.models.explaining.tree_explanation import TreeExplanation
+from postil.models import Explanation, TreeClassifier, TreeExplanation
+from postil.models.explaining.explanation import Place, place_of_span, places_of_entities, places_of_words
 from postil.models.sentences import tokens_of
-from postil.models.tree_classifier import TreeClassifier
 from postil.tagging.options import check_columns
-from postil.text import Segmenter, Sentence, Tree, bracketed
-from postil.text.formats import read
+from postil.text import Segmenter, Sentence, Tree, bracketed, read
 
 DESCRIPTION = """\
 Explain why a model found an entity, or why not. For a tree classifier, explain the label of the sentence.

@@ -18,15 +18,14 @@ from postil.commands.labelled import (
 from postil.commands.models import one_task, open_model
 from postil.commands.notices import note, warn
 from postil.commands.output import check_output, present
-from postil.commands.parser import JSON, OVERWRITE, SEED, option
+from postil.commands.parser import JSON, OVERWRITE, SEED, SETTINGS, option
 from postil.commands.reading import PARTIAL, reading_arguments, reading_options
 from postil.commands.teaching import THREADS, raw_sentences, tokens_option
 from postil.errors import ConfigurationError, DataError
-from postil.models import FORGETTING_TOLERANCE, Extending
+from postil.models import FORGETTING_TOLERANCE, Extending, Tagger
 from postil.models import Extension as Extension
 from postil.models.config import parsed_setting
 from postil.models.storage import located
-from postil.models.tagger import Tagger
 from postil.tagging.options import check_columns
 from postil.text.labelled import LabelledFile
 from postil.text.labels.partial import annotated_classes, classes_of
@@ -60,14 +59,9 @@ OPTIONS = {
         ),
         tokens_option(MOST_RAW_TOKENS),
         option("--dev FILE", "held-out file on which known classes must not get worse"),
-        option(
-            "--tolerance N",
-            f"points of F1 by which a known class may fall (default: {FORGETTING_TOLERANCE:g})",
-            type=float,
-            default=FORGETTING_TOLERANCE,
-        ),
+        option(f"--tolerance N={FORGETTING_TOLERANCE}", "points of F1 by which a known class may fall"),
         option("--task NAME", "multi-task models: extend this task, as a separate model"),
-        option("--set NAME=VALUE …", "change one setting (repeatable)", dest="settings"),
+        SETTINGS,
         SEED,
         THREADS,
         JSON,
@@ -84,8 +78,6 @@ OPTIONS = {
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.unlabelled_tokens < 1:
-        raise ConfigurationError("--unlabelled-tokens", expected="must be at least 1", got=arguments.unlabelled_tokens)
     inputs = [located(arguments.model), *arguments.new, *arguments.old, *arguments.unlabelled, arguments.dev]
     check_output(arguments.output, "model file", "model", inputs=inputs, overwrite=arguments.overwrite)
     extending = _extending(_tagger(arguments), arguments)

@@ -61,7 +61,7 @@ OPTIONS = {
     "": [
         option("MODEL", f"model file or name (default: {ENGLISH})", nargs="?"),
         option("--network", "draw the network of the model"),
-        option("--text TEXT", "--network: draw the flow graph of the loss on this sentence"),
+        option("--text TEXT", "--network: draw the flow graph of the loss on this sentence", needs="--network"),
         option("--task NAME", "--network --text: task of a multi-task model (default: the first with spans)"),
         option("--presets NAME", "list the presets, or all settings of one of them", nargs="?", const=""),
         option("-o --output FILE", "write the card as Markdown, or the network as SVG", type=Path),
@@ -77,9 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.model = arguments.model or ENGLISH
     if arguments.network:
         return _draw_network(arguments)
-    for name in ("text", "task"):
-        if getattr(arguments, name) is not None:
-            raise ConfigurationError(f"--{name}", expected="needs --network")
+    if arguments.task is not None:
+        raise ConfigurationError("--task", expected="needs --network")
     path = located(arguments.model)
     check_output(arguments.output, "card", "markdown", inputs=[path], overwrite=arguments.overwrite)
     open_model(arguments.model)  # which tells what is wrong with a file
@@ -113,7 +112,7 @@ def _draw_network(arguments: argparse.Namespace) -> int:
     model = open_model(arguments.model)
     if arguments.text is not None:
         from postil import graph
-        from postil.models.explaining.flow import sentence_loss
+        from postil.models.laboratory import sentence_loss
         from postil.models.sentences import sentences_of, tokens_of
 
         tagger = one_task(model, arguments.task, needed=False)

@@ -15,8 +15,7 @@ from postil.commands.reading import PARTIAL, column_argument, reading_arguments,
 from postil.errors import ConfigurationError, DataError
 from postil.evaluation import documents_of
 from postil.models.config import PRESETS, parsed_setting
-from postil.models.decoding.codec import LabelCodec, checked_tasks
-from postil.models.model import WordLabels
+from postil.models.decoding.codec import LabelCodec, Target, checked_tasks
 from postil.models.networks.network import MAIN
 from postil.models.tagger import Tagger
 from postil.quality import Split
@@ -90,7 +89,7 @@ def resolve_partial_labels(
             raise DataError("every label is unknown", expected="some labels", got="nothing but '?'", where=file.path)
 
 
-def widen(file: LabelledFile, codec: WordLabels, classes: Sequence[str] | None = None) -> None:
+def widen(file: LabelledFile, codec: LabelCodec | Target, classes: Sequence[str] | None = None) -> None:
     """In a file that does not annotate every class of a model, let O stand for the other classes as well.
 
     ``classes``: those that the file annotates, unless its sentences say so themselves.
@@ -460,7 +459,6 @@ def tagger_options(trained: str, threads: str = "training runs at a time", **rea
     """
     presets = [name for name in PRESETS if name != "margin"]  # which is a detector's
     preset = "preset to train with: see `postil info --presets` (default: fast)"
-    threads = f"{threads}; does not change the result (default: 1)"
     return {
         f"training\nthe taggers that are trained {trained}": [
             option("--preset NAME", preset, choices=presets, default="fast"),
@@ -468,7 +466,7 @@ def tagger_options(trained: str, threads: str = "training runs at a time", **rea
             option("--clusters FILE", "word clusters, as for `postil train`"),
             SETTINGS,
             SEED,
-            option("--threads N", threads, type=int, default=1),
+            option("--threads N=1", f"{threads}; does not change the result", least=1),
         ],
         "reading": reading_arguments(PARTIAL, **reading),  # type: ignore[arg-type]
     }
@@ -476,8 +474,6 @@ def tagger_options(trained: str, threads: str = "training runs at a time", **rea
 
 def tagger_of(arguments: argparse.Namespace) -> Tagger:
     """The tagger that the options describe, not trained."""
-    if arguments.threads < 1:
-        raise ConfigurationError("threads", expected="must be at least 1", got=arguments.threads)
     tagger = Tagger(
         preset=arguments.preset,
         vectors=arguments.vectors or None,

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from postil.commands.notices import warn
-from postil.commands.parser import COMMANDS, GROUPS, Parser, command_module, command_parser
+from postil.commands.parser import COMMANDS, GROUPS, Parser, check_options, command_module, command_parser
 from postil.errors import (
     CalibrationWarning,
     CheckpointWarning,
@@ -140,6 +140,7 @@ def _dispatch(words: list[str]) -> int:
             gc.enable()
         arguments = _parsed(parser, words[1:])
         try:
+            check_options(parser, arguments)
             code: int = command_module(words[0]).run(arguments)
             return code
         except PostilError as error:

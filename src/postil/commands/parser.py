@@ -22,7 +22,8 @@ class CommandOption(NamedTuple):
 
     flags: list[str]
     settings: dict[str, Any]
-    """Those of argparse; options with the same "instead" exclude each other."""
+    """Those of argparse. Options with the same "instead" exclude each other; "least" is the smallest value; "needs"
+    names another option that must be given, and may say why."""
 
 
 Options = Mapping[str, Iterable[CommandOption]]
@@ -32,10 +33,17 @@ Options = Mapping[str, Iterable[CommandOption]]
 def option(typed: str, help: str, **settings: Any) -> CommandOption:
     """Declare an argument as it is typed.
 
-    ``MODEL`` is an argument, ``--json`` a switch, ``--dev FILE`` takes a value, ``--task NAME …`` may be repeated.
+    ``MODEL`` is an argument, ``--json`` a switch, ``--dev FILE`` takes a value, ``--task NAME …`` may be repeated,
+    ``-n N`` takes a whole number, ``--sure P=0.9`` a number with a default, which the help tells.
     """
     flags, value = re.fullmatch(r"((?:--?[\w-]+(?: |$))*)(.*)", typed).groups()  # type: ignore[union-attr]
-    if value.endswith(" …"):
+    if number := re.fullmatch(r"(N|[A-Z]+(?==))=?([\d.,]*)", value):
+        value, default = number.groups()
+        settings = {"type": float if "." in default else int, **settings}
+        if default:
+            settings["default"] = settings["type"](default.replace(",", ""))
+            help += f" (default: {default.removesuffix('.0')})"
+    elif value.endswith(" …"):
         settings = {"action": "append", "default": [], **settings}
     elif flags and not value and not settings.keys() & {"choices", "action"}:
         settings["action"] = "store_true"
@@ -48,7 +56,7 @@ def option(typed: str, help: str, **settings: Any) -> CommandOption:
 
 JSON = option("--json", "print one JSON object and nothing else")
 OVERWRITE = option("--overwrite", "replace an existing output even if it is read-only or of another kind")
-SEED = option("--seed N", "random seed (default: 0)", type=int, default=0)
+SEED = option("--seed N=0", "random seed")
 SETTINGS = option("--set NAME=VALUE …", "change one setting (repeatable)", dest="settings")
 
 
@@ -65,13 +73,31 @@ def add_options(parser: argparse.ArgumentParser, options: Options) -> None:
             target, instead = group, settings.get("instead")
             if instead is not None:
                 target = exclusive.setdefault(instead, exclusive.get(instead) or group.add_mutually_exclusive_group())
-            target.add_argument(*flags, **{name: value for name, value in settings.items() if name != "instead"})
+            rules = {name: settings[name] for name in ("instead", "least", "needs") if name in settings}
+            action = target.add_argument(*flags, **{name: settings[name] for name in settings if name not in rules})
+            vars(action).update(**rules)
+
+
+def check_options(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    """Raise ConfigurationError for a number that is too small, and for an option without another that it needs."""
+    for action in parser._actions:
+        value, least, needs = getattr(arguments, action.dest, None), *map(vars(action).get, ("least", "needs"))
+        if least is not None and _is_given(value) and value < least:
+            raise ConfigurationError(action.option_strings[0], expected=f"must be at least {least}", got=value)
+        if needs is not None and _is_given(value):
+            other = re.findall(r"--([\w-]+)", needs)[0].replace("-", "_")
+            if not _is_given(getattr(arguments, other)):
+                raise ConfigurationError(action.option_strings[0], expected=f"needs {needs}")
+
+
+def _is_given(value: object) -> bool:
+    return value is not None and value is not False and value != [] and value != ()
 
 
 def refuse(arguments: argparse.Namespace, why: str, *names: str) -> None:
     """Raise ConfigurationError if one of these options is used, which do not apply."""
     for name in names:
-        if getattr(arguments, name) not in (None, False, [], ()):
+        if _is_given(getattr(arguments, name)):
             raise ConfigurationError(f"{typed_name(name)} cannot be used here: {why}")
 
 

@@ -24,10 +24,9 @@ from postil.features.lexicon import Lexicon
 from postil.metrics.tables import Table
 from postil.models.config import parsed_setting
 from postil.models.tagger import Tagger
+from postil.pretraining import Corpus, WordClusters, read_corpus
 from postil.pretraining import training as learning
-from postil.pretraining.clusters import WordClusters
 from postil.pretraining.config import METHODS, CorpusConfig, PretrainingConfig
-from postil.pretraining.corpus import Corpus, read_corpus
 from postil.text.formats import FORMATS, format_of
 
 DESCRIPTION = """\
@@ -67,11 +66,10 @@ OPTIONS = {
     "": [
         option("TEXT", "files of raw text, UTF-8; --neighbours: a file of vectors", nargs="+", type=Path, dest="texts"),
         option("-o --output FILE", "file to write", type=Path),
-        option("--brown N", "learn N Brown clusters of words instead of vectors", type=int),
+        option("--brown N", "learn N Brown clusters of words instead of vectors"),
         option(
             "--with-brown N",
             "learn vectors and N Brown clusters, and write both into one file for `train --pretrained`",
-            type=int,
         ),
         option(
             "--method",
@@ -79,18 +77,18 @@ OPTIONS = {
             choices=METHODS,
         ),
         option("--dimensions D", f"dimensions of a vector (default: {_default.dimensions})", type=int),
-        option("--window N", "words on each side (default: 5; ranking: 2)", type=int),
-        option("--epochs N", f"passes over the text (default: {_default.epochs})", type=int),
-        option("--negatives N", f"skipgram: random words per window (default: {_default.negatives})", type=int),
+        option("--window N", "words on each side (default: 5; ranking: 2)"),
+        option("--epochs N", f"passes over the text (default: {_default.epochs})"),
+        option("--negatives N", f"skipgram: random words per window (default: {_default.negatives})"),
         option("--sample F", f"skipgram: skip words above this frequency (default: {_default.sample})", type=float),
         option("--hidden H", f"ranking: hidden units, a multiple of 16 (default: {_default.hidden})", type=int),
         option("--rate R", "first learning rate (default: 0.025; ranking: 0.1)", type=float),
-        option("--min-count N", "leave out words that occur less often (default: 5)", type=int),
-        option("--words N", "keep the N most frequent words (default: all)", type=int),
+        option("--min-count N", "leave out words that occur less often (default: 5)"),
+        option("--words N", "keep the N most frequent words (default: all)"),
         option("--cased", "distinguish upper and lower case (default: only with --brown)", action=_yes_or_no),
         option("--fold-digits", "treat all digits as 0 (default: except with --brown)", action=_yes_or_no),
-        option("--seed N", "random seed (default: 0)", type=int),
-        option("--threads N", "number of cores to use; does not change the result (default: 1)", type=int, default=1),
+        option("--seed N", "random seed (default: 0)"),
+        option("--threads N=1", "number of cores to use; does not change the result"),
         option("--resume", "continue from FILE.checkpoint"),
         OVERWRITE,
     ],
@@ -111,12 +109,11 @@ OPTIONS = {
         option(
             "--tokens N",
             f"how much of the text the encoder learns from, sampled by sentences (default: {MOST_TOKENS:,})",
-            type=int,
         ),
     ],
     "nearest words": [
         option("--neighbours WORD …", "list the words nearest to WORD (repeatable)"),
-        option("--count N", "--neighbours: words to list (default: 10)", type=int, default=10),
+        option("--count N=10", "--neighbours: words to list"),
         option("--json", "--neighbours: print one JSON object and nothing else"),
     ],
 }

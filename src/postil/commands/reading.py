@@ -74,7 +74,7 @@ def reading_arguments(
     return [
         format_option("--from", what, formats, "detected", dest="source_format", default=default),
         option("--encoding NAME", "encoding of the files (default: UTF-8)"),
-        option("--token-column N", "CoNLL: column of the token (default: 0)", type=int, default=0),
+        option("--token-column N=0", "CoNLL: column of the token"),
         option(
             "--label-column C",
             "column of the label: a number, negative from the right, a CoNLL-U name, chunks (of trees), or none "

@@ -15,11 +15,10 @@ from postil.metrics.roles import RoleScores, score_roles
 from postil.models.role_labeller import RoleLabeller
 from postil.models.sentences import tokens_of
 from postil.tagging.options import TAGGER_OPTIONS, TaggingOptions
-from postil.text import Sentence, frames_of
-from postil.text.columns.roles import VERB, write_roles
-from postil.text.formats import FORMATS, Reading, read
+from postil.text import FORMATS, Reading, Sentence, WriteOptions, frames_of, read
+from postil.text.columns.roles import write_roles
+from postil.text.document import record_of, row_of
 from postil.text.labelled import LabelledFile, check_same_tokens
-from postil.text.options import WriteOptions
 from postil.text.report import Report, counted
 
 COLUMNS = "conll05"
@@ -103,48 +102,34 @@ def tag_roles(
     """Write the sentences with their predicates and roles, or show them. Predicates that the input has are kept."""
     options.refuse(*TAGGER_OPTIONS, "scores", "keep_gold", why="the model labels semantic roles")
     if format not in (COLUMNS, "jsonl"):
-        raise ConfigurationError("--to", expected=f"{COLUMNS} or jsonl for semantic roles", got=format)
+        raise ConfigurationError("--to", expected=f"{COLUMNS}, jsonl or html for semantic roles", got=format)
     for stream, readings in outputs:
         for reading in readings:
-            for sentences in _blocks(reading):
-                model.annotate(sentences, given=reading.format == COLUMNS)
+            for sentences in labelled(model, reading):
                 if shown:
                     show_roles(sentences)
                 elif format == COLUMNS:
                     stream.write("".join(write_roles(sentences, WriteOptions(), Report())).encode())
                 else:
-                    stream.writelines(_record(sentence, options.probabilities) for sentence in sentences)
+                    for one in sentences:
+                        record = record_of(one.tokens, frames_of(one) or (), options.probabilities)
+                        line = json.dumps(record, ensure_ascii=False) + "\n"
+                        stream.write(line.encode("utf8", "backslashreplace"))
     return 0
 
 
-def _blocks(reading: Iterator[Sentence]) -> Iterator[list[Sentence]]:
+def labelled(model: RoleLabeller, reading: Reading) -> Iterator[list[Sentence]]:
+    """The sentences of an input with their predicates and roles, some at a time."""
     sentences = (sentence for sentence in reading if len(sentence))
     while block := list(islice(sentences, _AT_ONCE)):
+        model.annotate(block, given=reading.format == COLUMNS)
         yield block
 
 
-def _record(sentence: Sentence, probabilities: bool) -> bytes:
-    """A sentence as a line of JSON: its tokens, and the predicates with the tokens ``start:end`` of each role."""
-    predicates = []
-    for frame in frames_of(sentence) or ():
-        roles: list[dict[str, Any]] = []
-        for (role, start, end), probability in zip(frame.roles, frame.probabilities or (), strict=True):
-            words = {"label": role, "start": start, "end": end}
-            roles.append(words | ({"probability": round(probability, 4)} if probabilities else {}))
-        predicates.append({"predicate": frame.predicate, "roles": roles})
-    content = {"tokens": sentence.tokens, "predicates": predicates}
-    return json.dumps(content, ensure_ascii=False).encode("utf8", "backslashreplace") + b"\n"
-
-
 def show_roles(sentences: Sequence[Sentence]) -> None:
-    """Print each sentence, and a row for each of its predicates: the roles with their words and probabilities."""
+    """Print each sentence, and a row for each of its predicates."""
     console = make_console()
     for sentence in sentences:
         console.print(printable(" ".join(sentence.tokens)), style="bold", soft_wrap=True, markup=False)
         for frame in frames_of(sentence) or ():
-            parts = [printable(sentence.tokens[frame.predicate])]
-            for (role, start, end), probability in zip(frame.roles, frame.probabilities or (), strict=True):
-                if role != VERB:
-                    words = printable(" ".join(sentence.tokens[start:end]))
-                    parts.append(f"{printable(role)} [{words}] {probability:.2f}")
-            console.print("  " + "  ".join(parts), soft_wrap=True, markup=False)
+            console.print("  " + row_of(sentence.tokens, frame), soft_wrap=True, markup=False)

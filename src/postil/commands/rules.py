@@ -7,7 +7,7 @@ from postil.commands.console import say
 from postil.commands.fitting import Display, follow
 from postil.commands.output import present
 from postil.commands.parser import JSON, SEED, SETTINGS, option
-from postil.commands.teaching import MOST_TOKENS, THREADS, raw_sentences
+from postil.commands.teaching import MOST_TOKENS, THREADS, raw_sentences, tokens_option
 from postil.models.config import parsed_setting
 from postil.models.tagger import Tagger
 from postil.rules import check, read_rules
@@ -28,12 +28,7 @@ OPTIONS = {
         option("check", "what to do", choices=["check"], dest="action"),
         option("RULES", "file of rules", type=Path),
         option("TEXT", "raw text (not needed for rules with mentions)", nargs="*", dest="unlabelled"),
-        option(
-            "--unlabelled-tokens N",
-            f"how much of the raw text to use, sampled by sentences (default: {MOST_TOKENS:,})",
-            type=int,
-            default=MOST_TOKENS,
-        ),
+        tokens_option(MOST_TOKENS),
         SETTINGS,
         SEED,
         THREADS,

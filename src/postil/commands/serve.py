@@ -41,7 +41,7 @@ OPTIONS = {
     "": [
         option("MODEL", "model files, or names of installed models (default: english)", nargs="*", dest="models"),
         option("--host HOST", "address to listen on (default: 127.0.0.1)", default="127.0.0.1"),
-        option("--port PORT", "port to listen on; 0: any free one (default: 8000)", type=int, default=8000),
+        option("--port PORT=8000", "port to listen on; 0: any free one"),
         option("--reload", "reload a model file when it is replaced"),
         option(
             "--allow-training FOLDER",
@@ -57,10 +57,10 @@ OPTIONS = {
         option("--allow-origin URL …", "site whose pages may call the API (repeatable)"),
     ],
     "limits": [
-        option("--max-body BYTES", "size of a request (default: 1000000)", type=int, default=1_000_000),
-        option("--max-tokens N", "tokens of a request (default: 20000)", type=int, default=20_000),
-        option("--timeout S", "seconds for a request (default: 10)", type=float, default=10.0),
-        option("--queue N", "requests that may wait (default: 64)", type=int, default=64),
+        option("--max-body BYTES=1000000", "size of a request"),
+        option("--max-tokens N=20000", "tokens of a request"),
+        option("--timeout S=10.0", "seconds for a request"),
+        option("--queue N=64", "requests that may wait"),
     ],
 }
 

@@ -19,8 +19,7 @@ from postil.errors import ConfigurationError, printable
 from postil.models.tagger import Tagger
 from postil.quality import DIVERSITY, WAYS, Suggestion, suggest
 from postil.tagging.options import check_columns
-from postil.text import Segmenter, Sentence
-from postil.text.formats import read
+from postil.text import Segmenter, Sentence, read
 from postil.text.output import write_text
 from postil.text.report import counted
 
@@ -48,17 +47,12 @@ OPTIONS = {
             nargs="*",
             dest="words",
         ),
-        option("-n N", "number of sentences (default: 50)", type=int, default=50),
+        option("-n N=50", "number of sentences"),
         option("--by", "measure of uncertainty (default: entropy)", choices=WAYS, default="entropy"),
         option("--per", "unit of the uncertainty (default: token)", choices=["token", "sentence"], default="token"),
-        option("--density P", "how much to prefer typical sentences (default: 0)", type=float, default=0.0),
-        option(
-            "--diversity P",
-            f"how much to prefer sentences unlike those already chosen (default: {DIVERSITY})",
-            type=float,
-            default=DIVERSITY,
-        ),
-        option("--sure P", "spans at least this probable are sure (default: 0.9)", type=float, default=0.9),
+        option("--density P=0.0", "how much to prefer typical sentences"),
+        option(f"--diversity P={DIVERSITY}", "how much to prefer sentences unlike those already chosen"),
+        option("--sure P=0.9", "spans at least this probable are sure"),
         option("--labelled FILE …", "sentences that are already labelled, not to be suggested (repeatable)"),
         option("--task NAME", "multi-task models: use this task"),
         SEED,

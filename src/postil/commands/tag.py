@@ -40,11 +40,9 @@ from postil.models.decoding.distribution import check_probability
 from postil.tagging import TaggingOptions, label
 from postil.tagging.bulk import check_threads, in_order
 from postil.tagging.options import TAGGER_OPTIONS, chosen, threshold_of
-from postil.text.document import Sentence
+from postil.text import ReadOptions, Segmenter, Sentence
 from postil.text.formats import Reading, format_of, read
-from postil.text.options import ReadOptions
 from postil.text.output import packed, write_text
-from postil.text.splitting.segmenter import Segmenter
 from postil.text.trees.tree import SHAPES
 
 DESCRIPTION = """\
@@ -95,8 +93,8 @@ In tables (Parquet or CSV), the text is in --column. All columns are kept, and t
 (--parts). -o FOLDER writes one Parquet file per row group, and the same command continues an interrupted job;
 -o FILE.parquet writes a single file, and so does -o FILE.csv, with the lists as JSON. All need the extra arrow.
 
-A model of semantic roles writes CoNLL-2005 columns or JSON Lines, one object per sentence; on a terminal, every
-predicate has a row. Predicates are found, or taken from an input in CoNLL-2005 columns.
+A model of semantic roles writes CoNLL-2005 columns or JSON Lines, one object per sentence; on a terminal and a page,
+every predicate has a row. Predicates are found, or taken from an input in CoNLL-2005 columns.
 
 A tree classifier labels every phrase. For a sentence without a tree, --tree sets the shape of the tree. JSON Lines
 output has one object per sentence with its label and probabilities; --probabilities adds those of all phrases.
@@ -107,6 +105,7 @@ SHOWN = (
 PAGE, REDACTED = "html", "redacted"
 _FORMATS = ["conll", "conllu", "conll05", "jsonl", CSV, "trees", PARQUET, PAGE, REDACTED]
 _STYLES = ["placeholders", "pseudonyms", "html"]
+_RAY = "--engine ray"
 _SPAN, _LABELLED_SPAN = "START:END or START:END=CLASS", "START:END=LABEL,…"
 OPTIONS = {
     "": [
@@ -127,7 +126,7 @@ OPTIONS = {
             "multi-task models: predict only this task (repeatable; default: all, each in a column or layer)",
         ),
         option("--nbest K", "jsonl: add the K best labellings of each sentence", type=int),
-        option("--threads N", "number of cores to use; does not change the result (default: 1)", type=int, default=1),
+        option("--threads N=1", "number of cores to use; does not change the result"),
         OVERWRITE,
     ],
     "predictions of taggers": [
@@ -189,9 +188,9 @@ OPTIONS = {
     "reading": reading_arguments(),
     "Parquet files on many cores or machines (needs the extra ray)": [
         option("--engine", "tag Parquet files with Ray Data, into the folder -o", choices=["ray"]),
-        option("--address ADDRESS", "Ray cluster to use: auto or HOST:PORT (default: a new one)"),
-        option("--workers N", "maximum number of workers (default: one per core)", type=int),
-        option("--ship-model", "send the model file to machines that cannot read it"),
+        option("--address ADDRESS", "Ray cluster to use: auto or HOST:PORT (default: a new one)", needs=_RAY),
+        option("--workers N", "maximum number of workers (default: one per core)", needs=_RAY, least=1),
+        option("--ship-model", "send the model file to machines that cannot read it", needs=_RAY),
     ],
 }
 
@@ -214,9 +213,6 @@ def run(arguments: argparse.Namespace) -> int:
         from postil.commands.tag_tables import tag_tables
 
         return tag_tables(arguments, tagging_options)
-    for name in ("address", "workers", "ship_model"):
-        if getattr(arguments, name) not in (None, False):
-            raise ConfigurationError(typed_name(name), expected="needs --engine ray")
     if arguments.parts is not None:
         raise ConfigurationError("--parts", expected="needs tables: Parquet or CSV files, and Parquet output")
     options = tagging_options(arguments)
@@ -509,6 +505,13 @@ def _write_page(model: Any, readings: Iterable[Reading], arguments: argparse.Nam
     check_output(arguments.output, "output", "report", inputs=inputs, overwrite=arguments.overwrite)
     if not hasattr(model, "tag"):
         raise ConfigurationError("--to html", expected="needs a tagger or a detector", got=f"a {model.KIND}")
+    if model.KIND == "role-labeller":
+        from postil.commands.roles import labelled
+        from postil.text import Document
+
+        sentences = [sentence for reading in readings for block in labelled(model, reading) for sentence in block]
+        write_text(arguments.output or "-", [Document("", sentences).to_html(title=_title(arguments))])
+        return 0
     text = "\n\n".join(text.strip("\n") for text in _texts(readings))
     decoding: dict[str, Any] = {}
     if options.constraints:

@@ -154,8 +154,6 @@ def _tag_by_ray(arguments: argparse.Namespace, options_of: OptionsOf) -> int:
     _check(arguments, PARQUET)
     if len(arguments.task) == 1:
         refuse(arguments, "save the task as a model first: tagger[task].save(FILE)", "task")
-    if arguments.workers is not None and arguments.workers < 1:
-        raise ConfigurationError("--workers", expected="must be at least 1", got=arguments.workers)
     from postil.integrations.ray import tag_files
 
     model, path = ruled_model(arguments)

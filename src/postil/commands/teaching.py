@@ -16,13 +16,11 @@ from postil.commands.models import open_model
 from postil.commands.notices import note
 from postil.commands.parser import CommandOption, option
 from postil.errors import ConfigurationError, DataError
-from postil.models.config import TaggerConfig
+from postil.models import MultiTaskTagger, Tagger, TaggerConfig
 from postil.models.decoding.codec import OUTSIDE, LabelCodec
+from postil.models.fitting.sentences import ARCHITECTURE
 from postil.models.fitting.training_set import check_student
-from postil.models.fitting.warm_start import ARCHITECTURE
-from postil.models.multi_task_tagger import MultiTaskTagger
 from postil.models.sentence_estimator import SentenceEstimator
-from postil.models.tagger import Tagger
 from postil.text import read
 from postil.threads import training_threads
 
@@ -40,14 +38,12 @@ PRESET, MEMBERS = "accurate", 6
 THREADS = option(
     "--threads N",
     "number of cores to use; does not change the result (default: all, at most 4)",
-    type=int,
     default=training_threads(),
 )
 
 
 def tokens_option(most: int) -> CommandOption:
-    about = f"how much of the raw text to use, sampled by sentences (default: {most:,})"
-    return option("--unlabelled-tokens N", about, type=int, default=most)
+    return option(f"--unlabelled-tokens N={most:,}", "how much of the raw text to use, sampled by sentences", least=1)
 
 
 OPTIONS = [
@@ -60,23 +56,16 @@ OPTIONS = [
         "--teacher MODEL …",
         "a tagger that labels the raw text (repeatable; default: an ensemble trained first on TRAIN); with --task, "
         "NAME=MODEL or a multi-task model",
+        needs="raw text to label: add --unlabelled TEXT",
     ),
     option(
         "--pretrain",
         "--unlabelled: first learn words and encoder from the raw text, as `postil pretrain --encoder` does "
         "(default: yes, unless there is something else to start from)",
         action=argparse.BooleanOptionalAction,
+        needs="raw text to learn from: add --unlabelled TEXT",
     ),
 ]
-
-
-def check_arguments(arguments: argparse.Namespace) -> None:
-    if arguments.pretrain and not arguments.unlabelled:
-        raise ConfigurationError("--pretrain needs raw text to learn from: add --unlabelled TEXT")
-    if arguments.teacher and not arguments.unlabelled:
-        raise ConfigurationError("--teacher needs raw text to label: add --unlabelled TEXT")
-    if arguments.unlabelled_tokens < 1:
-        raise ConfigurationError("--unlabelled-tokens", expected="must be at least 1", got=arguments.unlabelled_tokens)
 
 
 def raw_sentences(arguments: argparse.Namespace, times: int = 1) -> list[list[str]]:

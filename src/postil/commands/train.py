@@ -23,21 +23,17 @@ from postil.commands.roles import load_roles, role_examples
 from postil.errors import ConfigurationError, DataError, PostilError
 from postil.metrics.calibration import Reliability
 from postil.metrics.spans import SpanScores
+from postil.models import Detector, MultiTaskTagger, RoleLabeller, Tagger, TreeClassifier
 from postil.models.config import EPOCHS, PRESETS, TaggerConfig, TreeConfig, configured, parsed_setting
 from postil.models.decoding.calibration import reliability
 from postil.models.decoding.codec import known_tasks
-from postil.models.detector import Detector
 from postil.models.estimator import Estimator
 from postil.models.fitting.display import TrainingDisplay
-from postil.models.fitting.warm_start import ARCHITECTURE
+from postil.models.fitting.sentences import ARCHITECTURE
 from postil.models.model import INPUT, is_encoder
-from postil.models.multi_task_tagger import MultiTaskTagger
 from postil.models.networks.network import MAIN
-from postil.models.role_labeller import RoleLabeller
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.settings import parsed, spelt
-from postil.models.tagger import Tagger
-from postil.models.tree_classifier import TreeClassifier
 from postil.reports.answers import Heading
 from postil.reports.training import RunReport, training_page
 from postil.text import Segmenter, Sentence, bracketed, read
@@ -282,7 +278,6 @@ class TrainingJob(NamedTuple):
 def run(arguments: argparse.Namespace) -> int:
     request = TrainRequest.of(arguments)
     request.check_outputs()
-    teaching.check_arguments(arguments)
     if arguments.roles:
         return train(_role_job(request), request)
     if arguments.rules is not None:
@@ -510,7 +505,7 @@ def _estimator(request: TrainRequest, known: Any) -> SentenceEstimator:
 
 def _train_on_rules(request: TrainRequest) -> int:
     """Rounds of training on the votes of rules about raw text; labelled files count as well if there are any."""
-    from postil.models.voting.voters import is_plain
+    from postil.models.voting.reliability import is_plain
     from postil.rules import MentionRule, read_rules
     from postil.rules.learning import ROUNDS, Learning, shorter
 

@@ -55,10 +55,10 @@ OPTIONS = {
         option("--recall R", "share of entities to find, 0 to 1", type=float),
         option("--precision P", "share of predicted entities that must be correct, 0 to 1", type=float),
         option("--f1", "maximise F1"),
-        option("--margin Z", "margin in standard errors (default: 1)", type=float, default=1.0),
+        option("--margin Z=1.0", "margin in standard errors"),
         option("--miss E", "redaction: share of names that may be missed, 0 to 1", type=float),
-        option("--classes CLASS,…", "redaction: classes of names to hide (default: all)"),
-        option("--confidence C", "redaction: confidence of the promise (default: 0.95)", type=float),
+        option("--classes CLASS,…", "redaction: classes of names to hide (default: all)", needs="--miss"),
+        option("--confidence C", "redaction: confidence of the promise (default: 0.95)", type=float, needs="--miss"),
         option("--task NAME", "multi-task models: use this task"),
         option("--reset", "remove the bias, the thresholds and the promise about missed names"),
         option("-o --output MODEL2", "model file to write", instead="target"),
@@ -105,9 +105,6 @@ def run(arguments: argparse.Namespace) -> int:
         if target is not None:
             whole.save(Path(target))
         return present(arguments, {"model": target, **asdict(promise)}, lambda: _show_promise(promise, target))
-    for name in ("classes", "confidence"):
-        if getattr(arguments, name) is not None:
-            raise ConfigurationError(f"--{name}", expected="needs --miss")
     try:
         tuned = _tuned(model, arguments)
     except Unreachable as error:

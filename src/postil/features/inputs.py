@@ -3,6 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from operator import itemgetter
 from types import MappingProxyType
 from typing import NoReturn, TypeAlias, final
 
@@ -19,9 +22,11 @@ from postil.features.vocabulary import Vocabulary, prefixed
 from postil.features.words import WordFeatureConfig, WordFeatures, distinct, feature_vocabulary, frequent_values
 from postil.kernels import Attributes
 from postil.kernels.characters import frozen
+from postil.lazy import Remembered
 
 # A token is its form, or a tuple of its form and the extra columns of the file; a FeatureToken is such a tuple too.
 Token: TypeAlias = str | tuple[str, ...]
+Sentences: TypeAlias = Sequence[Sequence[Token]]
 
 
 @final
@@ -111,7 +116,8 @@ class InputFeatures:
         self.words, self.columns, self.gazetteer, self.named = words, list(columns), gazetteer, named
         self.unicode: str | None = frozen().version_name
         """The version of Unicode by which the vocabularies were made; None if nobody wrote it down."""
-        self._column_ids = [_CachedIds(vocabulary) for vocabulary in self.columns]
+        # Value of a column -> its id, 0 for one that is not known. Columns have few values, which come again and again.
+        self._column_ids = [Remembered(partial(one.id, default=0), most=20_000) for one in self.columns]
 
     @classmethod
     def build(
@@ -164,10 +170,12 @@ class InputFeatures:
 
     def extra(self, sentences: Sequence[Sequence[Token]], forms: Sequence[Sequence[str]], N: int) -> Array:
         """(N, E) ids of the features of each token in its sentence."""
-        parts = [
-            np.fromiter((ids[_column(token, i, len(self.columns))] for s in sentences for token in s), np.int64, N)
-            for i, ids in enumerate(self._column_ids)
-        ]
+        parts = []
+        if self.columns:
+            tokens = list(chain.from_iterable(sentences))
+            _check_columns(tokens, len(self.columns))
+            for i, ids in enumerate(self._column_ids, 1):
+                parts.append(np.fromiter(map(ids.__getitem__, map(itemgetter(i), tokens)), np.int64, N))
         matched = [self.gazetteer.match(tokens) for tokens in forms] if self.gazetteer is not None else []
         codes = np.concatenate(matched) if matched else np.zeros((N, 0), np.int64)
         return np.column_stack([*parts, codes]).astype(np.int64) if parts else codes
@@ -202,21 +210,6 @@ class InputFeatures:
         return features
 
 
-class _CachedIds(dict[str, int]):
-    """Value of a column -> its id, 0 for one that is not known. Columns have few values, which come again and again."""
-
-    LARGEST = 20_000
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self.vocabulary = vocabulary
-
-    def __missing__(self, value: str) -> int:
-        index = self.vocabulary.id(value, 0)
-        if len(self) < self.LARGEST:
-            self[value] = index
-        return index
-
-
 def forms_of(tokens: Sequence[Token]) -> list[str]:
     """The forms alone. A TypeError for anything that is not a token: a list would otherwise pass for a tuple."""
     return [
@@ -240,12 +233,12 @@ def _column_vocabularies(sentences: Iterable[Sequence[Token]]) -> list[Vocabular
     return [frequent_values(counter, 1) for counter in counts]
 
 
-def _column(token: Token, i: int, expected: int) -> str:
-    if isinstance(token, str) or len(token) <= i + 1:
-        got = 0 if isinstance(token, str) else len(token) - 1
-        form = token if isinstance(token, str) else token[0]
-        raise DataError(f"token {form!r} lacks extra columns", expected=f"{expected}, as in training", got=got)
-    return token[i + 1]
+def _check_columns(tokens: Sequence[Token], expected: int) -> None:
+    for token in tokens:
+        if isinstance(token, str) or len(token) <= expected:
+            got = 0 if isinstance(token, str) else len(token) - 1
+            form = token if isinstance(token, str) else token[0]
+            raise DataError(f"token {form!r} lacks extra columns", expected=f"{expected}, as in training", got=got)
 
 
 # -------------------------------------------------------------------- Batches: which sentences share a step of training

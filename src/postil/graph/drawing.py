@@ -6,9 +6,12 @@ draw(loss, gradients=graph.gradients(…))    with the norm of every gradient th
 """
 
 import itertools
+import unicodedata
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,8 +27,7 @@ _STYLES = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Box:
+class Box(NamedTuple):
     """A node as drawn: its lines of text, its kind (for the colour) and the boxes that point to it."""
 
     lines: list[str]
@@ -50,11 +52,7 @@ def draw(output: Node, form: str = "mermaid", *, values: bool = False, gradients
     drawn = [node for node in nodes if not isinstance(node, Parameter) or node in outside]
     number = {node: i for i, node in enumerate(drawn)}
     boxes = [
-        _Box(
-            lines=_lines(node, values, gradients or {}),
-            kind=_KINDS[type(node)],
-            sources=[number[parent] for parent in sources[node]],
-        )
+        Box(_lines(node, values, gradients or {}), _KINDS[type(node)], [number[parent] for parent in sources[node]])
         for node in drawn
     ]
     return _FORMS[form](boxes)
@@ -66,7 +64,7 @@ def _is_layer(node: Node) -> bool:
 
 def _lines(node: Node, values: bool, gradients: Gradients) -> list[str]:
     shape = " × ".join(map(str, node.shape)) if node.ndim else "number"
-    lines = [f"{_one_line(node.name) or _KINDS[type(node)]} {shape}"]
+    lines = [f"{one_line(node.name) or _KINDS[type(node)]} {shape}"]
     inside = [p for p in node.parents if isinstance(p, Parameter)] if _is_layer(node) else []
     counted = [node] if isinstance(node, Parameter) else inside
     if counted:
@@ -75,7 +73,7 @@ def _lines(node: Node, values: bool, gradients: Gradients) -> list[str]:
         lines.append(f"value {node.value.reshape(-1)[0]:.4g}")
     elif values:
         lines.append(f"rms {np.sqrt(np.mean(np.square(node.value))):.3g}" if node.value.size else "empty")
-    for leaf, prefix in [(parameter, _one_line(parameter.name)) for parameter in inside] + [(node, "")]:
+    for leaf, prefix in [(parameter, one_line(parameter.name)) for parameter in inside] + [(node, "")]:
         if leaf in gradients:
             gradient = gradients[leaf]
             array = gradient.values if isinstance(gradient, RowGradient) else gradient
@@ -83,7 +81,7 @@ def _lines(node: Node, values: bool, gradients: Gradients) -> list[str]:
     return lines
 
 
-def _one_line(name: str) -> str:
+def one_line(name: str) -> str:
     """A name without line breaks and without characters that XML does not allow."""
     return " ".join("".join(c if c.isprintable() else " " for c in name).split())
 
@@ -92,7 +90,7 @@ def _one_line(name: str) -> str:
 _ENTITIES = str.maketrans({character: f"#{ord(character)};" for character in '"#&;<>`[](){}\\'})
 
 
-def _mermaid(boxes: list[_Box]) -> str:
+def _mermaid(boxes: list[Box]) -> str:
     lines = ["flowchart TD"]
     for i, box in enumerate(boxes):
         text = "<br/>".join(line.translate(_ENTITIES) for line in box.lines)
@@ -114,18 +112,19 @@ class _Place:
     """A box, or the bend of a long edge (``box`` is None), in one row of the picture."""
 
     row: int
-    box: _Box | None = None
+    box: Box | None = None
     width: float = 8.0
     height: float = 0.0
     x: float = 0.0
     y: float = 0.0
 
 
-def _svg(boxes: list[_Box]) -> str:
+def picture(boxes: list[Box], heading: Sequence[str] = ()) -> str:
+    """The boxes as an SVG picture, each below those that point to it, under some lines of text."""
     places = []
     for box, row in zip(boxes, _rows(boxes), strict=True):
-        title, *others = box.lines  # the title is bold
-        width = max(len(title) * _BOLD_CHARACTER, *(len(line) * _CHARACTER for line in others), 0) + 2 * _PAD
+        first, *others = box.lines  # which is bold
+        width = max(_width(first, _BOLD_CHARACTER), *map(_width, others), 0) + 2 * _PAD
         places.append(_Place(row=row, box=box, width=width, height=len(box.lines) * _LINE + 2 * _PAD - 4))
     edges = []  # the places that each passes: one in every row from source to target
     for box, target in zip(boxes, places, strict=True):
@@ -134,10 +133,13 @@ def _svg(boxes: list[_Box]) -> str:
     by_row: dict[int, list[_Place]] = defaultdict(list)
     for place in [*places, *(bend for edge in edges for bend in edge[1:-1])]:
         by_row[place.row].append(place)
-    _arrange(by_row, edges)
-    width = max(p.x + p.width / 2 for p in places) + _PAD
+    _arrange(by_row, edges, _PAD + _LINE * len(heading))
+    ends = [place.x + place.width / 2 for row in by_row.values() for place in row]
+    width = max(*ends, *map(_width, heading), 0) + _PAD
     height = max(p.y + p.height for p in places) + _PAD
-    parts = [_curve(edge) for edge in edges] + [_rectangle(place) for place in places]
+    parts = [f"<title>{escape(': '.join(heading))}</title>\n"] if heading else []
+    parts += [_text(_PAD, _LINE * number, line, number == 1, "start") for number, line in enumerate(heading, 1)]
+    parts += [_curve(edge) for edge in edges] + [_rectangle(place) for place in places]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="sans-serif" font-size="13">\n'
@@ -147,7 +149,13 @@ def _svg(boxes: list[_Box]) -> str:
     )
 
 
-def _rows(boxes: list[_Box]) -> list[int]:
+def _width(line: str, character: float = _CHARACTER) -> float:
+    """About how wide a line is: capital letters are wider, those of East Asia twice as wide."""
+    wide = sum(2 if c.isupper() else 6 for c in line if c.isupper() or unicodedata.east_asian_width(c) in "WF")
+    return len(line) * character + wide
+
+
+def _rows(boxes: list[Box]) -> list[int]:
     """The row of each box; a leaf is drawn right above the first box that uses it."""
     rows = [0] * len(boxes)
     users: dict[int, list[int]] = defaultdict(list)
@@ -158,7 +166,7 @@ def _rows(boxes: list[_Box]) -> list[int]:
     return [min(users[i]) - 1 if not box.sources and users[i] else rows[i] for i, box in enumerate(boxes)]
 
 
-def _arrange(by_row: dict[int, list[_Place]], edges: list[list[_Place]]) -> None:
+def _arrange(by_row: dict[int, list[_Place]], edges: list[list[_Place]], y: float) -> None:
     """Set x and y of every place; neighbours along edges pull a row into an order with few crossings."""
     neighbours: dict[_Place, list[_Place]] = defaultdict(list)
     for edge in edges:
@@ -173,7 +181,6 @@ def _arrange(by_row: dict[int, list[_Place]], edges: list[list[_Place]]) -> None
             by_row[row].sort(key=lambda place: wanted[place])
             _spread(by_row[row], centre=float(np.mean(list(wanted.values()))))
     left = min(p.x - p.width / 2 for places in by_row.values() for p in places)
-    y = float(_PAD)
     for row in sorted(by_row):
         tallest = max(p.height for p in by_row[row])
         for place in by_row[row]:
@@ -206,8 +213,7 @@ def _rectangle(place: _Place) -> str:
     assert place.box is not None
     style = dict(part.split(":") for part in _STYLES[place.box.kind].split(","))
     rows = "".join(
-        f'<text x="{place.x:.1f}" y="{place.y + _PAD + 10 + i * _LINE:.1f}" text-anchor="middle" '
-        f'fill="{style["color"]}" font-weight="{"normal" if i else "bold"}">{escape(line)}</text>\n'
+        _text(place.x, place.y + _PAD + 10 + i * _LINE, line, not i, "middle", style["color"])
         for i, line in enumerate(place.box.lines)
     )
     return (
@@ -216,4 +222,11 @@ def _rectangle(place: _Place) -> str:
     )
 
 
-_FORMS = {"mermaid": _mermaid, "svg": _svg}
+def _text(x: float, y: float, line: str, is_bold: bool, anchor: str, colour: str = "#1c2127") -> str:
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" '
+        f'fill="{colour}" font-weight="{"bold" if is_bold else "normal"}">{escape(line)}</text>\n'
+    )
+
+
+_FORMS = {"mermaid": _mermaid, "svg": picture}

@@ -2,7 +2,8 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
-function filled(element, properties, children) {
+/** An element with properties and children. */
+export function filled(element, properties, children) {
   for (const [name, value] of Object.entries(properties ?? {})) {
     if (value === undefined || value === null || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
@@ -33,10 +34,25 @@ export function debounced(milliseconds, call) {
   };
 }
 
-/** A class name with the colour of a label: the same label has the same colour in all views. */
+const COLOURS = 12;
+const USUAL = { LOC: 0, ORG: 1, MISC: 2, PER: 3 };
+const known = new WeakMap(); // list of labels -> the colour of each
+
+/** A class name with the colour of a label, which its name decides: `lasting_colours` of html/highlight.py does the same. */
 export function colour(label, labels) {
-  const place = labels.indexOf(label);
-  return place < 0 || place > 7 ? "label-other" : `label-${place}`;
+  if (!known.has(labels)) {
+    const free = new Set(Array(COLOURS).keys());
+    const points = (text) => [...text].map((letter) => letter.codePointAt(0));
+    const before = (a, b) => { const i = a.findIndex((point, place) => point !== b[place]); return i < 0 ? a.length - b.length : a[i] - (b[i] ?? -1); };
+    const sorted = [...new Set(labels)].sort((a, b) => !(a in USUAL) - !(b in USUAL) || before(points(a), points(b)));
+    known.set(labels, new Map(sorted.map((name) => {
+      let place = USUAL[name] ?? points(name).reduce((code, point) => (Math.imul(31, code) + point) >>> 0, 7) % COLOURS;
+      while (free.size && !free.has(place)) place = (place + 1) % COLOURS;
+      free.delete(place);
+      return [name, place];
+    })));
+  }
+  return `label-${known.get(labels).get(label) ?? "other"}`;
 }
 
 export function percent(probability) {

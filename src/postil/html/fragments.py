@@ -39,6 +39,11 @@ def fragment_style() -> Markup:
     return Markup("\n".join(rules) + "\n" + scoped(_sheet("style.css") + _sheet("fragment.css")))
 
 
+def dark_palette() -> dict[str, str]:
+    """The colours for dark grounds by their names, such as --label-0."""
+    return dict(re.findall(r"(--[\w-]+): (#\w+)", _sheet("palette.css").partition("@media")[2]))
+
+
 def scoped(sheet: str) -> str:
     """The rules of a sheet, one a line, each only for what is inside a fragment; without a selector: the fragment."""
 

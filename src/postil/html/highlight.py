@@ -1,9 +1,9 @@
 """Texts with marked spans (gold ones underlined, predicted ones shaded), and effects of words by sign and colour."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import reduce
 from itertools import pairwise
 from typing import NamedTuple, Protocol
-from zlib import crc32
 
 from postil.html.elements import Markup, element, joined
 
@@ -12,7 +12,7 @@ CONTEXT = 14
 LONGEST = 500
 """Approximate maximum of characters in an excerpt."""
 LONGEST_TOKEN = 60
-COLOURS = 8
+COLOURS = 12
 """Number of labels with distinct colours in the style sheet."""
 
 
@@ -37,19 +37,22 @@ class Mark(NamedTuple):
 
 
 OTHER = "var(--label-other)"
+USUAL = {"LOC": 0, "ORG": 1, "MISC": 2, "PER": 3}
+"""Labels whose colours are fixed."""
 
 
 def lasting_colours(labels: Collection[str]) -> Mapping[str, str]:
-    """Map each label to a colour of the style sheet, chosen by its name: on every page it is mostly the same.
+    """Map each label to a colour of the style sheet, chosen by its name; ``colour`` of dom.js chooses the same.
 
-    From the ninth label on, labels share one colour.
+    So a label has one colour on every page and in the terminal. Of two labels that would share one, the second gets the
+    next free colour; when all are taken, labels share.
     """
     colours: dict[str, str] = {}
     free = list(range(COLOURS))
-    for label in sorted(labels):
-        wanted = crc32(label.encode("utf8", "surrogatepass")) % COLOURS
-        number = min(free, key=lambda place: (place - wanted) % COLOURS, default=None)
-        colours[label] = OTHER if number is None else f"var(--label-{number})"
+    for label in sorted(set(labels), key=lambda label: (label not in USUAL, label)):
+        wanted = USUAL.get(label, reduce(lambda code, letter: (31 * code + ord(letter)) % 2**32, label, 7) % COLOURS)
+        number = min(free or [wanted], key=lambda place: (place - wanted) % COLOURS)
+        colours[label] = f"var(--label-{number})"
         free = [place for place in free if place != number]
     return colours
 

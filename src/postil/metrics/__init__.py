@@ -17,7 +17,7 @@ if typing.TYPE_CHECKING:
         score_detection,
     )
     from postil.metrics.evaluation import Evaluation, evaluate
-    from postil.metrics.novelty import Known, known_from, spans_by_novelty, tokens_by_novelty
+    from postil.metrics.files import Known, known_from, spans_by_novelty, tokens_by_novelty
     from postil.metrics.roles import RoleScores, score_roles
     from postil.metrics.significance import Comparison, Interval, bootstrap_interval, compare_systems
     from postil.metrics.spans import SpanScores, align, compare_spans, score_spans, sentence_counts, spans_by_length
@@ -33,7 +33,7 @@ else:
             ".detection": "DetectionScores PrecisionRecall Threshold average_precision best_threshold precision_recall "
             "score_detection",
             ".evaluation": "Evaluation evaluate",
-            ".novelty": "Known known_from spans_by_novelty tokens_by_novelty",
+            ".files": "Known known_from spans_by_novelty tokens_by_novelty",
             ".roles": "RoleScores score_roles",
             ".significance": "Comparison Interval bootstrap_interval compare_systems",
             ".spans": "SpanScores align compare_spans score_spans sentence_counts spans_by_length",

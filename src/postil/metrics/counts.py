@@ -3,7 +3,8 @@
 0/0 is 0, as in conlleval: where nothing was predicted precision is 0, where nothing was there to find recall is 0.
 """
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,12 +56,44 @@ class Counts:
         """Harmonic mean of precision and recall, 0 to 1."""
         return 2 * self.credit / (self.predicted + self.gold) if self.predicted + self.gold else 0.0
 
+    @property
+    def percents(self) -> tuple[float, float, float]:
+        """Precision, recall and F1 in percent."""
+        return 100 * self.precision, 100 * self.recall, 100 * self.f1
+
+    def __str__(self) -> str:
+        precision, recall, f1 = self.percents
+        return f"F1 {f1:.2f}  (precision {precision:.2f}, recall {recall:.2f})"
+
     def to_dict(self) -> dict[str, Any]:
         """Ratios in percent, and the underlying counts."""
         counts: dict[str, Any] = {"support": self.gold, "predicted": self.predicted, "correct": self.correct}
         if self.partial:
             counts["partial"] = self.partial
-        return {"precision": 100 * self.precision, "recall": 100 * self.recall, "f1": 100 * self.f1, **counts}
+        return dict(zip(("precision", "recall", "f1"), self.percents, strict=True)) | counts
+
+
+def counts_by_label(outcomes: Iterable[tuple[str | None, str | None, bool, int]]) -> dict[str, Counts]:
+    """Counts of each label, in alphabetical order. An outcome: gold, predicted, whether it is correct, how often."""
+    sums: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+    for gold, predicted, is_correct, count in outcomes:
+        if gold is not None:
+            sums[gold][0] += count * is_correct
+            sums[gold][2] += count
+        if predicted is not None:
+            sums[predicted][1] += count
+    return {label: Counts(*sums[label]) for label in sorted(sums)}
+
+
+def scores_as_dict(overall: Counts, by_label: dict[str, Counts], **others: Any) -> dict[str, Any]:
+    """Ratios over all labels in percent, ``others``, counts over all labels, and everything of each label."""
+    whole = overall.to_dict()
+    return {
+        **{name: whole[name] for name in ("precision", "recall", "f1")},
+        **others,
+        "counts": {name: whole[name] for name in ("correct", "predicted", "support")},
+        "labels": {label: counts.to_dict() for label, counts in by_label.items()},
+    }
 
 
 def check_same_shape(gold: Sequence[Sequence[object]], predicted: Sequence[Sequence[object]]) -> None:

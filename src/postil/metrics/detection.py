@@ -10,11 +10,10 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from postil.errors import DataError, printable
-from postil.html.fragments import fragment
+from postil.errors import DataError
 from postil.metrics import tables
 from postil.metrics.counts import Counts, ratio
-from postil.metrics.tables import drawn_table, headline
+from postil.metrics.tables import Scores
 
 
 class _Cuts(NamedTuple):
@@ -34,7 +33,7 @@ class Threshold(NamedTuple):
 
 @final
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DetectionScores:
+class DetectionScores(Scores):
     """How well the tokens of one label were detected."""
 
     label: str
@@ -52,26 +51,18 @@ class DetectionScores:
 
     def summary(self) -> str:
         """The scores in one line, in percent."""
-        counts = self.counts
-        ratios = f"F1 {100 * counts.f1:.2f}, precision {100 * counts.precision:.2f}, recall {100 * counts.recall:.2f}"
+        precision, recall, f1 = self.counts.percents
+        ratios = f"F1 {f1:.2f}, precision {precision:.2f}, recall {recall:.2f}"
         return f"average precision {100 * self.average_precision:.2f}  ({ratios})"
 
-    def __str__(self) -> str:
-        """The scores in one line, and a table of them."""
-        return f"{self.summary()}\n{printable(self._size())}\n\n{tables.text(self._table())}"
-
-    def _repr_html_(self) -> str:
-        """HTML for notebooks."""
-        main, _, more = self.summary().partition("  ")
-        drawn = drawn_table(self._table(), bars=("precision", "recall", "F1"))
-        return fragment(headline(main, more, self._size()), drawn)
-
-    def _size(self) -> str:
+    def size(self) -> str:
+        """How many tokens were scored, and above which score they were detected."""
         size = f"{self.sentences:,} sentences, {self.tokens:,} tokens, {self.counts.gold:,} of them {self.label}"
         return f"{size}; detected above a score of {self.threshold:.4f}"
 
-    def _table(self) -> tables.Table:
-        return tables.label_table({self.label: self.counts}, title="", column="label")
+    def tables(self) -> list[tables.Table]:
+        """The label alone."""
+        return [tables.label_table({self.label: self.counts}, title="", column="label")]
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON, shares in percent; the threshold is a score."""

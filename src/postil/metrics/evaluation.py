@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postil.errors import DataError
-from postil.html.fragments import columns, folded, fragment, titled
 from postil.metrics import significance, tables
 from postil.metrics.counts import check_same_shape
 from postil.metrics.spans import Labels, Pair, Spans, SpanScores, align, compare_spans, sentence_counts
-from postil.metrics.tables import drawn_table, headline
+from postil.metrics.tables import Scores
 from postil.metrics.tokens import TokenScores, score_tokens, sentence_token_counts
 from postil.text import PossibleSpans
 from postil.text.labels import schemes
@@ -33,7 +32,7 @@ NOTHING_LEFT_OUT = LeftOut()
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
+class Evaluation(Scores):
     """Scores of tokens, and of spans if the labels have a scheme."""
 
     scheme: str
@@ -51,29 +50,15 @@ class Evaluation:
         """The scores in one line, in percent."""
         if self.spans is None:
             return f"accuracy {100 * self.tokens.accuracy:.2f}"
-        counts = self.spans.overall
-        others = f"(precision {100 * counts.precision:.2f}, recall {100 * counts.recall:.2f})"
-        return f"F1 {100 * counts.f1:.2f}  {others}"
+        return str(self.spans.overall)
 
-    def __str__(self) -> str:
-        """The scores in one line, and tables of labels and of mistakes."""
-        shown = [tables.text(table) for table in self._tables() if table.rows]
-        return "\n\n".join([f"{self.summary()}\n{self._size()}", *shown])
-
-    def _repr_html_(self) -> str:
-        """HTML for notebooks."""
-        labels, *others = self._tables()
-        main, _, more = self.summary().partition("  ")
-        bars = ("precision", "recall", "F1", "percent")
-        drawn = [titled(table.title, drawn_table(table, bars=bars)) for table in others if table.rows]
-        top = headline(main, more, self._size())
-        return fragment(top, drawn_table(labels, bars=bars), folded("Mistakes", columns(*drawn)) if drawn else None)
-
-    def _size(self) -> str:
+    def size(self) -> str:
+        """How many sentences and tokens were scored."""
         unknown = f", {self.left_out.tokens:,} tokens not scored" if self.left_out.tokens else ""
         return f"{self.sentences:,} sentences, {self.tokens.tokens:,} tokens{unknown}"
 
-    def _tables(self) -> list[tables.Table]:
+    def tables(self) -> list[tables.Table]:
+        """Labels, and mistakes if there are any."""
         if self.spans is None:
             labels = tables.label_table(self.tokens.by_label(), column="label", title="Labels", most=tables.MOST_SHOWN)
             return [labels, tables.mistakes_table(self.tokens.mistakes(), "Confused most often")]

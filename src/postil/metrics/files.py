@@ -1,22 +1,23 @@
 """Predicted labels against gold labels, file by file: scores, their uncertainty, seen and unseen words, two systems."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from postil.errors import DataError
-from postil.metrics import novelty, significance
+from postil.metrics import significance
 from postil.metrics.calibration import Reliability
 from postil.metrics.detection import DetectionScores
 from postil.metrics.evaluation import Compared, Evaluation, LeftOut, evaluate_compared, prepare
-from postil.metrics.spans import SpanScores
+from postil.metrics.spans import Spans, SpanScores, spans_by
 from postil.metrics.tokens import TokenScores, score_tokens
 from postil.metrics.trees import TreeScores
 from postil.text.labelled import LabelledFile
 from postil.text.labels import schemes
-from postil.text.labels.schemes import PartialLabel
+from postil.text.labels.schemes import PartialLabel, Span
 
 RESAMPLES = 1000
 """Of the bootstrap."""
@@ -133,20 +134,77 @@ def compare_files(gold: LabelledFile, predicted: LabelledFile, scheme: str, pred
     return compared
 
 
+# ---------------------------------------------------------------------------------------------------- seen and unseen
+# Scores apart for what the training data had and for what it had not:
+#
+#     seen entity       the same words with the same class stood in the training data
+#     new entity        a new combination, or a new class, of words that all stood there
+#     unseen word       at least one of its words never stood there
+
+SPAN_NOVELTIES = ("seen entity", "new entity", "unseen word")
+WORD_NOVELTIES = ("seen word", "unseen word")
+
+
+class Known(NamedTuple):
+    """The words of the training data, and its entities as (class, words)."""
+
+    words: frozenset[str]
+    entities: frozenset[tuple[str, tuple[str, ...]]]
+
+
+def known_from(tokens: Sequence[Sequence[str]], spans: Spans = ()) -> Known:
+    """Collect the words, and the entities if there are spans, of the training data."""
+    entities = (
+        (span.label, tuple(words[span.start : span.end]))
+        for words, sentence in zip(tokens, spans, strict=False)
+        for span in sentence
+    )
+    return Known(frozenset(word for words in tokens for word in words), frozenset(entities))
+
+
+def span_novelty(words: Sequence[str], span: Span, known: Known) -> str:
+    """One of `SPAN_NOVELTIES`."""
+    covered = tuple(words[span.start : span.end])
+    if (span.label, covered) in known.entities:
+        return "seen entity"
+    return "new entity" if known.words.issuperset(covered) else "unseen word"
+
+
+def spans_by_novelty(
+    tokens: Sequence[Sequence[str]], gold: Spans, predicted: Spans, known: Known
+) -> dict[str, SpanScores]:
+    """Scores by novelty; they add up to the whole. A pair is counted in the group of its gold span."""
+    found = spans_by(gold, predicted, lambda number, span: span_novelty(tokens[number], span, known))
+    return {novelty: found.get(novelty, SpanScores()) for novelty in SPAN_NOVELTIES}
+
+
+def tokens_by_novelty(
+    tokens: Sequence[Sequence[str]], gold: Iterable[Sequence[str]], predicted: Iterable[Sequence[str]], known: Known
+) -> dict[str, TokenScores]:
+    """Separate token scores for words that do and do not occur in the training data."""
+    cells: dict[str, Counter[tuple[str, str]]] = {novelty: Counter() for novelty in WORD_NOVELTIES}
+    for words, *columns in zip(tokens, gold, predicted, strict=True):
+        for word, one, other in zip(words, *columns, strict=True):
+            if isinstance(one, PartialLabel):
+                continue
+            cells["seen word" if word in known.words else "unseen word"][one, other] += 1
+    return {novelty: TokenScores(counter) for novelty, counter in cells.items()}
+
+
 def novelty_parts(
     gold: LabelledFile, compared: Compared, train: LabelledFile
 ) -> tuple[dict[str, SpanScores], dict[str, TokenScores]]:
     """Scores of spans and of tokens, separately for those that occur in ``train`` and those that do not."""
     has_spans = compared.scheme != "none"
-    known_spans: list[list[schemes.Span]] = []
+    known_spans: list[list[Span]] = []
     if has_spans:
         scheme = schemes.recognise(train.labels)
         if scheme == "none":
             expected = "spans as in the gold labels"
             raise DataError("training labels have no labelling scheme", expected=expected, where=train.path)
         known_spans = [schemes.spans_from_labels(labels, scheme) for labels in train.labels]
-    known = novelty.known_from(train.tokens, known_spans)
-    words = novelty.tokens_by_novelty(gold.tokens, compared.gold, compared.predicted, known)
+    known = known_from(train.tokens, known_spans)
+    words = tokens_by_novelty(gold.tokens, compared.gold, compared.predicted, known)
     if not has_spans:
         return {}, words
-    return novelty.spans_by_novelty(gold.tokens, compared.gold_spans, compared.predicted_spans, known), words
+    return spans_by_novelty(gold.tokens, compared.gold_spans, compared.predicted_spans, known), words

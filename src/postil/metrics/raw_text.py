@@ -53,10 +53,7 @@ class RawTextScores:
         return "; ".join(f"{name} F1 {100 * counts.f1:.2f}" for name, counts in self._rows())
 
     def table(self) -> Table:
-        rows = [
-            (name, 100 * counts.precision, 100 * counts.recall, 100 * counts.f1, counts.gold)
-            for name, counts in self._rows()
-        ]
+        rows = [(name, *counts.percents, counts.gold) for name, counts in self._rows()]
         return Table("Raw text", ("", "precision", "recall", "F1", "gold"), rows)
 
     def _rows(self) -> list[tuple[str, Counts]]:

@@ -4,15 +4,14 @@ An argument is correct if its role and all its words are. A continuation (C-A1) 
 same predicate, and both are one argument; without one it is an A1 itself. The predicate (V) is not an argument.
 """
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from postil.errors import DataError
 from postil.metrics import tables
-from postil.metrics.counts import Counts
-from postil.text.columns.roles import VERB, Frame
+from postil.metrics.counts import Counts, counts_by_label, scores_as_dict
+from postil.text.document import VERB, Frame
 
 CONTINUATION = "C-"
 NOT_SCORED = (VERB, CONTINUATION + VERB)
@@ -42,7 +41,7 @@ def arguments_of(frame: Frame) -> list[Argument]:
 class RoleScores:
     """Counts of arguments by role, of predicates, and of predicates all of whose arguments are correct."""
 
-    by_role: Mapping[str, Counts]
+    by_role: dict[str, Counts]
     predicates: Counts
     perfect: int
     sentences: int
@@ -60,13 +59,11 @@ class RoleScores:
 
     def summary(self) -> str:
         """The scores in one line, in percent."""
-        counts = self.overall
-        others = f"(precision {100 * counts.precision:.2f}, recall {100 * counts.recall:.2f})"
-        return f"F1 {100 * counts.f1:.2f}  {others}"
+        return str(self.overall)
 
     def table(self) -> tables.Table:
         """A line for each role."""
-        return tables.label_table(dict(self.by_role), self.overall, column="role", title="Roles")
+        return tables.label_table(self.by_role, self.overall, column="role", title="Roles")
 
     def __str__(self) -> str:
         found = (
@@ -76,15 +73,9 @@ class RoleScores:
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON: ``precision``, ``recall``, ``f1``, ``labels``, and those of the predicates."""
-        overall, share = self.overall.to_dict(), self.perfect / self.predicates.gold if self.predicates.gold else 0.0
-        return {
-            "sentences": self.sentences,
-            "tokens": self.tokens,
-            **{name: overall[name] for name in ("precision", "recall", "f1")},
-            "counts": {name: overall[name] for name in ("correct", "predicted", "support")},
-            "labels": {role: counts.to_dict() for role, counts in self.by_role.items()},
-            "predicates": {**self.predicates.to_dict(), "perfect": 100 * share},
-        }
+        share = self.perfect / self.predicates.gold if self.predicates.gold else 0.0
+        about = {"sentences": self.sentences, "tokens": self.tokens} | scores_as_dict(self.overall, self.by_role)
+        return about | {"predicates": {**self.predicates.to_dict(), "perfect": 100 * share}}
 
 
 def score_roles(gold: Sequence[Sequence[Frame]], predicted: Sequence[Sequence[Frame]], tokens: int = 0) -> RoleScores:
@@ -92,20 +83,16 @@ def score_roles(gold: Sequence[Sequence[Frame]], predicted: Sequence[Sequence[Fr
     if len(gold) != len(predicted):
         what = "gold and predictions differ in their number of sentences"
         raise DataError(what, expected=len(gold), got=len(predicted))
-    counts: dict[str, Counter[str]] = {side: Counter() for side in ("correct", "predicted", "gold")}
+    outcomes: list[tuple[str | None, str | None, bool, int]] = []
     predicates, perfect = Counts(), 0
     for one, other in zip(gold, predicted, strict=True):
         of_gold, of_predicted = ({frame.predicate: set(arguments_of(frame)) for frame in side} for side in (one, other))
         shared = of_gold.keys() & of_predicted.keys()
         predicates += Counts(len(shared), len(of_predicted), len(of_gold))
         perfect += sum(of_gold[place] == of_predicted[place] for place in shared)
-        correct = [argument for place in shared for argument in of_gold[place] & of_predicted[place]]
-        for side, arguments in (
-            ("correct", correct),
-            ("gold", [argument for of_frame in of_gold.values() for argument in of_frame]),
-            ("predicted", [argument for of_frame in of_predicted.values() for argument in of_frame]),
-        ):
-            counts[side].update(argument.role for argument in arguments)
-    roles = sorted(counts["gold"].keys() | counts["predicted"].keys())
-    by_role = {role: Counts(*(counts[side][role] for side in ("correct", "predicted", "gold"))) for role in roles}
-    return RoleScores(by_role, predicates, perfect, len(gold), tokens)
+        for place in of_gold.keys() | of_predicted.keys():
+            ours, theirs = of_gold.get(place, set()), of_predicted.get(place, set())
+            outcomes += [(argument.role, argument.role, True, 1) for argument in ours & theirs]
+            outcomes += [(argument.role, None, False, 1) for argument in ours - theirs]
+            outcomes += [(None, argument.role, False, 1) for argument in theirs - ours]
+    return RoleScores(counts_by_label(outcomes), predicates, perfect, len(gold), tokens)

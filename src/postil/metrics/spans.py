@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postil.errors import ConfigurationError
-from postil.metrics.counts import Counts, check_same_shape
+from postil.metrics.counts import Counts, check_same_shape, counts_by_label, scores_as_dict
 from postil.text.labels.schemes import Span, spans_from_labels
 
 KINDS = ("correct", "boundary", "type", "boundary+type", "missed", "spurious")
@@ -107,14 +107,7 @@ class SpanScores:
 
     def by_label(self) -> dict[str, Counts]:
         """conlleval's counts of each class."""
-        gold: Counter[str | None] = Counter()
-        predicted: Counter[str | None] = Counter()
-        correct: Counter[str | None] = Counter()
-        for outcome, count in self.outcomes.items():
-            gold[outcome.gold] += count
-            predicted[outcome.predicted] += count
-            correct[outcome.gold] += count if outcome.kind == "correct" else 0
-        return {label: Counts(correct[label], predicted[label], gold[label]) for label in self.labels}
+        return counts_by_label((one[0], one[1], one.kind == "correct", n) for one, n in self.outcomes.items())
 
     @property
     def macro_f1(self) -> float:
@@ -138,13 +131,8 @@ class SpanScores:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, ratios in percent, ready for JSON."""
-        overall = self.overall.to_dict()
         confusion, labels = self.confusion(), self.labels
-        return {
-            **{name: overall[name] for name in ("precision", "recall", "f1")},
-            "macro_f1": 100 * self.macro_f1,
-            "counts": {name: overall[name] for name in ("correct", "predicted", "support")},
-            "labels": {label: counts.to_dict() for label, counts in self.by_label().items()},
+        return scores_as_dict(self.overall, self.by_label(), macro_f1=100 * self.macro_f1) | {
             "matching": {name: self.matching(name).to_dict() for name in MATCHINGS},
             "errors": self.errors(),
             "confusion": {

@@ -1,10 +1,12 @@
 """Scores as tables: plain rows that `text` lays out, that pages and notebooks draw, and commands more finely."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from postil.errors import printable
 from postil.html import Markup, element, joined
+from postil.html.fragments import columns, folded, fragment, titled
 from postil.html.fragments import note as remark
 from postil.metrics.calibration import Calibration
 from postil.metrics.counts import Counts
@@ -17,6 +19,44 @@ WIDEST_MATRIX = 80
 
 MOST_SHOWN = 40
 """Labels in a table that is printed or shown in a notebook."""
+
+
+class Scores(ABC):
+    """Scores that show themselves: in one line, what they were measured on, and as tables, the first of them open."""
+
+    __slots__ = ()
+    details = "Mistakes"
+    """The heading above the other tables in a notebook."""
+    has_title = False
+    """Whether a notebook shows the title of the first table."""
+
+    @abstractmethod
+    def summary(self) -> str:
+        """The scores in one line, in percent; the main one ends with two spaces."""
+
+    @abstractmethod
+    def size(self) -> str:
+        """How much they were measured on."""
+
+    @abstractmethod
+    def tables(self) -> list["Table"]:
+        """Tables of labels, mistakes and parts."""
+
+    def __str__(self) -> str:
+        """The scores in one line, and the tables."""
+        shown = [text(table) for table in self.tables() if table.rows]
+        return "\n\n".join([f"{self.summary()}\n{printable(self.size())}", *shown])
+
+    def _repr_html_(self) -> str:
+        """HTML for notebooks."""
+        main, _, more = self.summary().partition("  ")
+        bars = ("precision", "recall", "F1", "accuracy", "percent")
+        first, *others = self.tables()
+        drawn = [titled(table.title, drawn_table(table, bars=bars)) for table in others if table.rows]
+        top = drawn_table(first, bars=bars)
+        top = titled(first.title, top) if self.has_title else top
+        details = folded(self.details, columns(*drawn)) if drawn else None
+        return fragment(headline(main, more, self.size()), top, details)
 
 
 class Table(NamedTuple):
@@ -116,8 +156,7 @@ def by_frequency(counts: Mapping[str, Counts]) -> list[str]:
 
 
 def _ratio_row(name: str, counts: Counts) -> tuple[Cell, ...]:
-    ratios = (100 * counts.precision, 100 * counts.recall, 100 * counts.f1)
-    return (name, *ratios, counts.gold, counts.predicted, counts.correct)
+    return (name, *counts.percents, counts.gold, counts.predicted, counts.correct)
 
 
 _MATCHING_MEANINGS = {
@@ -130,10 +169,7 @@ _MATCHING_MEANINGS = {
 
 def matching_table(scores: SpanScores) -> Table:
     """Scores under the four rules for a correct span."""
-    rows: list[tuple[Cell, ...]] = []
-    for name in MATCHINGS:
-        counts = scores.matching(name)
-        rows.append((name, 100 * counts.precision, 100 * counts.recall, 100 * counts.f1, _MATCHING_MEANINGS[name]))
+    rows = [(name, *scores.matching(name).percents, _MATCHING_MEANINGS[name]) for name in MATCHINGS]
     return Table("Scores by matching rule", ("matching", "precision", "recall", "F1", "meaning"), rows)
 
 

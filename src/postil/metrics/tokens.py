@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from postil.metrics.counts import Counts, check_same_shape
+from postil.metrics.counts import Counts, check_same_shape, counts_by_label
 from postil.text.labels.partial import is_partial
 from postil.text.labels.schemes import PartialLabel
 
@@ -37,13 +37,7 @@ class TokenScores:
 
     def by_label(self) -> dict[str, Counts]:
         """Counts of every label that occurs on either side, in alphabetical order."""
-        gold: Counter[str] = Counter()
-        predicted: Counter[str] = Counter()
-        for (one, other), count in self.confusion.items():
-            gold[one] += count
-            predicted[other] += count
-        labels = sorted(gold.keys() | predicted.keys())
-        return {label: Counts(self.confusion[label, label], predicted[label], gold[label]) for label in labels}
+        return counts_by_label((one, other, one == other, count) for (one, other), count in self.confusion.items())
 
     def mistakes(self) -> list[tuple[str, str, int]]:
         """(gold, predicted, count) of every confusion, the most frequent first."""

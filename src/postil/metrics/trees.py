@@ -17,19 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postil.errors import DataError
-from postil.html.fragments import columns, folded, fragment, titled
 from postil.metrics.calibration import Calibration, calibrate
-from postil.metrics.tables import (
-    MOST_SHOWN,
-    WIDEST_MATRIX,
-    Cell,
-    Table,
-    drawn_table,
-    headline,
-    label_table,
-    mistakes_table,
-)
-from postil.metrics.tables import text as table_text
+from postil.metrics.tables import MOST_SHOWN, WIDEST_MATRIX, Cell, Scores, Table, label_table, mistakes_table
 from postil.metrics.tokens import TokenScores
 from postil.text.trees.tree import Tree
 
@@ -65,7 +54,7 @@ class _Answer(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class TreeScores:
+class TreeScores(Scores):
     """All scores of a set of predicted trees; ``binary`` scores are None unless labels are degrees from 0 to 4."""
 
     trees: int
@@ -94,29 +83,22 @@ class TreeScores:
         sides = f", good or bad {binary:.2f}" if binary is not None else ""
         return f"root accuracy {of_roots}  (all nodes {100 * self.nodes.accuracy:.2f}{sides})"
 
-    def __str__(self) -> str:
-        """The scores in one line, and tables of labels and of phrase lengths."""
-        shown = [table_text(table) for table in self._tables() if table.rows]
-        return "\n\n".join([f"{self.summary()}\n{self._size()}", *shown])
+    details = "Details"
+    has_title = True
 
-    def _repr_html_(self) -> str:
-        """HTML for notebooks."""
-        main, _, more = self.summary().partition("  ")
-        bars = ("precision", "recall", "F1", "accuracy")
-        drawn = [titled(table.title, drawn_table(table, bars=bars)) for table in self._tables() if table.rows]
-        details = folded("Details", columns(*drawn[1:])) if drawn[1:] else None
-        return fragment(headline(main, more, self._size()), *drawn[:1], details)
-
-    def _size(self) -> str:
+    def size(self) -> str:
+        """How many trees, roots and nodes were scored."""
         return f"{self.trees:,} trees, {self.roots.tokens:,} labelled roots, {self.nodes.tokens:,} nodes"
 
-    def _tables(self) -> list[Table]:
-        return [
+    def tables(self) -> list[Table]:
+        """Labels and confusion of the roots, labels of all nodes, phrases by length."""
+        every = [
             label_table(self.roots.by_label(), title="Roots", column="label", most=MOST_SHOWN),
             label_confusion_table(self.roots, "Confusion at the roots"),
             label_table(self.nodes.by_label(), title="All nodes", column="label", most=MOST_SHOWN),
             length_table(self),
         ]
+        return [table for table in every if table.rows] or every[:1]
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON, ratios in percent."""

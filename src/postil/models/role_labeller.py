@@ -1,7 +1,7 @@
 """Semantic roles: who did what to whom, for every predicate of a sentence.
 
-A sentence is read once for each of its predicates, and every word knows its distance to the predicate, its ending and
-the word before it: extra columns of its features. A CRF then labels the roles. Predicates are found by a
+A sentence is read once for each of its predicates, and every word has its distance to the predicate, the predicate and
+the words next to it as extra columns of its features. A CRF then labels the roles. Predicates are found by a
 second head of the same network, which reads the sentence without them. The encoder ``dilated`` sees the whole sentence;
 in ``sentence``, a word also knows its distance to the word being labelled, so that both position features of the
 sentence approach (A12) are there.
@@ -9,16 +9,19 @@ sentence approach (A12) are there.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
+from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
-from postil.features.inputs import Token
+from postil.features.inputs import Token, forms_of
 from postil.models.config import RoleParameters, TaggerConfig
-from postil.models.decoding.codec import LabelCodec, known_tasks
+from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.estimator import FitData
 from postil.models.inputs import checked_sentences, in_order
@@ -30,7 +33,7 @@ from postil.models.settings import takes
 from postil.models.tagger import Tagger
 from postil.objectives.spans import best_without_repeats
 from postil.text import Document, Sentence
-from postil.text.columns.roles import VERB, Frame, Frames
+from postil.text.document import VERB, Frame, Frames
 
 if TYPE_CHECKING:
     from postil.metrics.roles import RoleScores
@@ -46,7 +49,7 @@ NEAR = 4
 MOST_ROLES = 40
 """Roles that are learned, the most frequent ones: the CRF compares each of their labels with each."""
 _CORE = re.compile(r"A(?:RG)?[0-5A]$")
-_NO_DISTANCE = "no predicate"
+_NO_DISTANCE, _RARE = "no predicate", "rare"
 
 
 @final
@@ -82,13 +85,9 @@ class RoleLabeller(WordEstimator):
 
     KIND: ClassVar[str] = "role-labeller"
     _HAS_TASKS: ClassVar[bool] = True
-    _LABELS: ClassVar[Any] = LabelCodec
+    _PASSES: ClassVar[Mapping[str, float]] = MappingProxyType({ROLES: 1.0, PREDICATES: 0.5})
 
     # -------------------------------------------------------------------------------------------- its kind of model
-
-    @classmethod
-    def _rows(cls) -> dict[str, TaggerConfig]:
-        return Tagger._rows()
 
     def _configured(self, settings: Mapping[str, Any]) -> TaggerConfig:
         return self._of_tasks()._configured(settings)
@@ -103,14 +102,11 @@ class RoleLabeller(WordEstimator):
     _network = staticmethod(MultiTaskTagger._network)
 
     def _labels_of(self, y: Sequence[Sequence[str]]) -> LabelCodec:
-        return LabelCodec.of(y)
+        """Roles are many and long: without labels of ends, the CRF has half as many, for about the same F1."""
+        return replace(LabelCodec.of(y), ends=False)
 
     def _head(self, model: FittedModel) -> Tagger:
         return self._of_tasks()._head(model)
-
-    def by_task(self, tasks: Iterable[str] | None = None) -> dict[str, Tagger]:
-        """The Tagger of each head, or of these; that of the roles takes words with such columns."""
-        return {task: self._head(self.model.of_task(task)) for task in known_tasks(tasks, list(self.model.heads))}
 
     @property
     def classes_(self) -> list[str]:
@@ -138,12 +134,14 @@ class RoleLabeller(WordEstimator):
             raise DataError("nothing to learn from", expected="at least one predicate", got="none")
         counts = Counter(span.label for frames in y for frame in frames for span in frame.roles)
         roles = {role for role, _ in counts.most_common(MOST_ROLES)}
-        tasks = _tasks(X, y, roles)
+        about = zip(*(_about(X[i], frame.predicate) for i, frames in enumerate(y) for frame in frames), strict=True)
+        known = [{value for value, n in Counter(values).items() if n > 1} for values in about]
+        tasks = _tasks(X, y, roles, known)
         held_out: Any = data.dev
         if held_out is not None:
             if not isinstance(held_out, tuple | list) or len(held_out) != 2:
                 raise DataError("dev", expected="a pair (X_dev, y_dev)", got=f"a {type(held_out).__name__}")
-            held_out = _tasks(*_checked(held_out[0], held_out[1], "y_dev"), roles)
+            held_out = _tasks(*_checked(held_out[0], held_out[1], "y_dev"), roles, known)
         Xs, ys = ({task: side[i] for task, side in tasks.items()} for i in range(2))
         return SentenceFitting(self, replace(data, X=Xs, y=ys, dev=held_out))
 
@@ -181,7 +179,8 @@ class RoleLabeller(WordEstimator):
         pairs = [(i, place) for i, places in enumerate(predicates) for place in sorted(places)]
         for i, place in pairs:
             _check_place(place, X[i], i)
-        marked = [with_distances(X[i], place) for i, place in pairs]
+        known = self._known()
+        marked = [with_distances(X[i], place, known) for i, place in pairs]
         posteriors = Posteriors(self.model.of_task(ROLES))
         decoded, codec = posteriors.decode(marked), posteriors.codec
         assert decoded.spans is not None and decoded.span_probabilities is not None
@@ -189,15 +188,25 @@ class RoleLabeller(WordEstimator):
         for (row, _, _, kind), probability in zip(decoded.spans.tolist(), decoded.span_probabilities, strict=True):
             found[row].append((kind, float(probability)))
         core = [n for n, role in enumerate(codec.classes) if role == VERB or (once and _CORE.match(role))]
-        frames: list[list[Frame]] = [[] for _ in X]
-        for row, ((i, place), labels) in enumerate(zip(pairs, decoded.texts(), strict=True)):
+        labels, probabilities = decoded.texts(), [[p for _, p in found[row]] for row in range(len(pairs))]
+        amiss = []
+        for row, (_, place) in enumerate(pairs):
             kinds = [kind for kind, _ in found[row]]
-            is_verb = VERB not in codec.classes or labels[place] == f"B-{VERB}"
-            if is_verb and all(kinds.count(kind) < 2 for kind in core):
-                frames[i].append(Frame(place, labels, probabilities=[p for _, p in found[row]]))
-            else:
-                frames[i].append(_repaired(posteriors, marked[row], place, core))
+            is_verb = VERB not in codec.classes or labels[row][place] == f"B-{VERB}"
+            if not is_verb or any(kinds.count(kind) > 1 for kind in core):
+                amiss.append(row)
+        repaired = _repaired(posteriors, [marked[row] for row in amiss], [pairs[row][1] for row in amiss], core)
+        for row, (numbers, figures) in zip(amiss, repaired, strict=True):
+            labels[row], probabilities[row] = codec.texts(numbers), figures
+        frames: list[list[Frame]] = [[] for _ in X]
+        for (i, place), of_words, figures in zip(pairs, labels, probabilities, strict=True):
+            frames[i].append(Frame(place, of_words, probabilities=figures))
         return frames
+
+    def _known(self) -> Sequence[Container[str]]:
+        """The values of each column about a predicate; before them are those of the file and the distance."""
+        columns = self.model.features.columns
+        return columns[1 + next(i for i, column in enumerate(columns) if _NO_DISTANCE in column) :]
 
     def predicates(self, X: Sequence[Sequence[Token]]) -> list[list[int]]:
         """The places of the predicates of every sentence."""
@@ -210,7 +219,7 @@ class RoleLabeller(WordEstimator):
 
         ``given``: the predicates are those that the sentences have already.
         """
-        from postil.text.columns.roles import frames_of
+        from postil.text.document import frames_of
 
         before = [frames_of(sentence) or () for sentence in sentences]
         places = [[frame.predicate for frame in frames] for frames in before] if given else None
@@ -231,7 +240,8 @@ class RoleLabeller(WordEstimator):
         self, tokens: Sequence[Token], predicate: int, start: int, end: int, label: str | None = None
     ) -> "Explanation":
         """Why the words ``start:end`` have a role for the predicate at this place: see ``Tagger.explain``."""
-        return self.by_task([ROLES])[ROLES].explain(with_distances(tokens, predicate), start, end, label)
+        tagger: Tagger = self.by_task([ROLES])[ROLES]
+        return tagger.explain(with_distances(tokens, predicate, self._known()), start, end, label)
 
     def evaluate(self, X: Sequence[Sequence[Token]], y: Sequence[Any], *, given: bool = True) -> "RoleScores":
         """Score by the rules of CoNLL-2005. ``given``: the predicates are those of y; otherwise they are found."""
@@ -246,18 +256,28 @@ class RoleLabeller(WordEstimator):
         return self.evaluate(X, y).main_score
 
 
-def with_distances(tokens: Sequence[Token], predicate: int | None) -> list[Token]:
-    """The tokens with three more columns: their distance to the predicate, its ending and the word before it.
+def with_distances(tokens: Sequence[Token], predicate: int | None, known: Sequence[Container[str]] = ()) -> list[Token]:
+    """The tokens with five more columns: their distance to the predicate, and what is said about the predicate.
 
-    The last two tell active from passive. Without a predicate there is nothing in them.
+    Without a predicate there is nothing in the columns; a value that is not ``known`` is _RARE.
     """
     forms = [token if isinstance(token, tuple) else (token,) for token in tokens]
     if predicate is None:
-        return [(*form, _NO_DISTANCE, _NO_DISTANCE, _NO_DISTANCE) for form in forms]
-    about = forms[predicate][0].lower()[-3:], forms[predicate - 1][0].lower() if predicate else ""
+        return [(*form, *[_NO_DISTANCE] * 5) for form in forms]
+    about = list(_about(tokens, predicate))
+    about[: len(known)] = [value if value in values else _RARE for value, values in zip(about, known, strict=False)]
     return [(*form, _distance(t - predicate), *about) for t, form in enumerate(forms)]
 
 
+def _about(tokens: Sequence[Token], predicate: int) -> tuple[str, ...]:
+    """The ending of the predicate and the word before it, which tell active from passive; itself, the word after it."""
+    before, verb, after = (
+        forms_of([tokens[t]])[0].lower() if 0 <= t < len(tokens) else "" for t in range(predicate - 1, predicate + 2)
+    )
+    return verb[-3:], before, verb, after
+
+
+@lru_cache
 def _distance(words: int) -> str:
     """The nearest words one by one, then 5 to 7, 8 to 15, … to each side."""
     if abs(words) <= NEAR:
@@ -265,18 +285,28 @@ def _distance(words: int) -> str:
     return f"{'<' if words < 0 else '>'}{min(abs(words).bit_length(), 6)}"
 
 
-def _repaired(posteriors: Posteriors, tokens: Sequence[Token], place: int, core: Sequence[int]) -> Frame:
-    """The best labelling in which the predicate is V and no core role is repeated."""
-    posterior, codec = posteriors.of_one(tokens), posteriors.codec
+def _repaired(
+    posteriors: Posteriors, X: Sequence[Sequence[Token]], places: Sequence[int], core: Sequence[int]
+) -> list[tuple[Array, list[float]]]:
+    """The best labelling (T,) of each sentence in which the predicate is V and no core role is repeated, and the
+    probabilities of its roles.
+    """
+    codec = posteriors.codec
     begins, kinds = codec.begins_and_classes
-    allowed = np.ones(posterior.lattice.unary.shape, bool)
-    if VERB in codec.classes:
-        allowed[place] = begins & (kinds == codec.classes.index(VERB))
-    biased = posterior.lattice.unary + posteriors.decoding.bias * codec.opens_entity
-    lattice = replace(posterior.lattice, unary=biased).restricted(allowed)
-    numbers = best_without_repeats(lattice, begins, kinds, core)
-    probabilities = [found.probability for found in posterior.spans_of(numbers)]
-    return Frame(place, codec.texts(numbers), probabilities=probabilities)
+    answers: dict[int, tuple[Array, list[float]]] = {}
+    for posterior in posteriors.of(X):
+        lattice, numbers = posterior.lattice, []
+        biased = replace(lattice, unary=lattice.unary + posteriors.decoding.bias * codec.opens_entity)
+        for row, i in enumerate(posterior.which):
+            one, _ = biased.selected(np.array([row]))
+            allowed = np.ones(one.unary.shape, bool)
+            if VERB in codec.classes:
+                allowed[places[i]] = begins & (kinds == codec.classes.index(VERB))
+            numbers.append(best_without_repeats(one.restricted(allowed), begins, kinds, core))
+            answers[i] = numbers[-1], []
+        for role in posterior.spans_of(np.concatenate(numbers)):
+            answers[posterior.which[role.row]][1].append(role.probability)
+    return [answers[i] for i in range(len(X))]
 
 
 def _checked(X: Any, y: Any, name: str) -> tuple[list[list[Token]], list[list[Frame]]]:
@@ -312,7 +342,9 @@ def _check_place(place: Any, tokens: Sequence[Token], i: int) -> None:
         raise DataError("place of a predicate", expected=expected, got=repr(place), where=f"sentence {i}")
 
 
-def _tasks(X: Sequence[Sequence[Token]], y: Sequence[Sequence[Frame]], roles: set[str]) -> dict[str, tuple[Any, Any]]:
+def _tasks(
+    X: Sequence[Sequence[Token]], y: Sequence[Sequence[Frame]], roles: set[str], known: Sequence[Container[str]]
+) -> dict[str, tuple[Any, Any]]:
     """The sentences and labels of each head; words of other roles have none."""
     places = [{frame.predicate for frame in frames} for frames in y]
     found = [
@@ -322,6 +354,6 @@ def _tasks(X: Sequence[Sequence[Token]], y: Sequence[Sequence[Frame]], roles: se
     pairs = [(tokens, frame) for tokens, frames in zip(X, y, strict=True) for frame in frames]
     labels = [[label if label[2:] in roles else "O" for label in frame.labels] for _, frame in pairs]
     return {
-        ROLES: ([with_distances(tokens, frame.predicate) for tokens, frame in pairs], labels),
+        ROLES: ([with_distances(tokens, frame.predicate, known) for tokens, frame in pairs], labels),
         PREDICATES: ([with_distances(tokens, None) for tokens in X], found),
     }

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from postil.evaluation import LearningCurve
-from postil.evaluation.comparison import ModelComparison
+from postil.evaluation import LearningCurve, ModelComparison
 from postil.html import Markup, element, joined
 from postil.html.fragments import figure, note
 from postil.html.highlight import Mark, excerpt, lasting_colours, whole

@@ -294,7 +294,7 @@ def predictions_page(scores: FileScores, gold: LabelledFile) -> str:
         ]
     )
     shown = joined([element("p", f"{len(items):,} sentences"), sections.sentences(items[:MOST_SENTENCES])])
-    tables = joined([drawn_table(table) for table in scores.evaluation._tables()])
+    tables = joined([drawn_table(table) for table in scores.evaluation.tables()])
     parts = [Section("scores", "Scores", tables), Section("mistakes", "Mistakes", shown)]
     return page(f"{scores.predicted} on {scores.gold}", header, parts)
 

@@ -10,8 +10,7 @@ import numpy as np
 from postil.html import Content, Markup, element, joined
 from postil.html.fragments import columns, document, figure, folded, note
 from postil.html.highlight import Mark, excerpt
-from postil.metrics import Calibration, Counts, PrecisionRecall, Table
-from postil.metrics.significance import Interval
+from postil.metrics import Calibration, Counts, Interval, PrecisionRecall, Table
 from postil.metrics.tables import Cell, by_frequency, calibration_table, drawn_table, label_table, show_class
 from postil.reports import charts
 from postil.reports.answers import Heading

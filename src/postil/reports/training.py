@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, final
 
-from postil.drawing import architecture_of, drawn_architecture
+from postil.drawing import architecture_of
 from postil.html import element, joined
 from postil.html.fragments import folded, note
 from postil.metrics import DetectionScores, Evaluation, Table, TreeScores
@@ -41,8 +41,7 @@ def training_page(heading: Heading, model: Estimator, run: RunReport) -> str:
     parts = [sections.learning(heading)]
     for name, scores in run.scores.items():
         parts += _of_file(name, scores, run.reliability.get(name))
-    picture = drawn_architecture(architecture_of(model), heading.model, is_file=False)
-    parts += [Section("network", "Network", element("div", picture, class_="scroll"))]
+    parts += [Section("network", "Network", drawn_table(architecture_of(model).table()))]
     parts += [_settings(model), _data(heading)]
     scored = {f"{what} on {name}": value for name, scores in run.scores.items() for what, value in [_headline(scores)]}
     (main, value), *others = scored.items() or [("loss of the last epoch", f"{run.history[-1]['loss']:.4f}")]

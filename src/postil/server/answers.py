@@ -12,8 +12,7 @@ from msgspec import UNSET
 
 from postil.errors import PostilError
 from postil.models.decoding.constraints import Constraints
-from postil.models.explaining.explanation import feature_groups, words_in_reach
-from postil.models.explaining.places import place_of_span, places_of_entities
+from postil.models.explaining.explanation import feature_groups, place_of_span, places_of_entities, words_in_reach
 from postil.models.sentences import sentences_of, tokens_of
 from postil.models.tagger import Tagger
 from postil.server.api import DocumentAsked, Explain, Tag, TagOptions, TextAsked, TreeAsked
@@ -23,6 +22,7 @@ from postil.server.requests import Refusal, refused, unfit
 from postil.tagging import Labelled, Labeller, TaggingOptions
 from postil.tagging.tree_answers import tree_over
 from postil.text import Sentence, tokenise
+from postil.text.document import record_of
 from postil.text.options import ReadOptions
 from postil.text.passages import Passage
 from postil.text.trees.treebank import parse_tree
@@ -256,3 +256,16 @@ def tree(registry: Registry, request: TreeAsked) -> bytes:
         passage = Passage(name="request", format="jsonl", first=1, text=record + "\n", whole=True)
     labelled = served.labeller(("tree", request.shape), lambda: options).label(passage)
     return _named(served, "trees", _lines(labelled))
+
+
+def roles(registry: Registry, request: TextAsked) -> bytes:
+    """/api/roles: what ``postil tag --to jsonl --probabilities`` writes about the sentences of a text."""
+    served = registry.find(request.model or None, ("role-labeller",), "label semantic roles")
+    model: Any = served.model
+    X = [sentence.tokens for sentence in sentences_in(served, request)]
+    places = model.predicates(X)
+    passes = sum(len(tokens) * len(of_sentence) for tokens, of_sentence in zip(X, places, strict=True))
+    check_cost(passes, MOST_PASSES, "the answer", "passes of a token through the network")
+    frames = model.predict(X, places)
+    sentences = [record_of(tokens, of_one) for tokens, of_one in zip(X, frames, strict=True)]
+    return json.dumps({"model": served.name, "sentences": sentences}, ensure_ascii=False).encode()

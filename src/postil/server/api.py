@@ -352,6 +352,28 @@ class TreeAnswer(Response):
     trees: list[LabelledTree]
 
 
+class Role(Response):
+    label: str
+    start: Place
+    end: Place
+    probability: Share
+
+
+class Predicate(Response):
+    predicate: Place
+    roles: list[Role]
+
+
+class SentenceRoles(Response):
+    tokens: list[str]
+    predicates: list[Predicate]
+
+
+class RolesAnswer(Response):
+    model: str
+    sentences: list[SentenceRoles]
+
+
 Row = list[float | None]
 Table = list[Row]
 
@@ -386,6 +408,7 @@ class GraphNode(Response):
     kind: Literal["input", "parameter", "result"]
     shape: list[Place]
     parents: list[Place]
+    sent: Annotated[list[float], about("Size of the gradient that each parent gets from this node.")]
     rms: float | None
     norm: float | None
     rows: list[Place]
@@ -410,7 +433,7 @@ class GraphAnswer(Response):
 
 class ServedModel(Response):
     name: str
-    kind: Literal["tagger", "detector", "tree-classifier", "multi-task-tagger"]
+    kind: Literal["tagger", "detector", "tree-classifier", "multi-task-tagger", "role-labeller"]
     labels: list[str]
     classes: list[str]
     spans: bool
@@ -478,6 +501,7 @@ OPERATIONS: dict[str, tuple[str, str, Any, Any, tuple[str, ...]]] = {
     "/api/tag": ("tag", "Labels and entities of texts or of lists of tokens", Tag, TagAnswer, ()),
     "/api/explain": ("explain", "What each word contributed to a prediction", Explain, ExplainAnswer, ()),
     "/api/tree": ("tree", "A label for every phrase of a tree", TreeAsked, TreeAnswer, ()),
+    "/api/roles": ("roles", "The predicates of a text and the roles of its words", TextAsked, RolesAnswer, ()),
     "/api/lattice": (
         "lattice",
         "Scores, messages and marginals of forward-backward; null stands for minus infinity",

@@ -53,6 +53,7 @@ class _Server:
             Route(TAG_PATH, _Endpoint(self._tag), methods=["POST"]),
             Route("/api/explain", self._simple(api.Explain, answers.explain), methods=["POST"]),
             Route("/api/tree", self._simple(api.TreeAsked, answers.tree), methods=["POST"]),
+            Route("/api/roles", self._simple(api.TextAsked, answers.roles), methods=["POST"]),
             Route("/api/lattice", self._simple(api.LatticeAsked, lattices), methods=["POST"]),
             Route("/api/graph", self._simple(api.GraphAsked, machinery.flow_graph), methods=["POST"]),
             Route("/api/models", self._models),
@@ -248,7 +249,7 @@ def assets(home: str) -> list[Route]:
     routes = []
     for file in (*page, *(files("postil.html").joinpath(name) for name in SHARED)):
         ending = file.name.rpartition(".")[2]
-        if ending in TYPES and (ending != "html" or file.name == home):
+        if ending in TYPES and (ending != "html" or file.name in (home, "equations.html")):
             path = "/" if file.name == home else f"/page/{file.name}"
             routes.append(Route(path, _sending(file.read_bytes(), TYPES[ending])))
     return routes

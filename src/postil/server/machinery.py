@@ -171,6 +171,7 @@ def nodes_as_json(output: Node, keys: dict[Node, str] | None = None) -> list[dic
             "kind": _KINDS[type(node)],
             "shape": list(node.shape),
             "parents": [number[parent] for parent in node.parents],
+            "sent": _sent(node, gradients[node]),
             "rms": _numbers(np.sqrt(np.mean(np.square(node.value))), _GRAPH_DIGITS) if node.value.size else 0.0,
             "norm": _numbers(np.linalg.norm(dense(gradients[node])), _GRAPH_DIGITS),
             "rows": list(range(min(len(np.atleast_1d(node.value)), MOST_ROWS))),
@@ -179,6 +180,12 @@ def nodes_as_json(output: Node, keys: dict[Node, str] | None = None) -> list[dic
         }
         for node in nodes
     ]
+
+
+def _sent(node: Node, gradient: Any) -> list[float]:
+    """The size of the gradient that a node sends back to each of its parents."""
+    pulled = node.pullback(dense(gradient)) if isinstance(node, Result) else ()
+    return [0.0 if one is None else _numbers(np.linalg.norm(dense(one)), _DIGITS) or 0.0 for one in pulled]
 
 
 def _table(array: Array) -> list[list[float | None]]:

@@ -169,8 +169,6 @@ def _heads(name: str, model: Any, *, tried: bool = False) -> dict[str, Served]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnicodeVersionWarning)
             model = load(model)
-    if model.KIND == "role-labeller":
-        raise ConfigurationError(f"model {name} labels semantic roles: it cannot be served yet")
     tasks = model.tasks if model.KIND == SEVERAL_TASKS else ()
     heads = {**{f"{name}{TASK}{task}": model[task] for task in tasks}, name: model}
     for key, head in heads.items():

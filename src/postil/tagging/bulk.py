@@ -11,8 +11,7 @@ from postil.errors import ConfigurationError
 from postil.models.estimator import Estimator
 from postil.tagging.labeller import Labeller
 from postil.tagging.options import Labelled, TaggingOptions
-from postil.text import Sentence
-from postil.text.formats import Reading
+from postil.text import Reading, Sentence
 from postil.text.passages import Passage
 
 if TYPE_CHECKING:  # one thread needs none

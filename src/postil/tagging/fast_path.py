@@ -21,13 +21,12 @@ from postil.models.decoding.tagged import Tagged
 from postil.models.tagger import Tagger
 from postil.tagging.options import TaggingOptions, conllu_column, has_groups, threshold_of
 from postil.tagging.plain import plain_texts, read_plain
+from postil.text import Report, Sentence
 from postil.text.columns.conll import write_conll
-from postil.text.document import Sentence
 from postil.text.labels.schemes import looks_like_mark
 from postil.text.options import Column, WriteOptions
 from postil.text.output import is_utf8
 from postil.text.passages import Passage
-from postil.text.report import Report
 
 _OTHER_OPTIONS = ("scores", "tree", "keep_gold", "nbest", "all_above", "constraints", "gazetteer_constraints")
 _NOT_IN_COLUMNS = (b"-DOCSTART-", b"\0")

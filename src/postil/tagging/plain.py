@@ -17,15 +17,11 @@ from postil.errors import PostilError
 from postil.kernels import Columns, TokenCells
 from postil.kernels.plain_records import ESCAPED
 from postil.models.decoding.tagged import Tagged
-from postil.text import plain
+from postil.text import ReadOptions, Report, Segmenter, Sentence, plain
 from postil.text.annotations.records import NOT_ACCEPTED, is_plain_record, parse
 from postil.text.columns.conll import columns_of, read_conll
-from postil.text.document import Sentence
 from postil.text.lines import lines_of
-from postil.text.options import ReadOptions
 from postil.text.passages import Passage
-from postil.text.report import Report
-from postil.text.splitting.segmenter import Segmenter
 from postil.text.splitting.segmenter import lines_of as line_places
 
 LONGEST = 1 << 24

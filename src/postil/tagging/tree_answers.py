@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from postil.errors import ConfigurationError
-from postil.models.decoding.tree_labels import NodeLabel
-from postil.models.tree_classifier import TreeClassifier
+from postil.models import NodeLabel, TreeClassifier
 from postil.tagging.options import TaggingOptions
 from postil.text import Sentence, Tree, bracketed
 from postil.text.document import Rest

@@ -8,8 +8,7 @@ if typing.TYPE_CHECKING:
     from postil.errors import SchemeWarning
     from postil.text.annotations.hugging_face import from_datasets
     from postil.text.annotations.tables import read_spans
-    from postil.text.columns.roles import Frame, frames_of
-    from postil.text.document import Document, Entity, Sentence
+    from postil.text.document import Document, Entity, Frame, Sentence, frames_of
     from postil.text.formats import FORMATS, Reading, read, write
     from postil.text.labels.partial import PossibleLabels, PossibleSpans, annotated_classes, with_marks
     from postil.text.labels.schemes import (
@@ -39,8 +38,7 @@ else:
             "postil.errors": "SchemeWarning",
             ".annotations.hugging_face": "from_datasets",
             ".annotations.tables": "read_spans",
-            ".columns.roles": "Frame frames_of",
-            ".document": "Document Entity Sentence",
+            ".document": "Document Entity Frame Sentence frames_of",
             ".formats": "FORMATS Reading read write",
             ".labels.partial": "PossibleLabels PossibleSpans annotated_classes with_marks",
             ".labels.schemes": "SCHEMES UNKNOWN PartialLabel SchemeReport Span TransitionMask labels_from_spans "

@@ -73,8 +73,7 @@ class Format:
         if self.like is not None:
             return FORMATS[self.like].read(lines, options, report)
         if not self.texts:
-            sentences = cast(Iterator[Sentence], self._function(self.reads)(lines, options, report))
-            return map(_from_io, sentences) if options.from_scheme == IO else sentences
+            return _counted(self._function(self.reads)(lines, options, report), options, report)
         opening = self.read_texts(lines.opening, options, Report()) if lines.opening is not None else ()
         return sentences_of(self.read_texts(lines, options, report), lines, options, report, opening)
 
@@ -106,9 +105,13 @@ class Format:
         return cast(Callable[..., Any], getattr(importlib.import_module(f"postil.text.{self.module}"), name))
 
 
-def _from_io(sentence: Sentence) -> Sentence:
-    sentence.labels = None if sentence.labels is None else from_io(sentence.labels)
-    return sentence
+def _counted(sentences: Iterable[Sentence], options: ReadOptions, report: Report) -> Iterator[Sentence]:
+    for sentence in sentences:
+        report.sentences += 1
+        report.tokens += len(sentence.tokens)
+        if options.from_scheme == IO and sentence.labels is not None:
+            sentence.labels = from_io(sentence.labels)
+        yield sentence
 
 
 def _of_texts(title: str, module: str, reads: str, writes: str, *loses: str, **others: Any) -> Format:
@@ -118,8 +121,7 @@ def _of_texts(title: str, module: str, reads: str, writes: str, *loses: str, **o
 
 
 _RECORDS, _TOOLS = "annotations.records", "annotations.tools"
-_FLAT, _UNSAID = ("fragments", "documents"), ("fields", "span fields", "unannotated")
-
+_FLAT = ("fragments", "documents")
 _DATASETS = "annotations.hugging_face"
 
 FORMATS: dict[str, Format] = {
@@ -184,18 +186,9 @@ FORMATS: dict[str, Format] = {
         "annotations.brat",
         "read_brat",
         "save_brat",
-        *_UNSAID,
+        *("fields", "span fields", "unannotated"),
         span_fields=("attributes", "notes"),
         opens=True,
-    ),
-    "webanno": _of_texts(
-        "WebAnno TSV 3",
-        "columns.webanno",
-        "read_webanno",
-        "write_webanno",
-        *_FLAT,
-        *_UNSAID,
-        span_fields=("identifier",),
     ),
     "datasets": Format("JSON Lines for Hugging Face datasets", _DATASETS, writes="write_datasets", like="jsonl"),
     "parquet": Format("Parquet", _DATASETS, "read_parquet", "save_parquet", opens=True, endings=(".parquet",)),

@@ -28,8 +28,6 @@ def read_text(lines: NumberedLines, options: ReadOptions, report: Report) -> Ite
             expected, got = f"at most {MOST_TOKENS:,} characters", f"{len(line):,} characters"
             raise DataError("a line of too many tokens", expected=expected, got=got, where=lines.where(number))
         for sentence in _sentences(line, segmenter, options.split):
-            report.sentences += 1
-            report.tokens += len(sentence)
             sentence.line = number
             yield sentence
 
@@ -79,10 +77,7 @@ def read_tokens(lines: NumberedLines, options: ReadOptions, report: Report) -> I
         if len(line) > MOST_TOKENS and next(islice(_FIELD.finditer(line), MOST_TOKENS, None), None) is not None:
             expected, got = f"a sentence per line, of at most {MOST_TOKENS:,} tokens", f"{len(line):,} characters"
             raise DataError("a line of too many tokens", expected=expected, got=got, where=lines.where(number))
-        words = split_spaces(line)
-        report.sentences += 1
-        report.tokens += len(words)
-        yield Sentence(words, line=number)
+        yield Sentence(split_spaces(line), line=number)
 
 
 def line_border(text: str, start: int) -> int:

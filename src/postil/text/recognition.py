@@ -13,7 +13,6 @@ from postil.text.annotations.tables import EXPECTED, columns_of, is_span_table, 
 from postil.text.columns.conll import DOCUMENT_MARK, is_numbered, looks_like_label, looks_like_tree
 from postil.text.columns.conllu import recognises
 from postil.text.columns.roles import recognises as recognises_roles
-from postil.text.columns.webanno import MARK as WEBANNO_MARK
 from postil.text.lines import shortened
 
 _ENOUGH = 2000
@@ -49,8 +48,9 @@ def recognise_format(head: list[str], where: str) -> str:
     lines = list(islice(filter(None, head), _ENOUGH))
     if not lines:
         raise DataError("no sentence", expected="sentences", got="nothing but blank lines", where=where)
-    if lines[0].startswith(WEBANNO_MARK):
-        return "webanno"
+    if lines[0].startswith("#FORMAT=WebAnno TSV"):
+        expected = "the export of INCEpTION or WebAnno as CoNLL 2002 or CoNLL-U"
+        raise DataError("WebAnno TSV is not read", expected=expected, where=where)
     if is_word_table(lines[0]):
         return "csv"
     if is_span_table(lines[0]):

@@ -77,21 +77,6 @@ def trimmed(span: AnnotatedSpan, text: str, blanks: str) -> AnnotatedSpan:
     return AnnotatedSpan(span.start + left, span.start + len(covered.rstrip(blanks)), span.label)
 
 
-@given(TEXTS)
-def test_webanno(texts: list[AnnotatedText]) -> None:
-    """It keeps the characters of tokens: every span comes back, without the white space at its edges."""
-    again, report = through(texts, "webanno")
-
-    def covered(texts: list[AnnotatedText]) -> list[Any]:
-        found = [("".join(t.text[s.start : s.end].split()), s.label) for t in texts for s in t.spans or ()]
-        return sorted(found)
-
-    if not report.dropped["spans without tokens"]:
-        assert covered(again) == covered(texts)
-    words = [token for text in texts for token in text.text.split()]
-    assert "".join("".join(text.text.split()) for text in again) == "".join(words)
-
-
 TAGGED = [
     Sentence(["Anna", "Berg", "saw", "😀", "Oslo"], ["B-PER", "I-PER", "O", "O", "B-LOC"]),
     Sentence(["Nobody", "left"], ["O", "O"]),
@@ -152,8 +137,6 @@ def test_discontinuous_spans_and_fields_are_counted(format: str) -> None:
     span = AnnotatedSpan(0, 5, "X", {"own": 1}, ((0, 1), (4, 5)))
     _, report = through([AnnotatedText("a b c", [span], fields={"other": 2})], format)
     assert report.changed["discontinuous spans, taken from their first to their last character"] == 1
-    if format == "webanno":
-        assert report.dropped["field 'other' of texts"] == report.dropped["field 'own' of spans"] == 1
 
 
 GARBAGE = st.one_of(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from postil.errors import DataError
 from postil.text import Frame, Sentence, Span, frames_of, read, write
-from postil.text.columns.roles import Frames
+from postil.text.document import Frames
 
 BIO = """\
 Anna\t-\tB-ARG0\tO

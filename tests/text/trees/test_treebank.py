@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 
 from postil.errors import DataError
 from postil.text.formats import read, write
-from postil.text.lines import Lines
-from postil.text.trees import treebank
 from postil.text.trees import treebank as bracket_reader
 from postil.text.trees.tree import Tree, right_branching
 from postil.text.trees.treebank import (
@@ -195,20 +193,6 @@ def test_writing_then_reading_is_the_identity(many):
     stream = io.BytesIO()
     write_trees(many, stream)
     assert trees_in(stream.getvalue()) == many
-
-
-@pytest.mark.slow
-@given(trees)
-def test_bracket_by_bracket_reads_what_the_fast_path_reads(tree):
-    text = bracketed(tree)
-    slow = list(bracket_reader.BracketReader(Lines(io.BytesIO())).line(1, text))
-    assert slow == [(1, tree)]
-    assert treebank._whole_line(text, treebank._Pieces()) in (None, tree)
-
-
-def test_usual_lines_take_the_fast_path():
-    for text in ("(3 (2 good) (2 film))", "(2 film)", "(S (NP-SBJ (PRP It)) (VP (VBZ ends)) (. .)) "):
-        assert treebank._whole_line(text, treebank._Pieces()) is not None
 
 
 @given(st.text(st.sampled_from("(() ab)\n\t#"), max_size=30))

@@ -3,27 +3,28 @@
 import { keep } from "/page/address.js";
 import { call } from "/page/api.js";
 import { debounced, h, number, s, say, tip } from "/page/dom.js";
-import { ACTIVATIONS, OPERATIONS, OPTIMISERS } from "/page/flow.js";
-import { EXAMPLE, failed, fitting, heading, table } from "/page/shared.js";
+import { ACTIVATIONS, OPERATIONS, OPTIMISERS, shown } from "/page/flow.js";
+import { formula, spelt } from "/page/math.js";
+import { chart, EXAMPLE, failed, fitting, heading, table } from "/page/shared.js";
 import { TOURS } from "/page/tours.js";
 
 const SERVED = "model";
 const SCORES = ["window", "delta", "kink", "vanishing", "slopes"]; // examples that end in a score
-// What a layer of the library does, by its name -> [rule, equation].
+// What a layer of the library does, by its name -> [formulas, note, equations].
 const RULES = [
-  [/LookupTables|take rows/, "One row of a table per word and feature. Only the rows that occur get a gradient; a word that occurs twice adds up.", "A2"],
-  [/^changed/, "What was typed in is added to the value above; the gradient passes unchanged.", ""],
-  [/^WindowAverage/, "The mean of the vectors in a window: each word gets its share of the gradient.", "E2"],
-  [/^Window/, "The vectors of neighbouring tokens side by side; a word gets the sum of its parts from all windows it is in.", "A4"],
-  [/^(relu|tanh|hardtanh|sigmoid|softsign|leaky-relu)$/, "h = f(z), element by element.   ∂J/∂z = ∂J/∂h ∘ f′(z).", "A6, B6, E10"],
-  [/^LayerNorm/, "Each row is shifted and scaled to mean 0 and variance 1, then multiplied by a gain and shifted by a bias.", ""],
-  [/^Sentence/, "Distances to the word, a convolution, the largest value over the sentence: only the place of the maximum gets a gradient.", "A4, A12"],
-  [/^add/, "y = a + b.   Both get the gradient of y unchanged: the shortcut of a residual layer.", "E7"],
-  [/^offset/, "Scores of the word, and those that its neighbours’ maps say about it.", "C2"],
-  [/Linear/, "Y = X Wᵀ + b.   ∂J/∂W = δᵀ X,   ∂J/∂b = Σ δ,   ∂J/∂X = δ W.", "A3, B3"],
-  [/CRF/, "J = log Z − s(y).   At the scores the gradient is p(y_t = j) − 1[y_t = j], by forward-backward.", "A8, C3, C4, C5"],
-  [/cross/i, "J = −mean log ŷ.   ∂J/∂q = (ŷ − y) / N.", "A7, E3"],
-  [/concat/, "Parts side by side; each gets its own columns of the gradient.", "A2"],
+  [/LookupTables|take rows/, [], "One row of a table per word and feature. Only the rows that occur get a gradient; a word that occurs twice adds up.", "A2"],
+  [/^changed/, [], "What was typed in is added to the value above; the gradient passes unchanged.", ""],
+  [/^WindowAverage/, [], "The mean of the vectors in a window: each word gets its share of the gradient.", "E2"],
+  [/^Window/, [], "The vectors of neighbouring tokens side by side; a word gets the sum of its parts from all windows it is in.", "A4"],
+  [/^(relu|tanh|hardtanh|sigmoid|softsign|leaky-relu)$/, ["h = f(z)", "∂J/∂z = ∂J/∂h ∘ f′(z)"], "Element by element.", "A6, B6, E10"],
+  [/^LayerNorm/, [], "Each row is shifted and scaled to mean 0 and variance 1, then multiplied by a gain and shifted by a bias.", ""],
+  [/^Sentence/, [], "Distances to the word, a convolution, the largest value over the sentence: only the place of the maximum gets a gradient.", "A4, A12"],
+  [/^add/, ["y = a + b"], "Both get the gradient of y unchanged: the shortcut of a residual layer.", "E7"],
+  [/^offset/, [], "Scores of the word, and those that its neighbours’ maps say about it.", "C2"],
+  [/Linear/, ["Y = X W^⊤ + b", "∂J/∂W = δ^⊤ X", "∂J/∂b = Σ δ", "∂J/∂X = δ W"], "δ is the gradient of Y.", "A3, B3"],
+  [/CRF/, ["J = log Z − s(y)"], "At the scores the gradient is p(y_t = j), minus 1 at the gold label, by forward-backward.", "A8, C3, C4, C5"],
+  [/cross/i, ["J = −mean log ŷ", "∂J/∂q = (ŷ − y) / N"], "", "A7, E3"],
+  [/concat/, [], "Parts side by side; each gets its own columns of the gradient.", "A2"],
 ];
 
 /** A graph whose numbers come from the server, which computes it anew after every change. */
@@ -31,6 +32,7 @@ class ServedGraph {
   constructor(nodes) {
     this.nodes = nodes.map((node, i) => ({ ...node, number: i, full: node.gradient, gradient: null, contributions: [], isServed: true }));
     for (const node of this.nodes) node.parents = node.parents.map((i) => this.nodes[i]);
+    for (const node of this.nodes) node.isLeaf = !node.parents.length;
   }
 
   forward() {}
@@ -41,10 +43,25 @@ class ServedGraph {
   static title(node) { return node.kind === "parameter" && node.key ? node.key : node.name; }
 }
 
-const [WIDTH, HEIGHT, GAP_X, GAP_Y] = [94, 40, 8, 30];
+const [WIDTH, HEIGHT, GAP_X, GAP_Y] = [92, 40, 8, 34];
+const THICKEST = 13; // of the lines, in pixels: the largest gradient of the graph
+const TICK = 420; // milliseconds between two steps of Play
 const shape = (value) => (value ? `${value.length} × ${value[0].length}` : "");
 
 const sizeOf = (node) => (node.isServed ? node.shape.join(" × ") : shape(node.value));
+
+const norm = (value) => Math.hypot(...value.flat());
+const slope = (node) => node.norm ?? norm(node.gradient); // of a served node the whole of it
+const isLeaf = (node) => (node.isServed ? node.isLeaf : !node.operation);
+
+/** Places [{x, y, size}] on the grid of every node of a graph that says none: its row, from left to right. */
+function gridOf(nodes) {
+  const rows = rowsOf(nodes);
+  const by = [];
+  for (const node of nodes) (by[rows[node.number]] ??= []).push(node);
+  const most = Math.max(...by.map((row) => row.length));
+  by.forEach((row, y) => row.forEach((node, i) => { node.places = [{ x: (most - row.length) / 2 + i, y, size: 1 }]; }));
+}
 
 /** Row of every node: leaves stand right above their first successor. */
 function rowsOf(nodes) {
@@ -71,11 +88,14 @@ export function mount(root, values, context) {
   let chosen = null;
   let checked = null;
   let history = [];
+  let before = null; // the loss at the beginning
+  let scale = { sent: 1, entry: 1 }; // the largest gradient that a line carries, and the largest entry of all
   let edits = []; // of the served model's graph: numbers set, steps taken
   let memories = new Map();
-  let places = new Map();
+  let entry = [0, 0]; // of the chosen node, which is spelt out
+  let timer = null; // of Play
 
-  const tour = () => TOURS[state.tour] ?? { title: `${model.name} on a sentence`, words: [], activation: "tanh", steps: [] };
+  const tour = () => TOURS[state.tour] ?? { title: `${model.name} on a sentence`, words: [], steps: [] };
   const words = () => state.words ?? tour().words;
   const activation = () => (state.activation in ACTIVATIONS ? state.activation : tour().activation);
 
@@ -90,9 +110,10 @@ export function mount(root, values, context) {
     return call("/api/graph", { model: model.name, text: state.text, edits, ...(labels.length ? { labels } : {}), ...wanted });
   }
 
-  async function buildServed(edit = null) {
+  async function buildServed(...added) {
     kept();
-    if (edit) edits.push(edit);
+    pause();
+    edits.push(...added);
     const [key, editing] = [chosen?.key, chosen?.editing];
     try {
       const answer = await askServed();
@@ -100,23 +121,26 @@ export function mount(root, values, context) {
       graph = new ServedGraph(answer.nodes);
       state.labels = answer.labels;
       history = answer.losses.map((value, i) => [edits[i].optimiser ?? `${edits[i].node} changed`, value]);
+      if (!edits.length) before = graph.nodes.at(-1).value[0][0];
       problem.replaceChildren();
     } catch (error) {
-      if (edit) edits.pop();
+      edits.length -= added.length;
       problem.replaceChildren(failed(error));
       return;
     }
     checked = null;
-    arrange();
+    measure();
     walk(graph.nodes.length - 1, 0);
-    chosen = (edit && graph.nodes.find((node) => node.key && node.key === key)) || graph.nodes.at(-1);
-    chosen.editing = Boolean(edit && editing);
+    chosen = (added.length && graph.nodes.find((node) => node.key && node.key === key)) || graph.nodes.at(-1);
+    chosen.editing = Boolean(added.length && editing);
     draw();
   }
 
   function build() {
     problem.replaceChildren();
     edits = [];
+    entry = [0, 0];
+    pause();
     if (state.tour === SERVED) { buildServed(); return; }
     graph = tour().build({ words: words(), activation: activation() });
     memories = new Map();
@@ -124,7 +148,7 @@ export function mount(root, values, context) {
     forwardTo = -1;
     backTo = graph.nodes.length;
     checked = null;
-    arrange();
+    before = graph.output();
     follow();
   }
 
@@ -142,72 +166,122 @@ export function mount(root, values, context) {
   function walk(forward, back) {
     forwardTo = Math.max(-1, Math.min(graph.nodes.length - 1, forward));
     backTo = back;
-    graph.forward();
+    measure();
     if (back < graph.nodes.length) graph.backward(Math.max(0, back));
     else for (const node of graph.nodes) { node.gradient = null; node.contributions = []; }
   }
 
   // ---------------------------------------------------------------------------------------------- drawing
-  function arrange() {
-    const rows = rowsOf(graph.nodes);
-    const by = [];
-    for (const node of graph.nodes) (by[rows[node.number]] ??= []).push(node);
-    const most = Math.max(...by.map((row) => row.length));
-    places = new Map();
-    by.forEach((row, r) => row.forEach((node, i) => places.set(node, {
-      x: ((most - row.length) / 2 + i) * (WIDTH + GAP_X), y: r * (HEIGHT + GAP_Y),
-    })));
-    places.width = most * (WIDTH + GAP_X);
-    places.height = by.length * (HEIGHT + GAP_Y);
+  /** One scale for all gradients of the graph, whichever of them are shown. */
+  function measure() {
+    if (!graph.nodes[0].isServed) { graph.forward(); graph.backward(); }
+    const sizes = graph.nodes.flatMap((node) => (node.isServed ? node.sent : node.contributions.map((one) => norm(one.gradient))));
+    const entries = graph.nodes.flatMap((node) => (node.isServed ? node.full : node.gradient).flat().map((item) => Math.abs(item ?? 0)));
+    scale = { sent: Math.max(...sizes, 1e-12), entry: Math.max(...entries, 1e-12) };
   }
 
-  function box(node) {
-    const { x, y } = places.get(node);
-    const isDone = node.number <= forwardTo;
-    const isBack = node.number >= backTo;
+  const isBack = (node) => node.number >= backTo && node.gradient !== null;
+  const isDone = (node) => isLeaf(node) || node.number <= forwardTo;
+  const centre = ({ x, y }) => [(x + 0.5) * (WIDTH + GAP_X), HEIGHT / 2 + y * (HEIGHT + GAP_Y)];
+  const cellAt = (place, i) => { const [x, y] = centre(place); return [x, y + (i - 0.5) * 52]; };
+
+  function box(node, place, isFirst) {
+    const [x, y] = centre(place);
+    const width = place.size === "cells" ? 0 : place.size * (WIDTH + GAP_X) - GAP_X;
+    const name = node.name.length > 14 && place.size === 1 ? `${node.name.slice(0, 12)}…` : node.name;
+    const size = isDone(node) ? (node.value.length * node.value[0].length === 1 ? number(node.value[0][0]) : sizeOf(node)) : "·";
     const group = s("g", {
-      class: `node ${node.kind} ${isBack ? "back" : isDone ? "done" : ""} ${node === chosen ? "chosen" : ""}`, role: "button",
-      tabindex: node === chosen ? 0 : -1, "data-node": node.number, "aria-label": `${node.name}, ${node.kind}, ${isBack ? "value and gradient" : isDone ? "value" : "not computed yet"}`,
-    }, s("rect", { x, y, width: WIDTH, height: HEIGHT, rx: 6 }),
-    s("text", { x: x + WIDTH / 2, y: y + 17, "text-anchor": "middle" }, node.name.length > 14 ? `${node.name.slice(0, 12)}…` : node.name),
-    s("text", { x: x + WIDTH / 2, y: y + 33, "text-anchor": "middle", class: "soft" }, isDone ? (node.value.length * node.value[0].length === 1 ? number(node.value[0][0]) : sizeOf(node)) : "·"));
-    return tip(group, () => `${node.name}: ${node.operation ?? node.kind}`);
+      class: `node ${node.kind} ${isBack(node) ? "back" : isDone(node) && !isLeaf(node) ? "done" : ""} ${node === chosen ? "chosen" : ""}`, role: "button",
+      tabindex: node === chosen && isFirst ? 0 : -1, "data-node": node.number, "aria-label": `${node.name}, ${node.kind}, ${isBack(node) ? "value and gradient" : isDone(node) ? "value" : "not computed yet"}`,
+    });
+    if (place.size === "cells") { // one circle for each label
+      node.value.forEach(([value], i) => { const [cx, cy] = cellAt(place, i); group.append(s("circle", { cx, cy, r: 20 }), s("text", { x: cx, y: cy + 4, "text-anchor": "middle" }, isDone(node) ? number(value, 2) : "·")); });
+      group.append(s("text", { x, y: y - 52, "text-anchor": "middle", class: "soft" }, node.kind === "parameter" ? "α₁ = u" : node.name));
+    } else {
+      group.append(s("rect", { x: x - width / 2, y: y - HEIGHT / 2, width, height: HEIGHT, rx: 6 }), s("text", { x, y: y - 3, "text-anchor": "middle" }, name),
+        s("text", { x, y: y + 13, "text-anchor": "middle", class: "soft" }, isBack(node) ? `${node.value.length * node.value[0].length === 1 ? `${size}  ` : ""}∇ ${slope(node).toPrecision(2)}` : size));
+    }
+    return tip(group, () => `${node.name}: ${node.operation ?? node.kind}, ${sizeOf(node)}${isBack(node) ? `\nsize of the gradient ${slope(node).toPrecision(4)}` : ""}`);
+  }
+
+  /** A line from a parent to a node, as thick as the gradient that it carries back. */
+  function line([x1, y1], [x2, y2], sent, isNow) {
+    const isBetween = (place) => centre(place)[1] === y1 && (centre(place)[0] - x1) * (centre(place)[0] - x2) < 0;
+    const isOver = y1 === y2 && graph.nodes.some((node) => node.places.some(isBetween)); // over the boxes in between
+    return s("path", { class: `edge ${sent === null ? "" : "flow"} ${isNow ? "now" : ""}`, style: sent === null ? {} : { "stroke-width": Math.max(0.6, (THICKEST * sent) / scale.sent) }, "data-sent": sent === null ? null : sent.toPrecision(6),
+      d: isOver ? `M${x1} ${y1} Q${(x1 + x2) / 2} ${y1 - 2.4 * HEIGHT} ${x2} ${y2}` : `M${x1} ${y1} C${x1} ${(y1 + y2) / 2} ${x2} ${(y1 + y2) / 2} ${x2} ${y2}` });
+  }
+
+  function linesTo(node) {
+    const [to] = node.places;
+    return node.parents.flatMap((parent, place) => {
+      const [x, y] = centre(to);
+      const far = (one) => Math.hypot(centre(one)[0] - x, centre(one)[1] - y);
+      const from = parent.places.reduce((best, one) => (far(one) < far(best) ? one : best));
+      const part = parent.contributions.find((one) => one.sender === node && one.place === place);
+      const sent = node.isServed ? (isBack(node) ? node.sent[place] : null) : part ? norm(part.gradient) : null;
+      const isNow = node.number === backTo && timer !== null;
+      if (from.size !== "cells" || to.size !== "cells") return [line(centre(from), centre(to), sent, isNow)];
+      const steps = node.parents[1].contributions.find((one) => one.sender === node)?.gradient; // of the transitions
+      return parent.value.flatMap((_, i) => node.value.map((__, j) => line(cellAt(from, i), cellAt(to, j), steps ? Math.abs(steps[i][j]) : null, isNow)));
+    });
   }
 
   function drawGraph() {
-    const edges = graph.nodes.flatMap((node) => node.parents.map((parent) => {
-      const [from, to] = [places.get(parent), places.get(node)];
-      const [x1, y1, x2, y2] = [from.x + WIDTH / 2, from.y + HEIGHT, to.x + WIDTH / 2, to.y];
-      return s("path", { class: "edge", d: `M${x1} ${y1} C${x1} ${y1 + GAP_Y} ${x2} ${y2 - GAP_Y} ${x2} ${y2}` });
-    }));
-    drawing.replaceChildren(s("svg", { class: "drawing", width: places.width, height: places.height, viewBox: `-3 -3 ${places.width + 6} ${places.height + 6}`, role: "group", "aria-label": "Flow graph" }, edges, graph.nodes.map(box)));
+    if (!graph.nodes[0].places?.length) gridOf(graph.nodes);
+    const every = graph.nodes.flatMap((node) => node.places);
+    const width = (Math.max(...every.map(({ x, size }) => x + (size > 1 ? size / 2 - 0.5 : 0))) + 1) * (WIDTH + GAP_X);
+    const height = Math.max(...every.map(({ y, size }) => y + (size === "cells" ? 0.7 : 0))) * (HEIGHT + GAP_Y) + HEIGHT;
+    const top = every.some(({ size }) => size === "cells") ? 46 : 4; // room for lines over the boxes
+    drawing.replaceChildren(s("svg", { class: "drawing", width, height: height + top, viewBox: `0 ${-top} ${width} ${height + top + 4}`, role: "group", "aria-label": "Flow graph" },
+      graph.nodes.flatMap(linesTo), graph.nodes.flatMap((node) => node.places.map((place, i) => box(node, place, i === 0)))));
+    legend.textContent = `Lines are as thick as the gradient they carry; the thickest carries ${scale.sent.toPrecision(3)}. ∇ is the size of a node’s gradient.`;
   }
 
-  function heat(value, name, change) {
-    const largest = Math.max(...value.flat().filter((item) => item !== null).map(Math.abs), 1e-12);
+  function heat(value, name, change, most = null) {
+    const largest = most ?? Math.max(...value.flat().filter((item) => item !== null).map(Math.abs), 1e-12);
     return h("div", { className: "scroll" }, h("table", { className: "heat", "aria-label": name }, h("tbody", {}, value.map((row, i) => h("tr", {}, row.map((item, j) => {
-      const cell = h("td", { className: item < 0 ? "oppose" : "support", style: { "--share": Math.abs(item ?? 0) / largest } });
+      const cell = h("td", { className: `${item < 0 ? "oppose" : "support"} ${i === entry[0] && j === entry[1] ? "spelt" : ""}`, style: { "--share": Math.abs(item ?? 0) / largest } });
       if (change) cell.append(h("input", { type: "number", step: 0.1, className: "wide", value: item === null ? "" : Number(item.toFixed(6)), "aria-label": `${name}, row ${i + 1}, column ${j + 1}`, onchange: (event) => change(i, j, Number(event.target.value)) }));
-      else cell.textContent = number(item);
+      else cell.append(chosen.isServed ? shown(item) : h("button", { "aria-label": `${name}, row ${i + 1}, column ${j + 1}: ${shown(item)}`, onclick: () => { entry = [i, j]; drawNode(); } }, shown(item)));
       return cell;
     }))))));
+  }
+
+  const links = (equations) => h("span", { className: "note" }, "Equations ", equations.split(", ").map((one, i) => [i ? ", " : "", h("a", { href: `/page/equations.html#${one.toLowerCase()}`, target: "_blank" }, one)]));
+  const ruled = (formulas, note, equations) => h("div", { className: "rule" }, formulas.map((text) => h("span", { className: "formula" }, formula(text))), h("p", { className: "note" }, note, " ", equations ? links(equations) : ""));
+  const mathLine = (...parts) => h("p", { className: "scroll spelling" }, spelt(...parts));
+
+  /** The chosen entry of the node's value with its numbers. */
+  function spelledValue(node, operation) {
+    const [i, j] = entry;
+    return mathLine(node.name, nameOf(node), `${operation.spelt(node.parents.map((one) => one.value), i, j, node.detail)} = ${shown(node.value[i][j])}`);
+  }
+
+  const nameOf = (node) => (node.value.length * node.value[0].length === 1 ? "" : node.value[0].length === 1 ? `${entry[0] + 1}` : `${entry[0] + 1},${entry[1] + 1}`);
+
+  /** What one successor sends to the chosen entry. */
+  function spelledPart(one) {
+    const { sender } = one;
+    return OPERATIONS[sender.operation].sent(sender.gradient, sender.parents.map((parent) => parent.value), one.place, ...entry, sender.detail);
   }
 
   function drawNode() {
     const node = chosen;
     const operation = OPERATIONS[node.operation];
-    const rule = operation && (typeof operation.rule === "function" ? operation.rule(node.detail) : operation.rule);
     const size = sizeOf(node) || "a number";
+    const output = graph.nodes.at(-1).name;
+    if (node.value && (entry[0] >= node.value.length || entry[1] >= node.value[0].length)) entry = [0, 0];
     const parts = [h("h2", {}, node.isServed ? ServedGraph.title(node) : node.name, h("span", { className: "note" }, `  ${node.operation ?? node.kind}, ${size}`))];
     if (node.isServed) {
-      const [, text, equation] = RULES.find(([name]) => node.kind === "result" && name.test(node.name)) ?? [];
-      if (text) parts.push(h("p", { className: "mono" }, text), equation ? h("p", { className: "note" }, `Equation ${equation}`) : "");
+      const [, formulas, note, equations] = RULES.find(([name]) => node.kind === "result" && name.test(node.name)) ?? [];
+      if (formulas) parts.push(ruled(formulas, note, equations));
       parts.push(h("p", { className: "note" }, `Root mean square of the value ${number(node.rms)}, norm of the gradient ${number(node.norm)}. `,
         node.shape[0] > node.value.length || node.shape.at(-1) > node.value[0].length ? `Rows ${node.rows.map((i) => i + 1).join(", ")}; the first ${node.value[0].length} columns.` : ""));
     }
-    if (rule) parts.push(h("p", { className: "mono" }, rule), h("p", { className: "note" }, `Equation ${operation.equation}`));
+    if (operation) parts.push(ruled(typeof operation.rule === "function" ? operation.rule(node.detail) : operation.rule, operation.note, operation.equation));
     else if (node.about) parts.push(h("p", { className: "note" }, node.about));
-    if (node.number <= forwardTo) {
+    if (isDone(node)) {
       const changeable = node.isServed ? Boolean(node.key) : !node.operation;
       const editable = changeable && (node.editing ?? false);
       const change = (i, j, item) => {
@@ -217,18 +291,22 @@ export function mount(root, values, context) {
         walk(forwardTo, backTo);
         draw();
       };
-      parts.push(h("h3", {}, "Value"), heat(node.value, `value of ${node.name}`, editable ? change : null));
+      parts.push(h("h3", {}, "Value"), operation ? spelledValue(node, operation) : "", heat(node.value, `value of ${node.name}`, editable ? change : null));
       if (changeable) parts.push(h("button", { "aria-pressed": String(editable), onclick: () => { node.editing = !editable; draw(); } }, "change the numbers"));
     } else parts.push(h("p", { className: "note" }, "Not computed yet: step forward."));
     if (node.gradient) {
-      parts.push(h("h3", {}, `Gradient ∂${graph.nodes.at(-1).name}/∂${node.name}`), heat(node.gradient, `gradient of ${node.name}`));
+      const [i, j] = entry;
+      const terms = node.contributions.map(spelledPart);
+      const result = shown(node.gradient[i][j]);
+      const sum = terms.length && terms.join() !== result ? `${terms.map((one) => (terms.length > 1 ? `(${one})` : one)).join(" + ")} = ${result}` : result;
+      parts.push(h("h3", {}, `Gradient ∂${output}/∂${node.name}`), node.isServed ? "" : mathLine(node.name, nameOf(node), sum, output), heat(node.gradient, `gradient of ${node.name}`, null, scale.entry));
       if (node.contributions.length > 1) {
         parts.push(h("details", { open: true }, h("summary", {}, `The sum over ${node.contributions.length} successors`),
-          node.contributions.map((one) => [h("p", { className: "note" }, `from ${one.from}`), heat(one.gradient, `from ${one.from}`)])));
+          node.contributions.map((one) => [h("p", { className: "note" }, `from ${one.from}`), heat(one.gradient, `from ${one.from}`, null, scale.entry)])));
       } else if (node.contributions.length) parts.push(h("p", { className: "note" }, `From its only successor, ${node.contributions[0].from}.`));
       if (!node.isServed || node.key) parts.push(h("div", { className: "row" }, h("button", { onclick: check }, "Check numerically"), h("label", {}, "h = ", stepSize)));
       if (checked) parts.push(checkTable());
-    } else if (node.number <= forwardTo) parts.push(h("p", { className: "note" }, "No gradient yet: step backward from the last node."));
+    } else if (isDone(node)) parts.push(h("p", { className: "note" }, "No gradient yet: step backward from the last node."));
     panel.replaceChildren(...parts);
   }
 
@@ -257,7 +335,7 @@ export function mount(root, values, context) {
   function drawServed() {
     const gold = h("input", { type: "text", id: "gold", size: 40, value: state.labels.join(" "), onchange: () => { state.gold = gold.value; buildServed(); } });
     const text = h("input", { type: "text", id: "text", size: 40, value: state.text, onchange: () => { state.text = text.value; state.gold = ""; edits = []; buildServed(); } });
-    guide.replaceChildren(h("h2", {}, tour().title), h("p", {}, "The loss of training on one sentence, without dropout, in double precision, and the gradient of every node. Tables show the rows that the sentence uses. Change the sentence, the gold labels, or any number; check a gradient; take a step and see the loss fall. Nothing is kept: “First numbers” is the model as it is served."),
+    guide.replaceChildren(h("h2", {}, tour().title), h("p", {}, "The loss of training on one sentence, without dropout, in double precision, and the gradient of every node. Tables show the rows that the sentence uses. Change the sentence, the gold labels, or any number; check a gradient; take a step and see the loss fall. Nothing is kept: Reset weights brings the model back as it is served."),
       h("div", { className: "row" }, h("label", { htmlFor: "text" }, "Sentence"), text, h("label", { htmlFor: "gold" }, "Gold labels"), gold));
   }
 
@@ -274,8 +352,9 @@ export function mount(root, values, context) {
   function drawTraining() {
     const output = graph.nodes.at(-1);
     loss.textContent = `${output.name} = ${number(output.value[0][0], 6)}`;
-    const shown = state.tour === SERVED ? history.map(([name, after]) => `${name}: ${number(after, 6)}`) : history.map(([name, before, after]) => `${name}: ${number(before, 6)} → ${number(after, 6)}`);
-    past.replaceChildren(...shown.slice(-8).map((text) => h("li", {}, text)));
+    past.replaceChildren(...history.slice(-3).map(([name, after]) => h("li", {}, `${name}: ${number(after, 6)}`)));
+    past.start = Math.max(1, history.length - 2);
+    curve.replaceChildren(history.length ? chart(output.name, [before, ...history.map(([, after]) => after)].map((value, i) => [i, value]), (value) => value.toFixed(3), "step") : "");
   }
 
   function draw() {
@@ -285,6 +364,7 @@ export function mount(root, values, context) {
     drawTraining();
     forwardButton.disabled = forwardTo >= graph.nodes.length - 1;
     backButton.disabled = backTo <= 0;
+    playButton.textContent = timer === null ? "Play" : "Pause";
   }
 
   // ---------------------------------------------------------------------------------------------- walking
@@ -302,26 +382,53 @@ export function mount(root, values, context) {
 
   function stepForward() {
     if (!graph) return;
-    to(forwardTo + 1, graph.nodes.length, () => graph.nodes[forwardTo]);
-    say(`${chosen.name} computed`);
+    const next = graph.nodes.findIndex((node, i) => i > forwardTo && !isLeaf(node)); // words and parameters are given
+    to(next, graph.nodes.length, () => graph.nodes[forwardTo]);
+    if (timer === null) say(`${chosen.name} computed`);
   }
 
   function stepBackward() {
     if (!graph) return;
     to(graph.nodes.length - 1, Math.min(backTo, graph.nodes.length) - 1, () => graph.nodes[backTo]);
-    say(`gradient of ${chosen.name} computed`);
+    if (timer === null) say(`gradient of ${chosen.name} computed`);
   }
 
-  function train() {
-    if (state.tour === SERVED) { buildServed({ optimiser: optimiser.value.toLowerCase(), rate: Math.min(1000, Math.max(0, Number(rate.value) || 0)) }); return; }
-    walk(graph.nodes.length - 1, 0);
-    const before = graph.output();
-    for (const node of graph.parameters()) {
-      if (!memories.has(node)) memories.set(node, {});
-      node.leaf = OPTIMISERS[optimiser.value](node.leaf, node.gradient, Number(rate.value) || 0, memories.get(node));
+  function rewind() {
+    if (!graph) return;
+    walk(-1, graph.nodes.length);
+    look(graph.nodes[0]);
+  }
+
+  function pause() {
+    clearInterval(timer);
+    timer = null;
+  }
+
+  /** Forward, then backward, node by node. */
+  function play() {
+    if (timer !== null || !graph) { pause(); draw(); return; }
+    if (backTo <= 0) rewind();
+    timer = setInterval(() => {
+      if (forwardTo < graph.nodes.length - 1) stepForward();
+      else if (backTo > 0) stepBackward();
+      else { pause(); draw(); }
+    }, TICK);
+    draw();
+  }
+
+  function train(steps) {
+    pause();
+    const size = Math.min(1000, Math.max(0, Number(rate.value) || 0));
+    if (state.tour === SERVED) { buildServed(...Array(steps).fill({ optimiser: optimiser.value.toLowerCase(), rate: size })); return; }
+    for (let i = 0; i < steps; i += 1) {
+      walk(graph.nodes.length - 1, 0);
+      for (const node of graph.parameters()) {
+        if (!memories.has(node)) memories.set(node, {});
+        node.leaf = OPTIMISERS[optimiser.value](node.leaf, node.gradient, size, memories.get(node));
+      }
+      history.push([optimiser.value, graph.output()]);
     }
     walk(graph.nodes.length - 1, 0);
-    history.push([optimiser.value, before, graph.output()]);
     checked = null;
     draw();
   }
@@ -345,7 +452,8 @@ export function mount(root, values, context) {
   }
 
   // ---------------------------------------------------------------------------------------------- the page
-  const [guide, panel, past] = [h("section", { className: "card", "aria-label": "Tour" }), h("section", { className: "card", "aria-label": "Node" }), h("ol", {})];
+  const [guide, panel, past, curve] = [h("section", { className: "card", "aria-label": "Tour" }), h("section", { className: "card", "aria-label": "Node" }), h("ol", {}), h("div")];
+  const legend = h("p", { className: "note" });
   const drawing = h("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Drawing of the graph", onclick: choose, onkeydown: key });
   const problem = h("div");
   const training = h("section", { className: "card", "aria-label": "Training" });
@@ -353,6 +461,7 @@ export function mount(root, values, context) {
   const moved = h("p", { className: "note" });
   const stepSize = h("input", { type: "text", value: "1e-5", size: 6, "aria-label": "step of the numerical check" });
   const forwardButton = h("button", { onclick: stepForward }, "Step forward");
+  const playButton = h("button", { className: "first", onclick: play }, "Play");
   const backButton = h("button", { onclick: stepBackward }, "Step backward");
   const tours = h("select", { id: "tour", onchange: () => { state.tour = tours.value; state.step = 0; state.words = null; state.activation = null; fill(); build(); } },
     Object.entries(TOURS).map(([id, one]) => h("option", { value: id, selected: id === state.tour }, one.title)),
@@ -368,26 +477,25 @@ export function mount(root, values, context) {
   const functions = h("select", { id: "activation", onchange: () => { state.activation = functions.value; build(); } }, Object.keys(ACTIVATIONS).map((name) => h("option", { value: name }, name)));
   const optimiser = h("select", { id: "optimiser" }, Object.keys(OPTIMISERS).map((name) => h("option", {}, name)));
   const rate = h("input", { type: "number", id: "rate", value: 0.1, step: 0.05 });
-  const settings = h("span", { className: "row" }, h("label", { htmlFor: "words" }, "Words"), sentence, h("label", { htmlFor: "activation" }, "Activation"), functions);
-  function fill() {
+  const [ofWords, ofActivation] = [h("span", { className: "row" }, h("label", { htmlFor: "words" }, "Words"), sentence), h("span", { className: "row" }, h("label", { htmlFor: "activation" }, "Activation"), functions)];
+  function fill() { // what does nothing in an example is not offered
     sentence.value = words().join(" ");
-    sentence.disabled = tour().words.length === 0;
-    settings.hidden = state.tour === SERVED; // its sentence and its activation are the model's
+    ofWords.hidden = tour().words.length === 0;
+    ofActivation.hidden = !tour().activation;
     functions.value = activation();
     moved.textContent = `Every parameter moves against its gradient, so ${SCORES.includes(state.tour) ? "the score falls: this example has no loss" : "the loss falls, unless the rate is too large"}.`;
   }
   root.append(...heading("Gradient lab", "Small networks, computed node by node, forward and backward, here in the page. Every number can be changed, and checked by hand."),
-    h("div", { className: "card" }, h("div", { className: "row" }, h("label", { htmlFor: "tour" }, "Example"), tours, settings)),
+    h("div", { className: "card" }, h("div", { className: "row" }, h("label", { htmlFor: "tour" }, "Example"), tours, ofWords, ofActivation)),
     guide, problem,
-    h("div", { className: "grid even" },
-      h("div", {}, h("section", { className: "card", "aria-label": "Flow graph" },
-        h("div", { className: "row" }, forwardButton, backButton, h("button", { onclick: () => { if (graph) to(graph.nodes.length - 1, 0, () => chosen); } }, "Run all"), h("button", { onclick: () => { if (!graph) return; walk(-1, graph.nodes.length); chosen = graph.nodes[0]; draw(); } }, "Begin again"), h("button", { onclick: build }, "First numbers")),
-        drawing),
-      training),
-      panel));
+    h("div", { className: "lab" }, h("section", { className: "card", "aria-label": "Flow graph" },
+      h("div", { className: "row" }, playButton, forwardButton, backButton, h("button", { onclick: () => { pause(); if (graph) to(graph.nodes.length - 1, 0, () => chosen); } }, "Run"), h("button", { onclick: () => { pause(); rewind(); } }, "Rewind"), h("button", { onclick: build }, "Reset weights")),
+      drawing, legend),
+    h("div", {}, panel, training)));
   training.append(
-    h("div", { className: "row" }, loss, h("button", { onclick: train }, "One step of"), h("label", { htmlFor: "optimiser", className: "skip" }, "Optimiser"), optimiser, h("label", { htmlFor: "rate" }, "rate"), rate), past,
+    h("div", { className: "row" }, loss, h("label", { htmlFor: "optimiser", className: "skip" }, "Optimiser"), optimiser, h("label", { htmlFor: "rate" }, "rate"), rate, h("button", { onclick: () => train(1) }, "One step"), h("button", { onclick: () => train(20) }, "20 steps")), curve, past,
     moved);
   fill();
   build();
+  return pause;
 }

@@ -1,6 +1,6 @@
 // What several views have: the box for text, the model that fits, errors.
 
-import { colour, h, say } from "/page/dom.js";
+import { colour, h, s, say } from "/page/dom.js";
 
 export const EXAMPLE = "Museums in Paris are amazing.";
 
@@ -50,4 +50,32 @@ export function missing(kind) {
 /** The model of all tasks to which the tagger of one task belongs; null where there is none. */
 export function whole(context, model) {
   return context.models.find((one) => one.tasks?.some((task) => model.name === `${one.name}:${task}`)) ?? null;
+}
+
+const [WIDTH, HEIGHT] = [340, 170];
+const EDGE = { left: 46, right: 12, top: 12, bottom: 28 };
+
+/** A curve: points [[epoch or step, value]], values written by `shown`; the point `marked` has a ring. */
+export function chart(title, points, shown, unit = "epoch", marked = null) {
+  if (!points.length) return h("p", { className: "note" }, `${title}: after the first ${unit}.`);
+  const ys = points.map(([, value]) => value);
+  const [low, high] = [Math.min(...ys), Math.max(...ys)];
+  const room = (high - low) * 0.1 || Math.abs(high) * 0.1 || 1;
+  const [bottom, top] = [low - room, high + room];
+  const first = points[0][0];
+  const last = Math.max(first + 1, points.at(-1)[0]);
+  const x = (epoch) => EDGE.left + ((epoch - first) / (last - first)) * (WIDTH - EDGE.left - EDGE.right);
+  const y = (value) => EDGE.top + ((top - value) / (top - bottom)) * (HEIGHT - EDGE.top - EDGE.bottom);
+  const grid = [low, (low + high) / 2, high].slice(0, low === high ? 1 : 3).map((value) => [
+    s("line", { class: "step", x1: EDGE.left, x2: WIDTH - EDGE.right, y1: y(value), y2: y(value), "stroke-opacity": 0.3 }),
+    s("text", { class: "soft", x: EDGE.left - 6, y: y(value) + 4, "text-anchor": "end" }, shown(value)),
+  ]);
+  return h("figure", {}, h("figcaption", { className: "field" }, title),
+    s("svg", { class: "drawing", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: "100%", style: { "max-width": "26rem" }, role: "img", "aria-label": `${title}: ${shown(ys.at(-1))} after ${unit} ${points.at(-1)[0]}` },
+      grid,
+      s("text", { class: "soft", x: EDGE.left, y: HEIGHT - 6 }, `${unit} ${first}`),
+      s("text", { class: "soft", x: WIDTH - EDGE.right, y: HEIGHT - 6, "text-anchor": "end" }, `${last}`),
+      s("polyline", { class: "path rank-1", points: points.map(([epoch, value]) => `${x(epoch)},${y(value)}`).join(" ") }),
+      marked === null ? null : s("circle", { class: "kept", cx: x(marked), cy: y(points.find(([epoch]) => epoch === marked)[1]), r: 7 }),
+      s("circle", { class: "dot", cx: x(points.at(-1)[0]), cy: y(ys.at(-1)), r: 4 })));
 }

@@ -4,6 +4,7 @@ import { keep, written } from "/page/address.js";
 import { call } from "/page/api.js";
 import { characters } from "/page/characters.js";
 import { colour, copy, debounced, h, percent, say, tip } from "/page/dom.js";
+import { mountRoles } from "/page/roles.js";
 import { chip, EXAMPLE, failed, fitting, heading, missing, table, textBox, whole } from "/page/shared.js";
 
 /** "11:16=LOC" as {start, end, label}. */
@@ -15,8 +16,9 @@ function parsed(word) {
 const spelt = (one) => `${one.start}:${one.end}${one.label ? `=${one.label}` : ""}`;
 
 export function mount(root, values, context) {
-  const model = fitting(context, "tagger", "detector");
+  const model = fitting(context, "tagger", "detector", "role-labeller");
   if (!model) { root.append(missing("tagger or a detector")); return undefined; }
+  if (model.kind === "role-labeller") return mountRoles(root, values, model);
   const isTagger = model.kind === "tagger";
   const state = {
     text: values.get("text") ?? EXAMPLE,

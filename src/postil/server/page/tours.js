@@ -26,6 +26,19 @@ function vectors(graph, words) {
   });
 }
 
+/** Where nodes are drawn, on a grid: [name, x, y], with the columns that it spans or "cells" for an entry each. A node
+ *  that belongs in two places is drawn twice. */
+function drawnAt(graph, places) {
+  for (const [name, x, y, size = 1] of places) graph.nodes.find((node) => node.name === name).places.push({ x, y, size });
+  return graph;
+}
+
+/** A window from left to right, its layers below it. */
+const windowAt = (words, left, tag = "") => {
+  const middle = left + (words.length - 1) / 2;
+  return [...words.map((word, i) => [`x “${word}”`, left + i, 0]), [`x${tag}`, middle, 1, words.length], [`W x${tag}`, middle, 2], [`z${tag}`, middle, 3], [`h${tag}`, middle, 4]];
+};
+
 /** The hidden layer over the vectors of a window. */
 function window(graph, nodes, activation, tag, parts) {
   const x = graph.apply("concatenate", `x${tag}`, nodes);
@@ -47,7 +60,7 @@ function windowScore({ words, activation }) {
   const parts = windowParts(graph, words);
   const u = graph.parameter("u", tables(12)(H, 1), "Weights of the score.");
   graph.apply("dot", "s", [u, window(graph, vectors(graph, words), activation, "", parts)]);
-  return graph;
+  return drawnAt(graph, [...windowAt(words, 1), ["W", 0, 2], ["b", 0, 3], ["u", 0, 5], ["s", 1 + (words.length - 1) / 2, 5]]);
 }
 
 function maxMargin({ words, activation }) {
@@ -60,7 +73,8 @@ function maxMargin({ words, activation }) {
   const scored = (nodes, tag) => graph.apply("dot", `s${tag}`, [u, window(graph, nodes, activation, tag, parts)]);
   const score = scored(shared.slice(0, words.length), "");
   graph.apply("margin", "J", [score, scored(shared.slice(words.length), "_c")]);
-  return graph;
+  const [n, half] = [words.length, (words.length - 1) / 2];
+  return drawnAt(graph, [...windowAt(words, 0), ...windowAt(corrupt, n + 1, "_c"), ["W", n, 2], ["b", n, 3], ["u", n, 5], ["s", half, 5], ["s_c", n + 1 + half, 5], ["J", n, 6]]);
 }
 
 function softmaxWindow({ words, activation }) {
@@ -72,7 +86,8 @@ function softmaxWindow({ words, activation }) {
   const h = window(graph, vectors(graph, words), activation, "", parts);
   const q = graph.apply("add", "q", [graph.apply("matmul", "V h", [V, h]), c]);
   graph.apply("cross-entropy", "J", [q], 1);
-  return graph;
+  const middle = 1 + (words.length - 1) / 2;
+  return drawnAt(graph, [...windowAt(words, 1), ["W", 0, 2], ["b", 0, 3], ["V", 0, 5], ["V h", middle, 5], ["c", 0, 6], ["q", middle, 6], ["J", middle, 7]]);
 }
 
 function kink() {
@@ -80,7 +95,7 @@ function kink() {
   const z = graph.parameter("z", [[1], [-1], [0.4], [1.6]], "Two entries lie exactly on a kink.");
   const u = graph.input("u", [[1], [1], [1], [1]], "Ones, to add the entries up.");
   graph.apply("dot", "s", [u, graph.apply("activation", "h", [z], "hardtanh")]);
-  return graph;
+  return drawnAt(graph, [["z", 1, 0], ["h", 1, 1], ["u", 0, 2], ["s", 1, 2]]);
 }
 
 function threeWords({ words }) {
@@ -93,20 +108,23 @@ function threeWords({ words }) {
   const logZ = graph.apply("log-sum-exp", "log Z", [third]);
   const gold = graph.apply("path score", "s(y)", [A, ...u], [0, 1, 0]);
   graph.apply("subtract", "J", [logZ, gold]);
-  return graph;
+  const above = words.slice(0, 3).map((word, t) => [`u “${word}”`, 2 * t + 2, 0]);
+  return drawnAt(graph, [...above, ["A", 0, 2], [above[0][0], 2, 2, "cells"], ["α₂", 4, 2, "cells"], ["α₃", 6, 2, "cells"], ["log Z", 7.5, 2], ["s(y)", 7.5, 0], ["J", 8.7, 1]]);
 }
 
-function structure({ words }) {
+function structure({ words, activation }) {
   const graph = new Graph();
   const table = tables(31);
   const W = graph.parameter("W_l", table(D, D), "The composition: every phrase contributes to its gradient.");
   const V = graph.parameter("W_sm", table(3, D), "The softmax layer.");
   const x = vectors(graph, words.slice(0, 3));
-  const phrase = (name, a, b) => graph.apply("activation", name, [graph.apply("matmul", `W_l (…) of ${name}`, [W, graph.apply("add", `sum of ${name}`, [a, b])])], "tanh");
+  const phrase = (name, a, b) => graph.apply("activation", name, [graph.apply("matmul", `W_l (…) of ${name}`, [W, graph.apply("add", `sum of ${name}`, [a, b])])], activation);
   const inner = phrase("p₁", x[0], x[1]);
   const top = phrase("p₂", inner, x[2]);
   graph.apply("cross-entropy", "J", [graph.apply("matmul", "q", [V, top])], 0);
-  return graph;
+  const phraseAt = (name, x, y) => [[`sum of ${name}`, x, y], [`W_l (…) of ${name}`, x, y - 1], [name, x, y - 2]];
+  const leaves = words.slice(0, 3).map((word, i) => [`x “${word}”`, i + 1, 8]); // the root is on top, as in a tree
+  return drawnAt(graph, [...leaves, ...phraseAt("p₁", 1.5, 7), ...phraseAt("p₂", 2.25, 4), ["W_l", 0, 4.5], ["W_sm", 0, 1], ["q", 2.25, 1], ["J", 2.25, 0]]);
 }
 
 function deep({ activation }) {
@@ -118,12 +136,13 @@ function deep({ activation }) {
     h = graph.apply("activation", `h${layer}`, [graph.apply("matmul", `z${layer}`, [W, h])], activation);
   }
   graph.apply("dot", "s", [graph.input("ones", [[1], [1]], "Ones."), h]);
-  return graph;
+  const layers = [1, 2, 3, 4, 5, 6].flatMap((layer) => [[`W${layer}`, layer, 0], [`z${layer}`, layer, 1], [`h${layer}`, layer, 2]]);
+  return drawnAt(graph, [["x", 0, 2], ...layers, ["s", 7, 2], ["ones", 7, 1]]);
 }
 
 const PARIS = ["Museums", "in", "Paris", "are", "amazing"];
 
-// id -> title, words and activation at the beginning, the graph, steps: [what is said, node, phase].
+// id -> title, words and activation (none: it has none) at the beginning, the graph, steps: [what is said, node, phase].
 export const TOURS = {
   window: {
     title: "The window score (B1)", words: PARIS, activation: "tanh", build: windowScore, steps: [
@@ -138,7 +157,7 @@ export const TOURS = {
   margin: {
     title: "The max-margin cost (B2)", words: PARIS, activation: "tanh", build: maxMargin, steps: [
       ["The true window has “Paris” in its centre.", "s", "forward"],
-      ["In the corrupt window another word stands there. Both windows share every parameter.", "s_c", "forward"],
+      ["On the right, the corrupt window has another word there. Both share every parameter, and the other words.", "s_c", "forward"],
       ["J = max(0, 1 + s_c − s): the true window should score higher by 1.", "J", "forward"],
       ["While J > 0, s gets −1 and s_c gets 1. Change a weight until J is 0: nothing more is learned.", "s", "backward"],
       ["W gets a gradient from both windows: the sum over its successors.", "W", "backward"],
@@ -154,7 +173,7 @@ export const TOURS = {
     ],
   },
   kink: {
-    title: "The kink of HardTanh (A6)", words: [], activation: "hardtanh", build: kink, steps: [
+    title: "The kink of HardTanh (A6)", words: [], build: kink, steps: [
       ["Four numbers go through HardTanh. The first two lie exactly on its kinks, at 1 and −1.", "h", "forward"],
       ["On the closed interval [−1, 1] the gradient is 1; outside it is 0.", "z", "backward"],
       ["Run the numerical check on z: at a kink, the central difference gives 0.5, because one of its two sides is flat. The gradient is still correct.", "z", "backward"],
@@ -169,7 +188,7 @@ export const TOURS = {
     ],
   },
   chain: {
-    title: "Forward-backward on three words (C3, C4)", words: ["Anna", "visits", "Oslo"], activation: "tanh", build: threeWords, steps: [
+    title: "Forward-backward on three words (C3, C4)", words: ["Anna", "visits", "Oslo"], build: threeWords, steps: [
       ["α₁ is u₁. α₂ sums over the labels of the first word.", "α₂", "forward"],
       ["The same step again: α₃ sums over all beginnings, four paths each.", "α₃", "forward"],
       ["log Z sums over all eight paths.", "log Z", "forward"],
@@ -181,7 +200,7 @@ export const TOURS = {
   },
   structure: {
     title: "Backpropagation through structure (D3)", words: ["not", "bad", "film"], activation: "tanh", build: structure, steps: [
-      ["The first phrase: p₁ = tanh(W_l (x₁ + x₂)).", "p₁", "forward"],
+      ["The first phrase: p₁ = f(W_l (x₁ + x₂)).", "p₁", "forward"],
       ["The second phrase joins p₁ and the third word by the same W_l.", "p₂", "forward"],
       ["The sentence’s label: q = W_sm p₂.", "q", "forward"],
       ["W_l gets a gradient from every phrase: the sum over its successors.", "W_l", "backward"],
@@ -191,7 +210,7 @@ export const TOURS = {
   vanishing: {
     title: "Vanishing gradients: sigmoid versus ReLU", words: [], activation: "sigmoid", build: deep, steps: [
       ["Six layers of two neurons.", "s", "forward"],
-      ["Each layer multiplies the gradient by Wᵀ and by f′(z), and the sigmoid’s f′ is at most 1/4. Look at the gradient of h5 …", "h5", "backward"],
+      ["Each layer multiplies the gradient by Wᵀ and by f′(z), and the sigmoid’s f′ is at most 1/4. Lines are as thick as the gradient they carry, on one scale: at h5 they are still thick …", "h5", "backward"],
       ["… and at that of the input, five layers below: hardly anything is left.", "x", "backward"],
       ["Choose relu as the activation: where neurons are active, the gradient passes undiminished.", "x", "backward"],
     ],

@@ -2,37 +2,12 @@
 
 import { keep, written } from "/page/address.js";
 import { call } from "/page/api.js";
-import { h, percent, s, say } from "/page/dom.js";
-import { failed, figures, heading } from "/page/shared.js";
+import { h, percent, say } from "/page/dom.js";
+import { chart, failed, figures, heading } from "/page/shared.js";
 
 const EVERY = 500; // milliseconds
-const [WIDTH, HEIGHT] = [340, 170];
-const EDGE = { left: 46, right: 12, top: 12, bottom: 28 };
 const RUNNING = ["running", "stopping"];
 const LEAD = "Choose a labelled file on the server’s machine, watch the model learn, and keep it under a new name. It is then served with the others.";
-
-/** A curve over epochs: points [[epoch, value]], values written by `shown`. */
-function chart(title, points, shown) {
-  if (!points.length) return h("p", { className: "note" }, `${title}: after the first epoch.`);
-  const ys = points.map(([, value]) => value);
-  const [low, high] = [Math.min(...ys), Math.max(...ys)];
-  const room = (high - low) * 0.1 || Math.abs(high) * 0.1 || 1;
-  const [bottom, top] = [low - room, high + room];
-  const last = Math.max(2, points.at(-1)[0]);
-  const x = (epoch) => EDGE.left + ((epoch - 1) / (last - 1)) * (WIDTH - EDGE.left - EDGE.right);
-  const y = (value) => EDGE.top + ((top - value) / (top - bottom)) * (HEIGHT - EDGE.top - EDGE.bottom);
-  const grid = [low, (low + high) / 2, high].slice(0, low === high ? 1 : 3).map((value) => [
-    s("line", { class: "step", x1: EDGE.left, x2: WIDTH - EDGE.right, y1: y(value), y2: y(value), "stroke-opacity": 0.3 }),
-    s("text", { class: "soft", x: EDGE.left - 6, y: y(value) + 4, "text-anchor": "end" }, shown(value)),
-  ]);
-  return h("figure", {}, h("figcaption", { className: "field" }, title),
-    s("svg", { class: "drawing", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: "100%", style: { "max-width": "26rem" }, role: "img", "aria-label": `${title}: ${shown(ys.at(-1))} after epoch ${points.at(-1)[0]}` },
-      grid,
-      s("text", { class: "soft", x: EDGE.left, y: HEIGHT - 6 }, "epoch 1"),
-      s("text", { class: "soft", x: WIDTH - EDGE.right, y: HEIGHT - 6, "text-anchor": "end" }, `${last}`),
-      s("polyline", { class: "path rank-1", points: points.map(([epoch, value]) => `${x(epoch)},${y(value)}`).join(" ") }),
-      s("circle", { class: "dot", cx: x(points.at(-1)[0]), cy: y(ys.at(-1)), r: 4 })));
-}
 
 export function mount(root, values, context) {
   root.append(...heading("Train", LEAD));

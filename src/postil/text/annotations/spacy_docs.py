@@ -48,8 +48,6 @@ def read_docs(lines: NumberedLines, options: ReadOptions, report: Report) -> Ite
         report.dropped["docs without words"] += all(map(is_space, doc))
         text, record, parts = doc.text, Record({}), list(_sentences(doc))
         for number, (words, labels) in enumerate(parts):
-            report.sentences += 1
-            report.tokens += len(words)
             yield Sentence(
                 [token.text for token in words],
                 labels=labels,

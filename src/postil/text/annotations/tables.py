@@ -356,8 +356,6 @@ def read_words(lines: NumberedLines, options: ReadOptions, report: Report) -> It
         is_empty = not any(map(str.strip, row))
         name = row[at] if at is not None and len(row) == len(names) else ""
         if (is_empty or name not in ("", before)) and words and word is not None:
-            report.sentences += 1
-            report.tokens += len(words)
             labels = None if tag is None else [cells[tag] for cells in words]
             columns = [tuple(cells[n] for n in others) for cells in words] if others else None
             yield Sentence([cells[word] for cells in words], labels, columns, line=first)

@@ -1,1 +1,1 @@
-"""Files with a line for each token: CoNLL columns, CoNLL-U, tables, WebAnno."""
+"""Files with a line for each token: CoNLL columns, CoNLL-U and those of roles."""

@@ -108,8 +108,6 @@ class _ConlluReader:
                     self.report.notes["sentences whose words do not match their text"] += 1
                 else:
                     sentence.text, (sentence.starts, sentence.ends) = match[1], offsets
-        self.report.sentences += 1
-        self.report.tokens += len(tokens)
         return sentence
 
     def _rows(self, block: list[str], first: int) -> Dependencies:

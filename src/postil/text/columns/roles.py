@@ -12,58 +12,21 @@ number of columns; one without a predicate has none. Labels are written as BIO.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import final
+from collections.abc import Iterable, Iterator, Sequence
 
 from postil.errors import ConfigurationError, DataError
 from postil.text.columns.conll import blocks
-from postil.text.document import Rest, Sentence
-from postil.text.labels.schemes import Span, labels_from_spans, spans_from_labels
+from postil.text.document import Frame, Frames, Sentence, frames_of
+from postil.text.labels.schemes import Span, labels_from_spans
 from postil.text.lines import NumberedLines, shortened, split_spaces
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.report import Report
 
 NO_PREDICATE = "-"
-VERB = "V"
-"""The role of the predicate itself."""
 _LABEL = re.compile(r"O$|[BI]-\S+$")
 _BRACKETS = re.compile(r"(?:\(([^\s()*]+))?\*(\)?)$")
 _ENOUGH = 5
 """Sentences with predicates that are looked at to recognise the format."""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """A predicate, and a label for each of the T words of its sentence: the roles that they have for it, as BIO."""
-
-    predicate: int
-    """Which word it is, counted from 0."""
-    labels: Sequence[str]
-    lemma: str = ""
-    probabilities: Sequence[float] | None = None
-    """Of each of the ``roles``, if a model has found them."""
-
-    @property
-    def roles(self) -> list[Span]:
-        """The spans of words that have a role, and the predicate itself as V, in the order of the text."""
-        return spans_from_labels(self.labels, "bio")
-
-
-@dataclass(frozen=True, slots=True)
-class Frames(Rest):
-    """The predicates of a sentence with their roles."""
-
-    frames: tuple[Frame, ...]
-
-    def lost(self) -> Mapping[str, int]:
-        return {"predicates with their roles": len(self.frames)}
-
-
-def frames_of(sentence: Sentence) -> tuple[Frame, ...] | None:
-    """The predicates of a sentence that was read from such columns; None of any other."""
-    return sentence.rest.frames if isinstance(sentence.rest, Frames) else None
 
 
 def recognises(head: Sequence[str]) -> bool:
@@ -116,8 +79,6 @@ def read_roles(lines: NumberedLines, options: ReadOptions, report: Report) -> It
         for n, t in enumerate(places, column + 1):
             labels = _labels([row[n] for row in rows], lines, first)
             frames.append(Frame(t, labels, rows[t][column]))
-        report.sentences += 1
-        report.tokens += len(rows)
         report.notes["predicates"] += len(frames)
         yield Sentence([row[0] for row in rows], line=first, rest=Frames(tuple(frames)))
 

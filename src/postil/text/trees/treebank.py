@@ -5,20 +5,19 @@
     (NP a good film)                        words without brackets are leaves without labels
     ( (2 good) ( film))                     no label: nothing, or a blank, after the bracket
 
-A label comes first in its bracket. Lines that begin with "#" outside a tree are comments.
-
-The fast path takes a whole line at once; only a line that does not pass is read bracket by bracket, to assemble a
-tree that is spread over lines, or to say exactly what is wrong with it. Nothing here calls itself.
+A label comes first in its bracket. Lines that begin with "#" outside a tree are comments. Nothing here calls itself.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from io import BytesIO
-from typing import final
+from itertools import islice
+from typing import NamedTuple, final
 
 from postil.errors import DataError
+from postil.lazy import Remembered
 from postil.text.document import Rest, Sentence
 from postil.text.labels.schemes import labels_from_spans
 from postil.text.lines import Lines, NumberedLines, Source, shortened
@@ -28,8 +27,10 @@ from postil.text.report import Report
 from postil.text.trees.chunks import CHUNKS, TRACE, chunks_of, without_empty_elements
 from postil.text.trees.tree import Tree
 
+TREE_LIMIT = 2_000_000
+"""Maximum number of nodes of a tree. Beyond it a bracket is missing, and memory use would not stay flat."""
 _CACHED = 1 << 18
-"""Distinct leaves and labels that the fast path keeps."""
+"""Distinct leaves and labels that a reader keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,70 +107,146 @@ def _chunked(tree: Tree, line: int, comments: list[str], options: ReadOptions, l
 def _trees(lines: NumberedLines, prefix: str | None, report: Report) -> Iterator[tuple[Tree, int, list[str]]]:
     """Each tree with the line on which it begins and the comments before it, which begin with ``prefix``."""
     reader = BracketReader(lines)
-    known = _Pieces()
     comments: list[str] = []
     for number, line in lines.numbered():
-        if prefix and not reader.is_inside and line.lstrip(" \t").startswith(prefix):
+        if prefix and not reader.open and line.lstrip(" \t").startswith(prefix):
             comments.append(line.strip(" \t"))
             continue
-        whole = None if reader.is_inside else _whole_line(line, known)
-        for start, tree in reader.line(number, line) if whole is None else [(number, whole)]:
-            report.sentences += 1
-            report.tokens += len(tree) - tree.words.count(None)
+        for start, tree in reader.line(number, line):
             if comments:
                 report.notes["comments"] += len(comments)
             yield tree, start, comments
             comments = []
-    reader.finish()
+    if reader.open:
+        raise reader.unclosed("the end of the file")
     report.dropped["comments after the last sentence"] += len(comments)
 
 
-class _Pieces(dict[str, tuple[str, str | None] | None]):
-    """Piece of a line -> (label, word) of a leaf, (label, None) where a node opens, None where one closes.
-
-    Each distinct piece is parsed once, and all its places share the same strings.
-    """
-
-    def __missing__(self, piece: str) -> tuple[str, str | None] | None:
-        if len(self) > _CACHED:
-            self.clear()
-        label, _, word = piece.strip("() ").partition(" ")
-        self[piece] = parts = None if piece[0] == ")" else (label, decoded(word) if word else None)
-        return parts
+_PIECE = re.compile(r"\([^ \t()]+ [^ \t()]+\)|\([^ \t()]*|\)|[^ \t()]+")
+"""A leaf, an opening bracket with the label right after it, a closing bracket, or an atom: a label or a word."""
 
 
-_PIECE = re.compile(r"\([^ \t()]+ [^ \t()]+\) ?|\([^ \t()]+ (?=\()|\) ?")
+def _parsed(piece: str) -> tuple[str | None, str | None] | None:
+    """(label, word) of a leaf, (label or "", None) where a node opens, (None, atom); None where one closes."""
+    if piece[0] != "(":
+        return None if piece == ")" else (None, piece)
+    label, _, word = piece.strip("()").partition(" ")
+    return label, decoded(word) if word else None
 
 
-def _whole_line(line: str, known: _Pieces) -> Tree | None:
-    """The tree of a line in which every node has its label and every word its bracket; None for any other line."""
-    pieces = _PIECE.findall(line)
-    if "".join(pieces) != line:
-        return None
-    labels: list[str | None] = []
-    words: list[str | None] = []
-    children: list[tuple[int, ...]] = []
-    above: list[tuple[str, list[int]]] = []
-    label, inside = "", list[int]()  # the node that is open; at the beginning, what is around the tree
-    for piece in pieces:
-        parts = known[piece]
-        if parts is None:
-            if not above:
-                return None
-            labels.append(label)
-            words.append(None)
-            children.append(tuple(inside))
-            label, inside = above.pop()
-        elif parts[1] is None:
-            above.append((label, inside))
-            label, inside = parts[0], []
-            continue
-        else:
-            labels.append(parts[0])
-            words.append(parts[1])
-            children.append(())
-        inside.append(len(labels) - 1)
-    return Tree.unchecked(labels, words, children) if len(inside) == 1 and not above else None
+class _OpenBracket(NamedTuple):
+    """A bracket that is not closed yet."""
+
+    atoms: list[str]
+    """The label, then words without separate brackets."""
+    children: list[int]
+    number: int
+    line: str
+    place: int
+    """Number and text of its line, and which of its pieces it is."""
+
+
+@final
+class BracketReader:
+    """Brackets to trees, bracket by bracket, over any number of lines."""
+
+    def __init__(self, lines: NumberedLines) -> None:
+        self.lines = lines
+        self.known = Remembered(_parsed, _CACHED)  # all places of a piece share the same strings
+        self.begin()
+
+    def begin(self) -> None:
+        """Empty lists for the next tree."""
+        self.labels: list[str | None] = []
+        self.words: list[str | None] = []
+        self.children: list[tuple[int, ...]] = []
+        self.open: list[_OpenBracket] = []
+        self.next_tree = ""  # where another tree seems to begin inside this one
+
+    def line(self, number: int, line: str) -> Iterator[tuple[int, Tree]]:
+        """The trees that end on a line, each with the line on which it begins."""
+        if self.open and line.startswith("(") and not self.next_tree:
+            self.next_tree = f"; the next tree seems to begin on line {number}"
+        known, labels, parent = self.known, self.labels, self.open[-1] if self.open else None
+        for place, piece in enumerate(_PIECE.findall(line)):
+            parts, start = known[piece], number
+            if parts is None:
+                if parent is None:
+                    raise self._mistake("a closing bracket without an opening one", "(", ")", number, line, place)
+                self._close(parent)
+                start = self.open.pop().number
+                parent = self.open[-1] if self.open else None
+            elif parent is not None and parts[0] is not None and len(parent.atoms) > 1:
+                mistake = f"a bracket next to the word {shortened(parent.atoms[1])}"
+                raise self._mistake(mistake, _EVERY_WORD, "(", number, line, place)
+            elif parts[1] is None:
+                parent = _OpenBracket([parts[0]] if parts[0] else [], [], number, line, place)
+                self.open.append(parent)
+                continue
+            elif parts[0] is None:
+                if parent is None:
+                    rest = shortened(line[_column(line, place) - 1 :])
+                    raise self._mistake("text outside the trees", "(", rest, number, line, place)
+                if parent.children:
+                    raise self._mistake("a word next to brackets", _EVERY_WORD, shortened(piece), number, line, place)
+                parent.atoms.append(piece)
+                continue
+            else:
+                labels.append(parts[0])
+                self.words.append(parts[1])
+                self.children.append(())
+            if parent is not None:
+                parent.children.append(len(labels) - 1)
+                continue
+            if labels[-1] is None and len(self.children[-1]) == 1:  # the Penn Treebank's empty outer bracket
+                for nodes in (labels, self.words, self.children):
+                    nodes.pop()
+            tree = Tree.unchecked(labels, self.words, self.children)
+            self.begin()
+            labels = self.labels
+            yield start, tree
+        if len(self.labels) + len(self.open) > TREE_LIMIT:
+            raise self.unclosed(f"{TREE_LIMIT:,} nodes and no end")
+
+    def _close(self, node: _OpenBracket) -> None:
+        """Append a node after its children, or with its word; before it words without brackets."""
+        atoms, inside, word = node.atoms, tuple(node.children), None
+        label = atoms[0] if atoms else None
+        if not inside:
+            after = node.line[_column(node.line, node.place) :][:1]
+            if not atoms or (len(atoms) == 1 and after.strip(" \t")):
+                what = f"a node {shortened(atoms[0])} with nothing in it" if atoms else "an empty node"
+                raise self._mistake(what, "(LABEL word) or (LABEL (…) …)", "()", node.number, node.line, node.place)
+            label, words = (label, atoms[1:]) if len(atoms) > 1 else (None, atoms)
+            if len(words) == 1:
+                word = decoded(words[0])
+            else:
+                inside = tuple(range(len(self.labels), len(self.labels) + len(words)))
+                self.labels += [None] * len(words)
+                self.words += map(decoded, words)
+                self.children += [()] * len(words)
+        self.labels.append(label)
+        self.words.append(word)
+        self.children.append(inside)
+
+    def unclosed(self, got: str) -> DataError:
+        """The error about a tree that is cut off."""
+        first, number = self.open[0], len(self.open)
+        brackets = "a bracket is" if number == 1 else f"{number:,} brackets are"
+        what, got = f"{brackets} never closed", f"{got}{self.next_tree}"
+        return self._mistake(what, f"{number:,} more )", got, first.number, first.line, first.place)
+
+    def _mistake(self, what: str, expected: str, got: str, number: int, line: str, place: int) -> DataError:
+        where = f"{self.lines.where(number)}, column {_column(line, place)}"
+        return DataError(what, expected=expected, got=got, where=where)
+
+
+def _column(line: str, place: int) -> int:
+    """Where a piece of a line begins, from 1."""
+    return next(islice(_PIECE.finditer(line), place, None)).start() + 1
+
+
+_EVERY_WORD = "(LABEL word), or ( word) without a label"
 
 
 # Writing
@@ -248,137 +325,3 @@ def checked_label(label: str) -> str:
         expected = "a text without blanks, line ends, NUL and brackets"
         raise DataError("this label cannot be written in a tree", expected=expected, got=shortened(label))
     return label
-
-
-# --------------------------------------------------------------------------------------------------- bracket by bracket
-# Trees that are spread over lines, and exact messages about mistakes.
-
-
-TREE_LIMIT = 2_000_000
-"""Maximum number of nodes of a tree. Beyond it a bracket is missing, and memory use would not stay flat."""
-
-
-@final
-@dataclass(slots=True)
-class _OpenBracket:
-    """A bracket that is not closed yet."""
-
-    line: int
-    column: int
-    children: list[int] = field(default_factory=list)
-    atoms: list[str] = field(default_factory=list)
-    """The label, then words without separate brackets."""
-    has_blank: bool = False
-    """Whether there is a blank between the bracket and its first atom."""
-
-
-_BRACKET_OR_ATOM = re.compile(r"[()]|[^ \t()]+")
-
-
-@final
-class BracketReader:
-    """Brackets to trees, bracket by bracket, over any number of lines."""
-
-    def __init__(self, lines: NumberedLines) -> None:
-        self.lines = lines
-        self.begin()
-
-    def begin(self) -> None:
-        """Empty lists for the next tree."""
-        self.labels: list[str | None] = []
-        self.words: list[str | None] = []
-        self.children: list[tuple[int, ...]] = []
-        self.open: list[_OpenBracket] = []
-        self.next_tree = ""  # where another tree seems to begin inside this one
-
-    @property
-    def is_inside(self) -> bool:
-        return bool(self.open)
-
-    def line(self, number: int, line: str) -> Iterator[tuple[int, Tree]]:
-        """The trees that end on a line, each with the line on which it begins."""
-        if self.open and line.startswith("(") and not self.next_tree:
-            self.next_tree = f"; the next tree seems to begin on line {number}"
-        for match in _BRACKET_OR_ATOM.finditer(line):
-            what, column = match[0], match.start() + 1
-            if what == "(":
-                if self.open and len(self.open[-1].atoms) > 1:
-                    mistake = f"a bracket next to the word {shortened(self.open[-1].atoms[1])}"
-                    raise self._mistake(mistake, _EVERY_WORD, "(", number, column)
-                self.open.append(_OpenBracket(number, column))
-            elif what == ")":
-                start = self.open[0].line if self.open else number
-                self._closes(number, column)
-                if not self.open:
-                    yield start, self._whole()
-            else:
-                self._atom(what, number, column, line)
-        if len(self.labels) + len(self.open) > TREE_LIMIT:
-            raise self._unclosed(f"{TREE_LIMIT:,} nodes and no end")
-
-    def finish(self) -> None:
-        """Refuse a tree that the end of the file cuts off."""
-        if self.open:
-            raise self._unclosed("the end of the file")
-
-    def _atom(self, text: str, number: int, column: int, line: str) -> None:
-        if not self.open:
-            raise self._mistake("text outside the trees", "(", shortened(line[column - 1 :]), number, column)
-        parent = self.open[-1]
-        if parent.children:
-            raise self._mistake("a word next to brackets", _EVERY_WORD, shortened(text), number, column)
-        if not parent.atoms:
-            parent.has_blank = (number, column) != (parent.line, parent.column + 1)
-        parent.atoms.append(text)
-
-    def _closes(self, line: int, column: int) -> None:
-        if not self.open:
-            raise self._mistake("a closing bracket without an opening one", "(", ")", line, column)
-        node = self.open.pop()
-        label: str | None = None
-        words: list[str] = []
-        if node.children or len(node.atoms) > 1:
-            label, words = (node.atoms[0] if node.atoms else None), node.atoms[1:]
-        elif node.atoms and node.has_blank:
-            words = node.atoms
-        else:
-            what = f"a node {shortened(node.atoms[0])} with nothing in it" if node.atoms else "an empty node"
-            raise self._mistake(what, "(LABEL word) or (LABEL (…) …)", "()", node.line, node.column)
-        if node.children:
-            self._add(label, None, tuple(node.children))
-        elif len(words) == 1:
-            self._add(label, decoded(words[0]), ())
-        else:
-            first = len(self.labels)
-            for word in words:
-                self._add(None, decoded(word), ())
-            self._add(label, None, tuple(range(first, first + len(words))))
-        if self.open:
-            self.open[-1].children.append(len(self.labels) - 1)
-
-    def _add(self, label: str | None, word: str | None, children: tuple[int, ...]) -> None:
-        self.labels.append(label)
-        self.words.append(word)
-        self.children.append(children)
-
-    def _whole(self) -> Tree:
-        """The tree that has just closed, without the Penn Treebank's empty outer bracket."""
-        if self.labels[-1] is None and len(self.children[-1]) == 1:
-            for nodes in (self.labels, self.words, self.children):
-                nodes.pop()
-        tree = Tree.unchecked(self.labels, self.words, self.children)
-        self.begin()
-        return tree
-
-    def _unclosed(self, got: str) -> DataError:
-        first, number = self.open[0], len(self.open)
-        brackets = "a bracket is" if number == 1 else f"{number:,} brackets are"
-        got = f"{got}{self.next_tree}"
-        return self._mistake(f"{brackets} never closed", f"{number:,} more )", got, first.line, first.column)
-
-    def _mistake(self, what: str, expected: str, got: str, line: int, column: int) -> DataError:
-        where = f"{self.lines.where(line)}, column {column}"
-        return DataError(what, expected=expected, got=got, where=where)
-
-
-_EVERY_WORD = "(LABEL word), or ( word) without a label"

@@ -1,0 +1,47 @@
+// Semantic roles: a row for every predicate of a text.
+
+import { keep } from "/page/address.js";
+import { call } from "/page/api.js";
+import { colour, copy, debounced, h, percent, tip } from "/page/dom.js";
+import { EXAMPLE, failed, heading, table, textBox } from "/page/shared.js";
+
+/** The words of a sentence, those with a role on its colour. */
+function marked(words, roles, labels) {
+  const parts = [];
+  let end = 0;
+  for (const role of roles) {
+    parts.push(`${words.slice(end, role.start).join(" ")} `);
+    const said = words.slice(role.start, role.end).join(" ");
+    const box = h("span", { className: `entity ${colour(role.label, labels)}` }, said, h("span", { className: "chip" }, role.label));
+    parts.push(tip(box, () => `${role.label}: probability ${percent(role.probability)}`), " ");
+    end = role.end;
+  }
+  return h("span", { className: "text", dir: "auto" }, parts, words.slice(end).join(" "));
+}
+
+export function mountRoles(root, values, model) {
+  let text = values.get("text") ?? EXAMPLE;
+  let answer = null;
+  const [problem, rows] = [h("div", { className: "problem" }), h("div", { id: "roles" })];
+
+  async function ask() {
+    keep("tag", { model: model.name, text });
+    try {
+      const content = await call("/api/roles", { model: model.name, text });
+      if (content === null) return;
+      answer = content;
+      const found = answer.sentences.flatMap(({ tokens, predicates }) => predicates.map(({ predicate, roles }) => [tokens[predicate], marked(tokens, roles, model.labels)]));
+      problem.replaceChildren();
+      rows.replaceChildren(found.length ? table(["Predicate", "Roles"], found) : h("p", { className: "note" }, "No predicate was found."));
+    } catch (error) {
+      problem.replaceChildren(failed(error, answer !== null));
+    }
+  }
+
+  const { field } = textBox(text, debounced(120, (typed) => { text = typed; ask(); }));
+  root.append(...heading("Roles", "Type or paste a text. Every predicate has a row: who did what to whom."), field, problem,
+    h("section", { className: "card", "aria-label": "Answer" }, rows,
+      h("button", { onclick: () => copy(JSON.stringify(answer, null, 2), "JSON") }, "Copy as JSON")));
+  ask();
+  return undefined;
+}
