@@ -37,6 +37,7 @@ export function built(data, isSvg = false) {
     else if (!key.startsWith("on") && !(key === "id" && document.getElementById(value)) && !(key === "href" && !value.startsWith("#"))) element.setAttribute(key, value);
   }
   element.append(...children.map((child) => built(child, inSvg)));
+  if (attributes.class === "scroll") element.tabIndex = 0; // so that it can be scrolled by keys
   return element;
 }
 
