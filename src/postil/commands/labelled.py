@@ -2,7 +2,7 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,12 +11,18 @@ from typing import Any, NamedTuple
 from postil.commands.models import checked_scheme, inputs_of
 from postil.commands.notices import show_problems, warn
 from postil.commands.parser import SEED, SETTINGS, Options, option
-from postil.commands.reading import PARTIAL, column_argument, reading_arguments, reading_options, warn_of_unspaced
+from postil.commands.reading import (
+    PARTIAL,
+    column_argument,
+    reading_arguments,
+    reading_options,
+    rules_for_file,
+    warn_of_unspaced,
+)
 from postil.errors import ConfigurationError, DataError
 from postil.evaluation import documents_of
 from postil.models.config import PRESETS, parsed_setting
-from postil.models.decoding.codec import LabelCodec, checked_tasks
-from postil.models.model import WordLabels
+from postil.models.decoding.codec import LabelCodec, Target, checked_tasks
 from postil.models.networks.network import MAIN
 from postil.models.tagger import Tagger
 from postil.quality import Split
@@ -90,7 +96,7 @@ def resolve_partial_labels(
             raise DataError("every label is unknown", expected="some labels", got="nothing but '?'", where=file.path)
 
 
-def widen(file: LabelledFile, codec: WordLabels, classes: Sequence[str] | None = None) -> None:
+def widen(file: LabelledFile, codec: LabelCodec | Target, classes: Sequence[str] | None = None) -> None:
     """In a file that does not annotate every class of a model, let O stand for the other classes as well.
 
     ``classes``: those that the file annotates, unless its sentences say so themselves.
@@ -140,17 +146,23 @@ def map_files(files: Iterable[LabelledFile], words: Sequence[str]) -> None:
 def label_maps(words: Sequence[str], paths: Iterable[str]) -> dict[str, dict[str, str]]:
     """The new names of labels for each file."""
     maps: dict[str, dict[str, str]] = {path: {} for path in paths}
-    for word in words:
-        path, equals, pairs = word.rpartition("=")
-        if equals and path not in maps:
-            raise ConfigurationError("--map", expected="must name one of the labelled files", got=repr(path))
+    for pairs, files in _by_file(words, maps, "--map", "labelled"):
         for text in pairs.split(","):
             old, colon, new = (part.strip() for part in text.partition(":"))
             if not (colon and old and new):
                 raise ConfigurationError("--map", expected="[FILE=]OLD:NEW,OLD:NEW", got=repr(text))
-            for name in [path] if equals else maps:
+            for name in files:
                 maps[name][old] = new
     return maps
+
+
+def _by_file(words: Iterable[str], paths: Collection[str], option: str, kind: str) -> Iterator[tuple[str, list[str]]]:
+    """``[FILE=]VALUE``: each value, and the files that it is for, one of the ``paths`` or all of them."""
+    for word in words:
+        path, equals, value = word.rpartition("=")
+        if equals and path not in paths:
+            raise ConfigurationError(option, expected=f"must name one of the {kind} files", got=repr(path))
+        yield value, [path] if equals else list(paths)
 
 
 def map_labels(file: LabelledFile, names: Mapping[str, str]) -> None:
@@ -441,12 +453,8 @@ def _unify_schemes(train: list[LabelledFile], held_out: Iterable[LabelledFile]) 
 def annotated_by_option(words: Iterable[str], paths: Iterable[str]) -> dict[str, tuple[str, ...] | None]:
     """The classes of --annotates for each training file."""
     annotated: dict[str, tuple[str, ...] | None] = dict.fromkeys(paths)
-    for text in words:
-        path, equals, classes = text.rpartition("=")
-        if equals and path not in annotated:
-            raise ConfigurationError("--annotates", expected="must name one of the training files", got=repr(path))
-        for name in [path] if equals else annotated:
-            annotated[name] = parse_classes(classes)
+    for classes, files in _by_file(words, annotated, "--annotates", "training"):
+        annotated |= dict.fromkeys(files, parse_classes(classes))
     return annotated
 
 
@@ -488,7 +496,9 @@ def tagger_of(arguments: argparse.Namespace) -> Tagger:
 
 def load_labelled(paths: Sequence[str], arguments: argparse.Namespace) -> list[LabelledFile]:
     """Files with labels, all of one kind."""
-    files = [load(path, **reading_options(arguments)) for path in paths]
+    files = [
+        load(path, **reading_options(arguments, rules_for_file(path, **reading_options(arguments)))) for path in paths
+    ]
     for file in files:
         check_not_empty(file)
     resolve_partial_labels(files, arguments.partial)

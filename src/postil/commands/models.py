@@ -155,6 +155,22 @@ def one_task(model: Estimator, task: str | None, *, needed: bool = True) -> Any:
     return tagger_of_names(model) or next(iter(heads.values()))
 
 
+def one_tagger(
+    model: Estimator,
+    task: str | None,
+    what: str = "model",
+    expected: str = "must be a tagger",
+    *,
+    where: str | None = None,
+    needed: bool = True,
+) -> "Tagger":
+    """``one_task``, which must be a tagger; the error says that ``what`` was ``expected``."""
+    tagger = one_task(model, task, needed=needed)
+    if tagger.KIND != "tagger":
+        raise ConfigurationError(what, expected=expected, got=f"a {tagger.KIND}", where=where)
+    return tagger  # type: ignore[no-any-return]
+
+
 def inputs_of(file: "LabelledFile") -> list[list[Token]]:
     """The sentences of a file as a tagger or detector takes them."""
     return [tokens_of(sentence) for sentence in file.sentences]
@@ -164,10 +180,8 @@ def checked_scheme(file: "LabelledFile", codec: LabelCodec) -> str:
     """The scheme of a file's labels, to be compared with a model's: either both encode spans or neither does."""
     if not codec.has_spans:  # if the model has none of the labels, this is the wrong file or the wrong column
         labels = dict.fromkeys(label for sentence in file.labels for label in sentence)
-        if not any(isinstance(label, PartialLabel) for label in labels) and labels.keys().isdisjoint(
-            codec.data_labels()
-        ):
-            known, got = _listed(codec.data_labels()), _listed(labels)
+        if not any(isinstance(label, PartialLabel) for label in labels) and labels.keys().isdisjoint(codec.answers):
+            known, got = _listed(codec.answers), _listed(labels)
             warn(f"{file.path}: the model has none of these labels: {got} (it has {known}); wrong --label-column?")
         return "none"
     scheme = recognise(file.labels)

@@ -26,6 +26,7 @@ from postil.lazy import Remembered
 
 # A token is its form, or a tuple of its form and the extra columns of the file; a FeatureToken is such a tuple too.
 Token: TypeAlias = str | tuple[str, ...]
+Sentences: TypeAlias = Sequence[Sequence[Token]]
 
 
 @final
