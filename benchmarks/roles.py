@@ -1,11 +1,11 @@
 """Semantic roles: F1 by the rules of CoNLL-2005, training and tagging times, size of the model, beside two peers.
 
-    python -m benchmarks.roles FOLDER --vectors glove-50d [--predicates 4000] [--python PATH]
+    python -m benchmarks.roles FOLDER --vectors glove-50d [--predicates 4000] [--part dev] [--python PATH]
 
-FOLDER has train.conll05.txt and test.conll05.txt. The predicates are given, and all contestants learn from the same
-part of the training data, with the same vectors: CRFsuite with rich features of words, of the predicate and of the
-distance to it (it cannot use vectors), a BiLSTM-CRF in PyTorch with a mark at the predicate, and the preset ``roles``.
---predicates 0 takes all of the training data. Tokens of the tagging speed count once for each predicate.
+FOLDER has train.conll05.txt, dev.conll05.txt and test.conll05.txt. The predicates are given, and all contestants learn
+from the same part of the training data, with the same vectors: CRFsuite with rich features of words, of the predicate
+and of the distance to it (it cannot use vectors), a BiLSTM-CRF in PyTorch with a mark at the predicate, and the preset
+``roles``. --predicates 0 takes all of the training data. Tokens of the tagging speed count once for each predicate.
 
 The peers run in an environment of their own, or in --python, which has torch, pytorch-crf and python-crfsuite. Times
 are CPU seconds of one thread.
@@ -100,12 +100,13 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--vectors")
     parser.add_argument("--predicates", type=int, default=4000)
+    parser.add_argument("--part", choices=("dev", "test"), default="test")
     parser.add_argument("--contestants", default="crfsuite,bilstm,postil")
     parser.add_argument("--python", type=Path)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     given = parser.parse_args()
     settings = {name: json.loads(value) for name, _, value in (word.partition("=") for word in given.set)}
-    train, test = (list(read(given.folder / f"{name}.conll05.txt", "conll05")) for name in ("train", "test"))
+    train, test = (list(read(given.folder / f"{name}.conll05.txt", "conll05")) for name in ("train", given.part))
     train = part_of(train, given.predicates)
     count = sum(len(frames_of(one) or ()) for one in train)
     print(f"{len(train):,} training sentences, {count:,} predicates\n", flush=True)

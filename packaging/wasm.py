@@ -13,11 +13,17 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from postil.export.amalgamation import amalgamation, header
+from postil.export.amalgamation import KERNELS, amalgamation, header
 
 HERE = Path(__file__).resolve().parents[1] / "src" / "postil" / "export" / "web"
-BUILDS: dict[str, Sequence[str]] = {"postil.wasm": (), "postil-simd.wasm": ("-msimd128",)}
-"""File -> what it needs of the machine."""
+TRAINER = ("trainer.c", "training.c", "layers.c", "forward_backward.c", "windows.c", "characters.c")
+"""What the page that trains has besides the runtime: kernels of the package, and what JavaScript calls of them."""
+BUILDS: dict[str, Sequence[str]] = {
+    "postil.wasm": (),
+    "postil-simd.wasm": ("-msimd128",),
+    "trainer.wasm": ("-msimd128", *TRAINER),
+}
+"""File -> what it needs of the machine, and which sources it has besides those of all."""
 # As of the kernels (packaging/kernels/build.py): products and sums are not fused, sums are not reordered.
 # Pages have memory for more words than small machines (unused memory costs nothing).
 FLAGS = "-DPOSTIL_CACHED_BYTES=67108864 -std=c99 -O3 -ffp-contract=off -fno-math-errno -Wall -Wextra -Werror".split()
@@ -30,7 +36,8 @@ def compiled(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as sources:
         for name, text in (("postil.c", amalgamation()), ("postil.h", header())):
             (Path(sources) / name).write_text(text, encoding="utf-8")
-        (Path(sources) / "glue.c").write_bytes((HERE / "glue.c").read_bytes())
+        for path in (*HERE.glob("*.c"), *KERNELS.glob("*.[ch]")):
+            (Path(sources) / path.name).write_bytes(path.read_bytes())
         for name, needs in BUILDS.items():
             compiler = [sys.executable, "-m", "ziglang", "cc", "-target", "wasm32-wasi"]
             # Relative paths: none of this machine's end up in the file.

@@ -1,9 +1,12 @@
-"""Names, tables and patterns that are made when they are first used: a process starts with what it needs."""
+"""Names, tables, patterns and values that are made when they are first used: a process starts with what it needs."""
 
 import importlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, final
+from typing import Any, TypeVar, final
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 def exports(
@@ -46,6 +49,20 @@ class LazyTable(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._names)
+
+
+class Remembered(dict[K, V]):
+    """Key -> what ``make`` returns for it, computed when first asked for. Beyond ``most`` keys, all are forgotten."""
+
+    def __init__(self, make: Callable[[K], V], most: int | None = None) -> None:
+        super().__init__()
+        self._make, self._most = make, most
+
+    def __missing__(self, key: K) -> V:
+        if self._most is not None and len(self) >= self._most:
+            self.clear()
+        value = self[key] = self._make(key)
+        return value
 
 
 @final

@@ -23,12 +23,11 @@ from postil.models.gradients import (
     BY_DEFAULT,
     PARTIAL_LABELS,
     SENTENCE_INPUTS,
+    first_sentence_loss,
     gradient_checks,
     inputs_of,
-    presets_of,
     sentence_estimators,
     sentence_inputs,
-    sentence_loss,
     tree_inputs,
     tree_loss,
     unused_settings,
@@ -365,14 +364,14 @@ def nodes_of(loss) -> list[str]:
 
 
 def sentence_nodes(kind, preset, inputs, **settings):
-    return nodes_of(sentence_loss(kind, preset, inputs, settings, np.random.default_rng(7)))
+    return nodes_of(first_sentence_loss(kind, preset, inputs, settings, np.random.default_rng(7)))
 
 
 def tree_nodes(composition, inputs):
     return nodes_of(tree_loss(composition, inputs, {}, np.random.default_rng(7)))
 
 
-CASES = [(kind, preset) for kind in (Tagger, Detector) for preset in presets_of(kind)]
+CASES = [(kind, preset) for kind in (Tagger, Detector) for preset in kind._rows()]
 
 
 @pytest.mark.parametrize(("kind", "preset"), CASES)
@@ -383,7 +382,7 @@ def test_the_shared_window_path_runs_as_in_training(kind, preset):
 
 
 def test_most_presets_share_windows():
-    assert {configured(preset, {}).encoder for preset in presets_of(Tagger)} >= set(WITH_WINDOWS)
+    assert {configured(preset, {}).encoder for preset in Tagger._rows()} >= set(WITH_WINDOWS)
 
 
 @pytest.mark.parametrize("preset", ["fast", "accurate", "window-wll"])
@@ -404,7 +403,7 @@ def test_every_kind_of_input_has_data():
 
 
 def parameters_of(inputs):
-    return sentence_loss(Tagger, "fast", inputs, {}, np.random.default_rng(7)).parameters
+    return first_sentence_loss(Tagger, "fast", inputs, {}, np.random.default_rng(7)).parameters
 
 
 def test_inputs_reach_the_network():
@@ -442,8 +441,8 @@ def test_every_kind_of_model_and_its_network_are_found():
 
 
 def test_presets_of_each_kind():
-    assert set(presets_of(Detector)) == set(PRESETS)
-    assert set(PRESETS) - set(presets_of(Tagger)) == {"margin"}
+    assert set(Detector._rows()) == set(PRESETS)
+    assert set(PRESETS) - set(Tagger._rows()) == {"margin"}
 
 
 def test_a_kind_that_replaces_the_objective_is_checked_on_forms():

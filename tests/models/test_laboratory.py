@@ -8,8 +8,7 @@ from oracles.corpora import named_entities, parts_of_speech
 from postil import graph
 from postil.errors import ConfigurationError
 from postil.graph import dense
-from postil.models.explaining.flow import sentence_loss
-from postil.models.laboratory import Laboratory, as_table, examine_parts
+from postil.models.laboratory import Laboratory, as_table, examine_parts, sentence_loss
 from postil.models.networks.tree_network import TreeNetwork
 from postil.network import COMPOSITIONS
 

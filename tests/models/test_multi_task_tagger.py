@@ -205,6 +205,10 @@ def test_batches_are_divided_by_the_square_root_of_the_sizes():
     assert batch_shares({"a": 100, "b": 10_000}, 10) == {"a": 92, "b": 918}
     assert batch_shares({"a": 1, "b": 10_000}, 10)["a"] >= 1
     assert batch_shares({"a": 95}, 10) == {"a": 10}
+    passes = batches_by_task(
+        {"a": np.full(40, 3), "b": np.full(41, 3)}, 10, np.random.default_rng(0), {"a": 0.5, "b": 1}
+    )
+    assert sorted(task for task, _ in passes) == ["a"] * 2 + ["b"] * 5, "or by given passes over the data"
     lengths = {"a": np.full(20, 3), "b": np.full(2000, 4)}
     batches = batches_by_task(lengths, 10, np.random.default_rng(0))
     shares = batch_shares({"a": 20, "b": 2000}, 10)

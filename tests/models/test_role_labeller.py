@@ -59,6 +59,25 @@ def test_core_roles_are_not_repeated_and_the_predicate_is_v(labeller):
     assert seen, "without the option roles are repeated here"
 
 
+def test_values_that_one_predicate_alone_has_are_learned_as_rare(labeller):
+    known = [{"old", "ing"}, {"the"}, {"sold"}, {"map"}]
+    (token, *_) = with_distances(["Anna", "mislaid", "map"], 1, known)
+    assert token == ("Anna", "-1", "rare", "rare", "rare", "map")
+    X, y = semantic_roles(20)
+    X, y = [*X, ["Anna", "mislaid", "maps"]], [*y, [(1, ["B-ARG0", "B-V", "B-ARG1"])]]
+    columns = postil.RoleLabeller(**SMALL | {"epochs": 1}).fit(X, y).model.features.columns
+    assert "rare" in columns[3] and "mislaid" not in columns[3]
+    unheard = labeller.predict([["Anna", "unearthed", "the", "map", "."]], [[1]])[0][0]
+    assert unheard.labels[:2] == ["B-ARG0", "B-V"]
+
+
+def test_the_labels_are_bio_after_saving_as_well(labeller, tmp_path):
+    labeller.save(tmp_path / "roles.postil")
+    for one in (labeller, postil.load(tmp_path / "roles.postil")):
+        codec = one.model.heads[ROLES].codec
+        assert codec.inner == "bio" and len(codec.labels) == 1 + 2 * len(codec.classes)
+
+
 def test_saved_loaded_and_pickled_it_answers_alike(labeller, tmp_path):
     X, _ = semantic_roles(6, seed=5)
     labeller.save(tmp_path / "roles.postil")

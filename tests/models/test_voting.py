@@ -12,7 +12,7 @@ import postil
 from oracles.corpora import named_entities
 from postil import Decoding, archive
 from postil.errors import ConfigurationError, DataError, ModelFileError
-from postil.models.voting.voters import MOST_BYTES
+from postil.models.voting.reliability import MOST_BYTES
 from postil.rules import FunctionRule, ListRule, PatternRule, Reliability, Rules
 from postil.tagging import TaggingOptions, label
 from postil.text import read

@@ -26,7 +26,6 @@ from postil.models.gradients import (
     BY_DEFAULT,
     inputs_of,
     model,
-    presets_of,
     sentence_estimators,
     setting,
     tree_inputs,
@@ -178,7 +177,7 @@ def gaps(checks: Iterable[GradientCheck], requirements: Iterable[str] | None = N
 def estimator_requirements() -> Iterator[str]:
     """The names of all requirements of estimators."""
     for estimator in sentence_estimators():
-        for preset in presets_of(estimator):
+        for preset in estimator._rows():
             yield from (model(estimator, preset, inputs) for inputs in inputs_of(estimator, preset))
     yield from (model(MultiTaskTagger, preset, BY_DEFAULT) for preset in MultiTaskTagger._rows())
     for composition in COMPOSITIONS:

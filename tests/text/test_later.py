@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 from postil.text import Document, Entity
-from postil.text.later import LaterItems
+from postil.text.document import LaterItems
 
 
 def document(calls):

@@ -5,16 +5,5 @@ from postil.annotation.journal import Answer, Journal
 from postil.annotation.pool import REVIEWED, Pool, PoolRecord, key_of
 from postil.annotation.rules import EditedRules, rules_of_names
 
-__all__ = [
-    "REVIEWED",
-    "Annotation",
-    "Answer",
-    "EditedRules",
-    "Journal",
-    "Labelled",
-    "Pool",
-    "PoolRecord",
-    "checked_class",
-    "key_of",
-    "rules_of_names",
-]
+__all__ = ["REVIEWED", "Annotation", "Answer", "EditedRules", "Journal", "Labelled", "Pool", "PoolRecord"]
+__all__ += ["checked_class", "key_of", "rules_of_names"]

@@ -86,9 +86,17 @@ class Annotation:
         self._only = frozenset(classes) if tagger is not None and classes else None
         self._lock = threading.RLock()
         pool.fill(self._is_done, most=AT_FIRST)
+        found = list(map(checked_class, classes))
+        if not found and tagger is not None:
+            found += tagger.model.codec.classes
+        if not found and labelled is not None:
+            found += sorted({label.partition("-")[2] for labels in labelled[1] for label in labels} - {""})
+        if tagger is None:
+            found += sorted({span.label for record in pool.records.values() for span in record.spans or ()})
         proposing = rules.rules if rules is not None else names
-        voted_for = [] if proposing is None else proposing.labels
-        self.classes = _classes(classes, tagger, labelled, pool, journal, voted_for)
+        found += [] if proposing is None else proposing.labels
+        found += sorted({span.label for answer in journal for span in answer.spans})
+        self.classes = list(dict.fromkeys(found))
         # The model in use, how often it was trained, and the order in which it wants to ask.
         self._tagger: Tagger | None = None
         self._round: int | None = None
@@ -316,25 +324,6 @@ def checked_class(name: str) -> str:
         expected = f"a name without spaces and |, other than O and ?, of at most {_LONGEST_CLASS} characters"
         raise DataError("a class", expected=f"must be {expected}", got=shortened(name, 30))
     return name
-
-
-def _classes(
-    wanted: Sequence[str],
-    tagger: Tagger | None,
-    labelled: Labelled | None,
-    pool: Pool,
-    journal: Journal,
-    voted_for: Sequence[str],
-) -> list[str]:
-    found = list(map(checked_class, wanted))
-    if not found and tagger is not None:
-        found += tagger.model.codec.classes
-    if not found and labelled is not None:
-        found += sorted({label.partition("-")[2] for labels in labelled[1] for label in labels} - {""})
-    if tagger is None:
-        found += sorted({span.label for record in pool.records.values() for span in record.spans or ()})
-    found += [*voted_for, *sorted({span.label for answer in journal for span in answer.spans})]
-    return list(dict.fromkeys(found))
 
 
 def _checked(spans: Sequence[Span], length: int) -> tuple[Span, ...]:

@@ -14,7 +14,14 @@ from postil.commands.console import say, show_table
 from postil.commands.notices import warn
 from postil.commands.output import check_report, present, tell_of_report
 from postil.commands.parser import JSON, OVERWRITE, option, refuse
-from postil.commands.reading import MAP, PARTIAL, column_argument, reading_arguments, reading_options
+from postil.commands.reading import (
+    MAP,
+    PARTIAL,
+    column_argument,
+    reading_arguments,
+    reading_options,
+    rules_for_file,
+)
 from postil.commands.roles import are_roles, compare_role_files, evaluate_roles, role_examples
 from postil.errors import ConfigurationError, DataError
 from postil.metrics import Counts, DetectionScores, significance, tables
@@ -59,7 +66,7 @@ of GOLD and for those that the model finds. docs/how-to/metrics.md explains ever
   postil evaluate ner.postil test.txt --json
   postil evaluate ner.postil test.txt --report report.html      one HTML page with charts and all mistakes
   postil evaluate ner.postil test.txt --train train.txt         seen and unseen entities separately
-  postil evaluate ner.postil test.txt --json --mistakes > report.json     to be opened in the page of postil serve
+  postil evaluate ner.postil test.txt --json --mistakes > report.json     every mistake, for other programs
   postil evaluate both.postil --task names=ner.txt --task upos=pos.conllu      a multi-task model
   postil evaluate mail.postil test.jsonl            groups of classes that overlap: all together, then each
   postil evaluate both.txt both.txt --label-column -2 --predicted-column -1    both labels in one file
@@ -154,7 +161,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _present(arguments: argparse.Namespace, scores: Any, file: LabelledFile, page: Any) -> int:
-    """With the data of --mistakes, which the page of `postil serve` opens."""
+    """With the data of --mistakes."""
     if arguments.mistakes and not isinstance(scores, FileScores):
         raise ConfigurationError("--mistakes cannot be used here: it is for taggers")
     mistakes = {"mistakes": mistakes_as_json(scores.compared, file.tokens)} if arguments.mistakes else {}
@@ -312,7 +319,8 @@ def _evaluate_predictions(arguments: argparse.Namespace) -> int:
     refuse(arguments, "it is for multi-task models", "task")
     if [arguments.model, arguments.data, arguments.train].count("-") > 1:
         raise ConfigurationError("standard input can be read only once", expected="at most one file named -")
-    options = {**reading_options(arguments, groups=True), "strict": arguments.strict}
+    cut_by = rules_for_file(arguments.data, **reading_options(arguments))
+    options = {**reading_options(arguments, cut_by, groups=True), "strict": arguments.strict}
     column = {} if arguments.predicted_column is None else {"label": arguments.predicted_column}
     gold, predicted = labelled.load(arguments.data, **options), labelled.load(arguments.model, **{**options, **column})
     if arguments.map:

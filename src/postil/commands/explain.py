@@ -17,7 +17,7 @@ from postil.html import Markup, joined
 from postil.html.highlight import Effect
 from postil.metrics.tables import Table
 from postil.models import Explanation, TreeClassifier, TreeExplanation
-from postil.models.explaining.places import Place, place_of_span, places_of_entities, places_of_words
+from postil.models.explaining.explanation import Place, place_of_span, places_of_entities, places_of_words
 from postil.models.sentences import tokens_of
 from postil.tagging.options import check_columns
 from postil.text import Segmenter, Sentence, Tree, bracketed, read

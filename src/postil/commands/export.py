@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from postil.commands.models import open_model
-from postil.commands.parser import option
+from postil.commands.parser import option, refuse
 from postil.errors import ConfigurationError, printable
 from postil.models.storage import located
 from postil.reading import MOST_LIST_BYTES, read_text
@@ -17,6 +17,7 @@ Write a trained model in a form that runs without Python.
   postil export ner.postil --to c -o ner_c          a folder of C99: header, source, model, example, conformance test
   postil export ner.postil -o ner.html              one page that tags in the browser, without a server
   postil export ner.postil --to web -o ner          an npm package with an ES module
+  postil export --trainable -o trainer.html         one page in which people label text, train a tagger and tag
 
 The exported model returns the same results as Python: `make check` in the folder of C code compares labels and
 probabilities on some texts. A model with unsupported features is rejected.
@@ -28,6 +29,12 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.output.endswith((".html", ".htm")):
             arguments.usage_error("the following arguments are required: --to")
         arguments.to = "web"
+    if arguments.trainable:
+        refuse(arguments, "the page trains in single precision", "half")
+        if arguments.to != "web":
+            raise ConfigurationError("--trainable", expected="needs --to web", got=arguments.to)
+    elif arguments.model is None:
+        arguments.usage_error("the following arguments are required: MODEL")
     if arguments.to != "c":
         for name in ("array", "conformance"):
             if getattr(arguments, name):
@@ -66,6 +73,12 @@ def _to_c(arguments: argparse.Namespace) -> list[str]:
 
 
 def _to_web(arguments: argparse.Namespace) -> list[str]:
+    if arguments.trainable:
+        model = None if arguments.model is None else located(arguments.model)
+        if model is not None:
+            open_model(arguments.model)
+        size = _module("web.trainer").write_trainer(arguments.output, model)
+        return [f"{arguments.output}: {_size(size)}; open it in a browser, from disk or from any server"]
     write = _module("web").write
     open_model(arguments.model)  # which tells what is wrong with a file
     written = write(located(arguments.model), arguments.output, half=arguments.half or None)
@@ -82,9 +95,10 @@ TARGETS: dict[str, Callable[[argparse.Namespace], list[str]]] = {"c": _to_c, "we
 """Target -> the function that writes it and returns the messages to print."""
 OPTIONS = {
     "": [
-        option("MODEL", "model file or name"),
+        option("MODEL", "model file or name; with --trainable it may be left out", nargs="?"),
         option("--to", "what to write (default: web if PATH ends in .html)", choices=list(TARGETS)),
         option("-o --output PATH", "folder or file to write", required=True),
+        option("--trainable", "web: a page that trains (preset fast, without vectors); MODEL is what it begins with"),
         option("--half", "c, web: half precision for the tables of words"),
         option("--array", "c: also write the model as a C array"),
         option("--conformance FILE", "c: texts for the conformance test, one per line (default: samples)"),

@@ -127,7 +127,7 @@ def _extending(tagger: Tagger, arguments: argparse.Namespace) -> Extending:
     if arguments.unlabelled:
         if parts.features.columns or parts.config.word_key is not None or parts.segmenter.characters:
             raise ConfigurationError("--unlabelled cannot be used here: the model needs more than words of raw text")
-        raw = raw_sentences(arguments)
+        raw = raw_sentences(arguments, parts.segmenter)
     return Extending(
         tagger,
         *labelled.examples(*new),

@@ -111,7 +111,7 @@ def _draw_network(arguments: argparse.Namespace) -> int:
     model = open_model(arguments.model)
     if arguments.text is not None:
         from postil import graph
-        from postil.models.explaining.flow import sentence_loss
+        from postil.models.laboratory import sentence_loss
         from postil.models.sentences import sentences_of, tokens_of
 
         tagger = one_tagger(model, arguments.task, "--text", "needs a tagger", needed=False)

@@ -11,12 +11,18 @@ from typing import Any, NamedTuple
 from postil.commands.models import checked_scheme, inputs_of
 from postil.commands.notices import show_problems, warn
 from postil.commands.parser import SEED, SETTINGS, Options, option
-from postil.commands.reading import PARTIAL, column_argument, reading_arguments, reading_options, warn_of_unspaced
+from postil.commands.reading import (
+    PARTIAL,
+    column_argument,
+    reading_arguments,
+    reading_options,
+    rules_for_file,
+    warn_of_unspaced,
+)
 from postil.errors import ConfigurationError, DataError
 from postil.evaluation import documents_of
 from postil.models.config import PRESETS, parsed_setting
-from postil.models.decoding.codec import LabelCodec, checked_tasks
-from postil.models.model import WordLabels
+from postil.models.decoding.codec import LabelCodec, Target, checked_tasks
 from postil.models.networks.network import MAIN
 from postil.models.tagger import Tagger
 from postil.quality import Split
@@ -90,7 +96,7 @@ def resolve_partial_labels(
             raise DataError("every label is unknown", expected="some labels", got="nothing but '?'", where=file.path)
 
 
-def widen(file: LabelledFile, codec: WordLabels, classes: Sequence[str] | None = None) -> None:
+def widen(file: LabelledFile, codec: LabelCodec | Target, classes: Sequence[str] | None = None) -> None:
     """In a file that does not annotate every class of a model, let O stand for the other classes as well.
 
     ``classes``: those that the file annotates, unless its sentences say so themselves.
@@ -490,7 +496,9 @@ def tagger_of(arguments: argparse.Namespace) -> Tagger:
 
 def load_labelled(paths: Sequence[str], arguments: argparse.Namespace) -> list[LabelledFile]:
     """Files with labels, all of one kind."""
-    files = [load(path, **reading_options(arguments)) for path in paths]
+    files = [
+        load(path, **reading_options(arguments, rules_for_file(path, **reading_options(arguments)))) for path in paths
+    ]
     for file in files:
         check_not_empty(file)
     resolve_partial_labels(files, arguments.partial)

@@ -180,10 +180,8 @@ def checked_scheme(file: "LabelledFile", codec: LabelCodec) -> str:
     """The scheme of a file's labels, to be compared with a model's: either both encode spans or neither does."""
     if not codec.has_spans:  # if the model has none of the labels, this is the wrong file or the wrong column
         labels = dict.fromkeys(label for sentence in file.labels for label in sentence)
-        if not any(isinstance(label, PartialLabel) for label in labels) and labels.keys().isdisjoint(
-            codec.data_labels()
-        ):
-            known, got = _listed(codec.data_labels()), _listed(labels)
+        if not any(isinstance(label, PartialLabel) for label in labels) and labels.keys().isdisjoint(codec.answers):
+            known, got = _listed(codec.answers), _listed(labels)
             warn(f"{file.path}: the model has none of these labels: {got} (it has {known}); wrong --label-column?")
         return "none"
     scheme = recognise(file.labels)

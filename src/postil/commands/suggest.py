@@ -70,7 +70,10 @@ def run(arguments: argparse.Namespace) -> int:
     tagger = one_tagger(open_model(model), arguments.task, "suggest", "needs a tagger", where=model, needed=False)
     check_columns(tagger, arguments.feature_columns or ())
     pool = _Pool(files or ["-"], arguments, tagger.model.segmenter)
-    labelled = [load(path, **{**reading_options(arguments), "format": None}) for path in arguments.labelled]
+    labelled = [
+        load(path, **{**reading_options(arguments, tagger.model.segmenter), "format": None})
+        for path in arguments.labelled
+    ]
     with progress_line(to_file=True) as progress:
         suggestions = suggest(
             tagger,

@@ -22,6 +22,7 @@ from postil.commands.reading import (
     model_script,
     reading_arguments,
     reading_options,
+    warn_of_language,
     warn_of_script,
     warn_of_unspaced,
 )
@@ -306,7 +307,12 @@ def _readings(arguments: argparse.Namespace, segmenter: Segmenter, script: str |
     is_warned = False
     for source in models.typed_source(arguments, "--text"):
         with read(source, **options) as reading:
-            is_warned = is_warned or warn_of_unspaced(reading, options["segmenter"]) or warn_of_script(reading, script)
+            is_warned = (
+                is_warned
+                or warn_of_unspaced(reading, options["segmenter"])
+                or warn_of_script(reading, script)
+                or warn_of_language(reading, options["segmenter"])
+            )
             yield reading
 
 

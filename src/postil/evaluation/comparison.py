@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from postil.errors import DataError
-from postil.features.inputs import Token
+from postil.features.inputs import Sentences, forms_of
 from postil.html.fragments import fragment
 from postil.metrics import significance
 from postil.metrics.evaluation import Compared, Evaluation, evaluate_compared, prepare
@@ -15,6 +15,7 @@ from postil.metrics.tables import Cell, Table, drawn_table, show_class, text
 from postil.models.inputs import checked_for_scores
 from postil.models.tagger import Tagger
 from postil.text import Span, with_marks
+from postil.text.labels.partial import Labels
 from postil.text.report import counted
 
 
@@ -81,13 +82,7 @@ class ModelComparison:
 
 
 def compare(
-    first: Tagger,
-    second: Tagger,
-    X: Sequence[Sequence[Token]],
-    y: Sequence[Sequence[str]],
-    *,
-    resamples: int = 2000,
-    seed: int = 0,
+    first: Tagger, second: Tagger, X: Sentences, y: Labels, *, resamples: int = 2000, seed: int = 0
 ) -> ModelComparison:
     """Label the sentences with both models and compare their scores by paired bootstrap and randomisation.
 
@@ -111,7 +106,7 @@ def compare(
 
 
 def compare_answers(
-    X: Sequence[Sequence[Token]], one: Compared, two: Compared, *, resamples: int = 2000, seed: int = 0
+    X: Sentences, one: Compared, two: Compared, *, resamples: int = 2000, seed: int = 0
 ) -> ModelComparison:
     """Compare two systems by their answers to the same labelled sentences."""
     if (one.scheme == "none") != (two.scheme == "none"):
@@ -126,14 +121,14 @@ def compare_answers(
         if set(first) != set(second):
             mistakes = [len({*answers} ^ {*gold}) for answers in (first, second)]
             winner = "" if mistakes[0] == mistakes[1] else ("first", "second")[mistakes[1] < mistakes[0]]
-            forms = [token if isinstance(token, str) else token[0] for token in tokens]
-            found.append((-abs(mistakes[0] - mistakes[1]), Difference(number, forms, gold, first, second, winner)))
+            difference = Difference(number, forms_of(tokens), gold, first, second, winner)
+            found.append((-abs(mistakes[0] - mistakes[1]), difference))
     # Those with the largest difference in mistakes first.
     differences = [one for _, one in sorted(found, key=lambda pair: (pair[0], pair[1].sentence))]
     return ModelComparison(evaluate_compared(one), evaluate_compared(two), test, differences)
 
 
-def compared_by(tagger: Tagger, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Compared:
+def compared_by(tagger: Tagger, X: Sentences, y: Labels) -> Compared:
     """Gold labels and the labels that a tagger predicts."""
-    gold = with_marks(y, X, known=tagger.model.codec.data_labels())
+    gold = with_marks(y, X, known=tagger.model.codec.answers)
     return prepare(gold, list(tagger.predict(X)), tagger.model.codec.scheme)

@@ -20,7 +20,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError, SchemeWarning, TrainingInterruptedWarning
-from postil.features.inputs import Token
+from postil.features.inputs import Sentences, Token
 from postil.html.fragments import fragment
 from postil.metrics import evaluate
 from postil.metrics.evaluation import Evaluation
@@ -31,6 +31,7 @@ from postil.models.tagger import Tagger
 from postil.text import with_marks
 from postil.text.document import OUTSIDE, Sentence
 from postil.text.labels import schemes
+from postil.text.labels.partial import Labels
 from postil.text.labels.schemes import PartialLabel
 
 _T = TypeVar("_T")
@@ -203,8 +204,8 @@ _folds = folds  # crossval has an argument of this name
 
 def crossval(
     estimator: Tagger,
-    X: Sequence[Sequence[Token]],
-    y: Sequence[Sequence[str]],
+    X: Sentences,
+    y: Labels,
     *,
     folds: int = 5,
     groups: Sequence[Hashable] = (),
@@ -263,7 +264,7 @@ def _predictions(
     return list(map(list, unfitted(estimator, threads=1).fit(X, y).predict(held_out)))
 
 
-def check_scorable(y: Sequence[Sequence[str]], held_out: Sequence[Sequence[str]], what: str) -> None:
+def check_scorable(y: Labels, held_out: Labels, what: str) -> None:
     """Raise DataError if models trained on y cannot be scored on ``held_out``: no entities, or spans in only one."""
     check_entities(y, what)
     check_entities(held_out, what, "in the sentences to score on")
@@ -274,7 +275,7 @@ def check_scorable(y: Sequence[Sequence[str]], held_out: Sequence[Sequence[str]]
         raise DataError(what, expected=expected, got=kinds[has_spans[1]])
 
 
-def check_entities(y: Sequence[Sequence[str]], what: str, where: str = "in the data") -> None:
+def check_entities(y: Labels, what: str, where: str = "in the data") -> None:
     """Raise DataError if all labels are O: every score would be 0."""
     if all(label == OUTSIDE and not isinstance(label, PartialLabel) for labels in y for label in labels):
         raise DataError(what, expected=f"needs entities {where}", got="no label but O")

@@ -21,7 +21,8 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import CalibrationWarning, DataError, warn_caller
-from postil.features.inputs import Token
+from postil.features.inputs import Sentences
+from postil.metrics.counts import Counts
 from postil.metrics.tables import Table, text
 from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.distribution import Decoding, LabelPosterior, calibrated_lattice
@@ -59,26 +60,6 @@ ELSEWHERE = Miscalibration((0.35, 0.45), (-0.45, 0.65))
 """On any other text: models are more often too sure than not."""
 
 
-class ExpectedCounts(NamedTuple):
-    """Expected correct answers, answers, and expected entities."""
-
-    correct: float
-    predicted: float
-    gold: float
-
-    @property
-    def precision(self) -> float:
-        return self.correct / self.predicted if self.predicted else 0.0
-
-    @property
-    def recall(self) -> float:
-        return self.correct / self.gold if self.gold else 0.0
-
-    @property
-    def f1(self) -> float:
-        return 2 * self.correct / (self.predicted + self.gold) if self.predicted + self.gold else 0.0
-
-
 class Drift(NamedTuple):
     """A figure that differs from the base."""
 
@@ -97,8 +78,9 @@ class Expected:
     has_spans: bool
     sentences: int
     tokens: int
-    counts: ExpectedCounts
-    by_class: Mapping[str, ExpectedCounts]
+    counts: Counts
+    """Of correct answers, answers and entities: expected numbers, which need not be whole."""
+    by_class: Mapping[str, Counts]
     low: float
     high: float
     profile: Profile
@@ -118,10 +100,11 @@ class Expected:
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON, scores in percent; without any text."""
         names = ("precision", "recall", "f1")
-        scores = {name: 100 * getattr(self.counts, name) for name in names} if self.has_spans else {}
+        scores = dict(zip(names, self.counts.percents, strict=True)) if self.has_spans else {}
         labels = {
-            label: {name: 100 * getattr(counts, name) for name in names} | counts._asdict()
-            for label, counts in self.by_class.items()
+            label: dict(zip(names, one.percents, strict=True))
+            | {"correct": one.correct, "predicted": one.predicted, "gold": one.gold}
+            for label, one in self.by_class.items()
         }
         return {
             "expected": {**(scores or {"accuracy": 100 * self.value}), "low": 100 * self.low, "high": 100 * self.high},
@@ -149,8 +132,7 @@ class Expected:
         tables = []
         if self.has_spans:
             rows = [
-                (label, 100 * one.precision, 100 * one.recall, 100 * one.f1, round(one.predicted), round(one.gold))
-                for label, one in self.by_class.items()
+                (label, *one.percents, round(one.predicted), round(one.gold)) for label, one in self.by_class.items()
             ]
             names = ("class", "precision", "recall", "F1", "answers", "expected")
             tables.append(Table("Expected scores", names, rows))
@@ -164,7 +146,7 @@ class Expected:
 # ------------------------------------------------------------------------------------------------ estimating
 
 
-def expected(tagger: Tagger, X: Sequence[Sequence[Token]], base: Profile | None = None) -> Expected:
+def expected(tagger: Tagger, X: Sentences, base: Profile | None = None) -> Expected:
     """Estimate the scores of a tagger on sentences without labels, from its probabilities.
 
     Parameters
@@ -200,8 +182,8 @@ def expected(tagger: Tagger, X: Sequence[Sequence[Token]], base: Profile | None 
         has_spans=model.codec.has_spans,
         sentences=len(X),
         tokens=sum(map(len, X)),
-        counts=ExpectedCounts(*central.sum(axis=0).tolist()),
-        by_class={name: ExpectedCounts(*row) for name, row in zip(names, central.tolist(), strict=True)},
+        counts=Counts(*central.sum(axis=0).tolist()),
+        by_class={name: Counts(*row) for name, row in zip(names, central.tolist(), strict=True)},
         low=0.0,
         high=1.0,
         profile=profile,
@@ -220,10 +202,8 @@ class _Sentence(NamedTuple):
     gold: Array
 
 
-def _sums(
-    posteriors: Posteriors, X: Sequence[Sequence[Token]], decodings: Sequence[Decoding]
-) -> tuple[Array, list[_Sentence]]:
-    """(S, classes, 3) the `ExpectedCounts` of each class at each decoding, for the answers at the first one."""
+def _sums(posteriors: Posteriors, X: Sentences, decodings: Sequence[Decoding]) -> tuple[Array, list[_Sentence]]:
+    """(S, classes, 3) the counts of each class at each decoding, for the answers at the first one."""
     codec, rows = posteriors.codec, [_Sentence(0, np.zeros(0), np.zeros(0))] * len(X)
     begins, classes = codec.begins_and_classes if codec.has_spans else (np.zeros(0), np.zeros(0))
     L = len(codec.classes) if codec.has_spans else 1
@@ -258,8 +238,8 @@ def _sums(
 
 def _interval(found: Expected, tables: Array, varied: float) -> tuple[float, float]:
     """From (5, classes, 3) counts at the settings of a `Miscalibration`; ``varied``: Σ p (1 - p) of the answers."""
-    counts = [ExpectedCounts(*table.sum(axis=0).tolist()) for table in tables]
-    value, *moved = [replace(found, counts=one).value for one in counts]
+    counts = [table.sum(axis=0).tolist() for table in tables]
+    value, *moved = [replace(found, counts=Counts(*one)).value for one in counts]
     C, M, G = counts[0]
     missed, whole = max(G - C, 0.0), max(M + G, 1e-9)
     chance = (2 * (M + missed) / whole**2) ** 2 * varied + (2 * C / whole**2) ** 2 * missed

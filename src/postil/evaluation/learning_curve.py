@@ -13,13 +13,14 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.evaluation.cross_validation import Progress, check_scorable, held_out_fifth, run_all, unfitted
-from postil.features.inputs import Token
+from postil.features.inputs import Sentences
 from postil.html.fragments import fragment, note
 from postil.metrics.tables import Cell, Table, drawn_table
 from postil.models.inputs import checked_dev, checked_labelled
 from postil.models.tagger import Tagger
 from postil.text import with_marks
 from postil.text.labels import schemes
+from postil.text.labels.partial import Labels
 
 _POWERS = np.arange(0.05, 1.525, 0.025)
 _RESAMPLES = 500
@@ -126,9 +127,9 @@ class LearningCurve:
 
 def curve(
     estimator: Tagger,
-    X: Sequence[Sequence[Token]],
-    y: Sequence[Sequence[str]],
-    dev: tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]]] | None = None,
+    X: Sentences,
+    y: Labels,
+    dev: tuple[Sentences, Labels] | None = None,
     *,
     sizes: int = 6,
     repeats: int = 3,

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from operator import itemgetter
 from types import MappingProxyType
@@ -21,9 +22,11 @@ from postil.features.vocabulary import Vocabulary, prefixed
 from postil.features.words import WordFeatureConfig, WordFeatures, distinct, feature_vocabulary, frequent_values
 from postil.kernels import Attributes
 from postil.kernels.characters import frozen
+from postil.lazy import Remembered
 
 # A token is its form, or a tuple of its form and the extra columns of the file; a FeatureToken is such a tuple too.
 Token: TypeAlias = str | tuple[str, ...]
+Sentences: TypeAlias = Sequence[Sequence[Token]]
 
 
 @final
@@ -113,7 +116,8 @@ class InputFeatures:
         self.words, self.columns, self.gazetteer, self.named = words, list(columns), gazetteer, named
         self.unicode: str | None = frozen().version_name
         """The version of Unicode by which the vocabularies were made; None if nobody wrote it down."""
-        self._column_ids = [_CachedIds(vocabulary) for vocabulary in self.columns]
+        # Value of a column -> its id, 0 for one that is not known. Columns have few values, which come again and again.
+        self._column_ids = [Remembered(partial(one.id, default=0), most=20_000) for one in self.columns]
 
     @classmethod
     def build(
@@ -204,21 +208,6 @@ class InputFeatures:
         )
         features.unicode = unicode
         return features
-
-
-class _CachedIds(dict[str, int]):
-    """Value of a column -> its id, 0 for one that is not known. Columns have few values, which come again and again."""
-
-    LARGEST = 20_000
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self.vocabulary = vocabulary
-
-    def __missing__(self, value: str) -> int:
-        index = self.vocabulary.id(value, 0)
-        if len(self) < self.LARGEST:
-            self[value] = index
-        return index
 
 
 def forms_of(tokens: Sequence[Token]) -> list[str]:

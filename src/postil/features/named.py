@@ -144,25 +144,19 @@ def _text(key: Any) -> str:
     raise DataError("name of a feature", expected="a string", got=repr(key)[:80])
 
 
-class _Pairs(dict[tuple[Any, Any], T]):
-    """(key, value) -> what its attribute becomes."""
+class _Table(dict[Any, T]):
+    """Key of a feature, or (key, value) -> what its attribute becomes; ``parsed`` returns name and value of that."""
 
-    def __init__(self, owner: "_Memo[T]") -> None:
-        self.owner = owner
-
-    def __missing__(self, pair: tuple[Any, Any]) -> T:
-        name, value = attribute(self.owner.prefix + _text(pair[0]), pair[1])
-        return self.owner.made(self, pair, name, value)
-
-
-class _Names(dict[Any, T]):
-    """Name -> what its attribute with value 1 becomes."""
-
-    def __init__(self, owner: "_Memo[T]") -> None:
-        self.owner = owner
+    def __init__(self, owner: "_Memo[T]", parsed: Callable[[Any], tuple[str, float]]) -> None:
+        self.owner, self.parsed = owner, parsed
 
     def __missing__(self, key: Any) -> T:
-        return self.owner.made(self, key, self.owner.prefix + _text(key), 1.0)
+        name, value = self.parsed(key)
+        result = self.owner.make(name, value)
+        if (value == 1 or value == 0) and len(name) <= _LONGEST_REMEMBERED:
+            self.owner.count()
+            self[key] = result
+        return result
 
 
 @final
@@ -177,15 +171,10 @@ class _Memo(Generic[T]):
         self, make: Callable[[str, float], T], most: int | None, prefix: str = "", root: "_Memo[T] | None" = None
     ) -> None:
         self.make, self.most, self.prefix, self.root = make, most, prefix, root or self
-        self.pairs, self.names, self.below, self.size = _Pairs(self), _Names(self), dict[Any, _Memo[T]](), 0
+        self.pairs = _Table(self, lambda pair: attribute(prefix + _text(pair[0]), pair[1]))
+        self.names = _Table(self, lambda key: (prefix + _text(key), 1.0))
+        self.below, self.size = dict[Any, _Memo[T]](), 0
         self.is_flat = True  # so far no item had nested features
-
-    def made(self, table: dict[Any, T], key: Any, name: str, value: float) -> T:
-        result = self.make(name, value)
-        if (value == 1 or value == 0) and len(name) <= _LONGEST_REMEMBERED:
-            self.count()
-            table[key] = result
-        return result
 
     def count(self) -> None:
         root = self.root

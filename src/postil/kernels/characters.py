@@ -22,6 +22,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import DataError
+from postil.lazy import Remembered
 
 FILE = Path(__file__).with_name("characters.bin")
 LAST = sys.maxunicode
@@ -205,17 +206,6 @@ def shapes_of_categories() -> Array:
     return np.array([*letters, 0, 0], np.uint8)
 
 
-class _ByCode(dict[int, str]):
-    """Code of a character -> what takes its place, computed when first met; for ``str.translate``."""
-
-    def __init__(self, make: Callable[[int], str]) -> None:
-        self._make = make
-
-    def __missing__(self, code: int) -> str:
-        made = self[code] = self._make(code)
-        return made
-
-
 @final
 class Orthography:
     """Functions of a word alone, for text in any script."""
@@ -223,8 +213,9 @@ class Orthography:
     def __init__(self, characters: Characters) -> None:
         self.characters = characters
         self._shapes = bytes(shapes_of_categories())
-        self._to_lower = _ByCode(lambda code: "i\u0307" if code == 0x130 else chr(code + characters.record(code)[1]))
-        self._to_case, self._to_shape = _ByCode(self._case), _ByCode(self._shape)
+        # Code of a character -> what takes its place, for ``str.translate``.
+        self._to_lower = Remembered(self._lower)
+        self._to_case, self._to_shape = Remembered(self._case), Remembered(self._shape)
 
     def lower(self, word: str) -> str:
         """``str.lower`` of the tables' version of Unicode."""
@@ -269,6 +260,9 @@ class Orthography:
     def _digit(self) -> re.Pattern[str]:
         """Any script's decimal digits."""
         return re.compile(f"[{''.join(map(chr, self.characters.codes_with(Flag.DECIMAL).tolist()))}]")
+
+    def _lower(self, code: int) -> str:
+        return "i\u0307" if code == 0x130 else chr(code + self.characters.record(code)[1])
 
     def _case(self, code: int) -> str:
         """X a capital, or both cases in one, such as the Croatian ǅ; x a small letter; l another letter."""

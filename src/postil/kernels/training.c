@@ -30,6 +30,9 @@ static const double LARGEST_SCORE = 1e30; /* as in objectives/crf.py */
 
 /* ------------------------------------------------------------------------------------------------ a team of workers */
 
+#if defined(__wasm__) /* one thread: nobody waits */
+INLINED void pause_briefly(int *turns) { (void)turns; }
+#else
 INLINED void pause_briefly(int *turns) {
     if (++*turns > 2000) {
         const struct timespec briefly = {0, 100000};
@@ -43,6 +46,7 @@ INLINED void pause_briefly(int *turns) {
     __builtin_ia32_pause();
 #endif
 }
+#endif
 
 static void fail(team *workers, int code) {
     if (code != DONE) __atomic_store_n(&workers->code, code, __ATOMIC_RELEASE);

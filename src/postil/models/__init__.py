@@ -43,25 +43,7 @@ else:
         },
     )
 
-__all__ = [
-    "Tagger",
-    "MultiTaskTagger",
-    "Detector",
-    "RoleLabeller",
-    "Ensemble",
-    "TreeClassifier",
-    "FORGETTING_TOLERANCE",
-    "Extending",
-    "Extension",
-    "extend",
-    "NodeLabel",
-    "TreeExplanation",
-    "Explanation",
-    "Constraints",
-    "Decoding",
-    "TaggerConfig",
-    "TreeConfig",
-    "PRESETS",
-    "UNSET",
-    "load",
-]
+__all__ = ["Tagger", "MultiTaskTagger", "Detector", "RoleLabeller", "Ensemble", "TreeClassifier", "load"]
+__all__ += ["FORGETTING_TOLERANCE", "Extending", "Extension", "extend"]
+__all__ += ["NodeLabel", "TreeExplanation", "Explanation", "Constraints", "Decoding"]
+__all__ += ["TaggerConfig", "TreeConfig", "PRESETS", "UNSET"]

@@ -69,10 +69,7 @@ class TaggerConfig:
     )
     name_dim: int = setting(12, "Width of the vectors of each class in lists of names.", low=0, high=WIDEST)
     character_dim: int = setting(
-        0,
-        "Number of filters of the convolution over the characters of a word.",
-        low=0,
-        high=WIDEST,
+        0, "Number of filters of the convolution over the characters of a word.", low=0, high=WIDEST
     )
     vector_scale: float = setting(1.0, "Pre-trained vectors are rescaled to this root mean square.", positive=True)
     exact_vectors: bool = setting(False, EXACT_VECTORS)
@@ -323,9 +320,10 @@ PRESETS: dict[str, dict[str, Any]] = {
         "word_rate": 2.0,
         "character_dim": 32,
     },
-    # sees 32 words to each side: for semantic roles
+    # sees 32 words to each side: for semantic roles, which do not depend on how words begin
     "roles": {
         **_EVERY_WORD_FEATURE,
+        "prefix_dim": 0,
         **_VECTOR_CLUSTERS,
         **_NOISE,
         "encoder": "dilated",

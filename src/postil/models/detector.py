@@ -8,7 +8,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
-from postil.features.inputs import InputFeatures, Token
+from postil.features.inputs import InputFeatures, Sentences, Token
 from postil.metrics.detection import DetectionScores, average_precision, best_threshold, score_detection
 from postil.models.config import PRESETS, DetectorParameters, TaggerConfig, configured
 from postil.models.decoding.codec import UNDECIDED, Predictions, Target
@@ -21,6 +21,7 @@ from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import tokens_of
 from postil.models.settings import takes
 from postil.text import Entity, Sentence, recognise, with_marks
+from postil.text.labels.partial import Labels
 
 _FIXED = {"objective": "margin", "ensemble": 1}  # whatever the preset says
 
@@ -86,7 +87,7 @@ class Detector(SentenceEstimator):
             raise ConfigurationError("ensemble of a detector", expected="1: only taggers have ensembles")
         return configured(self.preset, {**settings, **_FIXED})
 
-    def _labels_of(self, y: Sequence[Sequence[str]]) -> Target:
+    def _labels_of(self, y: Labels) -> Target:
         return Target.of(self.label, y)
 
     @staticmethod
@@ -99,7 +100,7 @@ class Detector(SentenceEstimator):
     ) -> DetectorNetwork:
         return DetectorNetwork(config, **feature_sizes(config, features), vectors=vectors, rng=rng)
 
-    def _check_dev(self, y: Sequence[Sequence[str]]) -> None:
+    def _check_dev(self, y: Labels) -> None:
         """Without a true token every average precision is 0, and no threshold is better than another."""
         if not any((labels == 1).any() for labels in Target(self.label, recognise(y)).numbers(y)):
             raise DataError("no token of dev has the label to detect", expected=repr(self.label), got="other labels")
@@ -109,7 +110,7 @@ class Detector(SentenceEstimator):
             got = known.codec.label
             raise ConfigurationError("label of the warm start", expected=repr(self.label), got=repr(got))
 
-    def _calibrate_after_fit(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]], *, held_out: bool) -> None:
+    def _calibrate_after_fit(self, X: Sentences, y: Labels, *, held_out: bool) -> None:
         """Choose the threshold."""
         model = self.model
         truth, scores = self._truth_and_scores(X, y)
@@ -129,21 +130,21 @@ class Detector(SentenceEstimator):
 
     # -------------------------------------------------------------------------------------------- answers
 
-    def decision(self, X: Sequence[Sequence[Token]]) -> list[Array]:
+    def decision(self, X: Sentences) -> list[Array]:
         """One score per token, an array (T,) for each sentence. Higher is likelier; scores are not probabilities."""
         X = listed_sentences(X, word_key=self._word_key)
         return self._posteriors.decode(X).by_sentence()
 
-    def predict(self, X: Sequence[Sequence[Token]]) -> list[list[str]]:
+    def predict(self, X: Sentences) -> list[list[str]]:
         """The label itself if the score is above the threshold, else O."""
         target = self.model.codec
         return Predictions(target.detected(scores) for scores in self.decision(X))
 
-    def score(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> float:
+    def score(self, X: Sentences, y: Labels) -> float:
         """Average precision of the scores, 0 to 1."""
         return average_precision(*self._truth_and_scores(X, y))
 
-    def evaluate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> DetectionScores:
+    def evaluate(self, X: Sentences, y: Labels) -> DetectionScores:
         """Average precision, and at the threshold precision, recall and F1."""
         threshold = self.threshold
         X, y = checked_for_scores(X, y, self._word_key)
@@ -173,7 +174,7 @@ class Detector(SentenceEstimator):
             for entities, scores in zip(entities_of(decoded, sentences), decoded.by_sentence(), strict=True)
         ]
 
-    def _truth_and_scores(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> tuple[Array, Array]:
+    def _truth_and_scores(self, X: Sentences, y: Labels) -> tuple[Array, Array]:
         """(N,) and (N,) over all tokens of which it is known whether they have the label."""
         target = self.model.codec
         X, y = checked_for_scores(X, y, self._word_key)

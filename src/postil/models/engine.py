@@ -25,7 +25,7 @@ from postil.archive import Rows
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import ConfigurationError, DataError
 from postil.features.folds import composition
-from postil.features.inputs import InputFeatures, Token, distinct_rows, forms_of
+from postil.features.inputs import InputFeatures, Sentences, distinct_rows, forms_of
 from postil.features.vectors import CodedVectors, digit_mark
 from postil.features.vocabulary import Vocabulary
 from postil.features.words import WordFeatures
@@ -138,7 +138,7 @@ class Engine:
         return vectors is self._vectors and (vectors is None or not vectors.flags.writeable)
 
     def scored(
-        self, X: Sequence[Sequence[Token]], tasks: Sequence[str], *, in_order: bool = False
+        self, X: Sentences, tasks: Sequence[str], *, in_order: bool = False
     ) -> Iterator[tuple[Sequence[int], dict[str, Array], Array]]:
         """Blocks of sentences: their places in X, the scores (N, L) by task, their offsets.
 
@@ -162,7 +162,7 @@ class Engine:
                     raise
                 yield which, scores, offsets
 
-    def scores(self, sentences: Sequence[Sequence[Token]], tasks: Sequence[str]) -> tuple[dict[str, Array], Array]:
+    def scores(self, sentences: Sentences, tasks: Sequence[str]) -> tuple[dict[str, Array], Array]:
         """By task (N, L), and the offsets (B + 1,)."""
         offsets = offsets_from_lengths([len(tokens) for tokens in sentences])
         if self._compiled is None:
@@ -179,7 +179,7 @@ class Engine:
                 found[task] += mean_scores([sums_of_rows(of_member, attributes) for of_member in weights])
         return found, offsets
 
-    def _extra_rows(self, sentences: Sequence[Sequence[Token]], N: int) -> tuple[Array, Array]:
+    def _extra_rows(self, sentences: Sentences, N: int) -> tuple[Array, Array]:
         """The contribution of token features to the first layer: a row for each combination of values."""
         extra = self.features.extra(sentences, [forms_of(tokens) for tokens in sentences], N)
         distinct, ids = distinct_rows(extra)
@@ -219,7 +219,7 @@ class Engine:
             self._vectors.check_lent()
         return None if scores is None else dict(zip(tasks, scores, strict=True))
 
-    def _by_graph(self, sentences: Sequence[Sequence[Token]], tasks: Sequence[str]) -> dict[str, Array]:
+    def _by_graph(self, sentences: Sentences, tasks: Sequence[str]) -> dict[str, Array]:
         inputs = self.features.inputs(sentences)
         with one_blas_thread():
             return {task: self.heads[task].unary(inputs) for task in tasks}

@@ -2,7 +2,7 @@
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
 from pathlib import Path
@@ -10,14 +10,15 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Self, TypeAlias
 
 from postil.errors import ConfigurationError, not_fitted
-from postil.features.inputs import Token
+from postil.features.inputs import Sentences
 from postil.features.vectors import VectorSources
 from postil.models import storage
-from postil.models.config import TaggerConfig
+from postil.models.config import PRESETS, TaggerConfig, configured
+from postil.models.decoding.codec import LabelCodec, Tasks, known_tasks
 from postil.models.model import FittedModel
 from postil.models.networks.network import MAIN
 from postil.models.settings import Declared
-from postil.text.labels.partial import Annotates
+from postil.text.labels.partial import Annotates, Labels
 from postil.text.splitting.segmenter import Segmenter
 
 
@@ -109,7 +110,7 @@ class Estimator(Declared):
             raise not_fitted(f"this {self.KIND} is not fitted yet: call fit(X, y) first, or load a model file")
         return self._model
 
-    def by_task(self, tasks: Iterable[str] | None = None) -> dict[str, Any]:
+    def by_task(self, tasks: Tasks = None) -> dict[str, Any]:
         """The estimator of each task, or of these; a model of one task is its own, and has none to choose."""
         if tasks is not None:
             raise ConfigurationError("tasks cannot be chosen here: the model has one task")
@@ -140,9 +141,9 @@ class Estimator(Declared):
 # ------------------------------------------------------------------------- The arguments of a training run on sentences
 
 
-Corpora: TypeAlias = Mapping[str, Sequence[Sequence[Token]]] | Sequence[Sequence[Token]]
+Corpora: TypeAlias = Mapping[str, Sentences] | Sentences
 """Sentences; for several tasks those of each task, or the same for all."""
-Data: TypeAlias = tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]]]
+Data: TypeAlias = tuple[Sentences, Labels]
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,7 @@ class FitData:
     """The arguments of ``fit``: see there."""
 
     X: Corpora
-    y: Sequence[Sequence[str]] | Mapping[str, Sequence[Sequence[str]]]
+    y: Labels | Mapping[str, Sequence[Sequence[str]]]
     dev: Data | Mapping[str, Data] | None = None
     _: KW_ONLY
     warm_start: Estimator | None = None
@@ -171,6 +172,9 @@ class FitData:
         return replace(self, **given)
 
 
+# -------------------------------------------------------------------------------------------------- estimators of words
+
+
 class Trainee(Estimator):
     """An estimator that learns from sentences; its ``settings`` are fields of TaggerConfig on top of a preset.
 
@@ -179,6 +183,7 @@ class Trainee(Estimator):
 
     _CONFIG: ClassVar[type] = TaggerConfig
     _ROW: ClassVar[str] = "preset"
+    _LABELS: ClassVar[Any] = LabelCodec
     clusters: str | os.PathLike[str] | None
     gazetteers: Sequence[str | os.PathLike[str]]
     pretrained: str | os.PathLike[str] | None
@@ -190,15 +195,20 @@ class Trainee(Estimator):
         key: str | None = self.model.config.word_key
         return key
 
+    @classmethod
+    def _rows(cls) -> dict[str, TaggerConfig]:
+        rows = {preset: configured(preset, {}) for preset in PRESETS}
+        return {preset: config for preset, config in rows.items() if config.objective != "margin"}
+
     def _by_task(self, data: FitData) -> tuple[FitData, bool]:
         """The data of each task, and whether the tasks are groups of classes."""
         return data.of_task(MAIN), False
 
-    @abstractmethod
-    def _labels_of(self, y: Sequence[Sequence[str]]) -> Any:
+    def _labels_of(self, y: Labels) -> Any:
         """The labels to learn, from the training labels of a task."""
+        return LabelCodec.of(y)
 
-    def _check_dev(self, y: Sequence[Sequence[str]]) -> None:
+    def _check_dev(self, y: Labels) -> None:
         """Refuse held-out labels by which a model of this kind cannot be judged."""
 
     def _check_warm_start(self, known: FittedModel) -> None:
@@ -206,7 +216,13 @@ class Trainee(Estimator):
 
     @abstractmethod
     def _head(self, model: FittedModel) -> Any:
-        """The estimator of one task, which answers with these parts."""
+        """The estimator of one task, which answers with this model."""
+
+    def by_task(self, tasks: Tasks = None) -> dict[str, Any]:
+        """The estimator of each task, or of these."""
+        if not self._HAS_TASKS:
+            return super().by_task(tasks)
+        return {task: self._head(self.model.of_task(task)) for task in known_tasks(tasks, self.model.heads)}
 
     def check(self) -> None:
         super().check()

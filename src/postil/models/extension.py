@@ -9,25 +9,26 @@ after (``gate``).
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from postil.errors import ConfigurationError, DataError, ForgettingError
-from postil.features.inputs import Token
+from postil.features.inputs import Sentences, Token
 from postil.html.fragments import fragment, note
 from postil.metrics.evaluation import Evaluation
 from postil.metrics.tables import Cell, Table, drawn_table, show_class, text
 from postil.models.config import adapted
-from postil.models.decoding.codec import MANY_CLASSES, OUTSIDE, LabelCodec
+from postil.models.decoding.codec import MANY_CLASSES, OUTSIDE, LabelCodec, possible
 from postil.models.decoding.distribution import LabelPosterior
 from postil.models.estimator import FitData
 from postil.models.fitting.display import run
 from postil.models.fitting.sentences import SentenceFitting, sentences_with_words
 from postil.models.inputs import checked_dev, checked_labelled, checked_sentences, listed_sentences
+from postil.models.settings import like
 from postil.models.tagger import Tagger
-from postil.text.labels.partial import Annotates, classes_of, is_partial, is_unknown, per_sentence, with_marks
+from postil.text.labels.partial import Annotates, Labels, classes_of, is_partial, is_unknown, per_sentence, with_marks
 from postil.text.labels.schemes import (
     SEPARATOR,
     UNKNOWN,
@@ -39,7 +40,7 @@ from postil.text.labels.schemes import (
     spans_from_labels,
 )
 
-Data = tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]]]
+Data = tuple[Sentences, Labels]
 
 SMALLER_STEPS = 0.4
 """Factor of the learning rate when training continues: at the full rate, the model forgets more."""
@@ -136,14 +137,7 @@ def _by_class(scores: Evaluation) -> Any:
     return scores.tokens.by_label() if scores.spans is None else scores.spans.by_label()
 
 
-# ------------------------------------------------------------ filling in what labels leave open
-
-
-LEAST = 0.1
-"""Labels with a smaller probability are ruled out."""
-
-
-# ------------------------------------------------------------------------------------------------ by other labels
+# ------------------------------------------------------------ filling in what labels leave open: by other labels
 
 
 def labelled_twice(
@@ -168,13 +162,17 @@ def labelled_twice(
     return labels_from_spans(sorted([*own, *added], key=lambda span: span.start), len(labels), scheme)
 
 
-# ------------------------------------------------------------------------------------------------ by a posterior
+# ------------------------------------------------------------ by a posterior
+
+
+LEAST = 0.1
+"""Labels with a smaller probability are ruled out."""
 
 
 def filled(
     tagger: Tagger,
-    X: Sequence[Sequence[Token]],
-    y: Sequence[Sequence[str]],
+    X: Sentences,
+    y: Labels,
     annotates: Sequence[Sequence[str] | None],
     unknown_classes: Sequence[str] = (),
     least: float = LEAST,
@@ -219,16 +217,14 @@ def _as_seen_by(codec: LabelCodec, labels: Sequence[str], annotates: Sequence[st
     return [seen(label) for label in labels]
 
 
-def _probable(
-    tagger: Tagger, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]], least: float
-) -> Iterator[tuple[int, list[list[str]]]]:
+def _probable(tagger: Tagger, X: Sentences, y: Labels, least: float) -> Iterator[tuple[int, list[list[str]]]]:
     """The places of sentences, and for each token the labels that stay possible, the most probable one first."""
     codec, L = tagger.model.codec, len(tagger.model.codec.labels)
     # IOB1's letters depend on the neighbours: there a token keeps classes instead of labels.
     names = [name if codec.scheme == "iob1" else spelt for spelt, name in codec.names()]
-    possible = [numbers if numbers.ndim == 2 else np.eye(L, dtype=bool)[numbers] for numbers in codec.numbers(y)]
+    left_open = [possible(numbers, L) for numbers in codec.numbers(y)]
     for which, lattice in tagger._posteriors.lattices(X):
-        allowed = np.concatenate([possible[i] for i in which]) if which else np.zeros((0, L), bool)
+        allowed = np.concatenate([left_open[i] for i in which]) if which else np.zeros((0, L), bool)
         posterior = LabelPosterior(which=list(which), lattice=lattice.restricted(allowed), codec=codec)
         best, marginals = posterior.best(0.0), posterior.marginals()
         kept = (marginals @ codec.spelt_alike > least) & allowed
@@ -237,8 +233,7 @@ def _probable(
             list(dict.fromkeys([names[first], *(names[number] for number in np.flatnonzero(row).tolist())]))
             for first, row in zip(best, kept, strict=True)
         ]
-        edges = lattice.offsets.tolist()
-        for i, first, end in zip(which, edges[:-1], edges[1:], strict=True):
+        for i, (first, end) in zip(which, pairwise(lattice.offsets.tolist()), strict=True):
             yield i, spellings[first:end]
 
 
@@ -272,22 +267,125 @@ class Extension:
         return self.gate.to_dict() if self.gate is not None else {"passed": None, "classes": {}}
 
 
-def extend(
-    tagger: Tagger,
-    X: Sequence[Sequence[Token]],
-    y: Sequence[Sequence[str]],
-    *,
-    old: Data | None = None,
-    unlabelled: Sequence[Sequence[Token]] | None = None,
-    dev: Data | None = None,
-    tolerance: float = FORGETTING_TOLERANCE,
-    annotates: Annotates = None,
-    partial: bool | None = None,
-    seed: int = 0,
-    threads: int = 1,
-    verbose: bool = False,
-    **settings: Any,
-) -> Tagger:
+class _Corpus(NamedTuple):
+    """Sentences, their labels, and the classes that each annotates (None: all)."""
+
+    X: list[list[Token]]
+    y: list[list[str]]
+    annotates: list[tuple[str, ...] | None]
+
+    def selected(self, which: Sequence[int]) -> "_Corpus":
+        return _Corpus([self.X[i] for i in which], [self.y[i] for i in which], [self.annotates[i] for i in which])
+
+
+@final
+class Extending:
+    """``extend`` step by step: iterate over ``fitting``, which trains and yields events, then ask for the result.
+
+    The parameters are those of ``extend``; ``verbose`` is for ``finished``. The result says whether the gate is passed.
+    """
+
+    def __init__(
+        self,
+        tagger: Tagger,
+        X: Sentences,
+        y: Labels,
+        *,
+        old: Data | None = None,
+        unlabelled: Sentences | None = None,
+        dev: Data | None = None,
+        tolerance: float = FORGETTING_TOLERANCE,
+        annotates: Annotates = None,
+        partial: bool | None = None,
+        seed: int = 0,
+        threads: int = 1,
+        verbose: bool = False,
+        **settings: Any,
+    ) -> None:
+        check_tolerance(tolerance)
+        if not isinstance(tagger, Tagger):
+            raise ConfigurationError("model to extend", expected="a tagger", got=f"a {tagger.KIND}")
+        codec = tagger.model.codec
+        self._tagger, self._tolerance, self._settings = tagger, tolerance, {**settings, "seed": seed}
+        self._dev: Any = None
+        self._verbose = verbose
+        if dev is not None:
+            X_dev, y_dev = checked_dev(dev, tagger._word_key) or dev
+            self._dev = [list(tokens) for tokens in X_dev], _respelt(y_dev, X_dev, tagger, partial)
+        self._before = None if self._dev is None else tagger.evaluate(*self._dev)
+        if self._before is not None:
+            check_judgeable(self._before, codec.classes)
+        new = _labelled(tagger, (X, y), partial)
+        new = new._replace(annotates=_annotated(codec, new, annotates))
+        new = new.selected([i for i, labels in enumerate(new.y) if len(labels) and not is_unknown(labels)])
+        whole = rehearsal = _Corpus([], [], []) if old is None else _labelled(tagger, old, partial)
+        if codec.has_spans and tagger._word_key is None:
+            new, rehearsal = _merged(codec, new, whole)
+        raw: list[list[Token]] = []
+        if unlabelled is not None:
+            listed = listed_sentences(unlabelled, "unlabelled", word_key=tagger._word_key)
+            checked_sentences(listed)
+            raw = [tokens for tokens in listed if len(tokens)]
+        occurring = _classes(codec, [*new.y, *rehearsal.y])
+        self.new_classes = sorted(occurring - {*codec.classes} - {OUTSIDE})
+        """The classes that the tagger does not know yet."""
+        _check_classes(codec, self.new_classes)
+        not_in_old = [name for name in self.new_classes if name not in _classes(codec, rehearsal.y)]
+        completed = _completed(tagger, new, self.new_classes)
+        learnt = [
+            *_open(tagger, new, completed, self.new_classes),
+            *[[_or_hidden(label, not_in_old) for label in labels] for labels in rehearsal.y],
+            *filled(tagger, raw, [[OUTSIDE] * len(tokens) for tokens in raw], [()] * len(raw), self.new_classes),
+        ]
+        sentences = [*new.X, *rehearsal.X, *raw]
+        # Whether the held-out data can tell a good epoch: they also label what is new.
+        every = {*codec.classes, *self.new_classes}
+        has_all_classes = self._dev is not None and every <= _classes(codec, self._dev[1]) | {OUTSIDE}
+        self._student = _student(tagger, sentences, {**self._settings, "threads": threads})
+        self.fitting = SentenceFitting(
+            self._student,
+            FitData(
+                sentences,
+                learnt,
+                self._dev if has_all_classes else None,
+                warm_start=tagger,
+                partial=False,  # the marks are there already
+            ),
+            completed_by=tagger,
+            completed=completed,
+        )
+        # For the model file: what it was extended by. Sentences are counted, never stored.
+        counted = {"old": whole.X, "unlabelled": raw}
+        sizes = {
+            name: {"sentences": len(some), "tokens": sum(map(len, some))} for name, some in counted.items() if some
+        }
+        self._about: dict[str, Any] = {"classes": list(self.new_classes), **sizes}
+
+    def finished(self) -> Extension:
+        """Train, and return the result."""
+        run(self.fitting, verbose=self._verbose)
+        return self.result()
+
+    def result(self) -> Extension:
+        """The extended tagger, once all events of ``fitting`` have come."""
+        before, parts = self._tagger.model.codec, self._student.model
+        if parts.codec.scheme != before.scheme:  # the network's labels are the same
+            parts.codec = LabelCodec(before.scheme, parts.codec.classes)
+        parts.about["extension"] = self._about
+        extended = Tagger(**{**self._tagger.get_params(), **self._settings})
+        extended._model = parts
+        if (voters := self._tagger.model.voters) is not None:
+            extended = extended.with_rules(voters.rules, reliability=voters.reliability)
+        if self._dev is None or self._before is None:
+            return Extension(extended, None, None)
+        after = extended.evaluate(*self._dev)
+        gate = gate_of(self._before, after, before.classes, parts.codec.classes, self._tolerance)
+        parts.about["extension"] |= {"gate": gate.to_dict()}
+        return Extension(extended, gate, after)
+
+
+@like(Extending)
+def extend(*arguments: Any, **options: Any) -> Tagger:
     """Extend a tagger with the classes that y labels in X. The tagger itself is not changed.
 
     Parameters
@@ -326,134 +424,12 @@ def extend(
     ForgettingError
         If a known class falls by more than the tolerance.
     """
-    extending = Extending(
-        tagger,
-        X,
-        y,
-        old=old,
-        unlabelled=unlabelled,
-        dev=dev,
-        tolerance=tolerance,
-        annotates=annotates,
-        partial=partial,
-        seed=seed,
-        threads=threads,
-        **settings,
-    )
-    run(extending.fitting, verbose=verbose)
-    extension = extending.result()
+    extension = Extending(*arguments, **options).finished()
     if extension.gate is not None and not extension.passed:
         changes = (f"{one.name} from {one.before:.2f} to {one.after:.2f}" for one in extension.gate.fallen)
-        expected = f"no known class falls by more than {tolerance:g} points of F1"
+        expected = f"no known class falls by more than {extension.gate.tolerance:g} points of F1"
         raise ForgettingError("the extended model forgets", expected=expected, got=", ".join(changes))
     return extension.tagger
-
-
-class _Corpus(NamedTuple):
-    X: list[list[Token]]
-    y: list[list[str]]
-
-
-@final
-class Extending:
-    """``extend`` step by step: iterate over ``fitting``, which trains and yields events, then ask for the result.
-
-    The parameters are those of ``extend``. Whether the gate is passed, the result says; nothing is raised.
-    """
-
-    def __init__(
-        self,
-        tagger: Tagger,
-        X: Sequence[Sequence[Token]],
-        y: Sequence[Sequence[str]],
-        *,
-        old: Data | None = None,
-        unlabelled: Sequence[Sequence[Token]] | None = None,
-        dev: Data | None = None,
-        tolerance: float = FORGETTING_TOLERANCE,
-        annotates: Annotates = None,
-        partial: bool | None = None,
-        seed: int = 0,
-        threads: int = 1,
-        **settings: Any,
-    ) -> None:
-        check_tolerance(tolerance)
-        if not isinstance(tagger, Tagger):
-            raise ConfigurationError("model to extend", expected="a tagger", got=f"a {tagger.KIND}")
-        codec = tagger.model.codec
-        self._tagger, self._tolerance, self._settings = tagger, tolerance, {**settings, "seed": seed}
-        self._dev = None
-        if dev is not None:
-            X_dev, y_dev = checked_dev(dev, tagger._word_key) or dev
-            self._dev = _Corpus([list(tokens) for tokens in X_dev], _respelt(y_dev, X_dev, tagger, partial))
-        self._before = None if self._dev is None else tagger.evaluate(*self._dev)
-        if self._before is not None:
-            check_judgeable(self._before, codec.classes)
-        new = _labelled(tagger, (X, y), partial)
-        entries = _annotated(codec, new, annotates)
-        kept = [i for i, labels in enumerate(new.y) if len(labels) and not is_unknown(labels)]
-        new, entries = _Corpus([new.X[i] for i in kept], [new.y[i] for i in kept]), [entries[i] for i in kept]
-        whole = _Corpus([], []) if old is None else _labelled(tagger, old, partial)
-        if codec.has_spans and tagger._word_key is None:
-            new, rehearsal = _merged(codec, new, entries, whole)
-        else:
-            rehearsal = whole
-        raw: list[list[Token]] = []
-        if unlabelled is not None:
-            listed = listed_sentences(unlabelled, "unlabelled", word_key=tagger._word_key)
-            checked_sentences(listed)
-            raw = [tokens for tokens in listed if len(tokens)]
-        occurring = _classes(codec, [*new.y, *rehearsal.y])
-        self.new_classes = sorted(occurring - {*codec.classes} - {OUTSIDE})
-        """The classes that the tagger does not know yet."""
-        _check_classes(codec, self.new_classes)
-        not_in_old = [name for name in self.new_classes if name not in _classes(codec, rehearsal.y)]
-        completed = _completed(tagger, new, entries, self.new_classes)
-        learnt = [
-            *_open(tagger, new, entries, completed, self.new_classes),
-            *[[_or_hidden(label, not_in_old) for label in labels] for labels in rehearsal.y],
-            *filled(tagger, raw, [[OUTSIDE] * len(tokens) for tokens in raw], [()] * len(raw), self.new_classes),
-        ]
-        sentences = [*new.X, *rehearsal.X, *raw]
-        # Whether the held-out data can tell a good epoch: they also label what is new.
-        every = {*codec.classes, *self.new_classes}
-        has_all_classes = self._dev is not None and every <= _classes(codec, self._dev.y) | {OUTSIDE}
-        self._student = _student(tagger, sentences, {**self._settings, "threads": threads})
-        self.fitting = SentenceFitting(
-            self._student,
-            FitData(
-                sentences,
-                learnt,
-                self._dev if has_all_classes else None,
-                warm_start=tagger,
-                partial=False,  # the marks are there already
-            ),
-            completed_by=tagger,
-            completed=completed,
-        )
-        # For the model file: what it was extended by. Sentences are counted, never stored.
-        counted = {"old": whole.X, "unlabelled": raw}
-        sizes = {
-            name: {"sentences": len(some), "tokens": sum(map(len, some))} for name, some in counted.items() if some
-        }
-        self._about: dict[str, Any] = {"classes": list(self.new_classes), **sizes}
-
-    def result(self) -> Extension:
-        """The extended tagger, once all events of ``fitting`` have come."""
-        before, parts = self._tagger.model.codec, self._student.model
-        if parts.codec.scheme != before.scheme:  # the network's labels are the same
-            parts.codec = LabelCodec(before.scheme, parts.codec.classes)
-        parts.about["extension"] = self._about
-        extended = Tagger(**{**self._tagger.get_params(), **self._settings})
-        extended._model = parts
-        if (voters := self._tagger.model.voters) is not None:
-            extended = extended.with_rules(voters.rules, reliability=voters.reliability)
-        if self._dev is None or self._before is None:
-            return Extension(extended, None, None)
-        after = extended.evaluate(*self._dev)
-        gate = gate_of(self._before, after, before.classes, parts.codec.classes, self._tolerance)
-        parts.about["extension"] |= {"gate": gate.to_dict()}
-        return Extension(extended, gate, after)
 
 
 # ------------------------------------------------------------------------------------------------ data
@@ -463,15 +439,13 @@ def _labelled(tagger: Tagger, data: Data, partial: bool | None) -> _Corpus:
     """Sentences and their labels, in the tagger's scheme."""
     X, y = checked_labelled(*data, word_key=tagger._word_key)
     sentences_with_words(X, y)  # refuses data without any
-    return _Corpus(X, _respelt(y, X, tagger, partial))
+    return _Corpus(X, _respelt(y, X, tagger, partial), [None] * len(X))
 
 
-def _respelt(
-    y: Sequence[Sequence[str]], X: Sequence[Sequence[Token]], tagger: Tagger, partial: bool | None
-) -> list[list[str]]:
+def _respelt(y: Labels, X: Sentences, tagger: Tagger, partial: bool | None) -> list[list[str]]:
     """The labels in the tagger's scheme, with their marks."""
     codec = tagger.model.codec
-    y = with_marks(y, X, partial=partial, known=codec.data_labels())
+    y = with_marks(y, X, partial=partial, known=codec.answers)
     own = recognise(y)
     if (own != "none") != codec.has_spans:
         kinds = {True: "spans, as B-PER", False: "labels without a scheme"}
@@ -481,7 +455,7 @@ def _respelt(
     return [list(labels) if is_partial(labels) else convert(labels, own, codec.scheme) for labels in y]
 
 
-def _classes(codec: LabelCodec, y: Sequence[Sequence[str]]) -> set[str]:
+def _classes(codec: LabelCodec, y: Labels) -> set[str]:
     """The classes of labels; without a scheme, the labels."""
     if codec.has_spans:
         return classes_of(y)
@@ -512,16 +486,14 @@ def _annotated(codec: LabelCodec, new: _Corpus, annotates: Annotates) -> list[tu
     return [tuple(sorted(occurring))] * len(new.X)
 
 
-def _merged(
-    codec: LabelCodec, new: _Corpus, entries: list[tuple[str, ...] | None], old: _Corpus
-) -> tuple[_Corpus, _Corpus]:
+def _merged(codec: LabelCodec, new: _Corpus, old: _Corpus) -> tuple[_Corpus, _Corpus]:
     """New sentences that are among the old ones also get their labels and are not trained on twice.
 
-    If that is so, ``entries`` say that all known classes are annotated.
+    Those then annotate all known classes.
     """
     others = {tuple(tokens): labels for tokens, labels in zip(old.X, old.y, strict=True)}
     known = tuple(dict.fromkeys([*codec.classes, *sorted(classes_of(old.y))]))
-    y, merged = list(new.y), set()
+    y, entries, merged = list(new.y), list(new.annotates), set()
     for i, tokens in enumerate(new.X):
         annotated = entries[i] or ()
         labels = labelled_twice(tokens, new.y[i], annotated, others, codec.scheme) if annotated else None
@@ -529,12 +501,10 @@ def _merged(
             y[i], entries[i] = labels, (*annotated, *(name for name in known if name not in annotated))
             merged.add(tuple(tokens))
     left = [i for i, tokens in enumerate(old.X) if tuple(tokens) not in merged]
-    return _Corpus(new.X, y), _Corpus([old.X[i] for i in left], [old.y[i] for i in left])
+    return _Corpus(new.X, y, entries), old.selected(left)
 
 
-def _completed(
-    tagger: Tagger, new: _Corpus, entries: Sequence[tuple[str, ...] | None], new_classes: Sequence[str]
-) -> list[int]:
+def _completed(tagger: Tagger, new: _Corpus, new_classes: Sequence[str]) -> list[int]:
     """The new sentences in which the tagger knows all classes that they leave open: its posterior is learned there.
 
     A mark of the user's may hide a new class, of which the tagger knows nothing.
@@ -544,25 +514,17 @@ def _completed(
         return []
     return [
         i
-        for i, classes in enumerate(entries)
+        for i, classes in enumerate(new.annotates)
         if classes is not None and known - {*classes} and {*new_classes} <= {*classes} and not is_partial(new.y[i])
     ]
 
 
-def _open(
-    tagger: Tagger,
-    new: _Corpus,
-    entries: Sequence[tuple[str, ...] | None],
-    completed: Sequence[int],
-    new_classes: Sequence[str],
-) -> list[list[str]]:
+def _open(tagger: Tagger, new: _Corpus, completed: Sequence[int], new_classes: Sequence[str]) -> list[list[str]]:
     """The new labels with marks: everything that they leave open if the tagger completes them, else the probable."""
     codec, others = tagger.model.codec, sorted({*range(len(new.X))} - {*completed})
-    whole = LabelCodec(codec.scheme, (*codec.classes, *new_classes))
-    chosen = [new.y[i] for i in completed]
-    marked = dict(zip(completed, whole.widened(chosen, [entries[i] for i in completed]), strict=True))
-    rest = [new.X[i] for i in others], [new.y[i] for i in others], [entries[i] for i in others]
-    marked |= zip(others, filled(tagger, *rest, new_classes), strict=True)
+    whole, chosen = LabelCodec(codec.scheme, (*codec.classes, *new_classes)), new.selected(completed)
+    marked = dict(zip(completed, whole.widened(chosen.y, chosen.annotates), strict=True))
+    marked |= zip(others, filled(tagger, *new.selected(others), new_classes), strict=True)
     return [list(marked[i]) for i in range(len(new.X))]
 
 
@@ -577,7 +539,7 @@ def _or_hidden(label: str, hidden: Sequence[str]) -> str:
 # ------------------------------------------------------------------------------------------------ training
 
 
-def _student(tagger: Tagger, X: Sequence[Sequence[Token]], settings: dict[str, Any]) -> Tagger:
+def _student(tagger: Tagger, X: Sentences, settings: dict[str, Any]) -> Tagger:
     """The tagger to train. Vectors, clusters and gazetteers are those in the model, not in files.
 
     To go on without forgetting, the rate is smaller, there are more epochs, and no more noise than much data need.

@@ -8,7 +8,6 @@ entry by entry.
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import fields
 from functools import partial, reduce
 from pathlib import Path
@@ -18,17 +17,15 @@ from typing import Any, NamedTuple, get_type_hints
 import numpy as np
 
 from postil import graph
-from postil.errors import ConfigurationError
 from postil.features.inputs import InputFeatures
 from postil.gradcheck import Report, Sampling, examine
 from postil.gradcheck.checks import GradientCheck, Rng, checks_of_mathematics, of, row, sentences
 from postil.graph import Node, Parameter
-from postil.models import PRESETS, Detector, MultiTaskTagger, Tagger, TaggerConfig, TreeClassifier, TreeConfig
+from postil.models import Detector, MultiTaskTagger, Tagger, TaggerConfig, TreeClassifier, TreeConfig
 from postil.models import config as tree_config
 from postil.models.config import configured, configured_tree
-from postil.models.explaining import flow
 from postil.models.fitting.masked_words import MaskedWords
-from postil.models.laboratory import without_gradient
+from postil.models.laboratory import loss_graph, sentence_example, sentence_loss, without_gradient
 from postil.models.networks.network import ScoringNetwork, TaggerNetwork
 from postil.models.networks.tree_network import TreeNetwork
 from postil.models.sentence_estimator import SentenceEstimator
@@ -57,10 +54,9 @@ TREES = "trees"
 _NOT_ABOUT_THE_LOSS = set("initialiser optimiser binarise tree schedule warm_up final_share tau".split())
 
 
-def sentence_estimators(base: Any = SentenceEstimator) -> list[type[SentenceEstimator]]:
+def sentence_estimators() -> list[Any]:
     """All kinds of models over sentences."""
-    below = [kind for child in base.__subclasses__() for kind in sentence_estimators(child)]
-    return below if not hasattr(base, "KIND") else [base, *below]
+    return SentenceEstimator.__subclasses__()
 
 
 def model(estimator: type, preset: str, inputs: str) -> str:
@@ -71,29 +67,12 @@ def setting(config: type, name: str, value: Any) -> str:
     return f"{config.__name__}: {name}={value}"
 
 
-def presets_of(estimator: type[SentenceEstimator]) -> list[str]:
-    """The presets that a kind of model can be made of."""
-    possible = []
-    for preset in PRESETS:
-        with suppress(ConfigurationError):
-            config_of(estimator, preset)
-            possible.append(preset)
-    return possible
-
-
-def config_of(estimator: Any, preset: str) -> TaggerConfig:
-    """The settings of a model of this kind and preset; an error if there is none."""
-    label = {"label": "PER"} if "label" in inspect.signature(estimator).parameters else {}
-    config: TaggerConfig = estimator(preset=preset, **label).config
-    return config
-
-
-def inputs_of(estimator: type[SentenceEstimator], preset: str) -> list[str]:
+def inputs_of(estimator: Any, preset: str) -> list[str]:
     """All kinds of input; only the default one if a kind of model puts its own objective in place of the preset's.
 
     A detector of a tagger's preset is made of a tagger's layers and a detector's objective, both checked in full.
     """
-    is_own = config_of(estimator, preset).objective == configured(preset, {}).objective
+    is_own = estimator._rows()[preset].objective == configured(preset, {}).objective
     return sentence_inputs() if is_own else [BY_DEFAULT]
 
 
@@ -123,7 +102,7 @@ def unused_settings(config: type) -> Iterator[tuple[str, Any]]:
     """
     rows: list[Any] = [configured_tree(composition, {}) for composition in COMPOSITIONS]
     if config is TaggerConfig:
-        rows = [config_of(kind, preset) for kind in sentence_estimators() for preset in presets_of(kind)]
+        rows = [config for kind in sentence_estimators() for config in kind._rows().values()]
     settings = {name: rule for name, rule in rules(config).items() if name not in _NOT_ABOUT_THE_LOSS}
     used = {name: {getattr(row, name) for row in rows} for name in settings}
     for name, rule in settings.items():
@@ -171,7 +150,7 @@ class Loss(NamedTuple):
 
 def model_checks() -> Iterator[GradientCheck]:
     for kind in (Tagger, Detector):
-        for preset in presets_of(kind):
+        for preset in kind._rows():
             equations = "B1 B2 E4" if kind is Detector else _EQUATIONS.get(preset, "A4 A8")
             # A new kind of input without sentences here is a gap in the list.
             for inputs in [name for name in inputs_of(kind, preset) if name in SENTENCE_INPUTS]:
@@ -189,14 +168,14 @@ def model_checks() -> Iterator[GradientCheck]:
         yield row(f"{kind.KIND} with {name}={value}", "E9" if name == "l2" else "A12", covers, run)
     yield row("scores of given token vectors", "E6", of(ScoringNetwork.scores_of), _scores_of)
     title = "loss of a sentence{}, every layer a node"
-    yield row(title.format(""), "E8", of(flow.loss_graph), partial(_flow, loss=flow.loss_graph))
+    yield row(title.format(""), "E8", of(loss_graph), partial(_flow, loss=loss_graph))
     for mode, labels in (("", None), ("labels", _LABELS[0])):
         name = title.format(" with given labels" if mode else " with its own labels")
-        yield row(name, "E8", of(flow.sentence_loss, mode), partial(_flow, loss=flow.sentence_loss, labels=labels))
+        yield row(name, "E8", of(sentence_loss, mode), partial(_flow, loss=sentence_loss, labels=labels))
 
 
 def _sentences(rng: Rng, kind: Any, preset: str, inputs: str, settings: Mapping[str, Any] | None = None) -> Report:
-    return _report(sentence_loss(kind, preset, inputs, settings or {}, rng), config_of(kind, preset), rng)
+    return _report(first_sentence_loss(kind, preset, inputs, settings or {}, rng), kind._rows()[preset], rng)
 
 
 def _report(loss: Loss, config: TaggerConfig, rng: Rng) -> Report:
@@ -212,7 +191,7 @@ def _report(loss: Loss, config: TaggerConfig, rng: Rng) -> Report:
 
 def _two_tasks(rng: Rng, preset: str) -> Report:
     """The sum of the losses of a batch of each of two tasks, of spans and of words."""
-    config = config_of(MultiTaskTagger, preset)
+    config = MultiTaskTagger._rows()[preset]
     cases = [["upper" if word.istitle() else "lower" for word in words] for words in _WORDS]
     fitting = MultiTaskTagger(preset=preset, **small_sizes(config)).fitting(_WORDS, {"names": _LABELS, "case": cases})
     shards = [examples.batch(np.arange(len(_WORDS))).shards[0] for examples in fitting.training_sets.values()]
@@ -222,7 +201,7 @@ def _two_tasks(rng: Rng, preset: str) -> Report:
 
 def _masking(rng: Rng, preset: str) -> Report:
     """The loss of an encoder that predicts hidden words: their clusters, capitals and ends."""
-    config = config_of(Tagger, preset)
+    config = Tagger._rows()[preset]
     with TemporaryDirectory() as folder:
         X, _, arguments, _ = SENTENCE_INPUTS["lexicons"].in_folder(folder)
         tagger = Tagger(preset=preset, **arguments, **small_sizes(config))
@@ -236,13 +215,13 @@ def _masking(rng: Rng, preset: str) -> Report:
 
 def _flow(rng: Rng, loss: Callable[..., Node], labels: list[str] | None = None) -> Report:
     """The flow graph of a fitted tagger's loss on one sentence."""
-    sizes = small_sizes(config_of(Tagger, "fast")) | {"activation": "tanh", "epochs": 1}
+    sizes = small_sizes(Tagger._rows()["fast"]) | {"activation": "tanh", "epochs": 1}
     tagger = Tagger(preset="fast", **sizes).fit(_WORDS, _LABELS)
     network = tagger.model.network
-    example = flow.sentence_example(tagger, _WORDS[0], _LABELS[0])
+    example = sentence_example(tagger, _WORDS[0], _LABELS[0])
 
     def node() -> Node:
-        return loss(network, example) if loss is flow.loss_graph else loss(tagger, _WORDS[0], labels)
+        return loss(network, example) if loss is loss_graph else loss(tagger, _WORDS[0], labels)
 
     return examine(node, parameters=network.parameters(), rng=rng, sampling=SAMPLING, epsilons=EPSILONS)
 
@@ -262,12 +241,12 @@ def _scores_of(rng: Rng) -> Report:
     return examine(network.scores_of, sentences(rng, 5), parameters=own)
 
 
-def sentence_loss(kind: Any, preset: str, inputs: str, settings: Mapping[str, Any], rng: Rng) -> Loss:
+def first_sentence_loss(kind: Any, preset: str, inputs: str, settings: Mapping[str, Any], rng: Rng) -> Loss:
     """The loss of a model's first batch, as ``fit`` begins with it."""
     with TemporaryDirectory() as folder:
         X, y, arguments, options = SENTENCE_INPUTS[inputs].in_folder(folder)
         label = {"label": "PER"} if kind is Detector else {}
-        sizes = small_sizes(config_of(kind, preset))
+        sizes = small_sizes(kind._rows()[preset])
         estimator = kind(preset=preset, **label, **arguments, **{**sizes, **settings})
         return first_loss(estimator.fitting(X, y, **options), rng)
 

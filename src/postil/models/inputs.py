@@ -19,7 +19,7 @@ from postil.text.labels.schemes import PartialLabel
 from postil.text.lines import shortened
 from postil.text.trees.tree import Tree
 
-Sentences: TypeAlias = list[list[Token]]
+TokenLists: TypeAlias = list[list[Token]]
 LabelLists: TypeAlias = list[list[str]]
 
 SHOWN_KEYS = 5  # of a dict, in an error
@@ -65,7 +65,7 @@ def described(value: object) -> str:
 # ------------------------------------------------------------------------------------------------------------ sentences
 
 
-def listed_sentences(X: Any, name: str = "X", *, word_key: str | None = None) -> Sentences:
+def listed_sentences(X: Any, name: str = "X", *, word_key: str | None = None) -> TokenLists:
     """Sentences as lists. Their content is checked by ``check_tokens`` if scoring fails.
 
     With ``word_key`` their tokens are feature dicts with the word under that key.
@@ -83,7 +83,7 @@ def listed_sentences(X: Any, name: str = "X", *, word_key: str | None = None) ->
         X = [in_order(tokens, "a sentence", "a list of tokens", where=f"sentence {i}") for i, tokens in enumerate(X)]
     if word_key is not None:
         return [with_features(tokens, word_key, f"sentence {i}, ") for i, tokens in enumerate(X)]
-    sentences: Sentences = X
+    sentences: TokenLists = X
     return sentences
 
 
@@ -112,7 +112,7 @@ def _word(item: Any, word_key: str, where: str) -> str:
     raise DataError("a feature dict", expected=f"must have the word under {word_key!r}", got=got, where=where)
 
 
-def checked_sentences(X: Any, name: str = "X", *, word_key: str | None = None) -> Sentences:
+def checked_sentences(X: Any, name: str = "X", *, word_key: str | None = None) -> TokenLists:
     """Sentences as lists of tokens, each of which was looked at."""
     sentences = listed_sentences(X, name, word_key=word_key)
     if _are_plain(sentences):
@@ -134,7 +134,7 @@ def checked_sentence(tokens: Any, word_key: str | None = None) -> list[Token]:
     return tokens if _are_plain([tokens]) else [_token(token, f"token {t}") for t, token in enumerate(tokens)]
 
 
-def _are_plain(X: Sentences) -> bool:
+def _are_plain(X: TokenLists) -> bool:
     """Whether all tokens are strings, or tuples of strings; of a subclass of these, False."""
     kinds = set(map(type, chain.from_iterable(X)))
     if kinds <= {str} or kinds == {FeatureToken}:
@@ -170,7 +170,7 @@ def checked_documents(sentences: Any) -> list[Sentence]:
 
 def checked_labelled(
     X: Any, y: Any, names: tuple[str, str] = ("X", "y"), *, word_key: str | None = None
-) -> tuple[Sentences, LabelLists]:
+) -> tuple[TokenLists, LabelLists]:
     """Sentences and their labels, one label for each token."""
     X = checked_sentences(X, names[0], word_key=word_key)
     y = in_order(y, names[1], _LABELS)
@@ -190,7 +190,7 @@ def checked_labelled(
     return X, y
 
 
-def checked_for_scores(X: Any, y: Any, word_key: str | None = None) -> tuple[Sentences, LabelLists]:
+def checked_for_scores(X: Any, y: Any, word_key: str | None = None) -> tuple[TokenLists, LabelLists]:
     """Labelled sentences, at least one: an empty list has no score."""
     X, y = checked_labelled(X, y, word_key=word_key)
     if not X:
@@ -198,7 +198,7 @@ def checked_for_scores(X: Any, y: Any, word_key: str | None = None) -> tuple[Sen
     return X, y
 
 
-def checked_dev(dev: Any, word_key: str | None = None) -> tuple[Sentences, LabelLists] | None:
+def checked_dev(dev: Any, word_key: str | None = None) -> tuple[TokenLists, LabelLists] | None:
     """Held-out sentences with their labels; None if there are none."""
     if dev is None:
         return None

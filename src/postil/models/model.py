@@ -1,21 +1,20 @@
 """The fitted model: what every estimator learns, stores and answers with."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, final
+from typing import TYPE_CHECKING, Any, final
 
 from postil.arrays import Array
 from postil.features.inputs import InputFeatures
 from postil.models.decoding.distribution import Decoding
 from postil.models.engine import Engine
 from postil.models.networks.network import networks_by_task
-from postil.text.labels.partial import Annotates
 from postil.text.splitting.segmenter import CHARACTERS, ENGLISH, Segmenter
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from postil.models.voting.voters import Voters
+    from postil.models.voting.reliability import Voters
 
 
 LEARNT_FROM, LABELS = "learnt_from", "labels"
@@ -26,35 +25,6 @@ GROUPS = "groups"
 """Entry of ``FittedModel.about``: the classes of each task, if the tasks are groups of classes that may overlap."""
 TASKS = "tasks"
 """Entry of the data in ``FittedModel.about``: those of each task, if there are several."""
-
-
-class WordLabels(Protocol):
-    """Labels of words, which may be known in part."""
-
-    @property
-    def labels(self) -> list[str]: ...
-    def numbers(self, sequences: Sequence[Sequence[str]]) -> list[Array]: ...
-    @property
-    def answers(self) -> list[str]: ...
-    def widened(self, sequences: Sequence[Sequence[str]], annotates: Annotates) -> Sequence[Sequence[str]]: ...
-
-
-class Stored(Protocol):
-    """The interface of an estimator that storage needs."""
-
-    KIND: ClassVar[str]
-    _HAS_TASKS: ClassVar[bool]
-    _CONFIG: ClassVar[type]
-    _LABELS: ClassVar[Any]
-    _model: "FittedModel | None"
-
-    def __init__(self, **parameters: Any) -> None: ...
-    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
-    @property
-    def model(self) -> "FittedModel": ...
-    def check(self) -> None: ...
-    @staticmethod
-    def _network(config: Any, features: Any, labels: Mapping[str, Any], vectors: Any, rng: Any) -> Any: ...
 
 
 @final
@@ -166,7 +136,7 @@ def is_encoder(model: FittedModel) -> bool:
 
 
 def new_model(
-    kind: "type[Stored]",
+    network_of: Callable[..., Any],
     config: Any,
     labels: Mapping[str, Any],
     features: InputFeatures,
@@ -176,8 +146,8 @@ def new_model(
     about: dict[str, Any] | None = None,
     segmentation: Segmenter | None = None,
 ) -> FittedModel:
-    """The model of a kind whose heads have these labels; without ``rng`` all parameters are zeros."""
-    network, decodings = kind._network(config, features, labels, vectors, rng), decodings or {}
+    """The model whose heads have these labels; without ``rng`` all parameters of ``network_of`` are zeros."""
+    network, decodings = network_of(config, features, labels, vectors, rng), decodings or {}
     heads = {
         task: Head(codec=labels[task], network=of_task, decoding=decodings.get(task, Decoding()))
         for task, of_task in networks_by_task(network).items()

@@ -8,9 +8,9 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
-from postil.features.inputs import InputFeatures, Token
+from postil.features.inputs import InputFeatures, Sentences, Token
 from postil.models.config import PRESETS, MultiTaskParameters, TaggerConfig
-from postil.models.decoding.codec import LabelCodec, Predictions, checked_tasks, known_tasks
+from postil.models.decoding.codec import LabelCodec, Predictions, Tasks, checked_tasks, known_tasks
 from postil.models.decoding.distribution import Decoding
 from postil.models.decoding.posteriors import Posteriors, decode
 from postil.models.decoding.tagged import Labelling, entities_of, labellings_of, put_labels, tagged_documents
@@ -94,13 +94,8 @@ class MultiTaskTagger(WordEstimator):
 
     KIND: ClassVar[str] = "multi-task-tagger"
     _HAS_TASKS: ClassVar[bool] = True
-    _LABELS: ClassVar[Any] = LabelCodec
 
     # -------------------------------------------------------------------------------------------- its kind of model
-
-    @classmethod
-    def _rows(cls) -> dict[str, TaggerConfig]:
-        return Tagger._rows()
 
     def _configured(self, settings: Mapping[str, Any]) -> TaggerConfig:
         config = self._of_one_task()._configured({"ensemble": 1, **settings})
@@ -153,9 +148,6 @@ class MultiTaskTagger(WordEstimator):
         first = TaggerNetwork(config, **feature_sizes(config, features), vectors=vectors, mask=mask, rng=rng)
         return TaskNetwork.of(first, masks, rng)
 
-    def _labels_of(self, y: Sequence[Sequence[str]]) -> LabelCodec:
-        return LabelCodec.of(y)
-
     def _head(self, model: FittedModel) -> Tagger:
         return self._of_one_task()._with_model(model)
 
@@ -168,11 +160,8 @@ class MultiTaskTagger(WordEstimator):
 
     def __getitem__(self, task: str) -> Tagger:
         """The Tagger of one task. Calibrating or tuning it, or replacing its parts, also changes this model."""
-        return self.by_task([task])[task]
-
-    def by_task(self, tasks: Iterable[str] | None = None) -> dict[str, Tagger]:
-        """The Tagger of each task, or of these."""
-        return {task: self._head(self.model.of_task(task)) for task in known_tasks(tasks, self.tasks)}
+        tagger: Tagger = self.by_task([task])[task]
+        return tagger
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.tasks)
@@ -196,15 +185,13 @@ class MultiTaskTagger(WordEstimator):
         """How the answers of each task are read from its scores; replace that of ``tagger[task]``."""
         return {task: head.decoding for task, head in self.model.heads.items()}
 
-    def _posteriors(self, tasks: Iterable[str] | None) -> dict[str, Posteriors]:
+    def _posteriors(self, tasks: Tasks) -> dict[str, Posteriors]:
         """The posteriors of some tasks."""
         return {task: Posteriors(self.model.of_task(task)) for task in known_tasks(tasks, self.tasks)}
 
     # -------------------------------------------------------------------------------------------- answers
 
-    def predict(
-        self, X: Sequence[Sequence[Token]], *, tasks: Iterable[str] | None = None
-    ) -> dict[str, list[list[str]]]:
+    def predict(self, X: Sentences, *, tasks: Tasks = None) -> dict[str, list[list[str]]]:
         """The best labels of every sentence, by task. ``tasks`` leaves the others out.
 
         The sentences are encoded once, whatever the number of tasks. Constraints and thresholds are arguments of
@@ -214,7 +201,7 @@ class MultiTaskTagger(WordEstimator):
         return {task: Predictions(of_task.texts()) for task, of_task in decoded.items()}
 
     def predict_with_probabilities(
-        self, X: Sequence[Sequence[Token]], *, tasks: Iterable[str] | None = None
+        self, X: Sentences, *, tasks: Tasks = None
     ) -> dict[str, tuple[list[list[str]], list[Array]]]:
         """Predict, and return the probability of each token's predicted label, (T,) per sentence, by task."""
         decoded = decode(self._posteriors(tasks), listed_sentences(X), label_probabilities=True)
@@ -241,14 +228,12 @@ class MultiTaskTagger(WordEstimator):
         sentences = by_task(X, names)
         return {task: (sentences[task], y[task]) for task in names}
 
-    def marginals(
-        self, tokens: Sequence[Token], *, tasks: Iterable[str] | None = None
-    ) -> dict[str, list[dict[str, float]]]:
+    def marginals(self, tokens: Sequence[Token], *, tasks: Tasks = None) -> dict[str, list[dict[str, float]]]:
         """The probability of every label at every token, by task."""
         return {task: head.marginals(tokens) for task, head in self.by_task(tasks).items()}
 
     def nbest(
-        self, tokens: Sequence[Token], k: int = 5, *, tasks: Iterable[str] | None = None
+        self, tokens: Sequence[Token], k: int = 5, *, tasks: Tasks = None
     ) -> dict[str, list[tuple[list[str], float]]]:
         """The k most probable label sequences with their probabilities, best first, by task."""
         return {task: head.nbest(tokens, k) for task, head in self.by_task(tasks).items()}
@@ -259,7 +244,7 @@ class MultiTaskTagger(WordEstimator):
         """Why one task says what it says: see ``Tagger.explain``."""
         return self[task].explain(tokens, start, end, label)
 
-    def tag(self, text: str, *, tasks: Iterable[str] | None = None) -> Document:
+    def tag(self, text: str, *, tasks: Tasks = None) -> Document:
         """Tokens and sentences of a raw text, and the answers of each task: ``layers[task]`` is also a Document.
 
         ``entities``, and the labels of ``sentences``, are those of the first task with spans. If the tasks are groups
@@ -268,20 +253,17 @@ class MultiTaskTagger(WordEstimator):
         (document,) = self.tag_many([text], tasks=tasks)
         return document
 
-    def tag_many(self, texts: Iterable[str], *, tasks: Iterable[str] | None = None) -> list[Document]:
+    def tag_many(self, texts: Iterable[str], *, tasks: Tasks = None) -> list[Document]:
         """``tag`` for each of many texts: fastest if there are many, or long ones."""
-        texts, posteriors = listed_texts(texts), self._posteriors(tasks)
-        main = self.main_task(list(posteriors))
-        has_groups = posteriors.keys() <= self.groups_.keys()
-        layers = list(posteriors)
-        return tagged_documents(texts, posteriors, self.model.segmenter, main, layers, has_groups=has_groups)
+        layers = known_tasks(tasks, self.tasks)
+        return tagged_documents(self.model, listed_texts(texts), self.main_task(layers), layers)
 
     def with_rules(
         self,
         rules: "RuleSource | None",
         *,
         task: str | None = None,
-        unlabelled: Sequence[Sequence[Token]] | None = None,
+        unlabelled: Sentences | None = None,
         reliability: "Reliability | None" = None,
     ) -> "MultiTaskTagger":
         """The same tagger with rules that vote on one task, by default the first with spans: ``Tagger.with_rules``."""
@@ -297,9 +279,7 @@ class MultiTaskTagger(WordEstimator):
         heads, tasks = self.model.heads, known_tasks(tasks, self.tasks)
         return next((task for task in tasks if heads[task].codec.has_spans), tasks[0])
 
-    def annotate(
-        self, sentences: Sequence[Sentence], *, tasks: Iterable[str] | None = None
-    ) -> dict[str, Sequence[Sequence[Entity]]]:
+    def annotate(self, sentences: Sequence[Sentence], *, tasks: Tasks = None) -> dict[str, Sequence[Sequence[Entity]]]:
         """The entities of each sentence with their probabilities, by task.
 
         The labels of the first task with spans are put on the sentences, in place.
@@ -309,9 +289,7 @@ class MultiTaskTagger(WordEstimator):
         put_labels(decoded[self.main_task(list(decoded))], sentences)
         return {task: entities_of(of_task, sentences) for task, of_task in decoded.items()}
 
-    def answers(
-        self, sentences: Sequence[Sentence], *, tasks: Iterable[str] | None = None
-    ) -> dict[str, Sequence[Labelling]]:
+    def answers(self, sentences: Sequence[Sentence], *, tasks: Tasks = None) -> dict[str, Sequence[Labelling]]:
         """Labels, entities and probabilities of each sentence, by task: see ``Tagger.answers``."""
         sentences = checked_documents(sentences)
         decoded = decode(self._posteriors(tasks), list(map(tokens_of, sentences)))

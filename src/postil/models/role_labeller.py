@@ -9,7 +9,7 @@ sentence approach (A12) are there.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -21,7 +21,7 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import Token, forms_of
 from postil.models.config import RoleParameters, TaggerConfig
-from postil.models.decoding.codec import LabelCodec, known_tasks
+from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.estimator import FitData
 from postil.models.inputs import checked_sentences, in_order
@@ -86,13 +86,8 @@ class RoleLabeller(WordEstimator):
     KIND: ClassVar[str] = "role-labeller"
     _HAS_TASKS: ClassVar[bool] = True
     _PASSES: ClassVar[Mapping[str, float]] = MappingProxyType({ROLES: 1.0, PREDICATES: 0.5})
-    _LABELS: ClassVar[Any] = LabelCodec
 
     # -------------------------------------------------------------------------------------------- its kind of model
-
-    @classmethod
-    def _rows(cls) -> dict[str, TaggerConfig]:
-        return Tagger._rows()
 
     def _configured(self, settings: Mapping[str, Any]) -> TaggerConfig:
         return self._of_tasks()._configured(settings)
@@ -112,10 +107,6 @@ class RoleLabeller(WordEstimator):
 
     def _head(self, model: FittedModel) -> Tagger:
         return self._of_tasks()._head(model)
-
-    def by_task(self, tasks: Iterable[str] | None = None) -> dict[str, Tagger]:
-        """The Tagger of each head, or of these; that of the roles takes words with such columns."""
-        return {task: self._head(self.model.of_task(task)) for task in known_tasks(tasks, list(self.model.heads))}
 
     @property
     def classes_(self) -> list[str]:
@@ -249,8 +240,8 @@ class RoleLabeller(WordEstimator):
         self, tokens: Sequence[Token], predicate: int, start: int, end: int, label: str | None = None
     ) -> "Explanation":
         """Why the words ``start:end`` have a role for the predicate at this place: see ``Tagger.explain``."""
-        marked = with_distances(tokens, predicate, self._known())
-        return self.by_task([ROLES])[ROLES].explain(marked, start, end, label)
+        tagger: Tagger = self.by_task([ROLES])[ROLES]
+        return tagger.explain(with_distances(tokens, predicate, self._known()), start, end, label)
 
     def evaluate(self, X: Sequence[Sequence[Token]], y: Sequence[Any], *, given: bool = True) -> "RoleScores":
         """Score by the rules of CoNLL-2005. ``given``: the predicates are those of y; otherwise they are found."""

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from postil.features.inputs import Token
+from postil.features.inputs import Sentences
 from postil.models.decoding.constraints import Constraints
 from postil.models.decoding.posteriors import Posteriors, Threshold
 from postil.models.decoding.tagged import tagged_documents
@@ -13,6 +13,7 @@ from postil.models.model import FittedModel
 from postil.models.sentences import checked_text, listed_texts
 from postil.models.settings import takes
 from postil.text import Document, Entity, Sentence
+from postil.text.labels.partial import Labels
 
 if TYPE_CHECKING:
     from postil.models.fitting.sentences import SentenceFitting
@@ -90,10 +91,8 @@ class SentenceEstimator(WordEstimator):
     def _head(self, model: FittedModel) -> Self:
         return self._with_model(model)
 
-    # -------------------------------------------------------------------------------------------- what kinds differ in
-
     @abstractmethod
-    def score(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> float:
+    def score(self, X: Sentences, y: Labels) -> float:
         """The quality on labelled data, 0 to 1."""
 
     @abstractmethod
@@ -104,13 +103,11 @@ class SentenceEstimator(WordEstimator):
         """
 
     @abstractmethod
-    def _calibrate_after_fit(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]], *, held_out: bool) -> None:
+    def _calibrate_after_fit(self, X: Sentences, y: Labels, *, held_out: bool) -> None:
         """Choose what is not learned by gradients, once the parameters are final.
 
         The data are held out, or those of the training if nothing was.
         """
-
-    # -------------------------------------------------------------------------------------------- answers
 
     @property
     def _posteriors(self) -> Posteriors:
@@ -128,5 +125,4 @@ class SentenceEstimator(WordEstimator):
     def _documents(
         self, texts: list[str], threshold: Threshold = None, constraints: Constraints | None = None
     ) -> list[Document]:
-        model, heads = self.model, {self.model.task: self._posteriors}
-        return tagged_documents(texts, heads, model.segmenter, model.task, (), threshold, constraints)
+        return tagged_documents(self.model, texts, self.model.task, (), threshold, constraints)

@@ -130,27 +130,18 @@ def check_known(config: type, settings: Iterable[str]) -> None:
 
 # The names of settings in scikit-learn, spaCy and PyTorch.
 _ELSEWHERE = {
-    "random_state": "seed",
-    "n_jobs": "threads",
-    "max_iter": "epochs",
-    "n_epochs": "epochs",
-    "max_epochs": "epochs",
-    "num_epochs": "epochs",
-    "learning_rate": "rate",
-    "learning_rate_init": "rate",
-    "lr": "rate",
-    "batch_size": "batch_sentences",
-    "hidden_size": "hidden",
-    "hidden_layer_sizes": "hidden",
-    "dropout": "hidden_dropout",
-    "embedding_dim": "word_dim",
-    "optimizer": "optimiser",
-    "solver": "optimiser",
-    "alpha": "l2",
-    "weight_decay": "l2",
-    "c2": "l2",
-    "n_iter_no_change": "patience",
-    "max_grad_norm": "clip",
+    "seed": "random_state",
+    "threads": "n_jobs",
+    "epochs": "max_iter n_epochs max_epochs num_epochs",
+    "rate": "learning_rate learning_rate_init lr",
+    "batch_sentences": "batch_size",
+    "hidden": "hidden_size hidden_layer_sizes",
+    "hidden_dropout": "dropout",
+    "word_dim": "embedding_dim",
+    "optimiser": "optimizer solver",
+    "l2": "alpha weight_decay c2",
+    "patience": "n_iter_no_change",
+    "clip": "max_grad_norm",
 }
 
 
@@ -161,7 +152,7 @@ def check_names(settings: Iterable[str], known: Collection[str]) -> None:
             continue
         if name == "verbose":
             raise ConfigurationError("unknown setting 'verbose'", expected="verbose=True as an argument of fit")
-        if (ours := _ELSEWHERE.get(name, "")) in known:
+        if ours := next((one for one in _ELSEWHERE if one in known and name in _ELSEWHERE[one].split()), None):
             raise ConfigurationError(f"unknown setting {name!r}, it is called {ours!r} here")
         hint = similar(name, known)
         expected = None if hint else f"one of {', '.join(sorted(known))}"
@@ -237,6 +228,16 @@ def takes(declared: Callable[P, object]) -> Callable[[Callable[..., R]], Callabl
             arguments = [one.replace(annotation=one.empty) for one in inspect.signature(declared).parameters.values()]
             method.__dict__["__signature__"] = inspect.Signature([own, *arguments])
         return method
+
+    return of
+
+
+def like(declared: Callable[P, object]) -> Callable[[Callable[..., R]], Callable[P, R]]:
+    """Give a function the arguments of another one, or of a class."""
+
+    def of(function: Callable[..., R]) -> Callable[P, R]:
+        function.__dict__["__signature__"] = inspect.signature(declared)
+        return function
 
     return of
 

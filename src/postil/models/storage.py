@@ -36,13 +36,13 @@ from postil.features.words import WordFeatureConfig
 from postil.kernels.characters import frozen
 from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.distribution import Decoding, lowest_probabilities
-from postil.models.model import BY_CHARACTERS, GROUPS, INPUT, TASKS, FittedModel, Stored, new_model
+from postil.models.model import BY_CHARACTERS, GROUPS, INPUT, TASKS, FittedModel, new_model
 from postil.models.networks.network import FORM_TABLE, MAIN
 from postil.models.settings import UNSET
 from postil.text.splitting.segmenter import LEARNED, Segmenter
 
 if TYPE_CHECKING:
-    from postil.models.voting.voters import Voters
+    pass
 
 # Kind of model, as the file names it -> the module and the class of its estimator; imported when a file asks for it.
 KINDS = {
@@ -71,11 +71,11 @@ _LONGEST_MESSAGE = 400  # characters
 _MOST_OF_RULES, _LONGEST_OF_RULES = 40_000, 40  # characters in the lists of a segmenter, and in one word of them
 
 
-def save(estimator: Stored, path: Path) -> None:
+def save(estimator: Any, path: Path) -> None:
     archive.save(path, *_content(estimator))
 
 
-def to_bytes(estimator: Stored) -> bytes:
+def to_bytes(estimator: Any) -> bytes:
     return archive.to_bytes(*_content(estimator))
 
 
@@ -106,19 +106,18 @@ def _is_table(name: str) -> bool:
     return name == _TABLE
 
 
-def estimator_class(kind: object, where: object) -> type[Stored]:
+def estimator_class(kind: object, where: object) -> Any:
     """The class of a kind of model."""
     if not isinstance(kind, str) or kind not in KINDS:
         raise ModelFileError("another kind of model", expected=" or ".join(KINDS), got=repr(kind)[:80], where=where)
     module, name = KINDS[kind]
-    found: type[Stored] = getattr(importlib.import_module(module), name)
-    return found
+    return getattr(importlib.import_module(module), name)
 
 
 # -------------------------------------------------------------------------------------------------------------- writing
 
 
-def _content(estimator: Stored) -> tuple[dict[str, Array], dict[str, Any]]:
+def _content(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
     model = estimator.model
     for name, parameter in model.network.parameters().items():
         if not _is_finite(parameter.value):
@@ -223,7 +222,7 @@ def _estimator(arrays: Mapping[str, Any], metadata: Mapping[str, Any], where: ob
     raise ModelFileError(f"not a valid model: {message[:_LONGEST_MESSAGE]}", where=where)
 
 
-def _model(kind: type[Stored], arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> FittedModel:
+def _model(kind: Any, arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> FittedModel:
     config = kind._CONFIG(**_known(kind._CONFIG, _mapping(metadata, "config")))
     labels: dict[str, Any] = {}
     decodings: dict[str, Decoding] = {}
@@ -255,24 +254,21 @@ def _model(kind: type[Stored], arrays: Mapping[str, Any], metadata: Mapping[str,
         if L not in sizes:
             raise ModelFileError("wrong number of labels", expected=f"{L} rows of the output", got=sorted(sizes)[:8])
     model = new_model(
-        kind, config, labels, features, vectors, None, decodings, about, _segmentation(arrays, metadata, about)
+        kind._network, config, labels, features, vectors, None, decodings, about, _segmentation(arrays, metadata, about)
     )
     _fill(model.network, arrays)
     for name, of_head in model.heads.items():
-        if _RULES + name in arrays and isinstance(of_head.codec, LabelCodec):
-            of_head.voters = _voters(arrays[_RULES + name], of_head.codec)
+        rules = arrays.get(_RULES + name)
+        if rules is not None and isinstance(of_head.codec, LabelCodec):
+            from postil.models.voting.reliability import Voters  # few models have rules
+
+            if rules.dtype != np.uint8 or rules.ndim != 1:
+                raise ModelFileError("rules", expected="a text", got=describe(rules))
+            of_head.voters = Voters.from_bytes(rules.tobytes(), of_head.codec)
     unknown = sorted(set(arrays) - set(_arrays(model)))
     if unknown:
         raise ModelFileError("unknown arrays", expected="those of this kind of model", got=", ".join(unknown)[:200])
     return model
-
-
-def _voters(content: Array, codec: LabelCodec) -> "Voters":
-    from postil.models.voting.voters import Voters  # few models have rules
-
-    if content.dtype != np.uint8 or content.ndim != 1:
-        raise ModelFileError("rules", expected="a text", got=describe(content))
-    return Voters.from_bytes(content.tobytes(), codec)
 
 
 def _check_keys(metadata: Mapping[str, Any]) -> None:
@@ -297,7 +293,7 @@ def _mapping(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return found
 
 
-def _heads(kind: type[Stored], metadata: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def _heads(kind: Any, metadata: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """The heads by name, in the order of the tasks."""
     heads, tasks = _mapping(metadata, "heads"), metadata.get(TASKS)
     if kind._HAS_TASKS:
@@ -451,7 +447,7 @@ _PARAMETERS: dict[str, Any] = {
 }
 
 
-def _check_parameters(estimator: Stored, model: FittedModel) -> None:
+def _check_parameters(estimator: Any, model: FittedModel) -> None:
     """Check that an estimator could be built again with the stored parameters."""
     parameters = estimator.get_params()
     for name, kind in _PARAMETERS.items():

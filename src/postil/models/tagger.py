@@ -12,10 +12,10 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
-from postil.features.inputs import InputFeatures, Token, forms_of
-from postil.models.config import PRESETS, TaggerConfig, TaggerParameters, configured
+from postil.features.inputs import InputFeatures, Sentences, Token, forms_of
+from postil.models.config import TaggerConfig, TaggerParameters, configured
 from postil.models.decoding.codec import LabelCodec, Predictions
-from postil.models.decoding.constraints import Constraints
+from postil.models.decoding.constraints import Conditions, Constraints
 from postil.models.decoding.distribution import Decoding, check_probability, lowest_probabilities
 from postil.models.decoding.posteriors import Threshold
 from postil.models.decoding.tagged import Labelling, entities_of, labellings_of, put_labels
@@ -32,6 +32,7 @@ from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import checked_text, entity, listed_texts, sentences_of, tokens_of
 from postil.models.settings import takes
 from postil.text import Document, Entity, Sentence, with_marks
+from postil.text.labels.partial import Labels
 
 if TYPE_CHECKING:
     from postil.metrics import Evaluation
@@ -83,21 +84,12 @@ class Tagger(SentenceEstimator):
     # -------------------------------------------------------------------------------------------- its kind of model
 
     KIND: ClassVar[str] = "tagger"
-    _LABELS: ClassVar[Any] = LabelCodec
-
-    @classmethod
-    def _rows(cls) -> dict[str, TaggerConfig]:
-        rows = {preset: configured(preset, {}) for preset in PRESETS}
-        return {preset: config for preset, config in rows.items() if config.objective != "margin"}
 
     def _configured(self, settings: Mapping[str, Any]) -> TaggerConfig:
         config = configured(self.preset, settings)
         if config.objective == "margin":
             raise ConfigurationError("objective of a tagger", expected="softmax or crf", got="margin: see Detector")
         return config
-
-    def _labels_of(self, y: Sequence[Sequence[str]]) -> LabelCodec:
-        return LabelCodec.of(y)
 
     @staticmethod
     def _network(
@@ -113,7 +105,7 @@ class Tagger(SentenceEstimator):
         ]
         return EnsembleNetwork(members) if len(members) > 1 else members[0]
 
-    def _calibrate_after_fit(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]], *, held_out: bool) -> None:
+    def _calibrate_after_fit(self, X: Sentences, y: Labels, *, held_out: bool) -> None:
         """Fit temperature, shift and bias; on the training data any model would seem too unsure."""
         if not held_out:
             return
@@ -124,7 +116,7 @@ class Tagger(SentenceEstimator):
 
     # -------------------------------------------------------------------------------------------- raw text
 
-    def pretrain(self, sentences: Sequence[Sequence[Token]], *, verbose: bool = False) -> Self:
+    def pretrain(self, sentences: Sentences, *, verbose: bool = False) -> Self:
         """Learn words and encoder from raw text, as sentences of tokens: hidden words are predicted from the others.
 
         The tagger then knows no label but O. Save it and name the file (``Tagger(pretrained=…).fit(X, y)``), or start
@@ -137,7 +129,7 @@ class Tagger(SentenceEstimator):
         return self
 
     def pretraining(
-        self, sentences: Sequence[Sequence[Token]], *, checkpoint: Path | None = None, resume: bool = False
+        self, sentences: Sentences, *, checkpoint: Path | None = None, resume: bool = False
     ) -> "EncoderFitting":
         """``pretrain`` step by step: see ``fitting``."""
         from postil.models.fitting.masked_words import EncoderFitting  # training code is loaded only to train
@@ -149,7 +141,7 @@ class Tagger(SentenceEstimator):
     @property
     def classes_(self) -> list[str]:
         """The labels that may occur in answers."""
-        return list(self.model.codec.data_labels())
+        return list(self.model.codec.answers)
 
     @property
     def decoding(self) -> Decoding:
@@ -163,13 +155,7 @@ class Tagger(SentenceEstimator):
 
     # -------------------------------------------------------------------------------------------- answers
 
-    def predict(
-        self,
-        X: Sequence[Sequence[Token]],
-        *,
-        constraints: Sequence[Constraints | None] | None = None,
-        threshold: Threshold = None,
-    ) -> list[list[str]]:
+    def predict(self, X: Sentences, *, constraints: Conditions = None, threshold: Threshold = None) -> list[list[str]]:
         """Predict the labels of every sentence, in the scheme of the training data.
 
         Parameters
@@ -190,22 +176,18 @@ class Tagger(SentenceEstimator):
         return Predictions(decoded.texts())
 
     def predict_with_probabilities(
-        self,
-        X: Sequence[Sequence[Token]],
-        *,
-        constraints: Sequence[Constraints | None] | None = None,
-        threshold: Threshold = None,
+        self, X: Sentences, *, constraints: Conditions = None, threshold: Threshold = None
     ) -> tuple[list[list[str]], list[Array]]:
         """Predict, and return the probability of each token's predicted label, (T,) per sentence."""
         X = listed_sentences(X, word_key=self._word_key)
         decoded = self._posteriors.decode(X, threshold, constraints=constraints, label_probabilities=True)
         return Predictions(decoded.texts()), decoded.by_sentence()
 
-    def score(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> float:
+    def score(self, X: Sentences, y: Labels) -> float:
         """conlleval's F1 for span schemes, otherwise token accuracy; 0 to 1."""
         return self.evaluate(X, y).main_score
 
-    def evaluate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> "Evaluation":
+    def evaluate(self, X: Sentences, y: Labels) -> "Evaluation":
         """Score ``predict`` on labelled data.
 
         Parameters
@@ -220,7 +202,7 @@ class Tagger(SentenceEstimator):
         from postil.metrics import evaluate  # what only held-out data need is loaded with them
 
         codec, (X, y) = self.model.codec, checked_for_scores(X, y, self._word_key)
-        return evaluate(with_marks(y, X, known=codec.data_labels()), self.predict(X), scheme=codec.scheme)
+        return evaluate(with_marks(y, X, known=codec.answers), self.predict(X), scheme=codec.scheme)
 
     def marginals(self, tokens: Sequence[Token], constraints: Constraints | None = None) -> list[dict[str, float]]:
         """Compute the probability of every label at every token, over all label sequences.
@@ -301,8 +283,7 @@ class Tagger(SentenceEstimator):
         Offsets count tokens.
         """
         tokens = checked_sentence(tokens, self._word_key)
-        forms = [token if isinstance(token, str) else token[0] for token in tokens]
-        (entities,) = self.entities_above([Sentence(forms)], lowest, constraints=[constraints], X=[tokens])
+        (entities,) = self.entities_above([Sentence(forms_of(tokens))], lowest, constraints=[constraints], X=[tokens])
         return entities
 
     def entities_above(
@@ -310,8 +291,8 @@ class Tagger(SentenceEstimator):
         sentences: Sequence[Sentence],
         lowest: float,
         *,
-        constraints: Sequence[Constraints | None] | None = None,
-        X: Sequence[Sequence[Token]] | None = None,
+        constraints: Conditions = None,
+        X: Sentences | None = None,
     ) -> list[list[Entity]]:
         """``spans_above`` of many sentences. Offsets count characters if a sentence has a text, else tokens."""
         check_probability(lowest, "lowest probability")
@@ -351,11 +332,7 @@ class Tagger(SentenceEstimator):
         return self._documents(listed_texts(texts), threshold)
 
     def annotate(
-        self,
-        sentences: Sequence[Sentence],
-        *,
-        constraints: Sequence[Constraints | None] | None = None,
-        threshold: Threshold = None,
+        self, sentences: Sequence[Sentence], *, constraints: Conditions = None, threshold: Threshold = None
     ) -> Sequence[Sequence[Entity]]:
         """Put labels on the sentences, in place, and return the entities of each with their probabilities.
 
@@ -367,11 +344,7 @@ class Tagger(SentenceEstimator):
         return entities_of(decoded, sentences)
 
     def answers(
-        self,
-        sentences: Sequence[Sentence],
-        *,
-        constraints: Sequence[Constraints | None] | None = None,
-        threshold: Threshold = None,
+        self, sentences: Sequence[Sentence], *, constraints: Conditions = None, threshold: Threshold = None
     ) -> Sequence[Labelling]:
         """Labels, entities with their probabilities, and the probability of the label sequence, of each sentence.
 
@@ -387,7 +360,7 @@ class Tagger(SentenceEstimator):
         self,
         rules: "RuleSource | None",
         *,
-        unlabelled: Sequence[Sequence[Token]] | None = None,
+        unlabelled: Sentences | None = None,
         reliability: "Reliability | None" = None,
     ) -> "Tagger":
         """The same tagger with rules that vote on what it labels, without training it again.
@@ -412,7 +385,7 @@ class Tagger(SentenceEstimator):
             ``save`` stores the rules with the model if they are lists and patterns.
         """
         from postil.models.voting.files import rules_of  # few taggers have rules
-        from postil.models.voting.voters import Voters
+        from postil.models.voting.reliability import Voters
 
         self.model.engine()  # which both share
         model, codec = copy(self.model), self.model.codec
@@ -425,14 +398,14 @@ class Tagger(SentenceEstimator):
         voters = Voters.of(rules_of(rules), codec, known)
         if unlabelled is not None:
             X = [tokens for tokens in listed_sentences(unlabelled, word_key=self._word_key) if len(tokens)]
-            judged = voters.judged(other._posteriors.lattices(X), [forms_of(tokens) for tokens in X], codec)
+            judged = voters.judged(*other._posteriors.unaries(X), [forms_of(tokens) for tokens in X], codec)
             voters = Voters(voters.rules, judged.reliability.updated(known))
         head.voters = voters
         return other
 
     # -------------------------------------------------------------------------------------------- held-out data
 
-    def calibrate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Decoding:
+    def calibrate(self, X: Sentences, y: Labels) -> Decoding:
         """Fit temperature and shift to held-out data, so that the probabilities are calibrated.
 
         ``fit`` does this if it has ``dev``.
@@ -455,8 +428,8 @@ class Tagger(SentenceEstimator):
 
     def tune(
         self,
-        X: Sequence[Sequence[Token]],
-        y: Sequence[Sequence[str]],
+        X: Sentences,
+        y: Labels,
         *,
         recall: float | None = None,
         precision: float | None = None,
@@ -501,8 +474,8 @@ class Tagger(SentenceEstimator):
 
     def promise(
         self,
-        X: Sequence[Sequence[Token]],
-        y: Sequence[Sequence[str]],
+        X: Sentences,
+        y: Labels,
         *,
         classes: Sequence[str],
         miss: float = 0.01,

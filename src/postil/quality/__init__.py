@@ -2,8 +2,7 @@
 
 from postil.quality.checks import CHECKS, Finding
 from postil.quality.corpus import Split
-from postil.quality.corrections import apply, review
-from postil.quality.diagnosis import Diagnosis, diagnosed, doctor
+from postil.quality.diagnosis import Diagnosis, apply, diagnosed, doctor, review
 from postil.quality.suggestion import DIVERSITY, WAYS, Doubt, Option, Suggestion, suggest
 from postil.quality.suspicions import Suspicion
 

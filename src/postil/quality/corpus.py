@@ -8,9 +8,10 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from postil.features.inputs import Token
+from postil.features.inputs import Sentences, forms_of
 from postil.models.inputs import checked_labelled
 from postil.text import Span, with_marks
+from postil.text.labels.partial import Labels
 from postil.text.labels.schemes import PartialLabel, recognise, spans_from_labels
 
 Place = Callable[[int, int], str]
@@ -23,8 +24,8 @@ class Split:
     """Sentences that are used together: for training, for development, for testing."""
 
     name: str
-    X: Sequence[Sequence[Token]]
-    labels: Sequence[Sequence[str]]
+    X: Sentences
+    labels: Labels
     scheme: str
     place: Place
     documents: Sequence[int] = field(default=())  # of each sentence; empty if none are marked
@@ -39,7 +40,7 @@ class Split:
     @cached_property
     def tokens(self) -> list[list[str]]:
         """The forms."""
-        return [[token if isinstance(token, str) else token[0] for token in sentence] for sentence in self.X]
+        return list(map(forms_of, self.X))
 
     @cached_property
     def spans(self) -> list[list[Span]]:

@@ -1,7 +1,8 @@
 """The health of labelled data: what is odd in them, which labels are probably wrong, what more data would bring."""
 
+import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
 from typing import Any, NamedTuple, final
@@ -10,21 +11,25 @@ import numpy as np
 
 from postil.errors import DataError
 from postil.evaluation import LearningCurve, Progress, curve, groups_of
-from postil.features.inputs import Token
+from postil.features.inputs import Sentences
 from postil.html.fragments import fragment, note, titled
 from postil.metrics.tables import Cell, Table, drawn_table, show_class
 from postil.models.tagger import Tagger
 from postil.quality.checks import CHECKS, Finding, examined
 from postil.quality.corpus import Split
+from postil.quality.suggestion import text_and_tokens
 from postil.quality.suspicions import MOST_LEARNT, Suspicion, judged
-from postil.text import Span
+from postil.text import Sentence, Span
+from postil.text.annotations.annotated import Record
+from postil.text.labels.partial import Labels
+from postil.text.labels.schemes import convert, recognise
 
 FEWEST = 20
 """Sentences below which models for the purpose would only guess."""
 SHOWN = 10
 """Findings of a kind, and suspected errors, that are printed."""
 
-Data = tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]]]
+Data = tuple[Sentences, Labels]
 
 
 class Size(NamedTuple):
@@ -151,8 +156,8 @@ class Diagnosis:
 
 
 def doctor(
-    X: Sequence[Sequence[Token]],
-    y: Sequence[Sequence[str]],
+    X: Sentences,
+    y: Labels,
     *,
     dev: Data | None = None,
     test: Data | None = None,
@@ -244,3 +249,89 @@ def _too_little(split: Split) -> str:
     if not split.classes:
         return "without any entity there is nothing to learn: no models were trained"
     return ""
+
+
+# ------------------------------------------------------------------------------- a file for review, and what comes back
+# A record is a sentence with the labels that the models suggest, in our JSON Lines:
+#
+#     {"text": …, "tokens": […], "spans": […], "sentence": 17, "where": "train.txt, line 203", "answer": null, …}
+#
+# A person sets ``answer`` to "accept" (after changing the spans, if need be) or "reject". Annotation tools that do not
+# know the field drop it: a record without it counts as reviewed and is accepted as it is.
+
+
+TAKEN = "accept"
+LEFT = ("reject", "ignore", None)
+
+
+class Applied(NamedTuple):
+    """How many records changed a sentence, agreed with it, or were not answered (readers drop what was rejected)."""
+
+    changed: int
+    unchanged: int
+    left: int
+
+
+def review(diagnosis: Diagnosis, most: int | None = None) -> Iterator[str]:
+    """The lines of a review file: a record for each sentence with a suspected error, the most suspicious first."""
+    split = diagnosis.splits[0]
+    by_sentence: dict[int, list[Suspicion]] = {}
+    for suspicion in diagnosis.suspicions[:most]:
+        by_sentence.setdefault(suspicion.sentence, []).append(suspicion)
+    for sentence, found in by_sentence.items():
+        gold = split.spans[sentence]
+        if split.scheme == "none":
+            gold = [Span(label, t, t + 1) for t, label in enumerate(split.labels[sentence])]
+        doubted = {span for one in found for span in one.gold}
+        kept = [span for span in gold if span not in doubted]
+        spans = sorted([*kept, *(span for one in found for span in one.suggestion)], key=lambda span: span.start)
+        text, tokens = text_and_tokens(Sentence(split.tokens[sentence]))
+        record = {
+            "text": text,
+            "tokens": tokens,
+            "spans": [
+                {"start": tokens[span.start]["start"], "end": tokens[span.end - 1]["end"], "label": span.label}
+                for span in spans
+            ],
+            "sentence": sentence,
+            "answer": None,
+            "where": diagnosis.where(found[0]),
+            "doubts": [
+                {"in the data": diagnosis.spelt(one, one.gold), "models": diagnosis.spelt(one, one.suggestion)}
+                | {"probability": round(one.gold_probability, 4), "of models": round(one.suggestion_probability, 4)}
+                for one in found
+            ],
+        }
+        yield json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def apply(reviewed: Iterable[Sentence], sentences: Sequence[Sentence], scheme: str, where: str = "") -> Applied:
+    """Put the reviewed labels into the sentences that they belong to; ``scheme`` is that of their labels."""
+    by_tokens: dict[tuple[str, ...], int] = {}
+    for number, sentence in enumerate(sentences):
+        by_tokens.setdefault(tuple(sentence.tokens), number)
+    counts = dict.fromkeys(Applied._fields, 0)
+    for corrected in reviewed:
+        fields = corrected.rest.fields if isinstance(corrected.rest, Record) else {}
+        if fields.get("answer", TAKEN) in LEFT:
+            counts["left"] += 1
+            continue
+        # Which sentence it is: by its number, and by its tokens if a tool lost the number.
+        given, tokens = fields.get("sentence"), tuple(corrected.tokens)
+        if not (isinstance(given, int) and 0 <= given < len(sentences) and tuple(sentences[given].tokens) == tokens):
+            if tokens not in by_tokens:
+                expected, place = "must be in the data", f"{where}, line {corrected.line}" if where else None
+                raise DataError("a reviewed sentence", expected=expected, got=" ".join(tokens)[:60], where=place)
+            given = by_tokens[tokens]
+        labels = _labels(corrected, scheme)
+        counts["unchanged" if labels == sentences[given].labels else "changed"] += 1
+        sentences[given].labels = labels
+    return Applied(**counts)
+
+
+def _labels(corrected: Sentence, scheme: str) -> list[str]:
+    labels = corrected.labels or ["O"] * len(corrected)
+    own = recognise([labels])
+    if scheme == "none":
+        return [label if own == "none" else label.partition("-")[2] or label for label in labels]
+    return convert(labels, "bio" if own == "none" else own, scheme)

@@ -1,26 +1,20 @@
 """Rules that vote for entities, and taggers that are trained on their votes instead of labels."""
 
 from postil.models.voting.files import read_rules
-from postil.models.voting.mentions import MentionRule, TextAnswer
 from postil.models.voting.reliability import Reliability
-from postil.models.voting.rule import ColumnRule, FunctionRule, ListRule, ModelRule, PatternRule, Rules, Vote
+from postil.models.voting.rule import (
+    ColumnRule,
+    FunctionRule,
+    ListRule,
+    MentionRule,
+    ModelRule,
+    PatternRule,
+    Rules,
+    TextAnswer,
+    Vote,
+)
 from postil.rules.learning import Learned, learn
 from postil.rules.report import RuleReport, check
 
-__all__ = [
-    "read_rules",
-    "Rules",
-    "Vote",
-    "ListRule",
-    "PatternRule",
-    "ModelRule",
-    "FunctionRule",
-    "ColumnRule",
-    "MentionRule",
-    "TextAnswer",
-    "Reliability",
-    "learn",
-    "Learned",
-    "check",
-    "RuleReport",
-]
+__all__ = ["read_rules", "Rules", "Vote", "ListRule", "PatternRule", "ModelRule", "FunctionRule", "ColumnRule"]
+__all__ += ["MentionRule", "TextAnswer", "Reliability", "learn", "Learned", "check", "RuleReport"]

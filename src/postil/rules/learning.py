@@ -22,10 +22,9 @@ import numpy as np
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import ConfigurationError, DataError
 from postil.models.config import EPOCHS, FEW_SENTENCES
-from postil.models.decoding.codec import LabelCodec
-from postil.models.voting.mentions import MentionRule
+from postil.models.decoding.codec import LabelCodec, possible
 from postil.models.voting.reliability import Reliability, Votes
-from postil.models.voting.rule import LONGEST_WORD, MOST_RULES, ListRule, Rule, Rules, Tokens, Vote
+from postil.models.voting.rule import LONGEST_WORD, MOST_RULES, ListRule, MentionRule, Rule, Rules, Tokens, Vote
 from postil.objectives.crf import ChainScores, Lattice, expected_counts
 from postil.objectives.mentions import Change, Mention, given_mentions
 from postil.text.labels.partial import with_marks
@@ -88,10 +87,8 @@ class _Posterior:
         self._changes = {tuple(sentences[place]): change for place, change in changes.items()}
         self._chain = chain
 
-    def lattices(self, X: Sequence[Tokens]) -> Iterator[tuple[list[int], Lattice]]:
-        for place, tokens in enumerate(X):
-            offsets = np.array([0, len(tokens)])
-            yield [place], Lattice(unary=self._scores[tuple(tokens)], offsets=offsets, chain=self._chain)
+    def unaries(self, X: Sequence[Tokens]) -> tuple[list[Array], ChainScores]:
+        return [self._scores[tuple(tokens)] for tokens in X], self._chain
 
     def changes(self, X: Sequence[Tokens]) -> dict[int, Change]:
         """The changes by mentions, which a lattice cannot express."""
@@ -139,8 +136,7 @@ class Learning:
         self._allowed = np.ones((self._votes.tokens, len(labels)), bool)
         gold_offsets = self._offsets[len(self.sentences) : -1]
         for first, numbers in zip(gold_offsets, self.codec.numbers(marked), strict=True):
-            single = numbers if numbers.ndim == 2 else np.eye(len(labels), dtype=bool)[numbers]
-            self._allowed[first : first + len(numbers)] = single
+            self._allowed[first : first + len(numbers)] = possible(numbers, len(labels))
         self.reliability, self._is_first = Reliability.prior(rules, labels), before is None
         self._mentions = self._located()
         if not any(self.votes) and not self._mentions:
@@ -230,12 +226,8 @@ class Learning:
         shares = np.log(self.reliability.shares)
         is_unknown = np.array([label not in number for label in self.codec.labels])
         rarer = np.where(is_unknown, shares - shares[self.codec.outside], 0.0)
-        rows: list[Array] = [np.empty(0)] * len(self._all)
-        for which, lattice in tagger._posteriors.lattices(self._all, calibrated=False):
-            for place, of_sentence in zip(which, np.split(lattice.unary, lattice.offsets[1:-1]), strict=True):
-                rows[place] = of_sentence[:, order] + rarer
-            chain = lattice.chain
-        self._scores, self._is_first = np.concatenate(rows), False
+        rows, chain = tagger._posteriors.unaries(self._all, calibrated=False)
+        self._scores, self._is_first = np.concatenate(rows)[:, order] + rarer, False
         self._chain = ChainScores(
             transitions=np.where(mask.transitions, chain.transitions[np.ix_(order, order)], -np.inf),
             start=np.where(mask.start, chain.start[order], -np.inf),

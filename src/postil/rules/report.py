@@ -85,7 +85,11 @@ def check(learned: Learned, sentences: Sequence[Tokens], *, suggestions: int = 1
             touched += bool(own)
             for vote in own:
                 cast += 1
-                others = [other for other in of_sentence if other.rule != rule.name and _touch(vote, other)]
+                others = [
+                    other
+                    for other in of_sentence
+                    if other.rule != rule.name and vote.start < other.end and other.start < vote.end
+                ]
                 alone += not others
                 conflicts += any(_disagree(vote, other) for other in others)
                 answered = any((start, end, label) == vote[1:4] for start, end, label, _ in spans)
@@ -107,10 +111,6 @@ def check(learned: Learned, sentences: Sequence[Tokens], *, suggestions: int = 1
         rows=rows,
         suggestions=[(phrase, label, count) for (phrase, label), count in unknown.most_common(suggestions)],
     )
-
-
-def _touch(one: Vote, other: Vote) -> bool:
-    return one.start < other.end and other.start < one.end
 
 
 def _disagree(one: Vote, other: Vote) -> bool:

@@ -12,8 +12,7 @@ from msgspec import UNSET
 
 from postil.errors import PostilError
 from postil.models.decoding.constraints import Constraints
-from postil.models.explaining.explanation import feature_groups, words_in_reach
-from postil.models.explaining.places import place_of_span, places_of_entities
+from postil.models.explaining.explanation import feature_groups, place_of_span, places_of_entities, words_in_reach
 from postil.models.sentences import sentences_of, tokens_of
 from postil.models.tagger import Tagger
 from postil.server.api import DocumentAsked, Explain, Tag, TagOptions, TextAsked, TreeAsked

@@ -5,19 +5,19 @@ A sentence holds parallel lists, never one object per token, so that a million t
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import accumulate, zip_longest
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Self, TypeVar, final, overload
 
 from postil.errors import printable
-from postil.text.later import Later
 
 if TYPE_CHECKING:
     from postil.html import Markup
     from postil.text.labels.schemes import Span
 
 OUTSIDE = "O"
+T = TypeVar("T")
 LONGEST_SHOWN = 20_000
 """Characters of a text that a notebook shows: more would make its page slow."""
 
@@ -80,6 +80,75 @@ class Entity:
     def to_dict(self) -> dict[str, Any]:
         """Its fields, without a group if it has none."""
         return {name: value for name, value in asdict(self).items() if (name, value) != ("group", None)}
+
+
+# ------------------------------------------------------------------------------------------------ made when looked at
+# Answers about a million texts are mostly not looked at.
+
+
+class Later:
+    """A class with slots, some of which are filled when they are first read."""
+
+    __slots__ = ("_source",)
+    _source: Callable[[str], Any]
+
+    @classmethod
+    def later(cls, source: Callable[[str], Any], **known: Any) -> Self:
+        """An object of which some attributes are known; ``source`` returns any other by its name."""
+        made = cls.__new__(cls)
+        made._source = source
+        for name, value in known.items():
+            setattr(made, name, value)
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        """Called for slots that are empty, and for names that do not exist."""
+        if name not in getattr(type(self), "__dataclass_fields__", ()):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        value = object.__getattribute__(self, "_source")(name)
+        setattr(self, name, value)
+        return value
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled and copied like an object that was complete from the start."""
+        return type(self), tuple(getattr(self, name) for name in getattr(type(self), "__dataclass_fields__", ()))
+
+
+@final
+class LaterItems(Sequence[T]):
+    """A sequence whose items are made when they are first looked at; compared, copied and pickled like a list."""
+
+    __slots__ = ("_items", "_make")
+
+    def __init__(self, count: int, make: Callable[[int], T]) -> None:
+        self._items: list[T | None] = [None] * count
+        self._make = make
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[T]: ...
+    def __getitem__(self, index: int | slice) -> T | list[T]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(len(self))[index]]
+        item = self._items[index]
+        if item is None:
+            item = self._items[index] = self._make(range(len(self))[index])
+        return item
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LaterItems | list) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]  # as of a list
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (list(self),)
 
 
 @dataclass(slots=True)

@@ -273,9 +273,7 @@ class Lines(NumberedLines):
             decoder = codecs.getincrementaldecoder(encoding)(errors="strict")
         except LookupError:
             self.close()
-            raise ConfigurationError(
-                "unknown encoding", expected="a name such as utf-8, latin-1, cp1252, utf-16", got=repr(encoding)
-            ) from None
+            raise unknown_encoding(encoding) from None
         # It does not translate line ends, but returns both characters of "\r\n" together.
         return io.IncrementalNewlineDecoder(decoder, translate=False)
 
@@ -310,6 +308,11 @@ class Unread(NumberedLines):
 def shortened(text: str, limit: int = 60) -> str:
     """``repr`` of the text, cut so that it fits into a message."""
     return repr(text if len(text) <= limit else text[: limit - 1] + "…")
+
+
+def unknown_encoding(name: str) -> ConfigurationError:
+    expected = "a name such as utf-8, latin-1, cp1252, utf-16"
+    return ConfigurationError("unknown encoding", expected=expected, got=repr(name))
 
 
 def _open(source: Source) -> io.BufferedReader:

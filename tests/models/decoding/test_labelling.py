@@ -18,7 +18,7 @@ def test_few_classes_are_learnt_as_iobes_and_answered_in_bio():
     labels = LabelCodec.of(SENTENCES)
     assert labels.inner == "iobes" and len(labels.labels) == 9
     assert [labels.texts(numbers) for numbers in labels.numbers(SENTENCES)] == SENTENCES
-    assert labels.data_labels() == ["O", "B-LOC", "I-LOC", "B-PER", "I-PER"]
+    assert labels.answers == ["O", "B-LOC", "I-LOC", "B-PER", "I-PER"]
 
 
 @pytest.fixture

@@ -51,8 +51,8 @@ def test_the_promise_is_kept_in_19_of_20_draws_also_if_misses_come_together(size
     groups = np.repeat(np.arange(n // size), size)
     for _ in range(draws):
         scores = np.repeat(rng.random(n // size), size)  # the names of a group are missed together
-        broken += chosen_threshold(scores, groups, miss, 0.95).threshold > miss
-        naive += chosen_threshold(scores, np.arange(n), miss, 0.95).threshold > miss
+        broken += chosen_threshold(scores, groups, miss, 0.95)[0] > miss
+        naive += chosen_threshold(scores, np.arange(n), miss, 0.95)[0] > miss
     sampling = 3 * np.sqrt(0.05 * 0.95 / draws)
     assert broken / draws <= 0.05 + sampling
     if size > 1:  # without groups it would not be kept
@@ -68,7 +68,7 @@ def test_the_design_effect_is_that_of_the_size_of_groups_missed_whole():
 def test_too_few_names_make_no_promise():
     with pytest.raises(DataError, match=r"at least 299 labelled names .* got 298 names"):
         chosen_threshold(np.linspace(0.1, 1, 298), np.arange(298), 0.01, 0.95)
-    assert chosen_threshold(np.linspace(0.1, 1, 299), np.arange(299), 0.01, 0.95).missed == 0
+    assert chosen_threshold(np.linspace(0.1, 1, 299), np.arange(299), 0.01, 0.95)[1] == 0
     with pytest.raises(DataError, match="too few names"):
         tagger(miss=0.001)
 

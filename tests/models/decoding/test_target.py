@@ -3,7 +3,6 @@ import pytest
 
 from postil.errors import DataError
 from postil.models.decoding.codec import Target
-from postil.text import Span
 
 
 @pytest.mark.parametrize(
@@ -35,8 +34,6 @@ def test_neighbouring_detections_are_one_span():
     target = Target("LOC", "bio", threshold=0.5)
     scores = np.array([1.0, 0.6, 0.5, -1.0, 2.0])
     assert target.detected(scores) == ["LOC", "LOC", "O", "O", "LOC"]
-    assert target.spans(scores) == [Span("LOC", 0, 2), Span("LOC", 4, 5)]
-    assert target.spans(np.zeros(0)) == target.spans(np.zeros(3)) == []
 
 
 def test_labels_without_the_target_or_with_nothing_else_are_refused():

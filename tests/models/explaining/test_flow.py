@@ -7,7 +7,7 @@ import postil
 from postil import graph
 from postil.errors import DataError
 from postil.graph import ancestors
-from postil.models.explaining.flow import sentence_loss
+from postil.models.laboratory import sentence_loss
 from postil.models.networks.network import Example
 
 X = [["Anna", "lives", "in", "Oslo"], ["Bob", "likes", "old", "Lima"]] * 3

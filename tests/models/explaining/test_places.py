@@ -4,7 +4,7 @@ import pytest
 
 import postil
 from postil.errors import ConfigurationError
-from postil.models.explaining.places import place_of_span, places_of_entities, places_of_words
+from postil.models.explaining.explanation import place_of_span, places_of_entities, places_of_words
 from postil.text import Sentence
 
 SENTENCES = [Sentence(["Anna", "lives", "in", "Oslo"]), Sentence(["Oslo"])]

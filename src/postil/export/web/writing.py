@@ -120,9 +120,32 @@ POLICY = (
 
 def page(model: bytes, about: Mapping[str, Any], *, version: str, licences: str) -> str:
     """One self-contained HTML file. ``about`` is what the page says of the model; every string in it is escaped."""
-    style = "\n" + "".join(map(_shared, ("palette.css", "page.css"))) + _text("try.css")
-    script = "\n" + bundled([_shared("dom.js"), _text("runtime.mjs"), _text("try.js")])
-    return Template(_text("page.html")).substitute(
+    return assembled(
+        about,
+        {"wasm-plain": binary("postil.wasm"), "wasm-simd": binary("postil-simd.wasm"), "model": model},
+        styles=[source("try.css")],
+        scripts=[source("runtime.mjs"), source("try.js")],
+        note="The model runs inside this page. What you type never leaves it.",
+        version=version,
+        licences=licences,
+    )
+
+
+def assembled(
+    about: Mapping[str, Any],
+    blocks: Mapping[str, bytes],
+    *,
+    styles: Sequence[str],
+    scripts: Sequence[str],
+    note: str,
+    version: str,
+    licences: str,
+) -> str:
+    """A page of what it says, blocks of data by their ids, styles and scripts after those that all pages share."""
+    style = "\n" + "".join([*map(_shared, ("palette.css", "page.css")), *styles])
+    script = "\n" + bundled([_shared("dom.js"), *scripts])
+    element = '  <script type="application/octet-stream" id="{}">{}</script>'
+    return Template(source("page.html")).substitute(
         policy=escaped(POLICY.format(script=_digest(script), style=_digest(style))),
         version=escaped(version),
         title=escaped(str(about["title"])),
@@ -130,21 +153,20 @@ def page(model: bytes, about: Mapping[str, Any], *, version: str, licences: str)
         style=style,
         script=script,
         about=_json_block(about),
+        note=note,
         licences=escaped(licences),
-        plain=packed(_bytes("postil.wasm")),
-        simd=packed(_bytes("postil-simd.wasm")),
-        model=packed(model),
+        blocks="\n".join(element.format(name, packed(content)) for name, content in blocks.items()),
     )
 
 
 def module(model: bytes, *, version: str, licences: str) -> str:
     """One self-contained ES module that exports ``load``."""
-    return Template(_text("single.mjs")).substitute(
+    return Template(source("single.mjs")).substitute(
         version=version,
         licences=licences.replace("*/", "* /"),
-        runtime=bundled([_text("runtime.mjs")]),
-        plain=packed(_bytes("postil.wasm")),
-        simd=packed(_bytes("postil-simd.wasm")),
+        runtime=bundled([source("runtime.mjs")]),
+        plain=packed(binary("postil.wasm")),
+        simd=packed(binary("postil-simd.wasm")),
         model=packed(model),
     )
 
@@ -166,11 +188,11 @@ def package(model: bytes, about: Mapping[str, Any], *, name: str, version: str, 
     }
     texts = {
         "package.json": json.dumps(described, indent=2, ensure_ascii=False) + "\n",
-        "README.md": Template(_text("README.md")).substitute(name=name, title=_one_line(str(about["title"]))),
+        "README.md": Template(source("README.md")).substitute(name=name, title=_one_line(str(about["title"]))),
         LICENCES: licences,
-        **{name: _text(name) for name in ("index.mjs", "index.d.ts", "runtime.mjs")},
+        **{name: source(name) for name in ("index.mjs", "index.d.ts", "runtime.mjs")},
     }
-    compiled = {name: _bytes(name) for name in ("postil.wasm", "postil-simd.wasm")}
+    compiled = {name: binary(name) for name in ("postil.wasm", "postil-simd.wasm")}
     return {path: text.encode() for path, text in texts.items()} | compiled | {"model.bin": model}
 
 
@@ -209,9 +231,9 @@ def _shared(name: str) -> str:
     return resources.files("postil.html").joinpath(name).read_text(encoding="utf8")
 
 
-def _text(name: str) -> str:
+def source(name: str) -> str:
     return resources.files("postil.export.web").joinpath(name).read_text(encoding="utf8")
 
 
-def _bytes(name: str) -> bytes:
+def binary(name: str) -> bytes:
     return resources.files("postil.export.web").joinpath(name).read_bytes()

@@ -15,20 +15,21 @@ found: it learns from all tokens, so it depends less on which few sentences were
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import final
 
 import numpy as np
 
 from postil.arrays import Array
 from postil.errors import DataError
-from postil.features.inputs import Token
+from postil.features.inputs import Sentences
 from postil.metrics import Calibration, calibrate
 from postil.metrics.calibration import Reliability
 from postil.metrics.counts import check_same_shape
 from postil.metrics.evaluation import prepare
-from postil.models.decoding.codec import LabelCodec
+from postil.models.decoding.codec import LabelCodec, joined_numbers
 from postil.models.decoding.distribution import Decoding, calibrated_lattice
-from postil.models.decoding.posteriors import Posteriors
+from postil.models.decoding.posteriors import Decoded, Posteriors
 from postil.models.model import FittedModel
 from postil.objectives.crf import Lattice, Posterior, path_scores
 from postil.text import recognise, with_marks
@@ -51,16 +52,16 @@ class LabelledLattices:
     codec: LabelCodec
 
     @classmethod
-    def of(cls, posteriors: Posteriors, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> "LabelledLattices":
+    def of(cls, posteriors: Posteriors, X: Sentences, y: Labels) -> "LabelledLattices":
         """Labelled sentences; those with labels that the model does not know are left out."""
         check_same_shape(X, y)
         codec = posteriors.codec
-        numbers = known_labels(codec, with_marks(y, X, known=codec.data_labels()))
+        numbers = known_labels(codec, with_marks(y, X, known=codec.answers))
         known = [(tokens, labels) for tokens, labels in zip(X, numbers, strict=True) if labels is not None]
         lattices, gold = [], []
         for which, lattice in posteriors.lattices([tokens for tokens, _ in known], calibrated=False):
             lattices.append(lattice)
-            gold.append(_joined([known[i][1] for i in which], len(codec.labels)))
+            gold.append(joined_numbers([known[i][1] for i in which], len(codec.labels)))
         return cls(lattices, gold, codec)
 
     def value(self, at: Array) -> float:
@@ -88,15 +89,15 @@ class LabelledLattices:
 
     def _expected(self, lattice: Lattice, posterior: Posterior) -> Array:
         """(2,) Σ E[s] of the network's own scores, and Σ E[n], 0 where the labels have no O."""
-        marginals, outside, chain = posterior.marginals(), self.codec.outside, lattice.chain
+        marginals, outside, steps = posterior.marginals(), self.codec.outside, lattice.chain
         named = 0.0 if outside is None else float(len(marginals) - marginals[:, outside].sum())
         expected = sum(
             float((np.where(weights > 0, scores, 0.0) * weights).sum())
             for scores, weights in (
                 (lattice.unary, marginals),
-                (chain.transitions, posterior.transition_counts()),
-                (chain.start, marginals[lattice.first_tokens].sum(axis=0)),
-                (chain.end, marginals[lattice.last_tokens].sum(axis=0)),
+                (steps.transitions, posterior.transition_counts()),
+                (steps.start, marginals[lattice.first_tokens].sum(axis=0)),
+                (steps.end, marginals[lattice.last_tokens].sum(axis=0)),
             )
         )
         return np.array([expected, named])
@@ -132,7 +133,7 @@ def calibrated(decoding: Decoding, data: LabelledLattices) -> Decoding:
     return replace(decoding, temperature=fitted.temperature, shift=fitted.shift)
 
 
-def known_labels(codec: LabelCodec, y: Sequence[Sequence[str]]) -> list[Array | None]:
+def known_labels(codec: LabelCodec, y: Labels) -> list[Array | None]:
     """Label numbers (T,) of each sentence, or what is allowed (T, L); None if the model does not know a label."""
     known: list[Array | None] = []
     for labels in y:
@@ -141,14 +142,6 @@ def known_labels(codec: LabelCodec, y: Sequence[Sequence[str]]) -> list[Array | 
         except DataError:
             known.append(None)
     return known
-
-
-def _joined(gold: Sequence[Array], L: int) -> Array:
-    """The labels of a block: (N,), or (N, L) if some sentences leave several open."""
-    if all(numbers.ndim == 1 for numbers in gold):
-        return np.concatenate(gold)
-    single = np.eye(L, dtype=bool)
-    return np.concatenate([numbers if numbers.ndim == 2 else single[numbers] for numbers in gold])
 
 
 def _within(lattice: Lattice, allowed: Array) -> Posterior:
@@ -163,7 +156,7 @@ def _decoding(at: Array) -> Decoding:
 # ----------------------------------------------- How well the probabilities of a tagger are calibrated on labelled data
 
 
-def reliability(model: FittedModel, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Reliability:
+def reliability(model: FittedModel, X: Sentences, y: Labels) -> Reliability:
     """Tables of entity probabilities before and after the calibration of a fitted tagger."""
     decoding = model.decoding
     after = entity_calibration(Posteriors(model), X, y)
@@ -176,45 +169,34 @@ def reliability(model: FittedModel, X: Sequence[Sequence[Token]], y: Sequence[Se
     )
 
 
-def entity_calibration(posteriors: Posteriors, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Calibration:
+def entity_calibration(posteriors: Posteriors, X: Sentences, y: Labels) -> Calibration:
     """Of the entities that are answered: the probabilities that were stated, and the share that is right.
 
     If labels spell no spans, of the tokens' labels. What unknown labels leave open is not counted.
     """
     check_same_shape(X, y)
     codec = posteriors.codec
-    gold = with_marks(y, X, known=codec.data_labels())
-    judged = _judged_spans(posteriors, X, gold) if codec.has_spans else _judged_tokens(posteriors, X, gold)
+    gold = with_marks(y, X, known=codec.answers)
+    decoded = posteriors.decode(X, label_probabilities=not codec.has_spans)
+    if codec.has_spans:
+        judged = _judged_spans(decoded, gold)
+    else:
+        pairs = zip(chain.from_iterable(gold), chain.from_iterable(decoded.texts()), strict=True)
+        known = [None if isinstance(label, PartialLabel) else label == answer for label, answer in pairs]
+        assert decoded.label_probabilities is not None, "asked for"
+        figures = zip(decoded.label_probabilities.tolist(), known, strict=True)
+        judged = [(probability, is_right) for probability, is_right in figures if is_right is not None]
     return calibrate([probability for probability, _ in judged], [is_right for _, is_right in judged])
 
 
-def _judged_tokens(posteriors: Posteriors, X: Sequence[Sequence[Token]], gold: Labels) -> list[tuple[float, bool]]:
-    """The probability of every token's label, and whether it is right."""
-    judged: list[list[tuple[float, bool]]] = [[] for _ in X]
-    for posterior in posteriors.of(X):
-        numbers = posteriors.labels(posterior)
-        probabilities = posterior.by_sentence(posterior.label_probabilities(numbers))
-        for i, answers, sure in zip(posterior.which, posterior.texts(numbers), probabilities, strict=True):
-            judged[i] = [
-                (float(probability), label == answer)
-                for label, answer, probability in zip(gold[i], answers, sure, strict=True)
-                if not isinstance(label, PartialLabel)
-            ]
-    return [pair for pairs in judged for pair in pairs]
-
-
-def _judged_spans(posteriors: Posteriors, X: Sequence[Sequence[Token]], gold: Labels) -> list[tuple[float, bool]]:
+def _judged_spans(decoded: Decoded, gold: Labels) -> list[tuple[float, bool]]:
     """The probability of every entity, and whether it is right; without those that unknown labels leave open."""
-    scheme = recognise(gold)
-    answers: list[list[str]] = [[] for _ in X]
-    entities: list[tuple[int, Span, float]] = []
-    for posterior in posteriors.of(X):
-        numbers, spans = posteriors.labels_and_spans(posterior)
-        for i, labels in zip(posterior.which, posterior.texts(numbers), strict=True):
-            answers[i] = labels
-        entities += [(posterior.which[row], span, probability) for row, span, probability in spans]
+    scheme, classes = recognise(gold), decoded.codec.classes
+    assert decoded.spans is not None and decoded.span_probabilities is not None, "asked for"
+    rows = zip(decoded.spans.tolist(), decoded.span_probabilities.tolist(), strict=True)
+    entities = [(i, Span(classes[kind], start, end), probability) for (i, start, end, kind), probability in rows]
     if scheme == "none":  # labels of another kind: nothing is right
         return [(probability, False) for _, _, probability in entities]
-    compared = prepare(gold, answers, scheme, posteriors.codec.scheme)
+    compared = prepare(gold, decoded.texts(), scheme, decoded.codec.scheme)
     decided, right = [[set(spans) for spans in side] for side in (compared.predicted_spans, compared.gold_spans)]
     return [(probability, span in right[i]) for i, span, probability in entities if span in decided[i]]

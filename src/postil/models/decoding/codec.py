@@ -92,7 +92,7 @@ class LabelCodec:
     ends: bool = True
 
     @classmethod
-    def of(cls, sequences: Sequence[Sequence[str]]) -> Self:
+    def of(cls, sequences: Labels) -> Self:
         """The scheme and the classes that occur in training labels and marks."""
         if sequences and all(map(is_unknown, sequences)):
             raise DataError("every token is unknown", expected="some labels", got=f"nothing but {UNKNOWN!r}")
@@ -136,7 +136,7 @@ class LabelCodec:
             return np.array([label[0] in "BS" for label in self.labels])
         return np.array([label != OUTSIDE for label in self.labels])
 
-    def extended(self, sequences: Sequence[Sequence[str]]) -> "LabelCodec":
+    def extended(self, sequences: Labels) -> "LabelCodec":
         """The same classes under the same numbers, and after them those that are new in ``sequences``."""
         other = LabelCodec.of(sequences)
         if other.has_spans != self.has_spans:
@@ -330,10 +330,6 @@ class LabelCodec:
 
     @property
     def answers(self) -> list[str]:
-        """The labels that predictions consist of."""
-        return self.data_labels()
-
-    def data_labels(self) -> list[str]:
         """The labels that may occur in answers, in the scheme of the data."""
         return list(dict.fromkeys(self._spellings))
 
@@ -379,6 +375,18 @@ def _spelt(letter: str, name: str) -> str:
     return f"{letter}-{name}" if name else letter
 
 
+def possible(numbers: Array, L: int) -> Array:
+    """(T, L) boolean, the labels that are possible: from label numbers (T,), or as they are."""
+    return numbers if numbers.ndim == 2 else np.eye(L, dtype=bool)[numbers]
+
+
+def joined_numbers(gold: Sequence[Array], L: int) -> Array:
+    """The labels of several sentences: (N,), or (N, L) if some leave several open."""
+    if all(numbers.ndim == 1 for numbers in gold):
+        return np.concatenate(gold)
+    return np.concatenate([possible(numbers, L) for numbers in gold])
+
+
 # ------------------------------------------------ The label that a detector looks for, in the labels of the user's data
 
 
@@ -399,7 +407,7 @@ class Target:
     threshold: float = 0.0
 
     @classmethod
-    def of(cls, label: str, sequences: Sequence[Sequence[str]]) -> "Target":
+    def of(cls, label: str, sequences: Labels) -> "Target":
         """The label as spelled in training labels. There must be tokens that have it and tokens that have not."""
         target = cls(checked_name(label, "label to detect"), recognise(sequences))
         plain = {target.plain(text) for labels in sequences for text in labels if not isinstance(text, PartialLabel)}
@@ -422,7 +430,7 @@ class Target:
         """The labels that predictions consist of."""
         return [self.label, "O"]
 
-    def extended(self, sequences: Sequence[Sequence[str]]) -> "Target":
+    def extended(self, sequences: Labels) -> "Target":
         """The same label in other training labels."""
         return Target.of(self.label, sequences)
 
@@ -438,7 +446,7 @@ class Target:
         tag = parse_label(text)
         return tag.label if tag.role != "O" else "O"
 
-    def numbers(self, sequences: Sequence[Sequence[str]]) -> list[Array]:
+    def numbers(self, sequences: Labels) -> list[Array]:
         """1 where a token has the label, 0 where it has not, UNDECIDED where it may have it, (T,) of each sentence."""
         return [np.array([self._number(text) for text in labels], np.int64) for labels in sequences]
 
@@ -448,7 +456,7 @@ class Target:
         parts = {self.plain(part) if part != self.label else part for part in text.alternatives}
         return int(self.label in parts) if parts and (parts == {self.label} or self.label not in parts) else UNDECIDED
 
-    def widened(self, sequences: Sequence[Sequence[str]], annotates: Annotates) -> Sequence[Sequence[str]]:
+    def widened(self, sequences: Labels, annotates: Annotates) -> Sequence[Sequence[str]]:
         """Sentences that do not annotate the label have it or have it not where they have O."""
         entries = per_sentence(annotates, len(sequences))
         return widened(sequences, entries, [self.label], self.scheme)
@@ -456,11 +464,6 @@ class Target:
     def detected(self, scores: Array) -> list[str]:
         """The label or O for each score."""
         return [self.label if is_one else "O" for is_one in scores > self.threshold]
-
-    def spans(self, scores: Array) -> list[Span]:
-        """Neighbouring tokens that are detected make one span."""
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], scores > self.threshold, [False]]).astype(np.int8)))
-        return [Span(self.label, int(start), int(end)) for start, end in edges.reshape(-1, 2)]
 
     def as_json(self) -> dict[str, Any]:
         return {"label": self.label, "scheme": self.scheme, "threshold": self.threshold}
@@ -515,8 +518,12 @@ def checked_tasks(names: Iterable[Any]) -> list[str]:
     return tasks
 
 
-def known_tasks(wanted: Iterable[str] | None, tasks: Iterable[str]) -> list[str]:
-    """Those of the ``tasks`` that are wanted, at least one, in their own order; None: all."""
+Tasks = Iterable[str] | None
+"""Names of tasks; None: all."""
+
+
+def known_tasks(wanted: Tasks, tasks: Iterable[str]) -> list[str]:
+    """Those of the ``tasks`` that are wanted, at least one, in their own order."""
     tasks = list(tasks)
     if wanted is None:
         return tasks

@@ -126,6 +126,10 @@ class Constraints:
                 yield item._replace(**dict(zip(("start", "end"), tokens.touched(start, end), strict=True)))
 
 
+Conditions = Sequence[Constraints | None] | None
+"""Constraints on each sentence or None; None: on none of them."""
+
+
 def _names(gazetteer: Gazetteer, tokens: Sequence[str]) -> Iterator[Span]:
     """The names of a gazetteer in a sentence, with their classes."""
     codes = gazetteer.match(tokens)
@@ -248,7 +252,7 @@ def _check(given: Constraints, codec: LabelCodec, valid_only: bool, where: str) 
     for *_, labels in given.allow:
         for name in labels:
             if not _labels(codec, name).any():
-                known = list(dict.fromkeys([*codec.classes, *codec.data_labels()]))
+                known = list(dict.fromkeys([*codec.classes, *codec.answers]))
                 expected = "one of " + ", ".join(known[:12])
                 raise DataError("unknown label", expected=expected, got=repr(name), where=where)
 

@@ -8,16 +8,15 @@ sentences -> scores of the network -> lattice -> calibrated lattice -> LabelPost
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import pairwise
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from postil import kernels
 from postil.arrays import Array, offsets_from_lengths
-from postil.features.inputs import Token
+from postil.features.inputs import Sentences, Token
 from postil.models.decoding.codec import LabelCodec, Target
-from postil.models.decoding.constraints import Constraints, check_constraints, constrained
+from postil.models.decoding.constraints import Conditions, Constraints, check_constraints, constrained
 from postil.models.decoding.distribution import (
     Decoding,
     FoundSpan,
@@ -30,12 +29,15 @@ from postil.models.model import FittedModel
 from postil.objectives.crf import ChainScores, Lattice
 from postil.objectives.long_chains import LONG
 
+if TYPE_CHECKING:
+    from postil.objectives.mentions import Change
+
 Threshold = float | Mapping[str, float] | None
 """The lowest probability of an entity, for all classes or by class; None: that of the model."""
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Decoded:
     """The labels, entities and probabilities that one task gives B sentences with N tokens; None if not requested."""
 
@@ -179,9 +181,7 @@ class Posteriors:
 
     # -------------------------------------------------------------------------------------------- distributions
 
-    def of(
-        self, X: Sequence[Sequence[Token]], constraints: Sequence[Constraints | None] | None = None
-    ) -> Iterator[LabelPosterior]:
+    def of(self, X: Sentences, constraints: Conditions = None) -> Iterator[LabelPosterior]:
         """The posterior of the sentences, in blocks; given the constraints, one or None per sentence."""
         if constraints is not None:
             check_constraints(constraints, [len(tokens) for tokens in X])
@@ -197,9 +197,7 @@ class Posteriors:
         """The posterior of one sentence."""
         return next(self.of([tokens], [constraints]))
 
-    def lattices(
-        self, X: Sequence[Sequence[Token]], *, calibrated: bool = True
-    ) -> Iterator[tuple[Sequence[int], Lattice]]:
+    def lattices(self, X: Sentences, *, calibrated: bool = True) -> Iterator[tuple[Sequence[int], Lattice]]:
         """Blocks of sentences of similar length: their places in X, and all their label sequences.
 
         Those that are not ``calibrated`` have the scores of the network alone.
@@ -212,7 +210,20 @@ class Posteriors:
             voted = self.voted(scores[self._task], X, which)
             yield which, calibrated_lattice(Lattice.over(voted, offsets, chain), self.codec, self.decoding)
 
-    def voted(self, scores: Array, X: Sequence[Sequence[Token]], which: Sequence[int]) -> Array:
+    def unaries(self, X: Sentences, *, calibrated: bool = True) -> tuple[list[Array], ChainScores | None]:
+        """The scores (T, L) of the lattice of each sentence, and those of its steps; None without sentences."""
+        rows, chain = [np.zeros((0, len(self.codec.labels)))] * len(X), None
+        for which, lattice in self.lattices(X, calibrated=calibrated):
+            chain = lattice.chain
+            for place, of_sentence in zip(which, np.split(lattice.unary, lattice.offsets[1:-1]), strict=True):
+                rows[place] = of_sentence
+        return rows, chain
+
+    def changes(self, X: Sentences) -> "Mapping[int, Change]":
+        """By how much expected counts of sentences differ from those of their lattices: no tagger's do."""
+        return {}
+
+    def voted(self, scores: Array, X: Sentences, which: Sequence[int]) -> Array:
         """Scores (N, L) of some sentences with log P(votes | label) of the model's rules, if it has any.
 
         The evidence is about probabilities, not scores of the network: the temperature, which divides all scores,
@@ -225,15 +236,6 @@ class Posteriors:
         return voted.astype(scores.dtype)
 
     # -------------------------------------------------------------------------------------------- labels
-
-    def labels(self, posterior: LabelPosterior, threshold: Threshold = None) -> Array:
-        """The label numbers (N,) that are answered.
-
-        The probabilities of entities cost more than the labels, so they are computed only if a threshold asks.
-        """
-        if threshold is None and not self.decoding.thresholds:
-            return posterior.best(self.decoding.bias)
-        return self.labels_and_spans(posterior, threshold)[0]
 
     def labels_and_spans(self, posterior: LabelPosterior, threshold: Threshold = None) -> tuple[Array, list[FoundSpan]]:
         """Label numbers (N,) without improbable entities; and the entities that were kept.
@@ -253,18 +255,9 @@ class Posteriors:
 
     # -------------------------------------------------------------------------------------------- answers
 
-    def decode(
-        self,
-        X: Sequence[Sequence[Token]],
-        threshold: Threshold = None,
-        *,
-        constraints: Sequence[Constraints | None] | None = None,
-        probabilities: bool = True,
-        label_probabilities: bool = False,
-    ) -> Decoded:
+    def decode(self, X: Sentences, *asked: Any, **others: Any) -> Decoded:
         """``decode`` by this head alone."""
-        asked = threshold, probabilities, label_probabilities
-        return decode({self._task: self}, X, *asked, constraints=constraints)[self._task]
+        return decode({self._task: self}, X, *asked, **others)[self._task]
 
     def answering(
         self, threshold: Threshold, probabilities: bool, label_probabilities: bool
@@ -289,19 +282,9 @@ class Posteriors:
 
         def answer(scores: Array, offsets: Array) -> Decoded:
             if fuses and not (len(scores) > LONG and int(np.diff(offsets).max()) > LONG):
-                numbers, whole, of_labels, spans, of_spans, exact = kernels.chain_answers(
-                    scores, offsets, chain.transitions, chain.start, chain.end, question
-                )
-                if 0 not in exact.tobytes():
-                    return Decoded(
-                        codec=codec,
-                        offsets=offsets,
-                        numbers=numbers,
-                        probabilities=whole,
-                        label_probabilities=of_labels,
-                        spans=spans,
-                        span_probabilities=of_spans,
-                    )
+                answers = kernels.chain_answers(scores, offsets, chain.transitions, chain.start, chain.end, question)
+                if 0 not in answers.is_exact.tobytes():
+                    return Decoded(codec, offsets, *answers[:5])
             return self._general(self._posterior(scores, offsets), threshold, label_probabilities)
 
         return answer
@@ -358,17 +341,16 @@ class Posteriors:
     def _detected(self, target: Target, scores: Array, offsets: Array) -> Decoded:
         """Neighbouring tokens above the threshold of a detector are one entity."""
         of_tokens = scores[:, 0].astype(np.float64)  # so that comparing with a threshold is exact
-        rows = [
-            (row, span.start, span.end, 0)
-            for row, (first, end) in enumerate(pairwise(offsets.tolist()))
-            for span in target.spans(of_tokens[first:end])
-        ]
-        spans = np.array(rows, np.int64).reshape(-1, 4)
+        inside = np.append(of_tokens > target.threshold, False)
+        begins, ends = inside.copy(), inside.copy()
+        begins[1:] &= ~inside[:-1]
+        begins[offsets] = inside[offsets]
+        ends[:-1] &= ~inside[1:] | begins[1:]
         (labels,) = self.codec.entity_labels()
-        numbers = np.where(of_tokens > target.threshold, labels.middle.argmax(), self.codec.outside or 0)
-        first, last = offsets[spans[:, 0]] + spans[:, 1], offsets[spans[:, 0]] + spans[:, 2] - 1
-        numbers[first], numbers[last] = labels.first.argmax(), labels.last.argmax()
-        numbers[first[first == last]] = labels.only.argmax()
+        places = (labels.middle, labels.first, labels.last, labels.only)
+        kinds = np.array([place.argmax() for place in places])[begins + 2 * ends]
+        numbers = np.where(inside, kinds, self.codec.outside or 0)[:-1]
+        spans = np.column_stack(self.codec.spans_of_sentences(numbers, offsets))
         return Decoded(codec=self.codec, offsets=offsets, numbers=numbers, spans=spans, scores=of_tokens)
 
 
@@ -377,12 +359,12 @@ class Posteriors:
 
 def decode(
     heads: Mapping[str, Posteriors],
-    X: Sequence[Sequence[Token]],
+    X: Sentences,
     threshold: Threshold = None,
     probabilities: bool = True,
     label_probabilities: bool = False,
     *,
-    constraints: Sequence[Constraints | None] | None = None,
+    constraints: Conditions = None,
     only_spans: bool = False,
 ) -> dict[str, Decoded]:
     """Decode sentences, or `Words`, by some heads of one model; they are scored once.

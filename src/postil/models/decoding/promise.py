@@ -66,16 +66,11 @@ def design_effect(missed: Array, groups: Array) -> float:
     return effect if effect > 1 + 1e-9 else 1.0
 
 
-class ChosenThreshold(NamedTuple):
-    """A threshold, and the counts of its bound."""
+def chosen_threshold(scores: Array, groups: Array, miss: float, confidence: float) -> tuple[float, int, float]:
+    """The highest threshold that keeps the promise, the names that it misses, and the design effect.
 
-    threshold: float
-    missed: int
-    design_effect: float
-
-
-def chosen_threshold(scores: Array, groups: Array, miss: float, confidence: float) -> ChosenThreshold:
-    """The highest threshold that keeps the promise. scores (n,): s of every name; groups (n,) as `design_effect`."""
+    scores (n,): s of every name; groups (n,) as `design_effect`.
+    """
     scores, groups = scores[:MOST_NAMES], groups[:MOST_NAMES]
     ordered, n = np.sort(scores), len(scores)
     reference = min(n - 1, max(MANY, round(TIMES * miss * n)))
@@ -87,7 +82,7 @@ def chosen_threshold(scores: Array, groups: Array, miss: float, confidence: floa
         expected = f"at least {needed:,} labelled names of these classes for a miss rate of {miss:g}"
         raise DataError("too few names to promise this", expected=expected, got=got)
     threshold = float(ordered[min(int(k * effect), n - 1)]) * (1 - SLACK)
-    return ChosenThreshold(threshold, int((scores < threshold).sum()), effect)
+    return threshold, int((scores < threshold).sum()), effect
 
 
 # ------------------------------------------------------------------------------------------------ figures of a text

@@ -10,7 +10,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
-from postil.features.inputs import Token
+from postil.features.inputs import Sentences, forms_of
 from postil.features.words import normalise
 from postil.html import Markup, element, joined
 from postil.html.fragments import note, page_of
@@ -32,7 +32,7 @@ from postil.models.decoding.promise import (
 from postil.models.model import FittedModel
 from postil.models.sentences import entity, tokens_of
 from postil.text import Entity, Sentence, recognise, spans_from_labels, with_marks
-from postil.text.labels.partial import is_partial
+from postil.text.labels.partial import Labels, is_partial
 
 LOWEST = 0.001
 """Spans less probable than this are not worth a look."""
@@ -55,12 +55,12 @@ def labels_of(codec: LabelCodec, classes: Sequence[str]) -> Array:
     return np.isin(numbers, [codec.classes.index(name) for name in classes])
 
 
-def is_unknown(model: FittedModel, X: Sequence[Sequence[Token]]) -> list[Array]:
+def is_unknown(model: FittedModel, X: Sentences) -> list[Array]:
     """(T,) of each sentence: whether the training data did not have the word, in any capitals and with any digits."""
     vocabulary = model.features.words.vocabularies.get("word")
     if vocabulary is None:
         return [np.zeros(len(tokens), bool) for tokens in X]
-    forms = [[token if isinstance(token, str) else token[0] for token in tokens] for tokens in X]
+    forms = list(map(forms_of, X))
     unknown = {form: normalise(form) not in vocabulary for form in {form for some in forms for form in some}}
     return [np.array([unknown[form] for form in some], bool) for some in forms]
 
@@ -76,7 +76,7 @@ class HiddenTokens(NamedTuple):
 
 
 def hidden_tokens(
-    posteriors: Posteriors, X: Sequence[Sequence[Token]], classes: Sequence[str], threshold: float, *, look: bool = True
+    posteriors: Posteriors, X: Sentences, classes: Sequence[str], threshold: float, *, look: bool = True
 ) -> list[HiddenTokens]:
     """For every sentence; ``look``: also which spans may be left."""
     of_names = labels_of(posteriors.codec, classes)
@@ -109,7 +109,7 @@ def _left(posterior: LabelPosterior, hidden: Array, classes: Sequence[str]) -> l
     return [[(*place, probability) for place, probability in spans.items()] for spans in left]
 
 
-def profile_of(model: FittedModel, X: Sequence[Sequence[Token]], found: Sequence[HiddenTokens]) -> Profile:
+def profile_of(model: FittedModel, X: Sentences, found: Sequence[HiddenTokens]) -> Profile:
     """The figures by which a text is compared with dev."""
     lengths = np.array([len(tokens) for tokens in X])
     unknown = [int(words.sum()) for words in is_unknown(model, X)]
@@ -123,8 +123,8 @@ def profile_of(model: FittedModel, X: Sequence[Sequence[Token]], found: Sequence
 
 def promised(
     model: FittedModel,
-    X: Sequence[Sequence[Token]],
-    y: Sequence[Sequence[str]],
+    X: Sentences,
+    y: Labels,
     classes: Sequence[str],
     miss: float,
     confidence: float,
@@ -139,7 +139,7 @@ def promised(
     check_open(confidence, "confidence")
     posteriors = Posteriors(model)
     labels_of(posteriors.codec, classes)
-    y = with_marks(y, X, known=posteriors.codec.data_labels())
+    y = with_marks(y, X, known=posteriors.codec.answers)
     of_group = np.arange(len(X)) if groups is None else np.asarray(groups)
     if of_group.shape != (len(X),) or of_group.dtype.kind not in "iu" or (len(X) and of_group.min() < 0):
         raise DataError("groups", expected=f"a number for each of {len(X):,} sentences", got=of_group.shape)
@@ -300,9 +300,33 @@ def redacted(
         check_like_dev(promise, profile_of(model, X, found))
     results, first = [], 0
     for text, some in texts:
-        end = first + len(some)
-        results.append(_redacted(model, promise, text, some, X[first:end], found[first:end]))
-        first = end
+        last = first + len(some)
+        hidden: list[Entity] = []
+        passages: list[RiskyPassage] = []
+        left: list[Entity] = []
+        for sentence, one in zip(some, found[first:last], strict=True):
+            if not len(sentence):
+                continue
+            kinds = np.where(one.hidden, one.kind, -1).tolist()
+            for kind, tokens in groupby(range(len(sentence)), kinds.__getitem__):
+                if kind >= 0:
+                    places = list(tokens)
+                    lowest = float(one.probability[places].min())
+                    hidden.append(entity(sentence, promise.classes[kind], places[0], places[-1] + 1, lowest))
+            whole = entity(sentence, "", 0, len(sentence))
+            passages.append(RiskyPassage(whole.start, whole.end, -expm1(one.log_kept)))
+            left += [entity(sentence, label, start, end, p) for start, end, label, p in one.left]
+        results.append(
+            Redacted(
+                text=text,
+                hidden=hidden,
+                passages=passages,
+                log_probability=sum(one.log_kept for one in found[first:last]),
+                look_first=sorted(left, key=lambda one: -(one.probability or 0.0))[:MOST_LOOKS],
+                profile=profile_of(model, X[first:last], found[first:last]),
+            )
+        )
+        first = last
     return results
 
 
@@ -311,41 +335,6 @@ def check_like_dev(promise: Promise, profile: Profile) -> None:
     if reasons := unlike(profile, promise.profile):
         what = f"no promise: the text is unlike the data on which it was made ({'; '.join(reasons)})"
         raise DataError(what, expected="text like dev, or a promise made on labelled text like this")
-
-
-def _redacted(
-    model: FittedModel,
-    promise: Promise,
-    text: str,
-    sentences: Sequence[Sentence],
-    X: Sequence[Sequence[Token]],
-    found: Sequence[HiddenTokens],
-) -> Redacted:
-    hidden: list[Entity] = []
-    passages: list[RiskyPassage] = []
-    left: list[Entity] = []
-    for sentence, one in zip(sentences, found, strict=True):
-        if not len(sentence):
-            continue
-        runs = groupby(range(len(sentence)), key=lambda t: int(one.kind[t]) if one.hidden[t] else -1)
-        for kind, tokens in runs:
-            if kind >= 0:
-                places = list(tokens)
-                lowest = float(one.probability[places].min())
-                hidden.append(entity(sentence, promise.classes[kind], places[0], places[-1] + 1, lowest))
-        whole = entity(sentence, "", 0, len(sentence))
-        passages.append(RiskyPassage(whole.start, whole.end, -expm1(one.log_kept)))
-        left += [entity(sentence, label, start, end, p) for start, end, label, p in one.left]
-    left.sort(key=lambda one: -(one.probability or 0.0))
-    profile = profile_of(model, X, found)
-    return Redacted(
-        text=text,
-        hidden=hidden,
-        passages=passages,
-        log_probability=sum(one.log_kept for one in found),
-        look_first=left[:MOST_LOOKS],
-        profile=profile,
-    )
 
 
 # ------------------------------------------------------------------------------------------------ the page
@@ -358,18 +347,14 @@ def redacted_page(texts: Iterable[Redacted], title: str | None = None) -> str:
         head = f"no name is left with probability {one.probability:.3f}; darker passages have more risk"
         content += [note(head), _shaded(one)]
         if one.look_first:
-            rows = [
-                element("tr", element("td", element("bdi", span.text)), element("td", span.label), _figure(span))
-                for span in one.look_first
-            ]
+            rows = []
+            for span in one.look_first:
+                figure = element("td", f"{span.probability:.3f}", class_="number")
+                rows.append(element("tr", element("td", element("bdi", span.text)), element("td", span.label), figure))
             names = ("look first at", "class", "probability")
             heading = element("thead", element("tr", *(element("th", name) for name in names)))
             content.append(element("table", heading, element("tbody", *rows)))
     return page_of(title, *content)
-
-
-def _figure(span: Entity) -> Markup:
-    return element("td", f"{span.probability:.3f}", class_="number")
 
 
 def _shaded(one: Redacted) -> Markup:

@@ -16,9 +16,10 @@ from postil.kernels.plain_text import SURROGATES, cells_between
 from postil.models.decoding.constraints import Constraints
 from postil.models.decoding.posteriors import Decoded, Posteriors, Threshold, decode, together
 from postil.models.engine import Words
+from postil.models.model import GROUPS, FittedModel
 from postil.models.sentences import entity, warn_of_unspaced
 from postil.text import Document, Entity, Sentence
-from postil.text.later import LaterItems
+from postil.text.document import LaterItems
 from postil.text.output import is_utf8
 from postil.text.splitting.segmenter import Forms, Segmenter, Tokens, character_places
 
@@ -175,19 +176,20 @@ def _probabilities(decoded: Decoded, which: slice) -> list[float | None]:
 
 
 def tagged_documents(
+    model: FittedModel,
     texts: Sequence[str],
-    heads: Mapping[str, Posteriors],
-    segmenter: Segmenter,
     main: str,
     layers: Sequence[str] = (),
     threshold: Threshold = None,
     constraints: Constraints | None = None,
-    has_groups: bool = False,
 ) -> list[Document]:
-    """The texts as documents with the answers of ``main`` and ``layers``. ``constraints`` count characters.
+    """The texts as documents with the answers of one task, ``main``, and of ``layers``, if there are several.
 
-    If the layers are groups of classes, the entities of a document are those of all of them.
+    If the layers are groups of classes, the entities of a document are those of all of them. ``constraints`` count
+    characters.
     """
+    segmenter, heads = model.segmenter, {task: Posteriors(model.of_task(task)) for task in layers or (main,)}
+    has_groups = bool(layers) and heads.keys() <= model.about.get(GROUPS, {}).keys()
     contents = []
     for text in texts:
         if segmenter.has_rules:

@@ -20,7 +20,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
-from postil.features.inputs import Token
+from postil.features.inputs import Sentences
 from postil.html import Markup, svg
 from postil.html.fragments import figure, folded, fragment
 from postil.metrics import tables
@@ -30,7 +30,7 @@ from postil.models.decoding.codec import OUTSIDE, LabelCodec
 from postil.models.decoding.distribution import Decoding, LabelPosterior
 from postil.models.decoding.posteriors import Posteriors
 from postil.text import Span, recognise, spans_from_labels, with_marks
-from postil.text.labels.partial import is_partial
+from postil.text.labels.partial import Labels, is_partial
 
 POSITIONS = np.concatenate([np.arange(-19, 0) / 20, np.arange(0, 8.01, 0.5)])  # where the curve is measured
 HALVINGS = 12  # of the step between two of them
@@ -315,7 +315,7 @@ class Dial:
         self._found = cache(self._entities)  # all thresholds of the dial ask for the same
 
     @classmethod
-    def of(cls, posteriors: Posteriors, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> "Dial":
+    def of(cls, posteriors: Posteriors, X: Sentences, y: Labels) -> "Dial":
         """Sentences with unknown labels are left out."""
         check_same_shape(X, y)
         codec = posteriors.codec
@@ -323,7 +323,7 @@ class Dial:
             raise ConfigurationError(
                 "nothing to tune", expected="a model of spans, or with a label O", got="labels for every token"
             )
-        y = with_marks(y, X, known=codec.data_labels())
+        y = with_marks(y, X, known=codec.answers)
         known = [i for i, labels in enumerate(y) if not is_partial(labels)]
         X, y = [X[i] for i in known], [y[i] for i in known]
         scheme = recognise(y) if codec.has_spans else "none"

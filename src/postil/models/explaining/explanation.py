@@ -11,10 +11,9 @@ vectors' origin happens to lie: moving all rows of a table by v, and the next la
 Hand-made features are added to the scores directly: what one of them adds is known exactly, ∂number/∂score · weight.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
@@ -46,6 +45,8 @@ from postil.objectives.spans import (
     span_probabilities,
     without_transition_scores,
 )
+from postil.text import Sentence, spans_from_labels
+from postil.text.lines import shortened
 from postil.threads import one_blas_thread
 
 # ------------------------------------------------------------------------------------------------ contributions
@@ -55,16 +56,11 @@ TOKENS_AT_ONCE = 8192
 FARTHEST = 40  # words: beyond the network's view, words act only through the labels between them and the entity
 
 
-class Measure(ABC):
-    """The number: one for every sentence of a batch. All sentences are copies of one, with other words or features."""
+Measure: TypeAlias = "LogOdds | Margin"
+"""The number: one for every sentence of a batch. All sentences are copies of one, with other words or features.
 
-    @abstractmethod
-    def of(self, scores: Array, offsets: Array) -> Array:
-        """(N, L) scores -> (B,)."""
-
-    @abstractmethod
-    def slope(self, scores: Array, offsets: Array) -> Array:
-        """(N, L) the derivatives of the sum of ``of`` by the scores."""
+``of`` (N, L) scores -> (B,); ``slope`` -> (N, L) the derivatives of their sum by the scores.
+"""
 
 
 class Contribution(NamedTuple):
@@ -85,9 +81,7 @@ class WordContribution:
     features: dict[str, float]
 
 
-@final
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Contributions:
+class Contributions(NamedTuple):
     """To ``value``; ``unknown`` is what it would be if all words were left out."""
 
     value: float
@@ -129,9 +123,7 @@ def contributions(model: FittedModel, tokens: Sequence[Token], measure: Measure,
         )
         for t, (form, row) in enumerate(zip(forms_of(tokens), cells, strict=True))
     )
-    return Contributions(
-        value=float(values[ORIGINAL]), unknown=float(values[UNKNOWN_WORDS]), words=words, features=features
-    )
+    return Contributions(float(values[ORIGINAL]), float(values[UNKNOWN_WORDS]), words, features)
 
 
 # ------------------------------------------------------------------------------------------------ features
@@ -143,10 +135,10 @@ class FeatureGroup:
     """A feature by the name that users know: prefixes of all lengths are one."""
 
     name: str
-    dims: list[int]  # of the token vectors (N, D)
-    forms: list[int]  # columns of Inputs.forms,
-    extra: list[int]  # of Inputs.extra
-    has_vector: bool  # and whether Inputs.vectors belongs to it
+    dims: list[int] = field(default_factory=list)  # of the token vectors (N, D)
+    forms: list[int] = field(default_factory=list)  # columns of Inputs.forms,
+    extra: list[int] = field(default_factory=list)  # of Inputs.extra,
+    vectors: list[int] = field(default_factory=list)  # and 0 if Inputs.vectors belongs to it
     key: str | None = None  # of the tokens' dicts: then it has none of the above
 
 
@@ -164,22 +156,19 @@ def feature_groups(config: TaggerConfig, features: InputFeatures, tokens: Sequen
         for i, column in enumerate(words)
     ]
     if features.words.config.vector_dim:
-        rows.append(("vector", "vector", 0, features.words.config.vector_dim))
+        rows.append(("vector", "vectors", 0, features.words.config.vector_dim))
     for i in range(features.words.character_columns):  # all of them make one vector
         rows.append(("characters", "forms", len(words) + i, features.words.config.character_dim if i == 0 else 0))
     for i, (_, width) in enumerate(features.extra_sizes(config.column_dim, config.gazetteer_dim)):
         rows.append((f"column {i + 1}" if i < len(features.columns) else "gazetteer", "extra", i, width))
     for name, kind, place, width in rows:
-        group = groups.setdefault(
-            name, FeatureGroup(name=name, dims=[], forms=[], extra=[], has_vector=kind == "vector")
-        )
+        group = groups.setdefault(name, FeatureGroup(name=name))
         group.dims.extend(range(D, D + width))
-        if kind != "vector":
-            {"forms": group.forms, "extra": group.extra}[kind].append(place)
+        getattr(group, kind).append(place)
         D += width
     keys = {} if features.named is None else dict.fromkeys(key for token in tokens for key in token[1])
     of_keys = [
-        FeatureGroup(name=f"feature {text}", dims=[], forms=[], extra=[], has_vector=False, key=key)
+        FeatureGroup(name=f"feature {text}", key=key)
         for key in keys
         for text in [key if isinstance(key, str) else key.decode("utf8", "replace")]
     ]
@@ -221,10 +210,8 @@ def changed_copies(
     unknown = slice(T, 2 * T)
     for i, group in enumerate(groups, start=2):
         rows = slice(i * T, (i + 1) * T)
-        forms[rows, group.forms] = forms[unknown, group.forms]
-        extra[rows, group.extra] = extra[unknown, group.extra]
-        if group.has_vector:
-            vectors[rows] = vectors[unknown]
+        for array, which in ((forms, group.forms), (extra, group.extra), (vectors[:, None], group.vectors)):
+            array[rows, which] = array[unknown, which]
     return replace(inputs, forms=forms, vectors=vectors, places=np.arange(len(forms)), extra=extra)
 
 
@@ -323,9 +310,8 @@ class Explanation:
     """Contributions to ``value``: the log-odds of "exactly the tokens ``start:end`` are a ``label``".
 
     ``measure`` names the value: "log-odds", log p / (1 - p) of the entity's probability p; or "margin", how far the
-    score of a detector lies above its threshold. ``of_words`` is the value with all possible transitions scored alike,
-    ``of_transitions`` the rest; they add up to ``value``. ``unknown`` is the value with every word of the sentence
-    left out.
+    score of a detector lies above its threshold. ``of_words`` and ``of_transitions`` add up to ``value``; ``unknown``
+    is the value with every word of the sentence left out.
     """
 
     tokens: tuple[str, ...]
@@ -334,12 +320,16 @@ class Explanation:
     label: str
     measure: str
     value: float
-    probability: float | None
-    of_words: float
-    of_transitions: float
     unknown: float
     words: tuple[WordContribution, ...]
     features: dict[str, Contribution]
+    probability: float | None = None
+    of_transitions: float = 0.0
+
+    @property
+    def of_words(self) -> float:
+        """The value with all possible transitions scored alike."""
+        return self.value - self.of_transitions
 
     @property
     def text(self) -> str:
@@ -426,7 +416,7 @@ def _rounded(value: Any) -> Any:
 
 @final
 @dataclass(frozen=True, eq=False)
-class LogOdds(Measure):
+class LogOdds:
     """Of the statement that every token has one of its ``allowed`` labels, (T, L) boolean.
 
     ``lattice_over`` divides the scores by ``temperature``.
@@ -464,8 +454,16 @@ def explain_entity(
     evidence = None if model.voters is None else model.voters.evidence([tokens], codec)
     contributed = contributions(model, tokens, log_odds_of(model, allowed, evidence), start, end)
     of_transitions = log_odds(lattice, allowed)[0] - log_odds(without_transition_scores(lattice), allowed)[0]
-    probability = float(np.exp(-np.logaddexp(0, -contributed.value)))
-    return _explanation(tokens, start, end, asked, "log-odds", contributed, float(of_transitions), probability)
+    return Explanation(
+        tokens=tuple(forms_of(tokens)),
+        start=start,
+        end=end,
+        label=asked,
+        measure="log-odds",
+        probability=float(np.exp(-np.logaddexp(0, -contributed.value))),
+        of_transitions=float(of_transitions),
+        **contributed._asdict(),
+    )
 
 
 def log_odds_of(model: FittedModel, allowed: Array, evidence: Array | None = None) -> LogOdds:
@@ -524,7 +522,7 @@ def allowed_labels(codec: LabelCodec, lattice: Lattice, start: int, end: int, la
 
 @final
 @dataclass(frozen=True)
-class Margin(Measure):
+class Margin:
     """How far the score of one token lies above the threshold."""
 
     token: int
@@ -548,31 +546,68 @@ def explain_detection(
     if label not in (None, target.label):
         raise ConfigurationError("label of a detector", expected=repr(target.label), got=repr(label))
     measure = Margin(start + int(np.argmin(scores[start:end])), target.threshold)
-    contributed = contributions(model, tokens, measure, start, end)
-    return _explanation(tokens, start, end, target.label, "margin", contributed, 0.0, None)
-
-
-def _explanation(
-    tokens: Sequence[Token],
-    start: int,
-    end: int,
-    label: str,
-    measure: str,
-    contributed: Contributions,
-    of_transitions: float,
-    probability: float | None,
-) -> Explanation:
     return Explanation(
         tokens=tuple(forms_of(tokens)),
         start=start,
         end=end,
-        label=label,
-        measure=measure,
-        value=contributed.value,
-        probability=probability,
-        of_words=contributed.value - of_transitions,
-        of_transitions=of_transitions,
-        unknown=contributed.unknown,
-        words=contributed.words,
-        features=contributed.features,
+        label=target.label,
+        measure="margin",
+        **contributions(model, tokens, measure, start, end)._asdict(),
     )
+
+
+# ---------------------------------------------------------------------------------------------- which tokens to explain
+
+
+class Place(NamedTuple):
+    """Tokens of one sentence and the label to explain (None: the one that the model predicts)."""
+
+    sentence: Sentence
+    start: int
+    end: int
+    label: str | None
+
+
+def place_of_span(sentences: list[Sentence], start: int, end: int, label: str | None, what: str = "span") -> Place:
+    """The span of tokens that are numbered through all sentences. ``what`` is its name in messages."""
+    first = 0
+    for sentence in sentences:
+        if first <= start < end <= first + len(sentence):
+            return Place(sentence, start - first, end - first, label)
+        first += len(sentence)
+    room = f"must satisfy 0 <= START < END <= {first}" + (", inside one sentence" if len(sentences) > 1 else "")
+    raise ConfigurationError(what, expected=room, got=f"{start}:{end}")
+
+
+def places_of_words(sentences: list[Sentence], words: list[str], label: str | None, what: str) -> list[Place]:
+    """Every occurrence of these words."""
+    places = [
+        Place(sentence, start, start + len(words), label)
+        for sentence in sentences
+        for start in range(len(sentence) - len(words) + 1)
+        if words and sentence.tokens[start : start + len(words)] == words
+    ]
+    if not places:
+        tokens = " ".join(token for sentence in sentences for token in sentence.tokens)
+        raise ConfigurationError(
+            what, expected=f"must be whole words of {shortened(tokens)}", got=repr(" ".join(words))
+        )
+    return places
+
+
+def places_of_entities(
+    model: Any, sentences: list[Sentence], label: str | None, *, what: str = "label", instead: str = "a span"
+) -> Iterator[Place]:
+    """The entities that the model finds; with ``label`` only those. ``instead``: what names a word in messages."""
+    learnt = model.model.codec
+    scheme = learnt.scheme if isinstance(learnt, LabelCodec) else learnt.span_codec.scheme
+    if scheme == "none":
+        raise ConfigurationError("labels without spans need a word to explain", expected=instead)
+    known = learnt.classes if isinstance(learnt, LabelCodec) else (learnt.label,)
+    if label is not None and label not in known:
+        raise ConfigurationError(what, expected=f"one of {', '.join(known)}", got=repr(label))
+    model.annotate(sentences)
+    for sentence in sentences:
+        for span in spans_from_labels(sentence.labels or [], scheme):
+            if label in (None, span.label):
+                yield Place(sentence, span.start, span.end, span.label)

@@ -9,7 +9,7 @@ Two answers, which agree where the network is nearly linear:
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, TypeAlias, final
 
 import numpy as np
@@ -68,6 +68,7 @@ class TreeExplanation:
     probability: float
     words: tuple[WordEffect, ...]
     phrases: tuple[PhraseEffect, ...]
+    tree: Tree = field(repr=False, compare=False)
 
     def __str__(self) -> str:
         """The label, and below it the effects of words (gradient, left out) and of longer phrases (left out)."""
@@ -114,33 +115,19 @@ class TreeExplanation:
         effects = [phrase.effect for phrase in self.phrases]
         small = 0.5 * 10.0**-DIGITS
         signs = ["0" if abs(effect) < small else "+" if effect > 0 else "\u2212" for effect in effects]
-        tree = _tree_over(self.words, self.phrases).with_labels([*signs, self.label])
+        tree = self.tree.with_labels([*signs, self.label])
         notes = [*(signed(effect, DIGITS) for effect in effects), f"{self.probability:.4f}"]
         picture = drawn_tree(tree, [None] * len(tree), EFFECT_COLOURS, notes)
         return figure("With each phrase, the label is more (+) or less (\u2212) probable than without it", picture)
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as a dict, ready for JSON."""
-        return asdict(self) | {"words": list(map(asdict, self.words)), "phrases": list(map(asdict, self.phrases))}
+        parts = {"words": list(map(asdict, self.words)), "phrases": list(map(asdict, self.phrases))}
+        return {"label": self.label, "probability": self.probability, **parts}
 
 
 def _signed(effect: float | None) -> str:
     return "" if effect is None else f"{effect:>+9.4f}"
-
-
-def _tree_over(words: Sequence[WordEffect], phrases: Sequence[PhraseEffect]) -> Tree:
-    """The tree whose phrases, in post-order and without the whole, these are."""
-    spans = [*((phrase.start, phrase.end) for phrase in phrases), (0, len(words))]
-    children: list[tuple[int, ...]] = []
-    open_nodes: list[int] = []
-    for node, (start, end) in enumerate(spans):
-        first = len(open_nodes)
-        while end - start > 1 and first and spans[open_nodes[first - 1]][0] >= start:
-            first -= 1
-        children.append(tuple(open_nodes[first:]))
-        open_nodes[first:] = [node]
-    leaves = [words[start].word if end - start == 1 else None for start, end in spans]
-    return Tree([None] * len(spans), leaves, children)
 
 
 def explained(model: FittedModel, probabilities: RootProbabilities, tree: Tree, label: str | None) -> TreeExplanation:
@@ -168,6 +155,7 @@ def explained(model: FittedModel, probabilities: RootProbabilities, tree: Tree, 
             PhraseEffect(" ".join(tokens[slice(*spans[node])]), *spans[node], node, float(now[column] - without[node]))
             for node in phrases
         ),
+        tree=tree,
     )
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from postil import graph
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
-from postil.features.inputs import Inputs, Token, batches_of_similar_length
+from postil.features.inputs import Inputs, Sentences, batches_of_similar_length
 from postil.features.words import Column
 from postil.graph import Node, Parameter, Parameterised
 from postil.models.config import TaggerConfig, adapted
@@ -133,12 +133,7 @@ class EncoderFitting(Fitting):
     """
 
     def __init__(
-        self,
-        estimator: Trainee,
-        sentences: Sequence[Sequence[Token]],
-        *,
-        checkpoint: Path | None = None,
-        resume: bool = False,
+        self, estimator: Trainee, sentences: Sentences, *, checkpoint: Path | None = None, resume: bool = False
     ) -> None:
         estimator.check()
         config = estimator._configured(estimator.settings)
@@ -154,7 +149,7 @@ class EncoderFitting(Fitting):
         config = masking_config(config, tokens, self._parts_of_text)
         features, vectors = new_features(estimator, config, sentences, None)
         labels, rng = {MAIN: estimator._labels_of([["O"]])}, np.random.default_rng(estimator.seed)
-        model = new_model(type(estimator), config, labels, features, vectors, rng, segmentation=estimator.segmenter)
+        model = new_model(estimator._network, config, labels, features, vectors, rng, segmentation=estimator.segmenter)
         self._masked = MaskedWords(
             members_of(model.network), [column for column in features.words.columns if column.name != "vector"], rng
         )

@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, cycle
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, final
@@ -17,30 +17,23 @@ import numpy as np
 
 from postil.archive import is_model_file
 from postil.arrays import Array
-from postil.errors import (
-    ConfigurationError,
-    DataError,
-    ForgettingWarning,
-    LowerCaseWarning,
-    SchemeWarning,
-    warn_caller,
-)
+from postil.errors import ConfigurationError, DataError, ForgettingWarning, LowerCaseWarning, SchemeWarning, warn_caller
 from postil.features.folds import Folds
 from postil.features.gazetteer import Gazetteer
-from postil.features.inputs import InputFeatures, Token, batches_of_similar_length, forms_of
+from postil.features.inputs import InputFeatures, Sentences, batches_of_similar_length, forms_of
 from postil.features.lexicon_files import NAMED_LISTS, load_clusters, load_names, vector_clusters, with_pretrained
 from postil.features.named import NamedFeatures
 from postil.features.vector_files import holds_model
 from postil.features.vectors import WordVectors, coded
-from postil.features.words import WordFeatureConfig
+from postil.features.vocabulary import Vocabulary
+from postil.features.words import WordFeatureConfig, WordFeatures
 from postil.graph import Parameter
 from postil.models.config import TaggerConfig, adapted, patience_in_epochs
 from postil.models.decoding.codec import LabelCodec, checked_tasks
 from postil.models.estimator import Corpora, Data, Estimator, FitData, Trainee
 from postil.models.fitting.fitting import Batches, Fitting, about, scaled_vectors
-from postil.models.fitting.training_set import Lesson, Teacher, TrainingSet, checked_lesson, missing_half
-from postil.models.fitting.warm_start import continued, extended_features, in_scale_of, take_over, take_over_encoder
-from postil.models.inputs import checked_dev, checked_labelled, described
+from postil.models.fitting.training_set import Lesson, Teacher, TrainingSet, check_student
+from postil.models.inputs import checked_dev, checked_labelled, checked_sentences, described
 from postil.models.model import (
     BY_CHARACTERS,
     GROUPS,
@@ -53,10 +46,10 @@ from postil.models.model import (
     new_model,
 )
 from postil.models.networks.encoders import warn_of_long_sentences
-from postil.models.networks.network import MAIN, Example
+from postil.models.networks.network import MAIN, Example, members_of
 from postil.optimisation.loop import Batch
 from postil.text.labels import schemes
-from postil.text.labels.partial import Annotates, count_marks, is_partial, is_unknown, per_sentence, with_marks
+from postil.text.labels.partial import Annotates, Labels, count_marks, is_partial, is_unknown, per_sentence, with_marks
 from postil.text.labels.schemes import UNKNOWN, recognise
 from postil.text.languages import looks_english, rules_for
 from postil.text.splitting.segmenter import ENGLISH, Segmenter, are_characters
@@ -67,10 +60,10 @@ _OF_SPANS = ("B-", "I-", "S-", "U-", "E-", "L-", "M-")
 class _TaskCorpus(NamedTuple):
     """The training data of one task; ``raw`` sentences are learned from what ``teachers`` say about them."""
 
-    X: Sequence[Sequence[Token]]
-    y: Sequence[Sequence[str]]
+    X: Sentences
+    y: Labels
     annotates: Annotates
-    raw: Sequence[Sequence[Token]]
+    raw: Sentences
     teachers: Sequence[Teacher]
 
 
@@ -105,7 +98,10 @@ class SentenceFitting(Fitting):
         by_characters = are_characters(map(forms_of, labelled))
         segmentation = estimator.segmenter
         if segmentation is None and not by_characters:
-            segmentation = _segmentation(labelled) if start is None else start.known.segmentation
+            if start is not None:
+                segmentation = start.known.segmentation
+            elif (chosen := rules_for(_words(labelled))) != ENGLISH:
+                segmentation = chosen
         model = _new_model(estimator, config, corpora, all_sentences, start, self._is_frozen, segmentation)
         heads = model.by_task()
         held_out = _checked_held_out(estimator, heads, data, config.word_key)
@@ -280,10 +276,14 @@ def _checked_corpora(estimator: Trainee, data: FitData, word_key: str | None) ->
     if data.unlabelled is None and not all_teachers:
         return corpora
     if data.unlabelled is None or not all_teachers or not all(all_teachers.values()):
-        raise missing_half("unlabelled" if data.unlabelled is None else "teachers")
+        name = "unlabelled" if data.unlabelled is None else "teachers"
+        raise ConfigurationError(f"{name}: needed where the other is given", expected="unlabelled and teachers")
     all_raw = by_task(data.unlabelled, [*all_teachers], "unlabelled", "those of teachers")
+    check_student(estimator)
     for task, teachers in all_teachers.items():
-        raw = checked_lesson(estimator, all_raw[task], teachers, word_key)
+        raw = [tokens for tokens in checked_sentences(all_raw[task], word_key=word_key) if len(tokens)]
+        if not raw:
+            raise DataError("unlabelled text", expected="at least one sentence with a word", got="none")
         corpora[task] = corpora[task]._replace(raw=raw, teachers=teachers)
     return corpora
 
@@ -331,7 +331,7 @@ def _checked_held_out(
     return held_out
 
 
-def sentences_with_words(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Data:
+def sentences_with_words(X: Sentences, y: Labels) -> Data:
     """The sentences that have words; an error if there are none."""
     kept = [i for i in range(len(X)) if len(X[i])]
     if not kept:
@@ -342,12 +342,8 @@ def sentences_with_words(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]
 
 
 def checked_training_data(
-    X: Sequence[Sequence[Token]],
-    y: Sequence[Sequence[str]],
-    partial: bool | None,
-    annotates: Annotates,
-    name: str = "y",
-) -> tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]], Annotates]:
+    X: Sentences, y: Labels, partial: bool | None, annotates: Annotates, name: str = "y"
+) -> tuple[Sentences, Sequence[Sequence[str]], Annotates]:
     """Marks are recognised, and labels that break their scheme cause a warning.
 
     A sentence of which nothing is known is left out, and so is one without words.
@@ -362,7 +358,7 @@ def checked_training_data(
     return [X[i] for i in kept], [y[i] for i in kept], entries and [entries[i] for i in kept]
 
 
-def data_digest(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> str:
+def data_digest(X: Sentences, y: Labels) -> str:
     digest = hashlib.sha256()
     for tokens, labels in zip(X, y, strict=True):
         digest.update(repr((list(tokens), list(labels))).encode("utf8", "surrogatepass"))
@@ -405,7 +401,7 @@ def _start(estimator: Trainee, data: FitData, corpora: Mapping[str, _TaskCorpus]
     return _Start(known, before)
 
 
-def _start_of_one(estimator: Trainee, warm_start: Estimator, y: Sequence[Sequence[str]]) -> _Start:
+def _start_of_one(estimator: Trainee, warm_start: Estimator, y: Labels) -> _Start:
     """Of a multi-task model, the task that has a class of the data; if none has, words and encoder alone."""
     known = warm_start.model
     if warm_start.KIND == estimator.KIND:
@@ -425,7 +421,7 @@ def _new_model(
     estimator: Trainee,
     config: TaggerConfig,
     corpora: Mapping[str, _TaskCorpus],
-    sentences: Sequence[Sequence[Token]],
+    sentences: Sentences,
     start: _Start | None,
     is_frozen: bool,
     segmentation: Segmenter | None,
@@ -450,7 +446,7 @@ def _new_model(
     kept = before.items() if estimator._HAS_TASKS else ()
     decodings = {task: replace(head.decoding, promise=None) for task, head in kept}
     rng = np.random.default_rng(estimator.seed)
-    model = new_model(type(estimator), config, codecs, features, vectors, rng, decodings, segmentation=segmentation)
+    model = new_model(estimator._network, config, codecs, features, vectors, rng, decodings, segmentation=segmentation)
     heads = model.by_task()
     if known is not None and not before:
         take_over_encoder(known, heads[tasks[0]])  # all heads share it
@@ -475,24 +471,12 @@ def pretrained_encoder(estimator: Trainee, warm_start: object = None) -> Estimat
     return known
 
 
-def _segmentation(X: Sequence[Sequence[Token]]) -> Segmenter | None:
-    """Rules for raw text that no setting names: those of English, unless the words are of another language."""
-    chosen = rules_for(_words(X))
-    return None if chosen == ENGLISH else chosen
-
-
-def _folds(X: Sequence[Sequence[Token]]) -> Folds | None:
-    """English models look words up as they are."""
-    words = _words(X)
-    return None if looks_english(words) else Folds.chosen(words)
-
-
-def _words(X: Sequence[Sequence[Token]]) -> Counter[str]:
+def _words(X: Sentences) -> Counter[str]:
     return Counter(chain.from_iterable(map(forms_of, X)))
 
 
 def new_features(
-    estimator: Trainee, config: TaggerConfig, X: Sequence[Sequence[Token]], known: FittedModel | None
+    estimator: Trainee, config: TaggerConfig, X: Sentences, known: FittedModel | None
 ) -> tuple[InputFeatures, Array | None]:
     """The features of the sentences, after those of a ``known`` model, and the fixed vectors.
 
@@ -518,10 +502,14 @@ def new_features(
     of_dicts = None
     if config.word_key is not None:
         of_dicts = NamedFeatures.build(X, min_count=config.min_feature_count, buckets=config.feature_buckets)
+    if known is not None:
+        folds = known.features.words.folds
+    else:  # English models look words up as they are
+        folds = None if looks_english(words := _words(X)) else Folds.chosen(words)
     features = InputFeatures.build(
         WordFeatureConfig.of(config),
         X,
-        known.features.words.folds if known is not None else _folds(X),
+        folds,
         vectors=vectors,
         gazetteer=Gazetteer.load(files) if files else None,
         lexicons=lexicons,
@@ -534,3 +522,140 @@ def new_features(
             raise ConfigurationError(f"lexicons of words ({', '.join(others)})", expected=expected, got="new ones")
         features = extended_features(known.features, features)
     return features, vectors.matrix if vectors is not None else None
+
+
+# ----------------------------------------------------------------------------- beginning with the parameters of a model
+# Strings keep their ids and new ones come after them, and so do the classes of labels. So a known word, affix, shape or
+# value of a column keeps its row, and a label its row of the output maps and its transitions.
+
+
+# The settings that decide which parameters there are and what they mean. The others may change.
+_WORDS_AND_ENCODER = (
+    *("word_dim", "caps_dim", "shape_dim", "prefix_dim", "suffix_dim", "prefix_lengths", "suffix_lengths"),
+    *("cluster_dim", "name_dim", "character_dim", "column_dim", "gazetteer_dim", "position_dim"),
+    *("word_key", "feature_buckets"),
+    *("encoder", "window", "hidden", "layers", "activation"),
+)
+ARCHITECTURE = (*_WORDS_AND_ENCODER, "ensemble", "objective", "offsets")
+
+SAME_VECTORS = 0.8  # cosine of all shared words: codes of rare words cost a tenth of it, other vectors nearly all
+_OF_LABELS = ("output", "crf.")  # how the names of parameters begin that are about labels
+
+
+def continued(old: TaggerConfig, new: TaggerConfig, *, with_labels: bool = True) -> TaggerConfig:
+    """The new config, with the clusters that the model has: they are never made again.
+
+    Another kind of network raises an error with the first settings that differ. ``with_labels``: not only words
+    and encoder go on.
+    """
+    names = ARCHITECTURE if with_labels else _WORDS_AND_ENCODER
+    differing = [name for name in names if getattr(old, name) != getattr(new, name)]
+    if differing:
+        expected, got = (", ".join(f"{name}={getattr(c, name)}" for name in differing[:4]) for c in (old, new))
+        what = f"{expected} of the model to start from"
+        raise ConfigurationError("the architectures differ", expected=what, got=got)
+    return replace(new, vector_clusters=old.vector_clusters)
+
+
+def extended_features(old: InputFeatures, new: InputFeatures) -> InputFeatures:
+    """All strings of ``old`` under their ids, then those of ``new``; vectors and gazetteers are new."""
+    if len(old.columns) != len(new.columns):
+        raise ConfigurationError(
+            "warm start: extra columns of the data",
+            expected=f"{len(old.columns)} as in the model",
+            got=len(new.columns),
+        )
+    if old.words.config.vector_dim != new.words.config.vector_dim:
+        raise ConfigurationError(
+            "warm start: dimension of the word vectors",
+            expected=f"{old.words.config.vector_dim or 'no vectors'} as in the model",
+            got=new.words.config.vector_dim or "no vectors",
+        )
+    columns = [extended(*pair) for pair in zip(old.columns, new.columns, strict=True)]
+    gazetteers = [features.gazetteer.columns if features.gazetteer is not None else [] for features in (old, new)]
+    if new.gazetteer is not None and gazetteers[0] != gazetteers[1]:
+        expected, got = (", ".join(names) or "none" for names in gazetteers)
+        raise ConfigurationError("warm start: classes of the gazetteers", expected=expected, got=got)
+    named = new.named
+    if old.named is not None and old.named.names is not None and named is not None and named.names is not None:
+        named = NamedFeatures(extended(old.named.names, named.names))
+    vocabularies = {
+        name: vocabulary if name == "vector" else extended(old.words.vocabularies[name], vocabulary)
+        for name, vocabulary in new.words.vocabularies.items()
+    }
+    counts = new.words.counts
+    if len(counts):
+        counts = np.zeros(len(vocabularies["word"]), np.int64)
+        for one in (old.words, new.words):
+            counts[vocabularies["word"].ids(one.vocabularies["word"])] += one.counts
+    words = WordFeatures(new.words.config, vocabularies, counts, old.words.lexicons, old.words.folds)
+    return InputFeatures(words, columns, new.gazetteer or old.gazetteer, named)
+
+
+def extended(old: Vocabulary, new: Vocabulary) -> Vocabulary:
+    """The strings of ``old`` under their ids, then the others of ``new``."""
+    return Vocabulary.build([*old, *(string for string in new if string not in old)])
+
+
+def in_scale_of(known: WordVectors, vectors: WordVectors) -> WordVectors:
+    """``vectors`` in the scale in which the encoder of a known model has learned to read its own.
+
+    They must be the same vectors, as a rule of more words: a model that is shipped holds only those of useful words.
+    Each dimension has its own factor, because several files may be joined side by side, each scaled as a whole.
+    """
+    if known.matrix.shape[1] != vectors.matrix.shape[1]:
+        return vectors  # which ``extended_features`` refuses
+    places = vectors.words.ids(known.words, 0)
+    shared = np.flatnonzero(places)
+    before, after = known.matrix[shared].astype(np.float64), vectors.matrix[places[shared]].astype(np.float64)
+    # Coded vectors are means of those that they stand for, so they are what the exact ones are compared with.
+    products, squares = (before * after).sum(axis=0), np.square(before).sum(axis=0)
+    cosine = products.sum() / max(np.sqrt(squares.sum() * np.square(after).sum()), 1e-12)
+    if cosine < SAME_VECTORS:
+        raise ConfigurationError(
+            "warm start: the word vectors are not those of the model",
+            expected="the vectors that it was trained with, of the same or more words",
+            got=f"others: a cosine of {cosine:.2f} over {len(shared):,} shared words",
+        )
+    factors = np.divide(squares, products, out=np.ones_like(products), where=products > 0)
+    return vectors._replace(matrix=vectors.matrix * factors.astype(np.float32))
+
+
+def take_over(old: FittedModel, new: FittedModel) -> None:
+    """Copy the parameters of ``old`` to the same things in ``new``, which extends its features and labels."""
+    number = {label: i for i, label in enumerate(new.codec.labels)}
+    labels = np.array([number[label] for label in old.codec.labels])
+    places: dict[str, Any] = {"crf.start": labels, "crf.end": labels, "crf.transitions": np.ix_(labels, labels)}
+    if old.features.named is not None:
+        places["named"] = np.ix_(np.arange(len(old.features.named)), labels)
+    for i in range(new.config.offsets):
+        places |= {f"output{i}.W": labels, f"output{i}.b": labels}
+    for before, after in zip(members_of(old.network), members_of(new.network), strict=True):
+        _take_over(before, after, places)
+
+
+def take_over_encoder(old: FittedModel, new: FittedModel) -> None:
+    """Copy what is known about words and their neighbours, but nothing about labels.
+
+    A larger ensemble has several members that begin alike; their labels and their noise differ.
+    """
+    for before, after in zip(cycle(members_of(old.network)), members_of(new.network), strict=False):
+        _take_over(before, after, {name: () for name in after.parameters() if name.startswith(_OF_LABELS)})
+
+
+def _take_over(old: Any, new: Any, places_of_labels: dict[str, Any]) -> None:
+    values = {name: parameter.value for name, parameter in old.parameters().items()}
+    places: dict[str, Any] = {}  # of each parameter that holds tables: where its old rows stand among the new ones
+    for name, part in (("forms", "form_tables"), ("extra", "extra_tables")):
+        before, after = getattr(old, part), getattr(new, part)
+        for i, group in enumerate([] if before is None else before.groups):
+            rows = [after.starts[feature] + np.arange(before.sizes[feature][0]) for feature in group]
+            places[f"{name}.tables.{i}"] = np.concatenate(rows)
+    if old.characters is not None:  # its ids are those of a vocabulary, and old ones stay
+        places["characters.table"] = np.arange(old.alphabet)
+    places |= places_of_labels
+    for name, parameter in new.parameters().items():
+        if name not in places:
+            parameter.value[...] = values[name]
+        elif len(places[name]):
+            parameter.value[places[name]] = values[name]

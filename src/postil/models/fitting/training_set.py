@@ -4,17 +4,16 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol, final, runtime_checkable
+from typing import Any, NamedTuple, Protocol, final
 
 import numpy as np
 
 from postil.arrays import Array, offsets_from_lengths
-from postil.errors import ConfigurationError, DataError
-from postil.features.inputs import Inputs, Token, batches_of_similar_length
-from postil.models.decoding.codec import LabelCodec
+from postil.errors import ConfigurationError
+from postil.features.inputs import Inputs, Sentences, batches_of_similar_length
+from postil.models.decoding.codec import LabelCodec, joined_numbers, possible
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.estimator import Trainee
-from postil.models.inputs import checked_sentences, listed_sentences
 from postil.models.model import FittedModel
 from postil.models.networks.network import Example
 from postil.objectives.crf import ChainScores, Lattice, Moments, expected_counts
@@ -93,45 +92,12 @@ class Teacher(Protocol):
     def _posteriors(self) -> Posteriors: ...
 
 
-@runtime_checkable
-class ChangingTeacher(Protocol):
-    """A teacher whose posterior is not that of its lattices alone."""
-
-    def changes(self, X: Sequence[Sequence[Token]]) -> Mapping[int, Change]:
-        """By how much the expected counts of some of these sentences differ."""
-
-
-def checked_lesson(
-    student: Trainee,
-    unlabelled: Sequence[Sequence[Token]] | None,
-    teachers: Sequence[Teacher],
-    word_key: str | None = None,
-) -> list[Sequence[Token]]:
-    """The raw sentences that have words; none if there is nothing to learn from teachers."""
-    if unlabelled is None and not teachers:
-        return []
-    if unlabelled is None or not teachers:
-        raise missing_half("unlabelled" if unlabelled is None else "teachers")
-    check_student(student)
-    sentences = listed_sentences(unlabelled, word_key=word_key)
-    checked_sentences(sentences)
-    kept: list[Sequence[Token]] = [tokens for tokens in sentences if len(tokens)]
-    if not kept:
-        raise DataError("unlabelled text", expected="at least one sentence with a word", got="none")
-    return kept
-
-
 def check_student(student: Trainee, teachers: Sequence[Teacher] = (), labels: Sequence[str] = ()) -> None:
     """Raise ConfigurationError if the student cannot learn ``labels`` from these teachers: the work of a moment."""
     if student._configured(student.settings).objective != "crf":
         raise ConfigurationError("objective of a student", expected="crf", got="another")
     for teacher in teachers:
         _order(teacher.model.codec, labels)
-
-
-def missing_half(name: str) -> ConfigurationError:
-    """The error if a lesson has raw text and no teachers, or the other way round."""
-    return ConfigurationError(f"{name}: needed where the other is given", expected="unlabelled and teachers")
 
 
 @final
@@ -162,8 +128,8 @@ class Lesson:
     def of(
         cls,
         teachers: Sequence[Teacher],
-        raw: Sequence[Sequence[Token]],
-        labelled: Sequence[Sequence[Token]],
+        raw: Sentences,
+        labelled: Sentences,
         gold: Sequence[Array],
         student: FittedModel,
     ) -> "Lesson":
@@ -180,31 +146,26 @@ class Lesson:
         scores = dict(zip(numbers, means, strict=True))
         for i in partial:
             scores[i] = np.where(gold[i], scores[i], np.float32(-np.inf))
-        changes = {}
-        if isinstance(teachers[0], ChangingTeacher):
-            order = orders[0]
-            for place, (unary, steps) in teachers[0].changes(taught).items():
-                changes[numbers[place]] = Change(unary[:, order], steps[np.ix_(order, order)])
+        order = orders[0]
+        changes = {
+            numbers[place]: Change(unary[:, order], steps[np.ix_(order, order)])
+            for place, (unary, steps) in teachers[0]._posteriors.changes(taught).items()
+        }
         return cls(scores, chain, len(gold), repeats, has_all=True, changes=changes)
 
     @classmethod
     def completing(
-        cls,
-        teacher: Teacher,
-        X: Sequence[Sequence[Token]],
-        gold: Sequence[Array],
-        which: Sequence[int],
-        student: FittedModel,
+        cls, teacher: Teacher, X: Sentences, gold: Sequence[Array], which: Sequence[int], student: FittedModel
     ) -> "Lesson":
         """On the sentences ``which`` alone: all their labellings that agree with what ``gold`` allows."""
         labels, codec = student.codec.labels, teacher.model.codec
         number = {label: place for place, label in enumerate(codec.labels)}
         seen_as = np.array([number.get(label, codec.outside) for label in labels])
         means, chain = _said([teacher], [seen_as], [X[i] for i in which], student)
-        single = np.eye(len(labels), dtype=bool)
-        allowed = [gold[i] if gold[i].ndim == 2 else single[gold[i]] for i in which]
-        rows = zip(which, allowed, means, strict=True)
-        scores = {i: np.where(of_sentence, mean, np.float32(-np.inf)) for i, of_sentence, mean in rows}
+        scores = {
+            i: np.where(possible(gold[i], len(labels)), mean, np.float32(-np.inf))
+            for i, mean in zip(which, means, strict=True)
+        }
         return cls(scores, chain, len(X), 1, has_all=False)
 
     def __contains__(self, sentence: int) -> bool:
@@ -248,7 +209,7 @@ class Lesson:
 
 
 def _said(
-    teachers: Sequence[Teacher], orders: Sequence[Array], X: Sequence[Sequence[Token]], student: FittedModel
+    teachers: Sequence[Teacher], orders: Sequence[Array], X: Sentences, student: FittedModel
 ) -> tuple[list[Array], ChainScores]:
     """The mean of the teachers' scores (T, L) of each sentence, and of their chains, in the order of the student.
 
@@ -258,10 +219,11 @@ def _said(
     L, own, chains = len(student.codec.labels), student.network.chain(), []
     means = [np.zeros((len(sentence), L), np.float32) for sentence in X]
     for teacher, order in zip(teachers, orders, strict=True):
-        for which, lattice in teacher._posteriors.lattices(X):
-            for place, scores in zip(which, np.split(lattice.unary, lattice.offsets[1:-1]), strict=True):
-                means[place] += (scores[:, order] / len(teachers)).astype(np.float32)
-        chain, square = lattice.chain, np.ix_(order, order)
+        unaries, chain = teacher._posteriors.unaries(X)
+        for mean_scores, scores in zip(means, unaries, strict=True):
+            mean_scores += (scores[:, order] / len(teachers)).astype(np.float32)
+        assert chain is not None, "there are sentences"
+        square = np.ix_(order, order)
         chains.append({"transitions": chain.transitions[square], "start": chain.start[order], "end": chain.end[order]})
     mean = {
         name: np.where(np.isfinite(getattr(own, name)), np.mean([chain[name] for chain in chains], axis=0), -np.inf)
@@ -306,11 +268,7 @@ class TrainingSet:
     """The examples of the task of a ``model``: ``sentences`` with their gold, or with what a ``lesson`` says."""
 
     def __init__(
-        self,
-        model: FittedModel,
-        sentences: Sequence[Sequence[Token]],
-        gold: Sequence[Array],
-        lesson: Lesson | None = None,
+        self, model: FittedModel, sentences: Sentences, gold: Sequence[Array], lesson: Lesson | None = None
     ) -> None:
         self._model, self._lesson = model, lesson
         if lesson is not None:  # the raw sentences come after the labelled ones; nothing is known about their labels
@@ -359,8 +317,4 @@ class TrainingSet:
         """(N,) labels; where a sentence has several possible ones, (N, L) for all of them. Or what teachers say."""
         if self._lesson is not None and int(which[0]) in self._lesson:
             return self._lesson.target(which, self._learnt.gold)
-        gold = [self._learnt.gold[i] for i in which]
-        if all(labels.ndim == 1 for labels in gold):
-            return np.concatenate(gold)
-        single = np.eye(len(self._model.codec.labels), dtype=bool)
-        return np.concatenate([labels if labels.ndim == 2 else single[labels] for labels in gold])
+        return joined_numbers([self._learnt.gold[i] for i in which], len(self._model.codec.labels))

@@ -47,7 +47,7 @@ class TreeFitting(Fitting):
         labels, rng = TreeLabels.of(trees, config.loss), np.random.default_rng(estimator.seed)
         table = vectors.matrix if vectors is not None else None
         of_task = {MAIN: labels}
-        model = new_model(type(estimator), config, of_task, features, table, rng, segmentation=estimator.segmenter)
+        model = new_model(estimator._network, config, of_task, features, table, rng, segmentation=estimator.segmenter)
         self._inputs = TreeInputs.of(trees, features.words)
         if config.loss == "all":  # (N,) the labels that are learned from, NO_LABEL at all other nodes
             self._gold = np.concatenate(labels.numbers([tree.labels for tree in trees]))

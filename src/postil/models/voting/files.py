@@ -44,16 +44,17 @@ from typing import Any
 
 from postil.errors import DataError
 from postil.models.sentences import sentences_of
-from postil.models.voting.mentions import MentionRule, TextAnswer
 from postil.models.voting.rule import (
     KEYS,
     MOST_RULES,
     ColumnRule,
     ListRule,
+    MentionRule,
     ModelRule,
     PatternRule,
     Rule,
     Rules,
+    TextAnswer,
     kind_of_table,
     rule_of_table,
     text_of,

@@ -20,7 +20,7 @@ from postil.errors import ConfigurationError, DataError
 from postil.files import naming
 from postil.reading import open_regular
 from postil.text.annotations.annotated import AnnotatedSpan, AnnotatedText, Fragments
-from postil.text.lines import Lines, NumberedLines, shortened
+from postil.text.lines import Lines, NumberedLines, shortened, unknown_encoding
 from postil.text.offsets import MOVED, Claim, realigned
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.output import Target
@@ -28,7 +28,7 @@ from postil.text.report import Report
 
 _PLACE = re.compile(r"(\S+) (\d{1,18} \d{1,18}(?:;\d{1,18} \d{1,18})*)\Z")
 _OTHERS = {"R": "relations", "E": "events", "*": "equivalences", "N": "normalisations"}
-_LINE_ENDS = re.compile(r"[\r\n]+")
+_NO_LINE_END = re.compile(r"[^\r\n]+")
 _NO_LABEL = re.compile(r"[\s;]+")
 _NO_FILE_NAME = re.compile(r"[^\w.-]+")
 _SPLIT_SPACE = re.compile(r"\s*[\r\n]\s*\Z")
@@ -74,22 +74,17 @@ def _read_pair(file: Path, name: str, options: ReadOptions, report: Report) -> A
 
 def _read_text(path: Path, file: Path, options: ReadOptions) -> str:
     """The text with its line ends as they are: offsets count them."""
-    try:
-        with open_regular(path) as stream:
-            data = stream.read()
-    except FileNotFoundError:
-        raise DataError("the text of the annotations is missing", expected=path.name, where=file) from None
     encoding = options.encoding or "utf-8"
     try:
-        return data.decode(encoding)
+        with open_regular(path) as stream:
+            return stream.read().decode(encoding)
+    except FileNotFoundError:
+        raise DataError("the text of the annotations is missing", expected=path.name, where=file) from None
     except UnicodeDecodeError as error:
-        raise DataError(
-            f"invalid {encoding.upper()} at byte {error.start}", expected="the right encoding (--encoding)", where=path
-        ) from None
+        what = f"invalid {encoding.upper()} at byte {error.start}"
+        raise DataError(what, expected="the right encoding (--encoding)", where=path) from None
     except LookupError:
-        raise ConfigurationError(
-            "unknown encoding", expected="a name such as utf-8, latin-1, cp1252, utf-16", got=repr(encoding)
-        ) from None
+        raise unknown_encoding(encoding) from None
 
 
 class _Span:
@@ -219,34 +214,20 @@ def _write_pair(path: Path, document: list[AnnotatedText], report: Report) -> No
             number += 1
             label = _NO_LABEL.sub("_", span.label)
             report.changed["white space in labels, written as _"] += label != span.label
-            pieces = [
-                piece
-                for start, end in span.fragments or ((span.start, span.end),)
-                for piece in _without_line_ends(start + shift, end + shift, text)
-            ]
+            pieces = []
+            for start, end in span.fragments or ((span.start, span.end),):
+                matches = list(_NO_LINE_END.finditer(text, start + shift, end + shift))
+                pieces += [match.span() for match in matches] or [(end + shift, end + shift)]
             covered = " ".join(text[start:end] for start, end in pieces).replace("\t", " ")
             lines.append(f"T{number}\t{label} {';'.join(f'{start} {end}' for start, end in pieces)}\t{covered}")
             attributes, remarks = span.fields.get("attributes"), span.fields.get("notes")
             for name, value in attributes.items() if isinstance(attributes, dict) else ():
                 notes += 1
-                said = "" if value is True else f" {_flat(value)}"
+                said = "" if value is True else f" {' '.join(str(value).split())}"
                 lines.append(f"A{notes}\t{_NO_LABEL.sub('_', name)} T{number}{said}")
             for note in remarks if isinstance(remarks, list) else ():
                 notes += 1
-                lines.append(f"#{notes}\tAnnotatorNotes T{number}\t{_flat(note)}")
+                lines.append(f"#{notes}\tAnnotatorNotes T{number}\t{' '.join(str(note).split())}")
         shift += len(part.text) + 1
     path.with_name(f"{path.name}.txt").write_bytes(text.encode())
     path.with_name(f"{path.name}.ann").write_bytes("".join(f"{line}\n" for line in lines).encode())
-
-
-def _without_line_ends(start: int, end: int, text: str) -> list[tuple[int, int]]:
-    parts = []
-    for match in _LINE_ENDS.finditer(text, start, end):
-        if start < match.start():
-            parts.append((start, match.start()))
-        start = match.end()
-    return [*parts, (start, end)] if start < end or not parts else parts
-
-
-def _flat(value: Any) -> str:
-    return " ".join(str(value).split())

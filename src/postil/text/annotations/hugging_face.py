@@ -98,25 +98,23 @@ def _part(thing: Any, name: str) -> Any:
 def _sentence(row: Any, tokens: str, labels: str | None, names: Sequence[str] | None, where: str) -> Sentence:
     words = row.get(tokens) if isinstance(row, Mapping) else None
     if not isinstance(words, Sequence) or isinstance(words, str) or not all(isinstance(word, str) for word in words):
-        raise DataError("not a list of tokens", expected=f"{tokens}: a list of strings", got=_shown(words), where=where)
+        raise DataError(
+            "not a list of tokens", expected=f"{tokens}: a list of strings", got=shortened(str(words)), where=where
+        )
     if labels is None:
         return Sentence(list(words))
     tags = row.get(labels)
     if not isinstance(tags, Sequence) or isinstance(tags, str) or len(tags) != len(words):
         expected = f"{len(words)}, one a token"
-        raise DataError("wrong number of labels", expected=expected, got=_shown(tags), where=where)
+        raise DataError("wrong number of labels", expected=expected, got=shortened(str(tags)), where=where)
     by_number = dict(enumerate(names or ()))
     for tag in tags:
         if not isinstance(tag, str) and type(tag) is not int:
-            raise DataError("not a label", expected="a number or a name", got=_shown(tag), where=where)
+            raise DataError("not a label", expected="a number or a name", got=shortened(str(tag)), where=where)
         if not isinstance(tag, str) and names is None:
             expected = "their names in the features of the dataset"
             raise DataError("the labels are numbers", expected=expected, got=tag, where=where)
     return Sentence(list(words), [tag if isinstance(tag, str) else name_of(tag, by_number, where) for tag in tags])
-
-
-def _shown(value: Any) -> str:
-    return shortened(str(value))
 
 
 def read_parquet(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
@@ -153,9 +151,8 @@ def _schema(file: Any, options: ReadOptions, where: str) -> tuple[str | None, Se
         raise DataError("no column of tokens", expected="'tokens'", got=", ".join(schema.names), where=where)
     if options.label is None:
         return None, None
-    labels = (
-        options.label if isinstance(options.label, str) and options.label != "auto" else _label_column(schema.names)
-    )
+    is_named = isinstance(options.label, str) and options.label != "auto"
+    labels = str(options.label) if is_named else _label_column(schema.names)
     if labels not in schema.names:
         raise DataError("no such column", expected=", ".join(schema.names), got=labels, where=where)
     if options.label_names is not None:

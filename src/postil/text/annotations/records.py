@@ -185,15 +185,9 @@ def take_apart(
         where=where,
         labels=labels,
         columns=columns,
-        comments=fields.pop("comments") if _is_list_of(fields.get("comments"), str) else [],
+        comments=fields.pop("comments") if is_list_of(fields.get("comments"), str) else [],
         token_fields=record.given,
     )
-
-
-def _share_place(token: dict[str, Any], other: object) -> bool:
-    """Whether two tokens are words of one multiword token, whose text is not theirs."""
-    place = token["start"], token["end"]
-    return isinstance(other, dict) and (other.get("start"), other.get("end")) == place
 
 
 @final
@@ -203,7 +197,7 @@ class _Record:
     def __init__(self, fields: dict[str, Any], where: str, options: ReadOptions, report: Report) -> None:
         self.fields, self.where, self.options, self.report = fields, where, options, report
         self.given, text = fields.pop("tokens", None), fields.pop("text", None)
-        if text is None and _is_list_of(self.given, str):
+        if text is None and is_list_of(self.given, str):
             text = " ".join(self.given)
         if not isinstance(text, str):
             got = "no field text" if text is None else f"text: {shown(text)}"
@@ -224,10 +218,12 @@ class _Record:
                 if at >= 0 and not text[places[-1][1] : at].strip():
                     start, end = at, at + len(token)
             elif isinstance(token, dict) and is_number(token.get("start")) and is_number(token.get("end")):
-                covered = text[token["start"] : token["end"]]
-                around = [*given[max(n - 1, 0) : n], *given[n + 1 : n + 2]]
-                if token.get("text", covered) == covered or any(_share_place(token, other) for other in around):
-                    start, end = token["start"], token["end"]
+                first, last = token["start"], token["end"]
+                # Words of one multiword token share its place, and its text is not theirs.
+                around = [other for other in (*given[max(n - 1, 0) : n], *given[n + 1 : n + 2]) if type(other) is dict]
+                is_shared = any((other.get("start"), other.get("end")) == (first, last) for other in around)
+                if is_shared or token.get("text", text[first:last]) == text[first:last]:
+                    start, end = first, last
             if not (places[-1][0] <= start <= end <= len(text) and places[-1][1] <= end):
                 what, expected = "a token does not occur in the text", "tokens in the order of the text"
                 expected = f"{expected}, with start and end in characters"
@@ -250,7 +246,7 @@ class _Record:
                     expected = "their names (--label-names)"
                     raise DataError("the labels are numbers", expected=expected, got=shown(numbers), where=where)
                 fields[field_name] = [name_of(number, names, where) for number in numbers]
-        name = next((name for name in LABEL_FIELDS if fields.get(name) and _is_list_of(fields[name], str)), None)
+        name = next((name for name in LABEL_FIELDS if fields.get(name) and is_list_of(fields[name], str)), None)
         if name is None:
             return None
         labels: list[str] = fields.pop(name)
@@ -264,7 +260,7 @@ class _Record:
     def take_columns(self) -> list[tuple[str, ...]] | None:
         """Extra columns as our writer keeps them: a list of cells for each token."""
         columns = self.fields.get("columns")
-        if not columns or not _is_list_of(columns, list) or not all(_is_list_of(cells, str) for cells in columns):
+        if not columns or not is_list_of(columns, list) or not all(is_list_of(cells, str) for cells in columns):
             return None
         number = len(self._tokens())
         if len(columns) != number or len({len(cells) for cells in columns}) != 1:
@@ -275,7 +271,11 @@ class _Record:
     def take_spans(self) -> list[AnnotatedSpan] | None:
         """The labelled stretches, with the other keys of each."""
         fields = self.fields
-        names = [name for name in SPAN_FIELDS if _holds_spans(name, fields.get(name))]
+        names = [name for name in SPAN_FIELDS if is_list_of(fields.get(name), (dict, list))]
+        if "annotations" in names and not all(
+            isinstance(one, dict) and "start_offset" in one for one in fields["annotations"]
+        ):
+            names.remove("annotations")  # which could be anything, unless they look like doccano's
         filled = [name for name in names if fields[name]]
         if len(filled) > 1:
             got = " and ".join(filled)
@@ -305,11 +305,18 @@ class _Record:
         else:
             parts = list(value)
         if len(parts) == 3:
-            parts[2] = self._name(parts[2])
+            if is_number(parts[2]) and self.options.label_names is not None:
+                parts[2] = name_of(parts[2], self.options.label_names, self.where)
+            elif is_number(parts[2]):
+                self.report.changed[NUMBERED] += not self.options.every_record
+                parts[2] = str(parts[2])
             if any(isinstance(part, float) and part.is_integer() for part in parts[:2]):  # 4.0, from a column with gaps
                 parts[:2] = [int(part) if isinstance(part, float) and part.is_integer() else part for part in parts[:2]]
                 self.report.repaired["offsets written as decimals"] += 1
-        if len(parts) != 3 or not is_number(parts[0]) or not is_number(parts[1]) or not _is_span_label(parts[2]):
+        is_label = len(parts) == 3 and (
+            isinstance(parts[2], str) or (parts[2] and is_list_of(parts[2], str) and all(map(str.strip, parts[2])))
+        )
+        if not is_label or not is_number(parts[0]) or not is_number(parts[1]):
             expected = '{"start": number, "end": number, "label": "…"} or [start, end, "label"]'
             raise DataError("not a span", expected=expected, got=shown(value), where=self.where)
         start, end, label = parts
@@ -324,16 +331,6 @@ class _Record:
             raise DataError("a span without a label", expected="a label", got=shown(value), where=self.where)
         return AnnotatedSpan(start, end, label, other)
 
-    def _name(self, label: Any) -> Any:
-        """The name of a number; anything else as it is. Numbers without a name are counted."""
-        if not is_number(label):
-            return label
-        if self.options.label_names is not None:
-            return name_of(label, self.options.label_names, self.where)
-        if not self.options.every_record:
-            self.report.changed[NUMBERED] += 1
-        return str(label)
-
 
 def name_of(number: int, names: Mapping[int, str], where: str) -> str:
     """The name of a label that is a number."""
@@ -343,19 +340,7 @@ def name_of(number: int, names: Mapping[int, str], where: str) -> str:
     return names[number]
 
 
-def _holds_spans(name: str, value: Any) -> bool:
-    """Whether a field has spans; annotations could be anything, so they must look like doccano's."""
-    if name == "annotations":
-        return _is_list_of(value, dict) and all("start_offset" in one for one in value)
-    return _is_list_of(value, (dict, list))
-
-
-def _is_span_label(value: Any) -> bool:
-    """A label, or a list of labels of which one is right."""
-    return isinstance(value, str) or (bool(value) and _is_list_of(value, str) and all(map(str.strip, value)))
-
-
-def _is_list_of(value: Any, kind: type | tuple[type, ...]) -> bool:
+def is_list_of(value: Any, kind: type | tuple[type, ...]) -> bool:
     return isinstance(value, list) and all(isinstance(item, kind) for item in value)
 
 

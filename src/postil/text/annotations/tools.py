@@ -24,12 +24,12 @@ from typing import Any
 
 from postil.errors import DataError
 from postil.text.annotations.annotated import AnnotatedSpan, AnnotatedText, placed_tokens
-from postil.text.annotations.records import is_number, json_items, json_line, shown, token_objects
+from postil.text.annotations.records import is_list_of, is_number, json_items, json_line, shown, token_objects
 from postil.text.lines import NumberedLines, shortened
 from postil.text.offsets import MOVED, Claim, realigned
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.report import Report
-from postil.text.splitting.segmenter import Tokens, tokenise
+from postil.text.splitting.segmenter import tokenise
 
 _KEPT = ("id", "meta")
 _RESULT_KEYS = ("value", "type", "from_name", "to_name", "origin", "id")
@@ -54,11 +54,8 @@ def _has_annotation(task: dict[str, Any]) -> bool:
 def _annotations(task: dict[str, Any]) -> list[dict[str, Any]]:
     """The annotations of a task that count."""
     found: Any = task.get("annotations", task.get("completions"))  # the second: versions before 1.0
-    return (
-        [one for one in found if isinstance(one, dict) and not one.get("was_cancelled")]
-        if isinstance(found, list)
-        else []
-    )
+    found = found if isinstance(found, list) else []
+    return [one for one in found if isinstance(one, dict) and not one.get("was_cancelled")]
 
 
 def _regions_field(task: dict[str, Any]) -> str | None:
@@ -120,7 +117,16 @@ def _read_minimal(task: dict[str, Any], line: int, where: str, report: Report) -
 
 def _placed(values: list[tuple[Any, dict[str, Any]]], text: str, where: str, report: Report) -> list[AnnotatedSpan]:
     """A span for each label of each value, where its text is. A value comes with the other keys of its result."""
-    claims = [_claim(value, text, where) for value, _ in values]
+    claims = []
+    for value, _ in values:
+        wrong = not isinstance(value, dict) or not is_number(value.get("start")) or not is_number(value.get("end"))
+        if wrong or not isinstance(value.get("text", ""), str):
+            expected = '{"start": number, "end": number, "text": "…", "labels": ["…"]}'
+            raise DataError("not a span", expected=expected, got=shown(value), where=where)
+        if not is_list_of(labels := value.get("labels"), str) or not labels or not all(map(str.strip, labels)):
+            raise DataError("a span without labels", expected='"labels": ["PER"]', got=shown(value), where=where)
+        start, end = value["start"], value["end"]
+        claims.append(Claim(start, end, value.get("text", text[max(0, start) : max(0, end)])))
     spans = []
     for (value, others), claim, place in zip(values, claims, realigned(text, claims), strict=True):
         if place is None:
@@ -131,32 +137,28 @@ def _placed(values: list[tuple[Any, dict[str, Any]]], text: str, where: str, rep
     return spans
 
 
-def _claim(value: Any, text: str, where: str) -> Claim:
-    wrong = not isinstance(value, dict) or not is_number(value.get("start")) or not is_number(value.get("end"))
-    if wrong or not isinstance(value.get("text", ""), str):
-        expected = '{"start": number, "end": number, "text": "…", "labels": ["…"]}'
-        raise DataError("not a span", expected=expected, got=shown(value), where=where)
-    labels = value.get("labels")
-    if (
-        not isinstance(labels, list)
-        or not labels
-        or not all(isinstance(label, str) and label.strip() for label in labels)
-    ):
-        raise DataError("a span without labels", expected='"labels": ["PER"]', got=shown(value), where=where)
-    start, end = value["start"], value["end"]
-    return Claim(start, end, value.get("text", text[max(0, start) : max(0, end)]))
-
-
 def write_label_studio(texts: Iterable[AnnotatedText], options: WriteOptions, report: Report) -> Iterator[str]:
     """Tasks with one annotation each, for "Import" of a project with the labels ``label`` on the text ``text``."""
-    yield from _array(_task(text, number) for number, text in enumerate(texts, 1))
+    place = {"from_name": "label", "to_name": "text", "type": "labels"}
+
+    def task(text: AnnotatedText, number: int) -> dict[str, Any]:
+        data = {key: value for key, value in text.fields.items() if key not in (*_KEPT, "text")}
+        fields = {"id": text.fields.get("id", number), "data": {"text": text.text, **data}}
+        fields |= {"meta": text.fields["meta"]} if "meta" in text.fields else {}
+        if text.spans is not None:
+            values = enumerate(zip(text.spans, _values(text), strict=True))
+            results = [{**span.fields, "id": f"s{n}", **place, "value": value} for n, (span, value) in values]
+            fields["annotations"] = [{"result": results}]
+        return fields
+
+    yield from _array(task(text, number) for number, text in enumerate(texts, 1))
 
 
 def write_label_studio_min(texts: Iterable[AnnotatedText], options: WriteOptions, report: Report) -> Iterator[str]:
     """Flat objects, as the export JSON-MIN has them."""
     yield from _array(
         {**text.fields, "id": text.fields.get("id", number), "text": text.text}
-        | ({} if text.spans is None else {"label": [value for _, value in _values(text)]})
+        | ({} if text.spans is None else {"label": _values(text)})
         for number, text in enumerate(texts, 1)
     )
 
@@ -169,24 +171,11 @@ def _array(items: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     yield "[]\n" if between == "[\n" else "\n]\n"
 
 
-def _task(text: AnnotatedText, number: int) -> dict[str, Any]:
-    data = {key: value for key, value in text.fields.items() if key not in (*_KEPT, "text")}
-    task: dict[str, Any] = {"id": text.fields.get("id", number), "data": {"text": text.text, **data}}
-    if "meta" in text.fields:
-        task["meta"] = text.fields["meta"]
-    if text.spans is not None:
-        place = {"from_name": "label", "to_name": "text", "type": "labels"}
-        results = [
-            {**span.fields, "id": f"s{n}", **place, "value": value} for n, (span, value) in enumerate(_values(text))
-        ]
-        task["annotations"] = [{"result": results}]
-    return task
-
-
-def _values(text: AnnotatedText) -> Iterator[tuple[AnnotatedSpan, dict[str, Any]]]:
-    for span in text.spans or ():
-        covered = text.text[span.start : span.end]
-        yield span, {"start": span.start, "end": span.end, "text": covered, "labels": [span.label]}
+def _values(text: AnnotatedText) -> list[dict[str, Any]]:
+    return [
+        {"start": span.start, "end": span.end, "text": text.text[span.start : span.end], "labels": [span.label]}
+        for span in text.spans or ()
+    ]
 
 
 # -------------------------------------------------------------------------------------------------- doccano and Prodigy
@@ -211,19 +200,17 @@ def write_prodigy(texts: Iterable[AnnotatedText], options: WriteOptions, report:
         others = {key: value for key, value in text.fields.items() if key not in ("text", "tokens", "spans")}
         fields: dict[str, Any] = {"text": text.text, "tokens": objects, **others}
         if text.spans is not None:
-            fields["spans"] = [_prodigy_span(span, tokens, report) for span in text.spans]
-            fields.setdefault("answer", "accept")
+            fields |= {"spans": [], "answer": fields.get("answer", "accept")}
+        for span in text.spans or ():
+            place = {"start": span.start, "end": span.end}
+            if tokens.fits(span.start, span.end):
+                first, last = tokens.touched(span.start, span.end)
+                place |= {"token_start": first, "token_end": last - 1}
+            else:
+                report.changed["spans that do not fit the tokens, written without token_start and token_end"] += 1
+            others = {k: v for k, v in span.fields.items() if k not in _PRODIGY_KEYS}
+            fields["spans"].append({**place, "label": span.label, **others})
         yield json_line(fields)
 
 
 _PRODIGY_KEYS = ("start", "end", "token_start", "token_end", "label")
-
-
-def _prodigy_span(span: AnnotatedSpan, tokens: Tokens, report: Report) -> dict[str, Any]:
-    fields: dict[str, Any] = {"start": span.start, "end": span.end}
-    if tokens.fits(span.start, span.end):
-        first, last = tokens.touched(span.start, span.end)
-        fields |= {"token_start": first, "token_end": last - 1}
-    else:
-        report.changed["spans that do not fit the tokens, written without token_start and token_end"] += 1
-    return {**fields, "label": span.label, **{k: v for k, v in span.fields.items() if k not in _PRODIGY_KEYS}}

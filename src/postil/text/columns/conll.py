@@ -11,6 +11,7 @@ from typing import final
 
 from postil.errors import ConfigurationError, DataError
 from postil.kernels import Columns
+from postil.lazy import Remembered
 from postil.text.document import Rest, Sentence
 from postil.text.lines import NumberedLines, shortened, split_spaces
 from postil.text.options import ReadOptions, WriteOptions
@@ -50,15 +51,11 @@ def columns_of(lines: NumberedLines, options: ReadOptions) -> Columns | None:
     return Columns(tabs=reader.delimiter == "\t", width=reader.width, token=reader.token, label=label)
 
 
-class _CleanLabels(dict[str, str]):
-    """Label as in the file -> label. Each distinct one is cleaned once, and all its tokens share one string."""
-
-    def __missing__(self, cell: str) -> str:
-        label = cell.strip(" ")
-        if not label:
-            raise ValueError("empty label")
-        self[cell] = self[label] = label
+def _clean(cell: str) -> str:
+    """The label of a cell."""
+    if label := cell.strip(" "):
         return label
+    raise ValueError("empty label")
 
 
 @final
@@ -67,7 +64,7 @@ class _ConllReader:
 
     def __init__(self, lines: NumberedLines, options: ReadOptions, report: Report) -> None:
         self.lines, self.options, self.report = lines, options, report
-        self.labels = _CleanLabels()
+        self.labels = Remembered(_clean)  # all tokens with a label share one string
         self.delimiter = "\t"
         self.width = 0
         self.width_line = 0

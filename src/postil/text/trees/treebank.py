@@ -17,6 +17,7 @@ from itertools import islice
 from typing import NamedTuple, final
 
 from postil.errors import DataError
+from postil.lazy import Remembered
 from postil.text.document import Rest, Sentence
 from postil.text.labels.schemes import labels_from_spans
 from postil.text.lines import Lines, NumberedLines, Source, shortened
@@ -125,23 +126,12 @@ _PIECE = re.compile(r"\([^ \t()]+ [^ \t()]+\)|\([^ \t()]*|\)|[^ \t()]+")
 """A leaf, an opening bracket with the label right after it, a closing bracket, or an atom: a label or a word."""
 
 
-class _Pieces(dict[str, tuple[str | None, str | None] | None]):
-    """Piece -> (label, word) of a leaf, (label or "", None) where a node opens, (None, atom); None where one closes.
-
-    Each distinct piece is parsed once, and all its places share the same strings.
-    """
-
-    def __missing__(self, piece: str) -> tuple[str | None, str | None] | None:
-        if len(self) > _CACHED:
-            self.clear()
-        parts: tuple[str | None, str | None] | None = (None, piece)
-        if piece == ")":
-            parts = None
-        elif piece[0] == "(":
-            label, _, word = piece.strip("()").partition(" ")
-            parts = label, decoded(word) if word else None
-        self[piece] = parts
-        return parts
+def _parsed(piece: str) -> tuple[str | None, str | None] | None:
+    """(label, word) of a leaf, (label or "", None) where a node opens, (None, atom); None where one closes."""
+    if piece[0] != "(":
+        return None if piece == ")" else (None, piece)
+    label, _, word = piece.strip("()").partition(" ")
+    return label, decoded(word) if word else None
 
 
 class _OpenBracket(NamedTuple):
@@ -161,7 +151,8 @@ class BracketReader:
     """Brackets to trees, bracket by bracket, over any number of lines."""
 
     def __init__(self, lines: NumberedLines) -> None:
-        self.lines, self.known = lines, _Pieces()
+        self.lines = lines
+        self.known = Remembered(_parsed, _CACHED)  # all places of a piece share the same strings
         self.begin()
 
     def begin(self) -> None:

@@ -1,0 +1,519 @@
+// The page that trains: label, train, tag, correct. Nothing leaves it; what is kept is in this browser and in saved files.
+
+import { colour, debounced, h, percent, s, say } from "./dom.js";
+import { Editor } from "./spans.js";
+import { decompressed, open } from "./runtime.mjs";
+import { readRecords, sentencesOf, wordsOf, writeRecords } from "./records.mjs";
+import { MOST_BYTES, blank, flatModel, isClassName, modelFile, openModelFile, readFlat, training } from "./training.mjs";
+
+const main = document.getElementById("main");
+const start = JSON.parse(document.getElementById("about").textContent);
+const KEPT = `postil trainer ${location.pathname}`; // pages from disk share the browser's memory
+const SURE = 0.9; // spans that the model is less sure of are asked about
+const FEWEST_FOR_SCORE = 50; // sentences of which every tenth is held out
+const LISTED = 100; // records at once
+const EXAMPLE = "Anna Smith lives in Oslo. The museums of Lima are old.";
+
+let [wasm, constants, cutter, tagger, model] = [null, null, null, null, null];
+let records = [];
+let classes = [];
+let at = 0; // the record that is shown
+let editor = null;
+let words = null; // of the record
+let isProposed = false; // its spans are the model's
+let run = null; // a training run: {isStopped}
+let history = []; // mean losses of the epochs
+let language = "english";
+
+const byId = (id) => document.getElementById(id);
+const counted = (number, thing) => `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : "s"}`;
+const chip = (label, ...more) => h("span", { className: `chip ${colour(label, classes)}` }, label, ...more);
+const segmentation = () => (language === "english" ? null : start.segmentations.find((one) => one.rules === language));
+const button = (text, key, onclick, properties = {}) => h("button", { type: "button", onclick: () => attempt(onclick), ...properties }, text, key ? h("kbd", { "aria-hidden": "true" }, key) : null);
+
+/** Do something; what goes wrong is said in one line. */
+async function attempt(action) {
+  byId("problem").replaceChildren();
+  try {
+    await action();
+  } catch (error) {
+    byId("problem").replaceChildren(h("p", { className: "error", role: "alert" }, error.message));
+    byId("problem").scrollIntoView({ block: "nearest" });
+  }
+}
+
+/** A moment for the browser: also in a tab that is not looked at, where timers are slow. */
+const channel = new MessageChannel();
+const moment = () => new Promise((resolve) => { channel.port1.onmessage = resolve; channel.port2.postMessage(0); });
+
+// ------------------------------------------------------------------------------------------------ what is kept
+
+function put(name, content) {
+  if (!byId("keeps").checked) return;
+  let isKept = true;
+  try { localStorage.setItem(name, content()); } catch { isKept = false; }
+  byId("kept").textContent = isKept ? "" : "This browser has no room to keep everything: save labels and model before you close the page.";
+}
+
+const keep = debounced(400, () => put(KEPT, () => JSON.stringify({ records: writeRecords(records), classes, language, at })));
+const keepModel = () => put(`${KEPT} model`, () => btoa(Array.from(modelFile(model, start), (byte) => String.fromCharCode(byte)).join("")));
+const fromBase64 = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+
+/** What was kept is checked as any file is; if it is damaged it stays as it is. */
+async function restore() {
+  try {
+    const kept = JSON.parse(localStorage.getItem(KEPT) ?? "null");
+    const file = localStorage.getItem(`${KEPT} model`);
+    if (kept) {
+      await speak(kept.language);
+      classes = kept.classes.filter(isClassName);
+      if (kept.records) add(readRecords(kept.records, "what was kept"));
+      at = Math.trunc(Number(kept.at)) || 0;
+    }
+    if (file) await use(openModelFile(fromBase64(file), start));
+  } catch (error) {
+    byId("keeps").checked = false;
+    throw new Error(`this browser keeps something that cannot be opened: ${error.message}`);
+  }
+}
+
+/** Cut texts by the rules of a language. */
+async function speak(name) {
+  language = byId("language").value = start.segmentations.some((one) => one.rules === name) ? name : "english";
+  cutter = await open(wasm, flatModel(blank(start, segmentation()), constants));
+}
+
+function forget() {
+  localStorage.removeItem(KEPT);
+  localStorage.removeItem(`${KEPT} model`);
+}
+
+function clear() {
+  if (!confirm("Delete all sentences, all labels and the model from this page and from this browser?")) return;
+  byId("keeps").checked = false;
+  forget();
+  location.reload();
+}
+
+// ------------------------------------------------------------------------------------------------ files
+
+function download(content, name) {
+  const link = h("a", { href: URL.createObjectURL(new Blob([content])), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+async function openFiles(files) {
+  for (const file of files) {
+    if (file.size > MOST_BYTES) throw new Error(`${file.name}: expected at most ${MOST_BYTES >> 20} MB`);
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    if (file.name.endsWith(".postil")) {
+      await use(openModelFile(bytes, start));
+      keepModel();
+      say(`${file.name} tags now`, 4000);
+    } else {
+      let text;
+      try { text = new TextDecoder("utf-8", { fatal: true }).decode(bytes); } catch { throw new Error(`${file.name}: expected text in UTF-8`); }
+      if (/\.jsonl?$/.test(file.name)) add(readRecords(text, file.name));
+      else addText(text);
+    }
+  }
+}
+
+/** New classes come after those that are known, in the order of their names. */
+function know(labels) {
+  classes = [...classes, ...[...new Set(labels)].filter((label) => !classes.includes(label)).sort()];
+}
+
+function add(more) {
+  const first = records.length;
+  records = [...records, ...more];
+  know(more.flatMap(({ spans }) => spans.map(({ label }) => label)));
+  byId("pasting").open = false;
+  const changed = more.reduce((total, record) => total + wordsOf(record, cutter).changed, 0);
+  if (changed) say(`${counted(changed, "span")} did not fit whole words, or overlapped: look at them before you train`, 8000);
+  show(records.findIndex((record, i) => i >= first && !record.isDone), first);
+}
+
+/** Each sentence of a text is a record. */
+function addText(text) {
+  const { tokens, sentences } = cutter.tag(text);
+  const more = sentences.map(([first, end]) => ({ text: text.slice(tokens[first].start, tokens[end - 1].end), spans: [], isDone: false, fields: {} }));
+  if (!more.length) throw new Error("there are no words in the text");
+  add(more);
+  say(`${counted(more.length, "sentence")} added`);
+}
+
+async function use(opened) {
+  tagger = await open(wasm, flatModel(opened, constants));
+  model = opened;
+  know(model.classes);
+  if (editor && !editor.past.length) show(at);
+  else drawList();
+  tag();
+}
+
+// ------------------------------------------------------------------------------------------------ one record
+
+/** Show a record, or else another; without labels of its own it has those that the model proposes. */
+function show(number, otherwise = 0) {
+  at = Math.max(0, Math.min(records.length - 1, number < 0 ? otherwise : number));
+  const record = records[at];
+  editor = words = null;
+  if (record) {
+    isProposed = model !== null && !record.isDone && !record.spans.length;
+    const proposed = isProposed ? tagger.tag(record.text).entities : record.spans;
+    words = wordsOf({ text: record.text, spans: proposed }, cutter);
+    const spans = words.spans.map(({ start: from, end, label, probability = null }) => ({ start: from, end, label, probability, state: probability === null ? "mine" : probability < SURE ? "asked" : "sure" }));
+    editor = new Editor({ words: words.tokens, spans });
+  }
+  drawRecord();
+  drawList();
+  focusWord();
+  keep();
+}
+
+/** Write the editor's spans into the record. */
+function store(isDone) {
+  const spans = editor.answer.map(({ start: from, end, label }) => ({ start: words.tokens[from].start, end: words.tokens[end - 1].end, label }));
+  Object.assign(records[at], { spans, isDone });
+  keep();
+}
+
+function changed() {
+  if (isProposed && !editor.past.length) Object.assign(records[at], { spans: [] }); // nobody has changed what the model proposes
+  else store(records[at].isDone);
+  drawRecord();
+  drawList();
+  focusWord();
+  byId("live").textContent = editor.current ? describe(editor.current) : textOf(editor.selected?.from ?? editor.at, (editor.selected?.to ?? editor.at) + 1);
+}
+
+const textOf = (from, end) => records[at].text.slice(words.tokens[from].start, words.tokens[end - 1].end);
+const describe = (span) => `${textOf(span.start, span.end)}: ${span.label}${span.probability === null ? "" : `, ${percent(span.probability)}`}`;
+
+const actions = {
+  accept() { if (editor.current) { editor.accept(); changed(); } },
+  remove() { if (editor.current) { editor.reject(); changed(); } },
+  label(number) {
+    if (classes[number] === undefined) return;
+    if (!editor.selected && !editor.current) { say("select words first", 1500); return; }
+    editor.label(classes[number]);
+    changed();
+  },
+  move(end, by) { if (editor.current && editor.move(end, by)) changed(); else say("no room", 900); },
+  undo() { if (editor.undo()) changed(); else say("there is nothing to undo", 1500); },
+  save() {
+    store(true);
+    const left = [...records.keys()].filter((i) => !records[i].isDone);
+    say(left.length ? "saved" : "saved: every sentence is labelled", 1200);
+    show(left.find((i) => i > at) ?? left[0] ?? at + 1);
+  },
+  enter() {
+    if (editor.current && editor.open.includes(editor.current)) actions.accept();
+    else if (editor.open.length) { editor.toOpen(0); changed(); } else actions.save();
+  },
+  drop() { if (confirm("Delete this sentence and its labels?")) { records.splice(at, 1); show(at); } },
+  toWord(by, extends_) {
+    const { current, selected, length } = editor;
+    const from = current && by > 0 && !extends_ ? current.end - 1 : editor.at;
+    const target = Math.max(0, Math.min(length - 1, from + by));
+    editor.goTo(target, extends_ ? selected?.anchor ?? editor.at : null);
+    changed();
+  },
+};
+
+const KEYS = {
+  a: actions.accept, r: actions.remove, Delete: actions.remove, Backspace: actions.remove, u: actions.undo, b: () => show(at - 1, 0), f: () => show(at + 1),
+  q: () => actions.move("start", -1), w: () => actions.move("start", 1), o: () => actions.move("end", -1), p: () => actions.move("end", 1),
+  ArrowDown: () => { editor.step(1); changed(); }, ArrowUp: () => { editor.step(-1); changed(); }, c: () => byId("new-class").focus(),
+  Enter: (event) => (event.shiftKey ? actions.save() : actions.enter()),
+  ArrowLeft: (event) => actions.toWord(-1, event.shiftKey), ArrowRight: (event) => actions.toWord(1, event.shiftKey),
+  Home: (event) => actions.toWord(-Infinity, event.shiftKey), End: (event) => actions.toWord(Infinity, event.shiftKey),
+};
+const HELP = [
+  [["←", "→"], "next and previous word; with Shift, select words"], [["1", "…", "9"], "label the selected words, or relabel the span"], [["A"], "accept the proposed span"],
+  [["R", "Del"], "remove the span"], [["↓", "↑"], "next and previous span"], [["Q", "W"], "left end to the left, to the right"], [["O", "P"], "right end to the left, to the right"],
+  [["Enter"], "accept; save the sentence when nothing is left to ask"], [["Shift", "Enter"], "save at once"], [["U"], "undo"], [["B", "F"], "back, forward"], [["C"], "a new class"],
+];
+
+function keyed(event) {
+  const { key, target } = event;
+  if (event.ctrlKey || event.altKey || event.metaKey || !editor || target.closest("input, textarea, select")) return;
+  if (target.closest("button, summary, a") && (key === "Enter" || key === " ")) return;
+  const name = key.length === 1 ? key.toLowerCase() : key;
+  const action = /^[1-9]$/.test(name) ? () => actions.label(Number(name) - 1) : KEYS[name];
+  if (!action || (!target.closest("#record") && target !== document.body && target !== main)) return;
+  event.preventDefault();
+  attempt(() => action(event));
+}
+
+function focusWord() {
+  const active = document.activeElement;
+  if (active && active !== document.body && active !== main && !active.closest("#sentence") && active.isConnected) return;
+  byId("sentence")?.querySelector(`[data-word="${editor?.at}"]`)?.focus({ preventScroll: true });
+}
+
+// Words are selected by mouse, pen and finger alike: down on the first, up on the last.
+let dragged = null;
+const wordAt = (event) => Number(document.elementFromPoint(event.clientX, event.clientY)?.closest("[data-word]")?.dataset.word ?? NaN);
+function down(event) {
+  const place = wordAt(event);
+  if (Number.isNaN(place) || event.button > 0) return;
+  dragged = event.shiftKey ? editor.selected?.anchor ?? editor.at : place;
+  editor.goTo(place, event.shiftKey ? dragged : null);
+  if (event.pointerType === "mouse") event.preventDefault();
+  document.activeElement?.blur();
+  changed();
+}
+function over(event) {
+  const place = dragged === null ? NaN : wordAt(event);
+  if (Number.isNaN(place) || (editor.selected ? editor.selected.at === place : place === dragged)) return;
+  editor.goTo(place, dragged);
+  drawRecord();
+}
+
+function wordElement(place) {
+  const { selected, current } = editor;
+  const span = editor.spanAt(place);
+  const isSelected = selected ? selected.from <= place && place <= selected.to : span !== null && span === current;
+  const { text } = words.tokens[place];
+  return h("span", {
+    className: "word", role: "option", "data-word": place, "aria-selected": String(isSelected), tabIndex: place === editor.at ? 0 : -1, "aria-label": span ? `${text}, ${span.label}` : text,
+  }, text);
+}
+
+function sentenceParts() {
+  const { text } = records[at];
+  const { tokens } = words;
+  const parts = [];
+  const gap = (place) => text.slice(place ? tokens[place - 1].end : 0, tokens[place].start);
+  for (let place = 0; place < tokens.length; place++) {
+    parts.push(gap(place));
+    const span = editor.spanAt(place);
+    if (!span) { parts.push(wordElement(place)); continue; }
+    const inside = [wordElement(place)];
+    while (++place < span.end) inside.push(gap(place), wordElement(place));
+    place--;
+    parts.push(h("span", { className: `entity ${span.state} ${colour(span.label, classes)} ${span === editor.current ? "current" : ""}` }, inside,
+      h("span", { className: "chip", "aria-hidden": "true" }, span.label, span.probability === null ? "" : ` ${percent(span.probability)}`)));
+  }
+  return parts;
+}
+
+function drawRecord() {
+  byId("record").hidden = !editor;
+  if (!editor) return;
+  const { current, selected } = editor;
+  byId("where").textContent = `Sentence ${(at + 1).toLocaleString("en")} of ${records.length.toLocaleString("en")}${records[at].isDone ? ", labelled" : ""}`;
+  byId("sentence").replaceChildren(...sentenceParts());
+  const ends = (text, name, end, [left, right]) => h("span", { className: "ends" }, h("span", { className: "note" }, text),
+    button("←", left, () => actions.move(end, -1), { "aria-label": `Move the ${name} end to the left` }), button("→", right, () => actions.move(end, 1), { "aria-label": `Move the ${name} end to the right` }));
+  const isAsked = current && editor.open.includes(current);
+  const told = current ? [isAsked ? "Is this right? " : "", h("q", {}, textOf(current.start, current.end)), " ", chip(current.label), current.probability === null ? "" : ` ${percent(current.probability)}`]
+    : selected && classes.length ? ["Label ", h("q", {}, textOf(selected.from, selected.to + 1)), " as:"]
+      : classes.length ? ["Select words, then choose a class. Enter saves the sentence."] : ["Name a first class below, such as PERSON; then select words and choose it."];
+  byId("question").replaceChildren(h("p", {}, told), ...(current ? [isAsked ? button("Accept", "A", actions.accept) : "", button("Remove", "R", actions.remove),
+    ends("Left end", "left", "start", ["Q", "W"]), ends("Right end", "right", "end", ["O", "P"])] : []));
+  byId("choices").replaceChildren(...classes.map((name, number) => h("button", {
+    type: "button", className: `choice ${colour(name, classes)}`, disabled: !current && !selected, "aria-pressed": current?.label === name ? "true" : undefined, onclick: () => attempt(() => actions.label(number)),
+  }, number < 9 ? h("kbd", { "aria-hidden": "true" }, String(number + 1)) : "", name)));
+}
+
+function addClass(event) {
+  event.preventDefault();
+  const box = byId("new-class");
+  attempt(() => {
+    if (!isClassName(box.value.trim())) throw new Error("a class needs a name of at most 100 characters");
+    know([box.value.trim()]);
+    box.value = "";
+    box.blur();
+    changed();
+  });
+}
+
+/** Around the present record; labelled ones have a tick. */
+function drawList() {
+  const done = records.filter((record) => record.isDone).length;
+  const first = Math.floor(at / LISTED) * LISTED;
+  byId("sentences").hidden = !records.length;
+  byId("count").textContent = records.length ? `${done.toLocaleString("en")} of ${counted(records.length, "sentence")} labelled` : "";
+  byId("done").value = records.length ? done / records.length : 0;
+  const spans = new Map(classes.map((name) => [name, 0]));
+  for (const record of records) if (record.isDone) for (const { label } of record.spans) spans.set(label, (spans.get(label) ?? 0) + 1);
+  byId("classes").replaceChildren(...[...spans].map(([name, number]) => h("li", {}, chip(name), ` ${number.toLocaleString("en")}`)));
+  byId("listed").replaceChildren(...records.slice(first, first + LISTED).map((record, i) => h("li", {},
+    h("button", { type: "button", className: "item", "aria-current": first + i === at ? "true" : undefined, onclick: () => show(first + i) },
+      h("span", { className: "tick" }, record.isDone ? h("span", { "aria-label": "labelled", role: "img" }, "✓") : ""), h("span", { className: "start" }, record.text.slice(0, 90))))));
+  const [box, item] = [byId("listed"), byId("listed").querySelector("[aria-current]")];
+  if (item) box.scrollTop = item.offsetTop - box.offsetTop - 60;
+  drawTrain();
+}
+
+// ------------------------------------------------------------------------------------------------ training
+
+function score(sentences) {
+  const key = (span) => `${span.start} ${span.end} ${span.label}`;
+  let [right, found, wanted] = [0, 0, 0];
+  tagger.tagTokens(sentences.map((one) => one.tokens)).forEach(({ entities }, i) => {
+    const gold = new Set(sentences[i].spans.map(key));
+    right += entities.filter((one) => gold.has(key(one))).length;
+    found += entities.length;
+    wanted += gold.size;
+  });
+  return { sentences: sentences.length, right, found, wanted, f1: found + wanted ? (2 * right) / (found + wanted) : null };
+}
+
+async function train() {
+  const sentences = records.filter((record) => record.isDone).flatMap((record) => sentencesOf(record, cutter)).filter((one) => one.tokens.length);
+  if (!sentences.some((one) => one.spans.length)) throw new Error("there is nothing to learn yet: label some sentences, at least one with a span, and save them with Enter");
+  const isScored = byId("held-out").checked && sentences.length >= FEWEST_FOR_SCORE;
+  const held = isScored ? sentences.filter((_, i) => i % 10 === 9) : [];
+  const learnt = isScored ? sentences.filter((_, i) => i % 10 !== 9) : sentences;
+  const seed = Number(byId("seed").value || 0);
+  const epochs = byId("epochs").value ? Number(byId("epochs").value) : null;
+  if (!(Number.isInteger(seed) && seed >= 0 && seed < 2 ** 32)) throw new Error("seed: expected a whole number from 0 to 4,294,967,295");
+  if (epochs !== null && !(Number.isInteger(epochs) && epochs >= 1 && epochs <= 1000)) throw new Error("epochs: expected a whole number from 1 to 1,000");
+  const own = run = { isStopped: false };
+  history = [];
+  drawTrain();
+  const began = performance.now();
+  try {
+    const { instance } = await WebAssembly.instantiate(wasm);
+    instance.exports._initialize?.();
+    const steps = training(instance.exports, start, constants, learnt, { seed, epochs, segmentation: segmentation() });
+    let [shown, step, total, count] = [0, steps.next(), 0, 0];
+    for (; !step.done && !own.isStopped; step = steps.next()) {
+      const { epoch, progress, loss } = step.value;
+      if (epoch > history.length) { history.push(0); total = count = 0; }
+      total += loss;
+      count += 1;
+      history[epoch - 1] = total / count;
+      if (performance.now() - shown < 60) continue;
+      byId("progress").value = progress;
+      byId("told").textContent = `Epoch ${epoch} of ${step.value.epochs}, loss ${history.at(-1).toFixed(3)}`;
+      byId("curve").replaceChildren(curve(step.value.epochs));
+      await moment();
+      shown = performance.now();
+    }
+    if (own.isStopped) return;
+    run = null;
+    await use(step.value);
+    model.result = { learnt: learnt.length, seconds: (performance.now() - began) / 1000, ...(held.length ? { held: score(held) } : {}) };
+    keepModel();
+    say("the model is trained: it proposes labels, and tags below", 4000);
+  } finally {
+    if (run === own) run = null;
+    drawTrain();
+  }
+}
+
+/** Mean loss of each epoch. */
+function curve(epochs) {
+  const [W, H, left, top, bottom] = [320, 130, 40, 10, 24];
+  const most = Math.max(...history, 1e-9);
+  const x = (i) => left + (epochs > 1 ? i / (epochs - 1) : 0.5) * (W - left - 10);
+  const y = (loss) => top + (1 - loss / most) * (H - top - bottom);
+  const line = (value) => [s("line", { class: "grid-line", x1: left, x2: W - 10, y1: y(value), y2: y(value) }), s("text", { class: "soft", x: left - 6, y: y(value) + 4, "text-anchor": "end" }, value ? value.toPrecision(2) : "0")];
+  return s("svg", { class: "drawing curve", viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": `Loss of each epoch: ${history.at(0).toFixed(3)} at first, ${history.at(-1).toFixed(3)} now` },
+    line(0), line(most), s("text", { class: "soft", x: left, y: H - 6 }, "epoch 1"), s("text", { class: "soft", x: W - 10, y: H - 6, "text-anchor": "end" }, String(epochs)),
+    s("polyline", { class: "curve-line", points: history.map((loss, i) => `${x(i)},${y(loss)}`).join(" ") }), s("circle", { class: "curve-point", cx: x(history.length - 1), cy: y(history.at(-1)), r: 4 }));
+}
+
+function drawTrain() {
+  const done = records.filter((record) => record.isDone).length;
+  byId("train").replaceChildren(run ? button("Stop", "", () => { run.isStopped = true; }) : button(model ? "Train again" : "Train", "", train, { className: "first", disabled: !done }));
+  byId("progress").hidden = !run;
+  byId("save-model").disabled = !model;
+  byId("save-labels").disabled = !records.length;
+  if (run) return;
+  const { result } = model ?? {};
+  history = model?.about.training?.history?.map?.((epoch) => epoch.loss).filter(Number.isFinite) ?? [];
+  const of = result?.held;
+  byId("told").replaceChildren(...(!model ? [done ? `${counted(done, "sentence")} to learn from.` : "Label some sentences first; twenty are a beginning."]
+    : result ? [`Trained on ${counted(result.learnt, "sentence")} in ${result.seconds.toFixed(1)} s. `, of ? (of.f1 === null ? `The ${of.sentences} held-out sentences have no spans.`
+      : h("strong", {}, `F1 ${(100 * of.f1).toFixed(1)}`)) : "", of?.f1 != null ? ` on ${of.sentences} held-out sentences: ${of.right} of ${of.wanted} spans found, ${of.found - of.right} wrong.` : ""]
+      : [`A model of ${counted(model.about.data?.sentences ?? 0, "sentence")} with the classes ${model.classes.join(", ")} is in use.`]));
+  byId("curve").replaceChildren(model && history.length ? curve(history.length) : "");
+}
+
+// ------------------------------------------------------------------------------------------------ tagging
+
+function tag() {
+  const [text, shown] = [byId("text").value, byId("answer")];
+  byId("correct").disabled = !model || !text.trim();
+  if (!model) { shown.replaceChildren(h("span", { className: "note" }, "Train a model, or open one.")); byId("found").replaceChildren(); return; }
+  const { entities } = tagger.tag(text);
+  let end = 0;
+  const parts = entities.flatMap((one) => {
+    const before = text.slice(end, one.start);
+    end = one.end;
+    return [before, h("mark", { className: `entity ${colour(one.label, classes)}` }, one.text, chip(one.label, ` ${percent(one.probability)}`))];
+  });
+  shown.replaceChildren(...parts, text.slice(end));
+  byId("found").replaceChildren(entities.length ? `${counted(entities.length, "span")} found.` : text.trim() ? "Nothing was found." : "");
+}
+
+// ------------------------------------------------------------------------------------------------ the page
+
+function drawPage() {
+  const file = h("input", { type: "file", id: "file", multiple: true, accept: ".txt,.jsonl,.json,.postil", className: "skip", tabIndex: -1, "aria-label": "Files to open", onchange: () => attempt(async () => { try { await openFiles(file.files); } finally { file.value = ""; } }) });
+  const languages = h("select", { id: "language", onchange: () => attempt(async () => { await speak(languages.value); show(at); }) },
+    [["english", "English"], ["neutral", "another language"]].map(([value, text]) => h("option", { value }, text)));
+  const paste = h("textarea", { id: "paste", rows: 3, dir: "auto", spellcheck: false, placeholder: EXAMPLE });
+  const box = h("textarea", { id: "text", rows: 3, dir: "auto", spellcheck: false, value: EXAMPLE, oninput: debounced(80, () => attempt(tag)) });
+  const field = (label, element) => [h("label", { htmlFor: element.id }, label), element];
+  main.replaceChildren(
+    h("h1", {}, "Label, train, tag"),
+    h("p", { className: "lead" }, "Label words in your own classes, train a tagger on them here, and let it tag new text. Everything happens in this page: it has no server and never uses the network."),
+    h("div", { id: "problem" }),
+    h("div", { className: "grid trainer" },
+      h("div", { className: "column" },
+        h("section", { className: "card first", "aria-labelledby": "h-text" }, h("h2", { id: "h-text" }, "Text"),
+          h("details", { id: "pasting", open: true }, h("summary", {}, "Paste text"), h("label", { className: "note", htmlFor: "paste" }, "Each sentence of it becomes one to label."), paste,
+            h("div", { className: "row" }, button("Add the text", "", () => { addText(paste.value); paste.value = ""; }), h("span", { className: "spacer" }), field("Language", languages))),
+          h("div", { className: "row" }, button("Open files …", "", () => file.click()), file, h("span", { className: "note" }, "text (.txt), labelled text (.jsonl, as postil train reads it), models (.postil)")),
+          h("div", { className: "row" }, button("Save labels", "", () => download(writeRecords(records), "labels.jsonl"), { id: "save-labels" }), button("Save model", "", () => download(modelFile(model, start), "model.postil"), { id: "save-model" }),
+            button("Delete everything", "", clear)),
+          h("label", { className: "note" }, h("input", { type: "checkbox", id: "keeps", checked: true, onchange: (event) => { if (!event.target.checked) forget(); else { keep(); if (model) keepModel(); } } }),
+            " Keep sentences, labels and model in this browser, where whoever uses it on this computer can read them"), h("p", { className: "note", id: "kept" })),
+        h("section", { className: "card second", id: "record", "aria-labelledby": "where" },
+          h("div", { className: "row" }, h("h2", { id: "where" }), h("span", { className: "spacer" }), button("Back", "B", () => show(at - 1, 0)), button("Forward", "F", () => show(at + 1))),
+          h("div", { className: "text sentence", dir: "auto", id: "sentence", role: "listbox", "aria-label": "Words of the sentence", "aria-multiselectable": "true", onpointerdown: down, onpointermove: over }),
+          h("div", { className: "question", id: "question" }), h("div", { className: "choices", id: "choices", role: "group", "aria-label": "Classes" }),
+          h("form", { className: "adding", onsubmit: addClass }, h("label", { htmlFor: "new-class", className: "note" }, "New class"), h("input", { type: "text", id: "new-class", maxLength: 100, autocomplete: "off", spellcheck: false }), h("button", {}, "Add", h("kbd", { "aria-hidden": "true" }, "C"))),
+          h("div", { className: "row actions" }, button("Save, next", "Enter", actions.save, { className: "first" }), button("Undo", "U", actions.undo), h("span", { className: "spacer" }), button("Delete the sentence", "", actions.drop)),
+          h("details", {}, h("summary", {}, "Keys"), h("dl", { className: "keys" }, HELP.map(([keys, text]) => [h("dt", {}, keys.map((key) => h("kbd", {}, key))), h("dd", {}, text)])))),
+        h("section", { className: "card fifth", "aria-labelledby": "h-tag" }, h("h2", { id: "h-tag" }, "Tag"), h("label", { className: "field", htmlFor: "text" }, "New text"), box,
+          h("div", { className: "text", id: "answer", dir: "auto", role: "region", "aria-label": "Tagged text", tabIndex: 0 }),
+          h("div", { className: "row" }, h("span", { className: "note", id: "found" }), h("span", { className: "spacer" }), button("Correct these", "", () => addText(box.value), { id: "correct" })))),
+      h("div", { className: "column" },
+        h("section", { className: "card fourth", "aria-labelledby": "h-train" }, h("h2", { id: "h-train" }, "Train"),
+          h("div", { className: "row", id: "train" }),
+          h("div", { className: "row" }, field("Seed", h("input", { type: "number", id: "seed", min: 0, value: 0 })), field("Epochs", h("input", { type: "number", id: "epochs", min: 1, placeholder: "auto" }))),
+          h("label", { className: "note" }, h("input", { type: "checkbox", id: "held-out", checked: true }), ` From ${FEWEST_FOR_SCORE} sentences on, hold out every tenth one to measure F1`),
+          h("progress", { id: "progress", max: 1, value: 0, "aria-label": "Training" }), h("p", { id: "told" }), h("div", { id: "curve" })),
+        h("section", { className: "card third", id: "sentences", "aria-labelledby": "h-list" }, h("h2", { id: "h-list" }, "Sentences"), h("p", { className: "note", id: "count" }), h("progress", { id: "done", max: 1, value: 0, "aria-label": "Labelled" }),
+          h("ul", { className: "legend", id: "classes", "aria-label": "Spans of each class" }), h("ol", { className: "list items", id: "listed", "aria-label": "Sentences", start: 1 })))),
+    h("p", { id: "live", className: "skip", "aria-live": "polite" }));
+}
+
+async function begin() {
+  const [engine, flat, file] = await Promise.all(["wasm", "constants", "model"].map((id) => decompressed(fromBase64(byId(id).textContent))));
+  wasm = engine;
+  constants = readFlat(flat);
+  drawPage();
+  await speak(language);
+  await attempt(restore);
+  if (!model && file.length) await attempt(async () => use(openModelFile(file, start)));
+  show(records.findIndex((record) => !record.isDone), at);
+  tag();
+  document.addEventListener("keydown", keyed);
+  document.addEventListener("pointerup", () => { if (dragged !== null) { dragged = null; changed(); } });
+  document.addEventListener("dragover", (event) => event.preventDefault());
+  document.addEventListener("drop", (event) => { event.preventDefault(); attempt(() => openFiles(event.dataTransfer.files)); });
+  globalThis.page = { tag: (text) => tagger.tag(text), tagTokens: (sentences) => tagger.tagTokens(sentences) }; // for the console
+  document.documentElement.dataset.ready = "simd";
+}
+
+begin().catch((error) => main.replaceChildren(h("h1", {}, "Label, train, tag"), h("p", { className: "error", role: "alert" }, `The page cannot run here: ${error.message}`)));
