@@ -101,6 +101,11 @@ def use_served_lab(page: Any) -> None:
     page.wait_for_selector("table[aria-label='Numerical check']")
 
 
+def use_lab(page: Any) -> None:
+    page.wait_for_selector(".node.chosen")
+    page.click("text='Run'")
+
+
 def use_train(page: Any) -> None:
     page.wait_for_selector("#train option", state="attached")
     page.select_option("#train", "train.txt")
@@ -115,6 +120,7 @@ VIEWS: dict[str, tuple[str, Callable[[Any], None], int]] = {
     "page-tag": (f"tag?text={quote(TEXT)}", use_tag, 760),
     "page-why": (f"why?text={quote('Museums in Paris are amazing.')}", use_why, 900),
     "page-lattice": (f"lattice?text={quote('Victoria Stone flew to Paris .')}&paths=3", use_lattice, 960),
+    "page-gradients": ("gradients?tour=margin&step=4", use_lab, 900),
     "page-served-gradients": ("gradients?tour=model&text=Museums%20in%20Paris&gold=O%20O%20O", use_served_lab, 1000),
     "page-train": ("train?run={run}", use_train, 860),
 }

@@ -5,7 +5,7 @@ from importlib.resources import files
 from urllib.parse import quote
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-SIZES = {"wide": (1280, 800), "phone": (360, 740)}
+SIZES = {"wide": (1400, 900), "middle": (900, 800), "phone": (390, 740)}
 
 
 class Visitor:

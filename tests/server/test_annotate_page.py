@@ -4,6 +4,7 @@ import json
 import re
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
@@ -156,6 +157,29 @@ def test_proposals_are_accepted_rejected_relabelled_and_moved(annotate):
         ("Bob", "PER"),
         ("New York", "LOC"),
     ]
+
+
+def test_progress_counts_answers_and_the_end_page_lead_on(annotate):
+    page = annotate([["Anna", "met", "Bo", "Berg"], ["in", "Oslo"]], "--labels", "PER,LOC", "--every", "0")
+    page.press("Home", "1", "n")  # Anna is PER; the next capital in no span
+    assert page.question.startswith("Label Bo as")
+    page.press("Shift+ArrowRight", "1", "Enter")
+    page.until_count(1, 2, 0)
+    assert re.sub(r"\s+", " ", page.page.inner_text("#counts")) == "PER 2 LOC 0"
+    bar = page.page.locator("#progress progress")
+    assert (bar.get_attribute("value"), bar.get_attribute("max")) == ("1", "2")
+    page.page.click("#answers summary")
+    assert "Anna met Bo Berg" in page.page.inner_text("#answers li")
+    page.page.evaluate("document.activeElement.blur()")
+    page.press("End", "2", "k", "ArrowLeft", "Space")  # every selection is LOC now
+    assert [text for text, _ in page.spans] == ["inLOC", "OsloLOC"]
+    page.press("Enter")
+    page.page.wait_for_selector(".done code:has-text('postil train')")
+    assert page.page.inner_text(".done code") == f"postil train {page.path} -o model.postil"
+    with page.page.expect_download() as download:
+        page.page.click("text='Download'")
+    assert download.value.suggested_filename == page.path.name
+    assert Path(download.value.path()).read_text(encoding="utf8") == page.path.read_text(encoding="utf8")
 
 
 def test_undo_takes_back_every_edit_and_then_every_answer(annotate):

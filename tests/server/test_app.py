@@ -260,6 +260,39 @@ def test_entities_are_counted_with_their_probabilities(client):
     assert 'label="X"' not in metrics  # only the text has it
 
 
+def test_metrics_expect_scores_and_tell_drift(registry, names_model):
+    from starlette.testclient import TestClient
+
+    import postil
+    from postil.errors import CalibrationWarning
+    from postil.evaluation.expectation import expected
+    from postil.server.app import create_app
+
+    tagger, usual = postil.load(names_model), [["Anna", "lives", "in", "Oslo", "."], ["Lima", "is", "old", "."]] * 40
+    with pytest.warns(CalibrationWarning):
+        base = expected(tagger, usual).profile
+        other = [["Qwx", "zzrt", "bblk"]] * 40
+        wanted = {"like": expected(tagger, usual, base), "unlike": expected(tagger, other, base)}
+    for name, X in (("like", usual), ("unlike", other)):
+        app = create_app(registry, bases={"names": base})
+        with TestClient(app, base_url="http://127.0.0.1:8000") as client:
+            for tokens in X:
+                assert client.post("/api/tag", json={"model": "names", "tokens": tokens}).status_code == 200
+            lines = client.get("/metrics").text.splitlines()
+        shown = {key: float(value) for key, value in (line.rsplit(" ", 1) for line in lines if line[0] != "#")}
+        found = wanted[name]
+        for score in ("precision", "recall", "f1"):
+            figure = shown[f'postil_expected_{score}{{label="all",model="names"}}']
+            assert figure == pytest.approx(getattr(found.counts, score), abs=1e-6)
+        assert shown['postil_expected_low{model="names"}'] == pytest.approx(found.low, abs=1e-6)
+        unknown = found.profile["unknown words"].value
+        assert shown['postil_profile{figure="unknown words",model="names"}'] == pytest.approx(unknown, abs=1e-9)
+        assert shown['postil_drifted{model="names"}'] == len(found.drift)
+        assert bool(found.drift) == (name == "unlike")
+        assert abs(shown['postil_drift{figure="unknown words",model="names"}']) < 4 or name == "unlike"
+    assert not any("Qwx" in line for line in lines), "no text"
+
+
 def test_models_health_metrics_and_unknown_paths(client):
     kinds = {model["name"]: model["kind"] for model in client.get("/api/models").json()["models"]}
     assert kinds == {"names": "tagger", "speech": "tagger", "places": "detector", "opinions": "tree-classifier"}

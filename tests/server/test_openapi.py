@@ -24,7 +24,7 @@ def test_every_path_is_described_and_every_description_has_a_path(registry, trai
     from postil.server.app import _Server
 
     settings = ServerSettings(training=tmp_path, run_token="x" * 16) if training else ServerSettings()
-    served = {route.path for route in _Server(registry, settings, False).app._app.routes}
+    served = {route.path for route in _Server(registry, settings, False, {}).app._app.routes}
     described = set(description(training=training)["paths"])
     assert {path for path in served if path != "/" and not path.startswith("/page/")} == described
     assert ("/api/training/start" in described) == training

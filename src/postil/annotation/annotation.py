@@ -14,6 +14,7 @@ the agreement is an estimate of how good the model is, without a held-out file (
 
 import random
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, final
@@ -33,6 +34,8 @@ from postil.text import Sentence, Span, labels_from_spans
 from postil.text.labels.schemes import looks_like_mark
 from postil.text.lines import shortened
 
+MOST_LISTED = 200
+"""Answers in the list of the page."""
 EVERY = 20
 SURE = 0.9
 """Spans at least this probable count as right unless the person corrects them."""
@@ -293,6 +296,7 @@ class Annotation:
                 "answered": len(used),
                 "skipped": len(self._journal) - len(used),
                 "spans": sum(len(answer.spans) for answer in used),
+                "by_class": dict(Counter(span.label for answer in used for span in answer.spans)),
                 "waiting": sum(not self._is_done(key) for key in self._pool.records),
                 "more": not self._pool.is_at_end,
                 "problem": self._pool.problem,
@@ -305,6 +309,16 @@ class Annotation:
         """How well the models in use have agreed with the answers that came after they were trained."""
         with self._lock:
             return curve_of(self._used())
+
+    def answers(self) -> dict[str, Any]:
+        """The file of answers, and the last of them, the latest first; ready for JSON."""
+        with self._lock:
+            last = [
+                {"text": one.text[:200], "labels": [span.label for span in one.spans], "skipped": one.is_skipped}
+                for one in reversed([*self._journal][-MOST_LISTED:])
+            ]
+            path = self._journal.path
+            return {"file": path.name, "path": str(path), "content": path.read_text(encoding="utf8"), "last": last}
 
     def judged(self) -> dict[str, Any]:
         """Scores of the predictions that were made before the answers, by class; ready for JSON."""

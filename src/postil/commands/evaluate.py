@@ -193,7 +193,7 @@ def _expected(whole: Any, arguments: argparse.Namespace) -> int:
 
     base: Profile | None = None
     if arguments.against is not None:
-        stored = _stored_profile(arguments.against)
+        stored = stored_profile(arguments.against)
         base = stored or expected(tagger, list(map(tokens_of, sentences(arguments.against)))).profile
     texts = sentences(arguments.data)
     scores = expected(tagger, list(map(tokens_of, texts)), base)
@@ -217,7 +217,7 @@ def _expected(whole: Any, arguments: argparse.Namespace) -> int:
     return present(arguments, {**scores.to_dict(), "to_label": lines}, show)
 
 
-def _stored_profile(path: str) -> Profile | None:
+def stored_profile(path: str) -> Profile | None:
     """The profile in the JSON of an earlier --expected; None if the file is something else."""
     try:
         content = parsed_json(Path(path).read_bytes())

@@ -6,6 +6,7 @@ import os
 import secrets
 import sys
 import warnings
+import webbrowser
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,8 @@ OPTIONS = {
         option("MODEL", "model files, or names of installed models (default: english)", nargs="*", dest="models"),
         option("--host HOST", "address to listen on (default: 127.0.0.1)", default="127.0.0.1"),
         option("--port PORT=8000", "port to listen on; 0: any free one"),
+        option("--open", "open the page in the browser"),
+        option("--against [MODEL=]FILE …", "compare texts with FILE, from evaluate --expected --json, in /metrics"),
         option("--reload", "reload a model file when it is replaced"),
         option(
             "--allow-training FOLDER",
@@ -76,16 +79,35 @@ def run(arguments: argparse.Namespace) -> int:
             raise ConfigurationError("no such model file", got=misspelt(name))
     registry = Registry.of_files(paths)
     warnings.simplefilter("ignore", UnspacedTextWarning)  # clients choose the texts; nobody reads about each of them
-    app = create_app(registry, settings, reload=arguments.reload)
+    bases = dict(_base(word, registry) for word in arguments.against)
+    app = create_app(registry, settings, reload=arguments.reload, bases=bases)
     names = ", ".join(served.name for served in registry)
 
     def told(address: str) -> list[str]:
         """Where the server is. The part of an address after # is never sent to a server."""
+        if arguments.open:
+            webbrowser.open(address)
         train = [] if settings.run_token is None else [f"to train, open {address}/#/train?run={settings.run_token}"]
         return [f"serving {names} at {address} (Ctrl-C ends it)", *train]
 
     listen(app, settings, told)
     return 0
+
+
+def _base(word: str, registry: Any) -> tuple[str, Any]:
+    """The name of a tagger, by default the first, and the profile of the data with which its texts are compared."""
+    from postil.commands.evaluate import stored_profile
+
+    name, equals, path = word.partition("=")
+    taggers = [served.name for served in registry if served.kind == "tagger"]
+    if not equals or Path(word).exists():
+        name, path = next(iter(taggers), ""), word
+    profile = stored_profile(path)
+    if name not in taggers:
+        raise ConfigurationError("--against", expected=f"the name of a tagger: {', '.join(taggers)}", got=name)
+    if profile is None:
+        raise ConfigurationError("--against", expected="the output of postil evaluate --expected --json", got=path)
+    return name, profile
 
 
 def check_extra() -> None:

@@ -188,7 +188,7 @@ def effects_table(title: str, columns: Sequence[str], effects: Iterable[Effect],
     """A row for each name: the figure of every column, and its bar to the right (for) or to the left (against)."""
     rows = list(effects)
     largest = max((abs(value) for row in rows for value in row.values if value is not None), default=0.0)
-    names = [part for name in columns for part in (element("th", name, scope="col", class_="number"), element("th"))]
+    names = [part for name in columns for part in (element("th", name, scope="col", class_="number"), element("td"))]
     head = element("thead", element("tr", element("th", title, scope="col"), *names))
     body = element("tbody", *(_row(row, largest, digits) for row in rows))
     return element("div", element("table", head, body), class_="scroll")

@@ -49,6 +49,7 @@ class _Annotator:
         routes += [
             Route("/api/annotation", reading(self._state)),
             Route("/api/annotation/progress", reading(self._progress)),
+            Route("/api/annotation/answers", reading(annotation.answers)),
             *changes("/api/annotation", actions, deadlines, settings),
             *assets("annotate.html"),
         ]

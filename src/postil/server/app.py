@@ -15,8 +15,10 @@ from starlette.responses import Response
 from starlette.routing import Route, Router
 
 from postil.errors import PostilError
+from postil.models.decoding.promise import Profile
 from postil.server import answers, api, drawn, machinery
 from postil.server.batching import Deadlines, Job, Steps, Worker
+from postil.server.expected import Expectations
 from postil.server.guard import Guard, Monitor, send_json
 from postil.server.jobs import FolderTrainer
 from postil.server.registry import PLAIN, Registry
@@ -31,16 +33,29 @@ _Text = TypeVar("_Text", bound=api.Request)
 _JSON = "application/json"
 
 
-def create_app(registry: Registry, settings: ServerSettings | None = None, *, reload: bool = False) -> Guard:
-    """The application that serves these models. ``reload``: watch their files and open those that are replaced."""
-    return _Server(registry, settings or ServerSettings(), reload).app
+def create_app(
+    registry: Registry,
+    settings: ServerSettings | None = None,
+    *,
+    reload: bool = False,
+    bases: Mapping[str, Profile] | None = None,
+) -> Guard:
+    """The application that serves these models.
+
+    ``reload``: watch their files and open those that are replaced. ``bases``: profiles of taggers, with which the
+    metrics compare the texts that come.
+    """
+    return _Server(registry, settings or ServerSettings(), reload, bases or {}).app
 
 
 @final
 class _Server:
-    def __init__(self, registry: Registry, settings: ServerSettings, reload: bool) -> None:
+    def __init__(
+        self, registry: Registry, settings: ServerSettings, reload: bool, bases: Mapping[str, Profile]
+    ) -> None:
         self._registry, self._settings, self._reload = registry, settings, reload
         self._monitor, self._is_ready = Monitor(), False
+        self._expectations = Expectations(self._monitor.registry, bases)
         self._deadlines = Deadlines(settings.seconds)
         limits: dict[str, Any] = {"queue": settings.queue, "wait": settings.wait}
         self._tagging = Worker(self._tag_batch, **limits, watch=self._monitor.batches.observe, is_short=_is_short)
@@ -111,6 +126,8 @@ class _Server:
     def _tag_batch(self, group: Any, contents: Sequence[Any]) -> Sequence[Any]:
         found = answers.tag_alike(group[0], contents[0][0], [documents for _, documents in contents])
         self._monitor.tagged(group[0].name, found)
+        for _, documents in contents:
+            self._expectations.saw(group[0], documents)
         return found
 
     def _simple(
@@ -159,6 +176,7 @@ class _Server:
         return Response(b'{"status": "ready"}', media_type=_JSON)
 
     async def _metrics(self, request: Request) -> Response:
+        await asyncio.to_thread(self._expectations.update)
         return Response(self._monitor.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

@@ -4,7 +4,6 @@ The policy of the page lets no markup in, so an element is sent as data: [tag, a
 """
 
 import base64
-import binascii
 import io
 import json
 from html.parser import HTMLParser
@@ -61,8 +60,8 @@ def errors(registry: Registry, request: ErrorsAsked) -> bytes:
     model: Any = served.model
     try:
         stream = io.BytesIO(base64.b64decode(request.content, validate=True))
-    except binascii.Error:
-        raise refused("schema", "content: must be the bytes of a file in base64") from None
+    except ValueError:
+        raise refused("unfit", "content: must be the bytes of a file in base64") from None
     stream.name = request.name
     try:
         with read(stream, features=(), segmenter=model.model.segmenter) as reading:

@@ -193,7 +193,7 @@ class Monitor:
     """The counters of one server."""
 
     def __init__(self) -> None:
-        self._registry = CollectorRegistry()
+        self.registry = self._registry = CollectorRegistry()
         self._requests = Counter("postil_requests", "Requests answered.", ["path", "status"], registry=self._registry)
         self._seconds = Histogram(
             "postil_request_seconds", "Seconds per answer.", ["path"], buckets=_SECONDS, registry=self._registry

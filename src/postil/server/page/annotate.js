@@ -1,8 +1,8 @@
 // The page of `postil annotate`: one record at a time, by keyboard or by mouse. The server keeps the answers.
 
 import { call } from "/page/api.js";
-import { colour, h, percent, say } from "/page/dom.js";
-import { counted, curve, figures, learningText, summary } from "/page/progress.js";
+import { colour, copy, h, percent, say } from "/page/dom.js";
+import { bar, counted, counts, curve, figures, learningText, summary } from "/page/progress.js";
 import { RulesPanel, votes } from "/page/rules.js";
 import { chip as chipOf, failed } from "/page/shared.js";
 import { Editor } from "/page/spans.js";
@@ -14,6 +14,7 @@ let editor = null;
 let back = 0; // how many answers one has gone back
 let letters = localStorage.getItem("letters") !== "off";
 let timer = null;
+let sticky = null; // the class that every selection gets at once
 let rules = null; // the panel of the rules, if there are some
 
 // ------------------------------------------------------------------------------------------------ the server
@@ -146,7 +147,23 @@ const actions = {
     if (label === undefined) return;
     if (!editor.selected && !editor.current) { say("select words first", 1200); return; }
     editor.label(label);
+    if (sticky !== null) sticky = label;
     changed(label);
+  },
+  /** Keep a class: what is selected gets it, until the key is pressed again. */
+  stick() {
+    sticky = sticky === null ? editor.current?.label ?? state.classes[0] ?? null : null;
+    changed(sticky === null ? "classes are chosen one by one" : `every selection is ${sticky}`);
+  },
+  /** The next word that begins with a capital and is in no span. */
+  capital() {
+    const { words } = state.record;
+    const from = editor.current ? editor.current.end : editor.at + 1;
+    const isOne = (place) => /^\p{Lu}/u.test(words[place]) && !editor.spanAt(place);
+    const found = words.map((_, i) => (from + i) % words.length).find(isOne);
+    if (found === undefined) { say("no other capitalised word", 1200); return; }
+    editor.goTo(found);
+    changed(words[found]);
   },
   async learn() { take(await ask("learn", {})); },
   async stop() { take(await ask("stop", {})); },
@@ -159,7 +176,8 @@ const KEYS = {
   ArrowDown: () => actions.next(), ArrowUp: () => actions.previous(), Enter: () => actions.enter(),
   ArrowLeft: (event) => toWord(-1, event.shiftKey), ArrowRight: (event) => toWord(1, event.shiftKey),
   Home: (event) => toWord(-Infinity, event.shiftKey), End: (event) => toWord(Infinity, event.shiftKey),
-  c: () => document.getElementById("new-class")?.focus(),
+  c: () => document.getElementById("new-class")?.focus(), k: () => actions.stick(), n: () => actions.capital(),
+  " ": () => { if (sticky !== null && editor.selected) actions.label(state.classes.indexOf(sticky)); },
 };
 const WITHOUT_RECORD = new Set(["u", "b", "f"]);
 
@@ -282,9 +300,10 @@ function drawClasses() {
   const { current, selected } = editor;
   const buttons = state.classes.map((name, number) => button(name, "", () => actions.label(number), {
     className: `choice ${colour(name, state.classes)}`, disabled: !current && !selected,
-    "aria-pressed": current && current.label === name ? "true" : undefined,
+    "aria-pressed": (current ? current.label === name : sticky === name) ? "true" : undefined,
   }));
-  buttons.slice(0, 9).forEach((one, number) => one.prepend(h("kbd", { "aria-hidden": "true" }, String(number + 1))));
+  buttons.push(button("Keep the class", "K", actions.stick, { "aria-pressed": String(sticky !== null) }), button("Next capital", "N", actions.capital));
+  buttons.slice(0, Math.min(9, state.classes.length)).forEach((one, number) => one.prepend(h("kbd", { "aria-hidden": "true" }, String(number + 1))));
   document.getElementById("choices").replaceChildren(...buttons);
 }
 
@@ -361,10 +380,37 @@ function classForm() {
     h("button", {}, "Add", h("kbd", { "aria-hidden": "true" }, "C")));
 }
 
+const quoted = (path) => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
+
+function download(name, content) {
+  const address = URL.createObjectURL(new Blob([content], { type: "application/x-ndjson" }));
+  h("a", { href: address, download: name }).click();
+  URL.revokeObjectURL(address);
+}
+
+/** The list of answers, read when it is opened; each leads back to its record. */
+function answersCard() {
+  const list = h("ol", { className: "list", tabIndex: 0, "aria-label": "Answers, the latest first" });
+  return h("section", { className: "card" }, h("details", { id: "answers", ontoggle: (event) => { if (event.target.open) attempt(fill); } }, h("summary", {}, h("h2", { className: "inline" }, "Answers")), list));
+  async function fill() {
+    const { last } = await ask("answers");
+    list.replaceChildren(...last.map(({ text, labels, skipped }, i) => h("li", {}, h("button", { className: "finder", dir: "auto", onclick: () => run(async () => take(await ask("look", { back: i + 1 }), i + 1)) }, text),
+      skipped ? h("span", { className: "note" }, " skipped") : labels.map((label) => chipOf(label, state.classes)))));
+    if (!last.length) list.replaceChildren(h("li", { className: "note" }, "None yet."));
+  }
+}
+
 function recordCard() {
   if (!editor) {
-    return h("section", { className: "card done", "aria-label": "Record" }, h("h2", {}, "All records are answered."),
-      h("p", {}, state.review ? "The answers are saved: postil doctor --apply puts them into the data." : "The answers are saved; they can be trained on as they are."), h("div", { id: "problem" }),
+    const [file, next] = [h("span"), h("code")];
+    attempt(async () => {
+      const { file: name, path, content } = await ask("answers");
+      file.replaceChildren(`They are in ${path}. `, h("button", { onclick: () => download(name, content) }, "Download"));
+      next.textContent = state.review ? `postil doctor --apply ${quoted(path)}` : `postil train ${quoted(path)} -o model.postil`;
+    });
+    return h("section", { className: "card done", "aria-label": "Record" }, h("h2", {}, "All records are answered."), counts(state),
+      h("p", {}, state.review ? "The answers are saved: postil doctor --apply puts them into the data. " : "The answers are saved; they can be trained on as they are. ", file),
+      h("p", {}, next, " ", h("button", { onclick: () => copy(next.textContent, "command") }, "Copy")), h("div", { id: "problem" }),
       h("div", { className: "row" }, button("Undo", "U", actions.undo), button("Back", "B", actions.back)));
   }
   return h("section", { className: "card", "aria-label": "Record" }, about(), h("div", { id: "problem" }),
@@ -384,7 +430,7 @@ const HELP = [
   [["A"], "accept"], [["R", "Del"], "reject or remove"], [["1", "…", "9"], "another class, or a new span of the selected words"],
   [["↓", "↑"], "next and previous span"], [["←", "→"], "next and previous word; with Shift, select words"],
   [["Q", "W"], "left end to the left, to the right"], [["O", "P"], "right end to the left, to the right"],
-  [["S"], "skip"], [["U"], "undo, as often as you like"], [["B", "F"], "back to earlier answers, and forward"], [["C"], "a new class"],
+  [["N"], "next capitalised word"], [["K"], "keep a class: every selection gets it"], [["S"], "skip"], [["U"], "undo, as often as you like"], [["B", "F"], "back to earlier answers, and forward"], [["C"], "a new class"],
 ];
 
 function keyCard() {
@@ -402,7 +448,7 @@ function drawPage() {
     h("div", {}, rules?.card,
       h("section", { className: "card" }, h("h2", {}, "Progress"), h("div", { id: "progress" })),
       h("section", { className: "card", id: "agreement" }, h("h2", {}, "Agreement with the model"), h("div", { id: "curve" }), rules?.judged),
-      keyCard())));
+      answersCard(), keyCard())));
 }
 
 function draw() {
@@ -415,7 +461,7 @@ function drawProgress() {
   const { learning, progress } = state;
   const isLearning = learning.state === "running" || learning.state === "stopping";
   document.getElementById("count").textContent = summary(state);
-  document.getElementById("progress").replaceChildren(figures(state), h("p", { className: "note", id: "learning" }, learningText(state)),
+  document.getElementById("progress").replaceChildren(bar(state), figures(state), counts(state), h("p", { className: "note", id: "learning" }, learningText(state)),
     isLearning && !rules ? h("progress", { max: 1, value: learning.progress, "aria-label": "Learning" }) : "",
     progress.every === null || rules ? "" : h("div", { className: "row" }, isLearning ? button("Stop", "", actions.stop) : button("Train now", "", actions.learn, { disabled: !progress.spans })));
   document.getElementById("agreement").hidden = state.review;
@@ -426,7 +472,11 @@ function drawProgress() {
 }
 
 document.addEventListener("keydown", keyed);
-document.addEventListener("mouseup", () => { if (dragged !== null) { dragged = null; changed(" "); } });
+document.addEventListener("mouseup", () => { if (dragged === null) return;
+  dragged = null;
+  if (sticky !== null && editor.selected) actions.label(state.classes.indexOf(sticky));
+  else changed(" ");
+});
 try {
   take(await ask(""));
   await rules?.load();

@@ -233,7 +233,7 @@ export function mount(root, values, context) {
     const width = (Math.max(...every.map(({ x, size }) => x + (size > 1 ? size / 2 - 0.5 : 0))) + 1) * (WIDTH + GAP_X);
     const height = Math.max(...every.map(({ y, size }) => y + (size === "cells" ? 0.7 : 0))) * (HEIGHT + GAP_Y) + HEIGHT;
     const top = every.some(({ size }) => size === "cells") ? 46 : 4; // room for lines over the boxes
-    drawing.replaceChildren(s("svg", { class: "drawing", width, height: height + top, viewBox: `0 ${-top} ${width} ${height + top + 4}`, role: "group", "aria-label": "Flow graph" },
+    drawing.replaceChildren(s("svg", { class: "drawing", width, style: { "min-width": `${Math.min(width, 700)}px` }, viewBox: `0 ${-top} ${width} ${height + top + 4}`, role: "group", "aria-label": "Flow graph" },
       graph.nodes.flatMap(linesTo), graph.nodes.flatMap((node) => node.places.map((place, i) => box(node, place, i === 0)))));
     legend.textContent = `Lines are as thick as the gradient they carry; the thickest carries ${scale.sent.toPrecision(3)}. ∇ is the size of a node’s gradient.`;
   }

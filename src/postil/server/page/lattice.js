@@ -8,6 +8,7 @@ import { EXAMPLE, failed, figures, fitting, heading, missing, textBox } from "/p
 
 const [LEFT, TOP, RADIUS] = [92, 34, 14];
 const SHOWN = 12;
+const TERMS = 6; // of a sum that are shown; the others are folded
 const STEP = 0.5;
 
 export function mount(root, values, context) {
@@ -26,7 +27,7 @@ export function mount(root, values, context) {
   async function ask() {
     kept();
     try {
-      const content = await call("/api/lattice", { model: model.name, text: state.text });
+      const content = await call("/api/lattice", { model: model.name, text: state.text }).catch(oneSentence);
       if (content === null) return;
       sentences = content.sentences;
       problem.replaceChildren();
@@ -36,8 +37,20 @@ export function mount(root, values, context) {
     }
   }
 
+  /** Of a text that is too long for one answer, only the sentence that is shown. */
+  async function oneSentence(error) {
+    if (!["tokens", "cost"].includes(error.code)) throw error;
+    const content = await call("/api/tag", { model: model.name, text: state.text, options: { tokens: true } }, "sentences");
+    if (content === null) return null;
+    const [{ tokens, sentences: places }] = content.documents;
+    const [from, to] = places[Math.min(state.sentence, places.length - 1)];
+    const found = await call("/api/lattice", { model: model.name, tokens: tokens.slice(from, to).map((one) => one.text) });
+    return found && { sentences: Object.assign(Array(places.length), { [Math.min(state.sentence, places.length - 1)]: found.sentences[0] }) };
+  }
+
   function open() {
     const data = sentences[Math.min(state.sentence, sentences.length - 1)];
+    if (!data && sentences.length) { ask(); return; }
     if (!data) { shown = null; drawing.replaceChildren(h("p", { className: "note" }, "Type a sentence above.")); details.replaceChildren(); best.replaceChildren(); undo.disabled = true; return; }
     const chain = { unary: scores(data.unary), transitions: scores(data.transitions), start: scores(data.start), end: scores(data.end) };
     shown = { tokens: data.tokens, labels: data.labels, chain, original: scores(data.unary) };
@@ -82,6 +95,10 @@ export function mount(root, values, context) {
     const steps = cell && cell.t + 1 < tokens.length ? pairwise(chain, messages, cell.t)[cell.j].map((p, j) => [p, j]).filter(([, j]) => rows.includes(j) && chain.transitions[cell.j][j] > -Infinity).map(([p, j]) => s("line", {
       class: "step", x1: x(cell.t), y1: y(cell.j), x2: x(cell.t + 1), y2: y(j), "stroke-width": 1 + 5 * Math.min(1, p / Math.max(messages.marginals[cell.t][cell.j], 1e-12)), opacity: 0.75 }))
       : [];
+    if (cell && cell.t > 0) { // α sums the lines that come in
+      const shares = pairwise(chain, messages, cell.t - 1).map((row) => row[cell.j] / Math.max(messages.marginals[cell.t][cell.j], 1e-12));
+      for (const i of rows) if (chain.transitions[i][cell.j] > -Infinity) steps.push(s("line", { class: "step", x1: x(cell.t - 1), y1: y(i), x2: x(cell.t), y2: y(cell.j), "stroke-width": 1 + 5 * Math.min(1, shares[i]), opacity: 0.75 }));
+    }
     const drawnPaths = paths.slice(0, state.paths).map((path, rank) => s("polyline", {
       class: `path ${rank === 0 ? "best" : `rank-${rank}`}`, "data-rank": rank,
       points: path.labels.map((j, t) => `${x(t)},${rows.includes(j) ? y(j) + rank * 3 : height}`).join(" "),
@@ -119,8 +136,9 @@ export function mount(root, values, context) {
     const name = `${tokens[t]} as ${labels[j]}`;
     const terms = (title, formula, sum, items) => h("details", { open: true }, h("summary", {}, title, " = ", h("strong", {}, exact(sum))),
       h("p", { className: "mono note" }, formula),
-      items.length ? h("div", { className: "scroll" }, h("table", {}, h("tbody", {}, items.map(([label, text, value]) => h("tr", {}, h("td", {}, label), h("td", { className: "mono" }, text), h("td", { className: "number mono" }, exact(value))))))) : null);
-    const possible = (items) => items.filter(([, , value]) => value > -Infinity);
+      items.length ? termTable(items.slice(0, TERMS)) : null, items.length > TERMS ? h("details", {}, h("summary", {}, `${items.length - TERMS} smaller terms`), termTable(items.slice(TERMS))) : null);
+    const termTable = (items) => h("div", { className: "scroll" }, h("table", {}, h("tbody", {}, items.map(([label, text, value]) => h("tr", {}, h("td", {}, label), h("td", { className: "mono" }, text), h("td", { className: "number mono" }, exact(value)))))));
+    const possible = (items) => items.filter(([, , value]) => value > -Infinity).sort(([, , a], [, , b]) => b - a);
     const alphaTerms = t === 0 ? [] : possible(labels.map((label, i) => [label, `α(${exact(messages.alphas[t - 1][i])}) + A(${exact(chain.transitions[i][j])})`, messages.alphas[t - 1][i] + chain.transitions[i][j]]));
     const betaTerms = t === last ? [] : possible(labels.map((label, i) => [label, `A(${exact(chain.transitions[j][i])}) + u(${exact(chain.unary[t + 1][i])}) + β(${exact(messages.betas[t + 1][i])})`, chain.transitions[j][i] + chain.unary[t + 1][i] + messages.betas[t + 1][i]]));
     const score = h("input", { type: "number", className: "wide", step: STEP, id: "score", value: Number.isFinite(chain.unary[t][j]) ? chain.unary[t][j].toFixed(3) : "", oninput: () => { if (score.value !== "") set(t, j, Number(score.value)); } });

@@ -1,7 +1,7 @@
 // How much is done, how the model learns, and how well it agrees with the person: drawn from plain numbers.
 
 import { h, percent, s } from "/page/dom.js";
-import { table } from "/page/shared.js";
+import { chip, table } from "/page/shared.js";
 
 const WIDTH = 320;
 const HEIGHT = 150;
@@ -26,6 +26,16 @@ export function learningText({ learning, progress }) {
   if (learning.state === "failed") return `The last training run failed: ${learning.error}`;
   if (progress.until === 0) return "The model trains as soon as an answer has a span.";
   return `The model retrains after ${counted(progress.until, "more answer")}.`;
+}
+
+/** How much of the pool is done. */
+export function bar({ progress: { answered, skipped, waiting } }) {
+  return h("progress", { max: answered + skipped + waiting || 1, value: answered + skipped, "aria-label": `${answered + skipped} of ${answered + skipped + waiting} records` });
+}
+
+/** Spans of each class so far. */
+export function counts({ progress, classes }) {
+  return h("p", { className: "row", id: "counts" }, classes.map((name) => h("span", {}, chip(name, classes), ` ${(progress.by_class[name] ?? 0).toLocaleString("en")}`)));
 }
 
 export function figures({ progress }) {

@@ -88,17 +88,22 @@ export function mount(root, values, context) {
     ranking.replaceChildren();
     const [from, to] = answer.sentences[sentence] ?? [0, 0];
     if (from === to) return;
-    if (all) askLayers(from, to).catch(() => {});
-    if (!isTagger) return;
+    if (isTagger && !(await askAlternatives(from, to))) return;
+    if (all) await askLayers(from, to);
+  }
+
+  /** False where another sentence was asked for meanwhile. */
+  async function askAlternatives(from, to) {
     const [first, last] = [answer.tokens[from].start, answer.tokens[to - 1].end];
     const inside = ({ start, end, ...rest }) => (first <= start && end <= last ? [{ ...rest, start: tokenFrom(start) - from, end: tokenTo(end) - from }] : []);
     const fixedHere = Object.fromEntries(Object.entries(constraints().constraints ?? {}).map(([kind, items]) => [kind, items.flatMap(inside)]));
-    const document = { tokens: answer.tokens.slice(from, to).map((one) => one.text), ...(Object.values(fixedHere).some((items) => items.length) ? { constraints: fixedHere } : {}) };
-    const content = await call("/api/tag", { model: model.name, documents: [document], options: { nbest: state.nbest, marginals: true } }, "sentence");
-    if (content === null) return;
+    const asked = { tokens: answer.tokens.slice(from, to).map((one) => one.text), ...(Object.values(fixedHere).some((items) => items.length) ? { constraints: fixedHere } : {}) };
+    const content = await call("/api/tag", { model: model.name, documents: [asked], options: { nbest: state.nbest, marginals: true } }, "sentence");
+    if (content === null) return false;
     const [{ nbest, marginals }] = content.documents;
     marginals.forEach((row, i) => alternatives.set(from + i, Object.entries(row).sort(([, a], [, b]) => b - a).slice(0, MOST_ALTERNATIVES).filter(([, p]) => p >= 0.001)));
     drawNbest(nbest?.[0] ?? [], answer.tokens.slice(from, to).map((one) => one.text));
+    return true;
   }
 
   /** Places of characters as places of tokens. */

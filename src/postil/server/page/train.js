@@ -56,6 +56,7 @@ export function mount(root, values, context) {
       const { files, presets } = await ask("/api/training/files");
       const option = (value) => h("option", { value }, value);
       train.replaceChildren(...files.map(option));
+      train.value = files.find((name) => name.includes("train")) ?? files[0] ?? "";
       dev.replaceChildren(h("option", { value: "" }, "every tenth sentence"), ...files.map(option));
       preset.replaceChildren(...presets.map((value) => h("option", { value, selected: value === "fast" }, value)));
       startButton.disabled = !files.length;
@@ -89,7 +90,7 @@ export function mount(root, values, context) {
           ["loss", training.loss === null ? "–" : training.loss.toFixed(4)], ["best dev score", score], ["time", `${training.seconds.toFixed(1)} s`]]),
         h("progress", { max: 1, value: training.progress, "aria-label": "Progress of the training" }),
         h("div", { className: "grid even" }, chart("Loss", training.history.map((one) => [one.epoch, one.loss]), (value) => value.toFixed(3)),
-          chart("Score on dev", training.history.filter((one) => one.score !== null).map((one) => [one.epoch, 100 * one.score]), (value) => value.toFixed(1))),
+          chart("Score on dev", training.history.filter((one) => one.score !== null).map((one) => [one.epoch, 100 * one.score]), (value) => value.toFixed(1), "epoch", training.history.some((one) => one.epoch === training.best_epoch && one.score !== null) ? training.best_epoch : null)),
         training.error ? failed({ message: training.error }) : "");
     }
     keeping.hidden = !state.can_keep;

@@ -25,7 +25,7 @@ export function mount(root, values, context) {
   const { field } = textBox(state.text, (text) => { state.text = text; askSoon(); }, "Sentence, or a tree in brackets such as (x (x not) (x bad))", 2);
   const shapes = h("select", { id: "shape", onchange: () => { state.shape = shapes.value; ask(); } },
     h("option", { value: "" }, "as in training"), ["balanced", "right"].map((name) => h("option", { value: name, selected: name === state.shape }, name)));
-  const [problem, answer] = [h("div", { className: "problem" }), h("div", { className: "report", id: "answer" })];
+  const [problem, answer] = [h("div", { className: "problem" }), h("div", { className: "report", id: "trees" })];
   root.append(...heading("Tree", "A label and its probability for every phrase. A sentence without brackets gets a tree of the chosen shape."),
     field, h("div", { className: "row" }, h("label", { htmlFor: "shape" }, "Shape of the tree over a sentence"), shapes), problem, answer);
   ask();

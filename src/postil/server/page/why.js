@@ -5,6 +5,7 @@ import { call } from "/page/api.js";
 import { debounced, h, number, percent, signed } from "/page/dom.js";
 import { chip, EXAMPLE, failed, figures, fitting, heading, missing, table, textBox } from "/page/shared.js";
 
+const MATTERS = 0.1; // of the largest effect: smaller ones have no figure
 const MEASURES = { left_out: "leaving the word out", gradient: "gradient" };
 
 /** A bar to the right for what supports, to the left for what opposes. */
@@ -87,7 +88,7 @@ export function mount(root, values, context) {
       className: `effect ${(item[state.by] ?? 0) < 0 ? "oppose" : "support"} ${one.start <= i && i < one.end ? "explained" : ""}`,
       "aria-pressed": String(i === word), style: { "--share": Math.abs(item[state.by] ?? 0) / largest },
       onclick: () => { word = i; draw(); },
-    }, item.word, h("small", {}, signed(item[state.by]))));
+    }, item.word, Math.abs(item[state.by] ?? 0) < MATTERS * largest ? "" : h("small", {}, signed(item[state.by]))));
     answer.replaceChildren(
       explanations.length > 1 ? chips : "",
       h("section", { className: "card" },
