@@ -25,6 +25,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 import postil
 from postil.export import web
+from postil.export.web.trainer import write_trainer
 from postil.samples.corpora import made_up_sentences, made_up_trees
 from postil.text import spans_from_labels
 
@@ -233,7 +234,44 @@ def use_exported(page: Any) -> None:
     page.hover("#answer .entity >> nth=4")
 
 
-GROUPS = {"serve": serve, "annotate": annotate, "rules": rules, "report": report, "exported": exported}
+def trainer(browser: Browser, folder: Path) -> None:
+    sentences = made_up_sentences(200, np.random.default_rng(0))
+    texts = [" ".join(one.tokens).replace(" .", ".").replace(" ,", ",") for one in sentences]
+    spans: list[list[dict[str, Any]]] = []
+    for text, one in zip(texts, sentences, strict=True):
+        spans.append([])
+        place = 0
+        for span in spans_from_labels(list(one.labels), "bio"):
+            name = " ".join(one.tokens[span.start : span.end])
+            place = text.index(name, place)
+            spans[-1].append({"start": place, "end": place + len(name), "label": span.label})
+            place += len(name)
+    records = [{"text": text, "spans": of} for text, of in zip(texts, spans, strict=True)]
+    lines = [json.dumps(record if i < 160 else {"text": record["text"]}) for i, record in enumerate(records)]
+    (folder / "labels.jsonl").write_text("\n".join(lines))
+
+    def use(page: Any) -> None:
+        page.wait_for_selector("html[data-ready]", state="attached")
+        if page.is_hidden("#sentences"):
+            page.set_input_files("#file", folder / "labels.jsonl")
+        page.click("#train button")
+        page.wait_for_selector("#told strong")
+        page.fill("#text", TEXT)
+        page.click("#sentence .entity .word")
+        page.wait_for_timeout(4000)  # the status line leaves
+
+    write_trainer(folder / "trainer.html")
+    shoot(browser, "trainer", (folder / "trainer.html").as_uri(), use, 1080, again=True)
+
+
+GROUPS = {
+    "serve": serve,
+    "annotate": annotate,
+    "rules": rules,
+    "report": report,
+    "exported": exported,
+    "trainer": trainer,
+}
 
 
 def main() -> None:

@@ -1,14 +1,15 @@
 """``postil compare``: is one system better than another, and where do they differ?"""
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from postil.commands.console import show_table
 from postil.commands.evaluate import compared_predictions
 from postil.commands.labelled import load, resolve_labels
-from postil.commands.models import checked_scheme, inputs_of, names_model, one_task, open_model
+from postil.commands.models import checked_scheme, inputs_of, names_model, one_tagger, open_model
 from postil.commands.output import check_report, present
-from postil.commands.parser import JSON, OVERWRITE, SEED, option, report_option
+from postil.commands.parser import JSON, OVERWRITE, SEED, option
 from postil.commands.reading import PARTIAL, column_argument, reading_arguments, reading_options
 from postil.errors import ConfigurationError, printable
 from postil.evaluation import compare_answers, compared_by
@@ -35,7 +36,7 @@ OPTIONS = {
         option("B", "the other one", dest="second"),
         option("GOLD", "labelled file of any format", dest="data"),
         JSON,
-        report_option("write an HTML page with all differences"),
+        option("--report FILE", "write an HTML page with all differences", type=Path),
         option("--resamples N=2000", "bootstrap resamples"),
         SEED,
         option("--task NAME", "multi-task models: use this task"),
@@ -93,11 +94,9 @@ def _taggers(models: dict[str, Any], arguments: argparse.Namespace) -> dict[str,
     has_tasks = any(getattr(model, "tasks", None) for model in models.values())
     taggers = {}
     for name, model in models.items():
-        tagger = one_task(model, arguments.task) if getattr(model, "tasks", None) or not has_tasks else model
-        if not isinstance(tagger, Tagger):
-            raise ConfigurationError("model", expected="must be a tagger", got=f"a {tagger.KIND}", where=name)
-        check_columns(tagger, arguments.feature_columns)
-        taggers[name] = tagger
+        task = arguments.task if getattr(model, "tasks", None) or not has_tasks else None
+        taggers[name] = one_tagger(model, task, where=name)
+        check_columns(taggers[name], arguments.feature_columns)
     if not models and arguments.task is not None:
         raise ConfigurationError("--task cannot be used here: it is for multi-task models")
     return taggers

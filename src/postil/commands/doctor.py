@@ -7,8 +7,8 @@ from postil.commands.console import say, show_table, training_progress
 from postil.commands.labelled import joined_split, load_labelled, tagger_of, tagger_options
 from postil.commands.notices import note
 from postil.commands.output import check_output, check_report, present
-from postil.commands.parser import JSON, OVERWRITE, option, report_option
-from postil.commands.reading import reading_options
+from postil.commands.parser import JSON, OVERWRITE, option
+from postil.commands.reading import reading_options, rules_for_file
 from postil.errors import ConfigurationError, printable
 from postil.quality import CHECKS, Diagnosis, apply, diagnosed, review
 from postil.quality.diagnosis import SHOWN as MOST_LISTED
@@ -39,7 +39,7 @@ OPTIONS = {
         option("--folds N=5", "parts to hold out in turn", least=2),
         option("--repeats N=2", "how often every sentence is held out", least=1),
         JSON,
-        report_option("write an HTML page with all findings"),
+        option("--report FILE", "write an HTML page with all findings", type=Path),
         option("--review FILE", "write suspected errors as JSON Lines", type=Path),
         option("--apply FILE", "apply the accepted corrections of a review to DATA"),
         option("-o --output FILE", "--apply: the corrected file to write", type=Path),
@@ -96,7 +96,8 @@ def _diagnosis(arguments: argparse.Namespace) -> Diagnosis:
 def _apply(arguments: argparse.Namespace, inputs: list[str]) -> int:
     if arguments.apply is None or arguments.output is None:
         raise ConfigurationError("--apply", expected="needs -o FILE, and -o needs --apply", got=None)
-    options = {**reading_options(arguments), "features": None}  # all columns are kept
+    cut_by = rules_for_file(arguments.data[0], **reading_options(arguments))
+    options = {**reading_options(arguments, cut_by), "features": None}  # all columns are kept
     sentences: list[Sentence] = []
     formats: set[str] = set()
     for path in arguments.data:

@@ -48,41 +48,39 @@ const moment = () => new Promise((resolve) => { channel.port1.onmessage = resolv
 
 // ------------------------------------------------------------------------------------------------ what is kept
 
-const keep = debounced(400, () => {
+function put(name, content) {
   if (!byId("keeps").checked) return;
-  try {
-    localStorage.setItem(KEPT, JSON.stringify({ records: writeRecords(records), classes, language, at }));
-    byId("kept").textContent = "";
-  } catch {
-    byId("kept").textContent = "This browser has no room to keep them: save labels and model before you close the page.";
-  }
-});
+  let isKept = true;
+  try { localStorage.setItem(name, content()); } catch { isKept = false; }
+  byId("kept").textContent = isKept ? "" : "This browser has no room to keep everything: save labels and model before you close the page.";
+}
 
-function keepModel() {
-  if (!byId("keeps").checked) return;
-  const bytes = modelFile(model, start);
-  let text = "";
-  for (let i = 0; i < bytes.length; i += 8192) text += String.fromCharCode(...bytes.subarray(i, i + 8192));
+const keep = debounced(400, () => put(KEPT, () => JSON.stringify({ records: writeRecords(records), classes, language, at })));
+const keepModel = () => put(`${KEPT} model`, () => btoa(Array.from(modelFile(model, start), (byte) => String.fromCharCode(byte)).join("")));
+const fromBase64 = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+
+/** What was kept is checked as any file is; if it is damaged it stays as it is. */
+async function restore() {
   try {
-    localStorage.setItem(`${KEPT} model`, btoa(text));
-  } catch {
-    say("the model is too large to be kept in this browser: save it", 6000);
+    const kept = JSON.parse(localStorage.getItem(KEPT) ?? "null");
+    const file = localStorage.getItem(`${KEPT} model`);
+    if (kept) {
+      await speak(kept.language);
+      classes = kept.classes.filter(isClassName);
+      if (kept.records) add(readRecords(kept.records, "what was kept"));
+      at = Math.trunc(Number(kept.at)) || 0;
+    }
+    if (file) await use(openModelFile(fromBase64(file), start));
+  } catch (error) {
+    byId("keeps").checked = false;
+    throw new Error(`this browser keeps something that cannot be opened: ${error.message}`);
   }
 }
 
-const fromBase64 = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-
-/** What was kept is checked as any file is. */
-async function restore() {
-  const kept = JSON.parse(localStorage.getItem(KEPT) ?? "null");
-  const file = localStorage.getItem(`${KEPT} model`);
-  if (kept) {
-    language = start.segmentations.some((one) => one.rules === kept.language) ? kept.language : "english";
-    classes = [...kept.classes].filter(isClassName);
-    if (kept.records) add(readRecords(kept.records, "what was kept"));
-    at = Math.max(0, Math.min(records.length - 1, Math.trunc(Number(kept.at)) || 0));
-  }
-  if (file) await use(openModelFile(fromBase64(file), start));
+/** Cut texts by the rules of a language. */
+async function speak(name) {
+  language = byId("language").value = start.segmentations.some((one) => one.rules === name) ? name : "english";
+  cutter = await open(wasm, flatModel(blank(start, segmentation()), constants));
 }
 
 function forget() {
@@ -150,9 +148,8 @@ async function use(opened) {
   tagger = await open(wasm, flatModel(opened, constants));
   model = opened;
   know(model.classes);
-  if (editor && !records[at].isDone && !editor.past.length) show(at);
-  else drawRecord();
-  drawTrain();
+  if (editor && !editor.past.length) show(at);
+  else drawList();
   tag();
 }
 
@@ -178,9 +175,8 @@ function show(number, otherwise = 0) {
 
 /** Write the editor's spans into the record. */
 function store(isDone) {
-  const { tokens } = words;
-  records[at].spans = editor.answer.map(({ start: from, end, label }) => ({ start: tokens[from].start, end: tokens[end - 1].end, label }));
-  records[at].isDone = isDone;
+  const spans = editor.answer.map(({ start: from, end, label }) => ({ start: words.tokens[from].start, end: words.tokens[end - 1].end, label }));
+  Object.assign(records[at], { spans, isDone });
   keep();
 }
 
@@ -207,22 +203,17 @@ const actions = {
   },
   move(end, by) { if (editor.current && editor.move(end, by)) changed(); else say("no room", 900); },
   undo() { if (editor.undo()) changed(); else say("there is nothing to undo", 1500); },
-  step(by) { editor.step(by); changed(); },
   save() {
     store(true);
-    const next = records.findIndex((record, i) => i > at && !record.isDone);
-    const open_ = next < 0 ? records.findIndex((record) => !record.isDone) : next;
-    say(open_ < 0 ? "saved: every sentence is labelled" : "saved", 1200);
-    show(open_, Math.min(at + 1, records.length - 1));
+    const left = [...records.keys()].filter((i) => !records[i].isDone);
+    say(left.length ? "saved" : "saved: every sentence is labelled", 1200);
+    show(left.find((i) => i > at) ?? left[0] ?? at + 1);
   },
   enter() {
     if (editor.current && editor.open.includes(editor.current)) actions.accept();
     else if (editor.open.length) { editor.toOpen(0); changed(); } else actions.save();
   },
-  drop() {
-    records.splice(at, 1);
-    show(at);
-  },
+  drop() { if (confirm("Delete this sentence and its labels?")) { records.splice(at, 1); show(at); } },
   toWord(by, extends_) {
     const { current, selected, length } = editor;
     const from = current && by > 0 && !extends_ ? current.end - 1 : editor.at;
@@ -235,7 +226,7 @@ const actions = {
 const KEYS = {
   a: actions.accept, r: actions.remove, Delete: actions.remove, Backspace: actions.remove, u: actions.undo, b: () => show(at - 1, 0), f: () => show(at + 1),
   q: () => actions.move("start", -1), w: () => actions.move("start", 1), o: () => actions.move("end", -1), p: () => actions.move("end", 1),
-  ArrowDown: () => actions.step(1), ArrowUp: () => actions.step(-1), c: () => byId("new-class").focus(),
+  ArrowDown: () => { editor.step(1); changed(); }, ArrowUp: () => { editor.step(-1); changed(); }, c: () => byId("new-class").focus(),
   Enter: (event) => (event.shiftKey ? actions.save() : actions.enter()),
   ArrowLeft: (event) => actions.toWord(-1, event.shiftKey), ArrowRight: (event) => actions.toWord(1, event.shiftKey),
   Home: (event) => actions.toWord(-Infinity, event.shiftKey), End: (event) => actions.toWord(Infinity, event.shiftKey),
@@ -332,15 +323,12 @@ function drawRecord() {
 function addClass(event) {
   event.preventDefault();
   const box = byId("new-class");
-  const name = box.value.trim();
   attempt(() => {
-    if (!isClassName(name)) throw new Error("a class needs a name of at most 100 characters");
-    know([name]);
+    if (!isClassName(box.value.trim())) throw new Error("a class needs a name of at most 100 characters");
+    know([box.value.trim()]);
     box.value = "";
     box.blur();
-    drawRecord();
-    focusWord();
-    keep();
+    changed();
   });
 }
 
@@ -440,8 +428,7 @@ function drawTrain() {
   byId("save-labels").disabled = !records.length;
   if (run) return;
   const { result } = model ?? {};
-  const past = model?.about.training?.history?.map?.((epoch) => epoch.loss).filter(Number.isFinite) ?? [];
-  if (!history.length && past.length) history = past;
+  history = model?.about.training?.history?.map?.((epoch) => epoch.loss).filter(Number.isFinite) ?? [];
   const of = result?.held;
   byId("told").replaceChildren(...(!model ? [done ? `${counted(done, "sentence")} to learn from.` : "Label some sentences first; twenty are a beginning."]
     : result ? [`Trained on ${counted(result.learnt, "sentence")} in ${result.seconds.toFixed(1)} s. `, of ? (of.f1 === null ? `The ${of.sentences} held-out sentences have no spans.`
@@ -471,8 +458,8 @@ function tag() {
 
 function drawPage() {
   const file = h("input", { type: "file", id: "file", multiple: true, accept: ".txt,.jsonl,.json,.postil", className: "skip", tabIndex: -1, "aria-label": "Files to open", onchange: () => attempt(async () => { try { await openFiles(file.files); } finally { file.value = ""; } }) });
-  const languages = h("select", { id: "language", onchange: () => attempt(async () => { language = languages.value; cutter = await open(wasm, flatModel(blank(start, segmentation()), constants)); show(at); }) },
-    [["english", "English"], ["neutral", "another language"]].map(([value, text]) => h("option", { value, selected: value === language }, text)));
+  const languages = h("select", { id: "language", onchange: () => attempt(async () => { await speak(languages.value); show(at); }) },
+    [["english", "English"], ["neutral", "another language"]].map(([value, text]) => h("option", { value }, text)));
   const paste = h("textarea", { id: "paste", rows: 3, dir: "auto", spellcheck: false, placeholder: EXAMPLE });
   const box = h("textarea", { id: "text", rows: 3, dir: "auto", spellcheck: false, value: EXAMPLE, oninput: debounced(80, () => attempt(tag)) });
   const field = (label, element) => [h("label", { htmlFor: element.id }, label), element];
@@ -515,14 +502,10 @@ async function begin() {
   const [engine, flat, file] = await Promise.all(["wasm", "constants", "model"].map((id) => decompressed(fromBase64(byId(id).textContent))));
   wasm = engine;
   constants = readFlat(flat);
-  const language_ = JSON.parse(localStorage.getItem(KEPT) ?? "{}").language;
-  if (start.segmentations.some((one) => one.rules === language_)) language = language_;
-  cutter = tagger = await open(wasm, flatModel(blank(start, segmentation()), constants));
   drawPage();
-  await attempt(async () => {
-    if (localStorage.getItem(KEPT) ?? localStorage.getItem(`${KEPT} model`)) await restore();
-    if (!model && file.length) await use(openModelFile(file, start));
-  });
+  await speak(language);
+  await attempt(restore);
+  if (!model && file.length) await attempt(async () => use(openModelFile(file, start)));
   show(records.findIndex((record) => !record.isDone), at);
   tag();
   document.addEventListener("keydown", keyed);

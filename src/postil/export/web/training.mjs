@@ -229,7 +229,7 @@ export function flatModel(model, constants) {
 // ------------------------------------------------------------------------------------------------ the model file
 
 // The layout is that of archive.py and docs/internals/model-file.md.
-const FILE_TYPES = { F32: Float32Array, F16: Uint16Array, I64: BigInt64Array, I32: Int32Array, U8: Uint8Array };
+const FILE_TYPES = { F32: Float32Array, I64: BigInt64Array, I32: Int32Array, U8: Uint8Array };
 const BEFORE = '{"__metadata__":{"postil":"2","checksum":"';
 const ascii = (text) => text.replace(/[\u0080-\uffff]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
@@ -303,12 +303,6 @@ function readArchive(bytes) {
   return { arrays, metadata };
 }
 
-function halfToSingle(half) {
-  const [sign, exponent, fraction] = [half & 0x8000 ? -1 : 1, (half >> 10) & 31, half & 1023];
-  if (exponent === 31) return NaN; // no such number is in a model
-  return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -14 * (fraction / 1024));
-}
-
 function checkedClasses(classes, most) {
   if (!Array.isArray(classes) || !classes.length || classes.length > most) refuse(`the number of classes is ${classes?.length ?? 0}: expected 1 to ${most}`);
   if (new Set(classes).size < classes.length || !classes.every(isClassName)) refuse("the model's classes have names that are not valid");
@@ -366,9 +360,8 @@ function checkedModel({ arrays, metadata }, start) {
   if (!(counts instanceof BigInt64Array) || counts.length !== vocabularies.word.length) refuse("the counts of words are damaged");
   const parameters = shapesOf(start.config, vocabularies, classes).map((shape, i) => {
     const { shape: found, values } = arrays[PARAMETERS[i]];
-    const numbers = values instanceof Uint16Array ? Float32Array.from(values, halfToSingle) : values;
-    const isGood = same(found, shape) && numbers instanceof Float32Array && numbers.every((value) => Math.abs(value) <= 1e30);
-    return isGood ? numbers : refuse(`parameter ${PARAMETERS[i]}: expected finite numbers of shape ${shape.join(" × ")}`);
+    const isGood = same(found, shape) && values instanceof Float32Array && values.every((value) => Math.abs(value) <= 1e30);
+    return isGood ? values : refuse(`parameter ${PARAMETERS[i]}: expected finite numbers of shape ${shape.join(" × ")}`);
   });
   return { config, classes, scheme, letters: start.schemes[scheme], vocabularies, counts, segmentation, estimator, parameters, decoding: checkedDecoding(heads.main.decoding, classes), about };
 }
@@ -410,7 +403,7 @@ function lookedAt(memory, constants, forms, columns) {
   const tables = memory.put(Int32Array.from(known));
   const shapes = memory.put(constants["words/shapes"].values);
   const encoded = forms.map((form) => encoder.encode(form));
-  const longest = Math.max(...encoded.map((one) => one.length));
+  const longest = encoded.reduce((most, one) => Math.max(most, one.length), 0);
   const [text, out, sizes] = [longest, 4 * longest + 16, 8].map((size) => memory.put(new Uint8Array(size)));
   return encoded.map((one) => {
     new Uint8Array(memory.wasm.memory.buffer).set(one, text);
