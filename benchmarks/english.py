@@ -30,7 +30,17 @@ from benchmarks.measuring import Outcome, interleaved, medians, parser, report
 from postil.metrics import evaluate
 from postil.models.tagger import Tagger
 from postil.text import labels_from_spans, spans_from_labels, with_marks
-from recipes.english import CASES, LESSON_TOKENS, SEED, SETTINGS, knowledge, names_to_learn, sample, train_teacher
+from recipes.english import (
+    CASES,
+    LESSON_TOKENS,
+    SEED,
+    SETTINGS,
+    knowledge,
+    names_to_learn,
+    open_names,
+    sample,
+    train_teacher,
+)
 from recipes.english_card import core_f1, core_labels
 from recipes.english_data import NAMES, Part, read_names, with_cases
 
@@ -73,7 +83,7 @@ def _left_out(arguments: argparse.Namespace) -> Outcome:
     rows = []
     for corpus, test in tests.items():
         learnt, lesson = names_to_learn(arguments.data, [corpus]), _lesson(arguments, corpus)
-        tagger = _trained(learnt, arguments.folder, settings, **lesson)
+        tagger = _trained(learnt, arguments.folder, settings, open_names(arguments.data) if lesson else None, **lesson)
         row: dict[str, Any] = {"left out": corpus, "all others": core_f1(tagger, test)}
         row |= {case: core_f1(tagger, test, case) for case in ("lower", "upper")}
         if lesson:
@@ -111,8 +121,11 @@ def _single_scores(
         yield corpus, {name: core_f1(tagger, test) for name, test in tests.items() if name != corpus}
 
 
-def _trained(part: Part, folder: Path, settings: Mapping[str, Any], **lesson: Any) -> Tagger:
-    learnt = with_cases(part, CASES, SEED)
+def _trained(
+    part: Part, folder: Path, settings: Mapping[str, Any], completed: Part | None = None, **lesson: Any
+) -> Tagger:
+    """A tagger of ``part``, and of the partial labels ``completed`` by the teachers of the lesson."""
+    learnt = with_cases(part, CASES, SEED) + (completed or Part([], []))
     return Tagger(preset="fast", **settings, **knowledge(folder)).fit(learnt.X, learnt.y, **lesson)
 
 

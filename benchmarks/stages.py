@@ -31,14 +31,11 @@ from postil.models.decoding.posteriors import Posteriors
 from postil.models.decoding.tagged import Tagged
 from postil.models.engine import Words
 from postil.models.tagger import Tagger
-from postil.tagging.bulk import PASSAGE, label
-from postil.tagging.fast_path import write_columns
-from postil.tagging.labeller import Labeller
+from postil.tagging.bulk import PASSAGE, Labeller, label
+from postil.tagging.fast_path import read_plain, write_columns
 from postil.tagging.options import TaggingOptions
-from postil.tagging.plain import read_plain
 from postil.text import read
 from postil.text.passages import Passage
-from postil.text.splitting.segmenter import ENGLISH
 from postil.threads import one_blas_thread
 
 MOST_BYTES, TURNS = 8_000_000, 3
@@ -151,7 +148,7 @@ def _passages(content: bytes) -> list[Passage]:
 
 
 def _rows(passage: Passage, options: TaggingOptions) -> Tagged | None:
-    return read_plain(passage, options.reading, ENGLISH)
+    return read_plain(passage, options.reading)
 
 
 def _labelled(tagger: Tagger, content: bytes, options: TaggingOptions, probabilities: bool) -> Any:

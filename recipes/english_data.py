@@ -61,6 +61,7 @@ _TITLES = frozenset(
     "Mr. Mrs. Ms. Dr. Prof. Mr Mrs Ms Dr Prof Sir Lady Lord President Governor Senator Minister Professor Captain "
     "General Colonel Judge Justice Chancellor King Queen Prince Princess Emperor Tsar Pope Saint St. St Madam".split()
 )
+_PROPER = ("NNP", "NNPS")
 _JOINING = frozenset("of the and & - 's ' for de la von van".split())
 
 
@@ -69,7 +70,7 @@ def _only_proper(tokens: Sequence[str], tags: Sequence[str], labels: list[str]) 
 
     Spans with other words, titles and proper nouns outside of spans are unknown.
     """
-    proper = [tag in ("NNP", "NNPS") for tag in tags]
+    proper = [tag in _PROPER for tag in tags]
     answer = [UNKNOWN if name and label == NOT_CORE else label for name, label in zip(proper, labels, strict=True)]
     for start, end in _spans(labels):
         inside = range(start, end)
@@ -194,3 +195,30 @@ def _penn(tag: str) -> str:
 
 
 UPOS, XPOS = tuple(_UPOS), tuple(_XPOS)
+
+
+def read_open_names(data: Path, corpus: str, part: str) -> Part:
+    """A corpus of Penn tags as one of names: proper nouns are open, other words are in no core class.
+
+    A word that joins proper nouns (University of Oslo) is open as well.
+    """
+    speech = read_speech(data, corpus, part, penn=True)
+    return Part(speech.X, [_open_names(*pair) for pair in zip(speech.X, speech.y, strict=True)])
+
+
+def _open_names(tokens: Sequence[str], tags: Sequence[str]) -> list[str]:
+    proper = [tag in (*_PROPER, UNKNOWN) for tag in tags]
+    labels = [UNKNOWN if is_proper else NOT_CORE for is_proper in proper]
+    for i, token in enumerate(tokens):
+        if token.lower() in _JOINING and any(proper[:i][-1:]) and any(proper[i + 1 : i + 3]):
+            labels[i : i + 2] = [UNKNOWN] * 2
+    return labels
+
+
+# ------------------------------------------------------------------------------------------------ chunks
+
+
+def read_chunks(data: Path, part: str) -> Part:
+    """Chunks of GUM, derived from its trees."""
+    sentences = list(read(data / "gum_trees" / f"{part}.ptb", label="chunks", features=()))
+    return Part([list(one.tokens) for one in sentences], [list(one.labels or []) for one in sentences])

@@ -270,7 +270,15 @@ def test_snapped_spans_are_told(write: Write, capsys: pytest.CaptureFixture[str]
     assert json.loads(captured.out)["f1"] == 100
 
 
-@pytest.mark.parametrize("option", [("--seed", "-1"), ("--seed", "x"), ("--resamples", "0"), ("--scheme", "iob9")])
+@pytest.mark.parametrize(("option", "least"), [(("--seed", "-1"), 0), (("--resamples", "0"), 1)])
+def test_numbers_that_are_too_small(
+    write: Write, capsys: pytest.CaptureFixture[str], option: tuple[str, str], least: int
+) -> None:
+    assert score("gold.txt", "predicted.txt", *option) == 1
+    assert capsys.readouterr().err == f"postil: {option[0]} must be at least {least} (got {option[1]})\n"
+
+
+@pytest.mark.parametrize("option", [("--seed", "x"), ("--scheme", "iob9")])
 def test_impossible_options(write: Write, capsys: pytest.CaptureFixture[str], option: tuple[str, str]) -> None:
     with pytest.raises(SystemExit) as exit_:
         score("gold.txt", "predicted.txt", *option)

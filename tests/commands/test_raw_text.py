@@ -4,8 +4,12 @@ import random
 
 import pytest
 
+from postil import Tagger
 from postil.commands import teaching as raw_text
+from postil.commands.main import main
 from postil.errors import DataError
+from postil.pretraining import CorpusConfig, read_corpus
+from postil.text import Segmenter
 
 
 def test_a_sample_of_a_stream_is_uniform():
@@ -64,3 +68,29 @@ def test_headings_and_lists_are_left_out(tmp_path):
     with pytest.raises(DataError) as error:
         raw_text.sampled_sentences([path], 1000, seed=0)
     assert str(error.value) == f"{path}: no sentences in the raw text: expected 3 words or more"
+
+
+GERMAN = "Käthe schläft im Bücherzimmer. Dann öffnet sie die große Tür.\n" * 40
+
+
+def test_text_that_is_not_english_is_split_by_neutral_rules(tmp_path, capsys):
+    path = tmp_path / "german.txt"
+    path.write_text(GERMAN, encoding="utf-8")
+    assert ["Käthe", "schläft", "im", "Bücherzimmer", "."] in raw_text.sampled_sentences([path], 1000, seed=0)
+    with read_corpus([path], CorpusConfig(min_count=1)) as corpus:
+        assert "im" in corpus.words and "i" not in corpus.words
+    assert main(["convert", str(path), str(tmp_path / "words.conllu")]) == 0
+    assert "\tim\t" in (tmp_path / "words.conllu").read_text("utf-8")
+
+
+def test_the_segmenter_of_a_model_splits_its_raw_text(tmp_path, monkeypatch):
+    path = tmp_path / "letters.txt"
+    path.write_text("abc abd\n" * 9, encoding="utf-8")
+    single = Segmenter(characters=True)
+    assert raw_text.sampled_sentences([path], 6, seed=0, segmenter=single) == [list("abcabd")]
+    with read_corpus([path], CorpusConfig(min_count=1), segmenter=single) as corpus:
+        assert sorted(corpus.words) == ["a", "b", "c", "d"]
+    chinese, german = [list("我住在北京")] * 3, [["Käthe", "schläft", "im", "Bücherzimmer", "."]] * 300
+    assert raw_text.segmenter_of(Tagger(), chinese).characters
+    assert raw_text.segmenter_of(Tagger(), german).tokenise("im Zimmer").tokens == ["im", "Zimmer"]
+    assert raw_text.segmenter_of(Tagger(segmenter=single), german) == single

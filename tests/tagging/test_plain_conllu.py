@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.errors import DataError
-from postil.tagging.plain import word_cells
+from postil.tagging.fast_path import word_cells
 from postil.text import read
 
 pytest.importorskip("postil.kernels.compiled_text", reason="the kernels were not compiled here")

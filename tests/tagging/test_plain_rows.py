@@ -10,14 +10,12 @@ from hypothesis import strategies as st
 from postil.errors import DataError, PostilError
 from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.posteriors import Decoded
-from postil.tagging.fast_path import are_writable, write_columns
-from postil.tagging.plain import read_plain
+from postil.tagging.fast_path import are_writable, read_plain, write_columns
 from postil.text import Report
 from postil.text.columns.conll import write_conll
 from postil.text.formats import FORMATS
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.passages import Passage
-from postil.text.splitting.segmenter import ENGLISH
 
 pytest.importorskip("postil.kernels.compiled_text", reason="the kernels were not compiled here")
 
@@ -35,7 +33,7 @@ HEADS = [
 ]
 ODD = ["a", "a\tO\tO", "a\t", "a\t ", "a\t-DOCSTART-", "# O", "# a O", "#x", "a O O", "#\u00a0annotates: X"]
 BLANK = ["", "", "", " ", "\t", " \t "]
-OPTIONS, SEGMENTER = ReadOptions(features=()), ENGLISH
+OPTIONS = ReadOptions(features=())
 
 
 def texts(*kinds):
@@ -60,7 +58,7 @@ def by_sentences(source, options):
 
 def check(source, options=OPTIONS):
     """Whether the passage is plain."""
-    rows, expected = read_plain(source, options, SEGMENTER), by_sentences(source, options)
+    rows, expected = read_plain(source, options), by_sentences(source, options)
     if rows is None:
         return False
     assert expected is not None
@@ -130,9 +128,9 @@ def test_other_options_are_left_to_the_reader_of_sentences():
     text = "x\ty\tO\n"
     assert check(passage(text))
     for options in ({"features": None}, {"features": (1,)}, {"strict": True}, {"comment": "#"}, {"comment": None}):
-        assert read_plain(passage(text), replace(OPTIONS, **options), SEGMENTER) is None
-    assert read_plain(passage(text, mistake=DataError("a")), OPTIONS, SEGMENTER) is None
-    assert read_plain(passage("\ud800\tO\n"), OPTIONS, SEGMENTER) is None
+        assert read_plain(passage(text), replace(OPTIONS, **options)) is None
+    assert read_plain(passage(text, mistake=DataError("a")), OPTIONS) is None
+    assert read_plain(passage("\ud800\tO\n"), OPTIONS) is None
 
 
 def test_labels_that_cannot_stand_in_a_column():

@@ -11,13 +11,13 @@ from postil.commands.models import open_model, tagger_of_names
 from postil.commands.notices import note, warn
 from postil.commands.output import check_output
 from postil.commands.parser import option, refuse, typed_name
-from postil.commands.reading import reading_options, warn_of_unspaced
+from postil.commands.reading import reading_options, rules_for_file, warn_of_unspaced
 from postil.commands.serve import VARIABLE, check_extra, listen, token_of
 from postil.errors import ConfigurationError
 from postil.features.gazetteer import names_in_files
 from postil.models.config import parsed_setting
 from postil.models.tagger import Tagger
-from postil.text import Reading, Segmenter, read
+from postil.text import Reading, read
 from postil.text.labels.schemes import convert, recognise
 
 if TYPE_CHECKING:
@@ -120,7 +120,9 @@ def _check(arguments: argparse.Namespace) -> None:
 
 def _reading(arguments: argparse.Namespace, tagger: Tagger | None) -> Reading:
     """The sentences of the pool, of words or of characters."""
-    segmenter = Segmenter() if tagger is None else tagger.model.segmenter
+    segmenter = (
+        rules_for_file(arguments.pool, **reading_options(arguments)) if tagger is None else tagger.model.segmenter
+    )
     options = {**reading_options(arguments, segmenter), "features": ()}
     reading = read(arguments.pool or arguments.review, **options)
     warn_of_unspaced(reading, options["segmenter"])

@@ -6,7 +6,7 @@ from typing import Any
 from postil.commands.console import show_table
 from postil.commands.evaluate import compared_predictions
 from postil.commands.labelled import load, resolve_labels
-from postil.commands.models import checked_scheme, inputs_of, names_model, one_task, open_model
+from postil.commands.models import checked_scheme, inputs_of, names_model, one_tagger, open_model
 from postil.commands.output import check_report, present
 from postil.commands.parser import JSON, OVERWRITE, SEED, option, report_option
 from postil.commands.reading import PARTIAL, column_argument, reading_arguments, reading_options
@@ -93,11 +93,9 @@ def _taggers(models: dict[str, Any], arguments: argparse.Namespace) -> dict[str,
     has_tasks = any(getattr(model, "tasks", None) for model in models.values())
     taggers = {}
     for name, model in models.items():
-        tagger = one_task(model, arguments.task) if getattr(model, "tasks", None) or not has_tasks else model
-        if not isinstance(tagger, Tagger):
-            raise ConfigurationError("model", expected="must be a tagger", got=f"a {tagger.KIND}", where=name)
-        check_columns(tagger, arguments.feature_columns)
-        taggers[name] = tagger
+        task = arguments.task if getattr(model, "tasks", None) or not has_tasks else None
+        taggers[name] = one_tagger(model, task, where=name)
+        check_columns(taggers[name], arguments.feature_columns)
     if not models and arguments.task is not None:
         raise ConfigurationError("--task cannot be used here: it is for multi-task models")
     return taggers

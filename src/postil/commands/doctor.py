@@ -8,7 +8,7 @@ from postil.commands.labelled import joined_split, load_labelled, tagger_of, tag
 from postil.commands.notices import note
 from postil.commands.output import check_output, check_report, present
 from postil.commands.parser import JSON, OVERWRITE, option, report_option
-from postil.commands.reading import reading_options
+from postil.commands.reading import reading_options, rules_for_file
 from postil.errors import ConfigurationError, printable
 from postil.quality import CHECKS, Diagnosis, apply, diagnosed, review
 from postil.quality.diagnosis import SHOWN as MOST_LISTED
@@ -96,7 +96,8 @@ def _diagnosis(arguments: argparse.Namespace) -> Diagnosis:
 def _apply(arguments: argparse.Namespace, inputs: list[str]) -> int:
     if arguments.apply is None or arguments.output is None:
         raise ConfigurationError("--apply", expected="needs -o FILE, and -o needs --apply", got=None)
-    options = {**reading_options(arguments), "features": None}  # all columns are kept
+    cut_by = rules_for_file(arguments.data[0], **reading_options(arguments))
+    options = {**reading_options(arguments, cut_by), "features": None}  # all columns are kept
     sentences: list[Sentence] = []
     formats: set[str] = set()
     for path in arguments.data:

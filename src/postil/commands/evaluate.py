@@ -9,34 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from postil.commands import labelled, models
 from postil.commands.console import say, show_table
-from postil.commands.labelled import (
-    Source,
-    annotations_of,
-    examples,
-    has_overlaps,
-    in_groups,
-    joined,
-    label_maps,
-    load,
-    map_files,
-    resolve_labels,
-    resolve_partial_labels,
-    source_of,
-)
-from postil.commands.models import (
-    checked_scheme,
-    inputs_of,
-    names_model,
-    one_task,
-    open_model,
-    warn_of_long_sentences,
-    warn_of_unknown_classes,
-)
 from postil.commands.notices import warn
 from postil.commands.output import check_report, present, tell_of_report
 from postil.commands.parser import JSON, OVERWRITE, option, refuse, report_option
-from postil.commands.reading import MAP, PARTIAL, column_argument, reading_arguments, reading_options
+from postil.commands.reading import (
+    MAP,
+    PARTIAL,
+    column_argument,
+    reading_arguments,
+    reading_options,
+    rules_for_file,
+)
 from postil.commands.roles import are_roles, compare_role_files, evaluate_roles, role_examples
 from postil.errors import ConfigurationError, DataError
 from postil.metrics import Counts, DetectionScores, significance, tables
@@ -81,7 +66,7 @@ of GOLD and for those that the model finds. docs/how-to/metrics.md explains ever
   postil evaluate ner.postil test.txt --json
   postil evaluate ner.postil test.txt --report report.html      one HTML page with charts and all mistakes
   postil evaluate ner.postil test.txt --train train.txt         seen and unseen entities separately
-  postil evaluate ner.postil test.txt --json --mistakes > report.json     to be opened in the page of postil serve
+  postil evaluate ner.postil test.txt --json --mistakes > report.json     every mistake, for other programs
   postil evaluate both.postil --task names=ner.txt --task upos=pos.conllu      a multi-task model
   postil evaluate mail.postil test.jsonl            groups of classes that overlap: all together, then each
   postil evaluate both.txt both.txt --label-column -2 --predicted-column -1    both labels in one file
@@ -90,15 +75,6 @@ of GOLD and for those that the model finds. docs/how-to/metrics.md explains ever
   postil evaluate ner.postil raw.txt --expected --against dev.txt     without labels: docs/how-to/expected.md
 """
 SHOWN = "--json --report --overwrite --expected --against --train --task --mistakes --map --label-column --from"
-
-
-def _at_least(lowest: int, meaning: str) -> Any:
-    def number(text: str) -> int:
-        if not text.isdecimal() or int(text) < lowest:
-            raise argparse.ArgumentTypeError(f"must be {meaning} (got {text!r})")
-        return int(text)
-
-    return number
 
 
 _detected, _PAGE_INSTEAD = "(default: detected)", "--json: a report (--report FILE) shows them to people"
@@ -128,8 +104,8 @@ OPTIONS = {
         option("--scheme", f"labelling scheme of GOLD {_detected}", choices=schemes.SCHEMES),
         option("--predicted-scheme", f"labelling scheme of the predictions {_detected}", choices=schemes.SCHEMES),
         option("--strict", "reject labels that violate their scheme, and empty tokens"),
-        option("--resamples N", f"bootstrap resamples (default: {2 * RESAMPLES})", type=_at_least(1, "at least 1")),
-        option("--seed N", "random seed (default: 0)", type=_at_least(0, "0 or more")),
+        option("--resamples N", f"bootstrap resamples (default: {2 * RESAMPLES})", least=1),
+        option("--seed N", "random seed (default: 0)", least=0),
     ],
 }
 
@@ -137,11 +113,11 @@ OPTIONS = {
 def run(arguments: argparse.Namespace) -> int:
     inputs = [arguments.model, arguments.data, arguments.train]
     check_report(arguments, *inputs, *(word.partition("=")[2] for word in arguments.task))
-    if not names_model(arguments.model):
+    if not models.names_model(arguments.model):
         return compare_role_files(arguments) if are_roles(arguments) else _evaluate_predictions(arguments)
     of_predictions = ("predicted_column", "scheme", "predicted_scheme", "strict", "resamples", "seed")
     refuse(arguments, "it is for predictions in a file", *of_predictions)
-    model: Any = open_model(arguments.model)
+    model: Any = models.open_model(arguments.model)
     if isinstance(model, RoleLabeller):
         return evaluate_roles(model, arguments)
     check_columns(model, arguments.feature_columns)
@@ -161,10 +137,10 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.map:
             raise ConfigurationError("--map cannot be used here: it is for labels of words")
     else:
-        file = load(arguments.data, **options)
-        map_files([file], arguments.map)
-        resolve_labels(model, file, arguments.partial)
-    warn_of_long_sentences(model, map(len, file.tokens))
+        file = labelled.load(arguments.data, **options)
+        labelled.map_files([file], arguments.map)
+        labelled.resolve_labels(model, file, arguments.partial)
+    models.warn_of_long_sentences(model, map(len, file.tokens))
     if arguments.raw:
         if not isinstance(model, Tagger):
             raise ConfigurationError("--raw cannot be used here: it is for taggers")
@@ -177,15 +153,15 @@ def run(arguments: argparse.Namespace) -> int:
             what = "a tree classifier has no separate scores for seen entities"
             what = what if is_of_trees else "a detector has no separate scores for seen and new entities"
             raise ConfigurationError(f"--train cannot be used here: {what}")
-        train = load(arguments.train, **options)
-        resolve_labels(model, train, arguments.partial)
+        train = labelled.load(arguments.train, **options)
+        labelled.resolve_labels(model, train, arguments.partial)
         span_parts, word_parts = novelty_parts(file, scores.compared, train)
         scores = replace(scores, span_parts=span_parts, word_parts=word_parts)
     return _present(arguments, scores, file, lambda: page(model, scores, arguments.model, file))
 
 
 def _present(arguments: argparse.Namespace, scores: Any, file: LabelledFile, page: Any) -> int:
-    """With the data of --mistakes, which the page of `postil serve` opens."""
+    """With the data of --mistakes."""
     if arguments.mistakes and not isinstance(scores, FileScores):
         raise ConfigurationError("--mistakes cannot be used here: it is for taggers")
     mistakes = {"mistakes": mistakes_as_json(scores.compared, file.tokens)} if arguments.mistakes else {}
@@ -207,9 +183,7 @@ def _expected(whole: Any, arguments: argparse.Namespace) -> int:
     refuse(arguments, "--expected needs no labels", "report", "train", "mistakes", "map")
     if len(arguments.task) > 1 or any("=" in word for word in arguments.task):
         raise ConfigurationError("--task", expected="one NAME with --expected", got=" ".join(arguments.task))
-    tagger: Any = one_task(whole, arguments.task[0] if arguments.task else None)
-    if tagger.KIND != "tagger":
-        raise ConfigurationError("--expected", expected="needs a tagger", got=f"a {tagger.KIND}")
+    tagger = models.one_tagger(whole, next(iter(arguments.task), None), "--expected", "needs a tagger")
     if arguments.data is None:
         arguments.usage_error("the following arguments are required: GOLD")
 
@@ -263,9 +237,9 @@ def _evaluate_tasks(tagger: MultiTaskTagger, arguments: argparse.Namespace) -> i
     reports: dict[str, Any] = {}
     pages = []
     for task, file in files.items():
-        resolve_labels(tagger[task], file, arguments.partial)
-        checked_scheme(file, tagger[task].model.codec)
-        warn_of_long_sentences(tagger, map(len, file.tokens))
+        labelled.resolve_labels(tagger[task], file, arguments.partial)
+        models.checked_scheme(file, tagger[task].model.codec)
+        models.warn_of_long_sentences(tagger, map(len, file.tokens))
         if arguments.raw:
             refuse(arguments, "it is for gold tokens", "report")
             reports[task] = raw_text_scores(tagger[task], file)
@@ -306,32 +280,32 @@ def _rng(arguments: argparse.Namespace) -> np.random.Generator:
 
 
 def _files_to_score(tagger: MultiTaskTagger, arguments: argparse.Namespace) -> dict[str, LabelledFile]:
-    sources: dict[str, list[Source]] = {}
+    sources: dict[str, list[labelled.Source]] = {}
     refuse(arguments, "save one task of the model first: tagger[task].save(FILE)", "train")
     groups = tagger.groups_
     options = reading_options(arguments, tagger.model.segmenter, groups=bool(groups))
     if groups and not arguments.task and arguments.data is not None:
-        file = load(arguments.data, **options)
-        map_files([file], arguments.map)
-        return in_groups(file, groups, arguments.partial)
+        file = labelled.load(arguments.data, **options)
+        labelled.map_files([file], arguments.map)
+        return labelled.in_groups(file, groups, arguments.partial)
     for word in arguments.task:
         task, equals, place = word.partition("=")
         task, colon, column = (task, "", "") if equals else word.partition(":")
         if not equals and arguments.data is None:
             raise ConfigurationError("--task", expected="must be NAME=FILE if DATA is not given", got=repr(word))
         known_tasks([task], tagger.tasks)
-        source = source_of(place if equals else f"{arguments.data}{colon}{column}")
+        source = labelled.source_of(place if equals else f"{arguments.data}{colon}{column}")
         sources.setdefault(task, []).append(source)
     if not sources:
         first = tagger.tasks[0]
         raise ConfigurationError(f"the model has several tasks: choose one with --task {first}, or --task {first}=FILE")
-    maps = label_maps(arguments.map, [source.path for of_task in sources.values() for source in of_task])
+    maps = labelled.label_maps(arguments.map, [source.path for of_task in sources.values() for source in of_task])
     files = {
-        task: joined([source.load(options, maps[source.path], task) for source in sources[task]])
+        task: labelled.joined([source.load(options, maps[source.path], task) for source in sources[task]])
         for task in known_tasks(sources, tagger.tasks)
     }
     return {
-        task: in_groups(file, groups, arguments.partial)[task] if task in groups else file
+        task: labelled.in_groups(file, groups, arguments.partial)[task] if task in groups else file
         for task, file in files.items()
     }
 
@@ -345,19 +319,20 @@ def _evaluate_predictions(arguments: argparse.Namespace) -> int:
     refuse(arguments, "it is for multi-task models", "task")
     if [arguments.model, arguments.data, arguments.train].count("-") > 1:
         raise ConfigurationError("standard input can be read only once", expected="at most one file named -")
-    options = {**reading_options(arguments, groups=True), "strict": arguments.strict}
+    cut_by = rules_for_file(arguments.data, **reading_options(arguments))
+    options = {**reading_options(arguments, cut_by, groups=True), "strict": arguments.strict}
     column = {} if arguments.predicted_column is None else {"label": arguments.predicted_column}
-    gold, predicted = load(arguments.data, **options), load(arguments.model, **{**options, **column})
+    gold, predicted = labelled.load(arguments.data, **options), labelled.load(arguments.model, **{**options, **column})
     if arguments.map:
-        map_files([gold, predicted], arguments.map)
-    if has_overlaps(gold, predicted):
+        labelled.map_files([gold, predicted], arguments.map)
+    if labelled.has_overlaps(gold, predicted):
         return _evaluate_groups(gold, predicted, arguments)
     compared = compared_predictions(gold, predicted, arguments)
     broken = {
         "gold": _broken(gold, compared.scheme, arguments.strict),
         "predicted": _broken(predicted, compared.predicted_scheme, arguments.strict),
     }
-    train = load(arguments.train, **options) if arguments.train else None
+    train = labelled.load(arguments.train, **options) if arguments.train else None
     span_parts, word_parts = novelty_parts(gold, compared, train) if train is not None else ({}, {})
     scores = score_compared(
         gold.path,
@@ -383,8 +358,8 @@ def _evaluate_groups(gold: LabelledFile, predicted: LabelledFile, arguments: arg
     refuse(arguments, "spans overlap", "report", "train", "mistakes")
     check_same_tokens(gold, predicted)
     files = [gold, predicted]
-    groups = found_groups(one for file in files for one in annotations_of(file, arguments.partial))
-    sides = [in_groups(file, groups, arguments.partial) for file in files]
+    groups = found_groups(one for file in files for one in labelled.annotations_of(file, arguments.partial))
+    sides = [labelled.in_groups(file, groups, arguments.partial) for file in files]
     compared = {name: compared_predictions(sides[0][name], sides[1][name], arguments) for name in groups}
     resamples = arguments.resamples or 2 * RESAMPLES
     reports = {
@@ -398,7 +373,7 @@ def _evaluate_groups(gold: LabelledFile, predicted: LabelledFile, arguments: arg
 def compared_predictions(gold: LabelledFile, predicted: LabelledFile, arguments: argparse.Namespace) -> Compared:
     check_same_tokens(gold, predicted)
     answers = {label for labels in predicted.labels for label in labels}
-    resolve_partial_labels([gold], arguments.partial, known=answers)
+    labelled.resolve_partial_labels([gold], arguments.partial, known=answers)
     return compare_files(gold, predicted, arguments.scheme or "", arguments.predicted_scheme or "")
 
 
@@ -434,7 +409,7 @@ def evaluation(model: Any, file: LabelledFile) -> Any:
     """Scores without their uncertainty, for the end of a training run."""
     if isinstance(model, TreeClassifier):
         return model.evaluate(trees_of(file))
-    return model.evaluate(*(role_examples(file) if isinstance(model, RoleLabeller) else examples(file)))
+    return model.evaluate(*(role_examples(file) if isinstance(model, RoleLabeller) else labelled.examples(file)))
 
 
 def report(model: Any, name: str, file: LabelledFile) -> FileScores | ModelScores:
@@ -456,10 +431,10 @@ def report(model: Any, name: str, file: LabelledFile) -> FileScores | ModelScore
             what = f"the model detects {codec.label}, which does not occur in this file"
             warn(f"{file.path}: {what}: {', '.join(classes[:20])}")
         return ModelScores(name, file.path, evaluation(model, file))
-    gold_scheme = checked_scheme(file, codec)
+    gold_scheme = models.checked_scheme(file, codec)
     if codec.has_spans:
-        warn_of_unknown_classes(file, codec.classes)
-    X = inputs_of(file)
+        models.warn_of_unknown_classes(file, codec.classes)
+    X = models.inputs_of(file)
     compared = prepare(file.labels, model.predict(X), gold_scheme, codec.scheme)
     calibration = reliability(model.model, X, file.labels)
     return score_compared(file.path, name, compared, np.random.default_rng(0), reliability=calibration)
@@ -475,8 +450,8 @@ def raw_text_scores(model: Tagger, file: LabelledFile) -> RawTextScores:
         raise DataError("--raw: no raw text", expected=expected, got="none", where=file.path)
     codec = model.model.codec
     documents = model.tag_many([text.text for text in gold])
-    tokens, of_words, sentences, labelled = (Counts() for _ in range(4))
-    scheme = checked_scheme(file, codec)
+    tokens, of_words, sentences, on_labels = (Counts() for _ in range(4))
+    scheme = models.checked_scheme(file, codec)
     for text, document in zip(gold, documents, strict=True):
         cut = document.sentences
         places = [place for one in cut for place in zip(one.starts or (), one.ends or (), strict=True)]
@@ -495,12 +470,12 @@ def raw_text_scores(model: Tagger, file: LabelledFile) -> RawTextScores:
                 for span in spans_from_labels(labels, scheme):
                     start, end = text.words[first + span.start][0], text.words[first + span.end - 1][1]
                     entities.append((start, end, span.label))
-            labelled += agreement(entities, [(one.start, one.end, one.label) for one in document.entities])
+            on_labels += agreement(entities, [(one.start, one.end, one.label) for one in document.entities])
         else:
             right = sum(wanted[g] == answered[p] for g, p in pairs)
-            labelled += Counts(right, len(answered), len(wanted))
+            on_labels += Counts(right, len(answered), len(wanted))
     kind = "entities" if codec.has_spans else "labels"
-    return RawTextScores(tokens=tokens, words=of_words, sentences=sentences, labels=labelled, kind=kind)
+    return RawTextScores(tokens=tokens, words=of_words, sentences=sentences, labels=on_labels, kind=kind)
 
 
 def page(model: Any, scores: Any, name: str, file: LabelledFile) -> str:

@@ -1,27 +1,20 @@
 """``postil explain``: which words and features led a model to its answer."""
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from postil.commands import models
 from postil.commands.console import make_console, say, show_table
-from postil.commands.models import (
-    WORDS_HELP,
-    one_task,
-    open_model,
-    take_inputs,
-    take_model,
-    typed_source,
-    warn_of_long_sentences,
-)
 from postil.commands.output import check_report, present
 from postil.commands.parser import JSON, OVERWRITE, option, refuse, report_option
 from postil.commands.reading import CHARACTERS, reading_arguments, reading_options, warn_of_unspaced
 from postil.html import Markup, joined
+from postil.html.highlight import Effect
 from postil.metrics.tables import Table
 from postil.models import Explanation, TreeClassifier, TreeExplanation
 from postil.models.explaining.explanation import Place, place_of_span, places_of_entities, places_of_words
@@ -61,7 +54,7 @@ def _span(text: str) -> tuple[int, int]:
 
 OPTIONS = {
     "": [
-        option("[MODEL] [TEXT | FILE…]", WORDS_HELP.format("explain"), nargs="*", dest="words"),
+        option("[MODEL] [TEXT | FILE…]", models.WORDS_HELP.format("explain"), nargs="*", dest="words"),
         option("--text TEXT", "explain this text"),
         option("--entity TEXT", "explain these words wherever they occur", instead="which"),
         option("--span START:END", "explain these tokens: 2:3 is the third", type=_span, instead="which"),
@@ -76,25 +69,25 @@ OPTIONS = {
 
 
 def run(arguments: argparse.Namespace) -> int:
-    arguments.model, inputs = take_model(arguments.words)
-    arguments.text, arguments.files = take_inputs(inputs, arguments.text)
+    arguments.model, inputs = models.take_model(arguments.words)
+    arguments.text, arguments.files = models.take_inputs(inputs, arguments.text)
     for name in ("entity", "label"):  # in a locale that cannot decode them, they are typed in UTF-8 all the same
         if getattr(arguments, name) is not None:
             typed = getattr(arguments, name).encode("utf8", "surrogateescape")
             setattr(arguments, name, typed.decode("utf8", "backslashreplace"))
     check_report(arguments, arguments.model)
-    model: Any = open_model(arguments.model)
-    model = one_task(model, arguments.task, needed=False)
+    model: Any = models.open_model(arguments.model)
+    model = models.one_task(model, arguments.task, needed=False)
     check_columns(model, arguments.feature_columns)
     options = reading_options(arguments, model.model.segmenter)
     sentences: list[Sentence] = []
-    for source in typed_source(arguments, "the text"):
+    for source in models.typed_source(arguments, "the text"):
         with read(source, **options) as reading:
             warn_of_unspaced(reading, options["segmenter"])
             sentences += reading
     if isinstance(model, TreeClassifier):
         return _explain_trees(model, sentences, arguments)
-    warn_of_long_sentences(model, map(len, sentences))
+    models.warn_of_long_sentences(model, map(len, sentences))
     chosen = list(_chosen(model, sentences, arguments, options["segmenter"]))
     explanations = [model.explain(tokens_of(at.sentence), at.start, at.end, at.label) for at in chosen]
 
@@ -163,24 +156,18 @@ MOST_WORDS = 8  # of longer sentences only the words that matter are listed
 SMALL = 0.02  # of the largest contribution: does not matter
 
 
-class EffectRow(NamedTuple):
-    name: str
-    left_out: float | None
-    gradient: float | None
-    is_explained: bool = False
-
-    @property
-    def largest(self) -> float:
-        return max((abs(value) for value in (self.left_out, self.gradient) if value is not None), default=0.0)
+def _largest(rows: Iterable[Effect]) -> float:
+    """Of all figures in rows of effects: left out, and by the gradient."""
+    return max((abs(value) for row in rows for value in row.values if value is not None), default=0.0)
 
 
 def _show(explanation: Explanation) -> None:
     """The sentence, the verdict, and what each word and each feature contributes."""
     words = [
-        EffectRow(word.word, word.left_out, word.gradient, explanation.start <= i < explanation.end)
+        Effect(word.word, (word.left_out, word.gradient), explanation.start <= i < explanation.end)
         for i, word in enumerate(explanation.words)
     ]
-    limit = SMALL * max((row.largest for row in words), default=0.0)
+    limit = SMALL * _largest(words)
     say("\n", _sentence(explanation, words, 5 * limit), wrap=True)
     if explanation.probability is None:
         side = "above" if explanation.value > 0 else "below"
@@ -190,23 +177,23 @@ def _show(explanation: Explanation) -> None:
         rounded = f"{100 * p:.2f} %" if 0.0001 <= p <= 0.9999 else "above 99.99 %" if p > 0.5 else "below 0.01 %"
         text = f": probability {rounded}, log-odds "
     say((title, "bold"), text, (_signed(explanation.value), "bold"))
-    listed = [row for row in words if row.is_explained or len(words) <= MOST_WORDS or row.largest >= limit]
+    listed = [row for row in words if row.is_explained or len(words) <= MOST_WORDS or _largest([row]) >= limit]
     _show_rows("word", listed)
     if len(listed) < len(words):
         say(f"  {len(words) - len(listed)} other words contribute less than {limit:.2f} each", style="dim")
-    _show_rows("feature", [EffectRow(name, c.left_out, c.gradient) for name, c in explanation.features.items()])
+    _show_rows("feature", [Effect(name, (c.left_out, c.gradient)) for name, c in explanation.features.items()])
     if explanation.measure == "log-odds":
         parts = {"words": explanation.of_words, "transitions": explanation.of_transitions}
-        _show_rows("comes from", [EffectRow(name, None, part) for name, part in parts.items()], ("log-odds",))
+        _show_rows("comes from", [Effect(name, (part,)) for name, part in parts.items()], ("log-odds",))
     unknown = f"With all words unknown, {explanation.measure} {_signed(explanation.unknown)}."
     say(f"\n+ supports {explanation.label}, - opposes it. {unknown}", style="dim")
 
 
-def _sentence(explanation: Explanation, words: Sequence[EffectRow], limit: float) -> Text:
+def _sentence(explanation: Explanation, words: Sequence[Effect], limit: float) -> Text:
     """The tokens in the colour of their contributions, the explained ones in brackets."""
     line = Text()
     for i, row in enumerate(words):
-        value = (row.gradient if row.left_out is None else row.left_out) or 0.0
+        value = next((value for value in row.values if value is not None), 0.0)
         style = _colour(value) if abs(value) >= limit and limit > 0 else ""
         line.append(" " if i else "")
         line.append("[" if i == explanation.start else "", "bold")
@@ -220,9 +207,9 @@ def _signed(value: float) -> str:
     return f"{value:+.2f}" if abs(value) >= 0.005 else "0.00"
 
 
-def _show_rows(title: str, rows: Sequence[EffectRow], columns: tuple[str, ...] = ("left out", "gradient")) -> None:
+def _show_rows(title: str, rows: Sequence[Effect], columns: tuple[str, ...] = ("left out", "gradient")) -> None:
     """Each figure with its bar, solid for what speaks for the label and light for what speaks against it."""
-    scale = max((row.largest for row in rows), default=0.0)
+    scale = _largest(rows)
     table = RichTable(box=None, pad_edge=False, header_style="bold cyan", padding=(0, 2, 0, 0))
     table.add_column(Text(f"  {title}"), min_width=20, overflow="fold")
     for column in columns:
@@ -230,7 +217,7 @@ def _show_rows(title: str, rows: Sequence[EffectRow], columns: tuple[str, ...] =
         table.add_column("", min_width=BAR)
     for row in rows:
         cells = [Text(("▸ " if row.is_explained else "  ") + row.name, "bold" if row.is_explained else "")]
-        for value in (row.left_out, row.gradient)[-len(columns) :]:
+        for value in row.values:
             if value is None:
                 cells += [Text("too far", "dim"), Text("")]
                 continue

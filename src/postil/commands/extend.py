@@ -4,18 +4,10 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from postil.commands import labelled
 from postil.commands.console import show_table
 from postil.commands.fitting import Display
-from postil.commands.labelled import (
-    annotated_by_option,
-    check_not_empty,
-    examples,
-    load,
-    resolve_partial_labels,
-    warn_of_broken_labels,
-    widen,
-)
-from postil.commands.models import one_task, open_model
+from postil.commands.models import one_tagger, open_model
 from postil.commands.notices import note, warn
 from postil.commands.output import check_output, present
 from postil.commands.parser import JSON, OVERWRITE, SEED, SETTINGS, option
@@ -80,7 +72,9 @@ OPTIONS = {
 def run(arguments: argparse.Namespace) -> int:
     inputs = [located(arguments.model), *arguments.new, *arguments.old, *arguments.unlabelled, arguments.dev]
     check_output(arguments.output, "model file", "model", inputs=inputs, overwrite=arguments.overwrite)
-    extending = _extending(_tagger(arguments), arguments)
+    tagger = one_tagger(open_model(arguments.model), arguments.task, where=arguments.model)
+    check_columns(tagger, arguments.feature_columns)
+    extending = _extending(tagger, arguments)
     if arguments.dev is None:
         warn("without --dev, the scores of the old classes are not checked")
     if arguments.json:
@@ -112,40 +106,34 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if extension.passed else NOT_PASSED
 
 
-def _tagger(arguments: argparse.Namespace) -> Tagger:
-    model = one_task(open_model(arguments.model), arguments.task)
-    if not isinstance(model, Tagger):
-        raise ConfigurationError("model", expected="must be a tagger", got=f"a {model.KIND}", where=arguments.model)
-    check_columns(model, arguments.feature_columns)
-    return model
-
-
 def _extending(tagger: Tagger, arguments: argparse.Namespace) -> Extending:
     parts = tagger.model
     settings = dict(map(parsed_setting, arguments.settings))
     options = reading_options(arguments, parts.segmenter)
     dev_paths = [] if arguments.dev is None else [arguments.dev]
-    new, old, dev = ([load(path, **options) for path in paths] for paths in (arguments.new, arguments.old, dev_paths))
+    new, old, dev = (
+        [labelled.load(path, **options) for path in paths] for paths in (arguments.new, arguments.old, dev_paths)
+    )
     for files in (new, old, dev):
         for file in files:
-            check_not_empty(file)
-        resolve_partial_labels(files, arguments.partial, known=parts.codec.answers)
+            labelled.check_not_empty(file)
+        labelled.resolve_partial_labels(files, arguments.partial, known=parts.codec.answers)
         for file in files:
-            warn_of_broken_labels(file, recognise(file.labels))
+            labelled.warn_of_broken_labels(file, recognise(file.labels))
     for file in (*old, *dev):
-        widen(file, parts.codec)
+        labelled.widen(file, parts.codec)
     annotates = _annotates(new, tagger, arguments)
     raw = None
     if arguments.unlabelled:
         if parts.features.columns or parts.config.word_key is not None or parts.segmenter.characters:
             raise ConfigurationError("--unlabelled cannot be used here: the model needs more than words of raw text")
-        raw = raw_sentences(arguments)
+        raw = raw_sentences(arguments, parts.segmenter)
     return Extending(
         tagger,
-        *examples(*new),
-        old=examples(*old) if old else None,
+        *labelled.examples(*new),
+        old=labelled.examples(*old) if old else None,
         unlabelled=raw,
-        dev=examples(*dev) if dev else None,
+        dev=labelled.examples(*dev) if dev else None,
         tolerance=arguments.tolerance,
         annotates=annotates,
         partial=arguments.partial,
@@ -159,7 +147,7 @@ def _annotates(
     files: Sequence[LabelledFile], tagger: Tagger, arguments: argparse.Namespace
 ) -> list[tuple[str, ...] | None] | None:
     """The classes that each new sentence annotates: by its comment, by the option, else those of its file."""
-    named = annotated_by_option(arguments.annotates, arguments.new)
+    named = labelled.annotated_by_option(arguments.annotates, arguments.new)
     if not tagger.model.codec.has_spans:
         if arguments.annotates:
             raise ConfigurationError("--annotates cannot be used here: the model's labels are not spans")

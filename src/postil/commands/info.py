@@ -7,14 +7,13 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from postil.commands.models import one_task, open_model
+from postil.commands.models import one_tagger, open_model
 from postil.commands.output import check_output, present
 from postil.commands.parser import JSON, OVERWRITE, option
 from postil.errors import ConfigurationError, printable, similar
 from postil.models.config import DEFAULTS, PRESETS, TaggerConfig, TreeConfig, configured, configured_tree
 from postil.models.settings import rules, spelt
 from postil.models.storage import ENGLISH, located
-from postil.models.tagger import Tagger
 from postil.reports.card import card_of
 from postil.text.output import write_text
 
@@ -115,9 +114,7 @@ def _draw_network(arguments: argparse.Namespace) -> int:
         from postil.models.laboratory import sentence_loss
         from postil.models.sentences import sentences_of, tokens_of
 
-        tagger = one_task(model, arguments.task, needed=False)
-        if not isinstance(tagger, Tagger):
-            raise ConfigurationError("--text", expected="needs a tagger", got=f"a {model.KIND}")
+        tagger = one_tagger(model, arguments.task, "--text", "needs a tagger", needed=False)
         sentences = sentences_of(arguments.text, tagger.model.segmenter)
         if len(sentences) != 1:
             raise ConfigurationError("--text", expected="must be one sentence", got=f"{len(sentences)} sentences")

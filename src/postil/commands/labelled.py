@@ -2,7 +2,7 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,14 @@ from typing import Any, NamedTuple
 from postil.commands.models import checked_scheme, inputs_of
 from postil.commands.notices import show_problems, warn
 from postil.commands.parser import SEED, SETTINGS, Options, option
-from postil.commands.reading import PARTIAL, column_argument, reading_arguments, reading_options, warn_of_unspaced
+from postil.commands.reading import (
+    PARTIAL,
+    column_argument,
+    reading_arguments,
+    reading_options,
+    rules_for_file,
+    warn_of_unspaced,
+)
 from postil.errors import ConfigurationError, DataError
 from postil.evaluation import documents_of
 from postil.models.config import PRESETS, parsed_setting
@@ -139,17 +146,23 @@ def map_files(files: Iterable[LabelledFile], words: Sequence[str]) -> None:
 def label_maps(words: Sequence[str], paths: Iterable[str]) -> dict[str, dict[str, str]]:
     """The new names of labels for each file."""
     maps: dict[str, dict[str, str]] = {path: {} for path in paths}
-    for word in words:
-        path, equals, pairs = word.rpartition("=")
-        if equals and path not in maps:
-            raise ConfigurationError("--map", expected="must name one of the labelled files", got=repr(path))
+    for pairs, files in _by_file(words, maps, "--map", "labelled"):
         for text in pairs.split(","):
             old, colon, new = (part.strip() for part in text.partition(":"))
             if not (colon and old and new):
                 raise ConfigurationError("--map", expected="[FILE=]OLD:NEW,OLD:NEW", got=repr(text))
-            for name in [path] if equals else maps:
+            for name in files:
                 maps[name][old] = new
     return maps
+
+
+def _by_file(words: Iterable[str], paths: Collection[str], option: str, kind: str) -> Iterator[tuple[str, list[str]]]:
+    """``[FILE=]VALUE``: each value, and the files that it is for, one of the ``paths`` or all of them."""
+    for word in words:
+        path, equals, value = word.rpartition("=")
+        if equals and path not in paths:
+            raise ConfigurationError(option, expected=f"must name one of the {kind} files", got=repr(path))
+        yield value, [path] if equals else list(paths)
 
 
 def map_labels(file: LabelledFile, names: Mapping[str, str]) -> None:
@@ -440,12 +453,8 @@ def _unify_schemes(train: list[LabelledFile], held_out: Iterable[LabelledFile]) 
 def annotated_by_option(words: Iterable[str], paths: Iterable[str]) -> dict[str, tuple[str, ...] | None]:
     """The classes of --annotates for each training file."""
     annotated: dict[str, tuple[str, ...] | None] = dict.fromkeys(paths)
-    for text in words:
-        path, equals, classes = text.rpartition("=")
-        if equals and path not in annotated:
-            raise ConfigurationError("--annotates", expected="must name one of the training files", got=repr(path))
-        for name in [path] if equals else annotated:
-            annotated[name] = parse_classes(classes)
+    for classes, files in _by_file(words, annotated, "--annotates", "training"):
+        annotated |= dict.fromkeys(files, parse_classes(classes))
     return annotated
 
 
@@ -487,7 +496,9 @@ def tagger_of(arguments: argparse.Namespace) -> Tagger:
 
 def load_labelled(paths: Sequence[str], arguments: argparse.Namespace) -> list[LabelledFile]:
     """Files with labels, all of one kind."""
-    files = [load(path, **reading_options(arguments)) for path in paths]
+    files = [
+        load(path, **reading_options(arguments, rules_for_file(path, **reading_options(arguments)))) for path in paths
+    ]
     for file in files:
         check_not_empty(file)
     resolve_partial_labels(files, arguments.partial)

@@ -19,23 +19,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from postil import errors
 from postil.commands.notices import warn
 from postil.commands.parser import COMMANDS, GROUPS, Parser, check_options, command_module, command_parser
-from postil.errors import (
-    CalibrationWarning,
-    CheckpointWarning,
-    ForgettingWarning,
-    LongSentenceWarning,
-    PostilError,
-    RepairWarning,
-    SchemeWarning,
-    SlowKernelsWarning,
-    SlowTrainingWarning,
-    UnspacedTextWarning,
-    WorkerWarning,
-    format_message,
-    similar,
-)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = _dispatch(words)
             sys.stdout.flush()  # here, where a closed pipe can still be told from an error
             return code
-    except PostilError as error:
+    except errors.PostilError as error:
         return _complain(str(error))
     except BrokenPipeError:  # the reader closed the pipe: `postil … | head`
         _discard_output()
@@ -114,17 +100,17 @@ def _ended_by_sigterm() -> Iterator[None]:
 
 def _dispatch(words: list[str]) -> int:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LongSentenceWarning)  # commands warn with the number of sentences
-        warnings.simplefilter("ignore", SchemeWarning)  # commands warn with the file and the line
-        warnings.simplefilter("ignore", SlowTrainingWarning)  # train prints the reason in its first lines
+        warnings.simplefilter("ignore", errors.LongSentenceWarning)  # commands warn with the number of sentences
+        warnings.simplefilter("ignore", errors.SchemeWarning)  # commands warn with the file and the line
+        warnings.simplefilter("ignore", errors.SlowTrainingWarning)  # train prints the reason in its first lines
         for category in _SHOWN:
             warnings.simplefilter("always", category)
-        warnings.simplefilter("once", UnspacedTextWarning)
+        warnings.simplefilter("once", errors.UnspacedTextWarning)
         otherwise = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
             """Print those warnings of the library that are meant for a user of commands as one line each."""
-            if issubclass(category, (*_SHOWN, UnspacedTextWarning)):
+            if issubclass(category, (*_SHOWN, errors.UnspacedTextWarning)):
                 warn(str(message))
             else:
                 otherwise(message, category, *place)
@@ -143,11 +129,18 @@ def _dispatch(words: list[str]) -> int:
             check_options(parser, arguments)
             code: int = command_module(words[0]).run(arguments)
             return code
-        except PostilError as error:
+        except errors.PostilError as error:
             return _complain(_as_typed(error, parser))
 
 
-_SHOWN = (CalibrationWarning, CheckpointWarning, ForgettingWarning, RepairWarning, SlowKernelsWarning, WorkerWarning)
+_SHOWN = (
+    errors.CalibrationWarning,
+    errors.CheckpointWarning,
+    errors.ForgettingWarning,
+    errors.RepairWarning,
+    errors.SlowKernelsWarning,
+    errors.WorkerWarning,
+)
 
 
 def _parsed(parser: Parser, words: list[str]) -> argparse.Namespace:
@@ -164,12 +157,12 @@ def _parsed(parser: Parser, words: list[str]) -> argparse.Namespace:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _as_typed(error: PostilError, parser: argparse.ArgumentParser) -> str:
+def _as_typed(error: errors.PostilError, parser: argparse.ArgumentParser) -> str:
     """The message with options as they are typed: the library calls --keep-gold keep_gold, and --to output."""
     options = {action.dest: action.option_strings[-1] for action in parser._actions if action.option_strings}
     message = str(error)
     if error.what in options:
-        message = format_message(options[error.what], error.expected, error.got, error.where)
+        message = errors.format_message(options[error.what], error.expected, error.got, error.where)
     if "--to" in options.values():
         message = message.replace(" needs output ", " needs --to ")
     return _PYTHON_NAME.sub(lambda match: options.get(match[0], match[0]), message)
@@ -196,7 +189,7 @@ def _run_without_command(words: list[str]) -> int:
         parser.print_help()
         return 0
     if not words[0].startswith("-"):
-        parser.error(f"unknown command {words[0]!r}{similar(words[0], COMMANDS)}")
+        parser.error(f"unknown command {words[0]!r}{errors.similar(words[0], COMMANDS)}")
     options = parser.parse_args(words)
     if not options.version:
         parser.error("COMMAND is missing")

@@ -155,6 +155,22 @@ def one_task(model: Estimator, task: str | None, *, needed: bool = True) -> Any:
     return tagger_of_names(model) or next(iter(heads.values()))
 
 
+def one_tagger(
+    model: Estimator,
+    task: str | None,
+    what: str = "model",
+    expected: str = "must be a tagger",
+    *,
+    where: str | None = None,
+    needed: bool = True,
+) -> "Tagger":
+    """``one_task``, which must be a tagger; the error says that ``what`` was ``expected``."""
+    tagger = one_task(model, task, needed=needed)
+    if tagger.KIND != "tagger":
+        raise ConfigurationError(what, expected=expected, got=f"a {tagger.KIND}", where=where)
+    return tagger  # type: ignore[no-any-return]
+
+
 def inputs_of(file: "LabelledFile") -> list[list[Token]]:
     """The sentences of a file as a tagger or detector takes them."""
     return [tokens_of(sentence) for sentence in file.sentences]

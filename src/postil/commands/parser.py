@@ -168,6 +168,10 @@ def command_parser(name: str) -> "Parser":
     return parser
 
 
+_OTHER_NAMES = {"--raw": "--unlabelled"}
+"""Options that people look for under another name."""
+
+
 @final
 class Parser(argparse.ArgumentParser):
     """A parser with a short and a full help, which reports errors in one line: the full usage would hide the error."""
@@ -214,7 +218,9 @@ class Parser(argparse.ArgumentParser):
         wrong = message.removeprefix("unrecognized arguments: ")
         if wrong != message:
             kind = "unknown option" if wrong.startswith("-") else "unexpected argument"
-            message = f"{kind} {wrong}{similar(re.split('[ =]', wrong)[0], self._option_string_actions)}"
+            name, known = re.split("[ =]", wrong)[0], list(self._option_string_actions)
+            other = _OTHER_NAMES.get(name)
+            message = f"{kind} {wrong}{similar(other if other in known else name, known)}"
         elif value := re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)$", message):
             message += similar(value[1], re.findall(r"[\w-]+", value[2]))
         self.exit(2, f"{self.prog}: error: {message} (see {self.prog} --help)\n")

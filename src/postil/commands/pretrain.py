@@ -18,7 +18,7 @@ from postil.commands.console import progress_bar, say, show_table
 from postil.commands.notices import progress_line, warn
 from postil.commands.output import check_output
 from postil.commands.parser import OVERWRITE, option, refuse, typed_name
-from postil.commands.teaching import sampled_sentences
+from postil.commands.teaching import named_segmenter, sampled_sentences
 from postil.errors import ConfigurationError, PostilError
 from postil.features.lexicon import Lexicon
 from postil.metrics.tables import Table
@@ -27,6 +27,7 @@ from postil.models.tagger import Tagger
 from postil.pretraining import Corpus, WordClusters, read_corpus
 from postil.pretraining import training as learning
 from postil.pretraining.config import METHODS, CorpusConfig, PretrainingConfig
+from postil.text import Segmenter
 from postil.text.formats import FORMATS, format_of
 
 DESCRIPTION = """\
@@ -87,6 +88,9 @@ OPTIONS = {
         option("--words N", "keep the N most frequent words (default: all)"),
         option("--cased", "distinguish upper and lower case (default: only with --brown)", action=_yes_or_no),
         option("--fold-digits", "treat all digits as 0 (default: except with --brown)", action=_yes_or_no),
+        option(
+            "--segmenter FILE", "model or treebank that splits the text (default: rules for English or any language)"
+        ),
         option("--seed N", "random seed (default: 0)"),
         option("--threads N=1", "number of cores to use; does not change the result"),
         option("--resume", "continue from FILE.checkpoint"),
@@ -208,11 +212,17 @@ def _corpus_config(arguments: argparse.Namespace, for_clusters: bool) -> CorpusC
     )
 
 
+def _segmenter(arguments: argparse.Namespace) -> Segmenter | None:
+    name = arguments.segmenter
+    return None if name is None else named_segmenter(name, arguments.seed or 0, arguments.threads)
+
+
 @contextmanager
 def _corpus(arguments: argparse.Namespace, config: CorpusConfig) -> Iterator[Corpus]:
     """Read the texts, with a temporary file next to the output; then say how large they are."""
     with progress_line(to_file=True) as report:
-        corpus = read_corpus(arguments.texts, config, folder=arguments.output.resolve().parent, report=report)
+        folder, segmenter = arguments.output.resolve().parent, _segmenter(arguments)
+        corpus = read_corpus(arguments.texts, config, folder=folder, report=report, segmenter=segmenter)
     with corpus:
         share = f"{100 * int(corpus.counts.sum()) / max(corpus.tokens, 1):.1f} % of them known"
         size = f"{corpus.tokens:,} tokens, {len(corpus.words):,} words; {share}"
@@ -326,7 +336,7 @@ def _learn_encoder(arguments: argparse.Namespace, words: Path | None) -> int:
         **dict(map(parsed_setting, arguments.settings)),
     )
     checkpoint = _beside(arguments.output, ".checkpoint")
-    sentences = sampled_sentences(arguments.texts, tokens, seed=seed)
+    sentences = sampled_sentences(arguments.texts, tokens, seed=seed, segmenter=_segmenter(arguments))
     resume = arguments.resume and (checkpoint.exists() or words is None)  # or it was interrupted before
     pretraining = tagger.pretraining(sentences, checkpoint=checkpoint, resume=resume)
     display = fitting.Display(pretraining)

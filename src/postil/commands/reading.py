@@ -1,23 +1,34 @@
 """The options for reading files of tokens and labels."""
 
 import argparse
+import contextlib
+import re
+from collections import Counter
 from collections.abc import Sequence
+from itertools import islice, takewhile
+from pathlib import Path
 from typing import Any
 
 from postil.commands.notices import warn
 from postil.commands.parser import CommandOption, option
-from postil.errors import DataError
+from postil.errors import DataError, PostilError
 from postil.models.model import FittedModel
 from postil.reading import read_json
-from postil.text.formats import FORMATS, Reading
+from postil.text.annotations.annotated import Record
+from postil.text.document import Sentence
+from postil.text.formats import FORMATS, Reading, read
 from postil.text.labels.schemes import IO
-from postil.text.languages import script_of, script_of_words
+from postil.text.languages import looks_english, rules_for_texts, script_of, script_of_words
 from postil.text.options import CHOICES
 from postil.text.splitting.segmenter import CHARACTERS as SINGLE
 from postil.text.splitting.segmenter import ENGLISH, Segmenter
 
 CHARACTERS = "characters"
 """Value of --from: plain text in which every character is a token."""
+_SAMPLE = 500
+"""Sentences that show the language of a file."""
+_ENOUGH = 40
+"""Words of a text without which nothing is said about its language."""
 
 
 def format_option(
@@ -50,6 +61,16 @@ def warn_of_script(reading: Reading, script: str | None) -> bool:
     if found:
         where = "" if reading.name == "stream" else f"{reading.name}: "
         warn(f"{where}the text is in {written} script, the model was trained on {script}: do not expect good labels")
+    return found
+
+
+def warn_of_language(reading: Reading, segmenter: Segmenter) -> bool:
+    """Warn of raw text that is not English if the model splits it by English rules; whether that was the case."""
+    words = re.findall(r"\w+", reading.head_text()) if segmenter == ENGLISH else []
+    found = len(words) >= _ENOUGH and not looks_english(Counter(words))
+    if found:
+        where = "" if reading.name == "stream" else f"{reading.name}: "
+        warn(f"{where}the text does not look English, but the model splits text by English rules")
     return found
 
 
@@ -143,6 +164,24 @@ def chosen_segmenter(known: Any) -> Segmenter:
     """The segmenter for training data: that of the model to continue from, or English if it is None or has none."""
     segmentation: Segmenter | None = None if known is None else known.model.segmentation
     return ENGLISH if segmentation is None else segmentation
+
+
+def rules_for_file(path: str | Path | None, **options: Any) -> Segmenter:
+    """Rules that split the raw texts of a file: those of English, or neutral ones. A stream is taken for English."""
+    if path is None or not Path(path).is_file():
+        return ENGLISH
+    options |= {"misaligned": "drop", "overlaps": "longest"}
+    with contextlib.suppress(PostilError), read(path, **options) as reading:  # told when all of it is read
+        sample = list(islice(reading, _SAMPLE))
+        if reading.format != "text":
+            sample = list(takewhile(is_raw_text, sample))
+        return rules_for_texts(dict.fromkeys(str(one.text) for one in sample))
+    return ENGLISH
+
+
+def is_raw_text(sentence: Sentence) -> bool:
+    """Whether a sentence comes from a raw text with spans, whose tokens the source does not list."""
+    return isinstance(sentence.rest, Record) and sentence.rest.tokens is None
 
 
 def reading_options(

@@ -121,17 +121,13 @@ def server_settings(arguments: argparse.Namespace) -> Any:
     from postil.server import ServerSettings
 
     return ServerSettings(
-        host=arguments.host,
-        port=arguments.port,
         token=token_of(arguments.token_file),
         hosts=tuple(arguments.allow_host),
         origins=tuple(arguments.allow_origin),
-        max_body=arguments.max_body,
-        max_tokens=arguments.max_tokens,
         seconds=arguments.timeout,
-        queue=arguments.queue,
         training=arguments.allow_training,
         run_token=None if arguments.allow_training is None else secrets.token_urlsafe(24),
+        **{name: getattr(arguments, name) for name in ("host", "port", "max_body", "max_tokens", "queue")},
     )
 
 

@@ -10,13 +10,12 @@ from rich.text import Text
 
 from postil.commands.console import say
 from postil.commands.labelled import load
-from postil.commands.models import one_task, open_model, take_model
+from postil.commands.models import one_tagger, open_model, take_model
 from postil.commands.notices import progress_line
 from postil.commands.output import check_output, present
 from postil.commands.parser import JSON, OVERWRITE, SEED, option
 from postil.commands.reading import reading_arguments, reading_options, warn_of_unspaced
-from postil.errors import ConfigurationError, printable
-from postil.models.tagger import Tagger
+from postil.errors import printable
 from postil.quality import DIVERSITY, WAYS, Suggestion, suggest
 from postil.tagging.options import check_columns
 from postil.text import Segmenter, Sentence, read
@@ -68,10 +67,13 @@ def run(arguments: argparse.Namespace) -> int:
     model, files = take_model(arguments.words)
     inputs = [model, *files, *arguments.labelled]
     check_output(arguments.output, "output", "jsonl", inputs=inputs, overwrite=arguments.overwrite)
-    tagger = _tagger(model, arguments.task)
+    tagger = one_tagger(open_model(model), arguments.task, "suggest", "needs a tagger", where=model, needed=False)
     check_columns(tagger, arguments.feature_columns or ())
     pool = _Pool(files or ["-"], arguments, tagger.model.segmenter)
-    labelled = [load(path, **{**reading_options(arguments), "format": None}) for path in arguments.labelled]
+    labelled = [
+        load(path, **{**reading_options(arguments, tagger.model.segmenter), "format": None})
+        for path in arguments.labelled
+    ]
     with progress_line(to_file=True) as progress:
         suggestions = suggest(
             tagger,
@@ -88,13 +90,6 @@ def run(arguments: argparse.Namespace) -> int:
         write_text(arguments.output, (json.dumps(record, ensure_ascii=False) + "\n" for record in records))
     result = {"pool": pool.sentences, "by": arguments.by, "suggestions": records}
     return present(arguments, result, lambda: show(suggestions, places, pool.sentences, arguments.output))
-
-
-def _tagger(name: str, task: str | None) -> Tagger:
-    tagger = one_task(open_model(name), task, needed=False)
-    if not isinstance(tagger, Tagger):
-        raise ConfigurationError("suggest", expected="needs a tagger", got=f"a {tagger.KIND}", where=name)
-    return tagger
 
 
 class _Pool:

@@ -13,15 +13,7 @@ from math import exp
 from pathlib import Path
 from typing import Any, BinaryIO, cast, final
 
-from postil.commands.models import (
-    WORDS_HELP,
-    ruled_model,
-    tagger_of_names,
-    take_inputs,
-    take_model,
-    typed_source,
-    warn_of_long_sentences,
-)
+from postil.commands import models
 from postil.commands.notices import note, progress_line
 from postil.commands.output import CSV, PARQUET, check_output, output_format
 from postil.commands.parser import OVERWRITE, option, typed_name
@@ -30,6 +22,7 @@ from postil.commands.reading import (
     model_script,
     reading_arguments,
     reading_options,
+    warn_of_language,
     warn_of_script,
     warn_of_unspaced,
 )
@@ -109,7 +102,7 @@ _RAY = "--engine ray"
 _SPAN, _LABELLED_SPAN = "START:END or START:END=CLASS", "START:END=LABEL,…"
 OPTIONS = {
     "": [
-        option("[MODEL] [TEXT | FILE… | FOLDER]", WORDS_HELP.format("label"), nargs="*", dest="words"),
+        option("[MODEL] [TEXT | FILE… | FOLDER]", models.WORDS_HELP.format("label"), nargs="*", dest="words"),
         option("--text TEXT", "label this text"),
         option("-o --output PATH", "file or folder to write (default: standard output)"),
         option(
@@ -196,8 +189,8 @@ OPTIONS = {
 
 
 def run(arguments: argparse.Namespace) -> int:
-    arguments.model, inputs = take_model(arguments.words)
-    arguments.text, arguments.files = take_inputs(inputs, arguments.text)
+    arguments.model, inputs = models.take_model(arguments.words)
+    arguments.text, arguments.files = models.take_inputs(inputs, arguments.text)
     if arguments.engine != "ray":  # which may look for them on another file system
         arguments.files = [path for name in arguments.files for path in _matched(name)]
     folder = _folder(arguments.files)
@@ -216,7 +209,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.parts is not None:
         raise ConfigurationError("--parts", expected="needs tables: Parquet or CSV files, and Parquet output")
     options = tagging_options(arguments)
-    model, path = ruled_model(arguments)
+    model, path = models.ruled_model(arguments)
     segmenter = reading_options(arguments, model.model.segmenter)["segmenter"]
     options = replace(options, reading=replace(options.reading, segmenter=segmenter))
     readings = _readings(arguments, segmenter, model_script(model.model))
@@ -235,7 +228,7 @@ def run(arguments: argparse.Namespace) -> int:
         return tag_roles(
             model, _outputs(arguments, readings, folder, to_folder, format), options, format, shown=is_read
         )
-    if is_read and (names := tagger_of_names(model)) is not None:
+    if is_read and (names := models.tagger_of_names(model)) is not None:
         from postil.commands.console import make_console, show_tagged
 
         console = make_console()
@@ -248,7 +241,7 @@ def run(arguments: argparse.Namespace) -> int:
         for output, some in _outputs(arguments, readings, folder, to_folder, format):
             summary = label(model, some, options, output, threads=arguments.threads, path=path, progress=progress)
             long_sentences += summary.long_sentences
-    warn_of_long_sentences(model, long_sentences)
+    models.warn_of_long_sentences(model, long_sentences)
     return 0
 
 
@@ -312,9 +305,14 @@ def _readings(arguments: argparse.Namespace, segmenter: Segmenter, script: str |
     if arguments.text is not None:
         options["format"] = "text"
     is_warned = False
-    for source in typed_source(arguments, "--text"):
+    for source in models.typed_source(arguments, "--text"):
         with read(source, **options) as reading:
-            is_warned = is_warned or warn_of_unspaced(reading, options["segmenter"]) or warn_of_script(reading, script)
+            is_warned = (
+                is_warned
+                or warn_of_unspaced(reading, options["segmenter"])
+                or warn_of_script(reading, script)
+                or warn_of_language(reading, options["segmenter"])
+            )
             yield reading
 
 

@@ -6,22 +6,28 @@ than is learned, and half of what is learned are sentences in which the teachers
 
 import argparse
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar, final
 
-from postil.commands.fitting import Display, follow
-from postil.commands.models import open_model
+from postil.commands.fitting import Display, follow, stop_on_request
+from postil.commands.models import names_model, open_model
 from postil.commands.notices import note
 from postil.commands.parser import CommandOption, option
+from postil.commands.reading import rules_for_file
 from postil.errors import ConfigurationError, DataError
 from postil.models import MultiTaskTagger, Tagger, TaggerConfig
 from postil.models.decoding.codec import OUTSIDE, LabelCodec
+from postil.models.fitting.display import TrainingDisplay
 from postil.models.fitting.sentences import ARCHITECTURE
 from postil.models.fitting.training_set import check_student
 from postil.models.sentence_estimator import SentenceEstimator
-from postil.text import read
+from postil.text import Segmenter, Sentence, read
+from postil.text.languages import rules_for
+from postil.text.splitting.segmenter import CHARACTERS, are_characters
 from postil.threads import training_threads
 
 MOST_TOKENS = 400_000
@@ -68,10 +74,39 @@ OPTIONS = [
 ]
 
 
-def raw_sentences(arguments: argparse.Namespace, times: int = 1) -> list[list[str]]:
+def raw_sentences(arguments: argparse.Namespace, segmenter: Segmenter | None = None, times: int = 1) -> list[list[str]]:
     """A sample of the raw text's sentences, the same for the same seed; ``times`` the tokens that are to be learned."""
-    tokens = times * arguments.unlabelled_tokens
-    return sampled_sentences(arguments.unlabelled, tokens, seed=arguments.seed, encoding=arguments.encoding)
+    tokens, encoding = times * arguments.unlabelled_tokens, arguments.encoding
+    return sampled_sentences(arguments.unlabelled, tokens, seed=arguments.seed, encoding=encoding, segmenter=segmenter)
+
+
+def named_segmenter(name: str, seed: int, threads: int) -> Segmenter:
+    """The segmenter of a model, or one that is learned from a treebank."""
+    if names_model(name):
+        return open_model(name).model.segmenter
+    return learned_segmenter(list(read(name, features=())), seed, threads)
+
+
+def learned_segmenter(sentences: Sequence[Sentence], seed: int, threads: int) -> Segmenter:
+    from postil.models.segmentation import segmenter_fitting
+
+    fitting = segmenter_fitting(sentences, seed=seed, threads=threads)
+    note(f"segmentation: learning to split raw text from {fitting.sentences:,} sentences")
+    with stop_on_request() as stop, TrainingDisplay(fitting.fitting) as display:
+        for event in fitting.fitting:
+            display.show(event)
+            if stop.by is not None:
+                raise KeyboardInterrupt
+    return fitting.segmenter()
+
+
+def segmenter_of(student: Any, X: Sequence[Sequence[Any]]) -> Segmenter:
+    """The segmenter that a model will have when it is trained on these sentences."""
+    chosen: Segmenter | None = student.segmenter
+    if chosen is not None:
+        return chosen
+    tokens = [[token if isinstance(token, str) else token.text for token in sentence] for sentence in X]
+    return CHARACTERS if are_characters(iter(tokens)) else rules_for(Counter(chain.from_iterable(tokens)))
 
 
 def sentences_to_learn(drawn: Sequence[list[str]], teachers: Sequence[Tagger], tokens: int) -> list[list[str]]:
@@ -111,7 +146,7 @@ def lesson(arguments: argparse.Namespace, student: SentenceEstimator, data: Any)
     )  # before the raw text, which may take minutes to read
     teachers = given_teachers(arguments)
     check_student(student, teachers if not arguments.warm_start else (), LabelCodec.of(data[1]).labels)
-    drawn = raw_sentences(arguments, times=DRAWN)
+    drawn = raw_sentences(arguments, segmenter_of(student, data[0]), times=DRAWN)
     encoders = Encoders(arguments, drawn) if has_encoders else None
     start = {"warm_start": encoders.of(student)} if encoders is not None else {}
     if not teachers:
@@ -124,7 +159,7 @@ def lesson(arguments: argparse.Namespace, student: SentenceEstimator, data: Any)
     return start | {"unlabelled": unlabelled, "teachers": teachers}
 
 
-def task_lesson(arguments: argparse.Namespace, tasks: Sequence[str]) -> dict[str, Any]:
+def task_lesson(arguments: argparse.Namespace, tasks: Sequence[str], segmenter: Segmenter) -> dict[str, Any]:
     """Raw text, and the teachers of each task that has some."""
     if not arguments.unlabelled:
         return {}
@@ -137,7 +172,7 @@ def task_lesson(arguments: argparse.Namespace, tasks: Sequence[str]) -> dict[str
     if not teachers:
         expected = f"--teacher {tasks[0]}=MODEL, or a model of several tasks"
         raise ConfigurationError("--unlabelled with several tasks", expected=expected, got="no --teacher")
-    return {"unlabelled": raw_sentences(arguments), "teachers": teachers}
+    return {"unlabelled": raw_sentences(arguments, segmenter), "teachers": teachers}
 
 
 def _teachers_of_tasks(word: str, tasks: Sequence[str]) -> dict[str, Tagger]:
@@ -210,12 +245,21 @@ LENGTHS = range(3, 81)
 
 
 def sampled_sentences(
-    paths: Sequence[str | Path], tokens: int, *, seed: int, encoding: str | None = None
+    paths: Sequence[str | Path],
+    tokens: int,
+    *,
+    seed: int,
+    encoding: str | None = None,
+    segmenter: Segmenter | None = None,
 ) -> list[list[str]]:
-    """Sentences with at least this number of tokens, drawn at random from all files; the same for the same seed."""
+    """Sentences with at least this number of tokens, drawn at random from all files; the same for the same seed.
+
+    ``segmenter``: what splits raw text (default: rules for its language).
+    """
     rng = random.Random(seed)
+    segmenter = segmenter or rules_for_file(paths[0], encoding=encoding)
     # Enough sentences for the tokens even if all are short; a sample of a stream of any length.
-    sample = _reservoir(_sentences(paths, encoding), max(1, tokens // LENGTHS.start), rng)
+    sample = _reservoir(_sentences(paths, encoding, segmenter), max(1, tokens // LENGTHS.start), rng)
     rng.shuffle(sample)
     one_of: dict[str, str] = {}  # a word is kept once, however often it occurs
     split = ([one_of.setdefault(word, word) for word in sentence.split("\n")] for sentence in sample)
@@ -238,10 +282,10 @@ def first_sentences(sentences: Iterable[list[str]], tokens: int) -> list[list[st
     return chosen
 
 
-def _sentences(paths: Sequence[str | Path], encoding: str | None) -> Iterator[str]:
+def _sentences(paths: Sequence[str | Path], encoding: str | None, segmenter: Segmenter) -> Iterator[str]:
     """Sentences as text, one token per line: a large sample of lists of tokens would need several times the memory."""
     for path in paths:
-        for sentence in read(path, encoding=encoding):
+        for sentence in read(path, encoding=encoding, segmenter=segmenter):
             if len(sentence.tokens) in LENGTHS:
                 yield "\n".join(token if isinstance(token, str) else token.text for token in sentence.tokens)
 

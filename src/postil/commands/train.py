@@ -1,26 +1,34 @@
 """``postil train``: labelled files in, a model file out."""
 
 import argparse
-import contextlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, islice, takewhile
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from postil.commands import teaching
 from postil.commands.console import say
 from postil.commands.evaluate import evaluation, load_trees, trees_of
-from postil.commands.fitting import Display, follow, stop_on_request
+from postil.commands.fitting import Display, follow
 from postil.commands.labelled import LoadedTask, Source, TrainingFiles, examples, joined, task_sources
-from postil.commands.models import inputs_of, names_model, open_model, warn_of_long_sentences
+from postil.commands.models import inputs_of, open_model, warn_of_long_sentences
 from postil.commands.notices import note, warn
 from postil.commands.output import check_output, tell_of_report
 from postil.commands.parser import OVERWRITE, SEED, option, refuse, report_option
-from postil.commands.reading import CHARACTERS, MAP, PARTIAL, chosen_segmenter, reading_arguments, reading_options
+from postil.commands.reading import (
+    CHARACTERS,
+    MAP,
+    PARTIAL,
+    chosen_segmenter,
+    is_raw_text,
+    reading_arguments,
+    reading_options,
+    rules_for_file,
+)
 from postil.commands.roles import load_roles, role_examples
-from postil.errors import ConfigurationError, DataError, PostilError
+from postil.errors import ConfigurationError, DataError
 from postil.metrics.calibration import Reliability
 from postil.metrics.spans import SpanScores
 from postil.models import Detector, MultiTaskTagger, RoleLabeller, Tagger, TreeClassifier
@@ -28,7 +36,6 @@ from postil.models.config import EPOCHS, PRESETS, TaggerConfig, TreeConfig, conf
 from postil.models.decoding.calibration import reliability
 from postil.models.decoding.codec import known_tasks
 from postil.models.estimator import Estimator
-from postil.models.fitting.display import TrainingDisplay
 from postil.models.fitting.sentences import ARCHITECTURE
 from postil.models.model import INPUT, is_encoder
 from postil.models.networks.network import MAIN
@@ -36,20 +43,17 @@ from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.settings import parsed, spelt
 from postil.reports.answers import Heading
 from postil.reports.training import RunReport, training_page
-from postil.text import Segmenter, Sentence, bracketed, read
-from postil.text.annotations.annotated import Record
+from postil.text import Segmenter, bracketed
 from postil.text.formats import format_of
 from postil.text.labelled import LabelledFile
 from postil.text.labels.groups import Groups
-from postil.text.languages import language_of_file, rules_for, rules_for_texts
+from postil.text.languages import language_of_file, rules_for
 from postil.text.lines import shortened
 from postil.text.output import write_text
 from postil.text.splitting.segmenter import CHARACTERS as SINGLE
 from postil.text.splitting.segmenter import ENGLISH, are_characters
 from postil.text.trees.chunks import CHUNKS
 
-_SAMPLE = 500
-"""Sentences of a file whose texts show their language."""
 DESCRIPTION = """\
 Train a tagger, a detector of one label or a tree classifier on a labelled file, and write it to a single model file.
 
@@ -198,12 +202,19 @@ class TrainRequest(NamedTuple):
         path: Path = self.arguments.output
         return path.parent / f"{path.name}.checkpoint"
 
-    def preset_and_settings(self, known: Any, inherited: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """The preset and the ``inherited`` settings of the ``known`` model are defaults."""
+    def preset_and_settings(
+        self, known: Any, inherited: Mapping[str, Any] | None = None, usual: str = "fast"
+    ) -> tuple[str, dict[str, Any]]:
+        """The preset and the settings of the ``known`` model, all or those ``inherited``, are defaults."""
         settings = dict(map(parsed_setting, self.settings))
         if known is not None and self.preset in (None, known.preset):
-            return known.preset, {**inherited, **settings}
-        return self.preset or "fast", settings
+            return known.preset, {**(known.settings if inherited is None else inherited), **settings}
+        return self.preset or usual, settings
+
+    def held_out(self, load: Callable[[str], LabelledFile]) -> dict[str, LabelledFile]:
+        """The files of dev and test, of those that are given."""
+        given = {"dev": self.sources.dev, "test": self.sources.test}
+        return {name: load(sources[MAIN][0].path) for name, sources in given.items() if sources}
 
     @property
     def common(self) -> dict[str, Any]:
@@ -355,7 +366,7 @@ def finish(job: TrainingJob, request: TrainRequest, shown: Display) -> int:
 
 def _tagger_job(request: TrainRequest) -> TrainingJob:
     arguments = request.arguments
-    known = _known(arguments, SentenceEstimator, "a tagger or a detector")
+    known = _known(arguments, "a tagger or a detector", SentenceEstimator, MultiTaskTagger)
     model = _estimator(request, known)
     cut_by = reading_segmenter(request, known)
     options = reading_options(arguments, cut_by, groups=not arguments.task)
@@ -404,23 +415,13 @@ def reading_segmenter(request: TrainRequest, known: Any) -> Segmenter:
     """
     arguments, chosen = request.arguments, request.arguments.segmenter
     if chosen not in (None, "rules", "learned", CHARACTERS):
-        if names_model(chosen):
-            return open_model(chosen).model.segmenter
-        return _learned_segmenter(list(read(chosen, features=())), arguments)
+        return teaching.named_segmenter(chosen, arguments.seed, arguments.threads)
     if chosen == CHARACTERS:
         return SINGLE
     segmenter, source = chosen_segmenter(known), next(iter(request.sources.train.values()))[0]
-    if known is None and arguments.source_format != CHARACTERS and Path(source.path).is_file():
-        options = {**reading_options(arguments), "misaligned": "drop", "overlaps": "longest"}
-        with contextlib.suppress(PostilError), read(source.path, **options) as reading:  # told when all of it is read
-            sample = islice(reading, _SAMPLE)
-            segmenter = rules_for_texts(dict.fromkeys(str(one.text) for one in takewhile(_is_cut_here, sample)))
+    if known is None and arguments.source_format != CHARACTERS:
+        segmenter = rules_for_file(source.path, **reading_options(arguments))
     return segmenter
-
-
-def _is_cut_here(sentence: Sentence) -> bool:
-    """Whether a sentence comes from a raw text whose tokens the source does not list."""
-    return isinstance(sentence.rest, Record) and sentence.rest.tokens is None
 
 
 def choose_segmenter(
@@ -434,7 +435,7 @@ def choose_segmenter(
 
     arguments, chosen = request.arguments, request.arguments.segmenter
     every = [sentence for file in train for sentence in file.sentences]
-    sentences = [sentence for sentence in every if not _is_cut_here(sentence)]  # which teach how to cut
+    sentences = [sentence for sentence in every if not is_raw_text(sentence)]  # which teach how to cut
     if len(sentences) < len(every):
         how = {ENGLISH: "English rules", SINGLE: "characters"}.get(
             cut_by, "rules for any language" if cut_by.has_rules else "a learned segmenter"
@@ -453,40 +454,25 @@ def choose_segmenter(
     elif chosen != "learned":
         model.segmenter = cut_by
         return
-    model.segmenter = _learned_segmenter(sentences, arguments)
-
-
-def _learned_segmenter(sentences: Sequence[Sentence], arguments: argparse.Namespace) -> Segmenter:
-    from postil.models.segmentation import segmenter_fitting
-
-    fitting = segmenter_fitting(sentences, seed=arguments.seed, threads=arguments.threads)
-    note(f"segmentation: learning to cut raw text from {fitting.sentences:,} sentences")
-    with stop_on_request() as stop, TrainingDisplay(fitting.fitting) as display:
-        for event in fitting.fitting:
-            display.show(event)
-            if stop.by is not None:
-                raise KeyboardInterrupt
-    return fitting.segmenter()
+    model.segmenter = teaching.learned_segmenter(sentences, arguments.seed, arguments.threads)
 
 
 def file_tokens(files: Sequence[LabelledFile]) -> Iterator[list[str]]:
     return (tokens for file in files for tokens in file.tokens)
 
 
-def _known(arguments: argparse.Namespace, kind: Any, expected: str) -> Any:
-    """The model to start from: of this kind, or a multi-task model."""
+def _known(arguments: argparse.Namespace, expected: str, *kinds: Any) -> Any:
+    """The model to start from, of one of these kinds."""
     known: Any = open_model(arguments.warm_start, for_training=True) if arguments.warm_start else None
-    if known is not None and not isinstance(known, (kind, MultiTaskTagger)):
+    if known is not None and not isinstance(known, kinds):
         raise ConfigurationError("--warm-start", expected=expected, got=f"a {known.KIND}")
     return known
 
 
 def _estimator(request: TrainRequest, known: Any) -> SentenceEstimator:
     """The tagger or detector; of several tasks, it inherits only what their words and encoder depend on."""
-    inherited = {} if known is None else known.settings
-    if known is not None and not isinstance(known, SentenceEstimator):
-        inherited = _of_architecture(known)
-    preset, settings = request.preset_and_settings(known, inherited)
+    has_tasks = known is not None and not isinstance(known, SentenceEstimator)
+    preset, settings = request.preset_and_settings(known, _of_architecture(known) if has_tasks else None)
     parameters = {"preset": preset, **request.parameters, **settings}
     model: SentenceEstimator
     if configured(preset, settings).objective == "margin":
@@ -511,7 +497,6 @@ def _train_on_rules(request: TrainRequest) -> int:
 
     arguments = request.arguments
     refuse(arguments, "rules have no tasks", "task", "group")
-    refuse(arguments, "it is for labelled files", "segmenter")
     refuse(arguments, "training on rules always starts from scratch", "warm_start", "freeze_encoder")
     refuse(arguments, "rules are the teachers", "teacher", "pretrain")
     refuse(arguments, _LEARNS_ALL, "label")
@@ -521,9 +506,14 @@ def _train_on_rules(request: TrainRequest) -> int:
     model = _estimator(request, None)
     if not isinstance(model, Tagger) or model.config.objective != "crf":
         raise ConfigurationError("--rules", expected="needs a preset with the objective crf", got=request.preset)
-    options = reading_options(arguments, chosen_segmenter(None))
+    if arguments.segmenter is not None:
+        if arguments.segmenter in ("rules", "learned", CHARACTERS):
+            expected = "must be a model or a treebank if --rules vote"
+            raise ConfigurationError("--segmenter", expected=expected, got=arguments.segmenter)
+        model.segmenter = teaching.named_segmenter(arguments.segmenter, arguments.seed, arguments.threads)
+    options = reading_options(arguments, model.segmenter or chosen_segmenter(None))
     files = LoadedTask.load(request.sources, MAIN, options, arguments)
-    raw = teaching.raw_sentences(arguments) if arguments.unlabelled else []
+    raw = teaching.raw_sentences(arguments, model.segmenter) if arguments.unlabelled else []
     learning = Learning(raw, rules, examples(*files.train) if files.train else None)
     files.check(arguments, learning.codec)
     dev = examples(files.held_out["dev"]) if "dev" in files.held_out else None
@@ -578,8 +568,8 @@ def _task_job(
     """Several tasks in one model; or ``groups`` of classes, whose files are ``loaded``: all have the same sentences."""
     arguments, sources = request.arguments, request.sources
     refuse(arguments, _LEARNS_ALL, "label")
-    known = _known(arguments, Tagger, "a tagger")
-    preset, settings = request.preset_and_settings(known, {} if known is None else known.settings)
+    known = _known(arguments, "a tagger", Tagger, MultiTaskTagger)
+    preset, settings = request.preset_and_settings(known)
     model = MultiTaskTagger(preset=preset, groups=groups, **{**request.parameters, **settings})
     model.check()
     cut_by = cut_by or reading_segmenter(request, known)
@@ -601,8 +591,9 @@ def _task_job(
         name: {task: files.held_out[name] for task, files in loaded.items() if name in files.held_out}
         for name in ("dev", "test")
     }
+    X = [tokens for part, _ in data.values() for tokens in part]
     fitting = model.fitting(
-        {task: X for task, (X, _) in data.items()},
+        {task: part for task, (part, _) in data.items()},
         {task: y for task, (_, y) in data.items()},
         {task: examples(file) for task, file in held_out["dev"].items()},
         checkpoint=request.checkpoint,
@@ -610,7 +601,7 @@ def _task_job(
         warm_start=known,
         freeze_encoder=arguments.freeze_encoder,
         partial=arguments.partial,
-        **teaching.task_lesson(arguments, list(data)),
+        **teaching.task_lesson(arguments, list(data), teaching.segmenter_of(model, X)),
     )
     note_language(fitting, [file for files in loaded.values() for file in files.train])
     if CHARACTERS in (arguments.source_format, arguments.segmenter) or chosen_segmenter(known).characters:
@@ -626,19 +617,12 @@ def _role_job(request: TrainRequest) -> TrainingJob:
     why = "it is not for semantic roles"
     refuse(arguments, why, "task", "label", "rules", "unlabelled", "teacher", "annotates", "map", "partial", "report")
     refuse(arguments, why, "segmenter", "freeze_encoder", "feature_columns", "pretrained")
-    known: Any = open_model(arguments.warm_start, for_training=True) if arguments.warm_start else None
-    if known is not None and not isinstance(known, RoleLabeller):
-        raise ConfigurationError("--warm-start", expected="a role labeller", got=f"a {known.KIND}")
-    settings = {**({} if known is None else known.settings), **dict(map(parsed_setting, request.settings))}
-    preset = request.preset or ("roles" if known is None else known.preset)
+    known = _known(arguments, "a role labeller", RoleLabeller)
+    preset, settings = request.preset_and_settings(known, usual="roles")
     model = RoleLabeller(preset=preset, **{**request.parameters, **settings})
     model.check()
     train = joined([load_roles(path, arguments) for path in arguments.train])
-    held_out = {
-        name: load_roles(sources[MAIN][0].path, arguments)
-        for name, sources in (("dev", request.sources.dev), ("test", request.sources.test))
-        if sources
-    }
+    held_out = request.held_out(lambda path: load_roles(path, arguments))
     fitting = model.fitting(
         *role_examples(train),
         role_examples(held_out["dev"]) if "dev" in held_out else None,
@@ -676,11 +660,7 @@ def _tree_job(request: TrainRequest) -> TrainingJob:
     classifier = TreeClassifier(**{**settings, **request.common})
     classifier.check()
     train = joined([load_trees(path, arguments.encoding) for path in arguments.train])
-    held_out = {
-        name: load_trees(sources[MAIN][0].path, arguments.encoding)
-        for name, sources in (("dev", request.sources.dev), ("test", request.sources.test))
-        if sources
-    }
+    held_out = request.held_out(lambda path: load_trees(path, arguments.encoding))
     _check_trees(train, held_out, classifier.config.loss)
     dev = trees_of(held_out["dev"]) if "dev" in held_out else None
     fitting = classifier.fitting(trees_of(train), None, dev, checkpoint=request.checkpoint, resume=arguments.resume)

@@ -106,7 +106,10 @@ def run(arguments: argparse.Namespace) -> int:
             whole.save(Path(target))
         return present(arguments, {"model": target, **asdict(promise)}, lambda: _show_promise(promise, target))
     try:
-        tuned = _tuned(model, arguments)
+        checked_wish(arguments.recall, arguments.precision, arguments.margin, f1=arguments.f1)  # before a file is read
+        file = _held_out(model, arguments)
+        wish = {name: getattr(arguments, name) for name in ("recall", "precision", "f1", "margin")}
+        tuned = model.tune(inputs_of(file), file.labels, **wish)
     except Unreachable as error:
         if not arguments.json:
             say(f"target {_wish(error.tuned)}: not reached. What can be reached:")
@@ -115,13 +118,6 @@ def run(arguments: argparse.Namespace) -> int:
     if target is not None and not (tuned.is_met and arguments.in_place):
         whole.save(Path(target))
     return present(arguments, {"model": target, **tuned.to_dict()}, lambda: show(tuned, arguments.model, target))
-
-
-def _tuned(model: Tagger, arguments: argparse.Namespace) -> Tuned:
-    checked_wish(arguments.recall, arguments.precision, arguments.margin, f1=arguments.f1)  # before any file is read
-    file = _held_out(model, arguments)
-    wish = {name: getattr(arguments, name) for name in ("recall", "precision", "f1", "margin")}
-    return model.tune(inputs_of(file), file.labels, **wish)
 
 
 def _held_out(model: Tagger, arguments: argparse.Namespace) -> LabelledFile:

@@ -25,6 +25,21 @@ export function s(name, properties, ...children) {
   return filled(document.createElementNS(SVG, name), properties, children);
 }
 
+/** Elements from data, [name, attributes, children …], as the server sends what it has drawn; a text is a text. */
+export function built(data, isSvg = false) {
+  if (typeof data === "string") return data;
+  const [name, attributes, ...children] = data;
+  const inSvg = isSvg || name === "svg";
+  const element = inSvg ? document.createElementNS(SVG, name) : document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key === "style") element.style.cssText = value;
+    else if (key === "viewbox") element.setAttribute("viewBox", value);
+    else if (!key.startsWith("on") && !(key === "id" && document.getElementById(value)) && !(key === "href" && !value.startsWith("#"))) element.setAttribute(key, value);
+  }
+  element.append(...children.map((child) => built(child, inSvg)));
+  return element;
+}
+
 /** Call a function once the calls have stopped for some milliseconds. */
 export function debounced(milliseconds, call) {
   let timer;
@@ -79,23 +94,26 @@ export function say(text, milliseconds = 2500) {
   say.timer = setTimeout(() => { status.textContent = ""; }, milliseconds);
 }
 
-/** Show a tip next to an element while the mouse is over it or it has the focus. */
-export function tip(element, text) {
+/** Show a tip next to an element until the mouse or the focus leaves it. */
+export function showTip(element, text) {
   const box = document.getElementById("tip");
-  const show = () => {
-    const place = element.getBoundingClientRect();
-    box.textContent = typeof text === "function" ? text() : text;
-    box.hidden = false;
-    const left = Math.min(place.left, window.innerWidth - box.offsetWidth - 8);
-    const below = place.bottom + 6 + box.offsetHeight < window.innerHeight;
-    box.style.setProperty("left", `${Math.max(4, left)}px`);
-    box.style.setProperty("top", `${below ? place.bottom + 6 : place.top - box.offsetHeight - 6}px`);
-  };
+  const place = element.getBoundingClientRect();
+  box.textContent = text;
+  box.hidden = false;
+  const left = Math.min(place.left, window.innerWidth - box.offsetWidth - 8);
+  const below = place.bottom + 6 + box.offsetHeight < window.innerHeight;
+  box.style.setProperty("left", `${Math.max(4, left)}px`);
+  box.style.setProperty("top", `${below ? place.bottom + 6 : place.top - box.offsetHeight - 6}px`);
   const hide = () => { box.hidden = true; };
+  element.addEventListener("mouseleave", hide, { once: true });
+  element.addEventListener("blur", hide, { once: true });
+}
+
+/** Show a tip while the mouse is over an element or it has the focus. */
+export function tip(element, text) {
+  const show = () => showTip(element, typeof text === "function" ? text() : text);
   element.addEventListener("mouseenter", show);
-  element.addEventListener("mouseleave", hide);
   element.addEventListener("focus", show);
-  element.addEventListener("blur", hide);
   return element;
 }
 

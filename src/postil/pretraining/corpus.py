@@ -20,8 +20,9 @@ from postil.features.words import fold_digits
 from postil.files import naming
 from postil.kernels import WordPool
 from postil.pretraining.config import CorpusConfig
+from postil.text.languages import rules_for_texts
 from postil.text.lines import Lines
-from postil.text.splitting.segmenter import ENGLISH
+from postil.text.splitting.segmenter import Segmenter
 
 Texts = Iterable[str | os.PathLike[str]] | str | os.PathLike[str]
 """Strings are texts; paths (``pathlib.Path``) are files of text, plain or gzip."""
@@ -71,15 +72,22 @@ class Corpus:
         self.close()
 
 
+_SAMPLE = 100_000  # characters that show the language
 _LONGEST = 1 << 16  # tokens of a sentence, before a block is cut inside it
 
 
 def read_corpus(
-    texts: Texts, config: CorpusConfig, *, folder: Path | None = None, report: Callable[[int], None] | None = None
+    texts: Texts,
+    config: CorpusConfig,
+    *,
+    folder: Path | None = None,
+    report: Callable[[int], None] | None = None,
+    segmenter: Segmenter | None = None,
 ) -> Corpus:
     """Tokenise texts, count their words, and keep them as numbers in a temporary file in ``folder``.
 
-    ``report`` is called with the number of tokens of each block.
+    ``report`` is called with the number of tokens of each block. Without a ``segmenter`` the beginning of the texts
+    decides about the rules: those of English, or neutral ones.
     """
     dictionary = GrowingDictionary()
     file = cast(BinaryIO, tempfile.TemporaryFile(dir=folder))  # noqa: SIM115 (the corpus closes it)
@@ -87,8 +95,12 @@ def read_corpus(
     try:
         for text in _blocks(texts):
             content = text.encode("utf-8", "replace")
-            segments = ENGLISH.cells(content, lines=True)
-            serials = dictionary.add(content, segments.cells)
+            segmenter = segmenter or rules_for_texts([text[:_SAMPLE]])
+            segments = segmenter.cells(content, lines=True)
+            forms = segments.forms
+            serials = (
+                dictionary.add(content, segments.cells) if forms is None else dictionary.add(forms.text, forms.cells)
+            )
             with naming(folder or Path(tempfile.gettempdir())):  # the file has no name
                 file.write(np.insert(serials, segments.offsets[1:], SENTENCE_END).astype(np.int32).tobytes())
                 file.flush()

@@ -5,14 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, Self, final
 
-import numpy as np
-
 from postil.metrics.evaluation import Compared, Evaluation, evaluate_compared
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.estimator import Estimator
 from postil.models.sentences import tokens_of
 from postil.models.tagger import Tagger
-from postil.objectives import Posterior, span_probabilities
 from postil.text import Sentence, Span
 
 LOWEST = 0.01
@@ -122,19 +119,15 @@ class Answers:
 
 def probabilities_of(tagger: Tagger, X: Sequence[Any], places: Sequence[SpanPlace]) -> list[float | None]:
     """How probable the tagger holds any spans of sentences X, predicted or not; None for classes it does not know."""
-    codec = tagger.model.codec
-    number = {name: i for i, name in enumerate(codec.classes)}
     asked: dict[int, list[int]] = {}
     for i, place in enumerate(places):
-        if place.span.label in number:
+        if place.span.label in tagger.model.codec.classes:
             asked.setdefault(place.sentence, []).append(i)
     answers: list[float | None] = [None] * len(places)
     wanted = list(asked)
-    for which, lattice in Posteriors(tagger.model).lattices([X[sentence] for sentence in wanted]):
-        rows = [(row, i) for row, local in enumerate(which) for i in asked[wanted[local]]]
-        spans = np.array([(row, places[i].span.start, places[i].span.end) for row, i in rows])
-        kinds = np.array([number[places[i].span.label] for _, i in rows])
-        probabilities = span_probabilities(Posterior.of(lattice), spans, kinds, codec.entity_labels())
+    for posterior in Posteriors(tagger.model).of([X[sentence] for sentence in wanted]):
+        rows = [(row, i) for row, local in enumerate(posterior.which) for i in asked[wanted[local]]]
+        probabilities = posterior.span_probabilities([(row, places[i].span) for row, i in rows])
         for (_, i), probability in zip(rows, probabilities, strict=True):
             answers[i] = float(probability)
     return answers

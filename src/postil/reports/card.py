@@ -137,17 +137,18 @@ def _segmentation(metadata: Mapping[str, Any]) -> str:
 
 
 def _classes(labels: Mapping[str, Any]) -> str:
-    names = labels.get("classes") or labels.get("labels") or [labels.get("label", "")]
-    more = f" and {len(names) - _MOST_CLASSES} others" if len(names) > _MOST_CLASSES else ""
-    return " ".join(map(str, names[:_MOST_CLASSES])) + more
+    return _listed(labels.get("classes") or labels.get("labels") or [labels.get("label", "")], " ")
 
 
 def _rules(content: bytes) -> str:
     """The names of the rules in a model, with their classes."""
-    rules = parsed_json(content)["rules"]
-    names = [f"{rule.get('name', n)} ({rule.get('label') or 'not ' + rule['not']})" for n, rule in enumerate(rules, 1)]
+    rules = enumerate(parsed_json(content)["rules"], 1)
+    return _listed([f"{rule.get('name', n)} ({rule.get('label') or 'not ' + rule['not']})" for n, rule in rules], ", ")
+
+
+def _listed(names: Sequence[Any], between: str) -> str:
     more = f" and {len(names) - _MOST_CLASSES} others" if len(names) > _MOST_CLASSES else ""
-    return ", ".join(names[:_MOST_CLASSES]) + more
+    return between.join(map(str, names[:_MOST_CLASSES])) + more
 
 
 def _written(path: Path) -> dict[str, Any]:

@@ -6,35 +6,14 @@ from urllib.parse import urlencode
 
 import numpy as np
 
+from postil import metrics
 from postil.html import Markup, element, joined
 from postil.html.fragments import figure, folded, note
 from postil.html.highlight import lasting_colours, whole
-from postil.metrics import (
-    Calibration,
-    PrecisionRecall,
-    SpanScores,
-    Table,
-    TokenScores,
-    TreeScores,
-    calibrate,
-    precision_recall,
-    score_detection,
-    spans_by_length,
-)
+from postil.metrics import tables
 from postil.metrics.files import FileScores
 from postil.metrics.significance import Interval
 from postil.metrics.spans import KINDS
-from postil.metrics.tables import (
-    by_frequency,
-    confusion_table,
-    drawn_table,
-    errors_table,
-    label_table,
-    mistakes_table,
-    show_class,
-    span_novelty_table,
-    token_novelty_table,
-)
 from postil.metrics.trees import label_confusion_table, length_table
 from postil.models.detector import Detector
 from postil.models.sentences import tokens_of
@@ -65,9 +44,9 @@ def tagger_page(
     answers: Answers,
     *,
     interval: Interval | None = None,
-    before: Calibration | None = None,
-    span_novelty: Mapping[str, SpanScores] | None = None,
-    word_novelty: Mapping[str, TokenScores] | None = None,
+    before: metrics.Calibration | None = None,
+    span_novelty: Mapping[str, metrics.SpanScores] | None = None,
+    word_novelty: Mapping[str, metrics.TokenScores] | None = None,
 ) -> str:
     """The whole page.
 
@@ -79,7 +58,7 @@ def tagger_page(
     counts = tokens.by_label() if spans is None else spans.by_label()
     colours = lasting_colours(counts)
     judged = judged_answers(answers)
-    calibration = calibrate([min(one.probability, 1.0) for one in judged], [one.is_right for one in judged])
+    calibration = metrics.calibrate([min(one.probability, 1.0) for one in judged], [one.is_right for one in judged])
     error = f"{100 * calibration.expected_error:.2f}"
     parts = [
         sections.learning(heading),
@@ -96,7 +75,7 @@ def tagger_page(
         }
         header = sections.header(heading, "token accuracy", 100 * tokens.accuracy, interval, cards)
         if word_novelty:
-            drawn = drawn_table(token_novelty_table(word_novelty), bars=("accuracy",))
+            drawn = tables.drawn_table(tables.token_novelty_table(word_novelty), bars=("accuracy",))
             parts.append(Section("novelty", "Seen and unseen words", drawn))
     else:
         overall = spans.overall
@@ -147,10 +126,12 @@ def likely_spans(answers: Answers) -> list[Judged]:
     ]
 
 
-def confusion(scores: SpanScores | TokenScores) -> Section:
+def confusion(scores: metrics.SpanScores | metrics.TokenScores) -> Section:
     """A heat map of the labels with the most mistakes, with what was missed and what is spurious; and a table."""
-    counts, of_spans = scores.by_label(), isinstance(scores, SpanScores)
-    cells: Mapping[tuple[Any, Any], int] = scores.confusion() if isinstance(scores, SpanScores) else scores.confusion
+    counts, of_spans = scores.by_label(), isinstance(scores, metrics.SpanScores)
+    cells: Mapping[tuple[Any, Any], int] = (
+        scores.confusion() if isinstance(scores, metrics.SpanScores) else scores.confusion
+    )
     weights = {label: counts[label].gold + counts[label].predicted - 2 * counts[label].correct for label in counts}
     heaviest = {*sorted(counts, key=lambda label: (-weights[label], label))[:MOST_CELLS]}
     sides: list[str | None] = [label for label in counts if label in heaviest]
@@ -158,8 +139,8 @@ def confusion(scores: SpanScores | TokenScores) -> Section:
     if of_spans:
         sides.append(None)
     grid = charts.Grid(
-        rows=[show_class(label, "(spurious)") for label in sides],
-        columns=[show_class(label, "(missed)") for label in sides],
+        rows=[tables.show_class(label, "(spurious)") for label in sides],
+        columns=[tables.show_class(label, "(missed)") for label in sides],
         counts=lambda i, j: cells.get((sides[i], sides[j]), 0),
         wrong=lambda i, j: i != j,
         link=lambda i, j: _link(sides[i], sides[j]) if i != j else None,
@@ -172,51 +153,56 @@ def confusion(scores: SpanScores | TokenScores) -> Section:
         charts.heat_map("Confusion", grid),
         note(f"{left_out:,} labels with fewer mistakes are not shown.") if left_out else None,
     ]
-    if isinstance(scores, SpanScores):
-        parts.append(folded("As a table", drawn_table(confusion_table(scores))))
+    if isinstance(scores, metrics.SpanScores):
+        parts.append(folded("As a table", tables.drawn_table(tables.confusion_table(scores))))
     else:
-        parts += [element("h3", "Confused most often"), drawn_table(mistakes_table(scores.mistakes(), ""))]
+        parts += [
+            element("h3", "Confused most often"),
+            tables.drawn_table(tables.mistakes_table(scores.mistakes(), "")),
+        ]
     return Section("confusion", "Confusion", joined(parts))
 
 
 def _link(gold: str | None, predicted: str | None) -> str:
     """The address of the filters that list these mistakes."""
     sides = {"gold": gold, "predicted": predicted}
-    wanted = {side: show_class(label) for side, label in sides.items() if label is not None}
+    wanted = {side: tables.show_class(label) for side, label in sides.items() if label is not None}
     if None in sides.values():
         wanted["kind"] = "spurious" if gold is None else "missed"
     return "#" + urlencode(wanted, errors="replace")
 
 
-def curves(scores: SpanScores, judged: Sequence[Judged], colours: Mapping[str, str]) -> Section:
+def curves(scores: metrics.SpanScores, judged: Sequence[Judged], colours: Mapping[str, str]) -> Section:
     """Precision-recall curves of all spans above a probability, for all labels and for the most frequent ones."""
 
-    def curve(some: Sequence[Judged], gold: int) -> PrecisionRecall:
-        return precision_recall([one.is_right for one in some], [one.probability for one in some], positives=gold)
+    def curve(some: Sequence[Judged], gold: int) -> metrics.PrecisionRecall:
+        return metrics.precision_recall(
+            [one.is_right for one in some], [one.probability for one in some], positives=gold
+        )
 
     counts = scores.by_label()
-    frequent = by_frequency(counts)[: sections.MOST_CURVES]
+    frequent = tables.by_frequency(counts)[: sections.MOST_CURVES]
     curves = {ALL: curve(judged, scores.overall.gold)}
     if len(counts) > 1:
         by_label = {label: [one for one in judged if one.label == label] for label in frequent}
-        curves |= {show_class(label): curve(by_label[label], counts[label].gold) for label in frequent}
-    marks = {ALL: scores.overall} | {show_class(label): counts[label] for label in frequent}
+        curves |= {tables.show_class(label): curve(by_label[label], counts[label].gold) for label in frequent}
+    marks = {ALL: scores.overall} | {tables.show_class(label): counts[label] for label in frequent}
     meaning = (
         "A ring is the model’s answer. A curve shows all spans above a probability, whether or not the best labelling "
         f"contains them (as with tag --all-above; they may overlap); it ends at a probability of {LOWEST:g}. "
         "The table covers all labels."
     )
-    named = {show_class(label): colour for label, colour in colours.items()}
+    named = {tables.show_class(label): colour for label, colour in colours.items()}
     return sections.precision_and_recall(curves, named | {ALL: "var(--ink)"}, meaning, marks)
 
 
-def lengths(answers: Answers, novelty: Mapping[str, SpanScores]) -> Section:
+def lengths(answers: Answers, novelty: Mapping[str, metrics.SpanScores]) -> Section:
     """Long and short spans, and if the training data are known, seen and new ones."""
-    parts = spans_by_length(answers.compared.gold_spans, answers.compared.predicted_spans)
-    by_length = label_table({name: part.overall for name, part in parts.items()}, title="", column="length")
-    content = [drawn_table(by_length, bars=RATIOS)]
+    parts = metrics.spans_by_length(answers.compared.gold_spans, answers.compared.predicted_spans)
+    by_length = tables.label_table({name: part.overall for name, part in parts.items()}, title="", column="length")
+    content = [tables.drawn_table(by_length, bars=RATIOS)]
     if novelty:
-        content += [element("h3", "Seen and new"), drawn_table(span_novelty_table(novelty), bars=RATIOS)]
+        content += [element("h3", "Seen and new"), tables.drawn_table(tables.span_novelty_table(novelty), bars=RATIOS)]
     return Section("lengths", "Short and long, seen and new" if novelty else "Short and long spans", joined(content))
 
 
@@ -245,7 +231,7 @@ def mistakes(answers: Answers, wrong: Sequence[Mistake], colours: Mapping[str, s
         top = [sections.key("Numbers are the model’s probabilities of these labels.")]
         browser = sections.mistake_browser(wrong, answers.tokens, answers.place, colours)
     else:
-        top = [drawn_table(errors_table(answers.evaluation.spans), bars=("percent",)), sections.key()]
+        top = [tables.drawn_table(tables.errors_table(answers.evaluation.spans), bars=("percent",)), sections.key()]
         options = answers.tokens, answers.place, colours
         browser = sections.mistake_browser(wrong, *options, kinds=KINDS[1:], complete=with_gold)
     return Section("mistakes", "Mistakes", joined([*top, browser]))
@@ -294,8 +280,8 @@ def predictions_page(scores: FileScores, gold: LabelledFile) -> str:
         ]
     )
     shown = joined([element("p", f"{len(items):,} sentences"), sections.sentences(items[:MOST_SENTENCES])])
-    tables = joined([drawn_table(table) for table in scores.evaluation.tables()])
-    parts = [Section("scores", "Scores", tables), Section("mistakes", "Mistakes", shown)]
+    figures = joined([tables.drawn_table(table) for table in scores.evaluation.tables()])
+    parts = [Section("scores", "Scores", figures), Section("mistakes", "Mistakes", shown)]
     return page(f"{scores.predicted} on {scores.gold}", header, parts)
 
 
@@ -314,7 +300,7 @@ def detector_page(
     scores = detector.decision([tokens_of(sentence) for sentence in sentences])
     every = np.concatenate(truth), np.concatenate(scores)
     label = detector.label
-    results = score_detection(*every, detector.threshold, label=label, sentences=len(sentences))
+    results = metrics.score_detection(*every, detector.threshold, label=label, sentences=len(sentences))
     counts = results.counts
     cards = {
         "F1 at the threshold": f"{100 * counts.f1:.2f}",
@@ -333,7 +319,7 @@ def detector_page(
         note(
             f"Tokens that score above {results.threshold:.4f} are detected; this threshold was chosen on held-out data."
         ),
-        drawn_table(Table("", ("token", "detected", "not detected"), rows)),
+        tables.drawn_table(metrics.Table("", ("token", "detected", "not detected"), rows)),
     ]
     meaning = "Every point is a threshold; the ring is the model’s. The area below the curve is the average precision."
     wrong = []
@@ -355,7 +341,7 @@ def detector_page(
     parts = [
         sections.learning(heading),
         Section("decisions", "Decisions", joined(decisions)),
-        sections.precision_and_recall({label: precision_recall(*every)}, {}, meaning, {label: counts}),
+        sections.precision_and_recall({label: metrics.precision_recall(*every)}, {}, meaning, {label: counts}),
         Section("mistakes", "Mistakes", joined([sections.key("Numbers are the model’s scores."), browser])),
     ]
     return page(f"{heading.model} on {heading.data}", header, parts)
@@ -382,7 +368,7 @@ class Drawn(NamedTuple):
         return f"{self.place}: {self.tree.root_label} ({self.probability:.2f}){gold}"
 
 
-def tree_page(heading: Heading, scores: TreeScores, interval: Interval, answers: Sequence[Drawn]) -> str:
+def tree_page(heading: Heading, scores: metrics.TreeScores, interval: Interval, answers: Sequence[Drawn]) -> str:
     """The whole page: scores, and trees drawn in the colours of their labels."""
     cards = {"node accuracy": f"{100 * scores.nodes.accuracy:.2f}"}
     if scores.root_binary is not None:
@@ -392,9 +378,9 @@ def tree_page(heading: Heading, scores: TreeScores, interval: Interval, answers:
     parts = [
         sections.learning(heading),
         sections.label_scores(scores.roots.by_label(), None, column="label of the root"),
-        Section("confusion", "Confusion at the roots", drawn_table(label_confusion_table(scores.roots, ""))),
-        Section("nodes", "Confusion at all nodes", drawn_table(label_confusion_table(scores.nodes, ""))),
-        Section("lengths", "Phrases by length", drawn_table(length_table(scores), bars=("accuracy",))),
+        Section("confusion", "Confusion at the roots", tables.drawn_table(label_confusion_table(scores.roots, ""))),
+        Section("nodes", "Confusion at all nodes", tables.drawn_table(label_confusion_table(scores.nodes, ""))),
+        Section("lengths", "Phrases by length", tables.drawn_table(length_table(scores), bars=("accuracy",))),
         sections.reliability(scores.root_calibration, None, answers="roots"),
         Section("trees", "Trees", _trees(answers)),
     ]

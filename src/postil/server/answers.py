@@ -15,7 +15,7 @@ from postil.models.decoding.constraints import Constraints
 from postil.models.explaining.explanation import feature_groups, place_of_span, places_of_entities, words_in_reach
 from postil.models.sentences import sentences_of, tokens_of
 from postil.models.tagger import Tagger
-from postil.server.api import DocumentAsked, Explain, Tag, TagOptions, TextAsked, TreeAsked
+from postil.server.api import DocumentAsked, Explain, Request, Tag, TagOptions, TextAsked, TreeAsked
 from postil.server.batching import Steps
 from postil.server.registry import SEVERAL_TASKS, Registry, Served
 from postil.server.requests import Refusal, refused, unfit
@@ -54,7 +54,7 @@ def check_constraints(served: Served, documents: Sequence[DocumentAsked]) -> Non
         raise refused("unfit", "constraints need one task: NAME:TASK instead of NAME")
 
 
-def check_tokens(asked: Sequence[DocumentAsked | TextAsked], limit: int) -> int:
+def check_tokens(asked: Sequence[Request], limit: int) -> int:
     """Refuse too many tokens; return their number, or a larger one that is cheaper to know."""
     contents = [
         (name, content)

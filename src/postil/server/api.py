@@ -136,6 +136,16 @@ class TreeAsked(TextAsked):
     shape: Maybe[Annotated[Shape, about("Shape of the tree over a text.")]] = UNSET
 
 
+class ErrorsAsked(Request):
+    name: Annotated[Name, about("Name of the labelled file, which messages use.")]
+    content: Annotated[str, about("Its bytes in base64.")]
+    model: Maybe[Model] = UNSET
+
+
+class CardAsked(Request):
+    model: Maybe[Model] = UNSET
+
+
 class LatticeAsked(TextAsked):
     nbest: Maybe[Best] = UNSET
 
@@ -352,6 +362,11 @@ class TreeAnswer(Response):
     trees: list[LabelledTree]
 
 
+class DrawnAnswer(Response):
+    model: str
+    drawn: Annotated[list[Any], about("Elements of HTML and SVG: [tag, attributes, children …] or a text.")]
+
+
 class Role(Response):
     label: str
     start: Place
@@ -512,6 +527,9 @@ OPERATIONS: dict[str, tuple[str, str, Any, Any, tuple[str, ...]]] = {
         "The flow graph of the loss on one sentence; large arrays are cut, null stands for minus infinity",
         *(GraphAsked, GraphAnswer, ()),
     ),
+    "/api/page/tree": ("page_tree", "Labelled trees and why, as the page draws them", TreeAsked, DrawnAnswer, ()),
+    "/api/page/errors": ("page_errors", "The report on a labelled file", ErrorsAsked, DrawnAnswer, ()),
+    "/api/page/card": ("page_card", "The card of a model", CardAsked, DrawnAnswer, ()),
     "/api/models": ("models", "The served models, and whether others can be trained", None, ModelsAnswer, ()),
     "/api/openapi.json": ("openapi", "This description", None, dict[str, Any], ()),
     "/health": ("health", "Whether the process is alive", None, Status, ()),

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route, Router
 
 from postil.errors import PostilError
-from postil.server import answers, api, machinery
+from postil.server import answers, api, drawn, machinery
 from postil.server.batching import Deadlines, Job, Steps, Worker
 from postil.server.guard import Guard, Monitor, send_json
 from postil.server.jobs import FolderTrainer
@@ -27,7 +27,7 @@ RELOAD_SECONDS = 1.0
 SHORT = 8_000
 """Characters, or tokens of lists, in a batch: about a millisecond of work."""
 TAG_PATH = "/api/tag"
-_Text = TypeVar("_Text", bound=api.TextAsked)
+_Text = TypeVar("_Text", bound=api.Request)
 _JSON = "application/json"
 
 
@@ -56,6 +56,9 @@ class _Server:
             Route("/api/roles", self._simple(api.TextAsked, answers.roles), methods=["POST"]),
             Route("/api/lattice", self._simple(api.LatticeAsked, lattices), methods=["POST"]),
             Route("/api/graph", self._simple(api.GraphAsked, machinery.flow_graph), methods=["POST"]),
+            Route("/api/page/tree", self._simple(api.TreeAsked, drawn.tree), methods=["POST"]),
+            Route("/api/page/errors", self._simple(api.ErrorsAsked, drawn.errors), methods=["POST"]),
+            Route("/api/page/card", self._simple(api.CardAsked, drawn.card), methods=["POST"]),
             Route("/api/models", self._models),
             Route("/api/openapi.json", self._openapi),
             Route("/health", self._health),
@@ -246,7 +249,9 @@ SHARED = ("palette.css", "page.css", "dom.js", "icon.svg")
 def assets(home: str) -> list[Route]:
     """Routes of the files of the page; the page itself, ``home``, is at /."""
     page = files("postil.server").joinpath("page").iterdir()
-    routes = []
+    sheets = files("postil.html").joinpath("style.css"), files("postil.reports").joinpath("page.css")
+    style = ".report {\n" + "\n".join(sheet.read_text("utf8") for sheet in sheets) + "}\n"
+    routes = [Route("/page/report.css", _sending(style.encode(), TYPES["css"]))]
     for file in (*page, *(files("postil.html").joinpath(name) for name in SHARED)):
         ending = file.name.rpartition(".")[2]
         if ending in TYPES and (ending != "html" or file.name in (home, "equations.html")):

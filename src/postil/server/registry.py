@@ -128,6 +128,10 @@ class Registry:
             raise refused("unfit", f"the {served.kind} {name!r} cannot {purpose}: that needs a {' or '.join(kinds)}")
         return served
 
+    def path_of(self, name: str) -> Path | None:
+        """The file of a model, or of the model that a task belongs to."""
+        return self._paths.get(name) or self._paths.get(name.partition(TASK)[0])
+
     def add(self, name: str, path: Path) -> None:
         """Serve one more model file. One that cannot be used changes nothing."""
         with self._changing:

@@ -22,7 +22,8 @@ async function sent(path, body, signal, more) {
   const options = body === undefined ? { headers, signal } : { method: "POST", headers, signal, body: JSON.stringify(body) };
   const answer = await fetch(path, options).catch((error) => {
     if (error.name === "AbortError") throw error;
-    throw new ApiError("unreachable", "The server does not answer. It was stopped, or the connection is lost; start it again, or try again.");
+    document.dispatchEvent(new CustomEvent("lost"));
+    throw new ApiError("unreachable", "The server does not answer. It was stopped, or the connection is lost. It is asked again.");
   });
   const content = await answer.json();
   if (answer.status === 401 && asked()) return sent(path, body, signal, more);

@@ -13,6 +13,7 @@ const VIEWS = {
   gradients: ["Gradient lab", "/page/gradients.js"],
   errors: ["Errors", "/page/errors.js"],
   train: ["Train", "/page/train.js"],
+  card: ["Card", "/page/card.js"],
 };
 const SHARED = ["text", "model"];
 const main = document.getElementById("main");
@@ -41,7 +42,8 @@ async function show() {
   try {
     ({ mount } = await import(VIEWS[view][1]));
   } catch {
-    mount = (root) => root.append(h("h1", {}, VIEWS[view][0]), failed({ message: "This view cannot be loaded: the server does not answer. Reload the page when it does." }));
+    document.dispatchEvent(new CustomEvent("lost"));
+    mount = (root) => root.append(h("h1", {}, VIEWS[view][0]), failed({ message: "This view cannot be loaded: the server does not answer. It is asked again." }));
   }
   if (read().view !== asked) return; // another one was opened meanwhile
   close?.();
@@ -79,11 +81,29 @@ document.addEventListener("models", async () => {
   drawn(view in VIEWS ? view : "tag", values);
 });
 
-try {
+// A server that is lost is asked again until it answers; then the view is shown anew.
+let waiting = null;
+document.addEventListener("lost", () => {
+  waiting ??= setInterval(async () => {
+    say("The server does not answer. Trying again …", 2500);
+    const isBack = await fetch("/health").then((answer) => answer.ok, () => false);
+    if (!isBack) return;
+    clearInterval(waiting);
+    waiting = null;
+    say("The server answers again.");
+    await begin();
+  }, 2000);
+});
+
+async function begin() {
   ({ models, training } = await call("/api/models"));
+  await show();
+}
+
+try {
   chooser.addEventListener("change", chosen);
   window.addEventListener("hashchange", show);
-  await show();
+  await begin();
 } catch (error) {
-  main.replaceChildren(failed({ message: `The server does not answer: ${error.message}` }));
+  main.replaceChildren(failed(error));
 }

@@ -12,10 +12,13 @@ export function fitting(context, ...kinds) {
   return found;
 }
 
-/** The box to type into. */
-export function textBox(value, oninput, label = "Text", rows = 3) {
+const EXAMPLES = [EXAMPLE, "Paris Hilton flew from Berlin to Paris. She works for the United Nations.", "Anna Smith (עברית: אנה סמית) lives in Oslo 😀."];
+
+/** The box to type into, with examples to begin with. */
+export function textBox(value, oninput, label = "Text", rows = 3, hasExamples = false) {
   const box = h("textarea", { id: "text", dir: "auto", rows, value, spellcheck: false, oninput: () => oninput(box.value) });
-  return { box, field: h("div", { className: "card" }, h("label", { className: "field", htmlFor: "text" }, label), box) };
+  const examples = hasExamples ? h("div", { className: "row examples" }, h("span", { className: "note" }, "Try"), EXAMPLES.map((text) => h("button", { onclick: () => { box.value = text; oninput(text); } }, h("bdi", {}, `${text.slice(0, 24)}…`)))) : "";
+  return { box, field: h("div", { className: "card" }, h("label", { className: "field", htmlFor: "text" }, label), examples, box) };
 }
 
 export function heading(title, lead) {
