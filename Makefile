@@ -136,12 +136,12 @@ wasm: .venv/installed-wasm  ## the runtime of exported models as WebAssembly, af
 	@touch $@
 
 wheels: .venv/installed-packaging  ## source archive and wheels for Linux, macOS and Windows, in dist
-	$(BIN)/python packaging/build_wheels.py --english
+	$(BIN)/python packaging/build_wheels.py --models
 
 # Editable installations and models of this repository have no version to pin.
 constraints: .venv/installed-all  ## write packaging/constraints.txt: the versions of all packages in .venv
 	{ echo "# Written by make constraints: the versions in a .venv with every extra. Nothing needs it."; \
-	$(BIN)/python -m pip freeze --exclude-editable --exclude postil-english | grep -E '^[A-Za-z0-9._-]+=='; } > packaging/constraints.txt
+	$(BIN)/python -m pip freeze --exclude-editable --exclude postil-english $(foreach m,$(wildcard languages/*),--exclude $(notdir $m)) | grep -E '^[A-Za-z0-9._-]+=='; } > packaging/constraints.txt
 
 clean:  ## remove everything that make has made
 	rm -rf .venv build dist demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -43,7 +43,8 @@ content = Trainer.train("morphodita_parsito", sentences(train), sentences(dev), 
 assert not error.occurred(), error.message
 open(model, "wb").write(content)
 seconds = time.process_time() - begin
-tokeniser = Model.load(model).newTokenizer("ranges")
+opened = Model.load(model)  # the tokeniser does not keep it alive
+tokeniser = opened.newTokenizer("ranges")
 begin, found = time.process_time(), []
 for line in json.load(open(text, encoding="utf-8")):
     tokeniser.setText(line)

@@ -1,6 +1,6 @@
 """Build every file of a release on one Linux machine: source archive, pure wheel, and one wheel per platform.
 
-    python packaging/build_wheels.py [--output dist] [--only win_amd64 …] [--english]
+    python packaging/build_wheels.py [--output dist] [--only win_amd64 …] [--models]
 
 The kernels use nothing of Python, so a wheel serves every version from 3.11 on, free-threaded ones included. The
 compiler is Zig's, from the package index (`pip install -r packaging/requirements.txt`); it contains the C libraries of
@@ -58,7 +58,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Build the files of a release.")
     parser.add_argument("--output", type=Path, default=ROOT / "dist", help="folder of the files (default: dist)")
     parser.add_argument("--only", nargs="+", metavar="TAG", help="part of the tags of the platforms to build for")
-    parser.add_argument("--english", action="store_true", help="the wheel and the source archive of postil-english too")
+    parser.add_argument("--models", action="store_true", help="wheels and source archives of all models as well")
     options = parser.parse_args(arguments)
     options.output.mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("SOURCE_DATE_EPOCH", last_commit())
@@ -70,10 +70,9 @@ def main(arguments: list[str] | None = None) -> None:
         for platform in chosen:
             files = libraries(sources, platform, Path(temporary) / platform.target)
             report(platform_wheel(pure, platform.tag, files))
-        if options.english:
-            english = sources / "postil-english"
-            report(build(english, "sdist", options.output))
-            with_bill(build(english, "wheel", options.output), english)
+        for model in sorted([sources / "postil-english", *(sources / "languages").iterdir()]) if options.models else ():
+            report(build(model, "sdist", options.output))
+            with_bill(build(model, "wheel", options.output), model)
 
 
 def report(path: Path) -> None:

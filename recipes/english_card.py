@@ -41,7 +41,7 @@ A model of English for [Postil](../README.md): `pip install . ./postil-english` 
 In Python, `postil.load("english")`. The model is licensed under [CC BY-SA 4.0](LICENSE).
 [ATTRIBUTIONS.md](src/postil_english/ATTRIBUTIONS.md) names the data that it was made from, their authors and licences;
 [the documentation](../docs/how-to/english.md) says how. The rest of this page is its card, as
-`postil info english` prints it.
+`postil info english -o card.md` writes it.
 
 """
 SOURCES = [
@@ -68,7 +68,7 @@ WEAKNESSES = [
     "LOC, and of some companies a word is missing (Samsung Electronics).",
     "On comments unlike those that it has learnt from (the test part of WNUT 17), probabilities are far too high.",
     "English of the last thirty years, mostly American and British. Other languages are not rejected but mislabelled.",
-    "Lower-cased and upper-cased text costs several points of F1: see the table of noise.",
+    "Lower-cased and upper-cased text costs several points of F1.",
 ]
 
 
@@ -147,8 +147,9 @@ def left_out_table(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     columns = ("left out", "all others", "lower", "upper")
     cells = [[row["left out"], *(_rounded(row[name]) for name in columns[1:])] for row in rows]
     note = (
-        "F1 of whole names of people, places and organisations on the test part of a corpus, by a tagger of names that "
-        "was trained in the same way on all other corpora; and on the same sentences in lower and in upper case."
+        "F1 of whole names of people, places and organisations on the test part of a corpus, by a tagger of names with "
+        "the same features that was trained on all other corpora for three epochs, without a teacher; and on the same "
+        "sentences in lower and in upper case."
     )
     return _table("Names, each corpus left out of the training", ("left out", "as is", "lower", "upper"), cells, note)
 
@@ -207,7 +208,7 @@ def calibration_table(heads: Mapping[str, Tagger], names: Mapping[str, Part], da
 
 
 def _errors(tagger: Tagger, part: Part) -> tuple[float, float]:
-    after = reliability(tagger.fitted_parts(), part.X, part.y).after
+    after = reliability(tagger.model, part.X, part.y).after
     return round(100 * after.expected_error, 1), round(100 * after.error_by_chance, 1)
 
 

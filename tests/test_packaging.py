@@ -218,7 +218,7 @@ def test_wheels_contain_the_bill_of_materials(pure, tmp_path, epoch):
 
 
 @pytest.mark.extra("cyclonedx")
-@pytest.mark.parametrize("folder", [".", "postil-english"])
+@pytest.mark.parametrize("folder", [".", "postil-english", "languages/postil-danish"])
 def test_a_bill_of_materials_is_valid(epoch, folder):
     from cyclonedx.schema import SchemaVersion
     from cyclonedx.validation.json import JsonStrictValidator

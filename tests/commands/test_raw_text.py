@@ -94,3 +94,18 @@ def test_the_segmenter_of_a_model_splits_its_raw_text(tmp_path, monkeypatch):
     assert raw_text.segmenter_of(Tagger(), chinese).characters
     assert raw_text.segmenter_of(Tagger(), german).tokenise("im Zimmer").tokens == ["im", "Zimmer"]
     assert raw_text.segmenter_of(Tagger(segmenter=single), german) == single
+
+
+def test_tag_warns_of_text_that_is_not_english(names_model, tmp_path, capsys):
+    path = tmp_path / "german.txt"
+    path.write_text(GERMAN, encoding="utf-8")
+    assert main(["tag", str(names_model), str(path), "-o", str(tmp_path / "out.txt")]) == 0
+    assert (
+        f"{path}: the text does not look English, but the model splits text by English rules" in capsys.readouterr().err
+    )
+
+
+def test_raw_text_of_train_has_another_name(capsys):
+    with pytest.raises(SystemExit):
+        main(["train", "x.txt", "--raw", "y.txt", "-o", "z.postil"])
+    assert "unknown option --raw y.txt; did you mean --unlabelled?" in capsys.readouterr().err

@@ -5,7 +5,7 @@ from io import StringIO
 from rich.console import Console
 
 import postil
-from postil.commands.console import STYLES, coloured, show_tagged
+from postil.commands.console import coloured, show_tagged, styles_of
 from postil.text import Entity, Sentence, read
 
 
@@ -19,7 +19,7 @@ def test_every_character_is_shown_with_class_and_probability():
         ],
     )
     assert shown.plain == " Anna PER 0.99  met  Ben X ."
-    assert str(shown.spans[0].style) == STYLES["PER"]
+    assert str(shown.spans[0].style) == styles_of(["PER", "X"])["PER"]
 
 
 def test_control_characters_are_shown_and_not_sent():

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.kernels.plain_pretraining import RowChanges
-from postil.pretraining.methods import ShardResult, merge, merging_scales, padded_table
+from postil.pretraining.training import ShardResult, merge, merging_scales, padded_table
 
 
 def test_the_scale_of_a_parabola_is_exact():

@@ -8,7 +8,7 @@ from postil.graph import Input
 from postil.kernels.plain_pretraining import ShardRoom
 from postil.pretraining.config import CorpusConfig, PretrainingConfig
 from postil.pretraining.corpus import read_corpus
-from postil.pretraining.methods import Ranking, window_ranking
+from postil.pretraining.training import Ranking, window_ranking
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.pretraining.methods import WordSampler, keeping_probabilities
+from postil.pretraining.training import WordSampler, keeping_probabilities
 
 
 @given(st.lists(st.integers(1, 10**6), min_size=1, max_size=40))

@@ -8,7 +8,7 @@ from postil.graph import Input
 from postil.kernels.plain_pretraining import ShardRoom
 from postil.pretraining.config import CorpusConfig, PretrainingConfig
 from postil.pretraining.corpus import read_corpus
-from postil.pretraining.methods import Skipgram, negative_sampling
+from postil.pretraining.training import Skipgram, negative_sampling
 
 TEXT = ["a b c a b", "d a", "a a c d zebra a"] * 40
 

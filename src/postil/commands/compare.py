@@ -1,6 +1,7 @@
 """``postil compare``: is one system better than another, and where do they differ?"""
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from postil.commands.console import show_table
@@ -8,7 +9,7 @@ from postil.commands.evaluate import compared_predictions
 from postil.commands.labelled import load, resolve_labels
 from postil.commands.models import checked_scheme, inputs_of, names_model, one_tagger, open_model
 from postil.commands.output import check_report, present
-from postil.commands.parser import JSON, OVERWRITE, SEED, option, report_option
+from postil.commands.parser import JSON, OVERWRITE, SEED, option
 from postil.commands.reading import PARTIAL, column_argument, reading_arguments, reading_options
 from postil.errors import ConfigurationError, printable
 from postil.evaluation import compare_answers, compared_by
@@ -35,7 +36,7 @@ OPTIONS = {
         option("B", "the other one", dest="second"),
         option("GOLD", "labelled file of any format", dest="data"),
         JSON,
-        report_option("write an HTML page with all differences"),
+        option("--report FILE", "write an HTML page with all differences", type=Path),
         option("--resamples N=2000", "bootstrap resamples"),
         SEED,
         option("--task NAME", "multi-task models: use this task"),

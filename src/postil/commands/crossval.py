@@ -6,7 +6,7 @@ from pathlib import Path
 from postil.commands.console import show_table, training_progress
 from postil.commands.labelled import joined_split, load_labelled, tagger_of, tagger_options
 from postil.commands.output import check_output, check_report, present
-from postil.commands.parser import JSON, OVERWRITE, option, refuse, report_option
+from postil.commands.parser import JSON, OVERWRITE, option, refuse
 from postil.evaluation import crossval, curve, groups_of
 from postil.metrics.tables import Cell, Table
 from postil.text.formats import write
@@ -34,7 +34,7 @@ OPTIONS = {
         option("--dev FILE", "--curve: held-out file to score on"),
         option("--sizes N", "--curve: number of sizes (default: 6)"),
         option("--repeats N", "--curve: training runs for each size (default: 3)"),
-        report_option("--curve: write an HTML page with the curve"),
+        option("--report FILE", "--curve: write an HTML page with the curve", type=Path),
         JSON,
         option("-o --output FILE", "write all out-of-fold predictions as CoNLL", type=Path),
         OVERWRITE,

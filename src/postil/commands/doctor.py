@@ -7,7 +7,7 @@ from postil.commands.console import say, show_table, training_progress
 from postil.commands.labelled import joined_split, load_labelled, tagger_of, tagger_options
 from postil.commands.notices import note
 from postil.commands.output import check_output, check_report, present
-from postil.commands.parser import JSON, OVERWRITE, option, report_option
+from postil.commands.parser import JSON, OVERWRITE, option
 from postil.commands.reading import reading_options, rules_for_file
 from postil.errors import ConfigurationError, printable
 from postil.quality import CHECKS, Diagnosis, apply, diagnosed, review
@@ -39,7 +39,7 @@ OPTIONS = {
         option("--folds N=5", "parts to hold out in turn", least=2),
         option("--repeats N=2", "how often every sentence is held out", least=1),
         JSON,
-        report_option("write an HTML page with all findings"),
+        option("--report FILE", "write an HTML page with all findings", type=Path),
         option("--review FILE", "write suspected errors as JSON Lines", type=Path),
         option("--apply FILE", "apply the accepted corrections of a review to DATA"),
         option("-o --output FILE", "--apply: the corrected file to write", type=Path),

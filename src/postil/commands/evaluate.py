@@ -13,7 +13,7 @@ from postil.commands import labelled, models
 from postil.commands.console import say, show_table
 from postil.commands.notices import warn
 from postil.commands.output import check_report, present, tell_of_report
-from postil.commands.parser import JSON, OVERWRITE, option, refuse, report_option
+from postil.commands.parser import JSON, OVERWRITE, option, refuse
 from postil.commands.reading import (
     MAP,
     PARTIAL,
@@ -95,7 +95,7 @@ OPTIONS = {
             "--against BASE",
             "--expected: compare with the calibration data: a file, or the --json output of an earlier --expected",
         ),
-        report_option("write an HTML page with charts and all mistakes"),
+        option("--report FILE", "write an HTML page with charts and all mistakes", type=Path),
         OVERWRITE,
     ],
     "reading": reading_arguments(PARTIAL, MAP),

@@ -11,7 +11,7 @@ from rich.text import Text
 from postil.commands import models
 from postil.commands.console import make_console, say, show_table
 from postil.commands.output import check_report, present
-from postil.commands.parser import JSON, OVERWRITE, option, refuse, report_option
+from postil.commands.parser import JSON, OVERWRITE, option, refuse
 from postil.commands.reading import CHARACTERS, reading_arguments, reading_options, warn_of_unspaced
 from postil.html import Markup, joined
 from postil.html.highlight import Effect
@@ -61,7 +61,7 @@ OPTIONS = {
         option("--label L", "explain this label (default: the one that the model predicts)"),
         option("--task NAME", "multi-task models: use this task"),
         JSON,
-        report_option("write the explanations as an HTML page"),
+        option("--report FILE", "write the explanations as an HTML page", type=Path),
         OVERWRITE,
     ],
     "reading": reading_arguments(default="text"),

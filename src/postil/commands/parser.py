@@ -9,7 +9,6 @@ import importlib
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, cast, final
 
 from postil.errors import ConfigurationError, similar
@@ -58,10 +57,6 @@ JSON = option("--json", "print one JSON object and nothing else")
 OVERWRITE = option("--overwrite", "replace an existing output even if it is read-only or of another kind")
 SEED = option("--seed N=0", "random seed")
 SETTINGS = option("--set NAME=VALUE …", "change one setting (repeatable)", dest="settings")
-
-
-def report_option(what: str) -> CommandOption:
-    return option("--report FILE", what, type=Path)
 
 
 def add_options(parser: argparse.ArgumentParser, options: Options) -> None:

@@ -16,7 +16,7 @@ from postil.commands.labelled import LoadedTask, Source, TrainingFiles, examples
 from postil.commands.models import inputs_of, open_model, warn_of_long_sentences
 from postil.commands.notices import note, warn
 from postil.commands.output import check_output, tell_of_report
-from postil.commands.parser import OVERWRITE, SEED, option, refuse, report_option
+from postil.commands.parser import OVERWRITE, SEED, option, refuse
 from postil.commands.reading import (
     CHARACTERS,
     MAP,
@@ -146,7 +146,7 @@ OPTIONS = {
             "--task with --warm-start: train only the given task heads; leave the others unchanged",
         ),
         option("--log FILE", "append one line of JSON per epoch to this file", type=Path),
-        report_option("write an HTML page about the training run"),
+        option("--report FILE", "write an HTML page about the training run", type=Path),
         OVERWRITE,
     ],
     "reading": reading_arguments(

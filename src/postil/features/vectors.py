@@ -141,7 +141,9 @@ class CodedVectors:
         shapes = {"basis": (D, D)} | {f"{name}/centres": (CENTRES, D) for name in names}
         for name, shape in shapes.items():
             array = arrays.get(name)
-            if array is None or array.dtype != np.float32 or array.shape != shape or not _is_moderate(array):
+            # Sums of products of moderate numbers are finite; NaN is not below the limit.
+            is_good = array is not None and array.dtype == np.float32 and array.shape == shape
+            if array is None or not is_good or not np.abs(array).max(initial=0.0) < 1e12:
                 got = "none" if array is None else describe(array)
                 raise ModelFileError(f"{name} of word vectors", expected=f"finite float32 {shape}", got=got)
         for name in names:
@@ -153,11 +155,6 @@ class CodedVectors:
 
 
 _PARTS = ("first", "rest")
-
-
-def _is_moderate(array: Array) -> bool:
-    """Whether sums of products of such numbers are finite."""
-    return bool(np.isfinite(array).all() and np.abs(array).max(initial=0.0) < 1e12)
 
 
 def _pieces(basis: Array, centres: Array, M: int) -> Array:

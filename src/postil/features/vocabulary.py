@@ -185,27 +185,20 @@ def _unpacked(arrays: Mapping[str, Array]) -> dict[str, Array]:
 def _check_text(text: Array, offsets: Array) -> None:
     """Raise unless the strings that begin at rising offsets are UTF-8."""
     begins = offsets[: np.searchsorted(offsets[:-1], len(text))]  # the strings after them are empty
-    if not _is_utf8(text) or (np.take(text, begins) & 0xC0 == 0x80).any():
-        raise ModelFileError("text of a vocabulary", expected="strings in UTF-8", got="other bytes")
-
-
-def _is_utf8(text: Array) -> bool:
-    """Whether the bytes are UTF-8, halves of surrogate pairs allowed."""
+    wrong = ModelFileError("text of a vocabulary", expected="strings in UTF-8", got="other bytes")
+    if (np.take(text, begins) & 0xC0 == 0x80).any():
+        raise wrong
     try:
         str(text.data, "utf-8")
-        return True
     except UnicodeDecodeError:
-        pass
-    # Halves of pairs are ED A0 to ED BF; with 9F instead they are ordinary characters. Python's own handler of them
-    # takes a microsecond for each.
-    changed = text.copy()
-    halves = 1 + np.flatnonzero((text[:-1] == 0xED) & (text[1:] >= 0xA0) & (text[1:] <= 0xBF))
-    changed[halves] = 0x9F
-    try:
-        str(changed.data, "utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
+        # Halves of surrogate pairs, ED A0 to ED BF, are allowed; with 9F instead they are ordinary characters. Python's
+        # own handler of them takes a microsecond for each.
+        changed = text.copy()
+        changed[1 + np.flatnonzero((text[:-1] == 0xED) & (text[1:] >= 0xA0) & (text[1:] <= 0xBF))] = 0x9F
+        try:
+            str(changed.data, "utf-8")
+        except UnicodeDecodeError:
+            raise wrong from None
 
 
 # ------------------------------------------------------------------------------------ several objects in one model file

@@ -3,8 +3,8 @@
 Whatever depends on the word alone is worked out once per distinct word: ``distinct`` finds the distinct words of a
 batch, ``WordFeatures.rows`` returns their ids and caches them.
 
-A new feature is a field of ``WordFeatureConfig``, a row of ``_features`` and a kind of column of the kernel
-``word_features``; models have a setting of the same name.
+A new feature is a kind in ``KINDS`` and in words.c, and a field of ``WordFeatureConfig``; models have a setting of the
+same name.
 """
 
 from collections import Counter, defaultdict
@@ -25,7 +25,7 @@ from postil.features.vectors import WordVectors, digit_mark
 from postil.features.vocabulary import Vocabulary, prefixed
 from postil.kernels import WordColumn, WordRules
 from postil.kernels.characters import frozen_orthography
-from postil.kernels.plain_text import SURROGATES, feature_values, word_cells
+from postil.kernels.plain_text import KINDS, SURROGATES, word_cells
 
 UNKNOWN = ""  # the string of id 0 in every vocabulary of features: no word is empty
 _CACHED_WORDS = 200_000
@@ -115,15 +115,14 @@ class _Feature(NamedTuple):
 
 
 def _features(config: WordFeatureConfig) -> dict[str, _Feature]:
-    """Those with a vocabulary."""
-    features = {
-        "word": _Feature(config.word_dim, config.min_count, WordColumn("word")),
-        "shape": _Feature(config.shape_dim, config.min_affix_count, WordColumn("shape")),
-    }
-    affixes = ("prefix", config.prefix_dim, config.prefix_lengths), ("suffix", config.suffix_dim, config.suffix_lengths)
-    for kind, D, lengths in affixes:
-        features |= {f"{kind} {n}": _Feature(D, config.min_affix_count, WordColumn(kind, n)) for n in lengths}
-    return {name: feature for name, feature in features.items() if feature.D}
+    """Those with a vocabulary: of each kind one, or one for each of its lengths."""
+    features: dict[str, _Feature] = {}
+    for kind in KINDS:
+        D, least = getattr(config, f"{kind}_dim"), config.min_count if kind == "word" else config.min_affix_count
+        if D and kind not in ("caps", "vector"):  # classes that are fixed, and words that come with their vectors
+            for n in getattr(config, f"{kind}_lengths", (0,)):
+                features[f"{kind} {n}" if n else kind] = _Feature(D, least, WordColumn(kind, n))
+    return features
 
 
 @final
@@ -197,7 +196,7 @@ class WordFeatures:
         forms, normal = list(occurrences), list(map(normalise, occurrences))
         vocabularies, counts = {}, np.zeros(0, np.int64)
         for name, feature in _features(config).items():
-            values = feature_values(feature.column, forms, normal, frozen_orthography())
+            values = feature.column.values(forms, normal, frozen_orthography())
             totals: dict[str, int] = {}
             for value, count in zip(values, occurrences.values(), strict=True):
                 totals[value] = totals.get(value, 0) + count

@@ -18,7 +18,6 @@ from postil.kernels.characters import Characters, shapes_of_categories
 from postil.kernels.library import BYTES, call, ffi, pointer
 from postil.kernels.plain_records import UNITS, Records, json_string
 from postil.kernels.plain_text import (
-    KINDS,
     Columns,
     StringTable,
     TokenCells,
@@ -185,8 +184,9 @@ def _rules(rules: WordRules) -> Any:
     found = _known_rules.get(rules)
     if found is None:
         rows = [
-            {"kind": KINDS.index(kind), "length": length} | ({"table": _string_table(table)} if table else {})
-            for kind, length, table in rules.columns
+            {"kind": column.number, "length": column.length}
+            | ({"table": _string_table(column.table)} if column.table else {})
+            for column in rules.columns
         ]
         arrays = {
             "crc": pointer(crc_table(), ffi.typeof("uint32_t[]")),

@@ -218,8 +218,18 @@ def keyed_hash(key: bytes) -> Callable[[bytes], int]:
     return lambda string: int.from_bytes(blake2b(string, digest_size=4, key=key).digest(), "little")
 
 
-KINDS = ("word", "shape", "prefix", "suffix", "caps", "vector")
-"""Of columns; their places here are their numbers in C."""
+KINDS: dict[str, Callable[[Sequence[str], Sequence[str], int, Orthography], Iterable[str]]] = {
+    "word": lambda forms, normal, length, orthography: normal,
+    "shape": lambda forms, normal, length, orthography: map(orthography.shape, forms),
+    "prefix": lambda forms, normal, length, orthography: [word[:length] for word in normal],
+    "suffix": lambda forms, normal, length, orthography: [word[-length:] for word in normal],
+    "caps": lambda forms, normal, length, orthography: forms,
+    "vector": lambda forms, normal, length, orthography: forms,
+}
+"""Of columns: the string that is looked up for each form, of which ``normal`` are the normalised forms.
+
+The places here are the numbers in C (``shared.h``) and in exported models: a new kind is the last one.
+"""
 
 
 class WordColumn(NamedTuple):
@@ -230,6 +240,15 @@ class WordColumn(NamedTuple):
     """Characters of a prefix or suffix; a word that is shorter stands whole."""
     table: StringTable | None = None
     """The values that have ids, the empty string at id 0; for all kinds but caps."""
+
+    @property
+    def number(self) -> int:
+        """The number of its kind."""
+        return list(KINDS).index(self.kind)
+
+    def values(self, forms: Sequence[str], normal: Sequence[str], orthography: Orthography) -> Iterable[str]:
+        """The string that is looked up for each form; ``normal`` are the normalised forms."""
+        return KINDS[self.kind](forms, normal, self.length, orthography)
 
 
 @final
@@ -270,22 +289,6 @@ class WordRules:
         return find(fold(form, mark)) or find(fold(lower(form), mark))
 
 
-def feature_values(
-    column: WordColumn, forms: Sequence[str], normal: Sequence[str], orthography: Orthography
-) -> Iterable[str]:
-    """The string that is looked up for each form; ``normal`` are the normalised forms."""
-    n = column.length
-    if column.kind == "word":
-        return normal
-    if column.kind == "shape":
-        return map(orthography.shape, forms)
-    if column.kind == "prefix":
-        return [word[:n] for word in normal]
-    if column.kind == "suffix":
-        return [word[-n:] for word in normal]
-    return forms  # clusters, lists of names and vectors look up the form as it stands
-
-
 def word_features(text: bytes, cells: Array, rules: WordRules) -> Array:
     """(U, F) int32: the ids of the F columns of words that stand in cells (U, 2) of a text in UTF-8.
 
@@ -298,7 +301,7 @@ def word_features(text: bytes, cells: Array, rules: WordRules) -> Array:
     ids = np.empty((len(forms), len(rules.columns)), np.int32)
     # Feature by feature, because that is faster than form by form.
     for place, (column, find) in enumerate(zip(rules.columns, rules.finders, strict=True)):
-        ids[:, place] = list(map(find, feature_values(column, forms, normal, rules.orthography)))
+        ids[:, place] = list(map(find, column.values(forms, normal, rules.orthography)))
     return ids
 
 

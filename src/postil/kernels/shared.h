@@ -10,7 +10,7 @@
 #include "portable.h"
 
 /* As in plain_text.py and characters.py. */
-enum { WORD, SHAPE, PREFIX, SUFFIX, CAPS, VECTOR };
+enum { WORD, SHAPE, PREFIX, SUFFIX, CAPS, VECTOR, WORD_KINDS };
 enum { NO_LETTERS, LOWER, TITLE, UPPER, SINGLE, MIXED_UPPER, MIXED_LOWER, WITHOUT_CASE };
 
 /* The tokeniser's cache. A key is a chunk, or a chunk with a space and one more character. */

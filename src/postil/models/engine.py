@@ -31,7 +31,7 @@ from postil.features.vocabulary import Vocabulary
 from postil.features.words import WordFeatures
 from postil.kernels import ACTIVATIONS as FUSED
 from postil.kernels.characters import frozen, shapes_of_categories
-from postil.kernels.plain_text import KINDS, SURROGATES, word_cells
+from postil.kernels.plain_text import SURROGATES, word_cells
 from postil.models.config import TaggerConfig
 from postil.models.inputs import checked_sentences
 from postil.models.networks.encoders import dilations, reach, warn_of_long_sentences
@@ -377,8 +377,8 @@ def word_sections(words: WordFeatures) -> Sections:
 
     names = {id(vocabulary.table): vocabulary for vocabulary in words.vocabularies.values()}
     columns = [
-        (KINDS.index(kind), length, -1 if table is None else number(names[id(table)]))
-        for kind, length, table in words.rules.columns
+        (column.number, column.length, -1 if column.table is None else number(names[id(column.table)]))
+        for column in words.rules.columns
     ]
     mark = words.rules.digit_mark
     sections: Sections = {

@@ -9,8 +9,7 @@ from postil.pretraining.clusters import (
 )
 from postil.pretraining.config import CorpusConfig, PretrainingConfig
 from postil.pretraining.corpus import Corpus, read_corpus
-from postil.pretraining.methods import negative_sampling, window_ranking
-from postil.pretraining.training import Pretraining, PretrainingStep, pretrain
+from postil.pretraining.training import Pretraining, PretrainingStep, negative_sampling, pretrain, window_ranking
 
 __all__ = ["pretrain", "CorpusConfig", "PretrainingConfig", "Corpus", "read_corpus", "Pretraining", "PretrainingStep"]
 __all__ += ["negative_sampling", "window_ranking", "save_vectors", "Neighbour", "neighbours"]

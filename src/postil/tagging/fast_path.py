@@ -26,6 +26,7 @@ from postil.models.decoding.tagged import Tagged
 from postil.models.tagger import Tagger
 from postil.tagging.options import TaggingOptions, conllu_column, has_groups, threshold_of
 from postil.text import ReadOptions, Report, Sentence
+from postil.text import plain as plain_text
 from postil.text.annotations.records import NOT_ACCEPTED, is_plain_record, parse
 from postil.text.columns.conll import columns_of, read_conll, write_conll
 from postil.text.labels.schemes import looks_like_mark
@@ -33,7 +34,6 @@ from postil.text.lines import lines_of
 from postil.text.options import Column, WriteOptions
 from postil.text.output import is_utf8
 from postil.text.passages import Passage
-from postil.text.plain import MOST_TOKENS
 from postil.text.splitting.segmenter import lines_of as line_places
 
 LONGEST = 1 << 24
@@ -135,7 +135,7 @@ def _read_columns(passage: Passage, options: ReadOptions) -> Tagged | None:
 def _read_token_lines(passage: Passage, options: ReadOptions) -> Tagged | None:
     text = passage.text.encode()
     found = kernels.line_cells(text)
-    if found is None or not len(found.tokens) or np.diff(found.offsets).max() > MOST_TOKENS:
+    if found is None or not len(found.tokens) or np.diff(found.offsets).max() > plain_text.MOST_TOKENS:
         return None
     return _rows(text, found, [])
 

@@ -208,7 +208,10 @@ class TokenAnswers:
         for task, decoded in tasks.items():
             self._add_fields(filled, task, decoded)
         if options.all_above is not None:
-            self._add_spans_above(filled, options.all_above, constraints)
+            above = self._model.entities_above(filled, options.all_above, constraints=constraints)
+            for sentence, entities in zip(filled, above, strict=True):
+                spans = record_of(sentence).fields.setdefault("spans_above", [])
+                spans.extend(_span_objects(sentence, entities, True))
         if options.nbest:
             for sentence, conditions in zip(filled, constraints or [None] * len(filled), strict=True):
                 best = self._model.nbest(tokens_of(sentence), options.nbest, conditions)
@@ -262,13 +265,6 @@ class TokenAnswers:
                 record.span_fields[span] = {"group": entity.group} | (figure if self._options.probabilities else {})
             if self._options.probabilities:
                 record.fields.setdefault("labelling_probabilities", []).append(round(float(whole[i]), 6))
-
-    def _add_spans_above(self, block: list[Sentence], lowest: float, constraints: Any) -> None:
-        """Every probable span of each sentence as a JSON object, by its characters."""
-        above = self._model.entities_above(block, lowest, constraints=constraints)
-        for sentence, entities in zip(block, above, strict=True):
-            spans = record_of(sentence).fields.setdefault("spans_above", [])
-            spans.extend(_span_objects(sentence, entities, True))
 
 
 # ---------------------------------------------------------------------------------------------- fields and columns

@@ -435,6 +435,24 @@ def test_words_are_labelled_by_mouse_keyboard_and_finger(visit, trainer_page, tm
 
 @pytest.mark.extra("playwright")
 @pytest.mark.extra(*BROWSERS)
+def test_what_the_browser_keeps_is_checked_and_can_be_switched_off(visit, trainer_page):
+    page = visit(trainer_page)
+    kept = "localStorage.getItem('postil trainer ' + location.pathname)"
+    page.fill("#paste", "Anna is here.")
+    page.click("text=Add the text")
+    page.wait_for_timeout(600)
+    assert "Anna is here." in page.evaluate(kept)
+    page.uncheck("#keeps")
+    assert page.evaluate(kept) is None
+    page.evaluate("localStorage.setItem('postil trainer ' + location.pathname, '{broken')")
+    page.reload()
+    page.wait_for_selector("#problem:has-text('this browser keeps something that cannot be opened')")
+    page.wait_for_timeout(600)
+    assert page.evaluate(kept) == "{broken", "nobody has overwritten it"
+
+
+@pytest.mark.extra("playwright")
+@pytest.mark.extra(*BROWSERS)
 def test_other_files_are_refused_in_one_line(visit, trainer_page, python_model, tmp_path):
     page = visit(trainer_page)
     for name, content in (("x.postil", python_model.read_bytes()[:-9]), ("x.jsonl", b"{}"), ("x.txt", b"\xff\xfe")):

@@ -634,7 +634,7 @@ static void read_words(postil_model *model) {
     for (int64_t f = 0; f < count && model->code == POSTIL_OK; f++) {
         word_column *column = model->columns + f;
         column->kind = columns[3 * f], column->length = columns[3 * f + 1];
-        require(model, column->kind >= WORD && column->kind <= VECTOR && column->length >= 0);
+        require(model, column->kind >= WORD && column->kind < WORD_KINDS && column->length >= 0);
         require(model, (column->kind == CAPS) == (columns[3 * f + 2] < 0));
         require(model, column->kind != VECTOR || f == count - 1);
         column->table = *vocabulary_at(model, columns[3 * f + 2]);

@@ -129,7 +129,9 @@ def labels_in_group(
     inside = set(classes)
     if annotation and not has_spans(annotation):
         return [_kept(label, inside) for label in annotation if isinstance(label, str)]
-    spans = [span for span in annotation if isinstance(span, Span) and _concerns(span.label, inside)]
+    spans = [span for span in annotation if isinstance(span, Span)]
+    names = [classes_of_span(span.label) for span in spans]  # none: nothing is known, in any group
+    spans = [span for span, of_span in zip(spans, names, strict=True) if not of_span or not inside.isdisjoint(of_span)]
     for one, other in overlaps(spans):
         raise overlap_error(one, other, "are in one group", tokens, where)
     return [_kept(label, inside) for label in labels_of_spans(spans, len(tokens))]
@@ -150,11 +152,6 @@ def labels_of_spans(spans: Iterable[Span], length: int, scheme: str = "bio") -> 
                 names = [f"{letter}-{name}" for name in span.label.alternatives]
                 labels[token] = PartialLabel(SEPARATOR.join(names) or UNKNOWN)
     return labels
-
-
-def _concerns(label: str, classes: set[str]) -> bool:
-    names = classes_of_span(label)
-    return not names or not classes.isdisjoint(names)
 
 
 def _kept(label: str, classes: set[str]) -> str:

@@ -368,12 +368,9 @@ def respelt(labels: Sequence[str], source: str, target: str) -> list[str]:
         before = {parse_label(inner[i]).label for i in np.flatnonzero(possible[t - 1])} if t else {""}
         spellings = [*dict.fromkeys(text for one in choices for text in _spelt(one, target, before))]
         unknown = label == UNKNOWN or any(_OTHER_CLASS in text for text in spellings)
-        answer.append(PartialLabel(UNKNOWN) if unknown else _joined(spellings))
+        choice = spellings[0] if len(spellings) == 1 else PartialLabel(SEPARATOR.join(spellings))
+        answer.append(PartialLabel(UNKNOWN) if unknown else choice)
     return answer
-
-
-def _joined(spellings: list[str]) -> str:
-    return spellings[0] if len(spellings) == 1 else PartialLabel(SEPARATOR.join(spellings))
 
 
 def _spelt(label: str, scheme: str, before: set[str]) -> list[str]:

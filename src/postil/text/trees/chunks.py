@@ -13,6 +13,7 @@ Function tags (NP-SBJ) do not count. Empty elements (-NONE-) are no words.
 """
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import final
 
 from postil.text.labels.schemes import Span
@@ -147,8 +148,8 @@ class _Chunker:
             if verb < 0:  # coordinated verb phrases, or no verb at all
                 self._push(children, "VP")
                 break
-            while verb + 1 < len(children) and self._is_negation(children[verb + 1]):
-                verb += 1
+            after = [(self.tree.words[child] or "").lower() for child in children[verb + 1 :]]
+            verb += len([*takewhile(("not", "n't", "n’t").__contains__, after)])
             end = self.spans[children[verb]][1]
             self._push(children[verb + 1 :], "VP")
             break
@@ -164,9 +165,6 @@ class _Chunker:
             return None
         first = self.tree.children[children[0]]
         return children[0] if first and self.kinds[first[0]] == "TO" else None
-
-    def _is_negation(self, node: int) -> bool:
-        return (self.tree.words[node] or "").lower() in ("not", "n't", "n’t")
 
     def _others(self, kind: str, children: Sequence[int]) -> None:
         """Everything up to the end of the first words of the phrase."""

@@ -1,0 +1,5 @@
+"""The Swedish model of Postil, as a file: ``postil.load("swedish")`` finds it by this package's entry point."""
+
+from pathlib import Path
+
+MODEL = Path(__file__).with_name("swedish.postil")
