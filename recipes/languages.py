@@ -68,7 +68,7 @@ LANGUAGES = {
         code="da",
         treebank="Danish DDT",
         authors="Anders Johannsen, Héctor Martínez Alonso, Barbara Plank (2015), *Universal Dependencies for Danish*",
-        example="Mette Frederiksen besøgte Novo Nordisk i Bagsværd.",
+        example="Mette Frederiksen bor i Aarhus.",
     ),
     "swedish": Language(
         code="sv",
