@@ -278,7 +278,10 @@ _CONVERT: list[Callable[[str], str]] = []
 
 def labelled(path: Path) -> Part:
     sentences = list(read(path))
-    return Part([list(map(str, one.tokens)) for one in sentences], [list(one.labels or ()) for one in sentences])
+    return Part(
+        [list(map(str, one.tokens)) for one in sentences],
+        [[label if label[2:] in CLASSES else "O" for label in one.labels or ()] for one in sentences],
+    )
 
 
 # ------------------------------------------------------------------------------------------------ training

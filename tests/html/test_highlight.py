@@ -67,7 +67,10 @@ def test_labels_beyond_the_palette_share_a_colour():
     assert len({colours[label] for label in sorted(labels)[:PALETTE]}) == PALETTE == len(set(colours.values()))
 
 
-LABELS = st.lists(st.one_of(st.sampled_from(["PER", "LOC", "ORG", "MISC"]), st.text(max_size=6)), max_size=30)
+LABELS = st.lists(
+    st.one_of(st.sampled_from(["PER", "LOC", "ORG", "MISC", "constructor", "__proto__"]), st.text(max_size=6)),
+    max_size=30,
+)
 
 
 @pytest.mark.extra("node")

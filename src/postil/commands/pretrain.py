@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self, final
 
@@ -125,6 +126,7 @@ OPTIONS = {
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.neighbours:
+        refuse(arguments, "it is for raw text", "segmenter")
         return _show_neighbours(arguments)
     if arguments.output is None:
         arguments.usage_error("the following arguments are required: -o")
@@ -214,14 +216,17 @@ def _corpus_config(arguments: argparse.Namespace, for_clusters: bool) -> CorpusC
 
 def _segmenter(arguments: argparse.Namespace) -> Segmenter | None:
     name = arguments.segmenter
-    return None if name is None else named_segmenter(name, arguments.seed or 0, arguments.threads)
+    return None if name is None else _learned(name, arguments.seed or 0, arguments.threads)
+
+
+_learned = lru_cache(1)(named_segmenter)  # vectors and encoder of one call share it
 
 
 @contextmanager
 def _corpus(arguments: argparse.Namespace, config: CorpusConfig) -> Iterator[Corpus]:
     """Read the texts, with a temporary file next to the output; then say how large they are."""
+    folder, segmenter = arguments.output.resolve().parent, _segmenter(arguments)
     with progress_line(to_file=True) as report:
-        folder, segmenter = arguments.output.resolve().parent, _segmenter(arguments)
         corpus = read_corpus(arguments.texts, config, folder=folder, report=report, segmenter=segmenter)
     with corpus:
         share = f"{100 * int(corpus.counts.sum()) / max(corpus.tokens, 1):.1f} % of them known"

@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import re
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from itertools import islice, takewhile
@@ -11,7 +12,7 @@ from typing import Any
 
 from postil.commands.notices import warn
 from postil.commands.parser import CommandOption, option
-from postil.errors import DataError, PostilError
+from postil.errors import DataError, PostilError, RepairWarning
 from postil.models.model import FittedModel
 from postil.reading import read_json
 from postil.text.annotations.annotated import Record
@@ -171,7 +172,9 @@ def rules_for_file(path: str | Path | None, **options: Any) -> Segmenter:
     if path is None or not Path(path).is_file():
         return ENGLISH
     options |= {"misaligned": "drop", "overlaps": "longest"}
-    with contextlib.suppress(PostilError), read(path, **options) as reading:  # told when all of it is read
+    # Mistakes and repairs are told when all of it is read.
+    with warnings.catch_warnings(), contextlib.suppress(PostilError), read(path, **options) as reading:
+        warnings.simplefilter("ignore", RepairWarning)
         sample = list(islice(reading, _SAMPLE))
         if reading.format != "text":
             sample = list(takewhile(is_raw_text, sample))

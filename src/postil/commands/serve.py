@@ -79,7 +79,12 @@ def run(arguments: argparse.Namespace) -> int:
             raise ConfigurationError("no such model file", got=misspelt(name))
     registry = Registry.of_files(paths)
     warnings.simplefilter("ignore", UnspacedTextWarning)  # clients choose the texts; nobody reads about each of them
-    bases = dict(_base(word, registry) for word in arguments.against)
+    bases: dict[str, Any] = {}
+    for word in arguments.against:
+        name, profile = _base(word, registry)
+        if name in bases:
+            raise ConfigurationError("--against", expected="one base for each model", got=f"two for {name}")
+        bases[name] = profile
     app = create_app(registry, settings, reload=arguments.reload, bases=bases)
     names = ", ".join(served.name for served in registry)
 
@@ -102,6 +107,8 @@ def _base(word: str, registry: Any) -> tuple[str, Any]:
     taggers = [served.name for served in registry if served.kind == "tagger"]
     if not equals or Path(word).exists():
         name, path = next(iter(taggers), ""), word
+    if not Path(path).is_file():
+        raise ConfigurationError("--against: no such file", got=path)
     profile = stored_profile(path)
     if name not in taggers:
         raise ConfigurationError("--against", expected=f"the name of a tagger: {', '.join(taggers)}", got=name)

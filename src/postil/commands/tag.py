@@ -504,6 +504,7 @@ def _write_page(model: Any, readings: Iterable[Reading], arguments: argparse.Nam
     if not hasattr(model, "tag"):
         raise ConfigurationError("--to html", expected="needs a tagger or a detector", got=f"a {model.KIND}")
     if model.KIND == "role-labeller":
+        options.refuse(*TAGGER_OPTIONS, "scores", "keep_gold", why="the model labels semantic roles")
         from postil.commands.roles import labelled
         from postil.text import Document
 

@@ -51,7 +51,7 @@ export function debounced(milliseconds, call) {
 }
 
 const COLOURS = 12;
-const USUAL = { LOC: 0, ORG: 1, MISC: 2, PER: 3 };
+const USUAL = new Map([["LOC", 0], ["ORG", 1], ["MISC", 2], ["PER", 3]]);
 const known = new WeakMap(); // list of labels -> the colour of each
 
 /** A class name with the colour of a label, which its name decides: `lasting_colours` of html/highlight.py does the same. */
@@ -60,9 +60,9 @@ export function colour(label, labels) {
     const free = new Set(Array(COLOURS).keys());
     const points = (text) => [...text].map((letter) => letter.codePointAt(0));
     const before = (a, b) => { const i = a.findIndex((point, place) => point !== b[place]); return i < 0 ? a.length - b.length : a[i] - (b[i] ?? -1); };
-    const sorted = [...new Set(labels)].sort((a, b) => !(a in USUAL) - !(b in USUAL) || before(points(a), points(b)));
+    const sorted = [...new Set(labels)].sort((a, b) => !USUAL.has(a) - !USUAL.has(b) || before(points(a), points(b)));
     known.set(labels, new Map(sorted.map((name) => {
-      let place = USUAL[name] ?? points(name).reduce((code, point) => (Math.imul(31, code) + point) >>> 0, 7) % COLOURS;
+      let place = USUAL.get(name) ?? points(name).reduce((code, point) => (Math.imul(31, code) + point) >>> 0, 7) % COLOURS;
       while (free.size && !free.has(place)) place = (place + 1) % COLOURS;
       free.delete(place);
       return [name, place];

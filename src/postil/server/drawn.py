@@ -29,8 +29,12 @@ from postil.tagging.tree_answers import tree_over
 from postil.text import read
 from postil.text.formats import FORMATS
 from postil.text.labelled import LabelledFile
+from postil.text.labels.partial import annotated_classes, with_marks
 from postil.text.labels.schemes import recognise
 from postil.text.trees.treebank import parse_tree
+
+MOST_REPORTED = 200_000
+"""Tokens of a labelled file that one request may report on."""
 
 
 def tree(registry: Registry, request: TreeAsked) -> Steps:
@@ -59,23 +63,35 @@ def errors(registry: Registry, request: ErrorsAsked) -> bytes:
     served = registry.find(request.model or None, ("tagger",), "be scored")
     model: Any = served.model
     try:
-        stream = io.BytesIO(base64.b64decode(request.content, validate=True))
+        content = base64.b64decode(request.content, validate=True)
     except ValueError:
         raise refused("unfit", "content: must be the bytes of a file in base64") from None
+    if content.startswith(b"\x1f\x8b"):  # a small body may unpack to a large file
+        raise refused("unfit", "content: must not be compressed")
+    stream = io.BytesIO(content)
     stream.name = request.name
     try:
         with read(stream, features=(), segmenter=model.model.segmenter) as reading:
-            file = LabelledFile(request.name, reading.format, list(reading))
+            file, tokens = LabelledFile(request.name, reading.format, []), 0
+            for one in reading:
+                tokens += len(one)
+                check_cost(tokens, MOST_REPORTED, "the report", "tokens")
+                file.sentences.append(one)
             kind = FORMATS[reading.format].title
         for number, one in enumerate(file.sentences):
             if one.labels is None:
                 raise DataError("no labels", expected="a label for every token", got=kind, where=file.where(number, 0))
-        codec, scheme = model.model.codec, recognise(file.labels)
+        codec, X = model.model.codec, [tokens_of(one) for one in file.sentences]
+        labels = with_marks(file.labels, X, known=codec.answers)
+        for one, of_tokens in zip(
+            file.sentences, codec.widened(labels, annotated_classes(file.sentences)), strict=True
+        ):
+            one.labels = list(of_tokens)
+        scheme = recognise(file.labels)
         if codec.has_spans != (scheme != "none"):
             got = repr(next(label for labels in file.labels for label in labels))
             expected = "spans such as B-PER" if codec.has_spans else "labels of words, as in training"
             raise DataError("other labels than the model's", expected=expected, got=got, where=file.path)
-        X = [tokens_of(one) for one in file.sentences]
         compared = prepare(file.labels, model.predict(X), scheme, codec.scheme)
         heading = Heading.of(model, model_name=served.name, data_name=request.name)
         page = tagger_page(heading, Answers.of(model, file.sentences, compared, file.place))

@@ -25,7 +25,7 @@ from postil.server.registry import Served
 LAST = 200
 """Texts that are kept of each tagger."""
 LONGEST = 2_000
-"""Characters, or tokens of a list; longer texts are left out, so that metrics are cheap."""
+"""Characters; longer texts are left out, so that metrics are cheap."""
 _SCORES = ("precision", "recall", "f1")
 
 
@@ -34,7 +34,7 @@ class Expectations:
     """Gauges of expected scores and drift. Safe for threads: texts come from one, metrics are read in others."""
 
     def __init__(self, registry: CollectorRegistry, bases: Mapping[str, Profile]) -> None:
-        self._bases, self._lock = bases, threading.Lock()
+        self._bases, self._lock, self._computing = bases, threading.Lock(), threading.Lock()
         self._last: dict[str, deque[DocumentAsked]] = {}
         self._models: dict[str, Served] = {}
         self._changed: set[str] = set()
@@ -56,20 +56,24 @@ class Expectations:
             kept = self._last.setdefault(served.name, deque(maxlen=LAST))
             self._models[served.name] = served
             for one in documents:
-                if 0 < len((one.text if one.tokens is UNSET else one.tokens) or "") <= LONGEST:
+                if 0 < sum(map(len, (one.text if one.tokens is UNSET else one.tokens) or "")) <= LONGEST:
                     kept.append(one)
                     self._changed.add(served.name)
 
     def update(self) -> None:
         """Compute the figures of the taggers that were asked since the last time."""
+        with self._computing:
+            self._update()
+
+    def _update(self) -> None:
         with self._lock:
             asked = [(self._models[name], list(self._last[name])) for name in self._changed]
             self._changed.clear()
         for served, documents in asked:
-            X = [tokens_of(sentence) for one in documents for sentence in sentences_in(served, one)]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", CalibrationWarning)
                 try:
+                    X = [tokens_of(sentence) for one in documents for sentence in sentences_in(served, one)]
                     self._show(served.name, expected(served.model, X, self._bases.get(served.name)))  # type: ignore[arg-type]
                 except PostilError:  # an ensemble, or nothing but spaces
                     continue

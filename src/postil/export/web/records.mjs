@@ -40,6 +40,8 @@ export function readRecords(content, name) {
     if (records.length >= MOST_RECORDS) throw new PostilError(`${where}: too many records: expected at most ${MOST_RECORDS.toLocaleString("en")}`);
     const { text, spans, answer, ...fields } = value;
     if (spans !== undefined && !Array.isArray(spans)) throw new PostilError(`${where}: spans: expected a list`);
+    const other = ["label", "labels", "entities", "annotations", "ner_tags"].find((field) => Array.isArray(fields[field]) && fields[field].length);
+    if (other) throw new PostilError(`${where}: labels in "${other}": expected them in "spans", as postil convert writes them`);
     const unit = units(text);
     const isLeftOut = answer === "ignore" || answer === "reject";
     records.push({ text, spans: (spans ?? []).map((span) => spanOf(span, unit, where)), isDone: spans !== undefined && !isLeftOut, fields });

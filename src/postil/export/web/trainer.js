@@ -125,8 +125,10 @@ function know(labels) {
   classes = [...classes, ...[...new Set(labels)].filter((label) => !classes.includes(label)).sort()];
 }
 
-function add(more) {
+function add(all) {
   const first = records.length;
+  const more = all.filter((record) => wordsOf(record, cutter).tokens.length);
+  if (more.length < all.length) say(`${counted(all.length - more.length, "record")} without words left out`, 8000);
   records = [...records, ...more];
   know(more.flatMap(({ spans }) => spans.map(({ label }) => label)));
   byId("pasting").open = false;
@@ -428,7 +430,8 @@ function drawTrain() {
   byId("save-labels").disabled = !records.length;
   if (run) return;
   const { result } = model ?? {};
-  history = model?.about.training?.history?.map?.((epoch) => epoch.loss).filter(Number.isFinite) ?? [];
+  const epochs = model?.about.training?.history; // a stranger's file may hold anything here
+  history = (Array.isArray(epochs) ? epochs.slice(0, 1000) : []).map((epoch) => epoch?.loss).filter(Number.isFinite);
   const of = result?.held;
   byId("told").replaceChildren(...(!model ? [done ? `${counted(done, "sentence")} to learn from.` : "Label some sentences first; twenty are a beginning."]
     : result ? [`Trained on ${counted(result.learnt, "sentence")} in ${result.seconds.toFixed(1)} s. `, of ? (of.f1 === null ? `The ${of.sentences} held-out sentences have no spans.`

@@ -10,8 +10,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import postil
-from postil import files
+from postil import archive, files
 from postil.errors import ConfigurationError
 from postil.export.flat import check_parent, cut_sections, licences, notice, written
 from postil.export.web.writing import assembled, binary, source
@@ -21,6 +23,8 @@ from postil.models.engine import character_sections
 from postil.models.tagger import Tagger
 from postil.text.splitting.segmenter import ENGLISH, Segmenter
 
+MOST_BYTES = 64 << 20
+"""Of a model file: as in training.mjs."""
 SEGMENTERS = {"english": ENGLISH, "neutral": Segmenter.from_dict({"rules": "neutral"})}
 FIXED = """word_dim caps_dim shape_dim prefix_dim suffix_dim prefix_lengths suffix_lengths character_dim word_key
     encoder window hidden layers activation ensemble objective offsets constrained""".split()
@@ -86,7 +90,11 @@ def _checked(path: Path) -> bytes:
     if obstacle is not None:
         expected = "a tagger of spans of the preset fast, without vectors"
         raise ConfigurationError("the model of a page that trains", expected=expected, got=obstacle, where=path)
-    return path.read_bytes()
+    content = path.read_bytes()
+    if len(content) > MOST_BYTES or any(array.dtype == np.float16 for array in archive.load(path)[0].values()):
+        expected = f"single precision, and at most {MOST_BYTES >> 20} MB"
+        raise ConfigurationError("the model of a page that trains", expected=expected, where=path)
+    return content
 
 
 def _obstacle(estimator: Any) -> str | None:

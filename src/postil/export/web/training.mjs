@@ -222,7 +222,7 @@ export function flatModel(model, constants) {
   put("head0/class_of", integers(-2, ...classes.flatMap((_, i) => [i, i, i, i])));
   put("head0/begins", Uint8Array.from(begins, Number));
   if (decoding.bias) put("head0/bonus", Float64Array.from(begins, (one) => one * decoding.bias));
-  if (Object.keys(decoding.thresholds).length) put("head0/lowest", Float64Array.from(classes, (name) => decoding.thresholds[name] ?? 0));
+  if (Object.keys(decoding.thresholds).length) put("head0/lowest", Float64Array.from(classes, (name) => Object.hasOwn(decoding.thresholds, name) ? decoding.thresholds[name] : 0));
   return writtenFlat(sections);
 }
 
@@ -349,7 +349,7 @@ function checkedModel({ arrays, metadata }, start) {
   if (segmentation !== null && !start.segmentations.some((one) => same(one, segmentation))) refuse("the model cuts text by rules that this page does not have");
   if (about.input === "characters" || !isObject(about) || !isObject(estimator)) refuse("the model has characters as tokens, which this page does not open");
   const { scheme, classes } = heads.main.labels;
-  if (!Object.hasOwn(start.schemes, scheme)) refuse(`this page opens models of spans in BIO or IOBES: the labels of this one are of the scheme ${String(scheme).slice(0, 40)}`);
+  if (!Object.hasOwn(start.schemes, scheme)) refuse(`this page opens models of spans in ${Object.keys(start.schemes).join(", ")}: the labels of this one are of the scheme ${String(scheme).slice(0, 40)}`);
   checkedClasses(classes, start.mostClasses);
   const names = columnsOf(start.config).map(({ name }) => name);
   const parts = [...PARAMETERS, "features/words/counts", ...names.flatMap((name) => ["text", "offsets", "slots"].map((part) => `features/words/${name}/${part}`))];

@@ -144,6 +144,8 @@ class _OpenBracket(NamedTuple):
     line: str
     place: int
     """Number and text of its line, and which of its pieces it is."""
+    has_label: bool
+    """Whether the first of ``atoms`` follows the bracket without a space."""
 
 
 @final
@@ -180,7 +182,7 @@ class BracketReader:
                 mistake = f"a bracket next to the word {shortened(parent.atoms[1])}"
                 raise self._mistake(mistake, _EVERY_WORD, "(", number, line, place)
             elif parts[1] is None:
-                parent = _OpenBracket([parts[0]] if parts[0] else [], [], number, line, place)
+                parent = _OpenBracket([parts[0]] if parts[0] else [], [], number, line, place, bool(parts[0]))
                 self.open.append(parent)
                 continue
             elif parts[0] is None:
@@ -213,8 +215,7 @@ class BracketReader:
         atoms, inside, word = node.atoms, tuple(node.children), None
         label = atoms[0] if atoms else None
         if not inside:
-            after = node.line[_column(node.line, node.place) :][:1]
-            if not atoms or (len(atoms) == 1 and after.strip(" \t")):
+            if not atoms or (len(atoms) == 1 and node.has_label):
                 what = f"a node {shortened(atoms[0])} with nothing in it" if atoms else "an empty node"
                 raise self._mistake(what, "(LABEL word) or (LABEL (…) …)", "()", node.number, node.line, node.place)
             label, words = (label, atoms[1:]) if len(atoms) > 1 else (None, atoms)
