@@ -27,6 +27,8 @@ probabilities on some texts. A model with unsupported features is rejected.
 def run(arguments: argparse.Namespace) -> int:
     if arguments.to is None:
         if not arguments.output.endswith((".html", ".htm")):
+            if arguments.trainable:
+                raise ConfigurationError("--trainable", expected="needs -o FILE.html", got=arguments.output)
             arguments.usage_error("the following arguments are required: --to")
         arguments.to = "web"
     if arguments.trainable:

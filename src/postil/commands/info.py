@@ -108,6 +108,8 @@ def _draw_network(arguments: argparse.Namespace) -> int:
         raise ConfigurationError("--network", expected="needs -o FILE.svg")
     inputs = [located(arguments.model)]
     check_output(arguments.output, "picture", "picture", inputs=inputs, overwrite=arguments.overwrite)
+    if not str(arguments.output).endswith(".svg"):
+        raise ConfigurationError("--network", expected="needs -o FILE.svg", got=arguments.output)
     model = open_model(arguments.model)
     if arguments.text is not None:
         from postil import graph

@@ -17,7 +17,7 @@ from postil.commands.fitting import Display, follow, stop_on_request
 from postil.commands.models import names_model, open_model
 from postil.commands.notices import note
 from postil.commands.parser import CommandOption, option
-from postil.commands.reading import rules_for_file
+from postil.commands.reading import is_raw_text, rules_for_file
 from postil.errors import ConfigurationError, DataError
 from postil.models import MultiTaskTagger, Tagger, TaggerConfig
 from postil.models.decoding.codec import OUTSIDE, LabelCodec
@@ -25,7 +25,7 @@ from postil.models.fitting.display import TrainingDisplay
 from postil.models.fitting.sentences import ARCHITECTURE
 from postil.models.fitting.training_set import check_student
 from postil.models.sentence_estimator import SentenceEstimator
-from postil.text import Segmenter, Sentence, read
+from postil.text import FORMATS, Segmenter, Sentence, read
 from postil.text.languages import rules_for
 from postil.text.splitting.segmenter import CHARACTERS, are_characters
 from postil.threads import training_threads
@@ -84,7 +84,12 @@ def named_segmenter(name: str, seed: int, threads: int) -> Segmenter:
     """The segmenter of a model, or one that is learned from a treebank."""
     if names_model(name):
         return open_model(name).model.segmenter
-    return learned_segmenter(list(read(name, features=())), seed, threads)
+    with read(name, features=()) as reading:
+        sentences, kind = list(reading), reading.format
+    if kind == "text" or all(map(is_raw_text, sentences)):  # whose tokens come from our own rules
+        expected = "a treebank, or other columns with their raw text (# text)"
+        raise DataError("nothing to learn segmentation from", expected=expected, got=FORMATS[kind].title, where=name)
+    return learned_segmenter(sentences, seed, threads)
 
 
 def learned_segmenter(sentences: Sequence[Sentence], seed: int, threads: int) -> Segmenter:

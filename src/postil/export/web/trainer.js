@@ -114,8 +114,17 @@ async function openFiles(files) {
     } else {
       let text;
       try { text = new TextDecoder("utf-8", { fatal: true }).decode(bytes); } catch { throw new Error(`${file.name}: expected text in UTF-8`); }
-      if (/\.jsonl?$/.test(file.name)) add(readRecords(text, file.name));
-      else addText(text);
+      if (/\.jsonl?$/.test(file.name)) {
+        const same = ({ text, spans }) => JSON.stringify([text, spans.map(({ start, end, label }) => [start, end, label])]);
+        const there = new Set(records.map(same));
+        const read = readRecords(text, file.name);
+        const more = read.filter((record) => !there.has(same(record)));
+        if (more.length) add(more);
+        if (more.length < read.length) say(`${counted(read.length - more.length, "record")} of ${file.name} were there already`, 6000);
+      } else {
+        if (/^\S+[\t ](\S+[\t ])*(O|[BIESLUMW]-\S+)$/m.test(text)) throw new Error(`${file.name}: a label for each word: expected text, or JSON Lines, which postil convert writes`);
+        addText(text);
+      }
     }
   }
 }
@@ -129,6 +138,7 @@ function add(all) {
   const first = records.length;
   const more = all.filter((record) => wordsOf(record, cutter).tokens.length);
   if (more.length < all.length) say(`${counted(all.length - more.length, "record")} without words left out`, 8000);
+  if (!more.length) return;
   records = [...records, ...more];
   know(more.flatMap(({ spans }) => spans.map(({ label }) => label)));
   byId("pasting").open = false;
