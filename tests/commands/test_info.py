@@ -89,10 +89,12 @@ def test_neither_the_model_nor_another_file_is_replaced(names_model, tmp_path, c
     before = names_model.read_bytes()
     assert main(["info", "--network", str(names_model), "-o", str(names_model), "--overwrite"]) == 1
     assert names_model.read_bytes() == before
-    other = tmp_path / "notes.txt"
-    other.write_text("my notes about <svg>")
+    other = tmp_path / "notes.svg"
+    assert main(["info", "--network", str(names_model), "-o", str(tmp_path / "net.png")]) == 1
+    assert "needs -o FILE.svg (got" in capsys.readouterr().err and not (tmp_path / "net.png").exists()
+    other.write_text("my notes about pictures")
     assert main(["info", "--network", str(names_model), "-o", str(other)]) == 1
-    assert other.read_text() == "my notes about <svg>"
+    assert other.read_text() == "my notes about pictures"
     assert "must not replace a file that is not an SVG picture" in capsys.readouterr().err
     assert main(["info", "--network", str(names_model), "-o", str(other), "--overwrite"]) == 0
 

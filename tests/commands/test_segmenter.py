@@ -174,11 +174,16 @@ def test_from_another_treebank_or_model(trained, source, capsys):
     [
         (["train", "few.conllu", "--segmenter", "learned", "-o", "x.postil"], "at least 100 sentences"),
         (["train", "few.conllu", "--segmenter", "missing.conllu", "-o", "x.postil"], "missing.conllu"),
+        (
+            ["train", "few.conllu", "--segmenter", "prose.txt", "-o", "x.postil"],
+            "prose.txt: nothing to learn segmentation",
+        ),
         (["evaluate", "pos.postil", "plain.txt", "--raw"], "no raw text"),
     ],
 )
 def test_mistakes_are_one_line(trained, monkeypatch, capsys, arguments, message):
     monkeypatch.chdir(trained)
+    (trained / "prose.txt").write_text("Anna lives in Oslo.\n" * 200)
     (trained / "plain.txt").write_text("Anna W\n. P\n\nEmil W\n! P\n\n")
     assert main(arguments) == 1
     error = capsys.readouterr().err.strip()
