@@ -200,7 +200,7 @@ def test_a_mistake_is_shown_and_the_page_goes_on(visit):
 # ------------------------------------------------------------------------------------------------ Why
 
 
-def figures_of(page):
+def effects_of(page):
     """The figures below words."""
     return [float(text.replace("−", "-")) for text in page.locator(".effect small").all_inner_texts()]
 
@@ -217,11 +217,11 @@ def test_words_show_what_they_contributed(visit, size, names_model):
     page = visit("why", size, model="names", text=TEXT)
     page.wait_for_selector(".effect")
     expected = postil.load(names_model).explain(["Anna", "lives", "in", "Oslo", "."], 0, 1)
-    assert figures_of(page) == that_matter([word.left_out for word in expected.words])
+    assert effects_of(page) == that_matter([word.left_out for word in expected.words])
     page.click("text='Oslo as LOC'")
     page.click("label:has-text('gradient')")
     expected = postil.load(names_model).explain(["Anna", "lives", "in", "Oslo", "."], 3, 4)
-    assert figures_of(page) == that_matter([word.gradient for word in expected.words])
+    assert effects_of(page) == that_matter([word.gradient for word in expected.words])
     page.click(".effect >> nth=3")
     assert page.locator("h2:has-text('Features of “Oslo”')").count() == 1
 
