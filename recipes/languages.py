@@ -35,7 +35,7 @@ from postil import Tagger, archive
 from postil.commands.main import main as postil_command
 from postil.files import replaced
 from postil.models.decoding.calibration import reliability
-from postil.models.segmentation import learn_segmenter
+from postil.models.segmentation import file_of, files_of, learn_segmenter
 from postil.reports.card import card_of, card_path
 from postil.text import Sentence, read
 from recipes.english_data import Part, in_case, with_cases
@@ -304,8 +304,11 @@ def pack(source: Path, path: Path, language: str) -> None:
     """The model and its segmenter in half precision."""
     arrays, metadata = archive.load(source)
     metadata["about"]["language"] = language
-    inner = archive.from_bytes(np.asarray(arrays["segmentation"]).tobytes())
-    segmentation = archive.to_bytes(_halved(inner[0]), inner[1])
+    files = files_of(np.asarray(arrays["segmentation"]).tobytes())
+    for part, content in files.items():
+        inner = archive.from_bytes(content)
+        files[part] = archive.to_bytes(_halved(inner[0]), inner[1])
+    segmentation = file_of(files)
     archive.save(path, {**_halved(arrays), "segmentation": np.frombuffer(segmentation, np.uint8)}, metadata)
 
 

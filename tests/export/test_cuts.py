@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from export.test_flat import check_text
-from models.test_learned_segmentation import treebank
+from models.test_learned_segmentation import spaced_treebank, treebank
 from oracles.c_runtime import Runtime, RuntimeFailure, needs_compiler
 from postil import Tagger
 from postil.export.c import conformance_file, sample_texts
 from postil.export.flat import exported, read, written
 from postil.models.segmentation import learn_segmenter
-from postil.text import Sentence
+from postil.text import Segmenter
 
 pytestmark = needs_compiler
 SMALL = {"hidden": 8, "epochs": 2, "seed": 0}
@@ -34,13 +34,6 @@ def texts(count: int) -> list[str]:
     return [*drawn, *sample_texts(), long, long.replace(" ", ""), " ", ""]
 
 
-def spaced_treebank() -> list[Sentence]:
-    """Few tokens with a space inside: only between digits may there be one."""
-    sentences = treebank(500, seed=0)
-    rare = [one for one in sentences if " 000" in str(one.text)]
-    return [one for one in sentences if one not in rare] + rare[:12]
-
-
 @pytest.fixture(scope="module")
 def taggers():
     made = {}
@@ -50,17 +43,20 @@ def taggers():
     for sentence in (joined := treebank(200, seed=0)):  # words of multiword tokens that spell them out
         sentence.joined = [False, *(token == "l'" for token in sentence.tokens[:-1])]
     made["words"] = Tagger(**SMALL, segmenter=learn_segmenter(joined)).fit(X, y)
+    assert "cuts/ends" in read(exported(made["spaces"]))
+    plain = (learned := made["spaces"].segmenter.learned).__class__(learned.tagger, learned.reach, learned.crossed)
+    made["one tagger"] = Tagger(**SMALL, segmenter=Segmenter(learned=plain)).fit(X, y)  # as in older files
     single = [list("東京は大きい。")] * 4
     made["characters"] = Tagger(**SMALL).fit(single, [["B-X", "I-X", *["O"] * 5]] * 4)
     return made
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["spaces", "free", "words", "characters"])
+@pytest.mark.parametrize("name", ["spaces", "free", "words", "one tagger", "characters"])
 def test_texts_are_cut_and_labelled_as_in_python(taggers, name):
     tagger = taggers[name]
     content = exported(tagger)
-    assert ("cuts/crossed" in read(content)) == (name == "spaces")
+    assert ("cuts/crossed" in read(content)) == (name in ("spaces", "one tagger"))
     runtime, fixed = Runtime(content), Runtime(content, max_bytes=200_000)
     for text in texts(300):
         check_text(tagger, runtime, text)
@@ -76,12 +72,14 @@ def test_text_that_is_not_utf8(taggers):
                 runtime.tag(wrong)
 
 
-@pytest.mark.parametrize("damage", ["tagger", "labels", "reach", "crossed", "program"])
+@pytest.mark.parametrize("damage", ["tagger", "ends", "labels", "reach", "crossed", "program"])
 def test_a_forged_tagger_inside_is_found(taggers, damage):
     sections = read(exported(taggers["spaces"]))
     inner = dict(read(sections["cuts/tagger"].tobytes()))
     if damage == "tagger":
         del inner["network"]
+    elif damage == "ends":
+        sections["cuts/ends"] = sections["cuts/tagger"]
     elif damage == "labels":
         inner["head0/labels"] = inner["head0/labels"].copy()
         inner["head0/labels"][0] = ord("x")

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import postil
 from postil import archive
 from postil.errors import DataError, ModelFileError
-from postil.models.segmentation import learn_segmenter, texts_of, units_of
+from postil.models import storage
+from postil.models.segmentation import LearnedCuts, file_of, files_of, learn_segmenter, texts_of, units_of
 from postil.text import Sentence, read
 from postil.text.splitting.segmenter import Segmenter, characters
 
@@ -56,9 +57,17 @@ def treebank(count: int, seed: int) -> list[Sentence]:
     return sentences
 
 
-@pytest.fixture(scope="module")
-def segmenter() -> Segmenter:
-    return learn_segmenter(treebank(400, seed=0))
+def spaced_treebank() -> list[Sentence]:
+    """Few tokens with a space inside: only between digits may there be one."""
+    sentences = treebank(500, seed=0)
+    rare = [one for one in sentences if " 000" in str(one.text)]
+    return [one for one in sentences if one not in rare] + rare[:12]
+
+
+@pytest.fixture(scope="module", params=["one tagger", "two taggers"])
+def segmenter(request: pytest.FixtureRequest) -> Segmenter:
+    """With many spaces inside tokens only the tagger of characters is learned."""
+    return learn_segmenter(treebank(400, seed=0) if request.param == "one tagger" else spaced_treebank())
 
 
 @pytest.mark.slow
@@ -185,13 +194,40 @@ def test_a_tagger_of_names_is_no_segmenter(segmenter: Segmenter, tmp_path: objec
     names = postil.Tagger(epochs=1).fit([["Anna", "b"]] * 4, [["B-PER", "O"]] * 4)
     postil.Tagger(epochs=1, segmenter=segmenter).fit([["a", "b"]] * 4, [["O", "O"]] * 4).save(path)
     arrays, metadata = archive.load(path)
-    from postil.models import storage
-
     forged = {**{name: np.array(array) for name, array in arrays.items()}}
     forged["segmentation"] = np.frombuffer(storage.to_bytes(names), np.uint8)
     archive.save(path, forged, metadata)
     with pytest.raises(ModelFileError, match="labels inside, token, sentence"):
         postil.load(path)
+
+
+@pytest.mark.slow
+def test_titles_end_before_a_word_that_begins_sentences_and_not_before_a_name() -> None:
+    rng = random.Random(0)
+    sentences = []
+    for _ in range(600):
+        middle = [rng.choice(WORDS) for _ in range(rng.randint(2, 5))]
+        middle.insert(rng.randint(1, len(middle)), rng.choice(["Aldona", "Benigna", "Cordula"]))
+        tokens = [rng.choice(["Aber", "Bevor", "Cirka"]), *middle, *([] if rng.random() < 0.4 else ["."])]
+        text = " ".join(tokens).replace(" .", ".")
+        sentences.append(Sentence(tokens, ["X"] * len(tokens), comments=[f"# text = {text}"]))
+    segmenter = learn_segmenter(sentences[:500])
+    (text,) = texts_of(sentences[500:], None)
+    found = [(one.starts[0], one.ends[-1]) for one in segmenter.sentences(text.text) if one.starts and one.ends]
+    assert found == text.sentences
+
+
+def test_a_file_of_one_tagger_of_characters_opens() -> None:
+    """Models had no tagger of tokens at first."""
+    learned = learn_segmenter(spaced_treebank()).learned
+    assert isinstance(learned, LearnedCuts)
+    older = LearnedCuts.from_file(learned.settings(), storage.to_bytes(learned.tagger))
+    assert older.ends is None and older != learned
+    assert LearnedCuts.from_file(older.settings(), older.to_bytes()) == older
+    assert LearnedCuts.from_file(learned.settings(), learned.to_bytes()) == learned
+    swapped = file_of(dict(zip(("characters", "ends"), reversed(files_of(learned.to_bytes()).values()), strict=True)))
+    with pytest.raises(ModelFileError, match="labels inside, token, sentence"):
+        LearnedCuts.from_file(learned.settings(), swapped)
 
 
 def test_too_few_sentences() -> None:

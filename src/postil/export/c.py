@@ -14,7 +14,17 @@ import postil
 from postil.errors import ConfigurationError
 from postil.export import amalgamation
 from postil.export.flat import FILE as LICENCES
-from postil.export.flat import Rounding, change, check_parent, exported, halved, licences, sample, write_folder
+from postil.export.flat import (
+    Rounding,
+    change,
+    check_parent,
+    exported,
+    halved,
+    licences,
+    sample,
+    whole_tokens,
+    write_folder,
+)
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.decoding.tagged import Tagged
 from postil.models.model import FittedModel
@@ -66,7 +76,7 @@ def export_c(
         raise ConfigurationError("output", expected="must be a folder", got="a file", where=path)
     check_parent(path)
     content = exported(model, half=half)
-    compared = halved(model) if half else model
+    compared = whole_tokens(halved(model) if half else model)
     made = {
         "postil.h": amalgamation.header().encode(),
         "postil.c": amalgamation.amalgamation().encode(),

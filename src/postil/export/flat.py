@@ -151,6 +151,17 @@ def tagger_sections(parts: FittedModel, half: bool = False) -> Sections:
     return sections
 
 
+def whole_tokens(estimator: Any) -> Any:
+    """The estimator without its table of multiword tokens, which exports do not have: ``du`` is one word there."""
+    learned = getattr(getattr(estimator.model, "segmentation", None), "learned", None)
+    if not isinstance(learned, LearnedCuts) or learned.splits is None:
+        return estimator
+    plain = copy.deepcopy(estimator)
+    cuts = LearnedCuts(learned.tagger, learned.reach, learned.settings()["crossed"], ends=learned.ends)
+    plain.model.segmentation = Segmenter(learned=cuts)
+    return plain
+
+
 def about(parts: FittedModel, kind: str) -> Array:
     """JSON that says what the model is."""
     content: dict[str, Any] = {"postil": postil.__version__, "kind": kind, "unicode": frozen().version_name}
@@ -173,17 +184,14 @@ def cut_sections(segmenter: Segmenter) -> Sections:
     if learned is None:
         return _rule_sections(segmenter)
     assert isinstance(learned, LearnedCuts), "the only kind"
-    if learned.splits is not None:
-        raise refused("a segmenter that takes multiword tokens apart (--segmenter rules trains a model without it)")
     program = program_of([ADDRESS.pattern], frozen())
     assert program is not None, "make rules has written it"
-    tagger = tagger_sections(learned.tagger.model)
-    own = {name: array for name, array in tagger.items() if name.partition("/")[0] not in _SHARED}
-    sections = {
-        "cuts": integers(BY_TAGGER, learned.reach),
-        "cuts/tagger": np.frombuffer(written(own), np.uint8),
-        **_program("cuts/address", program),
-    }
+    sections = {"cuts": integers(BY_TAGGER, learned.reach), **_program("cuts/address", program)}
+    for name, tagger in (("tagger", learned.tagger), ("ends", learned.ends)):
+        if tagger is not None:
+            every = tagger_sections(tagger.model)
+            own = {part: array for part, array in every.items() if part.partition("/")[0] not in _SHARED}
+            sections[f"cuts/{name}"] = np.frombuffer(written(own), np.uint8)
     if learned.crossed is not None:
         crossed = np.zeros((32, 32), np.uint8)
         for pair in learned.crossed:

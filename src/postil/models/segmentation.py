@@ -5,6 +5,10 @@ the space between them if there is one: ``Hi all.`` reads ``Hi``, ``i a``, ``al`
 whether a token goes on after it, ends, or ends with its sentence. These words are slices of the text itself, so the
 engine reads them without a copy, and the labels are those of an exact CRF.
 
+A title ends without a full stop, and whether a sentence or a name begins after it is a matter of words. So a second
+tagger reads the tokens and decides which of them end sentences. Languages without spaces between words, and those with
+spaces inside words, do without it: their tokens are not certain enough.
+
 A fourth label ends a word inside a multiword token, as ``do`` of ``don't`` = ``do`` + ``n't``. Words that do not spell
 out their token (French ``du`` = ``de`` + ``le``) are looked up in a table of training tokens and of regular endings.
 
@@ -20,6 +24,7 @@ from typing import Any, Final, NamedTuple, final
 
 import numpy as np
 
+from postil import archive
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import DataError, ModelFileError
 from postil.kernels.characters import CATEGORIES, category, decoded
@@ -34,13 +39,26 @@ from postil.text.splitting.segmenter import CutsTexts, Forms, Segmenter, Segment
 
 INSIDE, TOKEN, SENTENCE, WORD = range(4)
 _LABELS = ("inside", "token", "sentence", "word")
+_OF_TOKENS = "inside", "sentence"
 _CHUNK, _CONTEXT = 2000, 40
 """Characters that are labelled at once, and those on both sides of them that are read as well."""
-_PASSAGE = 400
-"""Characters of a training sequence: sentences are joined, so that the model sees what follows an end."""
+_PASSAGE, _TOKENS = 400, 150
+"""Characters, and tokens, of a training sequence: sentences are joined, so that the model sees what follows an end."""
 _FREE = 0.02
 """If more spaces than this share are inside tokens, as in Vietnamese, the model decides alone."""
 _SETTINGS: dict[str, Any] = {"preset": "fast", "window": 11, "hidden": 64, "min_count": 2}
+_OF_SENTENCES: dict[str, Any] = {
+    "preset": "fast",
+    "window": 7,
+    "hidden": 64,
+    "ensemble": 2,
+    "min_count": 2,
+    "min_affix_count": 3,
+}
+_EAGER = 0.5
+"""Added to the score of a sentence end: treebanks have many titles, and each one that is missed makes two errors."""
+CHARACTERS, ENDS = "characters", "ends"
+"""The arrays of a segmenter of two taggers."""
 _MOST_PAIRS = 20_000
 """Different pairs of characters. Beyond it, as in Chinese, those seen twice are dropped from the table as well."""
 FEWEST = 100
@@ -134,6 +152,7 @@ class Units(NamedTuple):
 
     cells: Array  # (U, 2) first byte and end of each
     documents: Array  # (D + 1,) the texts among them
+    are_signs: Array  # (U,) neither letters nor digits
 
 
 @final
@@ -142,12 +161,18 @@ class LearnedCuts(CutsTexts):
 
     ``reach``: how many characters a word of the tagger has. ``crossed``: the Unicode categories of two characters with
     a space between them that may be in one token, such as ``"Nd Nd"``; None: any. ``splits``: multiword tokens.
+    ``ends``: a tagger of tokens that says which of them end sentences; None: the tagger of characters does.
     """
 
     def __init__(
-        self, tagger: Tagger, reach: int, crossed: Sequence[str] | None, splits: "Splits | None" = None
+        self,
+        tagger: Tagger,
+        reach: int,
+        crossed: Sequence[str] | None,
+        splits: "Splits | None" = None,
+        ends: Tagger | None = None,
     ) -> None:
-        self.tagger, self.reach, self.splits = tagger, reach, splits
+        self.tagger, self.reach, self.splits, self.ends = tagger, reach, splits, ends
         self.crossed = None if crossed is None else frozenset(crossed)
         labels = tagger.model.codec.labels
         self._meaning: Final = np.array([_LABELS.index(label) for label in labels], np.int64)
@@ -159,7 +184,8 @@ class LearnedCuts(CutsTexts):
         return settings if self.splits is None else {**settings, "splits": self.splits.to_dict()}
 
     def to_bytes(self) -> bytes:
-        return storage.to_bytes(self.tagger)
+        files = {CHARACTERS: storage.to_bytes(self.tagger)}
+        return file_of(files if self.ends is None else {**files, ENDS: storage.to_bytes(self.ends)})
 
     def __eq__(self, other: object) -> bool:
         if self is other or not isinstance(other, LearnedCuts):
@@ -186,14 +212,9 @@ class LearnedCuts(CutsTexts):
             )
             if not are_pairs or len(crossed) > 1000:
                 raise ModelFileError("segmentation", expected="pairs of categories", got=repr(crossed)[:80])
-        tagger = storage.from_bytes(content)
-        if not isinstance(tagger, Tagger) or tagger.model.segmenter.learned is not None:
-            raise ModelFileError("segmentation", expected="a tagger of characters", got="another model")
-        labels = sorted(tagger.model.codec.labels)
-        if labels not in (sorted(_LABELS), sorted(_LABELS[:WORD])) or tagger.model.features.columns:
-            got = ", ".join(tagger.model.codec.labels)[:80]
-            raise ModelFileError("segmentation", expected=f"the labels {', '.join(_LABELS[:WORD])}", got=got)
-        return cls(tagger, reach, crossed, splits)
+        files = files_of(content)
+        tagger = _checked(files[CHARACTERS], _LABELS[:WORD], _LABELS)
+        return cls(tagger, reach, crossed, splits, _checked(files[ENDS], _OF_TOKENS) if ENDS in files else None)
 
     # ------------------------------------------------------------------------------------------------ cutting
 
@@ -202,7 +223,13 @@ class LearnedCuts(CutsTexts):
         units = units_of(text, documents)
         if not len(units.cells):
             return Segments(np.zeros((0, 2), np.int64), np.zeros(1, np.int64), np.zeros(len(documents) + 1, np.int64))
-        labels = self._guarded(self._labels(text, units), text, documents, units)
+        content, spaced = _one_space(text, units)
+        words = _words(spaced, units.documents, self.reach)
+        labels = self._meaning[_answers(self.tagger, content, words, units.documents)]
+        ends = self._guard(labels, text, units)
+        if self.ends is not None:
+            self._end_sentences(labels, content, spaced, units)
+            labels[ends] = SENTENCE
         last = np.flatnonzero(labels)  # characters that end a token
         first = np.append(0, last[:-1] + 1)
         cells = np.stack([units.cells[first, 0], units.cells[last, 1]], axis=1)
@@ -213,21 +240,17 @@ class LearnedCuts(CutsTexts):
             return self.splits.applied(text, cut, joined)
         return cut._replace(forms=Forms(text, cells, joined)) if joined.any() else cut
 
-    def _labels(self, text: bytes, units: Units) -> Array:
-        """(U,): what the tagger says."""
-        content, cells = _one_space(text, units)
-        words = _words(cells, units.documents, self.reach)
-        chunks = list(_chunks(units.documents))
-        rows = np.concatenate([np.arange(low, high) for low, high, _, _ in chunks])
-        offsets = offsets_from_lengths([high - low for low, high, _, _ in chunks])
-        numbers = self.tagger._posteriors.decode(Words(content, words[rows], offsets), probabilities=False).numbers
-        own = np.zeros(len(rows), bool)
-        for (low, _, first, end), begin in zip(chunks, offsets.tolist(), strict=False):
-            own[begin + first - low : begin + end - low] = True
-        answered: Array = self._meaning[numbers[own]]
-        return answered
+    def _end_sentences(self, labels: Array, content: bytes, cells: Array, units: Units) -> None:
+        assert self.ends is not None
+        last = np.flatnonzero(labels)
+        words, documents = _tokens(cells, last, units)
+        is_end = np.array([label == _LABELS[SENTENCE] for label in self.ends.model.codec.labels])
+        found = is_end[_answers(self.ends, content, words, documents)]
+        labels[last[found]] = SENTENCE
+        labels[last[~found & (labels[last] == SENTENCE)]] = TOKEN
 
-    def _guarded(self, labels: Array, text: bytes, documents: Array, units: Units) -> Array:
+    def _guard(self, labels: Array, text: bytes, units: Units) -> Array:
+        """Change labels (U,) by rules. The units after which a sentence ends in any case."""
         cells = units.cells
         gaps = np.flatnonzero(cells[1:, 0] > cells[:-1, 1])  # a space, or the end of a text, after this character
         labels[gaps[labels[gaps] == WORD]] = TOKEN
@@ -251,12 +274,10 @@ class LearnedCuts(CutsTexts):
             labels[end - 1] = SENTENCE if labels[end - 1] == SENTENCE else TOKEN
             if first and labels[first - 1] == INSIDE and cells[first, 0] > cells[first - 1, 1]:
                 labels[first - 1] = TOKEN
-        for found in _BLANK_LINE.finditer(whole) if "\n" in whole else ():
-            if at := unit(found.end()):
-                labels[at - 1] = SENTENCE
-        ends = units.documents[1:][np.diff(units.documents) > 0]
-        labels[ends - 1] = SENTENCE
-        return labels
+        lines = [unit(found.end()) for found in _BLANK_LINE.finditer(whole)] if "\n" in whole else []
+        ends = np.append(units.documents[1:][np.diff(units.documents) > 0], [at for at in lines if at]).astype(int) - 1
+        labels[ends] = SENTENCE
+        return ends
 
 
 # ------------------------------------------------------------------------------------------------ multiword tokens
@@ -377,6 +398,33 @@ class Splits:
         return Segments(places, before[cut.offsets], before[cut.documents], forms)
 
 
+def files_of(content: bytes) -> dict[str, bytes]:
+    """The model files of a segmenter: that of the tagger of characters, and that of sentence ends if there is one."""
+    arrays, _ = archive.from_bytes(content)
+    if set(arrays) != {CHARACTERS, ENDS}:
+        return {CHARACTERS: content}
+    return {name: np.asarray(array).tobytes() for name, array in arrays.items()}
+
+
+def file_of(files: Mapping[str, bytes]) -> bytes:
+    """The reverse."""
+    if set(files) == {CHARACTERS}:
+        return files[CHARACTERS]
+    return archive.to_bytes({name: np.frombuffer(file, np.uint8) for name, file in files.items()}, {})
+
+
+def _checked(content: bytes, *labels: Sequence[str]) -> Tagger:
+    """A tagger that cuts texts, with one of these sets of labels."""
+    tagger = storage.from_bytes(content)
+    if not isinstance(tagger, Tagger) or tagger.model.segmenter.learned is not None:
+        raise ModelFileError("segmentation", expected="a tagger of characters", got="another model")
+    found = tagger.model.codec.labels
+    if sorted(found) not in map(sorted, labels) or tagger.model.features.columns:
+        expected, got = f"the labels {', '.join(labels[0])}", ", ".join(found)[:80]
+        raise ModelFileError("segmentation", expected=expected, got=got)
+    return tagger
+
+
 def _is_split(token: str, words: object, is_suffix: bool) -> bool:
     """Whether these are at least two words that can be written in columns; of a suffix, the first may be empty."""
     if not isinstance(words, list) or len(words) > _MOST_WORDS or not all(isinstance(word, str) for word in words):
@@ -429,10 +477,10 @@ def units_of(text: bytes, documents: Array) -> Units:
         starts = np.flatnonzero(is_word & ~follows)
         stops = np.flatnonzero(is_word & ~np.append(follows[1:], False)) + 1
     cells = np.stack([places[starts], places[stops]], axis=1)
-    return Units(cells, np.append(np.searchsorted(cells[:, 0], documents[:, 0]), len(cells)))
+    return Units(cells, np.append(np.searchsorted(cells[:, 0], documents[:, 0]), len(cells)), kinds[starts] == _SIGN)
 
 
-_UNKNOWN, _ORDINARY, _SPACE, _MARK, _RARE = range(5)
+_UNKNOWN, _ORDINARY, _SIGN, _SPACE, _MARK, _RARE = range(6)
 _KINDS = np.zeros(0x110000, np.uint8)
 """Of code points that were met; filled as they come."""
 
@@ -453,7 +501,7 @@ def _kind(character: str) -> int:
     is_tied = code in (0x200C, 0x200D) or 0x1F1E6 <= code <= 0x1F1FF or 0x1F3FB <= code <= 0x1F3FF
     if is_tied or 0xE0020 <= code <= 0xE007F or 0x1100 <= code <= 0x11FF:
         return _RARE  # joiners, flags, skins, parts of Hangul: what they belong to depends on more than one neighbour
-    return _MARK if category(character)[0] == "M" else _ORDINARY
+    return {"M": _MARK, "L": _ORDINARY, "N": _ORDINARY}.get(category(character)[0], _SIGN)
 
 
 def _one_space(text: bytes, units: Units) -> tuple[bytes, Array]:
@@ -482,8 +530,32 @@ def _words(cells: Array, documents: Array, reach: int) -> Array:
     return np.stack([cells[:, 0], cells[np.minimum(np.arange(U) + reach - 1, last), 1]], axis=1)
 
 
+def _tokens(cells: Array, last: Array, units: Units) -> tuple[Array, Array]:
+    """(T, 2) and (D + 1,): tokens that end with units ``last``, a sign with the space after it; those of each text."""
+    first = np.append(0, last[:-1] + 1)
+    words = np.stack([cells[first, 0], cells[last, 1]], axis=1)
+    documents = np.searchsorted(last, units.documents)
+    words[:-1, 1] += units.are_signs[last[:-1]] & (words[1:, 0] > words[:-1, 1])
+    edges = documents[1:][documents[1:] > 0] - 1
+    words[edges, 1] = cells[last[edges], 1]  # what is between texts belongs to none
+    return words, documents
+
+
+def _answers(tagger: Tagger, content: bytes, words: Array, documents: Array) -> Array:
+    """(W,): the number of the label of each word; those of a text are labelled in chunks."""
+    chunks = list(_chunks(documents))
+    rows = np.concatenate([np.arange(low, high) for low, high, _, _ in chunks])
+    offsets = offsets_from_lengths([high - low for low, high, _, _ in chunks])
+    numbers = tagger._posteriors.decode(Words(content, words[rows], offsets), probabilities=False).numbers
+    own = np.zeros(len(rows), bool)
+    for (low, _, first, end), begin in zip(chunks, offsets.tolist(), strict=False):
+        own[begin + first - low : begin + end - low] = True
+    answered: Array = numbers[own]
+    return answered
+
+
 def _chunks(documents: Array) -> Iterator[tuple[int, int, int, int]]:
-    """Ranges of units that are labelled at once, and the part of each whose labels count."""
+    """Ranges of words that are labelled at once, and the part of each whose labels count."""
     for begin, end in pairwise(documents.tolist()):
         for first in range(begin, end, _CHUNK):
             last = min(first + _CHUNK, end)
@@ -510,17 +582,19 @@ def learn_segmenter(sentences: Sequence[Sentence], *, seed: int = 0, threads: in
         For ``Tagger(segmenter=…)``; it is stored in the model file.
     """
     fitting = segmenter_fitting(sentences, seed=seed, threads=threads)
-    for _ in fitting.fitting:
-        pass
+    for one in fitting.fittings:
+        for _ in one:
+            pass
     return fitting.segmenter()
 
 
 @final
 class SegmenterFitting(NamedTuple):
-    """A training run of a segmenter: iterate over ``fitting`` for its epochs, then take ``segmenter()``."""
+    """A training run of a segmenter: iterate over each of ``fittings`` for its epochs, then take ``segmenter()``."""
 
     tagger: Tagger
-    fitting: Any
+    ends: Tagger | None
+    fittings: list[Any]
     reach: int
     crossed: list[str] | None
     splits: Splits | None
@@ -528,7 +602,14 @@ class SegmenterFitting(NamedTuple):
     """Of sentences with a text."""
 
     def segmenter(self) -> Segmenter:
-        return Segmenter(learned=LearnedCuts(self.tagger, self.reach, self.crossed, self.splits))
+        ends = None
+        if self.ends is not None:
+            ends = _checked(storage.to_bytes(self.ends), _OF_TOKENS)
+            is_end = np.array([label == _LABELS[SENTENCE] for label in ends.model.codec.labels], np.float32)
+            for name, bias in ends.model.network.parameters().items():
+                if name.endswith("output0.b"):  # of every member
+                    bias.value = bias.value + _EAGER * is_end
+        return Segmenter(learned=LearnedCuts(self.tagger, self.reach, self.crossed, self.splits, ends))
 
 
 def segmenter_fitting(sentences: Sequence[Sentence], *, seed: int = 0, threads: int = 1) -> SegmenterFitting:
@@ -552,6 +633,8 @@ def segmenter_fitting(sentences: Sequence[Sentence], *, seed: int = 0, threads: 
     reach = 3 if is_free else 2
     X: list[list[str]] = []
     y: list[list[str]] = []
+    X_tokens: list[list[str]] = []
+    y_tokens: list[list[str]] = []
     for text in texts:
         content = text.text.encode()
         places = np.append(0, np.cumsum([len(character.encode()) for character in text.text]))
@@ -561,11 +644,28 @@ def segmenter_fitting(sentences: Sequence[Sentence], *, seed: int = 0, threads: 
         ends = dict.fromkeys(places[[end for _, end in text.words]].tolist(), WORD)
         ends |= dict.fromkeys(places[[end for _, end in text.tokens]].tolist(), TOKEN)
         ends |= dict.fromkeys(places[[end for _, end in text.sentences]].tolist(), SENTENCE)
-        y.append([_LABELS[ends.get(end, INSIDE)] for end in units.cells[:, 1].tolist()])
+        labels = np.array([ends.get(end, INSIDE) for end in units.cells[:, 1].tolist()])
+        y.append([_LABELS[label] for label in labels.tolist()])
+        last = np.flatnonzero(labels)
+        words = [spaced[a:b].decode() for a, b in _tokens(cells, last, units)[0].tolist()]
+        words[-1] += " " * bool(units.are_signs[-1])  # as if another sentence followed
+        if not X_tokens or len(X_tokens[-1]) > _TOKENS:
+            X_tokens.append([])
+            y_tokens.append([])
+        X_tokens[-1] += words
+        y_tokens[-1] += [_LABELS[SENTENCE if labels[at] == SENTENCE else INSIDE] for at in last.tolist()]
     affixes = (1, 2) if is_free else (1,)
     settings = {**_SETTINGS, "prefix_lengths": affixes, "suffix_lengths": affixes}
-    if len({word for words in X for word in words}) > _MOST_PAIRS:
+    has_many_pairs = len({word for words in X for word in words}) > _MOST_PAIRS
+    if has_many_pairs:
         settings |= {"min_count": 3, "hidden": 128}
+    reads_tokens = not (has_many_pairs or is_free)
+    if reads_tokens:
+        settings |= {"window": 7}  # sentences need more
     tagger = Tagger(**settings, seed=seed, threads=threads)
+    ends_sentences = Tagger(**_OF_SENTENCES, seed=seed, threads=threads) if reads_tokens else None
+    fittings = [tagger.fitting(X, y)]
+    if ends_sentences is not None:
+        fittings.append(ends_sentences.fitting(X_tokens, y_tokens))
     allowed = None if is_free else sorted(pair for pair, times in crossed.items() if times > 1)
-    return SegmenterFitting(tagger, tagger.fitting(X, y), reach, allowed, Splits.learned(texts), count)
+    return SegmenterFitting(tagger, ends_sentences, fittings, reach, allowed, Splits.learned(texts), count)

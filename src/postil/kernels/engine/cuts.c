@@ -87,24 +87,53 @@ static int64_t join_characters(postil_workspace *w, const uint8_t *text, int64_t
     return size;
 }
 
-/* w->exact (U,): what the tagger says about each character. */
-static int label_characters(postil_workspace *w, int64_t size, int64_t U) {
-    const learned_cuts *cuts = &w->model->cuts;
-    postil_workspace *inner = w->cutter;
+/* Neither a letter, a digit nor a mark, and not a part of a flag, an emoji or a joined character. */
+static int is_sign(const postil_model *model, uint32_t code) {
+    if (code == 0x200c || code == 0x200d || (code >= 0x1f1e6 && code <= 0x1f1ff)) return 0;
+    if ((code >= 0x1f3fb && code <= 0x1f3ff) || (code >= 0xe0020 && code <= 0xe007f)) return 0;
+    return !is_of(&model->known, code, FIRST_LETTER, LAST_NUMBER);
+}
+
+/* Where a word of a tagger is in w->joined: a character with the next ones, or a token, a sign with the space after it. */
+static void place_word(const postil_workspace *w, const uint8_t *text, int64_t i, int64_t count, int of_tokens, int64_t *cell) {
+    const int64_t reached = i + w->model->cuts.reach - 1;
+    if (!of_tokens) {
+        cell[0] = w->spans[2 * i], cell[1] = w->spans[2 * (reached < count ? reached : count - 1) + 1];
+        return;
+    }
+    const int64_t last = w->path[i];
+    uint32_t code = 0;
+    cell[0] = w->spans[2 * (i > 0 ? w->path[i - 1] + 1 : 0)], cell[1] = w->spans[2 * last + 1];
+    if (i + 1 == count || w->spans[2 * last + 2] == cell[1]) return;
+    decode(text + w->cells[2 * last], text + w->cells[2 * last + 1], &code);
+    cell[1] += is_sign(w->model, code);
+}
+
+/* w->exact: what the tagger of characters says about each of them, or that of tokens about the last one of each. */
+static int label_words(postil_workspace *w, const uint8_t *text, int64_t size, int64_t count, int of_tokens) {
+    postil_workspace *inner = w->cutters[of_tokens];
     postil_result result;
-    for (int64_t first = 0; first < U; first += LABELLED) {
-        const int64_t end = first + LABELLED < U ? first + LABELLED : U;
-        const int64_t low = first > AROUND ? first - AROUND : 0, high = end + AROUND < U ? end + AROUND : U;
-        for (int64_t u = low; u < high; u++) {
-            const int64_t last = u + cuts->reach - 1 < U ? u + cuts->reach - 1 : U - 1;
-            inner->cells[2 * (u - low)] = w->spans[2 * u], inner->cells[2 * (u - low) + 1] = w->spans[2 * last + 1];
-        }
+    for (int64_t first = 0; first < count; first += LABELLED) {
+        const int64_t end = first + LABELLED < count ? first + LABELLED : count;
+        const int64_t low = first > AROUND ? first - AROUND : 0, high = end + AROUND < count ? end + AROUND : count;
+        for (int64_t i = low; i < high; i++) place_word(w, text, i, count, of_tokens, inner->cells + 2 * (i - low));
         inner->offsets[0] = 0, inner->offsets[1] = high - low;
         const int code = tag_cells(inner, w->joined, size, high - low, 1, &result);
         if (code != POSTIL_OK) return code;
-        for (int64_t u = first; u < end; u++) w->exact[u] = cuts->meaning[result.layers[0].labels[u - low]];
+        for (int64_t i = first; i < end; i++) {
+            uint8_t *label = w->exact + (of_tokens ? w->path[i] : i);
+            if (!of_tokens || *label != ENDS_SURELY) *label = w->model->cuts.meaning[of_tokens][result.layers[0].labels[i - low]];
+        }
     }
     return POSTIL_OK;
+}
+
+/* Which tokens end sentences, by the tagger of tokens. */
+static int end_sentences(postil_workspace *w, const uint8_t *text, int64_t size, int64_t U) {
+    int64_t N = 0;
+    for (int64_t u = 0; u < U; u++)
+        if (w->exact[u] != GOES_ON_INSIDE) w->path[N++] = u;
+    return label_words(w, text, size, N, 1);
 }
 
 static int64_t category_at(const postil_model *model, const uint8_t *text, int64_t size, int64_t at) {
@@ -124,7 +153,7 @@ static void guard_gaps(postil_workspace *w, const uint8_t *text, int64_t size, i
             !crossed[CATEGORIES * category_at(w->model, text, size, w->cells[2 * u]) + category_at(w->model, text, size, next)])
             w->exact[u] = ENDS_TOKEN;
         for (int64_t at = gap; at < next; at++) lines += text[at] == '\n';
-        if (lines > 1) w->exact[u] = ENDS_SENTENCE;
+        if (lines > 1) w->exact[u] = ENDS_SURELY;
     }
 }
 
@@ -178,19 +207,21 @@ static int cut_by_tagger(postil_workspace *w, const uint8_t *text, int64_t size,
     const int64_t U = character_cells(&w->model->known, text, size, w->cells);
     *N = *sentences = w->offsets[0] = 0;
     if (U <= 0) return U < 0 ? POSTIL_NOT_UTF8 : POSTIL_OK;
-    int code = label_characters(w, join_characters(w, text, U), U);
+    const int64_t joined = join_characters(w, text, U);
+    int code = label_words(w, text, joined, U, 0);
     if (code != POSTIL_OK) return code;
     guard_gaps(w, text, size, U);
     for (int64_t first = 0, end; first < U && code == POSTIL_OK; first = end) {
         for (end = first + 1; end < U && w->cells[2 * end] == w->cells[2 * end - 1];) end++;
         code = guard_addresses(w, text, first, end);
     }
-    w->exact[U - 1] = ENDS_SENTENCE;
+    w->exact[U - 1] = ENDS_SURELY;
+    if (code == POSTIL_OK && w->cutters[1] != NULL) code = end_sentences(w, text, joined, U);
     for (int64_t u = 0, first = 0; u < U; u++) {
         if (w->exact[u] == GOES_ON_INSIDE) continue;
         w->cells[2 * *N] = w->cells[2 * first], w->cells[2 * *N + 1] = w->cells[2 * u + 1];
         ++*N, first = u + 1;
-        if (w->exact[u] == ENDS_SENTENCE) w->offsets[++*sentences] = *N;
+        if (w->exact[u] >= ENDS_SENTENCE) w->offsets[++*sentences] = *N;
     }
     return code;
 }

@@ -91,12 +91,13 @@ typedef struct {
 /* How raw text is cut: by rules, into characters, or by a tagger of characters inside of the model, see cuts.c. */
 enum { BY_RULES, INTO_CHARACTERS, BY_TAGGER };
 enum { GOES_ON_INSIDE, ENDS_TOKEN, ENDS_SENTENCE, ENDS_WORD, CUT_LABELS }; /* the last label: in some taggers */
+enum { ENDS_SURELY = ENDS_WORD }; /* a sentence, by rules; a word of a multiword token is a token of this engine */
 enum { LABELLED = 2000, AROUND = 40, LABELLED_ROOM = LABELLED + 2 * AROUND }; /* characters at once, with their context */
-enum { CATEGORY = 31, CATEGORIES = 32, FIRST_MARK = 10, LAST_MARK = 12, OTHER_SYMBOL = 26 }; /* as in characters.py */
+enum { CATEGORY = 31, CATEGORIES = 32, FIRST_LETTER = 5, FIRST_MARK = 10, LAST_MARK = 12, LAST_NUMBER = 15, OTHER_SYMBOL = 26 }; /* as in characters.py */
 typedef struct {
     int64_t how, reach; /* reach: characters that are a word of the tagger */
-    postil_model *tagger;
-    uint8_t meaning[CUT_LABELS]; /* of its labels */
+    postil_model *tagger, *ends; /* of characters, and of tokens: those that end sentences; NULL: the first says it */
+    uint8_t meaning[2][CUT_LABELS]; /* of their labels */
     const uint8_t *crossed;      /* (CATEGORIES, CATEGORIES) with a space between them in one token; NULL: any */
     pattern_program address;
     int32_t entry;
@@ -919,11 +920,34 @@ static int is_of(const character_tables *known, uint32_t code, int first, int la
     return category >= first && category <= last;
 }
 
-static void read_cuts(postil_model *model) {
-    static const char *const names[CUT_LABELS] = {"inside", "token", "sentence", "word"};
-    learned_cuts *cuts = &model->cuts;
+/* A tagger inside of the model with `most` of the labels, or one less; what they mean. */
+static void read_cutter(postil_model *model, const char *name, const char *const *labels, const uint8_t *values, int most,
+                        int least, postil_model **opened, uint8_t *meaning) {
     engine_section inner;
     int seen = 0;
+    require(model, find_section(model, name, &inner) && inner.type == U8);
+    if (model->code != POSTIL_OK) return;
+    const postil_model begun = {.bytes = inner.values, .size = (size_t)inner.count, .known = model->known, .is_cutter = 1};
+    const int code = open_model(begun, opened);
+    if (code != POSTIL_OK) {
+        fail(model, code == POSTIL_NO_MEMORY ? code : POSTIL_DAMAGED);
+        return;
+    }
+    const task_head *head = (*opened)->heads;
+    require(model, (*opened)->kind == TAGGER && (*opened)->head_count == 1);
+    require(model, head->spellings == most || head->spellings == least);
+    if (model->code != POSTIL_OK) return;
+    for (int64_t j = 0; j < head->spellings; j++)
+        for (int k = 0; k < most; k++)
+            if (strcmp(head->labels[j], labels[k]) == 0) meaning[j] = values[k], seen |= 1 << k;
+    require(model, seen == (1 << head->spellings) - 1);
+}
+
+static void read_cuts(postil_model *model) {
+    static const char *const names[CUT_LABELS] = {"inside", "token", "sentence", "word"}, *const ends[] = {"inside", "sentence"};
+    static const uint8_t values[CUT_LABELS] = {GOES_ON_INSIDE, ENDS_TOKEN, ENDS_SENTENCE, ENDS_TOKEN};
+    static const uint8_t of_tokens[] = {ENDS_TOKEN, ENDS_SENTENCE};
+    learned_cuts *cuts = &model->cuts;
     if (has_section(model, "cuts")) cuts->how = whole_number(model, "cuts", 0, INTO_CHARACTERS, BY_TAGGER);
     if (cuts->how == BY_RULES) read_rules(model);
     if (cuts->how != BY_TAGGER || model->code != POSTIL_OK) return;
@@ -931,22 +955,9 @@ static void read_cuts(postil_model *model) {
     if (has_section(model, "cuts/crossed")) cuts->crossed = wanted(model, "cuts/crossed", U8, CATEGORIES, CATEGORIES);
     read_program(model, "cuts/address", 1, &cuts->address);
     cuts->entry = (int32_t)whole_number(model, "cuts/address/numbers", 1, 0, INT32_MAX);
-    require(model, find_section(model, "cuts/tagger", &inner) && inner.type == U8);
-    if (model->code != POSTIL_OK) return;
-    const postil_model begun = {.bytes = inner.values, .size = (size_t)inner.count, .known = model->known, .is_cutter = 1};
-    const int code = open_model(begun, &cuts->tagger);
-    if (code != POSTIL_OK) {
-        fail(model, code == POSTIL_NO_MEMORY ? code : POSTIL_DAMAGED);
-        return;
-    }
-    const task_head *head = cuts->tagger->heads;
-    require(model, cuts->tagger->kind == TAGGER && cuts->tagger->head_count == 1);
-    require(model, head->spellings == CUT_LABELS || head->spellings == ENDS_WORD);
-    if (model->code != POSTIL_OK) return;
-    for (int64_t j = 0; j < head->spellings; j++)
-        for (int k = 0; k < CUT_LABELS; k++)
-            if (strcmp(head->labels[j], names[k]) == 0) cuts->meaning[j] = k == ENDS_WORD ? ENDS_TOKEN : (uint8_t)k, seen |= 1 << k;
-    require(model, seen == (1 << head->spellings) - 1); /* a word of a multiword token is a token of this engine */
+    read_cutter(model, "cuts/tagger", names, values, CUT_LABELS, ENDS_WORD, &cuts->tagger, cuts->meaning[0]);
+    if (model->code == POSTIL_OK && has_section(model, "cuts/ends"))
+        read_cutter(model, "cuts/ends", ends, of_tokens, 2, 2, &cuts->ends, cuts->meaning[1]);
 }
 
 static void read_header(postil_model *model) {
@@ -995,6 +1006,7 @@ static void read_model(postil_model *model) {
 void postil_close(postil_model *model) {
     if (model == NULL) return;
     postil_close(model->cuts.tagger);
+    postil_close(model->cuts.ends);
     for (void **memory = model->allocated; memory != NULL;) {
         void **next = *memory;
         free(memory);

@@ -64,7 +64,7 @@ struct postil_workspace {
     uint8_t *kernel_room;
     size_t kernel_size;
     void *tree;
-    postil_workspace *cutter; /* of the tagger that cuts texts */
+    postil_workspace *cutters[2]; /* of the taggers that cut texts */
 };
 
 /* Places of arrays one after the other; without memory, only their size is measured. */
@@ -92,7 +92,7 @@ static int64_t row_sets(int64_t width, int64_t most_bytes) {
     return sets < 8 ? 8 : sets < 1 << 16 ? sets : 1 << 16;
 }
 
-static void plan_cutter(const postil_model *model, layout_plan *plan, postil_workspace *w);
+static void plan_cutter(const postil_model *model, layout_plan *plan, postil_workspace *w, postil_workspace **cutter);
 
 static void plan_caches(const postil_model *model, layout_plan *plan, postil_workspace *w) {
     const int64_t n = piece_room(model), M = model->members, width = model->K * M * model->H;
@@ -114,15 +114,18 @@ static void plan_caches(const postil_model *model, layout_plan *plan, postil_wor
     w->next = claimed(plan, n * model->widest, sizeof(float));
     w->windows = claimed(plan, n * model->widest_windows, sizeof(float));
     w->maps = claimed(plan, n * 3 * (model->most_labels + VECTOR_OF_LABELS), sizeof(float));
-    if (model->cuts.tagger != NULL) plan_cutter(model->cuts.tagger, plan, w);
+    if (model->cuts.tagger != NULL) plan_cutter(model->cuts.tagger, plan, w, w->cutters);
+    if (model->cuts.ends != NULL) plan_cutter(model->cuts.ends, plan, w, w->cutters + 1);
 }
 
 /* What kernels allocate on the way, at most, for a text of n bytes and N tokens. */
 static int64_t kernel_bytes(const postil_model *model, int64_t n, int64_t N) {
     const int64_t L = model->most_labels, P = padded(L);
     const int64_t tokens = 16 * n, words = 8 * n, chain = (5 * L * P + 4 * P + 5 * N * P + 4 * (N + P) + N * L) * 8;
-    const postil_model *cutter = model->cuts.tagger;
-    const int64_t cuts = cutter == NULL ? 0 : kernel_bytes(cutter, n, N < LABELLED_ROOM ? N : LABELLED_ROOM);
+    const postil_model *const cutters[2] = {model->cuts.tagger, model->cuts.ends};
+    int64_t cuts = 0;
+    for (int k = 0; k < 2; k++)
+        if (cutters[k] != NULL) cuts += kernel_bytes(cutters[k], n, N < LABELLED_ROOM ? N : LABELLED_ROOM);
     return tokens + words + chain + cuts + 8 * model->K + (model->folds == NULL ? 0 : 8 * FOLDED_ROOM) + 4096;
 }
 
@@ -151,17 +154,17 @@ static void plan_text(const postil_model *model, layout_plan *plan, postil_works
     w->kernel_room = w->grows ? NULL : claimed(plan, kernel_bytes(model, n, N), 1);
 }
 
-/* The tagger that cuts texts needs the same room for texts of any size: it gets them piece by piece. Its kernels
+/* A tagger that cuts texts needs the same room for texts of any size: it gets them piece by piece. Its kernels
    allocate where those of the whole model do. */
-static void plan_cutter(const postil_model *model, layout_plan *plan, postil_workspace *w) {
+static void plan_cutter(const postil_model *model, layout_plan *plan, postil_workspace *w, postil_workspace **cutter) {
     postil_workspace inner;
     memset(&inner, 0, sizeof inner);
     inner.cached_bytes = w->cached_bytes / 4, inner.labels_only = inner.grows = 1;
     plan_caches(model, plan, &inner);
     plan_text(model, plan, &inner, LABELLED_ROOM);
     inner.grows = w->grows;
-    w->cutter = claimed(plan, 1, sizeof inner);
-    if (w->cutter != NULL) *w->cutter = inner;
+    *cutter = claimed(plan, 1, sizeof inner);
+    if (*cutter != NULL) **cutter = inner;
 }
 
 static void plan_tree(const postil_model *model, layout_plan *plan, postil_workspace *w, int64_t n); /* trees.c */
@@ -201,7 +204,8 @@ static void begin_workspace(const postil_model *model, postil_workspace *w) {
         for (int64_t k = 0; k < model->K; k++)
             memcpy(w->rows + (k * model->members + m) * model->H, model->network[m].padding + k * model->H,
                    (size_t)model->H * sizeof(float));
-    if (w->cutter != NULL) begin_workspace(model->cuts.tagger, w->cutter);
+    if (w->cutters[0] != NULL) begin_workspace(model->cuts.tagger, w->cutters[0]);
+    if (w->cutters[1] != NULL) begin_workspace(model->cuts.ends, w->cutters[1]);
 }
 
 int postil_workspace_place(const postil_model *model, size_t max_bytes, void *memory, size_t size,
