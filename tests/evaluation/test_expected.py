@@ -9,7 +9,7 @@ import pytest
 import postil
 from oracles.corpora import as_conll, named_entities, parts_of_speech
 from postil.commands.main import main
-from postil.errors import CalibrationWarning, DataError
+from postil.errors import CalibrationWarning, ConfigurationError, DataError
 from postil.evaluation import expected
 from postil.text import spans_from_labels
 
@@ -90,6 +90,13 @@ def test_other_text_is_found_to_differ_and_is_trusted_less():
 def test_nothing_is_expected_of_nothing():
     with pytest.raises(DataError, match="nothing to expect"):
         expected(fitted(), [])
+    base = expected(fitted(), [["Anna", "left"]]).profile
+    for small in (base, {}):
+        with pytest.raises(DataError, match=r"a base of at least 300 words, got [02]$"):
+            expected(fitted(), SHORT, small)
+    for wrong in ("dev", {"unknown words": 1}, expected(fitted(), SHORT)):
+        with pytest.raises(ConfigurationError, match=r"base must be \{figure: 5 numbers"):
+            expected(fitted(), SHORT, wrong)
 
 
 @pytest.mark.slow

@@ -27,7 +27,7 @@ from postil.metrics.tables import Table, text
 from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.distribution import Decoding, LabelPosterior, calibrated_lattice
 from postil.models.decoding.posteriors import Posteriors
-from postil.models.decoding.promise import UNKNOWN, ClassShare, Profile
+from postil.models.decoding.promise import UNKNOWN, ClassShare, Profile, profile_from_json
 from postil.models.decoding.redaction import is_unknown
 from postil.models.inputs import listed_sentences
 from postil.models.tagger import Tagger
@@ -36,6 +36,8 @@ BINS = 10
 DOUBT = "mean doubt of answers"
 LEVEL, Z = 0.9, 1.645
 SIGNIFICANT, MATERIAL = 4.0, 1.5  # standard errors, and times the figure of the base
+LEAST_WORDS = 300
+"""Of a base: nothing differs significantly from a smaller one."""
 
 
 class Miscalibration(NamedTuple):
@@ -166,6 +168,9 @@ def expected(tagger: Tagger, X: Sentences, base: Profile | None = None) -> Expec
     X = listed_sentences(X, word_key=tagger._word_key)
     if not any(map(len, X)):
         raise DataError("nothing to expect", expected="at least one sentence", got="none")
+    base = None if base is None else profile_from_json(base, "base")
+    if base is not None and (words := int(base[UNKNOWN].n) if UNKNOWN in base else 0) < LEAST_WORDS:
+        raise DataError("too little to compare with", expected=f"a base of at least {LEAST_WORDS} words", got=words)
     model, posteriors = tagger.model, Posteriors(tagger.model)
     if (model.decoding.temperature, model.decoding.shift) == (1.0, 0.0):
         what = "the model is not calibrated, so its probabilities, and with them this estimate, may be far too high"

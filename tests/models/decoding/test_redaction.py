@@ -43,20 +43,39 @@ def test_the_bound_is_that_of_the_binomial_distribution(n, miss, confidence):
     assert most_misses(fewest, miss, confidence) == 0 and most_misses(fewest - 1, miss, confidence) == -1
 
 
-@pytest.mark.parametrize("size", [1, 5])
-def test_the_promise_is_kept_in_19_of_20_draws_also_if_misses_come_together(size):
-    """Scores are uniform, so the share that is missed by a threshold is the threshold itself."""
+@pytest.mark.parametrize(
+    ("sentence", "document", "marked"), [(1, 1, False), (5, 5, False), (2, 20, False), (2, 20, True)]
+)
+def test_the_promise_is_kept_in_19_of_20_draws_also_if_misses_come_together(sentence, document, marked):
+    """Documents have scores of their own, so do sentences; what a threshold misses is known from a large sample."""
     rng = np.random.default_rng(0)
-    miss, draws, n, broken, naive = 0.05, 600, 600, 0, 0
-    groups = np.repeat(np.arange(n // size), size)
+    miss, draws, n, broken, naive = 0.05, 400, 2000, 0, 0
+    of_sentence, of_document = np.arange(n) // sentence, np.arange(n) // document
+
+    def drawn(count):
+        shared = np.repeat(rng.normal(size=count // document), document)
+        return shared + np.repeat(rng.normal(size=count // sentence), sentence)
+
+    population = np.sort(drawn(400_000))
     for _ in range(draws):
-        scores = np.repeat(rng.random(n // size), size)  # the names of a group are missed together
-        broken += chosen_threshold(scores, groups, miss, 0.95)[0] > miss
-        naive += chosen_threshold(scores, np.arange(n), miss, 0.95)[0] > miss
+        scores = drawn(n)
+        documents = of_document if marked else None
+        threshold = chosen_threshold(scores, of_sentence, miss, 0.95, documents)[0]
+        broken += np.searchsorted(population, threshold) > miss * len(population)
+        independent = np.sort(scores)[most_misses(n, miss, 0.95)]
+        naive += np.searchsorted(population, independent) > miss * len(population)
     sampling = 3 * np.sqrt(0.05 * 0.95 / draws)
     assert broken / draws <= 0.05 + sampling
-    if size > 1:  # without groups it would not be kept
+    if document > 1:  # without the design effect it would not be kept
         assert naive / draws > 0.05 + sampling
+
+
+def test_few_documents_count_as_none_and_leave_more_doubt():
+    scores = np.random.default_rng(3).random(600)
+    of_sentence = np.arange(600)
+    effects = [chosen_threshold(scores, of_sentence, 0.1, 0.95, np.arange(600) * k // 600)[2] for k in (5, 600)]
+    assert effects[0] > 1.6 and effects[1] == pytest.approx(1)
+    assert tagger(groups=[0] * 300).decoding.promise == tagger().decoding.promise
 
 
 def test_the_design_effect_is_that_of_the_size_of_groups_missed_whole():
@@ -67,8 +86,8 @@ def test_the_design_effect_is_that_of_the_size_of_groups_missed_whole():
 
 def test_too_few_names_make_no_promise():
     with pytest.raises(DataError, match=r"at least 299 labelled names .* got 298 names"):
-        chosen_threshold(np.linspace(0.1, 1, 298), np.arange(298), 0.01, 0.95)
-    assert chosen_threshold(np.linspace(0.1, 1, 299), np.arange(299), 0.01, 0.95)[1] == 0
+        chosen_threshold(np.linspace(0.1, 1, 298), np.arange(298), 0.01, 0.95, np.arange(298))
+    assert chosen_threshold(np.linspace(0.1, 1, 299), np.arange(299), 0.01, 0.95, np.arange(299))[1] == 0
     with pytest.raises(DataError, match="too few names"):
         tagger(miss=0.001)
 
@@ -227,7 +246,7 @@ def test_mistakes_are_named():
 
 def test_documents_count_as_groups():
     X, y = DEV
-    alone = tagger(miss=0.2).decoding.promise
+    alone = tagger(miss=0.2, groups=range(len(X))).decoding.promise
     together = tagger(X=X * 3, y=y * 3, miss=0.2, groups=[*range(len(X))] * 3).decoding.promise  # three times the same
     assert together.design_effect == pytest.approx(3 * alone.design_effect, rel=0.05)
     assert together.threshold == pytest.approx(alone.threshold, rel=0.2) and together.names == 3 * alone.names

@@ -19,6 +19,7 @@ from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.distribution import LabelPosterior
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.decoding.promise import (
+    FEWEST_DOCUMENTS,
     LEFT,
     UNKNOWN,
     ClassShare,
@@ -132,7 +133,7 @@ def promised(
 ) -> Promise:
     """The promise that labelled sentences allow. Sentences with unknown labels are left out.
 
-    groups: the number of each sentence's document; None: every sentence is one.
+    groups: the number of each sentence's document; None, or fewer than `FEWEST_DOCUMENTS`: not known.
     """
     check_same_shape(X, y)
     check_open(miss, "miss")
@@ -140,7 +141,7 @@ def promised(
     posteriors = Posteriors(model)
     labels_of(posteriors.codec, classes)
     y = with_marks(y, X, known=posteriors.codec.answers)
-    of_group = np.arange(len(X)) if groups is None else np.asarray(groups)
+    of_group = np.zeros(len(X), int) if groups is None else np.asarray(groups)
     if of_group.shape != (len(X),) or of_group.dtype.kind not in "iu" or (len(X) and of_group.min() < 0):
         raise DataError("groups", expected=f"a number for each of {len(X):,} sentences", got=of_group.shape)
     known = [i for i, labels in enumerate(y) if not is_partial(labels)]
@@ -154,9 +155,11 @@ def promised(
         for span in spans_from_labels(labels, scheme):
             if span.label in classes:
                 scores.append(float(one.probability[span.start : span.end].min()))
-                of_names.append(int(of_group[i]))
+                of_names.append(i)
                 in_names += span.end - span.start
-    threshold, missed, effect = chosen_threshold(np.array(scores), np.array(of_names, int), miss, confidence)
+    sentences = np.array(of_names, int)
+    documents = None if len(np.unique(of_group)) < FEWEST_DOCUMENTS else of_group[sentences]
+    threshold, missed, effect = chosen_threshold(np.array(scores), sentences, miss, confidence, documents)
     found = [one._replace(hidden=one.probability >= threshold) for one in found]
     tokens = sum(map(len, X))
     return Promise(

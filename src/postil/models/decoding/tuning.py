@@ -24,7 +24,7 @@ from postil.features.inputs import Sentences
 from postil.html import Markup, svg
 from postil.html.fragments import figure, folded, fragment
 from postil.metrics import tables
-from postil.metrics.counts import check_same_shape, ratio
+from postil.metrics.counts import check_same_shape, f_score, ratio
 from postil.metrics.tables import drawn_table, headline
 from postil.models.decoding.codec import OUTSIDE, LabelCodec
 from postil.models.decoding.distribution import Decoding, LabelPosterior
@@ -72,7 +72,7 @@ class Point(NamedTuple):
             setting,
             precision,
             recall,
-            float(ratio(2 * correct, predicted + gold)),
+            float(f_score(correct, predicted, gold)),
             _standard_error(counts[:, 0], counts[:, 1], precision),
             _standard_error(counts[:, 0], counts[:, 2], recall),
         )
@@ -236,8 +236,9 @@ def _error_of_difference(counts: Array, others: Array) -> float:
     parts = []
     for table in (counts, others):
         correct, predicted, gold = table.sum(axis=0)
-        f1 = ratio(2 * correct, predicted + gold)
-        parts.append((2 * table[:, 0] - f1 * (table[:, 1] + table[:, 2])) / max(1, predicted + gold))
+        parts.append(
+            (2 * table[:, 0] - f_score(correct, predicted, gold) * table[:, 1:].sum(axis=1)) / max(1, predicted + gold)
+        )
     return float(np.sqrt(((parts[0] - parts[1]) ** 2).sum()))
 
 
