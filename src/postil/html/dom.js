@@ -71,6 +71,18 @@ export function colour(label, labels) {
   return `label-${known.get(labels).get(label) ?? "other"}`;
 }
 
+/** A label on its colour, with what follows it. */
+export const chip = (label, labels, ...more) => h("span", { className: `chip ${colour(label, labels)}` }, label, ...more);
+
+export const counted = (number, thing) => `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : "s"}`;
+
+/** Save a file from the page. */
+export function download(content, name) {
+  const link = h("a", { href: URL.createObjectURL(new Blob([content])), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
 export function percent(probability) {
   if (probability > 0 && probability < 0.0005) return "<0.1 %";
   return probability > 0.9995 && probability < 1 ? ">99.9 %" : `${(100 * probability).toFixed(1)} %`;

@@ -1,7 +1,7 @@
 // The page that trains: label, train, tag, correct. Nothing leaves it; what is kept is in this browser and in saved files.
 
-import { colour, debounced, h, percent, s, say } from "./dom.js";
-import { Editor } from "./spans.js";
+import { chip, colour, counted, debounced, download, h, percent, s, say } from "./dom.js";
+import { Labelling, keyList } from "./labelling.js";
 import { decompressed, open } from "./runtime.mjs";
 import { readRecords, sentencesOf, wordsOf, writeRecords } from "./records.mjs";
 import { MOST_BYTES, blank, flatModel, isClassName, modelFile, openModelFile, readFlat, training } from "./training.mjs";
@@ -18,7 +18,6 @@ let [wasm, constants, cutter, tagger, model] = [null, null, null, null, null];
 let records = [];
 let classes = [];
 let at = 0; // the record that is shown
-let editor = null;
 let words = null; // of the record
 let isProposed = false; // its spans are the model's
 let run = null; // a training run: {isStopped}
@@ -26,11 +25,7 @@ let history = []; // mean losses of the epochs
 let language = "english";
 
 const byId = (id) => document.getElementById(id);
-const counted = (number, thing) => `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : "s"}`;
-const chip = (label, ...more) => h("span", { className: `chip ${colour(label, classes)}` }, label, ...more);
 const segmentation = () => (language === "english" ? null : start.segmentations.find((one) => one.rules === language));
-const button = (text, key, onclick, properties = {}) => h("button", { type: "button", onclick: () => attempt(onclick), ...properties }, text, key ? h("kbd", { "aria-hidden": "true" }, key) : null);
-
 /** Do something; what goes wrong is said in one line. */
 async function attempt(action) {
   byId("problem").replaceChildren();
@@ -97,12 +92,6 @@ function clear() {
 
 // ------------------------------------------------------------------------------------------------ files
 
-function download(content, name) {
-  const link = h("a", { href: URL.createObjectURL(new Blob([content])), download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}
-
 async function openFiles(files) {
   for (const file of files) {
     if (file.size > MOST_BYTES) throw new Error(`${file.name}: expected at most ${MOST_BYTES >> 20} MB`);
@@ -160,7 +149,7 @@ async function use(opened) {
   tagger = await open(wasm, flatModel(opened, constants));
   model = opened;
   know(model.classes);
-  if (editor && !editor.past.length) show(at);
+  if (labelling.editor && !labelling.editor.past.length) show(at);
   else drawList();
   tag();
 }
@@ -171,77 +160,56 @@ async function use(opened) {
 function show(number, otherwise = 0) {
   at = Math.max(0, Math.min(records.length - 1, number < 0 ? otherwise : number));
   const record = records[at];
-  editor = words = null;
-  if (record) {
+  words = null;
+  if (!record) labelling.open(null);
+  else {
     isProposed = model !== null && !record.isDone && !record.spans.length;
     const proposed = isProposed ? tagger.tag(record.text).entities : record.spans;
     words = wordsOf({ text: record.text, spans: proposed }, cutter);
     const spans = words.spans.map(({ start: from, end, label, probability = null }) => ({ start: from, end, label, probability, state: probability === null ? "mine" : probability < SURE ? "asked" : "sure" }));
-    editor = new Editor({ words: words.tokens, spans });
+    const { tokens } = words;
+    labelling.open({ words: tokens.map((one) => one.text), gaps: tokens.slice(1).map((one, i) => record.text.slice(tokens[i].end, one.start)), spans });
   }
   drawRecord();
   drawList();
-  focusWord();
+  labelling.focus();
   keep();
 }
 
 /** Write the editor's spans into the record. */
 function store(isDone) {
-  const spans = editor.answer.map(({ start: from, end, label }) => ({ start: words.tokens[from].start, end: words.tokens[end - 1].end, label }));
+  const spans = labelling.editor.answer.map(({ start: from, end, label }) => ({ start: words.tokens[from].start, end: words.tokens[end - 1].end, label }));
   Object.assign(records[at], { spans, isDone });
   keep();
 }
 
 function changed() {
+  const { editor } = labelling;
   if (isProposed && !editor.past.length) Object.assign(records[at], { spans: [] }); // nobody has changed what the model proposes
   else store(records[at].isDone);
   drawRecord();
   drawList();
-  focusWord();
-  byId("live").textContent = editor.current ? describe(editor.current) : textOf(editor.selected?.from ?? editor.at, (editor.selected?.to ?? editor.at) + 1);
+  labelling.focus();
+  byId("live").textContent = editor.current ? labelling.describe(editor.current) : labelling.textOf(editor.selected?.from ?? editor.at, (editor.selected?.to ?? editor.at) + 1);
 }
 
-const textOf = (from, end) => records[at].text.slice(words.tokens[from].start, words.tokens[end - 1].end);
-const describe = (span) => `${textOf(span.start, span.end)}: ${span.label}${span.probability === null ? "" : `, ${percent(span.probability)}`}`;
+const labelling = new Labelling({ act: attempt, changed, draw: drawRecord, classes: () => classes, mark: ({ probability }) => (probability === null ? "" : ` ${percent(probability)}`) });
+const { button } = labelling;
 
 const actions = {
-  accept() { if (editor.current) { editor.accept(); changed(); } },
-  remove() { if (editor.current) { editor.reject(); changed(); } },
-  label(number) {
-    if (classes[number] === undefined) return;
-    if (!editor.selected && !editor.current) { say("select words first", 1500); return; }
-    editor.label(classes[number]);
-    changed();
-  },
-  move(end, by) { if (editor.current && editor.move(end, by)) changed(); else say("no room", 900); },
-  undo() { if (editor.undo()) changed(); else say("there is nothing to undo", 1500); },
+  undo() { if (labelling.editor.undo()) changed(); else say("there is nothing to undo", 1500); },
   save() {
     store(true);
     const left = [...records.keys()].filter((i) => !records[i].isDone);
     say(left.length ? "saved" : "saved: every sentence is labelled", 1200);
     show(left.find((i) => i > at) ?? left[0] ?? at + 1);
   },
-  enter() {
-    if (editor.current && editor.open.includes(editor.current)) actions.accept();
-    else if (editor.open.length) { editor.toOpen(0); changed(); } else actions.save();
-  },
   drop() { if (confirm("Delete this sentence and its labels?")) { records.splice(at, 1); show(at); } },
-  toWord(by, extends_) {
-    const { current, selected, length } = editor;
-    const from = current && by > 0 && !extends_ ? current.end - 1 : editor.at;
-    const target = Math.max(0, Math.min(length - 1, from + by));
-    editor.goTo(target, extends_ ? selected?.anchor ?? editor.at : null);
-    changed();
-  },
 };
 
 const KEYS = {
-  a: actions.accept, r: actions.remove, Delete: actions.remove, Backspace: actions.remove, u: actions.undo, b: () => show(at - 1, 0), f: () => show(at + 1),
-  q: () => actions.move("start", -1), w: () => actions.move("start", 1), o: () => actions.move("end", -1), p: () => actions.move("end", 1),
-  ArrowDown: () => { editor.step(1); changed(); }, ArrowUp: () => { editor.step(-1); changed(); }, c: () => byId("new-class").focus(),
-  Enter: (event) => (event.shiftKey ? actions.save() : actions.enter()),
-  ArrowLeft: (event) => actions.toWord(-1, event.shiftKey), ArrowRight: (event) => actions.toWord(1, event.shiftKey),
-  Home: (event) => actions.toWord(-Infinity, event.shiftKey), End: (event) => actions.toWord(Infinity, event.shiftKey),
+  ...labelling.keys, u: actions.undo, b: () => show(at - 1, 0), f: () => show(at + 1),
+  Enter: (event) => (event.shiftKey ? actions.save() : labelling.enter(actions.save)),
 };
 const HELP = [
   [["←", "→"], "next and previous word; with Shift, select words"], [["1", "…", "9"], "label the selected words, or relabel the span"], [["A"], "accept the proposed span"],
@@ -250,91 +218,27 @@ const HELP = [
 ];
 
 function keyed(event) {
-  const { key, target } = event;
-  if (event.ctrlKey || event.altKey || event.metaKey || !editor || target.closest("input, textarea, select")) return;
-  if (target.closest("button, summary, a") && (key === "Enter" || key === " ")) return;
-  const name = key.length === 1 ? key.toLowerCase() : key;
-  const action = /^[1-9]$/.test(name) ? () => actions.label(Number(name) - 1) : KEYS[name];
-  if (!action || (!target.closest("#record") && target !== document.body && target !== main)) return;
+  const { target } = event;
+  const found = labelling.editor && labelling.keyed(event, KEYS);
+  if (!found || (!target.closest("#record") && target !== document.body && target !== main)) return;
   event.preventDefault();
-  attempt(() => action(event));
-}
-
-function focusWord() {
-  const active = document.activeElement;
-  if (active && active !== document.body && active !== main && !active.closest("#sentence") && active.isConnected) return;
-  byId("sentence")?.querySelector(`[data-word="${editor?.at}"]`)?.focus({ preventScroll: true });
-}
-
-// Words are selected by mouse, pen and finger alike: down on the first, up on the last.
-let dragged = null;
-const wordAt = (event) => Number(document.elementFromPoint(event.clientX, event.clientY)?.closest("[data-word]")?.dataset.word ?? NaN);
-function down(event) {
-  const place = wordAt(event);
-  if (Number.isNaN(place) || event.button > 0) return;
-  dragged = event.shiftKey ? editor.selected?.anchor ?? editor.at : place;
-  editor.goTo(place, event.shiftKey ? dragged : null);
-  if (event.pointerType === "mouse") event.preventDefault();
-  document.activeElement?.blur();
-  changed();
-}
-function over(event) {
-  const place = dragged === null ? NaN : wordAt(event);
-  if (Number.isNaN(place) || (editor.selected ? editor.selected.at === place : place === dragged)) return;
-  editor.goTo(place, dragged);
-  drawRecord();
-}
-
-function wordElement(place) {
-  const { selected, current } = editor;
-  const span = editor.spanAt(place);
-  const isSelected = selected ? selected.from <= place && place <= selected.to : span !== null && span === current;
-  const { text } = words.tokens[place];
-  return h("span", {
-    className: "word", role: "option", "data-word": place, "aria-selected": String(isSelected), tabIndex: place === editor.at ? 0 : -1, "aria-label": span ? `${text}, ${span.label}` : text,
-  }, text);
-}
-
-function sentenceParts() {
-  const { text } = records[at];
-  const { tokens } = words;
-  const parts = [];
-  const gap = (place) => text.slice(place ? tokens[place - 1].end : 0, tokens[place].start);
-  for (let place = 0; place < tokens.length; place++) {
-    parts.push(gap(place));
-    const span = editor.spanAt(place);
-    if (!span) { parts.push(wordElement(place)); continue; }
-    const inside = [wordElement(place)];
-    while (++place < span.end) inside.push(gap(place), wordElement(place));
-    place--;
-    parts.push(h("span", { className: `entity ${span.state} ${colour(span.label, classes)} ${span === editor.current ? "current" : ""}` }, inside,
-      h("span", { className: "chip", "aria-hidden": "true" }, span.label, span.probability === null ? "" : ` ${percent(span.probability)}`)));
-  }
-  return parts;
+  attempt(found.action);
 }
 
 function drawRecord() {
+  const { editor } = labelling;
   byId("record").hidden = !editor;
   if (!editor) return;
-  const { current, selected } = editor;
+  const { selected } = editor;
   byId("where").textContent = `Sentence ${(at + 1).toLocaleString("en")} of ${records.length.toLocaleString("en")}${records[at].isDone ? ", labelled" : ""}`;
-  byId("sentence").replaceChildren(...sentenceParts());
-  const ends = (text, name, end, [left, right]) => h("span", { className: "ends" }, h("span", { className: "note" }, text),
-    button("←", left, () => actions.move(end, -1), { "aria-label": `Move the ${name} end to the left` }), button("→", right, () => actions.move(end, 1), { "aria-label": `Move the ${name} end to the right` }));
-  const isAsked = current && editor.open.includes(current);
-  const told = current ? [isAsked ? "Is this right? " : "", h("q", {}, textOf(current.start, current.end)), " ", chip(current.label), current.probability === null ? "" : ` ${percent(current.probability)}`]
-    : selected && classes.length ? ["Label ", h("q", {}, textOf(selected.from, selected.to + 1)), " as:"]
-      : classes.length ? ["Select words, then choose a class. Enter saves the sentence."] : ["Name a first class below, such as PERSON; then select words and choose it."];
-  byId("question").replaceChildren(h("p", {}, told), ...(current ? [isAsked ? button("Accept", "A", actions.accept) : "", button("Remove", "R", actions.remove),
-    ends("Left end", "left", "start", ["Q", "W"]), ends("Right end", "right", "end", ["O", "P"])] : []));
-  byId("choices").replaceChildren(...classes.map((name, number) => h("button", {
-    type: "button", className: `choice ${colour(name, classes)}`, disabled: !current && !selected, "aria-pressed": current?.label === name ? "true" : undefined, onclick: () => attempt(() => actions.label(number)),
-  }, number < 9 ? h("kbd", { "aria-hidden": "true" }, String(number + 1)) : "", name)));
+  byId("sentence").replaceChildren(...labelling.sentence());
+  const told = !classes.length ? ["Name a first class below, such as PERSON; then select words and choose it."]
+    : selected ? ["Label ", h("q", {}, labelling.textOf(selected.from, selected.to + 1)), " as:"] : ["Select words, then choose a class. Enter saves the sentence."];
+  byId("question").replaceChildren(...labelling.question([h("p", {}, told)]));
+  byId("choices").replaceChildren(...labelling.choices());
 }
 
-function addClass(event) {
-  event.preventDefault();
-  const box = byId("new-class");
+function addClass(box) {
   attempt(() => {
     if (!isClassName(box.value.trim())) throw new Error("a class needs a name of at most 100 characters");
     know([box.value.trim()]);
@@ -353,7 +257,7 @@ function drawList() {
   byId("done").value = records.length ? done / records.length : 0;
   const spans = new Map(classes.map((name) => [name, 0]));
   for (const record of records) if (record.isDone) for (const { label } of record.spans) spans.set(label, (spans.get(label) ?? 0) + 1);
-  byId("classes").replaceChildren(...[...spans].map(([name, number]) => h("li", {}, chip(name), ` ${number.toLocaleString("en")}`)));
+  byId("classes").replaceChildren(...[...spans].map(([name, number]) => h("li", {}, chip(name, classes), ` ${number.toLocaleString("en")}`)));
   byId("listed").replaceChildren(...records.slice(first, first + LISTED).map((record, i) => h("li", {},
     h("button", { type: "button", className: "item", "aria-current": first + i === at ? "true" : undefined, onclick: () => show(first + i) },
       h("span", { className: "tick" }, record.isDone ? h("span", { "aria-label": "labelled", role: "img" }, "✓") : ""), h("span", { className: "start" }, record.text.slice(0, 90))))));
@@ -461,7 +365,7 @@ function tag() {
   const parts = entities.flatMap((one) => {
     const before = text.slice(end, one.start);
     end = one.end;
-    return [before, h("mark", { className: `entity ${colour(one.label, classes)}` }, one.text, chip(one.label, ` ${percent(one.probability)}`))];
+    return [before, h("mark", { className: `entity ${colour(one.label, classes)}` }, one.text, chip(one.label, classes, ` ${percent(one.probability)}`))];
   });
   shown.replaceChildren(...parts, text.slice(end));
   byId("found").replaceChildren(entities.length ? `${counted(entities.length, "span")} found.` : text.trim() ? "Nothing was found." : "");
@@ -492,11 +396,11 @@ function drawPage() {
             " Keep sentences, labels and model in this browser, where whoever uses it on this computer can read them"), h("p", { className: "note", id: "kept" })),
         h("section", { className: "card second", id: "record", "aria-labelledby": "where" },
           h("div", { className: "row" }, h("h2", { id: "where" }), h("span", { className: "spacer" }), button("Back", "B", () => show(at - 1, 0)), button("Forward", "F", () => show(at + 1))),
-          h("div", { className: "text sentence", dir: "auto", id: "sentence", role: "listbox", "aria-label": "Words of the sentence", "aria-multiselectable": "true", onpointerdown: down, onpointermove: over }),
+          h("div", { className: "text sentence", dir: "auto", id: "sentence", role: "listbox", "aria-label": "Words of the sentence", "aria-multiselectable": "true", ...labelling.pointed }),
           h("div", { className: "question", id: "question" }), h("div", { className: "choices", id: "choices", role: "group", "aria-label": "Classes" }),
-          h("form", { className: "adding", onsubmit: addClass }, h("label", { htmlFor: "new-class", className: "note" }, "New class"), h("input", { type: "text", id: "new-class", maxLength: 100, autocomplete: "off", spellcheck: false }), h("button", {}, "Add", h("kbd", { "aria-hidden": "true" }, "C"))),
+          labelling.classForm(addClass),
           h("div", { className: "row actions" }, button("Save, next", "Enter", actions.save, { className: "first" }), button("Undo", "U", actions.undo), h("span", { className: "spacer" }), button("Delete the sentence", "", actions.drop)),
-          h("details", {}, h("summary", {}, "Keys"), h("dl", { className: "keys" }, HELP.map(([keys, text]) => [h("dt", {}, keys.map((key) => h("kbd", {}, key))), h("dd", {}, text)])))),
+          h("details", {}, h("summary", {}, "Keys"), keyList(HELP))),
         h("section", { className: "card fifth", "aria-labelledby": "h-tag" }, h("h2", { id: "h-tag" }, "Tag"), h("label", { className: "field", htmlFor: "text" }, "New text"), box,
           h("div", { className: "text", id: "answer", dir: "auto", role: "region", "aria-label": "Tagged text", tabIndex: 0 }),
           h("div", { className: "row" }, h("span", { className: "note", id: "found" }), h("span", { className: "spacer" }), button("Correct these", "", () => addText(box.value), { id: "correct" })))),
@@ -522,7 +426,6 @@ async function begin() {
   show(records.findIndex((record) => !record.isDone), at);
   tag();
   document.addEventListener("keydown", keyed);
-  document.addEventListener("pointerup", () => { if (dragged !== null) { dragged = null; changed(); } });
   document.addEventListener("dragover", (event) => event.preventDefault());
   document.addEventListener("drop", (event) => { event.preventDefault(); attempt(() => openFiles(event.dataTransfer.files)); });
   globalThis.page = { tag: (text) => tagger.tag(text), tagTokens: (sentences) => tagger.tagTokens(sentences) }; // for the console

@@ -6,7 +6,6 @@ It gets from here what it cannot know: the settings, the tables of characters, a
 
 import os
 from dataclasses import asdict
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import postil
 from postil import archive, files
 from postil.errors import ConfigurationError
 from postil.export.flat import check_parent, cut_sections, licences, notice, written
-from postil.export.web.writing import assembled, binary, source
+from postil.export.web.writing import assembled, binary, shared, source
 from postil.kernels.characters import frozen, shapes_of_categories
 from postil.models import config
 from postil.models.engine import character_sections
@@ -26,8 +25,7 @@ from postil.text.splitting.segmenter import ENGLISH, Segmenter
 MOST_BYTES = 64 << 20
 """Of a model file: as in training.mjs."""
 SEGMENTERS = {"english": ENGLISH, "neutral": Segmenter.from_dict({"rules": "neutral"})}
-FIXED = """word_dim caps_dim shape_dim prefix_dim suffix_dim prefix_lengths suffix_lengths character_dim word_key
-    encoder window hidden layers activation ensemble objective offsets constrained""".split()
+FIXED = (*config.ARCHITECTURE, "constrained")
 """Settings that make the network what it is: the page has those of ``fast``."""
 SCHEMES = {"bio": "BIIB", "iobes": "BIES", "bilou": "BILU", "bmewo": "BMEW"}
 """Letters of the first, middle, last and only token of a span."""
@@ -44,8 +42,11 @@ def write_trainer(path: str | os.PathLike[str], model: str | os.PathLike[str] | 
     page = assembled(
         {"title": "Label, train, tag", **settings()},
         {"wasm": binary("trainer.wasm"), "constants": constants(), "model": content},
-        styles=[_annotating("annotate.css"), source("trainer.css")],
-        scripts=[_annotating("spans.js"), *map(source, ("runtime.mjs", "training.mjs", "records.mjs", "trainer.js"))],
+        styles=[shared("labelling.css"), source("trainer.css")],
+        scripts=[
+            *map(shared, ("spans.js", "labelling.js")),
+            *map(source, ("runtime.mjs", "training.mjs", "records.mjs", "trainer.js")),
+        ],
         note="Everything happens inside this page. What you label never leaves it.",
         version=postil.__version__,
         licences=notice() if model is None else licences(Path(model)),
@@ -53,11 +54,6 @@ def write_trainer(path: str | os.PathLike[str], model: str | os.PathLike[str] | 
     with files.replaced(target) as stream:
         stream.write(page)
     return len(page)
-
-
-def _annotating(name: str) -> str:
-    """A part of the page of ``postil annotate`` that this one shares: the editor of spans, and its style."""
-    return resources.files("postil").joinpath("server", "page", name).read_text(encoding="utf8")
 
 
 def settings() -> dict[str, Any]:

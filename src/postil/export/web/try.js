@@ -60,7 +60,6 @@ function mountTagger(tagger) {
   const figures = h("p", { className: "note", id: "figures" });
   const title = h("h2", {});
 
-  const chipOf = (label) => h("span", { className: `chip ${colour(label, names())}` }, label);
   const factsOf = (one) => `${one.label}\nprobability ${percent(one.probability)}\ncharacters ${one.start} to ${one.end}`;
 
   function pieces(items, drawn) {
@@ -80,7 +79,7 @@ function mountTagger(tagger) {
 
   function drawText() {
     const { tokens, entities } = layer();
-    const mark = (one, place) => tip(h("mark", { className: `entity ${colour(one.label, names())}`, "data-place": place }, one.text, chipOf(one.label)), () => factsOf(one));
+    const mark = (one, place) => tip(h("mark", { className: `entity ${colour(one.label, names())}`, "data-place": place }, one.text, chip(one.label, names())), () => factsOf(one));
     const word = (one, place) => tip(h("span", { className: "word", "data-place": place }, one.text, h("span", { className: `tag ${colour(one.label, names())}` }, one.label)), () => factsOf(one));
     if (!tokens.length) shown.replaceChildren(h("span", { className: "note" }, "Type a text above."));
     else if (task().classes) shown.replaceChildren(...pieces(entities.filter(isShown), mark));
@@ -104,7 +103,7 @@ function mountTagger(tagger) {
     }
     const rows = items.slice(0, MOST_ROWS).map((one, place) => h("tr", {},
       h("td", {}, h("button", { className: "finder", onclick: () => find(place) }, one.text)),
-      h("td", {}, chipOf(one.label)),
+      h("td", {}, chip(one.label, names())),
       h("td", { className: "number" }, percent(one.probability)),
       h("td", { className: "barbox" }, h("span", { className: `bar ${colour(one.label, names())}`, style: { width: `${100 * one.probability}%` } }))));
     found.replaceChildren(h("table", {},
@@ -139,7 +138,6 @@ function mountTagger(tagger) {
     }
     problem.replaceChildren();
     const { tokens, sentences } = state.answer;
-    const counted = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
     figures.textContent = `${counted(tokens.length, "token")} in ${counted(sentences.length, "sentence")}, labelled in ${(performance.now() - begun).toFixed(1)} ms`;
     draw();
   }
@@ -182,7 +180,7 @@ function mountTrees(classifier) {
   const problem = h("div", {});
   const words = (node) => node.text.replace(/\([^\s()]*|\)/g, " ").trim().replace(/\s+/g, " ");
   const drawn = (node) => h("li", {},
-    tip(h("span", { className: "node-line" }, h("span", { className: `chip ${colour(node.label, labels)}` }, node.label), ` ${words(node)} `, h("span", { className: "note" }, percent(node.probability))),
+    tip(h("span", { className: "node-line" }, chip(node.label, labels), ` ${words(node)} `, h("span", { className: "note" }, percent(node.probability))),
       () => labels.map((name) => `${name}  ${percent(node.probabilities[name])}`).join("\n")),
     node.children.length ? h("ul", { className: "nodes" }, node.children.map(drawn)) : null);
   function label() {

@@ -21,7 +21,17 @@ import postil
 from postil import files
 from postil.errors import ConfigurationError
 from postil.export.flat import FILE as LICENCES
-from postil.export.flat import Rounding, change, check_parent, exported, halved, licences, sample, write_folder
+from postil.export.flat import (
+    Rounding,
+    change,
+    check_parent,
+    exported,
+    halved,
+    licences,
+    sample,
+    whole_tokens,
+    write_folder,
+)
 from postil.html import escaped
 from postil.models.tree_classifier import TreeClassifier
 from postil.reports.card import card_of
@@ -93,7 +103,7 @@ def as_exported(
     """
     rounded = halved(estimator)
     found = change(estimator, rounded, sample(estimator) if sentences is None else sentences)
-    return (rounded if half or (half is None and found.labels == 0) else estimator), found
+    return whole_tokens(rounded if half or (half is None and found.labels == 0) else estimator), found
 
 
 def described(model: Path) -> dict[str, Any]:
@@ -142,14 +152,14 @@ def assembled(
     licences: str,
 ) -> str:
     """A page of what it says, blocks of data by their ids, styles and scripts after those that all pages share."""
-    style = "\n" + "".join([*map(_shared, ("palette.css", "page.css")), *styles])
-    script = "\n" + bundled([_shared("dom.js"), *scripts])
+    style = "\n" + "".join([*map(shared, ("palette.css", "page.css")), *styles])
+    script = "\n" + bundled([shared("dom.js"), *scripts])
     element = '  <script type="application/octet-stream" id="{}">{}</script>'
     return Template(source("page.html")).substitute(
         policy=escaped(POLICY.format(script=_digest(script), style=_digest(style))),
         version=escaped(version),
         title=escaped(str(about["title"])),
-        icon="data:image/svg+xml," + quote(_shared("icon.svg").strip()),
+        icon="data:image/svg+xml," + quote(shared("icon.svg").strip()),
         style=style,
         script=script,
         about=_json_block(about),
@@ -226,7 +236,7 @@ def _one_line(text: str) -> str:
     return " ".join(re.sub(r"[<>`\[\]]", "", text).split())
 
 
-def _shared(name: str) -> str:
+def shared(name: str) -> str:
     """A file that the page of the server also has."""
     return resources.files("postil.html").joinpath(name).read_text(encoding="utf8")
 

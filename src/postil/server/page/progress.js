@@ -1,16 +1,12 @@
 // How much is done, how the model learns, and how well it agrees with the person: drawn from plain numbers.
 
-import { h, percent, s } from "/page/dom.js";
-import { chip, table } from "/page/shared.js";
+import { chip, counted, h, percent, s } from "/page/dom.js";
+import { table } from "/page/shared.js";
 
 const WIDTH = 320;
 const HEIGHT = 150;
 let isOpen = false; // the table of all models, which is drawn anew with every answer
 const EDGE = { left: 34, right: 12, top: 10, bottom: 26 };
-
-export function counted(number, thing) {
-  return `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : "s"}`;
-}
 
 export function summary({ progress }) {
   const more = progress.more ? "+" : "";

@@ -5,18 +5,20 @@ import { call } from "/page/api.js";
 import { colour, copy, debounced, h, percent, tip } from "/page/dom.js";
 import { EXAMPLE, failed, heading, table, textBox } from "/page/shared.js";
 
-/** The words of a sentence, those with a role on its colour. */
-function marked(words, roles, labels) {
+/** The words of a sentence as they stand in the text, those with a role on its colour with its probability. */
+function marked({ tokens, starts, ends }, roles, labels) {
+  const gap = (t) => (t === 0 || starts[t] === ends[t - 1] ? "" : " ");
+  const said = (first, end) => tokens.slice(first, end).map((word, i) => (i ? gap(first + i) : "") + word).join("");
   const parts = [];
   let end = 0;
   for (const role of roles) {
-    parts.push(`${words.slice(end, role.start).join(" ")} `);
-    const said = words.slice(role.start, role.end).join(" ");
-    const box = h("span", { className: `entity ${colour(role.label, labels)}` }, said, h("span", { className: "chip" }, role.label));
-    parts.push(tip(box, () => `${role.label}: probability ${percent(role.probability)}`), " ");
+    if (end < role.start) parts.push(gap(end), said(end, role.start));
+    const chip = h("span", { className: "chip" }, `${role.label} ${percent(role.probability)}`);
+    const box = h("span", { className: `entity ${colour(role.label, labels)}` }, said(role.start, role.end), chip);
+    parts.push(gap(role.start), tip(box, () => `${role.label}: probability ${percent(role.probability)}`));
     end = role.end;
   }
-  return h("span", { className: "text", dir: "auto" }, parts, words.slice(end).join(" "));
+  return h("span", { className: "text", dir: "auto" }, parts, end < tokens.length ? gap(end) + said(end, tokens.length) : "");
 }
 
 export function mountRoles(root, values, model) {
@@ -30,7 +32,7 @@ export function mountRoles(root, values, model) {
       const content = await call("/api/roles", { model: model.name, text });
       if (content === null) return;
       answer = content;
-      const found = answer.sentences.flatMap(({ tokens, predicates }) => predicates.map(({ predicate, roles }) => [tokens[predicate], marked(tokens, roles, model.labels)]));
+      const found = answer.sentences.flatMap((one) => one.predicates.map(({ predicate, roles }) => [one.tokens[predicate], marked(one, roles, model.labels)]));
       problem.replaceChildren();
       rows.replaceChildren(found.length ? table(["Predicate", "Roles"], found) : h("p", { className: "note" }, "No predicate was found."));
     } catch (error) {

@@ -1,8 +1,7 @@
 // Rules next to the text: their files to edit, what each rule does, what the last training changed, and how good the model is.
 
-import { h, say } from "/page/dom.js";
-import { chip, failed, table } from "/page/shared.js";
-import { counted } from "/page/progress.js";
+import { chip, counted, h, say } from "/page/dom.js";
+import { failed, table } from "/page/shared.js";
 
 const SHOWN = 5; // changed sentences, until all are asked for
 const rounded = (share) => `${Math.round(100 * share)}\u00a0%`;

@@ -1,6 +1,6 @@
 // What several views have: the box for text, the model that fits, errors.
 
-import { colour, h, s, say } from "/page/dom.js";
+import { h, s, say } from "/page/dom.js";
 
 export const EXAMPLE = "Museums in Paris are amazing.";
 
@@ -29,9 +29,6 @@ export function heading(title, lead) {
 export function failed(error, isOld = false) {
   return h("p", { className: "error", role: "alert" }, error.message, isOld ? " What is below belongs to an earlier request." : "");
 }
-
-/** A label on its colour. */
-export const chip = (label, labels) => h("span", { className: `chip ${colour(label, labels)}` }, label);
 
 /** Names with their values, side by side: [[name, value, id]]. */
 export const figures = (items) => h("div", { className: "figures" }, items.map(([name, value, id]) => h("div", {}, h("span", {}, name), h("strong", { className: "big", id }, value))));

@@ -4,9 +4,9 @@
 import { keep, written } from "/page/address.js";
 import { call } from "/page/api.js";
 import { characters } from "/page/characters.js";
-import { colour, copy, debounced, h, percent, say, showTip } from "/page/dom.js";
+import { chip, colour, copy, debounced, h, percent, say, showTip } from "/page/dom.js";
 import { mountRoles } from "/page/roles.js";
-import { chip, EXAMPLE, failed, fitting, heading, missing, table, textBox, whole } from "/page/shared.js";
+import { EXAMPLE, failed, fitting, heading, missing, table, textBox, whole } from "/page/shared.js";
 
 /** "11:16=LOC" as {start, end, label}. */
 function parsed(word) {
