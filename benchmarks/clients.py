@@ -39,6 +39,7 @@ CLIENTS = {
     "pythainlp": Client(["pythainlp==5.4.0"]),
     "pyidaungsu": Client(["emoji", "fasttext-wheel"], without="pyidaungsu==0.1.4"),  # it wants to compile fasttext
     "pyvi": Client(["pyvi==0.1.1"]),
+    "khmernltk": Client(["khmer-nltk==1.6", "sklearn-crfsuite==0.5.0"]),  # its models are pickles of sklearn-crfsuite
     "nltk": Client(["nltk==3.9.2"]),
     "hazm": Client(
         ["nltk==3.9.2", "flashtext", "gensim", "fasttext-wheel"], without="hazm==0.10.0"

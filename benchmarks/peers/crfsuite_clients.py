@@ -30,6 +30,7 @@ FOOD = "flour,sugar,butter,olive oil,onions,garlic,chicken thighs,yoghurt,tomato
 THAI = "ฉัน รัก ภาษาไทย เขา ไป โรงเรียน วันนี้ อากาศ ดี มาก ที่ กรุงเทพมหานคร นาย สมชาย ทำงาน บริษัท และ กิน ข้าว แล้ว".split()
 BURMESE = "မြန်မာ စာ ကို ဖတ် သည် ကျောင်း သို့ သွား နေ့ ကောင်း မြို့ ရန်ကုန် စား ထမင်း ကြီး အိမ် ချစ် လူ များ".split()
 VIETNAMESE = "Tôi là sinh viên trường đại học Hà Nội yêu thích đọc sách và học tiếng Việt hôm nay trời đẹp quá".split()
+KHMER = "ខ្ញុំ ស្រឡាញ់ ភាសាខ្មែរ គាត់ ទៅ សាលារៀន ថ្ងៃនេះ អាកាសធាតុ ល្អ ណាស់ នៅ ភ្នំពេញ លោក សុខ ធ្វើការ ក្រុមហ៊ុន និង ញ៉ាំ បាយ ហើយ។".split()
 PERSIAN = "من به مدرسه می‌روم او کتاب خوب را خواند هوا امروز سرد است تهران شهر بزرگ ایران و دوست دارد".split()
 
 
@@ -167,6 +168,15 @@ def pyvi(count: int) -> Client:
         return tokens, list(tags), ViUtils.add_accents(ViUtils.remove_accents(text).decode())
 
     return answer, made(sentence(VIETNAMESE, " "), count)
+
+
+def khmernltk(count: int) -> Client:
+    from khmernltk import pos_tag, sentence_tokenize, word_tokenize
+
+    def answer(text: str) -> Any:
+        return sentence_tokenize(text), word_tokenize(text), pos_tag(text)
+
+    return answer, made(sentence(KHMER, ""), count)
 
 
 def nltk(count: int) -> Client:

@@ -154,6 +154,10 @@ def test_entities_and_thresholds_are_chosen():
         ({"entities": ["PER", "NRP"]}, "got NRP"),
         ({"threshold": 2}, "threshold"),
         ({"task": "names"}, "the model has one"),
+        ({"entities": "PERSON"}, "a list or dict of names .got 'PERSON'"),
+        ({"entities": []}, "a list or dict of names"),
+        ({"entities": {"PER": 3}}, "a list or dict of names"),
+        ({"patterns": ["iban"]}, "recognisers of Presidio"),
     ],
 )
 def test_mistakes_are_named(options, message):

@@ -91,6 +91,10 @@ class Recognizer(_base):  # type: ignore[misc]
             )
         self._tagger, self._threshold = _tagger(source, task), threshold
         classes = self._tagger.model.codec.classes
+        values = entities.values() if isinstance(entities, Mapping) else entities or ()
+        is_listed = not isinstance(entities, str) and all(isinstance(value, str) for value in values)
+        if not is_listed or (entities is not None and not entities):
+            raise ConfigurationError("entities", expected="a list or dict of names", got=repr(entities)[:80])
         given = {label: ENTITIES.get(label.upper(), label.upper()) for label in classes}
         if isinstance(entities, Mapping):
             unknown = [label for label in entities if label not in classes]
@@ -110,15 +114,18 @@ class Recognizer(_base):  # type: ignore[misc]
                 for kind in _PATTERNS
             ]
         self._patterns = list(patterns)
+        if wrong := [one for one in self._patterns if not isinstance(one, presidio.EntityRecognizer)]:
+            raise ConfigurationError("patterns", expected="recognisers of Presidio", got=repr(wrong[0])[:80])
         names = list(dict.fromkeys(given.values()))
         super().__init__(names, name=name or "PostilRecognizer", supported_language=supported_language, context=context)
 
     def load(self) -> None:
         """Presidio's hook; the model is open already."""
 
-    def analyze(self, text: str, entities: list[str], nlp_artifacts: Any = None) -> list[Any]:
+    def analyze(self, text: str, entities: list[str] | None = None, nlp_artifacts: Any = None) -> list[Any]:
         """The names in a text, as Presidio's results. Any number of threads may call this."""
-        return self._results(self._tagger.tag(text, threshold=self._threshold), entities)
+        wanted = self.supported_entities if entities is None else entities
+        return self._results(self._tagger.tag(text, threshold=self._threshold), wanted)
 
     def analyze_many(self, texts: Iterable[str], entities: list[str] | None = None) -> list[list[Any]]:
         """``analyze`` of many texts at once, several times as fast for short ones."""

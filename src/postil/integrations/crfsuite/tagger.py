@@ -137,7 +137,7 @@ class Tagger:
             state_features=state,
         )
 
-    def dump(self, filename: str | os.PathLike[str] | None = None) -> None:
+    def dump(self, filename: str | bytes | os.PathLike[str] | None = None) -> None:
         """Write the model as text to a file, or to standard output."""
         info = self.info()
         text = "".join(
@@ -152,7 +152,7 @@ class Tagger:
         if filename is None:
             sys.stdout.write(text)
         else:
-            Path(filename).write_text(text, encoding="utf8", errors="surrogateescape")
+            Path(os.fsdecode(filename)).write_text(text, encoding="utf8", errors="surrogateescape")
 
 
 def _section(name: str, lines: Any) -> str:

@@ -207,7 +207,7 @@ class BaseTrainer:
 
     # -------------------------------------------------------------------------------------------- training
 
-    def train(self, model: str | os.PathLike[str], holdout: int = -1) -> None:
+    def train(self, model: str | bytes | os.PathLike[str], holdout: int = -1) -> None:
         """Train and write the model file; no file where its name is empty.
 
         Sentences of the group ``holdout`` are not trained on; every iteration is evaluated on them.
@@ -216,8 +216,8 @@ class BaseTrainer:
         self._tell(["Storing the model\n"], "optimization_end")
         begin = time.perf_counter()
         content = trained.to_bytes()
-        if str(model):
-            with replaced(Path(model)) as file:
+        if path := os.fsdecode(model):
+            with replaced(Path(path)) as file:
                 file.write(content)
         seconds = time.perf_counter() - begin
         if self.logparser is not None:
