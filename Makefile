@@ -49,8 +49,8 @@ test: .venv/installed-dev .venv/english  ## set up, then run the tests of the co
 	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m "$(SELECT)"
 
 .venv/installed-all: $(BIN)/python pyproject.toml $(KERNELS)
-	$(INSTALL) --editable '.[test,check,all]'
-	@touch .venv/installed .venv/installed-dev $@
+	$(INSTALL) --editable '.[test,check,all,docs]'
+	@touch .venv/installed .venv/installed-dev .venv/installed-docs $@
 
 test-all: .venv/installed-all .venv/english  ## the slow tests, those that need an extra, and the documentation
 	POSTIL_EXTRAS=required $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m "extra or slow"

@@ -67,6 +67,42 @@ def test_an_import_against_the_stream_is_found():
     assert against_the_stream("objectives", {"optimisation", "network"}) == {"optimisation"}
 
 
+# The modules of an application that others may import, next to its package: what they have is loaded when it is needed.
+DOORS = {"postil.reports.card", "postil.reports.data", "postil.reports.training"}
+DOORS |= {"postil.integrations.arrow", "postil.integrations.column_files", "postil.integrations.ray"}
+OF_TUPLES = {"_asdict", "_replace", "_fields", "_make"}
+
+
+def insides(part: str, source: str) -> set[str]:
+    """What a source text takes from inside others: modules of applications, private names of anybody."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and f"{node.module}".startswith("postil."):
+            _, room, *below = str(node.module).split(".")
+            if room != part:
+                found |= {alias.name for alias in node.names if alias.name.startswith("_")}
+                found |= {str(node.module)} if room in APPLICATIONS and below and node.module not in DOORS else set()
+        elif isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
+            owner = ast.unparse(node.value)
+            if owner.split(".")[0] not in ("self", "cls", "super()", "argparse", "parser", "os"):
+                found |= {f"{owner}.{node.attr}"} - {f"{owner}.{name}" for name in OF_TUPLES}
+    return found
+
+
+@pytest.mark.parametrize("part", APPLICATIONS)
+def test_applications_use_only_what_others_make_public(part):
+    paths = [path for path in PACKAGE.rglob("*.py") if part_of(path) == part]
+    assert paths and {str(path): found for path in paths if (found := insides(part, path.read_text("utf8")))} == {}
+
+
+@pytest.mark.parametrize(
+    "source", ["from postil.server.guard import Guard", "from postil.models.tagger import _store", "tagger._word_key"]
+)
+def test_an_import_of_the_insides_is_found(source):
+    assert insides("commands", source)
+    assert not insides("commands", "from postil.reports.card import card_of\nself._x = row._asdict()")
+
+
 def module_of(path: Path) -> str:
     parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
@@ -281,8 +317,8 @@ PUBLIC = {
         *["padded_labels", "observed_features"],
         *["composed_phrases", "bilinear_forms", "chosen_products"],
         *["quadratic_forms", "quadratic_forms_back", "quadratic_weights", "sums_of_pairs"],
-        *["RowChanges", "ShardRoom", "SkipgramChanges", "SkipgramText", "merge_rows", "skipgram_shard"],
-        *["RankingChanges", "RankingLayers", "RankingRates", "RankingText", "ranking_shard"],
+        *["RowChanges", "ShardChanges", "ShardRoom", "SkipgramText", "merge_rows", "skipgram_shard"],
+        *["RankingLayers", "RankingRates", "RankingText", "ranking_shard"],
         *["Bigrams", "brown_merges"],
     ],
     "postil.pretraining": [
@@ -312,7 +348,7 @@ PUBLIC = {
     ],
     "postil.tagging": ["Labelled", "Labeller", "Summary", "TaggingOptions", "label"],
     "postil.optimisation": [
-        *["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "Averaged"],
+        *["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "USUAL_RATES", "Averaged"],
         *["Schedule", "Constant", "InverseDecay", "WarmUpAndDecay", "SCHEDULES", "new_schedule"],
         *["clipping_factor", "gradient_norm"],
     ],

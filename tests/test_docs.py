@@ -353,3 +353,14 @@ def test_the_site_builds_without_a_warning_and_asks_nothing_of_the_network(site)
 def test_the_search_index_opens_from_a_folder(site):
     assert (site / "search" / "search_index.js").exists()  # a script, because file:// may not be fetched
     assert "span_probabilities" in (site / "search" / "search_index.js").read_text(encoding="utf-8")
+
+
+def test_the_map_of_the_package_names_what_is_there():
+    page = (ROOT / "docs" / "internals" / "layout.md").read_text(encoding="utf8")
+    steps = re.findall(r"^ {4}([A-Za-z_.]+)(?:, (\w+))? +([\w/]+\.(?:py|c))\b", page, re.MULTILINE)
+    assert len(steps) > 15
+    for name, other, path in steps:
+        source = (ROOT / "src" / "postil" / path).read_text(encoding="utf8")
+        for part in filter(None, [*name.split("."), other]):
+            definition = rf"^\s*(class|def) {part}\b|^{part}\b.*( = |: )|^\w[\w *]*\b{part}\("
+            assert re.search(definition, source, re.MULTILINE), (part, path)

@@ -21,7 +21,7 @@ def test_names_come_from_their_modules():
         get("x")
 
 
-PACKAGES = ["graph", "text", "optimisation", "metrics", "network", "features", "models", "kernels"]
+PACKAGES = ["graph", "objectives", "text", "optimisation", "metrics", "network", "features", "models", "kernels"]
 
 
 @pytest.mark.parametrize("name", ["postil", *(f"postil.{package}" for package in PACKAGES)])

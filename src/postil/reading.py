@@ -38,12 +38,7 @@ MOST_EXPANSION, FREE_EXPANSION = 20, 64 << 20
 VARIABLE = "POSTIL_LIMITS"
 _BLOCK = 1 << 20
 _GZIP = b"\x1f\x8b"
-_KINDS = {
-    stat.S_IFIFO: "a named pipe",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-    stat.S_IFSOCK: "a socket",
-}
+_KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket"}
 
 
 def limit(number: int) -> int:

@@ -20,7 +20,7 @@ def data(tmp_path, monkeypatch):
 def test_scores_and_predictions(data, capsys):
     assert main(["crossval", "all.txt", "--folds", "3", "-o", "out.conll", *QUICKLY]) == 0
     printed = capsys.readouterr().out
-    assert "over the folds" in printed and "no documents are marked" in printed
+    assert "over 3 folds" in printed and "no documents are marked" in printed
     tokens = [
         [line.split("\t")[0] for line in (data / name).read_text().split("\n")] for name in ("all.txt", "out.conll")
     ]

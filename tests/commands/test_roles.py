@@ -85,13 +85,16 @@ def test_on_a_terminal_each_predicate_has_a_row(run, monkeypatch):
 @pytest.mark.parametrize(
     "words, message",
     [
-        ("train names.txt --roles -o x.postil", "names.txt: not a file of roles: expected CoNLL-2005 columns"),
+        (
+            "train names.txt --roles -o x.postil",
+            "names.txt, line 1: not a file of CoNLL-2005 columns",
+        ),
         ("train train.conll05 -o x.postil", "no labels: expected a label for every token"),
         ("train train.conll05 --roles --label ARG0 -o x.postil", "--label cannot be used here"),
         ("tag roles.postil test.conll05 --to conll", "--to must be conll05, jsonl or html for semantic roles"),
         ("tag roles.postil test.conll05 --nbest 2", "--nbest"),
         ("explain roles.postil --text Anna", "model must be a tagger (got one of semantic roles)"),
-        ("evaluate roles.postil names.txt", "not a file of roles"),
+        ("evaluate roles.postil names.txt", "names.txt, line 1: not a file of CoNLL-2005"),
         ("export roles.postil --to c -o exported", "got a model of the kind RoleLabeller"),
     ],
 )

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oracles import answers
 from oracles.paths import enumerate_paths
-from postil.kernels import Question, plain_chain
+from postil.kernels import Question
 from postil.objectives import ChainScores, Lattice
 from postil.text import spans_from_labels, transition_mask
 
-TWINS = {"plain": plain_chain.chain_answers}
+TWINS = {"oracle": answers.chain_answers}
 try:
     from postil.kernels import compiled_chain
 
@@ -71,7 +72,7 @@ def problem(seed, scheme="iobes", classes=2, *, longest=4, thresholds=False, dty
 @given(seed=seeds)
 def test_answers_are_those_of_all_labellings(twin, scheme, thresholds, seed):
     unary, offsets, steps, q, labels = problem(seed, scheme, thresholds=thresholds)
-    answers = TWINS[twin](unary, offsets, *steps, q)
+    found = TWINS[twin](unary, offsets, *steps, q)
     scores = unary / q.temperature
     scores[:, 0] -= q.shift
     lattice = Lattice.over(scores, offsets, ChainScores(transitions=steps[0], start=steps[1], end=steps[2]))
@@ -94,13 +95,13 @@ def test_answers_are_those_of_all_labellings(twin, scheme, thresholds, seed):
                 best[span.start : span.end] = [0] * (span.end - span.start)
             else:
                 spans.append(((b, span.start, span.end, kind), p))
-        assert answers.path[low:high].tolist() == best
-        assert answers.whole[b] == pytest.approx(everything.share(lambda path, best=best: list(path) == best), rel=1e-9)
+        assert found.path[low:high].tolist() == best
+        assert found.whole[b] == pytest.approx(everything.share(lambda path, best=best: list(path) == best), rel=1e-9)
         for t in range(high - low):
             p = everything.share(lambda path, t=t, best=best: bool(q.alike[best[t], path[t]]))
-            assert answers.label_probabilities[low + t] == pytest.approx(p, rel=1e-9)
-    assert [tuple(row) for row in answers.spans.tolist()] == [span for span, _ in spans]
-    assert answers.probabilities == pytest.approx([p for _, p in spans], rel=1e-9)
+            assert found.label_probabilities[low + t] == pytest.approx(p, rel=1e-9)
+    assert [tuple(row) for row in found.spans.tolist()] == [span for span, _ in spans]
+    assert found.probabilities == pytest.approx([p for _, p in spans], rel=1e-9)
 
 
 needs_compiled = pytest.mark.skipif("compiled" not in TWINS, reason="the kernels were not compiled here")
@@ -119,7 +120,7 @@ def test_the_compiled_answers_are_those_of_the_twin(seed, scheme, classes, thres
     unary, offsets, steps, q, _ = problem(
         seed, scheme, classes, longest=30, thresholds=thresholds, dtype=dtype, scale=scale
     )
-    ours, theirs = (TWINS[twin](unary, offsets, *steps, q) for twin in ("compiled", "plain"))
+    ours, theirs = (TWINS[twin](unary, offsets, *steps, q) for twin in ("compiled", "oracle"))
     assert np.array_equal(ours.path, theirs.path) and np.array_equal(ours.spans, theirs.spans)
     assert np.array_equal(ours.is_exact, theirs.is_exact)
     for one, other in ((ours.whole, theirs.whole), (ours.probabilities, theirs.probabilities)):
@@ -145,9 +146,9 @@ def test_an_answer_does_not_depend_on_the_other_sentences(seed):
 def test_labels_without_spans_have_no_entities(twin):
     unary, offsets, steps, *_ = problem(5)
     plain_question = Question(outside=-1)
-    answers = TWINS[twin](unary, offsets, *steps, plain_question)
-    assert answers.spans.shape == (0, 4) and answers.label_probabilities is None
-    assert len(answers.path) == len(unary) and (answers.whole <= 1 + 1e-12).all()
+    found = TWINS[twin](unary, offsets, *steps, plain_question)
+    assert found.spans.shape == (0, 4) and found.label_probabilities is None
+    assert len(found.path) == len(unary) and (found.whole <= 1 + 1e-12).all()
 
 
 @pytest.mark.parametrize("twin", TWINS)
@@ -161,6 +162,6 @@ def test_numbers_far_apart_are_reported_as_not_exact(twin):
 def test_labels_are_labels_even_where_scores_are_no_numbers(twin, classes):
     unary, offsets, steps, q, labels = problem(3, classes=classes, longest=8)
     with np.errstate(invalid="ignore"):
-        answers = TWINS[twin](np.full_like(unary, np.nan), offsets, *steps, q)
-    assert answers.path.min() >= 0 and answers.path.max() < len(labels)
-    assert (answers.spans[:, 3] < classes).all()
+        found = TWINS[twin](np.full_like(unary, np.nan), offsets, *steps, q)
+    assert found.path.min() >= 0 and found.path.max() < len(labels)
+    assert (found.spans[:, 3] < classes).all()

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles import phrases as plain
 from postil.arrays import offsets_from_lengths
 from postil.errors import DtypeError, IndexRangeError, ShapeError
 from postil.kernels import plain_trees
-from postil.kernels import plain_trees as plain
 from postil.network.tree import Forest
 
 compiled = pytest.importorskip("postil.kernels.compiled_trees", reason="the kernels were not compiled here")

@@ -36,12 +36,12 @@ def test_compiled_and_plain_are_the_same(seed, P, S, H):
         table, layers, text = drawn(seed, P=P, S=S, H=H, N=N)
         ours = compiled.ranking_shard(table, layers, text, RATES)
         theirs = plain.ranking_shard(table, layers, text, RATES)
-        (values, touches), (expected, times) = (whole(found.rows, len(table)) for found in (ours, theirs))
+        (values, touches), (expected, times) = (whole(found.rows["words"], len(table)) for found in (ours, theirs))
         np.testing.assert_allclose(values, expected, atol=2e-5)
         np.testing.assert_array_equal(touches, times)
-        for found, wanted in zip(ours.layers, theirs.layers, strict=True):
+        for found, wanted in zip(ours.arrays.values(), theirs.arrays.values(), strict=True):
             np.testing.assert_allclose(found, wanted, atol=2e-5)
-        assert ours.windows == theirs.windows
+        assert ours.terms == theirs.terms
         np.testing.assert_allclose(ours.loss, theirs.loss, rtol=1e-4)
 
 
@@ -74,9 +74,9 @@ def test_a_group_is_one_step_down_the_gradient(module):
     np.subtract.at(expected, windows, np.float32(0.05) * found.dX)
     np.subtract.at(expected, np.array([7, 8]), np.float32(0.05) * found.dC)
     changes = module.ranking_shard(table, layers, text, RATES)
-    assert changes.windows == 2
-    np.testing.assert_allclose(whole(changes.rows, len(table))[0], expected, atol=1e-6)
-    np.testing.assert_allclose(changes.layers.W, -0.05 * 0.3 * found.layers.W, atol=1e-6)
+    assert changes.terms == 2
+    np.testing.assert_allclose(whole(changes.rows["words"], len(table))[0], expected, atol=1e-6)
+    np.testing.assert_allclose(changes.arrays["W"], -0.05 * 0.3 * found.layers.W, atol=1e-6)
 
 
 @BOTH

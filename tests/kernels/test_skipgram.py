@@ -39,10 +39,10 @@ def test_compiled_and_plain_are_the_same(seed, P, N, K):
     ours = compiled.skipgram_shard(inputs, outputs, text, 0.05)
     theirs = plain.skipgram_shard(inputs, outputs, text, 0.05)
     for name in ("inputs", "outputs"):
-        (values, touches), (expected, times) = (whole(getattr(found, name), 30) for found in (ours, theirs))
+        (values, touches), (expected, times) = (whole(found.rows[name], 30) for found in (ours, theirs))
         np.testing.assert_allclose(values, expected, atol=1e-5)
         np.testing.assert_array_equal(touches, times)
-    assert ours.pairs == theirs.pairs
+    assert ours.terms == theirs.terms
     np.testing.assert_allclose(ours.loss, theirs.loss, rtol=1e-4)
     np.testing.assert_array_equal(inputs, before[0])
     np.testing.assert_array_equal(outputs, before[1])
@@ -68,15 +68,15 @@ def test_one_window_is_one_step_down_the_gradient(module):
     )
     _, dX, dO = plain.pair_losses(inputs[[7]], outputs[[3, 1]], np.array([1, 0]))
     found = module.skipgram_shard(inputs, outputs, text, 0.1)
-    np.testing.assert_allclose(whole(found.inputs, 30)[0][7], -0.1 * dX[0], atol=1e-6)
-    np.testing.assert_allclose(whole(found.outputs, 30)[0][[3, 1]], -0.1 * dO, atol=1e-6)
+    np.testing.assert_allclose(whole(found.rows["inputs"], 30)[0][7], -0.1 * dX[0], atol=1e-6)
+    np.testing.assert_allclose(whole(found.rows["outputs"], 30)[0][[3, 1]], -0.1 * dO, atol=1e-6)
 
 
 def test_a_room_is_used_again():
     inputs, outputs, text = drawn(5)
     room = plain.ShardRoom()
-    first = whole(compiled.skipgram_shard(inputs, outputs, text, 0.05, room).inputs, 30)[0]
-    again = whole(compiled.skipgram_shard(inputs, outputs, text, 0.05, room).inputs, 30)[0]
+    first = whole(compiled.skipgram_shard(inputs, outputs, text, 0.05, room).rows["inputs"], 30)[0]
+    again = whole(compiled.skipgram_shard(inputs, outputs, text, 0.05, room).rows["inputs"], 30)[0]
     np.testing.assert_array_equal(first, again)
 
 
@@ -102,7 +102,7 @@ def test_a_room_is_clean_after_an_error():
         compiled.skipgram_shard(inputs, outputs, text._replace(negatives=text.negatives + 30), 0.05, room)
     found = compiled.skipgram_shard(inputs, outputs, text, 0.05, room)
     expected = plain.skipgram_shard(inputs, outputs, text, 0.05)
-    np.testing.assert_allclose(whole(found.inputs, 30)[0], whole(expected.inputs, 30)[0], atol=1e-5)
+    np.testing.assert_allclose(whole(found.rows["inputs"], 30)[0], whole(expected.rows["inputs"], 30)[0], atol=1e-5)
 
 
 @BOTH

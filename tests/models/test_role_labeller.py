@@ -33,6 +33,7 @@ def test_predicates_are_found_or_given_and_roles_are_learned(labeller):
     assert [[frame.predicate for frame in frames] for frames in given] == places
     assert labeller.model.about["training"]["step"]["name"] in ("fused", "graph")
     assert "V" in labeller.classes_
+    assert labeller.model.about["data"]["sentences"] == 60, "a sentence counts once, whatever it has of predicates"
 
 
 def test_probabilities_are_those_of_the_spans(labeller):

@@ -1,5 +1,6 @@
 """At most one entity of a kind: the best path by constraint generation, compared with all paths."""
 
+from dataclasses import replace
 from itertools import pairwise, product
 
 import numpy as np
@@ -49,6 +50,15 @@ def test_the_best_path_without_repeats_is_that_of_enumeration(seed, T, once):
     best = best_without_repeats(one, BEGINS, KINDS, once)
     assert not repeats(best, once)
     assert np.isclose(allowed[tuple(best.tolist())], max(allowed.values()))
+
+
+@given(st.lists(st.integers(0, 10_000), min_size=1, max_size=4), st.sampled_from([(0,), (0, 1)]))
+def test_some_sentences_at_once_have_the_paths_that_each_has_alone(seeds, once):
+    alone = [lattice(seed, 1 + seed % 6) for seed in seeds]
+    offsets = np.cumsum([0, *(len(one.unary) for one in alone)])
+    together = Lattice.over(np.concatenate([one.unary for one in alone]), offsets, alone[0].chain)
+    expected = [best_without_repeats(replace(one, chain=alone[0].chain), BEGINS, KINDS, once) for one in alone]
+    assert np.array_equal(best_without_repeats(together, BEGINS, KINDS, once), np.concatenate(expected))
 
 
 @given(st.integers(0, 10_000), st.sampled_from([(), (1,), (0, 1)]))

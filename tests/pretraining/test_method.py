@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.kernels.plain_pretraining import RowChanges
-from postil.pretraining.training import ShardResult, merge, merging_scales, padded_table
+from postil.kernels.plain_pretraining import RowChanges, ShardChanges
+from postil.pretraining.training import merge, merging_scales, padded_table
 
 
 def test_the_scale_of_a_parabola_is_exact():
@@ -35,7 +35,7 @@ def test_merge_adds_rows_and_averages_arrays():
 
     def result(row, value):
         rows = RowChanges(np.array([row]), np.full((1, 8), value, np.float32), np.array([1], np.int32))
-        return ShardResult({"words": rows}, {"W": np.full(2, value, np.float32)}, 0.0, 1)
+        return ShardChanges({"words": rows}, {"W": np.full(2, value, np.float32)}, 0.0, 1)
 
     merge(_Method(), parameters, [result(1, 1.0), result(1, 3.0), result(2, 2.0)], rate=1e-9)
     np.testing.assert_allclose(parameters["words"][:, 0], [0, 4, 2, 0])

@@ -33,6 +33,7 @@ def test_the_answer_is_that_of_the_library(roles_model, names_model, monkeypatch
         assert frames and answer.json() == {"model": "roles", "sentences": [record_of(TOKENS, frames)]}
         of_text = client.post("/api/roles", json={"text": "Anna sold the map. Ben slept."}).json()
         assert [one["tokens"][-1] for one in of_text["sentences"]] == [".", "."]
+        assert of_text["sentences"][1]["starts"] == [19, 23, 28]
         assert client.post("/api/roles", json={"text": ""}).json()["sentences"] == []
         kinds = {one["name"]: one["kind"] for one in client.get("/api/models").json()["models"]}
         assert kinds["roles"] == "role-labeller"
@@ -48,9 +49,10 @@ def test_the_answer_is_that_of_the_library(roles_model, names_model, monkeypatch
 @pytest.mark.extra(*BROWSERS)
 def test_every_predicate_has_a_row_on_the_page(browser, start, roles_model):
     visitor = Visitor(browser, start(roles_model)[1], "wide")
-    page = visitor.open("tag", text="Anna sold the map .")
+    page = visitor.open("tag", text="Anna sold the map.")
     until(page, "document.querySelector('#roles td')")
     cells = page.locator("#roles td").all_inner_texts()
-    assert cells[0] == "sold" and "Anna" in cells[1] and "ARG0" in cells[1]
+    assert cells[0] == "sold" and "Anna" in cells[1] and "ARG0" in cells[1] and "%" in cells[1]
+    assert " ." not in cells[1]
     assert visitor.problems == []
     visitor.context.close()

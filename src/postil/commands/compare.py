@@ -16,7 +16,6 @@ from postil.evaluation import compare_answers, compared_by
 from postil.models.tagger import Tagger
 from postil.tagging.options import check_columns
 from postil.text.labels.schemes import SCHEMES
-from postil.text.report import counted
 
 DESCRIPTION = """\
 Compare two systems on labelled data: scores side by side, a paired test (bootstrap and randomisation over sentences),
@@ -73,9 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     def show() -> None:
         show_table(result.table(names))
-        winners = [one.winner for one in result.differences]
-        better = f"{winners.count('first'):,} better by {names[0]}, {winners.count('second'):,} by {names[1]}"
-        print(f"\n{counted(len(winners), 'sentence')} labelled differently: {better}")
+        print(f"\n{result.verdict(names)}")
         for one in result.differences[:_LISTED]:
             print(printable(f"  {gold.where(one.sentence, 0)}: {' '.join(one.tokens)[:90]}"))
         if len(result.differences) > _LISTED:

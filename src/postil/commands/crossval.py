@@ -8,7 +8,6 @@ from postil.commands.labelled import joined_split, load_labelled, tagger_of, tag
 from postil.commands.output import check_output, check_report, present
 from postil.commands.parser import JSON, OVERWRITE, option, refuse
 from postil.evaluation import crossval, curve, groups_of
-from postil.metrics.tables import Cell, Table
 from postil.text.formats import write
 
 DESCRIPTION = """\
@@ -71,14 +70,9 @@ def run(arguments: argparse.Namespace) -> int:
         write(sentences, arguments.output, "conll")
 
     def show() -> None:
-        name = "accuracy" if result.pooled.spans is None else "F1"
-        rows: list[tuple[Cell, ...]] = [
-            (str(number), fold.sentences, 100 * fold.main_score) for number, fold in enumerate(result.folds, 1)
-        ]
-        rows.append(("mean", sum(fold.sentences for fold in result.folds), 100 * result.mean))
         kept = "documents stay together" if groups else "no documents are marked: sentences were drawn one by one"
-        note = f"± {100 * result.spread:.2f} over the folds; all answers together: {result.pooled.summary()}; {kept}"
-        show_table(Table("Cross-validation", ("fold", "sentences", name), rows, note, has_total=True))
+        table = result.table()
+        show_table(table._replace(note=f"{table.note}; {kept}"))
         show_table(result.pooled.tables()[0])
 
     return present(arguments, result, show)

@@ -10,8 +10,7 @@ from postil.commands.output import check_output, check_report, present
 from postil.commands.parser import JSON, OVERWRITE, option
 from postil.commands.reading import reading_options, rules_for_file
 from postil.errors import ConfigurationError, printable
-from postil.quality import CHECKS, Diagnosis, apply, diagnosed, review
-from postil.quality.diagnosis import SHOWN as MOST_LISTED
+from postil.quality import Diagnosis, apply, diagnosed, review
 from postil.text import Sentence, read, recognise, write
 from postil.text.output import write_text
 
@@ -117,34 +116,20 @@ def _apply(arguments: argparse.Namespace, inputs: list[str]) -> int:
 
 
 def _show(diagnosis: Diagnosis) -> None:
-    """Sizes, findings by kind, suspected errors, the forecast."""
+    """Sizes, findings by kind and suspected errors with the first places of each, the forecast."""
     show_table(diagnosis.table())
-    for kind, number in diagnosis.counts.items():
-        findings = [finding for finding in diagnosis.findings if finding.kind == kind]
-        lines = [(f"{finding.where}: {finding.what}", finding.excerpt) for finding in findings[:MOST_LISTED]]
-        _show_list(CHECKS[kind].title, number, CHECKS[kind].advice, lines, "--report or --json has all of them")
     if not diagnosis.findings:
         say("\nNothing odd was found by looking at the data.", style="green")
-    if doubts := diagnosis.suspicions:
-        lines = [
-            (f"{diagnosis.where(one)}: {diagnosis.described(one)}", diagnosis.excerpt(one))
-            for one in doubts[:MOST_LISTED]
-        ]
-        title, order = "labels that are probably wrong", "the most suspicious first"
-        _show_list(title, len(doubts), order, lines, "--review writes them to a file")
+    for title, number, advice, lines in diagnosis.lists():
+        say("\n", (f"{title}: {number:,}", "bold cyan"), (f"   {advice}", "dim"))
+        for line, excerpt in lines:
+            say(f"  {printable(line)}")
+            if excerpt:
+                say(f"      {printable(excerpt)}", style="dim")
+        if number > len(lines):
+            say(f"  … and {number - len(lines):,} more: --report or --json has all of them", style="dim")
     if diagnosis.curve is not None:
         say("\nMore data", style="bold cyan")
         say(str(diagnosis.curve), wrap=True)
     if diagnosis.left_out:
         say(f"\n{diagnosis.left_out}", style="dim", wrap=True)
-
-
-def _show_list(title: str, number: int, advice: str, lines: list[tuple[str, str]], more: str) -> None:
-    """A heading with a number, the first places with their excerpts, and where the others can be found."""
-    say("\n", (f"{title}: {number:,}", "bold cyan"), (f"   {advice}", "dim"))
-    for line, excerpt in lines:
-        say(f"  {printable(line)}")
-        if excerpt:
-            say(f"      {printable(excerpt)}", style="dim")
-    if number > MOST_LISTED:
-        say(f"  … and {number - MOST_LISTED:,} more: {more}", style="dim")

@@ -14,14 +14,7 @@ from postil.commands.console import say, show_table
 from postil.commands.notices import warn
 from postil.commands.output import check_report, present, tell_of_report
 from postil.commands.parser import JSON, OVERWRITE, option, refuse
-from postil.commands.reading import (
-    MAP,
-    PARTIAL,
-    column_argument,
-    reading_arguments,
-    reading_options,
-    rules_for_file,
-)
+from postil.commands.reading import MAP, PARTIAL, column_argument, reading_arguments, reading_options, rules_for_file
 from postil.commands.roles import are_roles, compare_role_files, evaluate_roles, role_examples
 from postil.errors import ConfigurationError, DataError
 from postil.metrics import Counts, DetectionScores, significance, tables
@@ -180,7 +173,7 @@ def _expected(whole: Any, arguments: argparse.Namespace) -> int:
     from postil.evaluation.expectation import expected
     from postil.quality import suggest
 
-    refuse(arguments, "--expected needs no labels", "report", "train", "mistakes", "map")
+    refuse(arguments, "--expected needs no labels", "report", "train", "mistakes", "map", "raw")
     if len(arguments.task) > 1 or any("=" in word for word in arguments.task):
         raise ConfigurationError("--task", expected="one NAME with --expected", got=" ".join(arguments.task))
     tagger = models.one_tagger(whole, next(iter(arguments.task), None), "--expected", "needs a tagger")
@@ -209,7 +202,7 @@ def _expected(whole: Any, arguments: argparse.Namespace) -> int:
         elif scores.is_alike:
             say(f"the text looks like {arguments.against}")
         else:
-            say(f"the text is unlike {arguments.against}: label some of it. These {len(to_label)} sentences first:")
+            say(f"the text is unlike {arguments.against}: label some of it, these sentences first:")
             for one in to_label:
                 say(f"  {shortened(' '.join(one.sentence.tokens), 100)}")
 
@@ -346,7 +339,7 @@ def _evaluate_predictions(arguments: argparse.Namespace) -> int:
     )
 
     def page() -> str:
-        from postil.reports.scores import predictions_page
+        from postil.reports.data import predictions_page
 
         return predictions_page(scores, gold)
 

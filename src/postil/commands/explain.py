@@ -69,7 +69,7 @@ OPTIONS = {
 
 
 def run(arguments: argparse.Namespace) -> int:
-    arguments.model, inputs = models.take_model(arguments.words)
+    arguments.model, inputs = models.take_model(arguments.words, arguments.text)
     arguments.text, arguments.files = models.take_inputs(inputs, arguments.text)
     for name in ("entity", "label"):  # in a locale that cannot decode them, they are typed in UTF-8 all the same
         if getattr(arguments, name) is not None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from postil.commands.models import open_model
+from postil.commands.notices import note
 from postil.commands.parser import option, refuse
 from postil.errors import ConfigurationError, printable
 from postil.models.storage import located
@@ -20,7 +21,8 @@ Write a trained model in a form that runs without Python.
   postil export --trainable -o trainer.html         one page in which people label text, train a tagger and tag
 
 The exported model returns the same results as Python: `make check` in the folder of C code compares labels and
-probabilities on some texts. A model with unsupported features is rejected.
+probabilities on some texts. A model with unsupported features is rejected. Multiword tokens with other words than
+they are written with (French du) stay whole.
 """
 
 
@@ -43,6 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
                 raise ConfigurationError(f"--{name}", expected="needs --to c", got=arguments.to)
     for line in TARGETS[arguments.to](arguments):
         print(printable(line))
+    fitted = None if arguments.model is None else open_model(arguments.model).model
+    if getattr(getattr(getattr(fitted, "segmentation", None), "learned", None), "splits", None) is not None:
+        note("the export has no table of multiword tokens: a token such as French du is one word there, not de + le")
     return 0
 
 

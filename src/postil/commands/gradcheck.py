@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
 
 from postil import archive
+from postil.commands.console import show_table
 from postil.commands.output import present
 from postil.commands.parser import JSON, option
 from postil.gradcheck import TOLERANCE, Entry, Report
+from postil.metrics.tables import Cell, Table
 from postil.models.gradients import gradient_checks
 
 DESCRIPTION = """\
@@ -44,20 +45,16 @@ def run(arguments: argparse.Namespace) -> int:
     failures = [failure for _, report in reports for failure in report.failures]
 
     def show() -> None:
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        table.add_column("gradient")
-        table.add_column("equations", style="dim")
-        for title in ("values checked", "skipped", "worst error"):
-            table.add_column(title, justify="right")
-        table.add_column("")
-        for check, report in reports:
-            verdict = "[green]ok[/]" if report.passed else "[bold red]WRONG[/]"
-            counts = (f"{report.checked:,}", str(report.left_out), f"{report.worst_error:.1e}")
-            table.add_row(check.name, " ".join(check.equations), *counts, verdict)
-        console = Console()
-        console.print(table)
+        lines: list[tuple[Cell, ...]] = [
+            (
+                *(check.name, " ".join(check.equations), report.checked, report.left_out),
+                *(f"{report.worst_error:.1e}", "ok" if report.passed else "WRONG"),
+            )
+            for check, report in reports
+        ]
+        show_table(Table("Gradients", ("gradient", "equations", "values checked", "skipped", "worst error", ""), lines))
         worst = f"{max(report.worst_error for _, report in reports):.1e} (at most {TOLERANCE:.0e})"
-        console.print(f"\n{len(reports)} checks, {len(failures)} failures, worst error {worst}")
+        print(f"\n{len(reports)} checks, {len(failures)} failures, worst error {worst}")
         for failure in failures:
             print(f"postil gradcheck: {failure}", file=sys.stderr)
 

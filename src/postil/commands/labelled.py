@@ -30,14 +30,7 @@ from postil.text.document import OUTSIDE
 from postil.text.formats import FORMATS, read
 from postil.text.labelled import LabelledFile
 from postil.text.labels.groups import Annotation, Groups, by_group, checked_groups, found_groups
-from postil.text.labels.partial import (
-    annotated_classes,
-    count_marks,
-    is_partial,
-    is_unknown,
-    parse_classes,
-    with_marks,
-)
+from postil.text.labels.partial import annotated_classes, count_marks, is_partial, is_unknown, parse_classes, with_marks
 from postil.text.labels.schemes import UNKNOWN, complaint, convert, inspect, looks_like_mark, recognise
 from postil.text.splitting.segmenter import ENGLISH
 

@@ -32,13 +32,14 @@ if TYPE_CHECKING:
 WORDS_HELP = "model file or name (default: the installed English model); what to {} (default: standard input)"
 
 
-def take_model(words: Sequence[str]) -> tuple[str, list[str]]:
+def take_model(words: Sequence[str], text: str | None = None) -> tuple[str, list[str]]:
     """The path of MODEL and the inputs, from the words of a command whose MODEL may be left out.
 
     The first word is MODEL where it names an installed model, or a file that begins as a model file does. Otherwise all
     words are inputs, and the model is the installed English one, which is reported.
     """
-    if words and names_model(words[0], "; to tag a single word, use --text"):
+    hint = "; to tag a single word, use --text" if text is None and len(words) == 1 else ""
+    if words and names_model(words[0], hint):
         return str(located(words[0])), list(words[1:])
     english = installed_path(ENGLISH)
     if english is None:

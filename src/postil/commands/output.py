@@ -56,12 +56,7 @@ def check_report(arguments: argparse.Namespace, *inputs: str | Path | None) -> N
 
 
 def check_output(
-    path: str | Path | None,
-    what: str,
-    kind: str,
-    *,
-    inputs: Iterable[str | Path | None] = (),
-    overwrite: bool = False,
+    path: str | Path | None, what: str, kind: str, *, inputs: Iterable[str | Path | None] = (), overwrite: bool = False
 ) -> None:
     """Raise ConfigurationError if ``path`` cannot be written, or if writing it would destroy something else.
 

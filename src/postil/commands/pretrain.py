@@ -23,7 +23,7 @@ from postil.commands.teaching import named_segmenter, sampled_sentences
 from postil.errors import ConfigurationError, PostilError
 from postil.features.lexicon import Lexicon
 from postil.metrics.tables import Table
-from postil.models.config import parsed_setting
+from postil.models.config import PRESETS, parsed_setting
 from postil.models.tagger import Tagger
 from postil.pretraining import Corpus, WordClusters, read_corpus
 from postil.pretraining import training as learning
@@ -101,7 +101,7 @@ OPTIONS = {
         option(
             "--encoder PRESET",
             "learn words and encoder of this preset, and write them into one file for `train --pretrained`",
-            choices=list(Tagger._rows()),
+            choices=[name for name in PRESETS if name != "margin"],
         ),
         option("--vectors FILE …", "word vectors of the tagger (repeatable)"),
         option("--clusters FILE", "word clusters of the tagger: a file, or brown"),

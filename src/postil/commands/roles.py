@@ -28,12 +28,15 @@ _AT_ONCE = 256
 
 def load_roles(path: str, arguments: argparse.Namespace) -> LabelledFile:
     """Read a whole file of predicates with their roles."""
-    with read(path, **{**reading_options(arguments), "features": ()}) as reading:
-        if reading.format != COLUMNS:
-            expected = f"{FORMATS[COLUMNS].title}: token, - or its predicate, a column of roles for each predicate"
-            got = f"what looks like {FORMATS[reading.format].title}"
-            raise DataError("not a file of roles", expected=expected, got=got, where=path)
-        return LabelledFile(reading.name, reading.format, list(reading))
+    options = {**reading_options(arguments), "features": ()}
+    if options["format"] not in (None, COLUMNS):
+        raise ConfigurationError("--from", expected=f"{COLUMNS} for semantic roles", got=options["format"])
+    with read(path, **{**options, "format": COLUMNS}) as reading:
+        try:
+            return LabelledFile(reading.name, reading.format, list(reading))
+        except DataError as error:
+            what = f"not a file of {FORMATS[COLUMNS].title}: {error.what}"
+            raise DataError(what, expected=error.expected, got=error.got, where=error.where) from None
 
 
 def role_examples(file: LabelledFile) -> tuple[Any, Any]:

@@ -6,8 +6,6 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rich.text import Text
-
 from postil.commands.console import say
 from postil.commands.labelled import load
 from postil.commands.models import one_tagger, open_model, take_model
@@ -129,7 +127,8 @@ def show(suggestions: Sequence[Suggestion], places: Sequence[str], sentences: in
     say(("What to label next", "bold cyan"), ("   the most useful first", "dim"))
     for one, place in zip(suggestions[:LISTED], places, strict=False):
         say((f"  {one.score:.3f}  ", "bold"), (printable(place), "dim"))
-        say(_sentence(one))
+        parts = [(f"{printable(piece)} ", "yellow" if is_doubt else "dim") for piece, is_doubt in one.pieces()]
+        say("      ", *parts)
     if len(suggestions) > LISTED:
         more = "all are in the file" if output is not None else "-o writes all of them to a file"
         say(f"  … and {len(suggestions) - LISTED:,} more: {more}", style="dim")
@@ -141,21 +140,3 @@ def show(suggestions: Sequence[Suggestion], places: Sequence[str], sentences: in
     say(f"\n{chosen}; to look at: {unsure_part}")
     if output is not None:
         say(f"The suggestions are in {output}.")
-
-
-def _sentence(one: Suggestion) -> Text:
-    """The tokens; those in doubt in brackets with what they most probably are."""
-    starts = {doubt.start: doubt for doubt in one.doubts}
-    text, t = Text("      "), 0
-    while t < len(one.tokens):
-        doubt = starts.get(t)
-        if doubt is None:
-            text.append(printable(one.tokens[t]) + " ", style="dim")
-            t += 1
-            continue
-        best = doubt.options[0]
-        words = " ".join(map(printable, one.tokens[doubt.start : doubt.end]))
-        text.append(f"[{words}]", style="bold yellow")
-        text.append(f" {printable(best.label)} {100 * best.probability:.0f} % ", style="yellow")
-        t = doubt.end
-    return text

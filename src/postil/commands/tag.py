@@ -149,9 +149,7 @@ OPTIONS = {
             dest="gazetteer_constraint",
         ),
         option(
-            "--rules FILE",
-            "let these rules vote, in place of those in the model: see `postil rules --help`",
-            type=Path,
+            "--rules FILE", "let these rules vote, in place of those in the model: see `postil rules --help`", type=Path
         ),
         option("--no-rules", "ignore the rules in the model"),
     ],
@@ -189,7 +187,7 @@ OPTIONS = {
 
 
 def run(arguments: argparse.Namespace) -> int:
-    arguments.model, inputs = models.take_model(arguments.words)
+    arguments.model, inputs = models.take_model(arguments.words, arguments.text)
     arguments.text, arguments.files = models.take_inputs(inputs, arguments.text)
     if arguments.engine != "ray":  # which may look for them on another file system
         arguments.files = [path for name in arguments.files for path in _matched(name)]
@@ -535,11 +533,7 @@ def _title(arguments: argparse.Namespace) -> str:
 
 
 def _write_redacted(
-    model: Any,
-    readings: Iterable[Reading],
-    arguments: argparse.Namespace,
-    options: TaggingOptions,
-    folder: Path | None,
+    model: Any, readings: Iterable[Reading], arguments: argparse.Namespace, options: TaggingOptions, folder: Path | None
 ) -> int:
     """The texts without the names that the model promises to hide, and what may be left on standard error.
 
@@ -553,7 +547,7 @@ def _write_redacted(
     options.refuse(*TAGGER_OPTIONS, "probabilities", "keep_gold", why="a redacted text has no labels")
     tagger = chosen(model, options.tasks)
     if tagger.KIND != "tagger":
-        raise ConfigurationError(f"--to {REDACTED}", expected="needs a tagger", got=f"a {tagger.KIND}")
+        raise ConfigurationError(f"--to {REDACTED}", expected="needs one tagger (--task NAME)", got=f"a {tagger.KIND}")
     promise = valid_promise(tagger.model)
     if arguments.classes is not None and set(arguments.classes.split(",")) != set(promise.classes):
         expected = f"{','.join(promise.classes)}, or another promise: postil tune MODEL DEV --miss E --classes …"

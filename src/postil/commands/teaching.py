@@ -20,9 +20,9 @@ from postil.commands.parser import CommandOption, option
 from postil.commands.reading import is_raw_text, rules_for_file
 from postil.errors import ConfigurationError, DataError
 from postil.models import MultiTaskTagger, Tagger, TaggerConfig
+from postil.models.config import ARCHITECTURE
 from postil.models.decoding.codec import OUTSIDE, LabelCodec
 from postil.models.fitting.display import TrainingDisplay
-from postil.models.fitting.sentences import ARCHITECTURE
 from postil.models.fitting.training_set import check_student
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.text import FORMATS, Segmenter, Sentence, read
@@ -97,11 +97,12 @@ def learned_segmenter(sentences: Sequence[Sentence], seed: int, threads: int) ->
 
     fitting = segmenter_fitting(sentences, seed=seed, threads=threads)
     note(f"segmentation: learning to split raw text from {fitting.sentences:,} sentences")
-    with stop_on_request() as stop, TrainingDisplay(fitting.fitting) as display:
-        for event in fitting.fitting:
-            display.show(event)
-            if stop.by is not None:
-                raise KeyboardInterrupt
+    for one in fitting.fittings:
+        with stop_on_request() as stop, TrainingDisplay(one) as display:
+            for event in one:
+                display.show(event)
+                if stop.by is not None:
+                    raise KeyboardInterrupt
     return fitting.segmenter()
 
 

@@ -32,16 +32,15 @@ from postil.errors import ConfigurationError, DataError
 from postil.metrics.calibration import Reliability
 from postil.metrics.spans import SpanScores
 from postil.models import Detector, MultiTaskTagger, RoleLabeller, Tagger, TreeClassifier
-from postil.models.config import EPOCHS, PRESETS, TaggerConfig, TreeConfig, configured, parsed_setting
+from postil.models.config import ARCHITECTURE, EPOCHS, PRESETS, TaggerConfig, TreeConfig, configured, parsed_setting
 from postil.models.decoding.calibration import reliability
 from postil.models.decoding.codec import known_tasks
 from postil.models.estimator import Estimator
-from postil.models.fitting.sentences import ARCHITECTURE
 from postil.models.model import INPUT, is_encoder
 from postil.models.networks.network import MAIN
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.settings import parsed, spelt
-from postil.reports.answers import Heading
+from postil.reports import Heading
 from postil.reports.training import RunReport, training_page
 from postil.text import Segmenter, bracketed
 from postil.text.formats import format_of
@@ -95,8 +94,7 @@ OPTIONS = {
     "": [
         option("TRAIN", "labelled files to train on", nargs="*"),
         option(
-            "--task NAME=FILE[:COLUMN] …",
-            "labelled file (and label column) for task NAME; replaces TRAIN (repeatable)",
+            "--task NAME=FILE[:COLUMN] …", "labelled file (and label column) for task NAME; replaces TRAIN (repeatable)"
         ),
         option(
             "--group NAME=CLASS,CLASS …",
@@ -116,10 +114,7 @@ OPTIONS = {
         ),
         option("--vectors FILE …", "word vectors: a GloVe, word2vec or fastText file, or glove-50d (repeatable)"),
         option("--clusters FILE", "word clusters: a file of paths and words, or brown (an installed package)"),
-        option(
-            "--pretrained FILE",
-            "file of `postil pretrain`: vectors and clusters, or vectors and encoder",
-        ),
+        option("--pretrained FILE", "file of `postil pretrain`: vectors and clusters, or vectors and encoder"),
         option(
             "--gazetteer FILE …", "names of a class, one per line; or names, places (installed packages; repeatable)"
         ),
@@ -142,8 +137,7 @@ OPTIONS = {
         option("--resume", "continue from MODEL.checkpoint"),
         option("--warm-start MODEL", "start from the weights and the preset of this model"),
         option(
-            "--freeze-encoder",
-            "--task with --warm-start: train only the given task heads; leave the others unchanged",
+            "--freeze-encoder", "--task with --warm-start: train only the given task heads; leave the others unchanged"
         ),
         option("--log FILE", "append one line of JSON per epoch to this file", type=Path),
         option("--report FILE", "write an HTML page about the training run", type=Path),

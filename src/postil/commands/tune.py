@@ -1,7 +1,6 @@
 """``postil tune``: trade precision for recall, or recall for precision, in a trained model."""
 
 import argparse
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,8 @@ from postil.commands.parser import JSON, OVERWRITE, option
 from postil.commands.reading import reading_arguments, reading_options
 from postil.errors import ConfigurationError
 from postil.metrics.tables import Table
-from postil.models.decoding.promise import Promise, check_open
-from postil.models.decoding.tuning import Point, Tuned, Unreachable, checked_wish, standard_errors
+from postil.models.decoding.promise import FEWEST_DOCUMENTS, Promise, check_open
+from postil.models.decoding.tuning import Tuned, Unreachable, checked_wish, standard_errors
 from postil.models.model import GROUPS
 from postil.models.storage import located
 from postil.models.tagger import Tagger
@@ -44,8 +43,8 @@ The model is not retrained, and its probabilities do not change: only one number
 undoes it.
 
 With --miss, the model file gets a promise instead, which postil tag --to redacted needs: how many names of --classes it
-may miss, with --confidence. An exact binomial bound on DATA chooses the threshold; names of one document, or of one
-sentence if DATA does not mark documents, are not counted as independent. Too few names raise an error.
+may miss, with --confidence. An exact binomial bound on DATA chooses the threshold; names of one document, or of
+neighbouring sentences if DATA does not mark documents, are not counted as independent. Too few names raise an error.
 """
 SHOWN = "--recall --precision --f1 --miss --classes --margin -o --in-place --dry-run --reset --task --json --from"
 OPTIONS = {
@@ -150,6 +149,9 @@ def _promised(model: Tagger, arguments: argparse.Namespace) -> Promise:
     groups = groups_of(documents_of(file.sentences)) or None
     wish = {"classes": list(classes), "miss": arguments.miss, "confidence": confidence, "groups": groups}
     promise = model.promise(inputs_of(file), file.labels, **wish)
+    if len(set(groups or ())) < FEWEST_DOCUMENTS:
+        why = "so runs of neighbouring sentences stand for them, and the promise covers text from the same sources"
+        warn(f"{file.path}: fewer than {FEWEST_DOCUMENTS} documents are marked (-DOCSTART-), {why}")
     if promise.hidden > MUCH:
         warn(f"{100 * promise.hidden:.0f} % of the words have to be hidden: the model finds these names too rarely")
     return promise
@@ -163,9 +165,6 @@ def _show_promise(promise: Promise, target: str | None) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ on a terminal
-
-
-PLOT_WIDTH, PLOT_HEIGHT = 51, 13
 
 
 def _wish(tuned: Tuned) -> str:
@@ -188,39 +187,15 @@ def show(tuned: Tuned, model: str, target: str | None) -> None:
 
 
 def _show_curve(tuned: Tuned, name: str) -> None:
-    """The table and the plot; ``name`` is that of the marked point."""
-    show_table(_table(tuned, name))
-    say("\n".join(["", *plot(tuned.curve, tuned.before, tuned.chosen, name)]))
-
-
-def _table(tuned: Tuned, name: str) -> Table:
+    """The curve up to its highest recall, beyond which precision falls as well; ``name``: of the chosen point."""
+    highest = max(range(len(tuned.curve)), key=lambda i: tuned.curve[i].recall)
+    neutral = next(i for i, point in enumerate(tuned.curve) if point.setting.position == 0)
+    points = [point for point in tuned.curve[: max(highest, neutral) + 1] if point is not tuned.chosen]
     rows: list[tuple[Any, ...]] = []
-    points = [point for point in _worthwhile(tuned.curve) if point is not tuned.chosen]
     for point in sorted([*points, tuned.chosen], key=lambda point: point.setting.position):
         figures = (100 * point.precision, 100 * point.recall, 100 * point.f1)
         mark = name if point is tuned.chosen else "untuned" if point.setting.position == 0 else ""
         if rows and rows[-1][2:] == (*figures, mark):  # thresholds below all probabilities
             rows.pop()
         rows.append((f"{point.threshold:.2f}", f"{point.bias:+.2f}", *figures, mark))
-    return Table("Settings", ("threshold", "bias", "precision", "recall", "F1", ""), rows)
-
-
-def _worthwhile(curve: Sequence[Point]) -> list[Point]:
-    """The curve up to its highest recall; beyond it, precision and recall both fall."""
-    highest = max(range(len(curve)), key=lambda i: curve[i].recall)
-    neutral = next(i for i, point in enumerate(curve) if point.setting.position == 0)
-    return list(curve[: max(highest, neutral) + 1])
-
-
-def plot(curve: Sequence[Point], before: Point, chosen: Point, name: str = "chosen") -> list[str]:
-    """Precision against recall in characters, 0 to 100 on both axes."""
-    cells = [[" "] * PLOT_WIDTH for _ in range(PLOT_HEIGHT)]
-    for points, mark in ((_worthwhile(curve), "·"), ([before], "o"), ([chosen], "●")):
-        for point in points:
-            column, row = round(point.recall * (PLOT_WIDTH - 1)), round((1 - point.precision) * (PLOT_HEIGHT - 1))
-            cells[row][column] = mark
-    ticks = {0: "100", PLOT_HEIGHT // 2: "50", PLOT_HEIGHT - 1: "0"}
-    lines = [f"{ticks.get(i, ''):>4} ┤{''.join(row).rstrip()}" for i, row in enumerate(cells)]
-    axis = "     └" + "─" * PLOT_WIDTH
-    below = "      0" + "recall".center(PLOT_WIDTH - 3) + "100"
-    return ["precision", *lines, axis, below, f"      o untuned   ● {name}   · other settings"]
+    show_table(Table("Settings", ("threshold", "bias", "precision", "recall", "F1", ""), rows))

@@ -63,10 +63,14 @@ class ModelComparison:
         what = "accuracy" if self.first.spans is None else "F1"
         return Table(what, ("label", *names, "difference"), rows, note, has_total=True)
 
-    def __str__(self) -> str:
+    def verdict(self, names: Sequence[str] = ("the first model", "the second")) -> str:
+        """How many sentences are labelled differently, and by which model better."""
         winners = [one.winner for one in self.differences]
-        better = f"{winners.count('first'):,} better by the first model, {winners.count('second'):,} by the second"
-        return f"{text(self.table())}\n\n{counted(len(winners), 'sentence')} labelled differently: {better}"
+        better = f"{winners.count('first'):,} better by {names[0]}, {winners.count('second'):,} by {names[1]}"
+        return f"{counted(len(winners), 'sentence')} labelled differently: {better}"
+
+    def __str__(self) -> str:
+        return f"{text(self.table())}\n\n{self.verdict()}"
 
     def _repr_html_(self) -> str:
         return fragment(drawn_table(self.table(), bars=("first", "second")))

@@ -24,7 +24,7 @@ from postil.features.inputs import Sentences, Token
 from postil.html.fragments import fragment
 from postil.metrics import evaluate
 from postil.metrics.evaluation import Evaluation
-from postil.metrics.tables import Cell, Table, drawn_table
+from postil.metrics.tables import Cell, Table, drawn_table, text
 from postil.models.estimator import Estimator
 from postil.models.inputs import checked_labelled
 from postil.models.tagger import Tagger
@@ -170,10 +170,7 @@ class CrossValidation:
         return float(np.std([fold.main_score for fold in self.folds], ddof=1))
 
     def __str__(self) -> str:
-        score = "accuracy" if self.pooled.spans is None else "F1"
-        lines = [f"fold {number}: {fold.summary()}" for number, fold in enumerate(self.folds, 1)]
-        lines.append(f"{score} {100 * self.mean:.2f} ± {100 * self.spread:.2f} over {len(self.folds)} folds")
-        return "\n".join([*lines, f"all answers together: {self.pooled}"])
+        return f"{text(self.table())}\n\nall answers together: {self.pooled}"
 
     def table(self) -> Table:
         """The main score, precision and recall of every fold, and of all predictions together."""

@@ -1,3 +1,4 @@
+# ruff: noqa: F403 - the type checker takes every public name
 """Sentences to integers: vocabularies, what words look like, pre-trained vectors, lists of names, batches."""
 
 import typing
@@ -5,24 +6,12 @@ import typing
 from postil import lazy
 
 if typing.TYPE_CHECKING:
-    from postil.arrays import arrays_under
-    from postil.features.gazetteer import GAZETTEER_CODES, Gazetteer
-    from postil.features.inputs import batches_of_similar_length
-    from postil.features.vectors import NAMED_VECTORS, WordVectors, load_vectors
-    from postil.features.vocabulary import Vocabulary
-    from postil.features.words import (
-        CAPS_CLASSES,
-        UNKNOWN,
-        Column,
-        WordFeatureConfig,
-        WordFeatures,
-        caps_class,
-        distinct,
-        fold_digits,
-        frequent_values,
-        normalise,
-        shape,
-    )
+    from postil.arrays import arrays_under as arrays_under
+    from postil.features.gazetteer import *
+    from postil.features.inputs import *
+    from postil.features.vectors import *
+    from postil.features.vocabulary import *
+    from postil.features.words import *
 else:
     _MODULES = {
         ".inputs": "batches_of_similar_length",
@@ -33,8 +22,5 @@ else:
         ".words": "CAPS_CLASSES UNKNOWN Column WordFeatureConfig WordFeatures caps_class distinct fold_digits "
         "frequent_values normalise shape",
     }
+    __all__ = " ".join(_MODULES.values()).split()
     __getattr__, __dir__ = lazy.exports(__name__, _MODULES)
-
-__all__ = ["Vocabulary", "arrays_under", "CAPS_CLASSES", "normalise", "fold_digits", "caps_class", "shape"]
-__all__ += ["UNKNOWN", "Column", "WordFeatureConfig", "WordFeatures", "distinct", "frequent_values"]
-__all__ += ["WordVectors", "NAMED_VECTORS", "load_vectors", "GAZETTEER_CODES", "Gazetteer", "batches_of_similar_length"]

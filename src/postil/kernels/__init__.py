@@ -14,27 +14,29 @@ from postil.kernels import choice
 
 # Kernels by the chapter of their twins: with a compiler they come from compiled_x instead of plain_x.
 _KERNELS = {
-    "chain": "viterbi ranked_paths chain_messages chain_moments chain_answers",
+    "chain": "viterbi ranked_paths chain_messages chain_moments",
     "layers": "windows windows_back first_maxima normalise_rows normalise_rows_back activate sum_of_squares "
     "sums_of_occurrences adam_step adagrad_step settle_rows sum_windows spread_windows",
     "pretraining": "brown_merges merge_rows ranking_shard skipgram_shard",
     "segmentation": "split_sentences tokenise_text",
     "sparse": "attribute_scores attribute_sums attribute_counts attribute_tokens observed_features",
     "text": "character_offsets number_words string_slots word_features",
-    "trees": "binary_shape leaf_cells_up cells_up cells_down leaf_cells_down composed_phrases bilinear_forms "
-    "chosen_products quadratic_forms quadratic_forms_back quadratic_weights sums_of_pairs",
+    "trees": "binary_shape leaf_cells_up cells_up cells_down leaf_cells_down "
+    "quadratic_forms quadratic_forms_back quadratic_weights sums_of_pairs",
 }
 # Names that both share, and kernels that exist only with a compiler.
 _OTHERS = {
     ".checking": "ACTIVATIONS",
     ".choice": "IN_USE KernelsInUse in_use",
+    ".compiled_chain": "chain_answers",
     ".compiled_items": "CrfFile item_bytes items_of",
     ".compiled_sparse": "descent_pass online_pass",
     ".compiled_text": "line_cells token_cells write_records write_rows",
+    ".compiled_trees": "bilinear_forms chosen_products composed_phrases",
     ".plain_chain": "ChainAnswers Question",
     ".plain_layers": "AdamMemory AdamSettings Noise Totals",
-    ".plain_pretraining": "Bigrams RankingChanges RankingLayers RankingRates RankingText RowChanges ShardRoom "
-    "SkipgramChanges SkipgramText",
+    ".plain_pretraining": "Bigrams RankingLayers RankingRates RankingText RowChanges ShardChanges ShardRoom "
+    "SkipgramText",
     ".plain_records": "Records",
     ".plain_segmentation": "ChunkCache SentencePatterns TokenisedText TokenPatterns",
     ".plain_sparse": "Attributes AttributeTokens PairWeights padded_labels",
@@ -47,6 +49,7 @@ _OTHERS = {
 if typing.TYPE_CHECKING:
     from postil.kernels.checking import *
     from postil.kernels.choice import *
+    from postil.kernels.compiled_chain import chain_answers as chain_answers
     from postil.kernels.compiled_items import CrfFile as CrfFile
     from postil.kernels.compiled_items import item_bytes as item_bytes
     from postil.kernels.compiled_items import items_of as items_of
@@ -56,6 +59,9 @@ if typing.TYPE_CHECKING:
     from postil.kernels.compiled_text import token_cells as token_cells
     from postil.kernels.compiled_text import write_records as write_records
     from postil.kernels.compiled_text import write_rows as write_rows
+    from postil.kernels.compiled_trees import bilinear_forms as bilinear_forms
+    from postil.kernels.compiled_trees import chosen_products as chosen_products
+    from postil.kernels.compiled_trees import composed_phrases as composed_phrases
     from postil.kernels.plain_chain import *
     from postil.kernels.plain_layers import *
     from postil.kernels.plain_pretraining import *

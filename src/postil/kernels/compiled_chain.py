@@ -37,11 +37,15 @@ _known: WeakKeyDictionary[Question, tuple[int, Any, list[Any]]] = WeakKeyDiction
 
 def chain_answers(
     unary: Array, offsets: Array, transitions: Array, start: Array, end: Array, question: Question
-) -> ChainAnswers:
-    """See ``plain_chain.chain_answers``."""
+) -> ChainAnswers | None:
+    """Answer the question about every sentence; None if NumPy is faster because there are many labels.
+
+    unary (N, L) are scores of the network; transitions (L, L), start and end (L,), float64, are those of the
+    distribution, that is, divided by the temperature already. Paths must be valid labellings of the scheme.
+    """
     N, L = np.shape(unary)
     if L > MOST_LABELS_AT_ONCE and len(offsets) > 2:
-        return plain.chain_answers(unary, offsets, transitions, start, end, question)
+        return None
     known = _known.get(question)
     if known is None or known[0] != L:
         known = _known[question] = L, *_struct(question, L)

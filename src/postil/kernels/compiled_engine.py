@@ -55,12 +55,7 @@ class CompiledEngine:
         self._made = 0
 
     def scores(
-        self,
-        text: bytes,
-        cells: Array,
-        offsets: Array,
-        heads: Sequence[int],
-        extra: tuple[Array, Array] | None = None,
+        self, text: bytes, cells: Array, offsets: Array, heads: Sequence[int], extra: tuple[Array, Array] | None = None
     ) -> list[Array] | None:
         """The scores (N, L) of some heads, for words in cells (N, 2) of a text in UTF-8 and sentences (B + 1,).
 

@@ -11,13 +11,12 @@ from postil.kernels.checking import contiguous
 from postil.kernels.library import call
 from postil.kernels.plain_pretraining import (
     Bigrams,
-    RankingChanges,
     RankingLayers,
     RankingRates,
     RankingText,
     RowChanges,
+    ShardChanges,
     ShardRoom,
-    SkipgramChanges,
     SkipgramText,
     check_bigrams,
     check_ranking,
@@ -52,7 +51,7 @@ def _clean(slots: Array) -> Iterator[None]:
 
 def skipgram_shard(
     inputs: Array, outputs: Array, text: SkipgramText, rate: float, room: ShardRoom | None = None
-) -> SkipgramChanges:
+) -> ShardChanges:
     """See ``plain_pretraining.skipgram_shard``."""
     check_text(text)
     room = room or ShardRoom()
@@ -63,7 +62,8 @@ def skipgram_shard(
     with _clean(slots):
         call.skipgram_shard(inputs, outputs, *text, rate, slots, *of_inputs, *of_outputs, counts, loss)
     n_inputs, n_outputs, pairs = counts.tolist()
-    return SkipgramChanges(_first(of_inputs, n_inputs), _first(of_outputs, n_outputs), float(loss[0]), pairs)
+    changed = {"inputs": _first(of_inputs, n_inputs), "outputs": _first(of_outputs, n_outputs)}
+    return ShardChanges(changed, {}, float(loss[0]), pairs)
 
 
 def merge_rows(table: Array, changes: RowChanges, scales: Array) -> None:
@@ -73,7 +73,7 @@ def merge_rows(table: Array, changes: RowChanges, scales: Array) -> None:
 
 def ranking_shard(
     table: Array, layers: RankingLayers, text: RankingText, rates: RankingRates, room: ShardRoom | None = None
-) -> RankingChanges:
+) -> ShardChanges:
     """See ``plain_pretraining.ranking_shard``."""
     check_ranking(table, layers, text)
     (ids, offsets, corrupt, V), room = text, room or ShardRoom()
@@ -85,8 +85,7 @@ def ranking_shard(
     with _clean(slots):
         call.ranking_shard(table, V, moved, ids, offsets, corrupt, *rates, slots, *rows, counts, loss)
     n_rows, windows = counts.tolist()
-    changed = RankingLayers(*(after - start for after, start in zip(moved, before, strict=True)))
-    return RankingChanges(_first(rows, n_rows), changed, float(loss[0]), windows)
+    return ShardChanges({"words": _first(rows, n_rows)}, moved.less(before), float(loss[0]), windows)
 
 
 def brown_merges(bigrams: Bigrams, N: int, report: Callable[[int], None] | None = None) -> Array:

@@ -108,20 +108,9 @@ def write_records(records: Records) -> bytes:
         raise IndexRangeError("units", expected=f"one of {', '.join(UNITS)}", got=r.units)
     spans = _NO_SPANS if r.spans is None else r.spans
     fields, field_ends = _joined(r.fields) if r.fields is not None else (b"", np.zeros(D + 1, np.int64))
-    arguments: list[Any] = [
-        r.text,
-        r.documents,
-        r.tokens,
-        r.cells,
-        r.sentences,
-        r.labels,
-        r.figures,
-        spans,
-        r.probabilities,
-        r.whole,
-    ]
     names = _written_names(tuple(r.names), None if r.groups is None else tuple(r.groups))
-    arguments += [*names, fields, field_ends, UNITS.index(r.units)]
+    arguments: list[Any] = [r.text, r.documents, r.tokens, r.cells, r.sentences, r.labels, r.figures, spans]
+    arguments += [r.probabilities, r.whole, *names, fields, field_ends, UNITS.index(r.units)]
     arguments.append(r.lists_tokens + 2 * r.has_layers + 4 * r.is_layer)  # see records.c
     state, room = np.zeros(4, np.int64), _first_room(r) + len(fields)
     blocks: list[bytes] = []

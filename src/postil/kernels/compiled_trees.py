@@ -13,7 +13,6 @@ from postil.errors import IndexRangeError
 from postil.kernels import plain_trees
 from postil.kernels.checking import check_shape, floats
 from postil.kernels.library import call, lib
-from postil.kernels.plain_trees import CELLS, SUMS
 
 leaf_cells_up, cells_up = call.leaf_cells_up, call.cells_up
 cells_down, leaf_cells_down = call.cells_down, call.leaf_cells_down
@@ -40,16 +39,25 @@ def composed_phrases(
     W: Array,
     bias: Array | None = None,
 ) -> Array:
-    """See ``plain_trees.composed_phrases``."""
+    """X (M, H): the vectors of words, then of phrases, for prediction. ``forms`` (n,) are rows of ``states``.
+
+    | how    | a phrase                                                  | W         | states of U words  |
+    |--------|-----------------------------------------------------------|-----------|--------------------|
+    | sums   | tanh(W (x_1 + x_2)), no bias                              | (H, H)    | vectors, H         |
+    | pairs  | tanh(W [x_1; x_2] + bias)                                 | (H, 2 H)  | vectors, H         |
+    | cells  | o tanh(c), c = f_1 c_1 + f_2 c_2 + i u; maps o f_1 f_2 i u | (5 H, 2 H) | vectors, memory, 2 H |
+
+    ``children`` (P, 2) are rows; ``levels`` cut the phrases, children stand on levels beneath.
+    """
     n, P, kind = len(forms), len(children), floats(states, 2, "states of words").dtype
-    H = W.shape[1] if how == SUMS else W.shape[1] // 2
-    maps, width = (5 * H, 2 * H) if how == CELLS else (H, H)
+    H = W.shape[1] if how == "sums" else W.shape[1] // 2
+    maps, width = (5 * H, 2 * H) if how == "cells" else (H, H)
     check_shape(states, (len(states), width), "states of words")
-    check_shape(W, (maps, H if how == SUMS else 2 * H), "weights")
+    check_shape(W, (maps, H if how == "sums" else 2 * H), "weights")
     cuts = np.array([0, *(end for _, end in levels)], np.int64)
     if [first for first, _ in levels] != cuts[:-1].tolist():
         raise IndexRangeError("an index points outside its table", where="children and levels")
-    X, memory = np.empty((n + P, H), kind), np.empty((n + P if how == CELLS else 0, H), kind)
+    X, memory = np.empty((n + P, H), kind), np.empty((n + P if how == "cells" else 0, H), kind)
     call.composed_phrases(_HOW[how], states, forms, children, cuts, H, W, bias, X, memory)
     return X
 

@@ -50,12 +50,14 @@ class RowChanges(NamedTuple):
     touches: Array  # int32 (n,): how many pairs or windows did
 
 
-class SkipgramChanges(NamedTuple):
-    inputs: RowChanges
-    outputs: RowChanges
+class ShardChanges(NamedTuple):
+    """What a shard has added to rows of tables, and to whole arrays."""
+
+    rows: dict[str, RowChanges]
+    arrays: dict[str, Array]
     loss: float
-    """The sum over ``pairs`` words and their centres."""
-    pairs: int
+    """The sum over ``terms`` pairs of words, or windows."""
+    terms: int
 
 
 @final
@@ -101,7 +103,7 @@ def _check_ids(ids: Array, count: int, where: str) -> None:
 
 def skipgram_shard(
     inputs: Array, outputs: Array, text: SkipgramText, rate: float, room: ShardRoom | None = None
-) -> SkipgramChanges:
+) -> ShardChanges:
     """One pass of gradient descent over a shard, window after window.  inputs (V, P), outputs (V, P)."""
     check_text(text)
     offsets = checked_offsets(text.offsets, rows=len(text.ids)).tolist()
@@ -126,8 +128,8 @@ def skipgram_shard(
             np.add.at(touches[1], words, len(around))
             if t % LOSS_EVERY == 0:
                 loss, pairs = loss + cost, pairs + len(around)
-    changed = _changes(X, inputs, touches[0]), _changes(Y, outputs, touches[1])
-    return SkipgramChanges(changed[0], changed[1], loss, pairs)
+    changed = {"inputs": _changes(X, inputs, touches[0]), "outputs": _changes(Y, outputs, touches[1])}
+    return ShardChanges(changed, {}, loss, pairs)
 
 
 def _changes(table: Array, before: Array, touches: Array) -> RowChanges:
@@ -172,19 +174,16 @@ class RankingLayers(NamedTuple):
     b: Array  # (H,)
     u: Array  # (H,)
 
+    def less(self, other: "RankingLayers") -> dict[str, Array]:
+        """By how much each of them differs."""
+        return {name: getattr(self, name) - getattr(other, name) for name in self._fields}
+
 
 class RankingRates(NamedTuple):
     rate: float
     ratio: float
     """The rate of the layers relative to that of the words."""
     margin: float
-
-
-class RankingChanges(NamedTuple):
-    rows: RowChanges
-    layers: RankingLayers
-    loss: float
-    windows: int
 
 
 class RankingGradients(NamedTuple):
@@ -244,7 +243,7 @@ def _windows_of(text: RankingText, S: int, outside: int) -> Array:
 
 def ranking_shard(
     table: Array, layers: RankingLayers, text: RankingText, rates: RankingRates, room: ShardRoom | None = None
-) -> RankingChanges:
+) -> ShardChanges:
     """One pass of gradient descent over a shard, group after group.
 
     table (R, P): the first V rows are words, the last one stands outside of sentences.
@@ -266,8 +265,7 @@ def ranking_shard(
         for array, gradient in zip(moved, found.layers, strict=True):
             array -= E.dtype.type(rates.rate * rates.ratio) * gradient
         loss += found.loss
-    changed = RankingLayers(*(after - before for after, before in zip(moved, layers, strict=True)))
-    return RankingChanges(_changes(E, table, touches), changed, loss, len(windows))
+    return ShardChanges({"words": _changes(E, table, touches)}, moved.less(layers), loss, len(windows))
 
 
 # ------------------------------------------------------------------------------------------------ Brown clusters

@@ -21,6 +21,11 @@ def ratio(numerator: ArrayLike, denominator: ArrayLike) -> NDArray[np.float64]:
     return np.divide(above, below, out=np.zeros_like(below), where=below != 0)
 
 
+def f_score(correct: ArrayLike, predicted: ArrayLike, gold: ArrayLike) -> NDArray[np.float64]:
+    """F1 of counts, elementwise: the harmonic mean of precision and recall, 0 to 1."""
+    return ratio(2 * np.asarray(correct), np.add(predicted, gold))
+
+
 @dataclass(frozen=True, slots=True)
 class Counts:
     """How many were predicted, how many are in the gold standard, and how many agree.
@@ -54,7 +59,7 @@ class Counts:
     @property
     def f1(self) -> float:
         """Harmonic mean of precision and recall, 0 to 1."""
-        return 2 * self.credit / (self.predicted + self.gold) if self.predicted + self.gold else 0.0
+        return float(f_score(self.credit, self.predicted, self.gold))
 
     @property
     def percents(self) -> tuple[float, float, float]:

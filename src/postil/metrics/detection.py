@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from postil.errors import DataError
 from postil.metrics import tables
-from postil.metrics.counts import Counts, ratio
+from postil.metrics.counts import Counts, f_score, ratio
 from postil.metrics.tables import Scores
 
 
@@ -118,7 +118,7 @@ def best_threshold(truth: ArrayLike, scores: ArrayLike) -> Threshold:
         raise DataError("no tokens to choose a threshold on", expected="at least one")
     if not cuts.correct[-1]:
         return Threshold(float(cuts.scores[0]), 0.0)
-    f1 = ratio(2 * cuts.correct, cuts.detected + cuts.correct[-1])
+    f1 = f_score(cuts.correct, cuts.detected, cuts.correct[-1])
     best = int(f1.argmax())
     upper = cuts.scores[best]
     below = cuts.scores[best + 1] if best + 1 < len(cuts.scores) else np.nextafter(upper, -np.inf)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postil.errors import ConfigurationError, DataError
-from postil.metrics.counts import ratio
+from postil.metrics.counts import f_score, ratio
 
 CELLS_AT_ONCE = 1 << 21
 Statistic = Callable[[NDArray[Any]], NDArray[np.float64]]
@@ -70,7 +70,7 @@ class Comparison(NamedTuple):
 
 def f1(counts: NDArray[Any]) -> NDArray[np.float64]:
     """F1 from (…, 3) counts: correct, predicted, gold. See `postil.metrics.spans.sentence_counts`."""
-    return ratio(2 * counts[..., 0], counts[..., 1] + counts[..., 2])
+    return f_score(*np.moveaxis(counts, -1, 0))
 
 
 def accuracy(counts: NDArray[Any]) -> NDArray[np.float64]:

@@ -17,10 +17,21 @@ from postil.features.lexicon_files import check_numbers_of_clusters
 from postil.features.named import MOST_BUCKETS
 from postil.features.words import LEARNT_DIMS
 from postil.models.networks.encoders import ENCODERS
-from postil.models.settings import WIDEST, CommonParameters, check_fields, check_known, one_of, parsed, rule, setting
+from postil.models.settings import (
+    WIDEST,
+    CommonParameters,
+    check_fields,
+    check_known,
+    one_of,
+    parsed,
+    rule,
+    rules,
+    setting,
+    width,
+)
 from postil.network import ACTIVATIONS, COMPOSITIONS, INITIALISERS
 from postil.objectives.losses import NORMALISATIONS
-from postil.optimisation import OPTIMISERS, SCHEDULES
+from postil.optimisation import OPTIMISERS, SCHEDULES, USUAL_RATES
 from postil.reading import parsed_json
 from postil.text.trees.tree import SHAPES, Direction
 
@@ -42,40 +53,35 @@ class TaggerConfig:
     """All settings of a tagger. A dimension of 0 disables a feature."""
 
     # Features of the word alone (A2)
-    word_dim: int = setting(
-        50, "Width of trained word vectors, in addition to pre-trained ``vectors``.", low=0, high=WIDEST
-    )
+    word_dim: int = width(50, "Width of trained word vectors, in addition to pre-trained ``vectors``.")
     min_count: int | None = setting(
         None,
         "Words seen less often in training are unknown words. None: 1 with ``word_dropout``, otherwise 2.",
         low=1,
         adapts=True,
     )
-    caps_dim: int = setting(
-        5,
-        "Width of the vectors of capitalisation: all lower case, first letter upper case, and so on.",
-        low=0,
-        high=WIDEST,
+    caps_dim: int = width(
+        5, "Width of the vectors of capitalisation: all lower case, first letter upper case, and so on."
     )
-    shape_dim: int = setting(0, "Width of the vectors of word shapes, such as Xx-00.", low=0, high=WIDEST)
-    prefix_dim: int = setting(0, "Width of the vectors of prefixes.", low=0, high=WIDEST)
-    suffix_dim: int = setting(0, "Width of the vectors of suffixes.", low=0, high=WIDEST)
-    prefix_lengths: tuple[int, ...] = setting((2, 3, 4), "Lengths of prefixes, in characters.")
-    suffix_lengths: tuple[int, ...] = setting((1, 2, 3, 4), "Lengths of suffixes, in characters.")
+    shape_dim: int = width(0, "Width of the vectors of word shapes, such as Xx-00.")
+    prefix_dim: int = width(0, "Width of the vectors of prefixes.")
+    suffix_dim: int = width(0, "Width of the vectors of suffixes.")
+    prefix_lengths: tuple[int, ...] = setting((2, 3, 4), "Lengths of prefixes, in characters.", shapes="encoder")
+    suffix_lengths: tuple[int, ...] = setting((1, 2, 3, 4), "Lengths of suffixes, in characters.", shapes="encoder")
     min_affix_count: int = setting(3, "Prefixes, suffixes and shapes seen less often in training are unknown.", low=1)
-    cluster_dim: int = setting(12, "Width of the vectors of each column of word clusters.", low=0, high=WIDEST)
+    cluster_dim: int = width(12, "Width of the vectors of each column of word clusters.")
     vector_clusters: tuple[int, ...] = setting(
         (), "Numbers of clusters that are made of the pre-trained vectors: each is a feature, of width ``cluster_dim``."
     )
-    name_dim: int = setting(12, "Width of the vectors of each class in lists of names.", low=0, high=WIDEST)
-    character_dim: int = setting(
-        0, "Number of filters of the convolution over the characters of a word.", low=0, high=WIDEST
-    )
+    name_dim: int = width(12, "Width of the vectors of each class in lists of names.")
+    character_dim: int = width(0, "Number of filters of the convolution over the characters of a word.")
     vector_scale: float = setting(1.0, "Pre-trained vectors are rescaled to this root mean square.", positive=True)
     exact_vectors: bool = setting(False, EXACT_VECTORS)
     # Features of the place in the sentence
     word_key: str | None = setting(
-        None, "The key of the word in feature dicts, whose other features are learned as well. None: tokens are words."
+        None,
+        "The key of the word in feature dicts, whose other features are learned as well. None: tokens are words.",
+        shapes="encoder",
     )
     min_feature_count: int = setting(1, "Features of dicts seen less often in training are unknown.", low=1)
     feature_buckets: int | None = setting(
@@ -83,35 +89,50 @@ class TaggerConfig:
         "Features of dicts are hashed into this number of weights for each label. None: each has its own.",
         low=1,
         high=MOST_BUCKETS,
+        shapes="encoder",
     )
-    column_dim: int = setting(10, "Width of the vectors of each extra column of the data.", low=1, high=WIDEST)
-    gazetteer_dim: int = setting(5, "Width of the vectors of membership in each gazetteer class.", low=1, high=WIDEST)
-    position_dim: int = setting(
-        5, "Width of the vectors of the distance to the word being tagged (encoder sentence only).", low=1, high=WIDEST
+    column_dim: int = width(10, "Width of the vectors of each extra column of the data.", low=1)
+    gazetteer_dim: int = width(5, "Width of the vectors of membership in each gazetteer class.", low=1)
+    position_dim: int = width(
+        5, "Width of the vectors of the distance to the word being tagged (encoder sentence only).", low=1
     )
     # Encoder
-    encoder: str = setting("window", "Layers that combine a word with its neighbours.", choices=ENCODERS)
-    window: int = setting(
-        5, "Words seen at once, an odd number: the word itself and its neighbours on both sides.", low=1, high=99
+    encoder: str = setting(
+        "window", "Layers that combine a word with its neighbours.", choices=ENCODERS, shapes="encoder"
     )
-    hidden: int = setting(300, "Width of the hidden layers.", low=1, high=WIDEST)
-    layers: int = setting(1, "Number of hidden layers (encoders window, convolutions and dilated).", low=1, high=100)
-    activation: str = setting("hardtanh", "Non-linearity of the hidden layers.", choices=ACTIVATIONS)
-    initialiser: str = setting("xavier", "Distribution of the initial weights.", choices=INITIALISERS)
+    window: int = setting(
+        5,
+        "Words seen at once, an odd number: the word itself and its neighbours on both sides.",
+        low=1,
+        high=99,
+        shapes="encoder",
+    )
+    hidden: int = width(300, "Width of the hidden layers.", low=1)
+    layers: int = setting(
+        1, "Number of hidden layers (encoders window, convolutions and dilated).", low=1, high=100, shapes="encoder"
+    )
+    activation: str = setting("hardtanh", "Non-linearity of the hidden layers.", choices=ACTIVATIONS, shapes="encoder")
+    initialiser: str = setting("xavier", "Distribution of the initial weights.", choices=INITIALISERS, in_loss=False)
     ensemble: int = setting(
-        1, "Networks that are trained side by side and whose scores are averaged (taggers only).", low=1, high=100
+        1,
+        "Networks that are trained side by side and whose scores are averaged (taggers only).",
+        low=1,
+        high=100,
+        shapes="output",
     )
     # Noise
     input_dropout: float | None = setting(
         0.0,
-        "Share of the entries of features that are set to 0 in training. None: 0.3, or 0.5 if ``epochs`` adapts.",
+        "Share of the entries of features that are set to 0 in training. None: 0.3, or 0.5 if ``epochs`` adapts;"
+        " 0.1 from 50,000 tokens on with encoder dilated.",
         low=0,
         high=0.999,
         adapts=True,
     )
     hidden_dropout: float | None = setting(
         0.0,
-        "Share of the outputs of hidden layers that are set to 0 in training. None: 0.5 below 50,000 tokens, then 0.3.",
+        "Share of the outputs of hidden layers that are set to 0 in training. None: 0.5 below 50,000 tokens, then 0.3,"
+        " or 0.1 with encoder dilated.",
         low=0,
         high=0.999,
         adapts=True,
@@ -131,8 +152,11 @@ class TaggerConfig:
         "crf",
         "Likelihood of single labels, of whole label sequences, or a margin (detectors only).",
         choices=OBJECTIVES,
+        shapes="output",
     )
-    offsets: int = setting(1, "Output maps per word: 1, or 3 for the neighbours' too (C2).", choices=(1, 3))
+    offsets: int = setting(
+        1, "Output maps per word: 1, or 3 for the neighbours' too (C2).", choices=(1, 3), shapes="output"
+    )
     constrained: bool = setting(True, "Label sequences that the scheme forbids are impossible.")
     corrupt: int = setting(
         50,
@@ -144,7 +168,7 @@ class TaggerConfig:
     pairs: str = setting("mean", "Cost of a batch: the mean over its pairs, or the sum (E4).", choices=NORMALISATIONS)
     l2: float = setting(0.0, "Weight of the L2 penalty on the parameters.", low=0)
     # Learning
-    optimiser: str = setting("adam", "Update rule of the parameters.", choices=OPTIMISERS)
+    optimiser: str = setting("adam", "Update rule of the parameters.", choices=OPTIMISERS, in_loss=False)
     rate: float | None = setting(
         None,
         "Highest learning rate. None: 0.005 with adam, 0.02 with adagrad, otherwise 0.05.",
@@ -157,16 +181,24 @@ class TaggerConfig:
         positive=True,
     )
     schedule: str = setting(
-        "linear", "How the rate changes: linear (up, then down), constant, or inverse-decay (B8).", choices=SCHEDULES
+        "linear",
+        "How the rate changes: linear (up, then down), constant, or inverse-decay (B8).",
+        choices=SCHEDULES,
+        in_loss=False,
     )
-    warm_up: float = setting(0.05, "Schedule linear: share of the training run in which the rate rises.", low=0, high=1)
-    final_share: float = setting(0.05, "Schedule linear: share of the highest rate at the end.", low=0, high=1)
+    warm_up: float = setting(
+        0.05, "Schedule linear: share of the training run in which the rate rises.", low=0, high=1, in_loss=False
+    )
+    final_share: float = setting(
+        0.05, "Schedule linear: share of the highest rate at the end.", low=0, high=1, in_loss=False
+    )
     tau: float = setting(
         0.2,
         "Schedule inverse-decay: share of the training run with the full rate; after it the rate falls like 1/t.",
         low=0,
         high=1,
         positive=True,
+        in_loss=False,
     )
     epochs: int | None = setting(
         None,
@@ -200,6 +232,12 @@ class TaggerConfig:
         check_numbers_of_clusters(self.vector_clusters)
         if not any(getattr(self, name) for name in LEARNT_DIMS):
             raise ConfigurationError("features of words", expected="a dimension above 0", got="all switched off")
+
+
+ENCODER_SETTINGS = tuple(name for name, of in rules(TaggerConfig).items() if of.shapes == "encoder")
+"""The settings that decide which parameters of words and encoder there are, and what they mean."""
+ARCHITECTURE = tuple(name for name, of in rules(TaggerConfig).items() if of.shapes)
+"""The same, with those of the output maps."""
 
 
 _PRESET = "The kind of model: a row of ``postil.models.PRESETS``, listed by ``postil info --presets``."
@@ -371,15 +409,16 @@ def adapted(
     epochs = max(EPOCHS, math.ceil(FEWEST_STEPS / math.ceil(sentences / batch))) if few else EPOCHS
     if dense:
         epochs = min(MOST_EPOCHS, math.ceil(DENSE_TOKENS / tokens))
+    is_calm = config.encoder == "dilated" and tokens >= 50_000  # with more noise it learns its wide view slowly
     resolved: dict[str, Any] = {
         "min_count": 1 if config.word_dropout else 2,
-        "input_dropout": 0.5 if few and config.encoder != "none" else 0.3,
-        "hidden_dropout": 0.5 if tokens < 50_000 and not known_words else 0.3,
+        "input_dropout": 0.5 if few and config.encoder != "none" else 0.1 if is_calm else 0.3,
+        "hidden_dropout": 0.5 if tokens < 50_000 and not known_words else 0.1 if is_calm else 0.3,
         "batch_sentences": batch,
         "epochs": epochs,
         # A second core outweighs the cost of cutting a batch only if the batch and its network are large.
         "shards": 2 if ENCODERS[config.encoder].second_shard_pays and batch >= 32 else 1,
-        "rate": {"adam": 0.005, "adagrad": 0.02}.get(config.optimiser, 0.05),
+        "rate": USUAL_RATES[config.optimiser],
     }
     return replace(config, **{name: value for name, value in resolved.items() if getattr(config, name) is None})
 
@@ -419,9 +458,12 @@ class TreeConfig:
     )
     # Trees
     binarise: str = setting(
-        "left", "From which side the children of a node with more than two are joined.", choices=get_args(Direction)
+        "left",
+        "From which side the children of a node with more than two are joined.",
+        choices=get_args(Direction),
+        in_loss=False,
     )
-    tree: str = setting("balanced", "The shape of the tree that plain tokens get.", choices=SHAPES)
+    tree: str = setting("balanced", "The shape of the tree that plain tokens get.", choices=SHAPES, in_loss=False)
     # Words
     word_dim: int = setting(
         50, "Width of trained word vectors. Pre-trained vectors keep their width.", low=1, high=WIDEST

@@ -337,7 +337,7 @@ def engine_sections(
         raise refused("a model without features of words")
     around = reach(first.config)
     if around is None:
-        raise refused("the encoder 'sentence'")
+        raise refused(f"the encoder {first.config.encoder!r}")
     if around > MOST_REACH:
         raise refused(f"a network that sees {around:,} words to each side")
     members = members_of(first)

@@ -44,7 +44,7 @@ Data = tuple[Sentences, Labels]
 
 SMALLER_STEPS = 0.4
 """Factor of the learning rate when training continues: at the full rate, the model forgets more."""
-STEPS, FEWEST_EPOCHS, MOST_EPOCHS = 1400, 10, 50
+_STEPS, _FEWEST_EPOCHS, _MOST_EPOCHS = 1400, 10, 50
 """Smaller steps need more of them."""
 LESS_NOISE = 0.3
 """Dropout of hidden layers if the model leaves it to the amount of data: the weights know more than these."""
@@ -546,7 +546,7 @@ def _student(tagger: Tagger, X: Sentences, settings: dict[str, Any]) -> Tagger:
     """
     config, given = tagger.model.config, tagger._configured(tagger.settings)
     size = adapted(replace(config, batch_sentences=None), len(X), 0, continued=True).batch_sentences or 1
-    epochs = min(MOST_EPOCHS, max(FEWEST_EPOCHS, math.ceil(STEPS / math.ceil(len(X) / size))))
+    epochs = min(_MOST_EPOCHS, max(_FEWEST_EPOCHS, math.ceil(_STEPS / math.ceil(len(X) / size))))
     kept = {"vectors": None, "clusters": None, "gazetteers": (), "pretrained": None, "minutes": None}
     steps = {"rate": SMALLER_STEPS * config.rate, "epochs": epochs, "batch_sentences": size}
     steps |= {"hidden_dropout": LESS_NOISE} if given.hidden_dropout is None else {}

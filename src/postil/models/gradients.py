@@ -50,8 +50,6 @@ BY_DEFAULT = "forms"
 """The input that most people train on: words and nothing else."""
 PARTIAL_LABELS = "partial labels"
 TREES = "trees"
-# Fields that say how parameters begin, how trees are made of other things, or what the training loop does.
-_NOT_ABOUT_THE_LOSS = set("initialiser optimiser binarise tree schedule warm_up final_share tau".split())
 
 
 def sentence_estimators() -> list[Any]:
@@ -103,7 +101,7 @@ def unused_settings(config: type) -> Iterator[tuple[str, Any]]:
     rows: list[Any] = [configured_tree(composition, {}) for composition in COMPOSITIONS]
     if config is TaggerConfig:
         rows = [config for kind in sentence_estimators() for config in kind._rows().values()]
-    settings = {name: rule for name, rule in rules(config).items() if name not in _NOT_ABOUT_THE_LOSS}
+    settings = {name: rule for name, rule in rules(config).items() if rule.in_loss}
     used = {name: {getattr(row, name) for row in rows} for name in settings}
     for name, rule in settings.items():
         if name != "loss":

@@ -307,10 +307,6 @@ Visit: TypeAlias = Callable[[Node], Node]
 """Called with every node as it is computed; what it returns is used in its place."""
 
 
-def _as_it_is(node: Node) -> Node:
-    return node
-
-
 def sentence_loss(tagger: Tagger, tokens: Sequence[Token], labels: Sequence[str] | None = None) -> Node:
     """The loss of training, without noise, against ``labels`` or else those that the tagger predicts.
 
@@ -328,7 +324,7 @@ def sentence_example(tagger: Tagger, tokens: Sequence[Token], labels: Sequence[s
     return Example(inputs=tagger.model.features.inputs([list(tokens)]), gold=gold)
 
 
-def loss_graph(network: Any, example: Example, visit: Visit = _as_it_is) -> Node:
+def loss_graph(network: Any, example: Example, visit: Visit = lambda node: node) -> Node:
     """The same for any network of taggers: unlike ``network.loss``, unfused, and layers of a chain are nodes."""
     losses = [_loss_of_member(member, example, visit) for member in members_of(network)]
     return reduce(graph.add, losses)

@@ -143,7 +143,9 @@ class RoleLabeller(WordEstimator):
                 raise DataError("dev", expected="a pair (X_dev, y_dev)", got=f"a {type(held_out).__name__}")
             held_out = _tasks(*_checked(held_out[0], held_out[1], "y_dev"), roles, known)
         Xs, ys = ({task: side[i] for task, side in tasks.items()} for i in range(2))
-        return SentenceFitting(self, replace(data, X=Xs, y=ys, dev=held_out))
+        fitting = SentenceFitting(self, replace(data, X=Xs, y=ys, dev=held_out))
+        fitting.model.about["data"] |= {"sentences": len(X), "tokens": sum(map(len, X))}  # not again for each predicate
+        return fitting
 
     # -------------------------------------------------------------------------------------------- answers
 
@@ -295,16 +297,16 @@ def _repaired(
     begins, kinds = codec.begins_and_classes
     answers: dict[int, tuple[Array, list[float]]] = {}
     for posterior in posteriors.of(X):
-        lattice, numbers = posterior.lattice, []
+        lattice = posterior.lattice
         biased = replace(lattice, unary=lattice.unary + posteriors.decoding.bias * codec.opens_entity)
-        for row, i in enumerate(posterior.which):
-            one, _ = biased.selected(np.array([row]))
-            allowed = np.ones(one.unary.shape, bool)
-            if VERB in codec.classes:
-                allowed[places[i]] = begins & (kinds == codec.classes.index(VERB))
-            numbers.append(best_without_repeats(one.restricted(allowed), begins, kinds, core))
-            answers[i] = numbers[-1], []
-        for role in posterior.spans_of(np.concatenate(numbers)):
+        allowed = np.ones(biased.unary.shape, bool)
+        if VERB in codec.classes:
+            verbs = lattice.offsets[:-1] + [places[i] for i in posterior.which]
+            allowed[verbs] = begins & (kinds == codec.classes.index(VERB))
+        numbers = best_without_repeats(biased.restricted(allowed), begins, kinds, core)
+        for i, of_sentence in zip(posterior.which, np.split(numbers, lattice.offsets[1:-1]), strict=True):
+            answers[i] = of_sentence, []
+        for role in posterior.spans_of(numbers):
             answers[posterior.which[role.row]][1].append(role.probability)
     return [answers[i] for i in range(len(X))]
 

@@ -54,6 +54,8 @@ class SettingRule(NamedTuple):
     positive: bool = False
     adapts: bool = False  # None adapts to the training data, instead of switching something off
     kind: str | None = None  # the type in the words of the documentation, if the annotation does not say it well
+    shapes: str = ""  # "encoder" or "output": which parameters it decides; a model that is continued keeps it
+    in_loss: bool = True  # not: it decides how parameters begin, how trees are made, or what the training loop does
 
 
 def rule(text: str, **values: Any) -> dict[str, Any]:
@@ -64,6 +66,11 @@ def rule(text: str, **values: Any) -> dict[str, Any]:
 def setting(default: Any, text: str, **values: Any) -> Any:
     """A field of a config: its default, its description, and the values that it may have (fields of SettingRule)."""
     return field(default=default, metadata=rule(text, **values))
+
+
+def width(default: int, text: str, low: int = 0) -> Any:
+    """A field with the width of an encoder's layer or of vectors of features."""
+    return setting(default, text, low=low, high=WIDEST, shapes="encoder")
 
 
 @cache

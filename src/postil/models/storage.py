@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -40,9 +40,6 @@ from postil.models.model import BY_CHARACTERS, GROUPS, INPUT, TASKS, FittedModel
 from postil.models.networks.network import FORM_TABLE, MAIN
 from postil.models.settings import UNSET
 from postil.text.splitting.segmenter import LEARNED, Segmenter
-
-if TYPE_CHECKING:
-    pass
 
 # Kind of model, as the file names it -> the module and the class of its estimator; imported when a file asks for it.
 KINDS = {

@@ -498,7 +498,8 @@ class Tagger(SentenceEstimator):
         confidence : float, default=0.95
             Probability with which the promise holds.
         groups : sequence of int, optional
-            The document of each sentence: names of one are not independent. By default, every sentence is one.
+            The document of each sentence: names of one are not independent. Without it, or with fewer than five
+            documents, neighbouring sentences stand for documents.
 
         Returns
         -------

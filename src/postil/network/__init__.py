@@ -1,48 +1,36 @@
+# ruff: noqa: F403 - the type checker takes every public name
 """Layers: arrays to scores, each with its backward next to its forward."""
 
 import typing
 
 from postil import lazy
-from postil.network.activations import ACTIVATIONS, Activation, Dropout, LayerNorm, ParametricReLU
-from postil.network.containers import Chain, Concatenation, Residual
-from postil.network.layer import (
-    INITIALISERS,
-    Initialiser,
-    Layer,
-    LayerPullback,
-    ParameterGradients,
-    Run,
-    constant,
-    fan_in_as_printed,
-    fan_in_variance,
-    xavier,
-)
-from postil.network.linear import Linear
-from postil.network.lookup import LookupTable, LookupTables
-from postil.network.pooling import CharacterConvolution, MaxOverTime, SentenceConvolution
-from postil.network.window import Window, WindowAverage, convolution
 
 if typing.TYPE_CHECKING:
-    from postil.network.tree import (
-        AffineComposition,
-        Composition,
-        SumComposition,
-        TensorComposition,
-        TreeLSTM,
-        new_composition,
-    )
-else:  # most models have no trees
-    _OF_TREES = "Composition SumComposition AffineComposition TensorComposition TreeLSTM new_composition"
-    __getattr__, __dir__ = lazy.exports(__name__, {".tree": _OF_TREES})
+    from postil.network.activations import *
+    from postil.network.containers import *
+    from postil.network.layer import *
+    from postil.network.linear import *
+    from postil.network.lookup import *
+    from postil.network.pooling import *
+    from postil.network.tree import *
+    from postil.network.window import Window as Window
+    from postil.network.window import WindowAverage as WindowAverage
+    from postil.network.window import convolution as convolution
+else:
+    _MODULES = {
+        ".activations": "ACTIVATIONS Activation Dropout LayerNorm ParametricReLU",
+        ".containers": "Chain Concatenation Residual",
+        ".layer": "INITIALISERS Initialiser Layer LayerPullback ParameterGradients Run constant fan_in_as_printed "
+        "fan_in_variance xavier",
+        ".linear": "Linear",
+        ".lookup": "LookupTable LookupTables",
+        ".pooling": "CharacterConvolution MaxOverTime SentenceConvolution",
+        ".window": "Window WindowAverage convolution",
+        ".tree": "AffineComposition Composition SumComposition TensorComposition TreeLSTM new_composition",
+    }
+    __all__ = [*" ".join(_MODULES.values()).split(), "COMPOSITIONS"]
+    __getattr__, __dir__ = lazy.exports(__name__, _MODULES)
 
 _NAMES = {"sum": "SumComposition", "concatenation": "AffineComposition", "tensor": "TensorComposition"}
 COMPOSITIONS = lazy.LazyTable("postil.network.tree", {**_NAMES, "tree-lstm": "TreeLSTM"})
 """Name -> class; the choices of the setting ``composition``."""
-
-__all__ = ["Layer", "LayerPullback", "ParameterGradients", "Run"]
-__all__ += ["Initialiser", "INITIALISERS", "constant", "fan_in_as_printed", "fan_in_variance", "xavier"]
-__all__ += ["LookupTable", "LookupTables", "Linear", "Window", "WindowAverage", "convolution"]
-__all__ += ["MaxOverTime", "SentenceConvolution", "CharacterConvolution"]
-__all__ += ["ACTIVATIONS", "Activation", "ParametricReLU", "Dropout", "LayerNorm", "Chain", "Concatenation", "Residual"]
-__all__ += ["Composition", "SumComposition", "AffineComposition", "TensorComposition", "TreeLSTM", "COMPOSITIONS"]
-__all__ += ["new_composition"]

@@ -27,9 +27,11 @@ from postil.arrays import Array, offsets_from_lengths
 from postil.errors import ConfigurationError, DataError, ShapeError
 from postil.graph import Node, Parameterised, Result
 from postil.kernels import TreeCells
-from postil.kernels.plain_trees import CELLS, PAIRS, SUMS
 from postil.network.activations import ACTIVATIONS
 from postil.network.layer import Initialiser, Rng, constant, new_parameter, placeholder, xavier, zeros
+
+_IN_PYTHON = kernels.IN_USE.startswith("plain")
+"""Whether phrases are composed for prediction as in training, because no faster kernels are there."""
 
 # ------------------------------------------------------------------------------------------------ trees as arrays
 # A level holds the nodes of one height, of all trees of the batch: their children are on the levels before, so a whole
@@ -396,7 +398,9 @@ class SumComposition(_SameWidth):
         return sum_composition(leaves, plan, self.W.value, activation=self.activation)
 
     def composer(self, words: Array, uses: Callable[[], Array]) -> Composer:
-        return phrases_of(SUMS, words, self.W.value) if self.activation == "tanh" else super().composer(words, uses)
+        if self.activation != "tanh" or _IN_PYTHON:
+            return super().composer(words, uses)
+        return phrases_of("sums", words, self.W.value)
 
 
 @final
@@ -414,9 +418,9 @@ class AffineComposition(_SameWidth):
         return affine_composition(leaves, plan, self.W.value, self.b.value, activation=self.activation)
 
     def composer(self, words: Array, uses: Callable[[], Array]) -> Composer:
-        if self.activation != "tanh":
+        if self.activation != "tanh" or _IN_PYTHON:
             return super().composer(words, uses)
-        return phrases_of(PAIRS, words, self.W.value, self.b.value)
+        return phrases_of("pairs", words, self.W.value, self.b.value)
 
 
 @final
@@ -438,6 +442,8 @@ class TensorComposition(_SameWidth):
         return tensor_composition(leaves, plan, V, W, b, activation=self.activation)
 
     def composer(self, words: Array, uses: Callable[[], Array]) -> Composer:
+        if _IN_PYTHON:
+            return super().composer(words, uses)
         V, W, b = self.V.value, self.W.value, self.b.value
         return TensorComposer(words, uses(), V, W, b, activation=self.activation)
 
@@ -508,6 +514,8 @@ class TreeLSTM(Composition):
         return tree_lstm(leaves, plan, self.W.value, self.b.value, self.U.value, self.d.value)
 
     def composer(self, words: Array, uses: Callable[[], Array]) -> Composer:
+        if _IN_PYTHON:
+            return super().composer(words, uses)
         H = self.hidden
         states = np.empty((len(words), 2 * H), words.dtype)
         for first in range(0, len(words), WORDS_AT_ONCE):
@@ -516,7 +524,7 @@ class TreeLSTM(Composition):
             np.matmul(some, self.W.value.T, out=cells.words.reshape(len(some), -1))
             kernels.leaf_cells_up(cells, self.b.value, np.zeros(len(some), np.int64))
             states[first : first + len(some), :H], states[first : first + len(some), H:] = cells.h, cells.c
-        return phrases_of(CELLS, states, self.U.value, self.d.value)
+        return phrases_of("cells", states, self.U.value, self.d.value)
 
 
 # ------------------------------------------------------------------------------------------------ by name

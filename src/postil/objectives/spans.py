@@ -440,17 +440,27 @@ def without_repeats(lattice: Lattice, begins: Array, kinds: Array, once: Sequenc
 
 
 def best_without_repeats(lattice: Lattice, begins: Array, kinds: Array, once: Sequence[int]) -> Array:
-    """The best path (T,) of one sentence on which an entity of each kind in ``once`` begins at most once: exact.
+    """The best paths (N,) on which an entity of each kind in ``once`` begins at most once in a sentence: exact.
 
     The best path of all is the answer if it repeats nothing. Otherwise the kinds that it repeats are remembered, and
     the best of the paths that are left is looked at, until none is repeated.
     """
-    remembered: list[int] = []
-    while True:
-        states, meaning = without_repeats(lattice, begins, kinds, remembered)
-        labels: Array = meaning[viterbi(states)]
-        starts = kinds[labels[begins[labels]]]
-        repeated = [kind for kind in once if kind not in remembered and (starts == kind).sum() > 1]
-        if not repeated:
-            return labels
-        remembered += repeated
+    labels = np.zeros(len(lattice.unary), np.int64)
+    waiting: dict[tuple[int, ...], Array] = {(): np.arange(len(lattice.lengths))}
+    while waiting:
+        remembered, rows = waiting.popitem()
+        part, tokens = lattice.selected(rows)
+        states, meaning = without_repeats(part, begins, kinds, remembered)
+        best = labels[tokens] = meaning[viterbi(states)]
+        counts = np.zeros((len(rows), len(once)), np.int64)
+        for place, kind in enumerate(once):
+            is_begun = begins[best] & (kinds[best] == kind)
+            counts[:, place] = np.add.reduceat(is_begun.astype(np.int64), part.offsets[:-1])
+        again: dict[tuple[int, ...], list[int]] = {}
+        for row, repeated in zip(rows.tolist(), (counts > 1).tolist(), strict=True):
+            if any(repeated):
+                more = tuple(kind for kind, is_repeated in zip(once, repeated, strict=True) if is_repeated)
+                again.setdefault(remembered + more, []).append(row)
+        for key, some in again.items():
+            waiting[key] = np.concatenate([waiting.get(key, np.zeros(0, np.int64)), some])
+    return labels

@@ -14,10 +14,17 @@ else:  # a model that only tags checks its settings against the names below
     _MODULES |= {".schedules": "Constant InverseDecay Schedule WarmUpAndDecay"}
     __getattr__, __dir__ = lazy.exports(__name__, _MODULES)
 
-_NAMES = {"adam": "Adam", "adagrad": "AdaGrad", "sgd": "SGD"}
-_NAMES |= {"sgd-fan-in": "SGDByFanIn", "sgd-root-fan-in": "SGDByRootFanIn"}
+_ROWS = {  # name -> class, usual rate
+    "adam": ("Adam", 0.005),
+    "adagrad": ("AdaGrad", 0.02),
+    "sgd": ("SGD", 0.05),
+    "sgd-fan-in": ("SGDByFanIn", 0.05),
+    "sgd-root-fan-in": ("SGDByRootFanIn", 0.05),
+}
+USUAL_RATES = {name: rate for name, (_, rate) in _ROWS.items()}
+"""Name -> the rate at which taggers learn by default."""
 OPTIMISERS: "abc.Mapping[str, abc.Callable[[abc.Mapping[str, Parameter]], Optimiser]]"
-OPTIMISERS = lazy.LazyTable("postil.optimisation.optimisers", _NAMES)
+OPTIMISERS = lazy.LazyTable("postil.optimisation.optimisers", {name: kind for name, (kind, _) in _ROWS.items()})
 """Name -> how to build it; the choices of the setting ``optimiser``."""
 SCHEDULES: "abc.Mapping[str, type[WarmUpAndDecay] | type[Constant] | type[InverseDecay]]" = lazy.LazyTable(
     "postil.optimisation.schedules",
@@ -31,5 +38,15 @@ def new_schedule(name: str, settings: abc.Mapping[str, typing.Any]) -> "Schedule
     return kind(**{field: settings[field] for field in kind.__dataclass_fields__ if field in settings})
 
 
-__all__ = ["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "Averaged", "clipping_factor", "gradient_norm"]
+__all__ = [
+    "Optimiser",
+    "SGD",
+    "AdaGrad",
+    "Adam",
+    "OPTIMISERS",
+    "USUAL_RATES",
+    "Averaged",
+    "clipping_factor",
+    "gradient_norm",
+]
 __all__ += ["Schedule", "Constant", "InverseDecay", "WarmUpAndDecay", "SCHEDULES", "new_schedule"]

@@ -1,12 +1,6 @@
 """Pretraining on raw text: word vectors and word clusters, from files of any size."""
 
-from postil.pretraining.clusters import (
-    Neighbour,
-    WordClusters,
-    brown_clusters,
-    neighbours,
-    save_vectors,
-)
+from postil.pretraining.clusters import Neighbour, WordClusters, brown_clusters, neighbours, save_vectors
 from postil.pretraining.config import CorpusConfig, PretrainingConfig
 from postil.pretraining.corpus import Corpus, read_corpus
 from postil.pretraining.training import Pretraining, PretrainingStep, negative_sampling, pretrain, window_ranking

@@ -13,7 +13,7 @@ order of the shards, so the result does not depend on the threads.
 import dataclasses
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
@@ -29,22 +29,12 @@ from postil.features.vocabulary import Vocabulary
 from postil.graph import Node, Result
 from postil.graph.node import note_branches
 from postil.kernels import plain_pretraining as plain
-from postil.kernels.plain_pretraining import LANES, RowChanges, ShardRoom
+from postil.kernels.plain_pretraining import LANES, ShardChanges, ShardRoom
 from postil.optimisation.optimisers import checked_state
 from postil.pretraining.config import CorpusConfig, PretrainingConfig
 from postil.pretraining.corpus import SENTENCE_END, UNKNOWN_WORD, Corpus, Texts, read_corpus
 
 Parameters: TypeAlias = dict[str, Array]
-
-
-class ShardResult(NamedTuple):
-    """The changes made by a shard: rows of tables, and whole arrays."""
-
-    rows: Mapping[str, RowChanges]
-    arrays: Mapping[str, Array]
-    loss: float
-    """The sum over ``terms`` pairs or windows."""
-    terms: int
 
 
 class Method(ABC):
@@ -67,7 +57,7 @@ class Method(ABC):
     @abstractmethod
     def run(
         self, parameters: Parameters, ids: Array, rate: float, rng: np.random.Generator, room: ShardRoom
-    ) -> ShardResult:
+    ) -> ShardChanges:
         """Train on one shard of ``Corpus.ids``; ``parameters`` are not changed."""
 
 
@@ -128,10 +118,8 @@ class Skipgram(Method):
 
     def run(
         self, parameters: Parameters, ids: Array, rate: float, rng: np.random.Generator, room: ShardRoom
-    ) -> ShardResult:
-        changes = kernels.skipgram_shard(parameters["inputs"], parameters["outputs"], self.drawn(ids, rng), rate, room)
-        rows = {"inputs": changes.inputs, "outputs": changes.outputs}
-        return ShardResult(rows, {}, changes.loss, changes.pairs)
+    ) -> ShardChanges:
+        return kernels.skipgram_shard(parameters["inputs"], parameters["outputs"], self.drawn(ids, rng), rate, room)
 
     @cached_property
     def _keeping(self) -> Array:
@@ -193,11 +181,10 @@ class Ranking(Method):
 
     def run(
         self, parameters: Parameters, ids: Array, rate: float, rng: np.random.Generator, room: ShardRoom
-    ) -> ShardResult:
+    ) -> ShardChanges:
         layers = plain.RankingLayers(parameters["W"], parameters["b"], parameters["u"])
         rates = plain.RankingRates(rate, LAYER_RATIO, MARGIN)
-        changes = kernels.ranking_shard(parameters["words"], layers, self.drawn(ids, rng), rates, room)
-        return ShardResult({"words": changes.rows}, changes.layers._asdict(), changes.loss, changes.windows)
+        return kernels.ranking_shard(parameters["words"], layers, self.drawn(ids, rng), rates, room)
 
     def drawn(self, ids: Array, rng: np.random.Generator) -> plain.RankingText:
         """The sentences of a shard with a corrupt centre for each word."""
@@ -234,7 +221,7 @@ METHODS: dict[str, Callable[[PretrainingConfig, Corpus], Method]] = {"skipgram":
 def merge(
     method: Method,
     parameters: Parameters,
-    results: Sequence[ShardResult],
+    results: Sequence[ShardChanges],
     rate: float,
     each: Callable[..., Iterable[None]] = map,
 ) -> None:
@@ -357,7 +344,7 @@ class Pretraining:
         rate = self.config.first_rate * max(1 - progress, _LAST_RATE)
         shards = np.array_split(ids, SHARDS)
 
-        def run(number: int) -> ShardResult:
+        def run(number: int) -> ShardChanges:
             rng = np.random.default_rng([self.config.seed, self.epoch, self.block, number])
             with np.errstate(over="raise", invalid="raise"):
                 return self.method.run(self.parameters, shards[number], rate, rng, rooms[number])

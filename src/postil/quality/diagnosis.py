@@ -13,7 +13,7 @@ from postil.errors import DataError
 from postil.evaluation import LearningCurve, Progress, curve, groups_of
 from postil.features.inputs import Sentences
 from postil.html.fragments import fragment, note, titled
-from postil.metrics.tables import Cell, Table, drawn_table, show_class
+from postil.metrics.tables import Cell, Table, drawn_table, show_class, text
 from postil.models.tagger import Tagger
 from postil.quality.checks import CHECKS, Finding, examined
 from postil.quality.corpus import Split
@@ -84,14 +84,13 @@ class Diagnosis:
         return Table("Data", ("split", "sentences", "tokens", "median / longest", *map(show_class, labels)), rows)
 
     def _repr_html_(self) -> str:
-        kinds = [(CHECKS[kind].title, number, CHECKS[kind].advice) for kind, number in self.counts.items()]
+        kinds = [(title, number, advice) for title, number, advice, _ in self.lists()]
         wrong = [(self.where(one), self.described(one), self.excerpt(one)) for one in self.suspicions[:SHOWN]]
+        doubts = drawn_table(Table("", ("where", "labels", "text"), wrong)) if wrong else None
         return fragment(
             drawn_table(self.table()),
             drawn_table(Table("", ("finding", "number", "advice"), kinds)) if kinds else None,
-            titled("Labels that are probably wrong", drawn_table(Table("", ("where", "labels", "text"), wrong)))
-            if wrong
-            else None,
+            titled("Labels that are probably wrong", doubts) if wrong else None,
             note(self.curve.summary()) if self.curve is not None else None,
             note(self.left_out) if self.left_out else None,
         )
@@ -117,25 +116,25 @@ class Diagnosis:
             f"models predict {other} ({100 * suspicion.suggestion_probability:.1f} %)"
         )
 
-    def __str__(self) -> str:
-        lines = []
-        for size in self.sizes:
-            classes = ", ".join(f"{label} {number:,}" for label, number in size.classes.most_common(12))
-            lines.append(f"{size.name}: {size.sentences:,} sentences, {size.tokens:,} tokens; {classes}")
+    def lists(self) -> Iterator[tuple[str, int, str, list[tuple[str, str]]]]:
+        """The findings of each kind, then the suspected labels: title, number, advice, and the first as text."""
         for kind, number in self.counts.items():
-            lines += ["", f"{CHECKS[kind].title}: {number:,}. {CHECKS[kind].advice.capitalize()}."]
-            of_kind = [finding for finding in self.findings if finding.kind == kind]
-            lines += [f"  {finding.where}: {finding.what}" for finding in of_kind[:SHOWN]]
-            lines += [f"  … and {number - SHOWN:,} more"] * (number > SHOWN)
-        if not self.findings:
-            lines += ["", "nothing odd was found by looking at the data"]
+            of_kind = [finding for finding in self.findings if finding.kind == kind][:SHOWN]
+            lines = [(f"{one.where}: {one.what}", one.excerpt) for one in of_kind]
+            yield CHECKS[kind].title, number, CHECKS[kind].advice, lines
         if self.suspicions:
-            lines += ["", f"labels that are probably wrong: {len(self.suspicions):,}, the most suspicious first"]
-            for one in self.suspicions[:SHOWN]:
-                lines += [f"  {self.where(one)}: {self.described(one)}", f"      {self.excerpt(one)}"]
-        lines += ["", self.curve.summary()] if self.curve is not None else []
-        lines += ["", self.left_out] if self.left_out else []
-        return "\n".join(lines)
+            some = self.suspicions[:SHOWN]
+            lines = [(f"{self.where(one)}: {self.described(one)}", self.excerpt(one)) for one in some]
+            yield "labels that are probably wrong", len(self.suspicions), "the most suspicious first", lines
+
+    def __str__(self) -> str:
+        parts = [text(self.table()), "" if self.findings else "nothing odd was found by looking at the data"]
+        for title, number, advice, lines in self.lists():
+            shown = [f"  {line}" + (f"\n      {excerpt}" if excerpt else "") for line, excerpt in lines]
+            more = [f"  … and {number - SHOWN:,} more"] * (number > SHOWN)
+            parts.append("\n".join([f"{title}: {number:,}   {advice}", *shown, *more]))
+        parts += [] if self.curve is None else [self.curve.summary()]
+        return "\n\n".join(filter(None, [*parts, self.left_out]))
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""

@@ -84,14 +84,18 @@ class Suggestion:
         """The model's label of every token, in the scheme of its training data."""
         return self.sentence.labels or []
 
-    def __str__(self) -> str:
-        """The sentence; doubtful stretches are in brackets with its most probable label."""
-        parts, done = [f"{self.score:.3f} "], 0
+    def pieces(self) -> Iterator[tuple[str, bool]]:
+        """Tokens, and doubtful stretches in brackets with their most probable label; whether each is doubtful."""
+        done = 0
         for doubt in self.doubts:
             best, words = doubt.options[0], " ".join(self.tokens[doubt.start : doubt.end])
-            parts += [*self.tokens[done : doubt.start], f"[{words}] {best.label} {100 * best.probability:.0f} %"]
+            yield from ((token, False) for token in self.tokens[done : doubt.start])
+            yield f"[{words}] {best.label} {100 * best.probability:.0f} %", True
             done = doubt.end
-        return printable(" ".join([*parts, *self.tokens[done:]]))
+        yield from ((token, False) for token in self.tokens[done:])
+
+    def __str__(self) -> str:
+        return printable(" ".join([f"{self.score:.3f} ", *(piece for piece, _ in self.pieces())]))
 
     def record(self) -> dict[str, Any]:
         """A JSON object in the form that ``postil train`` and ``postil convert`` read; places count characters.

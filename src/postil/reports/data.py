@@ -1,4 +1,4 @@
-"""The pages of ``postil doctor``, ``postil crossval --curve``, ``postil explain`` and ``postil compare``."""
+"""The pages of ``doctor``, ``crossval --curve``, ``explain``, ``compare``, and of ``evaluate`` for two files."""
 
 from collections.abc import Sequence
 
@@ -7,6 +7,7 @@ from postil.html import Markup, element, joined
 from postil.html.fragments import figure, note
 from postil.html.highlight import Mark, excerpt, lasting_colours, whole
 from postil.html.svg import Plot, circle, drawing, line, polyline, round_numbers, title
+from postil.metrics.files import FileScores
 from postil.metrics.tables import drawn_table
 from postil.quality import CHECKS, Diagnosis
 from postil.reports.sections import Section, card, entry, heading_of, key, marks_of, page, sentences
@@ -15,7 +16,7 @@ from postil.text.labelled import LabelledFile
 MOST = 500
 """Findings of a kind, and suspected errors, on a page."""
 MOST_DIFFERENCES = 300
-"""Sentences on the page of a comparison."""
+"""Sentences on the page of a comparison, or of predictions in a file."""
 LONGEST_TITLE = 60
 
 
@@ -116,9 +117,7 @@ def explanation_page(model: str, explanations: Sequence[tuple[str, Markup]]) -> 
     """The whole page, from titles and explanations that are drawn already."""
     sections = [
         Section(
-            f"explanation-{number}",
-            title if len(title) <= LONGEST_TITLE else title[: LONGEST_TITLE - 1] + "…",
-            drawn,
+            f"explanation-{number}", title if len(title) <= LONGEST_TITLE else title[: LONGEST_TITLE - 1] + "…", drawn
         )
         for number, (title, drawn) in enumerate(explanations, start=1)
     ]
@@ -157,3 +156,22 @@ def comparison_page(result: ModelComparison, names: Sequence[str], file: Labelle
         Section("differences", "Differences", shown),
     ]
     return page(f"{names[0]} and {names[1]}", header, sections)
+
+
+def predictions_page(scores: FileScores, gold: LabelledFile) -> str:
+    """The page of predictions in a file: tables of the scores, and the sentences with mistakes."""
+    compared, items = scores.compared, []
+    for number, tokens in enumerate(gold.tokens):
+        right, answered = compared.spans_of(number)
+        if set(right) != set(answered):
+            marks = marks_of(right, answered, of_tokens=compared.scheme == "none")
+            colours = lasting_colours({mark.span.label for mark in marks})
+            place = element("p", gold.where(number, 0), class_="facts")
+            items.append(element("li", place, whole(tokens, marks, colours)))
+    subtitle = element("p", "scored on ", element("bdi", scores.gold), class_="subtitle")
+    summary = element("p", scores.evaluation.summary(), class_="facts-of-model")
+    shown = joined([element("p", f"{len(items):,} sentences"), sentences(items[:MOST_DIFFERENCES])])
+    figures = joined([drawn_table(table) for table in scores.evaluation.tables()])
+    parts = [Section("scores", "Scores", figures), Section("mistakes", "Mistakes", shown)]
+    header = joined([heading_of("Report on ", scores.predicted), subtitle, summary])
+    return page(f"{scores.predicted} on {scores.gold}", header, parts)

@@ -11,7 +11,6 @@ from postil.html import Markup, element, joined
 from postil.html.fragments import figure, folded, note
 from postil.html.highlight import lasting_colours, whole
 from postil.metrics import tables
-from postil.metrics.files import FileScores
 from postil.metrics.significance import Interval
 from postil.metrics.spans import KINDS
 from postil.metrics.trees import label_confusion_table, length_table
@@ -21,7 +20,6 @@ from postil.reports import charts, sections
 from postil.reports.answers import LOWEST, Answers, Heading, SpanPlace, line_of
 from postil.reports.sections import Mistake, Section, marks_of, page
 from postil.text import Sentence, Span, Tree
-from postil.text.labelled import LabelledFile
 from postil.text.trees.tree_drawing import LONGEST_DRAWN, colours_of_trees, drawn_tree
 
 ALL = "all labels"
@@ -31,8 +29,6 @@ MOST_CELLS = 20
 HARDEST = 20
 MOST_MARKS = 60
 """Marks of one sentence."""
-MOST_SENTENCES = 300
-"""Sentences on the page of a file of predictions."""
 MOST_TREES = 24
 
 
@@ -262,29 +258,6 @@ def hardest(answers: Answers, mistakes: Sequence[Mistake], colours: Mapping[str,
     return Section("hardest", "Hardest sentences", joined([above, sections.sentences(items)]))
 
 
-def predictions_page(scores: FileScores, gold: LabelledFile) -> str:
-    """The page of predictions in a file: tables of the scores, and the sentences with mistakes."""
-    compared, items = scores.compared, []
-    for number, tokens in enumerate(gold.tokens):
-        right, answered = compared.spans_of(number)
-        if set(right) != set(answered):
-            marks = marks_of(right, answered, of_tokens=compared.scheme == "none")
-            colours = lasting_colours({mark.span.label for mark in marks})
-            place = element("p", gold.where(number, 0), class_="facts")
-            items.append(element("li", place, whole(tokens, marks, colours)))
-    header = joined(
-        [
-            sections.heading_of("Report on ", scores.predicted),
-            element("p", "scored on ", element("bdi", scores.gold), class_="subtitle"),
-            element("p", scores.evaluation.summary(), class_="facts-of-model"),
-        ]
-    )
-    shown = joined([element("p", f"{len(items):,} sentences"), sections.sentences(items[:MOST_SENTENCES])])
-    figures = joined([tables.drawn_table(table) for table in scores.evaluation.tables()])
-    parts = [Section("scores", "Scores", figures), Section("mistakes", "Mistakes", shown)]
-    return page(f"{scores.predicted} on {scores.gold}", header, parts)
-
-
 # ------------------------------------------------------------------------------------------------ detectors
 
 
@@ -311,10 +284,7 @@ def detector_page(
     }
     header = sections.header(heading, "average precision", 100 * results.average_precision, None, cards)
     missed, spurious = counts.gold - counts.correct, counts.predicted - counts.correct
-    rows = [
-        (f"is {label}", counts.correct, missed),
-        ("is not", spurious, results.tokens - counts.gold - spurious),
-    ]
+    rows = [(f"is {label}", counts.correct, missed), ("is not", spurious, results.tokens - counts.gold - spurious)]
     decisions = [
         note(
             f"Tokens that score above {results.threshold:.4f} are detected; this threshold was chosen on held-out data."

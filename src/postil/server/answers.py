@@ -262,10 +262,14 @@ def roles(registry: Registry, request: TextAsked) -> bytes:
     """/api/roles: what ``postil tag --to jsonl --probabilities`` writes about the sentences of a text."""
     served = registry.find(request.model or None, ("role-labeller",), "label semantic roles")
     model: Any = served.model
-    X = [sentence.tokens for sentence in sentences_in(served, request)]
+    read = sentences_in(served, request)
+    X = [sentence.tokens for sentence in read]
     places = model.predicates(X)
     passes = sum(len(tokens) * len(of_sentence) for tokens, of_sentence in zip(X, places, strict=True))
     check_cost(passes, MOST_PASSES, "the answer", "passes of a token through the network")
     frames = model.predict(X, places)
-    sentences = [record_of(tokens, of_one) for tokens, of_one in zip(X, frames, strict=True)]
+    sentences = [
+        record_of(one.tokens, of_one) | ({} if one.starts is None else {"starts": one.starts, "ends": one.ends})
+        for one, of_one in zip(read, frames, strict=True)
+    ]
     return json.dumps({"model": served.name, "sentences": sentences}, ensure_ascii=False).encode()

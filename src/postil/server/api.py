@@ -382,6 +382,8 @@ class Predicate(Response):
 class SentenceRoles(Response):
     tokens: list[str]
     predicates: list[Predicate]
+    starts: Maybe[list[Place]] = UNSET
+    ends: Maybe[list[Place]] = UNSET
 
 
 class RolesAnswer(Response):

@@ -261,7 +261,7 @@ TYPES = {
     "svg": "image/svg+xml",
 }
 # Also used elsewhere: the colours by reports and notebooks, all of them by exported pages.
-SHARED = ("palette.css", "page.css", "dom.js", "icon.svg")
+SHARED = ("palette.css", "page.css", "labelling.css", "dom.js", "labelling.js", "spans.js", "icon.svg")
 
 
 def assets(home: str) -> list[Route]:

@@ -32,6 +32,7 @@ from postil.objectives.long_chains import LONG
 if TYPE_CHECKING:
     from postil.objectives.mentions import Change
 
+_IN_PYTHON = kernels.IN_USE.startswith("plain")
 Threshold = float | Mapping[str, float] | None
 """The lowest probability of an entity, for all classes or by class; None: that of the model."""
 
@@ -264,9 +265,10 @@ class Posteriors:
     ) -> Callable[[Array, Array], Decoded]:
         """Return a function from scores (N, L) and offsets (B + 1,) of a block of sentences to what they mean.
 
-        One kernel goes from scores to answers. Sentences of many thousand tokens, models that may break their scheme,
-        and scores so far apart that scaled probabilities underflow take the general path. The probabilities of entities
-        cost more than the labels, so they are computed only if they are asked for or a threshold needs them.
+        One kernel goes from scores to answers. Sentences of many thousand tokens, models with hundreds of labels or
+        that may break their scheme, and scores so far apart that scaled probabilities underflow take the general path.
+        The probabilities of entities cost more than the labels, so they are computed only if they are asked for or a
+        threshold needs them.
         """
         if self._target is not None:
             return partial(self._detected, self._target)
@@ -277,13 +279,13 @@ class Posteriors:
             )
         # Every best path must be a valid labelling, from which the kernel can read entities.
         fuses = not codec.has_spans or bool(self._model.config.constrained)
-        fuses = fuses and not (label_probabilities and codec.scheme == "iob1")
+        fuses = fuses and not (_IN_PYTHON or (label_probabilities and codec.scheme == "iob1"))
         chain, question = self.question(threshold, label_probabilities)
 
         def answer(scores: Array, offsets: Array) -> Decoded:
             if fuses and not (len(scores) > LONG and int(np.diff(offsets).max()) > LONG):
                 answers = kernels.chain_answers(scores, offsets, chain.transitions, chain.start, chain.end, question)
-                if 0 not in answers.is_exact.tobytes():
+                if answers is not None and 0 not in answers.is_exact.tobytes():
                     return Decoded(codec, offsets, *answers[:5])
             return self._general(self._posterior(scores, offsets), threshold, label_probabilities)
 

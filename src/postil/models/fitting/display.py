@@ -40,7 +40,8 @@ class TrainingDisplay:
             TimeRemainingColumn(),
             console=self._console,
             transient=True,
-            disable=_lacks_widgets(self._console),
+            # A notebook that cannot redraw: rich would warn at every step. Lines are printed all the same.
+            disable=self._console.is_jupyter and find_spec("ipywidgets") is None,
         )
         self._task = self._progress.add_task("", total=1.0, figures="", tokens=0, began=time.perf_counter())
         self._loss: float | None = None
@@ -100,11 +101,6 @@ def line_of(epoch: Epoch) -> str:
     """Loss and held-out score of an epoch; a star marks the best so far."""
     score = "" if epoch.score is None else f"  dev {100 * epoch.score:.2f}{' *' if epoch.is_best else ''}"
     return f"epoch {epoch.epoch:3}  loss {epoch.loss:.4f}{score}"
-
-
-def _lacks_widgets(console: Console) -> bool:
-    """Whether this is a notebook that cannot redraw: rich would warn at every step. Lines are printed all the same."""
-    return console.is_jupyter and find_spec("ipywidgets") is None
 
 
 # --------------------------------------------------- A training run from its first event to its last: what ``fit`` does

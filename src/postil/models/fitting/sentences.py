@@ -28,7 +28,7 @@ from postil.features.vectors import WordVectors, coded
 from postil.features.vocabulary import Vocabulary
 from postil.features.words import WordFeatureConfig, WordFeatures
 from postil.graph import Parameter
-from postil.models.config import TaggerConfig, adapted, patience_in_epochs
+from postil.models.config import ARCHITECTURE, ENCODER_SETTINGS, TaggerConfig, adapted, patience_in_epochs
 from postil.models.decoding.codec import LabelCodec, checked_tasks
 from postil.models.estimator import Corpora, Data, Estimator, FitData, Trainee
 from postil.models.fitting.fitting import Batches, Fitting, about, scaled_vectors
@@ -529,15 +529,6 @@ def new_features(
 # value of a column keeps its row, and a label its row of the output maps and its transitions.
 
 
-# The settings that decide which parameters there are and what they mean. The others may change.
-_WORDS_AND_ENCODER = (
-    *("word_dim", "caps_dim", "shape_dim", "prefix_dim", "suffix_dim", "prefix_lengths", "suffix_lengths"),
-    *("cluster_dim", "name_dim", "character_dim", "column_dim", "gazetteer_dim", "position_dim"),
-    *("word_key", "feature_buckets"),
-    *("encoder", "window", "hidden", "layers", "activation"),
-)
-ARCHITECTURE = (*_WORDS_AND_ENCODER, "ensemble", "objective", "offsets")
-
 SAME_VECTORS = 0.8  # cosine of all shared words: codes of rare words cost a tenth of it, other vectors nearly all
 _OF_LABELS = ("output", "crf.")  # how the names of parameters begin that are about labels
 
@@ -548,7 +539,7 @@ def continued(old: TaggerConfig, new: TaggerConfig, *, with_labels: bool = True)
     Another kind of network raises an error with the first settings that differ. ``with_labels``: not only words
     and encoder go on.
     """
-    names = ARCHITECTURE if with_labels else _WORDS_AND_ENCODER
+    names = ARCHITECTURE if with_labels else ENCODER_SETTINGS
     differing = [name for name in names if getattr(old, name) != getattr(new, name)]
     if differing:
         expected, got = (", ".join(f"{name}={getattr(c, name)}" for name in differing[:4]) for c in (old, new))

@@ -220,11 +220,7 @@ def _spans(cell: Any, name: str, where: str, options: ReadOptions) -> list[Any]:
 
 
 def read_spans(
-    frame: Any,
-    *,
-    text: str = "text",
-    spans: str = "spans",
-    options: ReadOptions | None = None,
+    frame: Any, *, text: str = "text", spans: str = "spans", options: ReadOptions | None = None
 ) -> tuple[list[list[str]], list[Any]]:
     """Convert a table of texts with spans into tokens and labels for ``fit``.
 

@@ -11,14 +11,7 @@ from itertools import zip_longest
 
 from postil.errors import ConfigurationError, DataError
 from postil.text.document import OUTSIDE
-from postil.text.labels.schemes import (
-    SEPARATOR,
-    UNKNOWN,
-    PartialLabel,
-    Span,
-    labels_from_spans,
-    parse_label,
-)
+from postil.text.labels.schemes import SEPARATOR, UNKNOWN, PartialLabel, Span, labels_from_spans, parse_label
 from postil.text.lines import shortened
 
 Groups = Mapping[str, Sequence[str]]

@@ -277,18 +277,18 @@ def _text(word: str) -> str:
 
 # --------------------------------------------------------------------------------------------------------- binary trees
 
-Labels = list[str | None]
+LabelList = list[str | None]
 Words = list[str | None]
 Children = list[tuple[int, ...]]
 
 
 def binarise(
-    labels: Labels, words: Words, children: Children, direction: Direction
-) -> tuple[Labels, Words, Children, list[int]]:
+    labels: LabelList, words: Words, children: Children, direction: Direction
+) -> tuple[LabelList, Words, Children, list[int]]:
     """The lists of the binary tree and, for each old node, the new node with the same words."""
     if direction not in ("left", "right"):
         raise ConfigurationError("direction", expected="'left' or 'right'", got=repr(direction))
-    new_labels: Labels = []
+    new_labels: LabelList = []
     new_words: Words = []
     new_children: Children = []
     places: list[int] = []  # old node -> new node
