@@ -95,13 +95,15 @@ def test_answers_are_those_of_all_labellings(twin, scheme, thresholds, seed):
                 best[span.start : span.end] = [0] * (span.end - span.start)
             else:
                 spans.append(((b, span.start, span.end, kind), p))
-        assert found.path[low:high].tolist() == best
-        assert found.whole[b] == pytest.approx(everything.share(lambda path, best=best: list(path) == best), rel=1e-9)
+        assert found.numbers[low:high].tolist() == best
+        assert found.probabilities[b] == pytest.approx(
+            everything.share(lambda path, best=best: list(path) == best), rel=1e-9
+        )
         for t in range(high - low):
             p = everything.share(lambda path, t=t, best=best: bool(q.alike[best[t], path[t]]))
             assert found.label_probabilities[low + t] == pytest.approx(p, rel=1e-9)
     assert [tuple(row) for row in found.spans.tolist()] == [span for span, _ in spans]
-    assert found.probabilities == pytest.approx([p for _, p in spans], rel=1e-9)
+    assert found.span_probabilities == pytest.approx([p for _, p in spans], rel=1e-9)
 
 
 needs_compiled = pytest.mark.skipif("compiled" not in TWINS, reason="the kernels were not compiled here")
@@ -121,9 +123,12 @@ def test_the_compiled_answers_are_those_of_the_twin(seed, scheme, classes, thres
         seed, scheme, classes, longest=30, thresholds=thresholds, dtype=dtype, scale=scale
     )
     ours, theirs = (TWINS[twin](unary, offsets, *steps, q) for twin in ("compiled", "oracle"))
-    assert np.array_equal(ours.path, theirs.path) and np.array_equal(ours.spans, theirs.spans)
+    assert np.array_equal(ours.numbers, theirs.numbers) and np.array_equal(ours.spans, theirs.spans)
     assert np.array_equal(ours.is_exact, theirs.is_exact)
-    for one, other in ((ours.whole, theirs.whole), (ours.probabilities, theirs.probabilities)):
+    for one, other in (
+        (ours.probabilities, theirs.probabilities),
+        (ours.span_probabilities, theirs.span_probabilities),
+    ):
         assert one == pytest.approx(other, rel=1e-9, abs=1e-300)
     assert ours.label_probabilities == pytest.approx(theirs.label_probabilities, rel=1e-9)
 
@@ -136,10 +141,13 @@ def test_an_answer_does_not_depend_on_the_other_sentences(seed):
     together = TWINS["compiled"](unary, offsets, *steps, q)
     for b, (low, high) in enumerate(itertools.pairwise(offsets.tolist())):
         alone = TWINS["compiled"](unary[low:high], np.array([0, high - low]), *steps, q)
-        assert np.array_equal(alone.path, together.path[low:high]) and alone.whole[0] == together.whole[b]
+        assert (
+            np.array_equal(alone.numbers, together.numbers[low:high])
+            and alone.probabilities[0] == together.probabilities[b]
+        )
         mine = together.spans[:, 0] == b
         assert np.array_equal(alone.spans[:, 1:], together.spans[mine, 1:])
-        assert np.array_equal(alone.probabilities, together.probabilities[mine])
+        assert np.array_equal(alone.span_probabilities, together.span_probabilities[mine])
 
 
 @pytest.mark.parametrize("twin", TWINS)
@@ -148,7 +156,7 @@ def test_labels_without_spans_have_no_entities(twin):
     plain_question = Question(outside=-1)
     found = TWINS[twin](unary, offsets, *steps, plain_question)
     assert found.spans.shape == (0, 4) and found.label_probabilities is None
-    assert len(found.path) == len(unary) and (found.whole <= 1 + 1e-12).all()
+    assert len(found.numbers) == len(unary) and (found.probabilities <= 1 + 1e-12).all()
 
 
 @pytest.mark.parametrize("twin", TWINS)
@@ -163,5 +171,5 @@ def test_labels_are_labels_even_where_scores_are_no_numbers(twin, classes):
     unary, offsets, steps, q, labels = problem(3, classes=classes, longest=8)
     with np.errstate(invalid="ignore"):
         found = TWINS[twin](np.full_like(unary, np.nan), offsets, *steps, q)
-    assert found.path.min() >= 0 and found.path.max() < len(labels)
+    assert found.numbers.min() >= 0 and found.numbers.max() < len(labels)
     assert (found.spans[:, 3] < classes).all()

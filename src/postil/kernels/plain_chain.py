@@ -451,9 +451,9 @@ class Question:
 class ChainAnswers(NamedTuple):
     """The answers for B sentences of N tokens with M entities."""
 
-    path: Array  # (N,) label numbers
-    whole: Array  # (B,) the probability of each sentence's labelling
+    numbers: Array  # (N,) label numbers
+    probabilities: Array  # (B,) the probability of each sentence's labelling
     label_probabilities: Array | None  # (N,) the probability of each token's label
     spans: Array  # (M, 4) sentence, start, end and class, in the order of the text
-    probabilities: Array  # (M,)
+    span_probabilities: Array  # (M,)
     is_exact: Array  # (B,) False if something may have been lost to underflow: the sentence's numbers mean nothing

@@ -26,6 +26,7 @@ from postil.models import config as tree_config
 from postil.models.config import configured, configured_tree
 from postil.models.fitting.masked_words import MaskedWords
 from postil.models.laboratory import loss_graph, sentence_example, sentence_loss, without_gradient
+from postil.models.networks.encoders import ENCODERS
 from postil.models.networks.network import ScoringNetwork, TaggerNetwork
 from postil.models.networks.tree_network import TreeNetwork
 from postil.models.sentence_estimator import SentenceEstimator
@@ -182,7 +183,7 @@ def _report(loss: Loss, config: TaggerConfig, rng: Rng) -> Report:
         parameters=loss.parameters,
         rng=rng,
         sampling=SAMPLING,
-        epsilons=EPSILONS_OF_NORMS if config.encoder in ("convolutions", "dilated") else EPSILONS,
+        epsilons=EPSILONS_OF_NORMS if ENCODERS[config.encoder].is_normed else EPSILONS,
         expect_zero=without_gradient(config, loss.parameters),
     )
 

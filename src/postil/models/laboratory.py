@@ -23,6 +23,7 @@ from postil.gradcheck import Report, Sampling, examine
 from postil.graph import Node, Parameter, ancestors
 from postil.models.config import TaggerConfig
 from postil.models.model import FittedModel, is_encoder
+from postil.models.networks.encoders import ENCODERS
 from postil.models.networks.network import (
     EnsembleNetwork,
     Example,
@@ -77,7 +78,7 @@ def without_gradient(config: TaggerConfig, parameters: Iterable[str]) -> list[st
     """
     paths = [re.fullmatch(r"(.*encoder\.layers\.)(\d+)\.(\w+)", name) for name in parameters]
     zero = [path[0] for path in paths if path and path[3] == "padding" and config.window == 1]
-    if config.objective == "margin" and config.encoder in ("convolutions", "dilated"):
+    if config.objective == "margin" and ENCODERS[config.encoder].is_normed:
         last = max(int(path[2]) for path in paths if path)
         zero += [path[0] for path in paths if path and path[3] == "bias" and int(path[2]) == last]
     return zero

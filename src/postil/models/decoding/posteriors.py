@@ -286,7 +286,15 @@ class Posteriors:
             if fuses and not (len(scores) > LONG and int(np.diff(offsets).max()) > LONG):
                 answers = kernels.chain_answers(scores, offsets, chain.transitions, chain.start, chain.end, question)
                 if answers is not None and 0 not in answers.is_exact.tobytes():
-                    return Decoded(codec, offsets, *answers[:5])
+                    return Decoded(
+                        codec,
+                        offsets,
+                        numbers=answers.numbers,
+                        probabilities=answers.probabilities,
+                        label_probabilities=answers.label_probabilities,
+                        spans=answers.spans,
+                        span_probabilities=answers.span_probabilities,
+                    )
             return self._general(self._posterior(scores, offsets), threshold, label_probabilities)
 
         return answer

@@ -2,9 +2,8 @@
 
 A row says everything that the rest of the package has to know about an encoder: settings are checked against this
 table, long documents are cut by it, explanations ask it which words a network can see. So a new encoder is a function
-that builds it, a row in ``ENCODERS``, and a test of what is special about it;
-``tests/models/networks/test_encoders.py``
-checks every row for its width, its reach and its gradient.
+that builds it, a row in ``ENCODERS``, and a test of what is special about it; the tests of this module check every row
+for its width, its reach and its gradient.
 """
 
 import warnings
@@ -148,6 +147,10 @@ class Encoder:
     """Whether the output has the width D of the input; otherwise it has the width ``hidden``."""
     longest_view: int | None = None
     """Longer sentences are looked at in pieces of at most this many words, each on its own."""
+    is_fused: bool = False
+    """Whether the kernel of `fused.py` computes it; a window only with one hidden layer."""
+    is_normed: bool = False
+    """Whether its last layer is a layer normalisation."""
     second_shard_pays: bool = False
     """Whether large batches are faster on two cores in spite of what it costs to cut them."""
 
@@ -160,11 +163,11 @@ ENCODERS: dict[str, Encoder] = {
         reach=lambda config: config.window // 2,
         keeps_width=True,
     ),
-    "window": Encoder(build=_window, reach=lambda config: config.window // 2),
+    "window": Encoder(build=_window, reach=lambda config: config.window // 2, is_fused=True),
     "sentence": Encoder(build=_sentence, reach=None, longest_view=LONGEST_VIEW, second_shard_pays=True),
-    "convolutions": Encoder(build=_convolutions, reach=_reach_of_convolutions),
+    "convolutions": Encoder(build=_convolutions, reach=_reach_of_convolutions, is_fused=True, is_normed=True),
     # the same, and each layer sees twice as far as the one before
-    "dilated": Encoder(build=_convolutions, reach=_reach_of_convolutions),
+    "dilated": Encoder(build=_convolutions, reach=_reach_of_convolutions, is_fused=True, is_normed=True),
 }
 
 

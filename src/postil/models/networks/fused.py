@@ -17,6 +17,7 @@ from postil.arrays import Array
 from postil.graph import Gradient, Node, Parameter, RowGradient
 from postil.kernels import SpellingShape, TableShape, TaggerBatch, TaggerKernel, TaggerShape
 from postil.models.config import TaggerConfig
+from postil.models.networks.encoders import ENCODERS
 from postil.models.networks.network import Example, TaggerNetwork, members_of, networks_by_task
 from postil.network import Activation, Chain, Dropout, Layer, LayerNorm, Linear, LookupTables, Residual, Window
 from postil.network.activations import noise_of
@@ -45,10 +46,9 @@ def training_step(network: Any) -> GradientStep:
 
 def obstacles(config: TaggerConfig) -> dict[str, str]:
     """The settings under which no kernel computes the network, each with the value that it has."""
-    has_window = config.encoder == "window"
     can_be_fused = {
-        "encoder": has_window or config.encoder in ("convolutions", "dilated"),
-        "layers": not has_window or config.layers == 1,
+        "encoder": ENCODERS[config.encoder].is_fused,
+        "layers": config.encoder != "window" or config.layers == 1,
         "activation": config.activation in kernels.ACTIVATIONS,
         "objective": config.objective == "crf",
         "offsets": config.offsets == 1,
@@ -116,7 +116,7 @@ def _kernel_of(network: TaggerNetwork) -> TaggerKernel | None:
         H=config.hidden,
         L=len(network.mask.start),
         dilations=layers.dilations,
-        is_normed=config.encoder != "window",
+        is_normed=ENCODERS[config.encoder].is_normed,
         activation=config.activation,
         tables=_table_shapes(tables),
         extra=_table_shapes(network.extra_tables),
