@@ -500,6 +500,11 @@ def test_a_table_of_words(model, tmp_path, capsys, monkeypatch):
     rows = list(read(str(tmp_path / "out.csv")))
     assert len(rows) == 21 and rows[0].labels == ["B-PER", "O", "B-LOC", "O"]
     assert (tmp_path / "out.csv").read_text().count("Word") <= 1
+    (tmp_path / "a.txt").write_text("Anna left Oslo.\n")
+    assert main(["tag", model, str(tmp_path / "a.txt"), str(tmp_path / "b.txt"), "-o", str(tmp_path / "two.csv")]) == 0
+    assert [len(row) for row in read(str(tmp_path / "two.csv"))] == [4, 3]
+    header = tagged(capsys, model, str(tmp_path / "a.txt"), "--to", "csv", "--probabilities").partition("\n")[0]
+    assert header == "Sentence #,Word,Tag probability,Tag"
 
 
 def test_one_word_that_is_not_a_file(model, capsys):

@@ -3,7 +3,7 @@
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -417,9 +417,7 @@ def _outputs(
                 yield _sourced(stream, reading.name) if format == "jsonl" else stream, [reading]
         return
     with _opened(arguments.output, format, arguments) as stream:
-        if format == "csv":
-            yield _with_one_header(stream), readings
-        elif format == "jsonl" and (folder is not None or len(arguments.files) > 1):
+        if format == "jsonl" and (folder is not None or len(arguments.files) > 1):
             for reading in readings:
                 yield _sourced(stream, reading.name), [reading]
         else:
@@ -453,44 +451,27 @@ def _opened(target: str | None, format: str, arguments: argparse.Namespace) -> I
 
 
 @final
-class _Rewritten:
-    """A stream whose content is changed before it is written."""
+class _Sourced:
+    """A stream of JSON Lines that get the name of the file they come from, unless a record has a source already."""
 
-    def __init__(self, stream: BinaryIO, change: Callable[[bytes], bytes]) -> None:
-        self._stream, self._change = stream, change
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        field = b', "source": ' + json.dumps(name, ensure_ascii=False).encode("utf8", "backslashreplace")
+        self._stream, self._end = stream, field + b"}\n"
 
     def write(self, content: bytes) -> int:
-        return self._stream.write(self._change(content))
+        if b'"source"' not in content:
+            return self._stream.write(content.replace(b"}\n", self._end))
+        lines = content.splitlines(True)
+        return self._stream.write(
+            b"".join(line if b'"source"' in line else line.replace(b"}\n", self._end) for line in lines)
+        )
 
     def flush(self) -> None:
         self._stream.flush()
 
 
 def _sourced(stream: BinaryIO, name: str) -> BinaryIO:
-    """JSON Lines get the name of the file they come from, unless a record has a source already."""
-    field = b', "source": ' + json.dumps(name, ensure_ascii=False).encode("utf8", "backslashreplace")
-
-    def change(content: bytes) -> bytes:
-        if b'"source"' not in content:
-            return content.replace(b"}\n", field + b"}\n")
-        lines = content.splitlines(True)
-        return b"".join(line if b'"source"' in line else line.replace(b"}\n", field + b"}\n") for line in lines)
-
-    return cast(BinaryIO, _Rewritten(stream, change))
-
-
-def _with_one_header(stream: BinaryIO) -> BinaryIO:
-    """CSV whose parts all begin with the header, which is written once."""
-    header = b""
-
-    def change(content: bytes) -> bytes:
-        nonlocal header
-        if not header:
-            header = content.partition(b"\n")[0] + b"\n"
-            return content
-        return content.removeprefix(header)
-
-    return cast(BinaryIO, _Rewritten(stream, change))
+    return cast(BinaryIO, _Sourced(stream, name))
 
 
 def _write_page(model: Any, readings: Iterable[Reading], arguments: argparse.Namespace, options: TaggingOptions) -> int:

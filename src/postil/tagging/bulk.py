@@ -102,7 +102,8 @@ def label(
     def way(reading: Reading) -> Callable[[Iterable[Reading]], None]:
         if reading.format == options.output == "conllu":
             return fill_columns
-        return label_passages if reading.has_passages else label_sentences
+        # A table of words numbers its sentences.
+        return label_passages if reading.has_passages and options.output != "csv" else label_sentences
 
     for by, readings in groupby(inputs, way):
         by(readings)

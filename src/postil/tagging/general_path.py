@@ -175,7 +175,14 @@ class TokenAnswers:
         if options.output == "trees":
             expected = "needs a tree classifier (other models write conll, conllu or jsonl)"
             raise ConfigurationError("output trees", expected=expected)
-        write(sentences, target, options.output or "conll", scheme=self._scheme, offsets=options.offsets)
+        form, names = options.output or "conll", self._column_names()
+        write(sentences, target, form, scheme=self._scheme, offsets=options.offsets, names=names)
+
+    def _column_names(self) -> tuple[str, ...]:
+        """The names of the columns that `_add_columns` adds."""
+        figures = ["probability"] * self._options.probabilities + ["score"] * self._options.scores
+        tasks = self._heads if self._has_tasks else ("Tag",)
+        return tuple(name for task in tasks for name in (*(f"{task} {figure}" for figure in figures), task))
 
     def annotate(self, block: list[Sentence]) -> None:
         options, filled = self._options, [sentence for sentence in block if sentence.tokens]

@@ -86,6 +86,8 @@ class WriteOptions:
     scheme: str = "auto"
     """JSON Lines: the scheme of the labels, from which the spans are read; "auto": recognised from the first
     sentences; "none": labels are written as they are."""
+    names: tuple[str, ...] = ("Tag",)
+    """CSV: names of the last columns; extra columns before them are numbered."""
     offsets: str = "characters"
     """JSON Lines: what offsets count: "characters", "utf16" units or "bytes" of UTF-8."""
 

@@ -337,7 +337,8 @@ def read_words(lines: NumberedLines, options: ReadOptions, report: Report) -> It
     if isinstance(options.label, str) and options.label != "auto":
         tag = names.index(options.label.lower()) if options.label.lower() in names else None
     if header and (at is None or word is None or (tag is None and options.label is not None)):
-        expected, got = "columns for the sentence, the word and the tag: Sentence #,Word,Tag", ",".join(header)
+        expected = "columns for the sentence, the word and the tag: Sentence #,Word,Tag (or --label-column NAME)"
+        got = ",".join(header)
         where = lines.where(number)
         raise DataError("not the header of a table of words", expected=expected, got=shortened(got), where=where)
     tag = None if options.label is None else tag
@@ -373,8 +374,8 @@ def write_words(sentences: Iterable[Sentence], options: WriteOptions, report: Re
     for number, sentence in enumerate(sentences, 1):
         cells = sentence.columns or [()] * len(sentence)
         if is_first:
-            width = len(cells[0]) if cells else 0
-            yield _line(["Sentence #", "Word", *(f"Column {n}" for n in range(1, width + 1)), "Tag"])
+            width = (len(cells[0]) if cells else 0) + 1 - len(options.names)
+            yield _line(["Sentence #", "Word", *(f"Column {n}" for n in range(1, width + 1)), *options.names])
         is_first = False
         report.dropped["comments"] += len(sentence.comments)
         report.dropped["document marks"] += sentence.document is not None
