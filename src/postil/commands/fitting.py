@@ -29,7 +29,7 @@ class Display:
 
     def __enter__(self) -> Self:
         self._display.__enter__()
-        choice = self._fitting.training.step.choice
+        choice = self._fitting.training.gradient_step.choice
         note(f"training step: {choice.name}" + ("" if choice.reason is None else f", not fused: {choice.reason}"))
         return self
 

@@ -187,19 +187,7 @@ OPTIONS = {
 
 
 def run(arguments: argparse.Namespace) -> int:
-    arguments.model, inputs = models.take_model(arguments.words, arguments.text)
-    arguments.text, arguments.files = models.take_inputs(inputs, arguments.text)
-    if arguments.engine != "ray":  # which may look for them on another file system
-        arguments.files = [path for name in arguments.files for path in _matched(name)]
-    folder = _folder(arguments.files)
-    if folder is not None:
-        arguments.files = _files_in(folder, arguments.output)
-    to_folder = folder is not None and arguments.output is not None  # an answer for each file of the folder
-    to_folder = to_folder and (
-        arguments.output.endswith("/") or Path(arguments.output).is_dir() or not Path(arguments.output).suffix
-    )
-    has_tables = arguments.column is not None or bool(arguments.files and arguments.files[0].endswith(f".{PARQUET}"))
-    arguments.to = arguments.to or ("jsonl" if to_folder and not has_tables else _named(arguments.output))
+    folder, to_folder = _take_words(arguments)
     if arguments.engine == "ray" or _are_tables(arguments):
         from postil.commands.tag_tables import tag_tables
 
@@ -241,6 +229,24 @@ def run(arguments: argparse.Namespace) -> int:
             long_sentences += summary.long_sentences
     models.warn_of_long_sentences(model, long_sentences)
     return 0
+
+
+def _take_words(arguments: argparse.Namespace) -> tuple[Path | None, bool]:
+    """Find model, inputs and format. Returns the folder of the inputs, and whether each of them gets a file."""
+    arguments.model, inputs = models.take_model(arguments.words, arguments.text)
+    arguments.text, arguments.files = models.take_inputs(inputs, arguments.text)
+    if arguments.engine != "ray":  # which may look for them on another file system
+        arguments.files = [path for name in arguments.files for path in _matched(name)]
+    folder = _folder(arguments.files)
+    if folder is not None:
+        arguments.files = _files_in(folder, arguments.output)
+    to_folder = folder is not None and arguments.output is not None  # an answer for each file of the folder
+    to_folder = to_folder and (
+        arguments.output.endswith("/") or Path(arguments.output).is_dir() or not Path(arguments.output).suffix
+    )
+    has_tables = arguments.column is not None or bool(arguments.files and arguments.files[0].endswith(f".{PARQUET}"))
+    arguments.to = arguments.to or ("jsonl" if to_folder and not has_tables else _named(arguments.output))
+    return folder, to_folder
 
 
 # ------------------------------------------------------------------------------------------------ what is read
@@ -400,8 +406,9 @@ def _named(output: str | None) -> str | None:
     named = PAGE if named == "report" else named
     if named is None or named in _FORMATS:
         return named
-    endings = ".conll, .conllu, .conll05, .jsonl, .csv, .trees, .parquet or .html"
-    raise ConfigurationError("-o", expected=f"must end in {endings} (or --to names the format)", got=output)
+    *endings, last = [f".{name}" for name in _FORMATS if name != REDACTED]
+    expected = f"must end in {', '.join(endings)} or {last} (or --to names the format)"
+    raise ConfigurationError("-o", expected=expected, got=output)
 
 
 def _outputs(

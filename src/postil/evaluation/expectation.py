@@ -22,7 +22,7 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import CalibrationWarning, DataError, warn_caller
 from postil.features.inputs import Sentences
-from postil.metrics.counts import Counts
+from postil.metrics.counts import RATIOS, Counts
 from postil.metrics.tables import Table, text
 from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.distribution import Decoding, LabelPosterior, calibrated_lattice
@@ -101,10 +101,9 @@ class Expected:
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON, scores in percent; without any text."""
-        names = ("precision", "recall", "f1")
-        scores = dict(zip(names, self.counts.percents, strict=True)) if self.has_spans else {}
+        scores = dict(zip(RATIOS, self.counts.percents, strict=True)) if self.has_spans else {}
         labels = {
-            label: dict(zip(names, one.percents, strict=True))
+            label: dict(zip(RATIOS, one.percents, strict=True))
             | {"correct": one.correct, "predicted": one.predicted, "gold": one.gold}
             for label, one in self.by_class.items()
         }

@@ -3,8 +3,7 @@
 Whatever depends on the word alone is worked out once per distinct word: ``distinct`` finds the distinct words of a
 batch, ``WordFeatures.rows`` returns their ids and caches them.
 
-A new feature is a kind in ``KINDS`` and in words.c, and a field of ``WordFeatureConfig``; models have a setting of the
-same name.
+Each kind of feature in ``KINDS`` has a field of ``WordFeatureConfig``; models have a setting of the same name.
 """
 
 from collections import Counter, defaultdict

@@ -110,7 +110,8 @@ class _Question:
         for names in self._together:
             with_labels = any(TOKENS in self.tasks[task].asked for task in names if task in self.tasks)
             heads = {task: self._heads[task] for task in names}
-            tasks |= cut.by(heads, self._lowest(heads[names[0]].codec), label_probabilities=with_labels).tasks
+            lowest = self._lowest(heads[names[0]].codec)
+            tasks |= cut.by(heads, threshold=lowest, label_probabilities=with_labels).tasks
         tagged = replace(cut, tasks=tasks)
         tagged = tagged.grouped() if self._has_groups else tagged
         return {task: tagger.spans(tagged, task) for task, tagger in self.tasks.items()}

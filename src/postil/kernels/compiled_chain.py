@@ -51,7 +51,14 @@ def chain_answers(
         known = _known[question] = L, *_struct(question, L)
     labels = np.empty(N) if question.alike is not None else None
     path, whole, spans, of_spans, exact = call.chain_answers(unary, offsets, transitions, start, end, known[1], labels)
-    return ChainAnswers(path, whole, labels, spans.copy(), of_spans.copy(), exact)
+    return ChainAnswers(
+        numbers=path,
+        probabilities=whole,
+        label_probabilities=labels,
+        spans=spans.copy(),
+        span_probabilities=of_spans.copy(),
+        is_exact=exact,
+    )
 
 
 def _struct(q: Question, L: int) -> tuple[Any, list[Any]]:

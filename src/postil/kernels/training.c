@@ -200,6 +200,8 @@ static void begin_chain(tagger_step *s) {
     }
 }
 
+enum { CHAIN, PLACES, FIRST_UNITS };  /* of begin_words, after the words */
+
 /* Others wait for the characters: they come first. */
 static void begin_words(tagger_step *s, int64_t unit) {
     if (s->characters != NULL && unit-- == 0) {
@@ -211,9 +213,9 @@ static void begin_words(tagger_step *s, int64_t unit) {
         order_weights(s, unit);
     else if (i < parts)
         look_up_words(s, cut(s->U, i, parts), cut(s->U, i + 1, parts));
-    else if (i == parts)
+    else if (i - parts == CHAIN)
         begin_chain(s);
-    else
+    else  /* PLACES */
         for (int64_t t = 0; t < s->N; t++) {
             if (s->places[t] < 0 || s->places[t] >= s->U) fail(s->workers, WRONG_INDEX);
             s->ids[t] = s->places[t] + 1;
@@ -493,6 +495,8 @@ static void learn_output(tagger_step *s) {
     add_columns(s->dscores, s->N, s->L, s->doutput_b);
 }
 
+enum { OUTPUT, FIRST_BIAS, SUMS, LAST_UNITS };  /* of learn_rest */
+
 /* What others wait for comes first, then the largest units: what is left at the end is shared out best. */
 static void learn_rest(tagger_step *s, int64_t unit) {
     const int64_t strips = parts_of(s->K * s->H, ROWS_AT_ONCE), parts = parts_of(1 + s->U, ROWS_AT_ONCE);
@@ -517,13 +521,11 @@ static void learn_rest(tagger_step *s, int64_t unit) {
         learn_convolution(s, s->blocks + unit / s->K, unit % s->K * s->H);
         return;
     }
-    unit -= s->depth * s->K;
-    if (unit == 0)
-        learn_output(s);
-    else if (unit == 1)
-        add_columns(s->slopes, s->N, s->H, s->db);
-    else
-        add_up(s);
+    switch (unit - s->depth * s->K) {
+    case OUTPUT: learn_output(s); break;
+    case FIRST_BIAS: add_columns(s->slopes, s->N, s->H, s->db); break;
+    default: add_up(s);  /* SUMS */
+    }
 }
 
 /* ------------------------------------------------------------------------------------------------ phases */
@@ -531,11 +533,11 @@ static void learn_rest(tagger_step *s, int64_t unit) {
 static int64_t units_in(const tagger_step *s, int phase) {
     const int64_t words = parts_of(1 + s->U, ROWS_AT_ONCE), width = s->K * s->H, spellings = s->characters != NULL;
     switch (phase) {
-    case 0: return spellings + s->K + parts_of(s->U, WORDS_AT_ONCE) + 2;
+    case 0: return spellings + s->K + parts_of(s->U, WORDS_AT_ONCE) + FIRST_UNITS;
     case 1: return words * parts_of(width, COLUMNS_AT_ONCE);
     case 2: return blocks_in(s);
     case 3: return 2 * s->K;
-    default: return words + parts_of(width, ROWS_AT_ONCE) + s->table_count + spellings + s->depth * s->K + 3;
+    default: return words + parts_of(width, ROWS_AT_ONCE) + s->table_count + spellings + s->depth * s->K + LAST_UNITS;
     }
 }
 

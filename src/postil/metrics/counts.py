@@ -26,6 +26,9 @@ def f_score(correct: ArrayLike, predicted: ArrayLike, gold: ArrayLike) -> NDArra
     return ratio(2 * np.asarray(correct), np.add(predicted, gold))
 
 
+RATIOS = ("precision", "recall", "f1")
+
+
 @dataclass(frozen=True, slots=True)
 class Counts:
     """How many were predicted, how many are in the gold standard, and how many agree.
@@ -63,7 +66,7 @@ class Counts:
 
     @property
     def percents(self) -> tuple[float, float, float]:
-        """Precision, recall and F1 in percent."""
+        """The `RATIOS` in percent."""
         return 100 * self.precision, 100 * self.recall, 100 * self.f1
 
     def __str__(self) -> str:
@@ -75,7 +78,7 @@ class Counts:
         counts: dict[str, Any] = {"support": self.gold, "predicted": self.predicted, "correct": self.correct}
         if self.partial:
             counts["partial"] = self.partial
-        return dict(zip(("precision", "recall", "f1"), self.percents, strict=True)) | counts
+        return dict(zip(RATIOS, self.percents, strict=True)) | counts
 
 
 def counts_by_label(outcomes: Iterable[tuple[str | None, str | None, bool, int]]) -> dict[str, Counts]:
@@ -94,7 +97,7 @@ def scores_as_dict(overall: Counts, by_label: dict[str, Counts], **others: Any) 
     """Ratios over all labels in percent, ``others``, counts over all labels, and everything of each label."""
     whole = overall.to_dict()
     return {
-        **{name: whole[name] for name in ("precision", "recall", "f1")},
+        **{name: whole[name] for name in RATIOS},
         **others,
         "counts": {name: whole[name] for name in ("correct", "predicted", "support")},
         "labels": {label: counts.to_dict() for label, counts in by_label.items()},

@@ -171,7 +171,9 @@ class TaggerConfig:
     optimiser: str = setting("adam", "Update rule of the parameters.", choices=OPTIMISERS, in_loss=False)
     rate: float | None = setting(
         None,
-        "Highest learning rate. None: 0.005 with adam, 0.02 with adagrad, otherwise 0.05.",
+        "Highest learning rate. None: "
+        + ", ".join(f"{rate:g} with {name}" for name, rate in USUAL_RATES.items())
+        + ".",
         positive=True,
         adapts=True,
     )

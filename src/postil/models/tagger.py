@@ -172,7 +172,7 @@ class Tagger(SentenceEstimator):
         list of list of str
         """
         X = listed_sentences(X, word_key=self._word_key)
-        decoded = self._posteriors.decode(X, threshold, constraints=constraints, probabilities=False)
+        decoded = self._posteriors.decode(X, threshold=threshold, constraints=constraints, probabilities=False)
         return Predictions(decoded.texts())
 
     def predict_with_probabilities(
@@ -180,7 +180,7 @@ class Tagger(SentenceEstimator):
     ) -> tuple[list[list[str]], list[Array]]:
         """Predict, and return the probability of each token's predicted label, (T,) per sentence."""
         X = listed_sentences(X, word_key=self._word_key)
-        decoded = self._posteriors.decode(X, threshold, constraints=constraints, label_probabilities=True)
+        decoded = self._posteriors.decode(X, threshold=threshold, constraints=constraints, label_probabilities=True)
         return Predictions(decoded.texts()), decoded.by_sentence()
 
     def score(self, X: Sentences, y: Labels) -> float:
@@ -339,7 +339,7 @@ class Tagger(SentenceEstimator):
         Offsets of entities count characters if the sentence has a text, else tokens; those of constraints tokens.
         """
         sentences = checked_documents(sentences)
-        decoded = self._posteriors.decode(list(map(tokens_of, sentences)), threshold, constraints=constraints)
+        decoded = self._posteriors.decode(list(map(tokens_of, sentences)), threshold=threshold, constraints=constraints)
         put_labels(decoded, sentences)
         return entities_of(decoded, sentences)
 
@@ -351,7 +351,7 @@ class Tagger(SentenceEstimator):
         The answer about a sentence is made when it is first looked at.
         """
         sentences = checked_documents(sentences)
-        decoded = self._posteriors.decode(list(map(tokens_of, sentences)), threshold, constraints=constraints)
+        decoded = self._posteriors.decode(list(map(tokens_of, sentences)), threshold=threshold, constraints=constraints)
         return labellings_of(decoded, sentences)
 
     # -------------------------------------------------------------------------------------------- rules

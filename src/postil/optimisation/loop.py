@@ -237,7 +237,7 @@ class Training(Generic[Shard]):
     ``batches(epoch, rng)`` gives the batches of an epoch; ``schedule(share)`` the rate for the share of the training
     that is done, 0 to 1; ``score()`` the present quality on held-out data, higher is better, or None to use the full
     schedule and keep the last parameters; ``kept()`` the parameters worth keeping, by default the present ones;
-    ``step`` computes the loss and its gradients, by default by the flow graph.
+    ``gradient_step`` computes the loss and its gradients, by default by the flow graph.
     """
 
     def __init__(
@@ -249,10 +249,11 @@ class Training(Generic[Shard]):
         plan: Plan,
         score: Callable[[], float] | None = None,
         kept: Callable[[], State] | None = None,
-        step: GradientStep | None = None,
+        gradient_step: GradientStep | None = None,
     ) -> None:
         self.model, self.optimiser, self.schedule = model, optimiser, schedule
-        self.batches, self.plan, self.score, self.step = batches, plan, score, step or GraphStep(model)
+        self.batches, self.plan, self.score = batches, plan, score
+        self.gradient_step = gradient_step or GraphStep(model)
         self.kept = kept or (lambda: {name: p.value.copy() for name, p in model.parameters().items()})
         self.progress = Progress()
         self.best: State = {}
@@ -276,12 +277,12 @@ class Training(Generic[Shard]):
             if number >= len(batches):
                 return None
             key = [seed, now.epoch, number]
-            return self.step.prepare(batches[number], lambda shard: np.random.default_rng([*key, shard]))
+            return self.gradient_step.prepare(batches[number], lambda shard: np.random.default_rng([*key, shard]))
 
         prepared = prepare(now.batch)
         while prepared is not None and not self._late():
             rate = self.schedule(self._share(len(batches)))
-            self.step.begin(prepared, workers)
+            self.gradient_step.begin(prepared, workers)
             coming = prepare(now.batch + 1)  # while helpers have begun with this one
             loss = self._learn(prepared, rate, workers)
             now.loss_sum += loss
@@ -312,7 +313,7 @@ class Training(Generic[Shard]):
     def _learn(self, prepared: Prepared, rate: float, workers: Workers) -> float:
         """One step of the optimiser; the loss before it."""
         try:
-            loss, slopes = self.step.finish(prepared, workers)
+            loss, slopes = self.gradient_step.finish(prepared, workers)
             if not np.isfinite(loss):
                 raise NumericalError("the loss is not finite", got=loss)
             self.optimiser.step(slopes, rate, clip=self.plan.clip, crew=workers.crew)

@@ -102,7 +102,10 @@ class Optimiser(ABC):
 
     @abstractmethod
     def _update(self, name: str, parameter: Parameter, change: ParameterChange) -> None:
-        """θ[part] -= rate · change, and the memory with it. The gradient itself is not changed."""
+        """θ[part] -= rate · change, and the memory with it. The gradient itself is not changed.
+
+        ``change.begin`` comes first: it adds the old values to the averages.
+        """
 
     def step(
         self,

@@ -269,7 +269,7 @@ class FastPath:
 
     def _tagged(self, plain: Tagged, *, of_labels: bool = False, all: bool = False) -> Tagged:
         """Labels, the probabilities ``of_labels``, and ``all``: entities and all others."""
-        return plain.by(self._heads, self._threshold, all, of_labels)
+        return plain.by(self._heads, threshold=self._threshold, probabilities=all, label_probabilities=of_labels)
 
     # -------------------------------------------------------------------------------------------- columns
 

@@ -197,8 +197,14 @@ class TokenAnswers:
         X = listed_sentences(list(map(tokens_of, filled)), word_key=self._model._word_key)
         constraints = None if self._constraints is None else self._constraints.of_block(filled)
         of_labels = probable and not (is_json and all(head.codec.has_spans for head in self._heads.values()))
-        asked = self._threshold, probable or (is_json and self._has_tasks), of_labels
-        tasks = decode(self._heads, X, *asked, constraints=constraints)
+        tasks = decode(
+            self._heads,
+            X,
+            threshold=self._threshold,
+            probabilities=probable or (is_json and self._has_tasks),
+            label_probabilities=of_labels,
+            constraints=constraints,
+        )
         if not is_json:
             self._add_columns(filled, tasks)
             return

@@ -24,7 +24,7 @@ class TaggingOptions:
     """The form of the answers and the conditions on them. Which options apply depends on the kind of model."""
 
     output: str | None = None
-    """Format of the answers: conll, conllu, jsonl or trees; parquet for tables. None: the usual one of the model."""
+    """Format of the answers, a name of `FORMATS`; parquet for tables. None: the usual one of the model."""
     reading: ReadOptions = field(default_factory=lambda: ReadOptions(features=()))
     """How inputs are read; ``reading.features`` are the extra columns that the model sees."""
     probabilities: bool = False

@@ -54,7 +54,7 @@ def left_to_the_graph(monkeypatch):
 def both_paths(training, batch=None):
     """(loss, gradients) of one batch by the fused step and by the flow graph."""
     batch = batch or training.batches(0, np.random.default_rng(0))[0]
-    return computed(training.step, batch, training), computed(GraphStep(training.model), batch, training)
+    return computed(training.gradient_step, batch, training), computed(GraphStep(training.model), batch, training)
 
 
 def assert_same(fused, general):
@@ -109,7 +109,7 @@ def test_features_of_tokens_in_their_sentences_are_looked_up_too(tmp_path, prese
     (tmp_path / "PER.txt").write_text("Anna\n")
     tagger = postil.Tagger(preset=preset, epochs=2, seed=3, batch_sentences=24, gazetteers=[tmp_path / "PER.txt"])
     training = tagger.fitting(X, y).training
-    assert training.step.choice.name == "fused"
+    assert training.gradient_step.choice.name == "fused"
     assert_same(*both_paths(training))
 
 
@@ -142,7 +142,7 @@ def test_characters_outside_the_alphabet_are_left_to_the_graph():
         characters[3, 0] = training.model.alphabet + 1
 
     with pytest.raises(postil.errors.IndexRangeError):
-        computed(training.step, with_characters(training, spoil), training, threads=2)
+        computed(training.gradient_step, with_characters(training, spoil), training, threads=2)
 
 
 def test_characters_that_are_not_numbers_are_left_to_the_graph(monkeypatch):
@@ -150,7 +150,7 @@ def test_characters_that_are_not_numbers_are_left_to_the_graph(monkeypatch):
     training.model.characters.table.value[2, 0] = np.nan
     by_graph = left_to_the_graph(monkeypatch)
     with pytest.raises(postil.errors.NumericalError):
-        computed(training.step, with_characters(training, lambda characters: None), training, threads=2)
+        computed(training.gradient_step, with_characters(training, lambda characters: None), training, threads=2)
     assert len(by_graph) == 1
 
 
@@ -179,7 +179,7 @@ def test_bits_do_not_depend_on_the_number_of_threads(preset):
 def test_other_networks_are_left_to_the_graph_and_the_reason_is_told(preset, settings, reason, warns):
     with warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
-        choice = fitting(preset, **settings).training.step.choice
+        choice = fitting(preset, **settings).training.gradient_step.choice
     assert choice.name == "graph" and choice.reason == reason
     assert [warning.category for warning in noted] == [postil.errors.SlowTrainingWarning] * warns
     assert all(reason in str(warning.message) and warning.filename == __file__ for warning in noted)
@@ -206,7 +206,7 @@ def test_several_possible_labels_and_wide_scores_are_left_to_the_graph(monkeypat
     X, y = corpus()
     y[0] = ["?"] * len(y[0][:1]) + y[0][1:]
     partial = postil.Tagger(epochs=1, batch_sentences=len(X)).fitting(X, y, partial=True).training
-    assert partial.step.choice.name == "fused"
+    assert partial.gradient_step.choice.name == "fused"
     both_paths(partial)
     assert len(by_graph) == 4
 
@@ -229,7 +229,7 @@ def test_a_teacher_is_learnt_as_by_the_general_path(preset, ensemble):
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_an_error_while_helpers_are_at_work_ends_the_training(threads, monkeypatch):
     training = fitting("fast", threads=threads).training
-    prepare, calls = training.step.prepare, []
+    prepare, calls = training.gradient_step.prepare, []
 
     def failing(*arguments, **named):
         calls.append(arguments)
@@ -237,7 +237,7 @@ def test_an_error_while_helpers_are_at_work_ends_the_training(threads, monkeypat
             raise KeyboardInterrupt
         return prepare(*arguments, **named)
 
-    monkeypatch.setattr(training.step, "prepare", failing)
+    monkeypatch.setattr(training.gradient_step, "prepare", failing)
     before = {name: parameter.value.copy() for name, parameter in training.model.parameters().items()}
     with pytest.raises(KeyboardInterrupt):
         list(training.run())

@@ -256,12 +256,12 @@ class Posteriors:
 
     # -------------------------------------------------------------------------------------------- answers
 
-    def decode(self, X: Sentences, *asked: Any, **others: Any) -> Decoded:
+    def decode(self, X: Sentences, **asked: Any) -> Decoded:
         """``decode`` by this head alone."""
-        return decode({self._task: self}, X, *asked, **others)[self._task]
+        return decode({self._task: self}, X, **asked)[self._task]
 
     def answering(
-        self, threshold: Threshold, probabilities: bool, label_probabilities: bool
+        self, threshold: Threshold = None, *, probabilities: bool = False, label_probabilities: bool = False
     ) -> Callable[[Array, Array], Decoded]:
         """Return a function from scores (N, L) and offsets (B + 1,) of a block of sentences to what they mean.
 
@@ -370,10 +370,10 @@ class Posteriors:
 def decode(
     heads: Mapping[str, Posteriors],
     X: Sentences,
+    *,
     threshold: Threshold = None,
     probabilities: bool = True,
     label_probabilities: bool = False,
-    *,
     constraints: Conditions = None,
     only_spans: bool = False,
 ) -> dict[str, Decoded]:
@@ -393,9 +393,9 @@ def decode(
     else:
         engine = next(iter(heads.values())).engine
         answering = {
-            task: one.answering(None, False, False)
+            task: one.answering()
             if only_spans and not one.codec.has_spans
-            else one.answering(threshold, probabilities, label_probabilities)
+            else one.answering(threshold, probabilities=probabilities, label_probabilities=label_probabilities)
             for task, one in heads.items()
         }
         for which, scores, offsets in engine.scored(X, list(heads), in_order=engine.takes_cells):

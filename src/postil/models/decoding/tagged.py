@@ -72,9 +72,9 @@ class Tagged:
             forms = Forms(content + b"".join(words), places, np.array(tokens.joined))
         return cls(content, cells, offsets, whole, np.array([0, len(tokens)]), [text], forms=forms)
 
-    def by(self, heads: Mapping[str, Posteriors], *asked: Any, **others: Any) -> Self:
+    def by(self, heads: Mapping[str, Posteriors], **asked: Any) -> Self:
         """The same with what these heads say; the arguments are those of ``decode``."""
-        return replace(self, tasks=decode(heads, Words(*self.words, self.offsets), *asked, **others))
+        return replace(self, tasks=decode(heads, Words(*self.words, self.offsets), **asked))
 
     @property
     def words(self) -> tuple[bytes, Array]:
@@ -212,7 +212,7 @@ def tagged_documents(
         else:
             cut = Tagged.cut_string(texts[first], segmenter)
         conditions = [constraints.in_tokens(one) for one in cut.sentences(0)] if constraints else None
-        tagged = cut.by(heads, threshold, constraints=conditions, only_spans=True)
+        tagged = cut.by(heads, threshold=threshold, constraints=conditions, only_spans=True)
         tagged = tagged.grouped() if has_groups else tagged
         documents += [tagged.document(d, main, layers) for d in range(len(cut.strings))]
     return documents

@@ -105,16 +105,16 @@ class Fitting(ABC, Iterator[Step | Epoch]):
             new_schedule(config.schedule, asdict(config)),
             self._batches_of_epoch,
             plan,
-            self._score_of_means if judged else None,
-            self._means,
-            self._step(trainable),
+            score=self._score_of_means if judged else None,
+            kept=self._means,
+            gradient_step=self._gradient_step(trainable),
         )
         self._last_means: dict[str, Array] = {}  # of the last complete epoch, where none is judged to be the best
         if resume:
             self._resume()
         self._events = self._run()
 
-    def _step(self, trainable: Trainable[Any] | None) -> GradientStep:
+    def _gradient_step(self, trainable: Trainable[Any] | None) -> GradientStep:
         """How loss and gradients are computed. Warns if a setting makes a fast preset slow."""
         if trainable is not None:
             return GraphStep(trainable, "a loss other than the network's own")
@@ -192,7 +192,7 @@ class Fitting(ABC, Iterator[Step | Epoch]):
             "epochs": progress.epoch,
             "best_epoch": progress.best_epoch or progress.epoch,
             "dev_score": progress.best_score,
-            "step": self.training.step.choice._asdict(),
+            "step": self.training.gradient_step.choice._asdict(),
             # Without the seconds: the same data and seed give the same file.
             "history": [{name: epoch[name] for name in ("epoch", "loss", "score")} for epoch in progress.history],
         }

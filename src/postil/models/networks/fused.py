@@ -144,11 +144,8 @@ class FusedNetwork:
     def __init__(self, network: TaggerNetwork, kernel: TaggerKernel) -> None:
         assert network.crf is not None
         layers = _layers_of(network.encoder)
-        self._network, self._noises, self.kernel = (
-            network,
-            [network.noise, *[layers.noise] * (1 + len(layers.dilations))],
-            kernel,
-        )
+        self._network, self.kernel = network, kernel
+        self._noises = [network.noise, *[layers.noise] * (1 + len(layers.dilations))]
         lookups = [network.form_tables, network.extra_tables]
         self._tables = [table for lookup in lookups if lookup is not None for table in lookup.tables]
         self._weights = [*layers.weights, *_linear(network.outputs[0]), *network.crf.parameters().values()]

@@ -268,14 +268,18 @@ class TaggerNetwork(ScoringNetwork):
 
     def objective(self, scores: Result, example: Example, rng: "np.random.Generator") -> Node:
         """The mean over words (softmax) or sentences (CRF)."""
-        if self.crf is not None:
-            return self.crf.loss(scores, example.gold)
-        return softmax_cross_entropy(scores, example.gold)
+        match self.config.objective:
+            case "crf":
+                assert self.crf is not None
+                return self.crf.loss(scores, example.gold)
+            case "softmax":
+                return softmax_cross_entropy(scores, example.gold)
+        raise AssertionError(f"no objective of taggers: {self.config.objective}")
 
     def weight(self, example: Example) -> float:
         """Sentences for a CRF, words for a softmax; not those of which every label is possible."""
         offsets, gold = example.inputs.offsets, example.gold
-        if self.crf is None:
+        if self.config.objective == "softmax":
             return float(len(gold) if gold.ndim == 1 else (~gold.all(axis=1)).sum())
         return float(len(offsets) - 1)
 
