@@ -96,12 +96,7 @@ class SentenceFitting(Fitting):
             dense=not any(label[:2] in _OF_SPANS for corpus in corpora.values() for y in corpus.y for label in y),
         )
         by_characters = are_characters(map(forms_of, labelled))
-        segmentation = estimator.segmenter
-        if segmentation is None and not by_characters:
-            if start is not None:
-                segmentation = start.known.segmentation
-            elif (chosen := rules_for(_words(labelled))) != ENGLISH:
-                segmentation = chosen
+        segmentation = _segmentation(estimator, labelled, start, by_characters)
         model = _new_model(estimator, config, corpora, all_sentences, start, self._is_frozen, segmentation)
         heads = model.by_task()
         held_out = _checked_held_out(estimator, heads, data, config.word_key)
@@ -124,20 +119,9 @@ class SentenceFitting(Fitting):
         self._held_out, self._judged_on, self._passes = held_out, {**examples, **held_out}, estimator._PASSES
         self._judges = {task: estimator._head(heads[task]) for task in self._judged_on}
         digests = {task: data_digest(*of_task) for task, of_task in examples.items()}
-        counts: dict[str, dict[str, Any]] = {}
-        for task, (X, y) in examples.items():
-            counts[task] = {"sentences": len(X), "tokens": sum(map(len, X))}
-            counts[task] |= {"partial": count_marks(y)} if any(map(is_partial, y)) else {}
-            counts[task] |= lessons[task].about() if task in lessons else {}
-        model.about["preset"] = estimator.preset
-        if estimator._HAS_TASKS:
-            # All groups have the same sentences.
-            counted = next(iter(examples.values()))[0] if has_groups else all_sentences
-            model.about |= about(estimator, counted, data_digest([list(digests)], [list(digests.values())]))
-            model.about["data"][TASKS] = counts
-        else:
-            model.about |= {LEARNT_FROM: LABELS} | about(estimator, labelled, digests[MAIN])
-            model.about["data"] |= counts[MAIN]
+        # All groups have the same sentences.
+        counted = next(iter(examples.values()))[0] if has_groups else all_sentences
+        model.about |= _origin(estimator, examples, lessons, digests, counted)
         if has_groups:
             model.about[GROUPS] = {task: list(heads[task].codec.classes) for task in corpora}
         if by_characters if segmentation is None else segmentation.characters:
@@ -469,6 +453,41 @@ def pretrained_encoder(estimator: Trainee, warm_start: object = None) -> Estimat
         what = "must be a file of `postil pretrain`; to go on from a model, use a warm start"
         raise ConfigurationError("pretrained", expected=what, got=f"a trained {known.KIND}", where=path)
     return known
+
+
+def _segmentation(
+    estimator: Trainee, labelled: Sentences, start: _Start | None, by_characters: bool
+) -> Segmenter | None:
+    """How raw text is cut: as asked, as in the model it starts from, or by the rules of its language. None: English."""
+    if estimator.segmenter is not None or by_characters:
+        return estimator.segmenter
+    if start is not None:
+        return start.known.segmentation
+    chosen = rules_for(_words(labelled))
+    return None if chosen == ENGLISH else chosen
+
+
+def _origin(
+    estimator: Trainee,
+    examples: Mapping[str, Data],
+    lessons: Mapping[str, Lesson],
+    digests: Mapping[str, str],
+    counted: Sentences,
+) -> dict[str, Any]:
+    """What the model file says about its training data; several tasks count the sentences ``counted`` together."""
+    counts: dict[str, dict[str, Any]] = {}
+    for task, (X, y) in examples.items():
+        counts[task] = {"sentences": len(X), "tokens": sum(map(len, X))}
+        counts[task] |= {"partial": count_marks(y)} if any(map(is_partial, y)) else {}
+        counts[task] |= lessons[task].about() if task in lessons else {}
+    origin: dict[str, Any] = {"preset": estimator.preset}
+    if estimator._HAS_TASKS:
+        origin |= about(estimator, counted, data_digest([list(digests)], [list(digests.values())]))
+        origin["data"][TASKS] = counts
+    else:
+        origin |= {LEARNT_FROM: LABELS} | about(estimator, examples[MAIN][0], digests[MAIN])
+        origin["data"] |= counts[MAIN]
+    return origin
 
 
 def _words(X: Sentences) -> Counter[str]:
