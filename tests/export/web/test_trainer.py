@@ -109,9 +109,9 @@ def test_gradients_are_those_of_the_kernel(node):
     run = fitting.training
     batch = run.batches(0, np.random.default_rng([3, 0]))[0]
     with Team(1) as team, Crew(1) as crew:
-        prepared = run.step.prepare(batch, lambda shard: np.random.default_rng([3, 0, 0, shard]))
-        run.step.begin(prepared, Workers(team, crew))
-        loss, gradients = run.step.finish(prepared, Workers(team, crew))
+        prepared = run.gradient_step.prepare(batch, lambda shard: np.random.default_rng([3, 0, 0, shard]))
+        run.gradient_step.begin(prepared, Workers(team, crew))
+        loss, gradients = run.gradient_step.finish(prepared, Workers(team, crew))
     assert found["loss"] == pytest.approx(loss, rel=1e-5)
     by_name = {node: name for name, node in fitting.model.network.parameters().items()}
     wanted = {by_name[node]: gradient for node, gradient in gradients.items()}
