@@ -5,6 +5,7 @@ from importlib.resources import files
 from urllib.parse import quote
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+COLOUR_RULES = ["color-contrast", "link-in-text-block"]
 SIZES = {"wide": (1400, 900), "middle": (900, 800), "phone": (390, 740)}
 
 
@@ -46,7 +47,13 @@ def until(page, condition):
 
 
 def broken_rules(page, part="html"):
-    """The rules of axe-core that a part of the page breaks, with the first elements; its policy must be off."""
+    """The rules of axe-core that a part of the page breaks, with the first elements; its policy must be off.
+
+    All rules in light colours, then those of colours in dark ones: the others do not depend on them.
+    """
     page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf8"))
     found = page.evaluate("part => axe.run(part)", part)["violations"]
+    page.emulate_media(color_scheme="dark")
+    found += page.evaluate("([part, rules]) => axe.run(part, { runOnly: rules })", [part, COLOUR_RULES])["violations"]
+    page.emulate_media(color_scheme="light")
     return [(one["id"], [node["html"][:150] for node in one["nodes"][:3]]) for one in found]

@@ -304,10 +304,9 @@ def test_by_mouse(annotate, size):
 
 
 @pytest.mark.extra("axe_playwright_python")
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
-def test_no_accessibility_rule_is_broken(annotate, names_model, size, scheme):
-    page = annotate(X, "--model", names_model, "--every", "0", size=size, color_scheme=scheme, bypass_csp=True)
+def test_no_accessibility_rule_is_broken(annotate, names_model, size):
+    page = annotate(X, "--model", names_model, "--every", "0", size=size, bypass_csp=True)
     assert broken_rules(page.page) == []
     for _ in range(6):
         page.press("Shift+Enter")
@@ -543,10 +542,9 @@ def test_a_file_that_another_editor_has_changed_is_not_overwritten_unasked(ruled
     until(page.page, "document.getElementById('rules').value === 'Quito\\n'")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
-def test_no_accessibility_rule_is_broken_with_rules(ruled, size, scheme):
-    page = ruled(size=size, color_scheme=scheme, bypass_csp=True)
+def test_no_accessibility_rule_is_broken_with_rules(ruled, size):
+    page = ruled(size=size, bypass_csp=True)
     page.page.fill("#rules", RULES + PEOPLE)
     page.page.click("#retrain")
     page.page.wait_for_selector("#changes li")

@@ -2,13 +2,12 @@
 
 import json
 import re
-from importlib.resources import files
 
 import pytest
 
 import postil
 from oracles import corpora
-from oracles.visitors import BROWSERS
+from oracles.visitors import BROWSERS, broken_rules
 from postil.export import web
 
 pytestmark = [pytest.mark.extra("playwright"), pytest.mark.extra(*BROWSERS)]
@@ -140,16 +139,12 @@ def test_the_policy_stops_other_scripts_and_requests(browser, names_page, tmp_pa
     visitor.context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.extra("axe_playwright_python")
-def test_no_accessibility_rule_is_broken(browser, names_page, scheme):
-    script = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf8")
+def test_no_accessibility_rule_is_broken(browser, names_page):
     for size in SIZES:
-        visitor = Visitor(browser, names_page, size, color_scheme=scheme, bypass_csp=True)
-        visitor.page.evaluate(script)
-        found = visitor.page.evaluate("axe.run()")["violations"]
+        visitor = Visitor(browser, names_page, size, bypass_csp=True)
+        assert broken_rules(visitor.page) == []
         visitor.context.close()
-        assert [(one["id"], [node["html"][:150] for node in one["nodes"][:3]]) for one in found] == []
 
 
 def test_a_text_of_a_megabyte_is_labelled_and_drawn_in_part(visit, names_page):

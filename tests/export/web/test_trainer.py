@@ -468,11 +468,10 @@ def test_other_files_are_refused_in_one_line(visit, trainer_page, python_model, 
 @pytest.mark.extra("playwright")
 @pytest.mark.extra("axe_playwright_python")
 @pytest.mark.extra(*BROWSERS)
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_accessibility_rule_is_broken_and_nothing_sticks_out(visit, trainer_page, python_model, tmp_path, scheme):
+def test_no_accessibility_rule_is_broken_and_nothing_sticks_out(visit, trainer_page, python_model, tmp_path):
     (tmp_path / "labels.jsonl").write_text(json_lines(12, labelled=10), encoding="utf8")
     for width in (390, 900, 1400):
-        page = visit(trainer_page, width, color_scheme=scheme, bypass_csp=True)
+        page = visit(trainer_page, width, bypass_csp=True)
         assert broken_rules(page) == []
         page.set_input_files("#file", [tmp_path / "labels.jsonl", python_model])
         page.wait_for_selector("#told:has-text('is in use')")
