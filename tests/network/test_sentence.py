@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from postil.arrays import Ragged, offsets_from_lengths
 from postil.graph import RowGradient, gradients
 from postil.network import SentenceConvolution
-from postil.network import pooling as sentence
-from postil.network.pooling import views
+from postil.network import window as sentence
+from postil.network.window import views
 
 
 def layer(D=3, H=4, size=3, longest=4, dim=2, seed=0):

@@ -32,7 +32,7 @@ from postil.models.gradients import (
     unused_settings,
 )
 from postil.network import ACTIVATIONS, COMPOSITIONS, Layer
-from postil.network.linear import Finish
+from postil.network.layer import Finish
 
 # Folders that use models and hold nothing differentiable themselves; a new folder is searched.
 _NOT_SEARCHED = set(

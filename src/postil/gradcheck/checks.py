@@ -16,7 +16,7 @@ from postil.arrays import Ragged
 from postil.gradcheck import Report, Sampling, examine
 from postil.graph import Input, Node
 from postil.kernels import Attributes
-from postil.network.linear import Finish
+from postil.network.layer import Finish
 from postil.network.lookup import weighted_rows
 from postil.network.tree import Forest
 from postil.network.window import shared_windows

@@ -74,7 +74,7 @@ def f1(counts: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def accuracy(counts: NDArray[Any]) -> NDArray[np.float64]:
-    """Accuracy from (…, 2) counts: right, all. See `postil.metrics.tokens.sentence_token_counts`."""
+    """Accuracy from (…, 2) counts: right, all. See `postil.metrics.counts.sentence_token_counts`."""
     return ratio(counts[..., 0], counts[..., 1])
 
 

@@ -9,9 +9,8 @@ from postil.html import Markup, element, joined
 from postil.html.fragments import columns, folded, fragment, titled
 from postil.html.fragments import note as remark
 from postil.metrics.calibration import Calibration
-from postil.metrics.counts import Counts
+from postil.metrics.counts import Counts, TokenScores
 from postil.metrics.spans import MATCHINGS, SpanScores
-from postil.metrics.tokens import TokenScores
 
 Cell = str | int | float | None
 WIDEST_MATRIX = 80

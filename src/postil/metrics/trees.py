@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from postil.errors import DataError
 from postil.metrics.calibration import Calibration, calibrate
+from postil.metrics.counts import TokenScores
 from postil.metrics.tables import MOST_SHOWN, WIDEST_MATRIX, Cell, Scores, Table, label_table, mistakes_table
-from postil.metrics.tokens import TokenScores
 from postil.text.trees.tree import Tree
 
 BAD, NEUTRAL, GOOD = ("0", "1"), "2", ("3", "4")

@@ -27,8 +27,7 @@ from postil.arrays import Array, offsets_from_lengths
 from postil.errors import ConfigurationError, DataError, ShapeError
 from postil.graph import Node, Parameterised, Result
 from postil.kernels import TreeCells
-from postil.network.activations import ACTIVATIONS
-from postil.network.layer import Initialiser, Rng, constant, new_parameter, placeholder, xavier, zeros
+from postil.network.layer import ACTIVATIONS, Initialiser, Rng, constant, new_parameter, placeholder, xavier, zeros
 
 _IN_PYTHON = kernels.IN_USE.startswith("plain")
 """Whether phrases are composed for prediction as in training, because no faster kernels are there."""

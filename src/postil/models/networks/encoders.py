@@ -32,7 +32,7 @@ from postil.network import (
     WindowAverage,
 )
 from postil.network.layer import UNUSED, fan_in_variance, new_parameter, placeholder, zeros
-from postil.network.pooling import LONGEST_VIEW, views
+from postil.network.window import LONGEST_VIEW, views
 
 NAMED_PACE = 0.3
 """Weights of hand-made features learn at this multiple of the rate: quicker ones leave the network nothing to learn."""
