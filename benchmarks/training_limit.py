@@ -25,8 +25,7 @@ from postil.features.inputs import Inputs
 from postil.graph import RowGradient
 from postil.models import PRESETS, Tagger, TreeClassifier
 from postil.models.networks.fused import FusedNetwork, FusedStep
-from postil.network import layer, lookup, window
-from postil.network import tree as tree_lstm
+from postil.network import layer, lookup, tree, window
 from postil.network import window as shared_windows
 from postil.objectives import crf as crf_objective
 from postil.optimisation import optimisers
@@ -37,10 +36,10 @@ from postil.text import read_trees
 STEPS: dict[str, list[tuple[Any, str]]] = {
     "products": [(layer, "linear"), (shared_windows, "linear_of_windows")],
     "lookups": [(lookup, "lookup")],
-    "windows": [(window, "concatenated_windows")],
+    "windows": [(window.Window, "forward")],
     "normalisation": [(layer, "layer_norm")],
     "dropout": [(layer, "dropout")],
-    "levels of trees": [(tree_lstm, "tree_lstm")],
+    "levels of trees": [(tree.TreeLSTM, "upward")],
 }
 SIMPLE: dict[str, list[tuple[Any, str]]] = {
     "fused gradients": [(FusedStep, "finish")],

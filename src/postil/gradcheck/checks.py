@@ -7,7 +7,7 @@ The rows of whole models are in ``models/gradients.py``.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 
@@ -388,18 +388,12 @@ def _conditional_random_fields() -> Iterator[GradientCheck]:
 # ------------------------------------------------------------------------------------------------ compositions of trees
 
 
-class _Tree(NamedTuple):
-    """A tree without words: see ``network.tree.Shaped``."""
-
-    children: list[list[int]]
-
-
-# Bushy, deep, of one word, and of two: in post-order, leaves have no children.
-_TREES = [
-    _Tree([[], [], [0, 1], [], [], [], [4, 5], [3, 6], [2, 7]]),
-    _Tree([[], [], [], [], [2, 3], [1, 4], [0, 5]]),
-    _Tree([[]]),
-    _Tree([[], [], [0, 1]]),
+# The children of each node of trees: bushy, deep, of one word, and of two; in post-order, leaves have no children.
+_TREES: list[list[list[int]]] = [
+    [[], [], [0, 1], [], [], [], [4, 5], [3, 6], [2, 7]],
+    [[], [], [], [], [2, 3], [1, 4], [0, 5]],
+    [[]],
+    [[], [], [0, 1]],
 ]
 
 

@@ -164,7 +164,7 @@ def _examine_tree_parts(parts: FittedModel, rng: np.random.Generator) -> Report:
     """Compare the gradients of the model's loss with central differences, in float64; labels are random."""
     network = parts.network
     trees = [shape(["w"] * T) for T in (1, 2, 5) for shape in (balanced, right_branching)]
-    plan = Forest.of(trees).schedule(np.arange(len(trees)))
+    plan = Forest.of([tree.children for tree in trees]).schedule(np.arange(len(trees)))
     L, V = len(parts.codec.labels), 1 if network.vectors is None else len(network.vectors)
     (word_rows,), words = _used(rng.integers(0, len(network.word_counts), (plan.leaves, 1)))
     (vector_rows,), vectors = _used(rng.integers(0, V, (plan.leaves, 1)))

@@ -93,20 +93,19 @@ def checked_forward(layer: Layer, X: Array, run: Run) -> tuple[Array, LayerPullb
         expected = "must return (Y, pullback)"
         raise ConfigurationError("forward of a layer", expected=expected, got=_kind(answer), where=layer.name)
     Y, back = answer
-    return Y, lambda dY: _checked_gradients(layer, back(dY))
 
+    def checked(dY: Array) -> tuple[Array | None, ParameterGradients]:
+        gradients: Any = back(dY)
+        what = "the pullback of a layer"
+        if not (isinstance(gradients, tuple) and len(gradients) == 2 and isinstance(gradients[1], dict)):
+            expected = "must return (dX, {parameter: gradient}), with an empty dict if the layer has no parameters"
+            raise ConfigurationError(what, expected=expected, got=_kind(gradients), where=layer.name)
+        if others := [key for key in gradients[1] if not isinstance(key, Parameter)]:
+            what, expected = f"gradients that {what} returns", "must have parameters as keys, such as self.W"
+            raise ConfigurationError(what, expected=expected, got=describe(others[0]), where=layer.name)
+        return gradients
 
-def _checked_gradients(layer: Layer, answer: Any) -> tuple[Array | None, ParameterGradients]:
-    if not (isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], dict)):
-        expected = "must return (dX, {parameter: gradient}), with an empty dict if the layer has no parameters"
-        raise ConfigurationError("the pullback of a layer", expected=expected, got=_kind(answer), where=layer.name)
-    if others := [key for key in answer[1] if not isinstance(key, Parameter)]:
-        what, expected = (
-            "gradients that the pullback of a layer returns",
-            "must have parameters as keys, such as self.W",
-        )
-        raise ConfigurationError(what, expected=expected, got=describe(others[0]), where=layer.name)
-    return answer
+    return Y, checked
 
 
 def _kind(answer: Any) -> str:
@@ -164,10 +163,9 @@ def checked_rows(X: Array, where: str, like: Parameter | None = None) -> Array:
 
 
 # ------------------------------------------------------------------------------------------------ initialisers
-# Initialisers: functions of (rng, shape) that draw the first value of a parameter.
-#
-# The last axis of the shape is the fan-in, the number of inputs used for each output, as in W (H, D). For a lookup
-# table the documents say that the fan-in is 1 (A10): pass ``fan_in=1`` with ``functools.partial``.
+# Functions of (rng, shape) that draw the first value of a parameter. The last axis of the shape is the fan-in, the
+# number of inputs used for each output, as in W (H, D). For a lookup table the documents say that the fan-in is 1
+# (A10): pass ``fan_in=1`` with ``functools.partial``.
 
 
 Shape: TypeAlias = tuple[int, ...]
@@ -228,9 +226,8 @@ def new_parameter(
     if rng is not UNUSED and not isinstance(rng, np.random.Generator):
         raise ConfigurationError("rng", expected="np.random.default_rng(…)", got=describe(rng), where=name)
     if not callable(initialise):
-        raise ConfigurationError(
-            "initialise", expected="a function, such as INITIALISERS['xavier']", got=describe(initialise), where=name
-        )
+        expected = "a function, such as INITIALISERS['xavier']"
+        raise ConfigurationError("initialise", expected=expected, got=describe(initialise), where=name)
     value = np.asarray(placeholder(rng, shape) if rng is UNUSED else initialise(rng, shape))
     if value.shape != shape:
         raise ShapeError("first value of a parameter", expected=shape, got=value.shape, where=name)
@@ -262,14 +259,19 @@ ACTIVATIONS: dict[str, Callable[[Array], Activated]] = {
 }
 
 
+def checked_activation(name: str) -> str:
+    """``name`` itself if it is one of ACTIVATIONS."""
+    if name not in ACTIVATIONS:
+        raise ConfigurationError("activation", expected=f"one of {', '.join(ACTIVATIONS)}", got=repr(name))
+    return name
+
+
 @final
 class Activation(Layer):
     """Applies one of ACTIVATIONS, by name, to every element."""
 
     def __init__(self, function: str) -> None:
-        if function not in ACTIVATIONS:
-            raise ConfigurationError("activation", expected=f"one of {', '.join(ACTIVATIONS)}", got=repr(function))
-        self.function = function
+        self.function = checked_activation(function)
 
     @property
     def name(self) -> str:
@@ -446,7 +448,7 @@ class Linear(Layer):
 
 
 # Paths that the data choose: each is a row of the gradient list (tests/oracles/requirements.py).
-MODES = {"Chain": ("layer used twice",)}
+MODES: dict[str, tuple[str, ...]] = {"Chain": ("layer used twice",)}
 
 
 @final

@@ -46,30 +46,6 @@ from postil.network.layer import (
 from postil.network.lookup import LookupTable
 
 
-def concatenated_windows(
-    X: Array, padding: Array, offsets: Array, size: int, dilation: int = 1
-) -> tuple[Array, Callable[[Array], tuple[Array, Array]]]:
-    """Each row joined with its neighbours, ``dilation`` rows apart.  X (N, D), padding (D,), size K -> Y (N, K·D)."""
-    Y = kernels.windows(X, padding, offsets, size, dilation)
-    return Y, lambda dY: kernels.windows_back(dY, offsets, size, dilation)
-
-
-def averaged_windows(X: Array, offsets: Array, size: int) -> tuple[Array, Callable[[Array], Array]]:
-    """The mean of each row and its neighbours inside the sentence.  X (N, D) -> Y (N, D)."""
-    N, D = X.shape
-    places, rows = padded_places(offsets, size)
-    share = 1 / window_counts(offsets, size, X.dtype)[:, None]
-    padded = np.zeros((rows, D), X.dtype)
-    padded[places] = X  # 1
-    Y = sum((padded[places + shift] for shift in shifts(size)), start=np.zeros_like(X)) * share  # 2
-
-    def pullback(dY: Array) -> Array:
-        spread = np.broadcast_to((dY * share)[:, None, :], (N, size, D))
-        return overlapping_sum(spread, places, rows)[places]  # undoes 2 and 1
-
-    return Y, pullback
-
-
 @final
 class Window(Layer):
     """Concatenates each word with its neighbours: (N, D) to (N, size·D).
@@ -95,9 +71,9 @@ class Window(Layer):
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
         checked_rows(X, self.name, self.padding)
-        offsets = needed_offsets(run, self.name)
-        joined = concatenated_windows(X, self.padding.value, offsets, self.size, self.dilation)
-        return by_parameter(joined, self.padding)
+        offsets, size, dilation = needed_offsets(run, self.name), self.size, self.dilation
+        Y = kernels.windows(X, self.padding.value, offsets, size, dilation)
+        return by_parameter((Y, lambda dY: kernels.windows_back(dY, offsets, size, dilation)), self.padding)
 
 
 @final
@@ -108,8 +84,22 @@ class WindowAverage(Layer):
         self.size = _odd(size)
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
-        Y, back = averaged_windows(checked_rows(X, self.name), needed_offsets(run, self.name), self.size)
-        return Y, lambda dY: (back(dY), {})
+        (N, D), size, offsets = checked_rows(X, self.name).shape, self.size, needed_offsets(run, self.name)
+        places, rows = padded_places(offsets, size)
+        lengths = np.diff(offsets)
+        before = np.arange(N) - np.repeat(offsets[:-1], lengths)
+        after = np.repeat(lengths, lengths) - 1 - before
+        counts = np.minimum(before, size // 2) + np.minimum(after, size // 2) + 1  # (N,) words in each window
+        share = 1 / counts.astype(X.dtype)[:, None]
+        padded = np.zeros((rows, D), X.dtype)
+        padded[places] = X  # 1
+        Y = sum((padded[places + shift] for shift in shifts(size)), start=np.zeros_like(X)) * share  # 2
+
+        def pullback(dY: Array) -> tuple[Array, ParameterGradients]:
+            spread = np.broadcast_to((dY * share)[:, None, :], (N, size, D))
+            return overlapping_sum(spread, places, rows)[places], {}  # undoes 2 and 1
+
+        return Y, pullback
 
 
 def convolution(
@@ -125,15 +115,6 @@ def _odd(size: int) -> int:
     if not isinstance(size, int | np.integer) or size < 1 or size % 2 == 0:
         raise ConfigurationError("window size", expected="an odd number, so that a word is in the middle", got=size)
     return size
-
-
-def window_counts(offsets: Array, size: int, dtype: Any) -> Array:
-    """How many words of the sentence each window holds, (N,)."""
-    half, lengths = size // 2, np.diff(offsets)
-    before = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
-    after = np.repeat(lengths, lengths) - 1 - before
-    counts: Array = np.minimum(before, half) + np.minimum(after, half) + 1
-    return counts.astype(dtype)
 
 
 # --------------------------------------------------------------------------------------------- windows over shared rows
@@ -163,24 +144,20 @@ def linear_of_windows(
     vectors[0, :D], vectors[1:, :D], vectors[:, D:] = padding, X, 0  # 1
     by_position = np.zeros((size * H, wide), W.dtype)  # what each position adds to the outputs
     by_position.reshape(size, H, wide)[:, :, :D] = W.reshape(H, size, D).transpose(1, 0, 2)
-    rows = _rows(1 + U, size * H, X.dtype)
+    rows = _SCRATCH.array("rows", 1 + U, size * H, dtype=X.dtype)  # as its gradient below, it does not outlive this
     np.matmul(vectors[:, :D], by_position[:, :D].T, out=rows)  # 2
     Z = kernels.sum_windows(rows, ids, offsets, size, "identity", np.empty((len(ids), H), X.dtype), add=False)  # 3
     Y, unfinished = finished(Z, b, finish)  # 4
 
     def pullback(dY: Array) -> tuple[Array, Array, Array, Array]:
         dZ, db = unfinished(dY)  # undoes 4
-        drows = kernels.spread_windows(dZ, ids, offsets, size, _rows(1 + U, size * H, X.dtype))  # undoes 3
+        out = _SCRATCH.array("rows", 1 + U, size * H, dtype=X.dtype)
+        drows = kernels.spread_windows(dZ, ids, offsets, size, out)  # undoes 3
         dW = (drows.T @ vectors).reshape(size, H, wide)[:, :, :D].transpose(1, 0, 2).reshape(W.shape)  # undoes 2
         dvectors = (drows @ by_position)[:, :D]  # undoes 2
         return dvectors[1:], dvectors[0], dW, db  # undoes 1
 
     return Y, pullback
-
-
-def _rows(count: int, width: int, dtype: Any) -> Array:
-    """Memory for what words add to windows, or its gradient: neither outlives the function that asks for it."""
-    return _SCRATCH.array("rows", count, width, dtype=dtype)
 
 
 def shared_windows(
@@ -290,7 +267,9 @@ class SentenceConvolution(Layer):
         D = X.shape[1]
         without_distances = np.concatenate((X, np.zeros((len(X), self.distances.table.shape[1]), X.dtype)), axis=1)
         A, back_words = self.convolution.forward(without_distances, Run(offsets=offsets, rng=run.rng))  # 1
-        F, back_distances = self._distance_scores(D)  # 2
+        linear = self.convolution.layers[-1]
+        assert isinstance(linear, Linear)
+        F, back_distances = self._distance_scores(linear.W.value, D)  # 2
         Y, back_max = _largest_sums(A, F, offsets)  # 3
 
         def pullback(dY: Array) -> tuple[Array, ParameterGradients]:
@@ -298,24 +277,17 @@ class SentenceConvolution(Layer):
             dX, gradients = back_words(dA)  # undoes 1
             assert dX is not None
             dW, gradients[self.distances.table] = back_distances(dF)  # undoes 2
-            W = self._linear.W
-            gradients[W] = gradients[W] + dW
+            gradients[linear.W] = gradients[linear.W] + dW
             return dX[:, :D], gradients
 
         return Y, pullback
 
-    @property
-    def _linear(self) -> Linear:
-        linear = self.convolution.layers[-1]
-        assert isinstance(linear, Linear)
-        return linear
-
-    def _distance_scores(self, D: int) -> tuple[Array, Callable[[Array], tuple[Array, RowGradient]]]:
+    def _distance_scores(self, W: Array, D: int) -> tuple[Array, Callable[[Array], tuple[Array, RowGradient]]]:
         """F (edges, edges, R, H), R = 2 (longest + half) + 1: the sum over the window's slots inside the sentence.
 
         The first two axes are the number of words before and after in the sentence, up to half a window.
         """
-        P, W = self.distances.table.value, self._linear.W.value
+        P = self.distances.table.value
         slots = W.reshape(len(W), self.size, -1)[:, :, D:]  # (H, K, P)
         half, R = self.size // 2, 2 * (self.longest + self.size // 2) + 1
         E = np.einsum("rp,hkp->krh", P, slots)  # 1

@@ -235,8 +235,7 @@ class Messages:
     @cached_property
     def share(self) -> Array:
         """(N, L) α_t / Z, in the units of following_t."""
-        share: Array = self.algebra.over(self.chain.prefix, self.chain.weight)
-        return share
+        return np.asarray(self.algebra.over(self.chain.prefix, self.chain.weight))
 
     def marginals(self) -> Array:
         """(N, L) p(y_t = j) = α_t(j) β_t(j) / Z (C4)."""
@@ -332,8 +331,7 @@ class Posterior:
 
     def transition_counts(self) -> Array:
         """(L, L) the expected number of each transition in the batch."""
-        counts: Array = np.sum([part.messages.transition_counts() for part in self.parts], axis=0)
-        return counts
+        return np.asarray(np.sum([part.messages.transition_counts() for part in self.parts], axis=0))
 
     def entropy(self) -> Array:
         """(B,) the entropy of each sentence's labelling, in nats: -Σ_y p(y) log p(y) = log Z - Σ_y p(y) s(y).
@@ -374,12 +372,8 @@ def check_possible(scores: Array) -> None:
 
 
 def no_possible_path(sentence: int) -> ConfigurationError:
-    return ConfigurationError(
-        "no labelling is possible",
-        expected="a path that the mask and the allowed labels leave open",
-        got="all paths forbidden",
-        where=f"sentence {sentence}",
-    )
+    what, expected = "no labelling is possible", "a path that the mask and the allowed labels leave open"
+    return ConfigurationError(what, expected=expected, got="all paths forbidden", where=f"sentence {sentence}")
 
 
 # ------------------------------------------------------------------------------------------------ loss and gradient
@@ -568,11 +562,8 @@ class CRF(Parameterised):
         self.transitions = Parameter(np.zeros((labels, labels), dtype), "transitions")
         self.start = Parameter(np.zeros(labels, dtype), "start")
         self.end = Parameter(np.zeros(labels, dtype), "end")
-        self.masks = {
-            "allowed_transitions": allowed_transitions,
-            "allowed_start": allowed_start,
-            "allowed_end": allowed_end,
-        }
+        self.masks = {"allowed_transitions": allowed_transitions, "allowed_start": allowed_start}
+        self.masks["allowed_end"] = allowed_end
         self.chain()  # an error if a mask does not fit
 
     def chain(self) -> ChainScores:
@@ -636,8 +627,7 @@ def offset_scores(centre: Node, previous: Node, following: Node) -> Result:
     U = summed_offsets([node.value for node in nodes], offsets)
 
     def pullback(dU: Array) -> list[Array]:
-        first, last = _edges(offsets)
-        return [dU, _moved(dU, -1, last), _moved(dU, 1, first)]
+        return [dU, _moved(dU, -1, offsets), _moved(dU, 1, offsets)]
 
     return Result(U, (centre, previous, following), pullback, "offset scores", offsets=offsets)
 
@@ -645,21 +635,13 @@ def offset_scores(centre: Node, previous: Node, following: Node) -> Result:
 def summed_offsets(tables: Sequence[Array], offsets: Array) -> Array:
     """The sum of ``offset_scores`` on plain arrays: centre, previous and following, (N, L) each."""
     centre, previous, following = tables
-    first, last = _edges(offsets)
-    summed: Array = centre + _moved(previous, 1, first) + _moved(following, -1, last)
-    return summed
+    return np.asarray(centre + _moved(previous, 1, offsets) + _moved(following, -1, offsets))
 
 
-def _edges(offsets: Array) -> tuple[Array, Array]:
-    """The first and the last token of every sentence that has one."""
-    filled = np.diff(offsets) > 0
-    return offsets[:-1][filled], offsets[1:][filled] - 1
-
-
-def _moved(rows: Array, by: int, edges: Array) -> Array:
-    """Row k of the result is row k - by; zero at the edges, where that row is not in the sentence."""
-    moved = np.roll(rows, by, axis=0)
-    moved[edges] = 0
+def _moved(rows: Array, by: int, offsets: Array) -> Array:
+    """Row k of the result is row k - by; zero where that is not in the sentence: at its first or its last token."""
+    moved, filled = np.roll(rows, by, axis=0), np.diff(offsets) > 0
+    moved[offsets[:-1][filled] if by > 0 else offsets[1:][filled] - 1] = 0
     return moved
 
 

@@ -367,6 +367,13 @@ class Averaged:
 
 Schedule: TypeAlias = Callable[[float], float]
 
+
+def _check_positive(**settings: float) -> None:
+    for name, value in settings.items():
+        if not 0 < value < math.inf:
+            raise ConfigurationError(name, expected="a positive number", got=value)
+
+
 LOWEST_WARM_UP = 0.01  # of the rate: a rate of 0 would waste the first step
 
 
@@ -424,9 +431,3 @@ class WarmUpAndDecay:
             return self.rate * max(t / self.warm_up, LOWEST_WARM_UP)
         done = min((t - self.warm_up) / max(self.length - self.warm_up, 1e-9), 1.0)
         return self.rate * (1 - done * (1 - self.final_share))
-
-
-def _check_positive(**settings: float) -> None:
-    for name, value in settings.items():
-        if not 0 < value < math.inf:
-            raise ConfigurationError(name, expected="a positive number", got=value)

@@ -33,7 +33,7 @@ class TreeInputs:
     @classmethod
     def of(cls, trees: Sequence[Tree], features: WordFeatures) -> "TreeInputs":
         """The arrays of binary trees; every distinct word is looked up once."""
-        forest = Forest.of(trees)
+        forest = Forest.of([tree.children for tree in trees])
         tokens = [word for word in chain.from_iterable([tree.words for tree in trees]) if word is not None]
         words, places, _ = distinct([tokens])
         ids = features.rows(words)
