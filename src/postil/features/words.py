@@ -376,7 +376,15 @@ class Alphabet:
 
         After the last character of a word there are zeros.
         """
-        codes, first, length = _characters(text, cells)
+        start, end = int(cells[:, 0].min(initial=len(text))), int(cells[:, 1].max(initial=0))
+        part = text[start:end]  # that holds all cells
+        cells = cells - start
+        codes = np.frombuffer(str(part, "utf-8", SURROGATES).encode("utf-32-le", SURROGATES), np.uint32)
+        codes = codes.astype(np.int64)
+        if len(codes) != len(part):  # bytes to characters
+            is_first = (np.frombuffer(part, np.uint8) & 0xC0) != 0x80
+            cells = np.concatenate([[0], np.cumsum(is_first)])[cells]
+        first, length = cells[:, 0], cells[:, 1] - cells[:, 0]
         place = np.arange(LONGEST)
         shown = np.minimum(length, LONGEST)[:, None]
         is_tail = (length[:, None] > LONGEST) & (place >= _HEAD)
@@ -387,15 +395,3 @@ class Alphabet:
         found = np.minimum(np.searchsorted(self.codes, wanted), len(self.codes) - 1)
         ids[is_there] = 1 + np.where(self.codes[found] == wanted, self.ids[found], 0)
         return ids
-
-
-def _characters(text: bytes, cells: Array) -> tuple[Array, Array, Array]:
-    """The code points of the part of a text that holds all cells (U, 2), where each cell begins, and its length."""
-    start, end = int(cells[:, 0].min(initial=len(text))), int(cells[:, 1].max(initial=0))
-    part = text[start:end]
-    cells = cells - start
-    codes = np.frombuffer(str(part, "utf-8", SURROGATES).encode("utf-32-le", SURROGATES), np.uint32).astype(np.int64)
-    if len(codes) != len(part):  # bytes to characters
-        is_first = (np.frombuffer(part, np.uint8) & 0xC0) != 0x80
-        cells = np.concatenate([[0], np.cumsum(is_first)])[cells]
-    return codes, cells[:, 0], cells[:, 1] - cells[:, 0]

@@ -47,7 +47,8 @@ def draw(output: Node, form: str = "mermaid", *, values: bool = False, gradients
     if len(nodes) > LARGEST:
         raise ConfigurationError("drawing of a graph", expected=f"at most {LARGEST} nodes", got=f"{len(nodes)} nodes")
     # Parents before children. Parameters of a layer are shown inside the layer's box.
-    sources = {node: [p for p in node.parents if not (_is_layer(node) and isinstance(p, Parameter))] for node in nodes}
+    layers = {node for node in nodes if isinstance(node, Result) and node.is_layer}
+    sources = {node: [p for p in node.parents if not (node in layers and isinstance(p, Parameter))] for node in nodes}
     outside = {output, *itertools.chain.from_iterable(sources.values())}
     drawn = [node for node in nodes if not isinstance(node, Parameter) or node in outside]
     number = {node: i for i, node in enumerate(drawn)}
@@ -58,14 +59,10 @@ def draw(output: Node, form: str = "mermaid", *, values: bool = False, gradients
     return _FORMS[form](boxes)
 
 
-def _is_layer(node: Node) -> bool:
-    return isinstance(node, Result) and node.is_layer
-
-
 def _lines(node: Node, values: bool, gradients: Gradients) -> list[str]:
     shape = " × ".join(map(str, node.shape)) if node.ndim else "number"
     lines = [f"{one_line(node.name) or _KINDS[type(node)]} {shape}"]
-    inside = [p for p in node.parents if isinstance(p, Parameter)] if _is_layer(node) else []
+    inside = [p for p in node.parents if isinstance(p, Parameter)] if isinstance(node, Result) and node.is_layer else []
     counted = [node] if isinstance(node, Parameter) else inside
     if counted:
         lines.append(f"{sum(p.value.size for p in counted):,} parameters")

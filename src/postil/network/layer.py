@@ -59,26 +59,17 @@ class Layer(Parameterised, ABC):
 
     def __call__(self, x: Node | Ragged | Array, *, rng: "np.random.Generator | None" = None) -> Result:
         """One node with the layer's output; its parents are ``x`` (if it is a node) and the parameters."""
-        offsets: Array | None
-        match x:
-            case Ragged():
-                X, offsets = x.data, x.offsets
-            case Node():
-                X, offsets = x.value, x.offsets
-            case _:
-                X, offsets = np.asarray(x), None
+        X = x.data if isinstance(x, Ragged) else x.value if isinstance(x, Node) else np.asarray(x)
+        offsets = x.offsets if isinstance(x, Ragged | Node) else None
         parameters = tuple(self.parameters().values())
         Y, back = checked_forward(self, X, Run(offsets=offsets, rng=rng))
 
         def pullback(dY: Array) -> list[Gradient | None]:
             dX, gradients = back(dY)
             if unlisted := gradients.keys() - parameters:
-                raise ConfigurationError(
-                    "a gradient for a parameter that parameters() does not list",
-                    expected="every parameter in an attribute of the layer, or in a list, tuple, dict or layer there",
-                    got=unlisted.pop().name,
-                    where=self.name,
-                )
+                what = "a gradient for a parameter that parameters() does not list"
+                expected = "every parameter in an attribute of the layer, or in a list, tuple, dict or layer there"
+                raise ConfigurationError(what, expected=expected, got=unlisted.pop().name, where=self.name)
             of_parameters = [gradients.get(parameter) for parameter in parameters]
             return [dX, *of_parameters] if isinstance(x, Node) else of_parameters
 
@@ -226,8 +217,9 @@ def new_parameter(
     if rng is not UNUSED and not isinstance(rng, np.random.Generator):
         raise ConfigurationError("rng", expected="np.random.default_rng(…)", got=describe(rng), where=name)
     if not callable(initialise):
-        expected = "a function, such as INITIALISERS['xavier']"
-        raise ConfigurationError("initialise", expected=expected, got=describe(initialise), where=name)
+        raise ConfigurationError(
+            "initialise", expected="a function, such as INITIALISERS['xavier']", got=describe(initialise), where=name
+        )
     value = np.asarray(placeholder(rng, shape) if rng is UNUSED else initialise(rng, shape))
     if value.shape != shape:
         raise ShapeError("first value of a parameter", expected=shape, got=value.shape, where=name)

@@ -28,7 +28,7 @@ from postil.arrays import (
     checked_indices,
     checked_offsets,
     describe,
-    offsets_from_lengths,
+    selected_rows,
 )
 from postil.errors import ConfigurationError, DataError, DtypeError, NumericalError, ShapeError
 from postil.graph import Node, Parameter, Parameterised, Result
@@ -155,13 +155,6 @@ class Lattice:
     def sentence_sums(self, values: Array) -> Array:
         """(N,) -> (B,): the sum over each sentence; 0 for one without tokens."""
         return self.sentences.sums(values)
-
-
-def selected_rows(offsets: Array, which: Array) -> tuple[Array, Array]:
-    """Some pieces of a ragged batch: their offsets as a separate batch, and the rows that they take."""
-    lengths = np.diff(offsets)[which]
-    selected = offsets_from_lengths(lengths)
-    return selected, np.arange(selected[-1]) + np.repeat(offsets[which] - selected[:-1], lengths)
 
 
 def checked_scores(scores: Any, shape: tuple[int | None, ...], where: str) -> Array:

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 
-from postil.arrays import Array, checked_indices, checked_offsets, describe, offsets_from_lengths
+from postil.arrays import Array, checked_indices, checked_offsets, describe, offsets_from_lengths, selected_rows
 from postil.errors import ConfigurationError, IndexRangeError, ShapeError
 from postil.graph import Node, Result
 from postil.kernels.plain_chain import GROUP_ENTRIES, Packing
-from postil.objectives.crf import ChainScores, Lattice, Messages, Posterior, checked_mask, selected_rows, viterbi
+from postil.objectives.crf import ChainScores, Lattice, Messages, Posterior, checked_mask, viterbi
 
 # ------------------------------------------------------------------------------------------------ entities as labels
 
