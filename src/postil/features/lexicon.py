@@ -18,14 +18,7 @@ from postil.archive import is_model_file
 from postil.arrays import Array, arrays_under, describe
 from postil.errors import ConfigurationError, DataError, ModelFileError
 from postil.features.gazetteer import names_in_files
-from postil.features.vectors import (
-    VectorSources,
-    WordVectors,
-    holds_model,
-    listed_sources,
-    load_part,
-    looked_up,
-)
+from postil.features.vectors import VectorSources, WordVectors, holds_model, listed_sources, load_part, looked_up
 from postil.features.vocabulary import PACKED, Vocabulary, prefixed, stored_names
 from postil.reading import decoded_lines
 from postil.threads import one_blas_thread

@@ -11,22 +11,13 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias, TypeVar, cast, final
 
 import numpy as np
 
-from postil import archive, kernels
+from postil import archive, kernels, reading
 from postil.archive import is_model_file
 from postil.arrays import Array, arrays_under, describe
 from postil.errors import ConfigurationError, DataError, ModelFileError
 from postil.features.vocabulary import Vocabulary, prefixed
 from postil.kernels import WordColumn, WordRules
 from postil.kernels.plain_text import word_cells
-from postil.reading import (
-    MOST_DIMENSIONS,
-    MOST_LINE_BYTES,
-    MOST_VECTOR_BYTES,
-    MOST_WORDS,
-    blocks_of_lines,
-    limit,
-    opened,
-)
 from postil.threads import one_blas_thread
 
 VectorSources: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -330,8 +321,8 @@ def read_file(path: str | os.PathLike[str]) -> Rows:
     After the header of word2vec and fastText files comes text if the first row is a word and D numbers; else binary; if
     it is not that either, the text's error counts.
     """
-    with opened(path, _WHAT, MOST_VECTOR_BYTES) as file:
-        longest = limit(MOST_LINE_BYTES)
+    with reading.opened(path, _WHAT, reading.MOST_VECTOR_BYTES) as file:
+        longest = reading.limit(reading.MOST_LINE_BYTES)
         first = file.readline(longest).removeprefix(_BYTE_ORDER_MARK)
         fields = first.split()
         if len(fields) != 2 or not all(field.isdigit() for field in fields) or not fields[1].strip(b"0"):
@@ -354,9 +345,11 @@ def read_file(path: str | os.PathLike[str]) -> Rows:
 
 
 def _check_sizes(V: int, D: int, path: Any) -> None:
-    for number, most, what in ((V, MOST_WORDS, "words"), (D, MOST_DIMENSIONS, "dimensions")):
-        if number > limit(most):
-            raise DataError(f"too many {what} in {_WHAT}", expected=f"at most {limit(most):,}", got="more", where=path)
+    for number, most, what in ((V, reading.MOST_WORDS, "words"), (D, reading.MOST_DIMENSIONS, "dimensions")):
+        if number > reading.limit(most):
+            raise DataError(
+                f"too many {what} in {_WHAT}", expected=f"at most {reading.limit(most):,}", got="more", where=path
+            )
 
 
 @final
@@ -378,7 +371,7 @@ def _read_text(file: Any, V: int | None, D: int, path: Any) -> Rows:
     words: list[bytes] = []
     _check_sizes(0, D, path)
     parts = [np.zeros((0, max(D, 0)), np.float32)]
-    for first, block in blocks_of_lines(file, _WHAT, path, 1 if V is None else 2):
+    for first, block in reading.blocks_of_lines(file, _WHAT, path, 1 if V is None else 2):
         for place in range(0, len(block), _LINES_AT_ONCE):
             lines, number = block[place : place + _LINES_AT_ONCE], first + place
             if D < 1:

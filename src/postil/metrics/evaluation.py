@@ -99,10 +99,9 @@ class Compared(NamedTuple):
         """Gold and predicted spans of a sentence; labels without a scheme are spans of one token each."""
         if self.scheme != "none":
             return self.gold_spans[sentence], self.predicted_spans[sentence]
-        gold, predicted = self.gold[sentence], self.predicted[sentence]
-        return [Span(one, t, t + 1) for t, one in enumerate(gold)], [
-            Span(one, t, t + 1) for t, one in enumerate(predicted)
-        ]
+        sides = self.gold[sentence], self.predicted[sentence]
+        gold, predicted = ([Span(label, t, t + 1) for t, label in enumerate(side)] for side in sides)
+        return gold, predicted
 
     def pairs(self, sentence: int) -> list[Pair]:
         """The spans of a sentence, each with the one on the other side that belongs to it."""
@@ -151,8 +150,12 @@ def prepare(gold: Labels, predicted: Labels, scheme: str = "", predicted_scheme:
     left_out = NOTHING_LEFT_OUT
     if unknown:
         gold_spans, predicted_spans, left_out = _decided_spans(gold, scheme, gold_spans, predicted_spans)
-    if scheme not in ("bio", "iob1"):
-        gold, predicted = _in_iobes_letters(gold), _in_iobes_letters(predicted)
+    if scheme not in ("bio", "iob1"):  # BILOU and BMEWO must not differ from IOBES when tokens are compared
+        spelt = schemes.in_iobes_letters
+        gold, predicted = (
+            [[label if isinstance(label, PartialLabel) else spelt(label) for label in labels] for labels in side]
+            for side in (gold, predicted)
+        )
     return Compared(scheme, predicted_scheme, gold, predicted, gold_spans, predicted_spans, left_out)
 
 
@@ -189,14 +192,6 @@ def evaluate_compared(compared: Compared) -> Evaluation:
         None if compared.scheme == "none" else compare_spans(compared.gold_spans, compared.predicted_spans),
         compared.left_out,
     )
-
-
-def _in_iobes_letters(sequences: Labels) -> Labels:
-    """BILOU and BMEWO must not differ from IOBES when tokens are compared."""
-    return [
-        [label if isinstance(label, PartialLabel) else schemes.in_iobes_letters(label) for label in labels]
-        for labels in sequences
-    ]
 
 
 def mistakes_as_json(compared: Compared, tokens: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
@@ -299,9 +294,14 @@ def score_groups(
     def whole(name: str) -> list[Any]:
         return [of_sentence for group in groups for of_sentence in getattr(group, name)]
 
+    def tuple_of(labels: Sequence[str]) -> str:
+        """The labels of a token in all groups as one; a mark if one of them is."""
+        kind = PartialLabel if any(isinstance(label, PartialLabel) for label in labels) else str
+        return kind(" ".join(labels))
+
     def side_by_side(name: str) -> list[list[str]]:
         sentences = zip(*(getattr(group, name) for group in groups), strict=True)
-        return [[_tuple_of(labels) for labels in zip(*of_groups, strict=True)] for of_groups in sentences]
+        return [[tuple_of(labels) for labels in zip(*of_groups, strict=True)] for of_groups in sentences]
 
     first = groups[0]
     left_out = LeftOut(*(sum(numbers) for numbers in zip(*(group.left_out for group in groups), strict=True)))
@@ -316,12 +316,6 @@ def score_groups(
         evaluation=replace(evaluate_compared(compared), sentences=len(first.gold), tokens=tokens),
         interval=significance.bootstrap_interval(counts, significance.f1, rng=rng, resamples=resamples),
     )
-
-
-def _tuple_of(labels: Sequence[str]) -> str:
-    """The labels of a token in all groups as one; a mark if one of them is."""
-    kind = PartialLabel if any(isinstance(label, PartialLabel) for label in labels) else str
-    return kind(" ".join(labels))
 
 
 def compare_files(gold: LabelledFile, predicted: LabelledFile, scheme: str, predicted_scheme: str) -> Compared:

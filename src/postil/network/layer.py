@@ -191,13 +191,8 @@ def constant(value: float) -> Initialiser:
     return lambda rng, shape: np.full(shape, float(value))
 
 
-def placeholder(rng: Rng, shape: Shape) -> Array:
-    """Zeros that take no memory, whatever their shape, and cannot be written to: a model file's arrays replace them."""
-    return np.broadcast_to(np.zeros((), np.float32), shape)
-
-
 UNUSED: Any = object()
-"""In place of a generator: every parameter is a placeholder."""
+"""In place of a generator: every parameter is a placeholder, zeros that take no memory and cannot be written to."""
 zeros = constant(0.0)
 ones = constant(1.0)
 
@@ -220,7 +215,8 @@ def new_parameter(
         raise ConfigurationError(
             "initialise", expected="a function, such as INITIALISERS['xavier']", got=describe(initialise), where=name
         )
-    value = np.asarray(placeholder(rng, shape) if rng is UNUSED else initialise(rng, shape))
+    is_unused = rng is UNUSED  # a model file's arrays will replace it
+    value = np.broadcast_to(np.zeros((), np.float32), shape) if is_unused else np.asarray(initialise(rng, shape))
     if value.shape != shape:
         raise ShapeError("first value of a parameter", expected=shape, got=value.shape, where=name)
     # Not copied if the type is right: of zeros in place of a model file's arrays not even the pages are touched.

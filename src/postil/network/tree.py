@@ -29,17 +29,7 @@ from postil.arrays import Array, offsets_from_lengths
 from postil.errors import DataError, ShapeError
 from postil.graph import Node, Parameter, Parameterised, Result
 from postil.kernels import TreeCells
-from postil.network.layer import (
-    ACTIVATIONS,
-    Initialiser,
-    Rng,
-    checked_activation,
-    constant,
-    new_parameter,
-    placeholder,
-    xavier,
-    zeros,
-)
+from postil.network.layer import ACTIVATIONS, Initialiser, Rng, Shape, checked_activation, new_parameter, xavier, zeros
 
 _IN_PYTHON = kernels.IN_USE.startswith("plain")
 """Whether phrases are composed for prediction as in training, because no faster kernels are there."""
@@ -309,10 +299,11 @@ class Composition(Parameterised, ABC):
 class _SameWidth(Composition):
     """Compositions for which words and phrases have vectors of one width, and an activation of the user's choice.
 
-    ``SIZES`` are the shapes of the parameters as multiples of D.
+    ``SIZES`` are the shapes of the parameters as multiples of D; ``kernel`` computes phrases with tanh.
     """
 
     SIZES: ClassVar[Mapping[str, tuple[int, ...]]]
+    kernel: ClassVar[str] = ""
     V: Parameter
     W: Parameter
     b: Parameter
@@ -322,12 +313,20 @@ class _SameWidth(Composition):
     ) -> None:
         self.leaf_dim = self.hidden = D
         self.activation = checked_activation(activation)
+
         # Products of two units are many: each of them begins with a share of what a single unit would begin with.
-        small = placeholder if initialise is placeholder else lambda rng, shape: initialise(rng, shape) / shape[-1]
+        def small(rng: Rng, shape: Shape) -> Array:
+            return initialise(rng, shape) / shape[-1]
+
         for name, sizes in self.SIZES.items():
             shape = tuple(D * size for size in sizes)
             first, fan_in = {"V": small, "b": zeros}.get(name, initialise), math.prod(shape) // D
             setattr(self, name, new_parameter(name, shape, first, rng, dtype, fan_in=fan_in, decays=name != "b"))
+
+    def composer(self, words: Array, uses: Callable[[], Array]) -> Composer:
+        if self.activation != "tanh" or _IN_PYTHON:
+            return super().composer(words, uses)
+        return partial(composed, self.kernel, words, self.W.value, self.b.value if "b" in self.SIZES else None)
 
 
 @final
@@ -335,6 +334,7 @@ class SumComposition(_SameWidth):
     """D1: x_p = f(W (x_1 + x_2)). It cannot tell which part comes first."""
 
     SIZES = {"W": (1, 1)}
+    kernel = "sums"
 
     def upward(self, leaves: Array, plan: TreeSchedule) -> tuple[Array, Downward]:
         W, D = self.W.value, self.hidden
@@ -355,17 +355,13 @@ class SumComposition(_SameWidth):
 
         return X, downward
 
-    def composer(self, words: Array, uses: Callable[[], Array]) -> Composer:
-        if self.activation != "tanh" or _IN_PYTHON:
-            return super().composer(words, uses)
-        return partial(composed, "sums", words, self.W.value, None)
-
 
 @final
 class AffineComposition(_SameWidth):
     """x_p = f(W [x_1; x_2] + b)."""
 
     SIZES = {"W": (1, 2), "b": (1,)}
+    kernel = "pairs"
 
     def upward(self, leaves: Array, plan: TreeSchedule) -> tuple[Array, Downward]:
         W, b = self.W.value, self.b.value
@@ -385,11 +381,6 @@ class AffineComposition(_SameWidth):
             return dleaves, dZ.T @ C, dZ.sum(axis=0)  # undoes 1 and 2
 
         return X, downward
-
-    def composer(self, words: Array, uses: Callable[[], Array]) -> Composer:
-        if self.activation != "tanh" or _IN_PYTHON:
-            return super().composer(words, uses)
-        return partial(composed, "pairs", words, self.W.value, self.b.value)
 
 
 @final
@@ -422,7 +413,7 @@ class TensorComposition(_SameWidth):
 
     def composer(self, words: Array, uses: Callable[[], Array]) -> Composer:
         if _IN_PYTHON:
-            return super().composer(words, uses)
+            return Composition.composer(self, words, uses)
         V, W, b = self.V.value, self.W.value, self.b.value
         return TensorComposer(words, uses(), V, W, b, activation=self.activation)
 
@@ -453,8 +444,9 @@ class TreeLSTM(Composition):
         self.W = new_parameter("W", (3 * H, D), initialise, rng, dtype, fan_in=D)
         self.b = new_parameter("b", (3 * H,), zeros, rng, dtype, decays=False)
         self.U = new_parameter("U", (5 * H, 2 * H), initialise, rng, dtype, fan_in=2 * H)
-        self.d = new_parameter("d", (5 * H,), constant(0.0), rng, dtype, decays=False)
-        self.d.value[H : 3 * H] = 1
+        self.d = new_parameter(
+            "d", (5 * H,), lambda *_: np.repeat((0.0, 1.0, 1.0, 0.0, 0.0), H), rng, dtype, decays=False
+        )
 
     def upward(self, leaves: Array, plan: TreeSchedule) -> tuple[Array, Downward]:
         W, b, U, d = (parameter.value for parameter in self.parameters().values())

@@ -394,11 +394,10 @@ class CharacterConvolution(Layer):
         size: int = 3,
         rng: Rng,
         initialise: Initialiser = xavier,
-        initialise_table: Initialiser = fan_in_variance,
         dtype: Any = np.float32,
     ) -> None:
         """V characters, each with a vector of D numbers, and H filters of ``size`` characters."""
-        self.table = new_parameter("table", (V, D), initialise_table, rng, dtype, fan_in=1, decays=False)
+        self.table = new_parameter("table", (V, D), fan_in_variance, rng, dtype, decays=False)
         self.window = Window(D, size, rng=rng, dtype=dtype)
         self.linear = Linear(size * D, H, rng=rng, initialise=initialise, dtype=dtype)
 

@@ -129,21 +129,11 @@ class Lattice:
         """(B,) tokens in each sentence."""
         return self.sentences.lengths
 
-    @property
-    def first_tokens(self) -> Array:
-        """The first token of every sentence that has one."""
-        return self.sentences.first
-
-    @property
-    def last_tokens(self) -> Array:
-        """The last token of every sentence that has one."""
-        return self.sentences.last
-
     @cached_property
     def pairs(self) -> Array:
         """(P,) every token that is followed by another one of its sentence."""
         followed = np.ones(len(self.unary), bool)
-        followed[self.last_tokens] = False
+        followed[self.sentences.last] = False
         return np.flatnonzero(followed)
 
     def groups(self) -> Iterator[tuple[Self, slice, slice]]:
@@ -151,10 +141,6 @@ class Lattice:
         for sentences, tokens in sentence_groups(self.offsets, self.chain.labels):
             offsets = self.offsets[sentences.start : sentences.stop + 1] - tokens.start
             yield replace(self, unary=self.unary[tokens], offsets=offsets), sentences, tokens
-
-    def sentence_sums(self, values: Array) -> Array:
-        """(N,) -> (B,): the sum over each sentence; 0 for one without tokens."""
-        return self.sentences.sums(values)
 
 
 def checked_scores(scores: Any, shape: tuple[int | None, ...], where: str) -> Array:
@@ -199,13 +185,13 @@ def path_scores(lattice: Lattice, labels: Any) -> Array:
     y = checked_indices(labels, lattice.chain.labels, where="labels")
     if y.shape != lattice.unary.shape[:1]:
         raise ShapeError("one label per token", expected=lattice.unary.shape[:1], got=y.shape, where="labels")
-    chain, first, last = lattice.chain, lattice.first_tokens, lattice.last_tokens
+    chain, first, last = lattice.chain, lattice.sentences.first, lattice.sentences.last
     arriving = np.empty(len(y))  # (N,) the score of coming to each token
     arriving[1:] = chain.transitions[y[:-1], y[1:]]
     arriving[first] = chain.start[y[first]]  # also undoes the steps between sentences
     scores = arriving + lattice.unary[np.arange(len(y)), y]
     scores[last] += chain.end[y[last]]
-    return lattice.sentence_sums(scores)
+    return lattice.sentences.sums(scores)
 
 
 def log_probabilities(lattice: Lattice, labels: Any) -> Array:
@@ -332,13 +318,13 @@ class Posterior:
         The expected score of a path is a sum over its scores, each times its marginal: no path is enumerated.
         """
         lattice, chain, marginals = self.lattice, self.lattice.chain, self.marginals()
-        first, last = lattice.first_tokens, lattice.last_tokens
+        first, last = lattice.sentences.first, lattice.sentences.last
         scores = self._of_tokens(Messages.expected_step_scores)
         scores += np.einsum("nl,nl->n", marginals, _possible(lattice.unary))
         scores[first] += marginals[first] @ _possible(chain.start)
         scores[last] += marginals[last] @ _possible(chain.end)
         # The difference of two large numbers: rounding may leave less than nothing.
-        return np.asarray(np.maximum(self.log_partition - lattice.sentence_sums(scores), 0.0))
+        return np.asarray(np.maximum(self.log_partition - lattice.sentences.sums(scores), 0.0))
 
     def _of_tokens(self, answer: Callable[[Messages], Array], *shape: int) -> Array:
         """(N, …) the answers of all parts, each at its tokens."""
@@ -411,7 +397,7 @@ def loss_and_gradient(lattice: Lattice, gold: Any) -> tuple[Array, LossGradient]
 
 def _gradient(lattice: Lattice, dU: Array, dA: Array) -> LossGradient:
     """A start score is one more unary score of first tokens, an end score of last tokens."""
-    start, end = dU[lattice.first_tokens].sum(axis=0), dU[lattice.last_tokens].sum(axis=0)
+    start, end = dU[lattice.sentences.first].sum(axis=0), dU[lattice.sentences.last].sum(axis=0)
     return LossGradient(unary=dU, transitions=dA, start=start, end=end)
 
 
@@ -426,7 +412,7 @@ def cross_entropy_and_gradient(lattice: Lattice, teacher: Lattice | Moments) -> 
     """
     ours = expected_counts(lattice)
     theirs = expected_counts(teacher) if isinstance(teacher, Lattice) else teacher
-    first, last, chain = lattice.first_tokens, lattice.last_tokens, lattice.chain
+    first, last, chain = lattice.sentences.first, lattice.sentences.last, lattice.chain
     starts, ends = theirs.unary[first].sum(axis=0), theirs.unary[last].sum(axis=0)
     counted = [(theirs.unary, lattice.unary), (theirs.transitions, chain.transitions)]
     counted += [(starts, chain.start), (ends, chain.end)]

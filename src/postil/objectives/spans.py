@@ -50,12 +50,6 @@ class EntityLabels:
         anything = np.ones(labels, bool)
         return cls(before=anything, only=only, first=first, middle=middle, last=last, after=anything)
 
-    @classmethod
-    def io(cls, labels: int, *, inside: int) -> Self:
-        """I I I, where one more I on either side would make the entity longer."""
-        label = _one(labels, inside)
-        return cls(before=~label, only=label, first=label, middle=label, last=label, after=~label)
-
     @property
     def anywhere(self) -> Array:
         """(L,) the labels that a token of the entity can have."""
@@ -307,44 +301,16 @@ def entities_of(entities: Sequence[EntityLabels], meaning: Array) -> list[Entity
 # the first time, and the third from then on. Every path outside S is exactly one path there, and no path of S is one.
 
 
-def log_odds(lattice: Lattice, allowed: Any) -> Array:
-    """(B,) of every sentence, for one statement per sentence.  allowed (N, L) boolean."""
-    inside, outside = _both_sides(lattice, allowed)
-    return inside.log_partition - outside.log_partition
-
-
 def log_odds_and_gradient(lattice: Lattice, allowed: Any) -> tuple[Array, Array]:
-    """``log_odds`` (B,), and the derivatives of their sum by the unary scores, (N, L).
+    """(B,) of one statement per sentence, and the derivatives of their sum by the unary scores, (N, L).
+
+    allowed (N, L) boolean. The labels of all other paths: below L they agree so far, below 2L they leave S here, below
+    3L they have left it.
 
     A derivative of log Z is an expected count (C5): here what the paths of S expect minus what the others do,
 
         ∂ log-odds / ∂ unary[t, j] = p(y_t = j | S) - p(y_t = j | ¬S).
     """
-    inside, outside = _both_sides(lattice, allowed)
-    N, L = lattice.unary.shape
-    expected_outside = outside.marginals().reshape(N, 3, L).sum(axis=1)
-    return inside.log_partition - outside.log_partition, inside.marginals() - expected_outside
-
-
-def summed_log_odds(scores: Node, chain: ChainScores, allowed: Any) -> Result:
-    """A node with the sum of the sentences' log-odds.  scores (N, L), a node that carries offsets."""
-    values, dscores = log_odds_and_gradient(Lattice.over(scores.value, scores.offsets, chain), allowed)
-
-    def pullback(dY: Array) -> list[Array]:
-        return [(dscores * float(dY)).astype(scores.dtype)]
-
-    return Result(np.asarray(values.sum(), scores.dtype), (scores,), pullback, "log-odds")
-
-
-def without_transition_scores(lattice: Lattice) -> Lattice:
-    """The same scores of words on a chain in which every allowed transition scores 0."""
-    tables = (lattice.chain.transitions, lattice.chain.start, lattice.chain.end)
-    transitions, start, end = (np.where(np.isfinite(table), 0.0, -np.inf) for table in tables)
-    return replace(lattice, chain=ChainScores(transitions=transitions, start=start, end=end))
-
-
-def _both_sides(lattice: Lattice, allowed: Any) -> tuple[Posterior, Posterior]:
-    """The paths of S, and all others: labels below L agree so far, those below 2L leave S here, those below 3L left."""
     mask, chain = checked_mask(allowed, lattice.unary.shape, where="allowed labels"), lattice.chain
 
     def copied(possible: Any, scores: Array) -> Array:
@@ -369,7 +335,27 @@ def _both_sides(lattice: Lattice, allowed: Any) -> tuple[Posterior, Posterior]:
         except ConfigurationError as error:  # no path is possible
             problem, expected = f"a statement that {what} has no odds", "one that some possible labellings agree with"
             raise ConfigurationError(problem, expected=f"{expected} and some do not", where=error.where) from None
-    return posteriors[0], posteriors[1]
+    inside, outside = posteriors
+    N, L = lattice.unary.shape
+    expected_outside = outside.marginals().reshape(N, 3, L).sum(axis=1)
+    return inside.log_partition - outside.log_partition, inside.marginals() - expected_outside
+
+
+def summed_log_odds(scores: Node, chain: ChainScores, allowed: Any) -> Result:
+    """A node with the sum of the sentences' log-odds.  scores (N, L), a node that carries offsets."""
+    values, dscores = log_odds_and_gradient(Lattice.over(scores.value, scores.offsets, chain), allowed)
+
+    def pullback(dY: Array) -> list[Array]:
+        return [(dscores * float(dY)).astype(scores.dtype)]
+
+    return Result(np.asarray(values.sum(), scores.dtype), (scores,), pullback, "log-odds")
+
+
+def without_transition_scores(lattice: Lattice) -> Lattice:
+    """The same scores of words on a chain in which every allowed transition scores 0."""
+    tables = (lattice.chain.transitions, lattice.chain.start, lattice.chain.end)
+    transitions, start, end = (np.where(np.isfinite(table), 0.0, -np.inf) for table in tables)
+    return replace(lattice, chain=ChainScores(transitions=transitions, start=start, end=end))
 
 
 # ------------------------------------------------------------------------------------------------ at most once

@@ -1,3 +1,4 @@
+# ruff: noqa: F403, F405 - the type checker takes every public name
 """Learning: optimisers, schedules, clipping, averaging."""
 
 import typing
@@ -7,19 +8,7 @@ from postil import lazy
 
 if typing.TYPE_CHECKING:
     from postil.graph import Parameter
-    from postil.optimisation.optimisers import (
-        SGD,
-        AdaGrad,
-        Adam,
-        Averaged,
-        Constant,
-        InverseDecay,
-        Optimiser,
-        Schedule,
-        WarmUpAndDecay,
-        clipping_factor,
-        gradient_norm,
-    )
+    from postil.optimisation.optimisers import *
 else:  # a model that only tags checks its settings against the names below
     _NAMES = "SGD AdaGrad Adam Averaged Optimiser clipping_factor gradient_norm "
     _NAMES += "Constant InverseDecay Schedule WarmUpAndDecay"

@@ -27,13 +27,12 @@ Part: TypeAlias = EllipsisType | Array
 
 
 class ParameterChange(NamedTuple):
-    """The update of one parameter in one step."""
+    """The update of one parameter in one step; ``scale`` is a factor of g."""
 
     part: Part
     g: Array
     rate: float
     scale: float
-    """A factor of g."""
     totals: Totals | None
 
     def begin(self, value: Array) -> Array:
@@ -113,16 +112,14 @@ class Optimiser(ABC):
         gradients: Gradients,
         rate: float,
         *,
-        scale: float = 1.0,
         clip: float | None = None,
         averages: Mapping[str, Totals] | None = None,
         crew: Crew | None = None,
     ) -> None:
         """Update every parameter that has a gradient, by the rate times its pace. Others do not change.
 
-        ``scale`` multiplies all gradients; with ``clip`` they are scaled down together to that norm. ``averages`` are
-        totals by the names of parameters: each value is added to its total before it changes. The threads of a
-        ``crew`` share the work.
+        With ``clip`` all gradients are scaled down together to that norm. ``averages`` are totals by the names of
+        parameters: each value is added to its total before it changes. The threads of a ``crew`` share the work.
         """
         if not 0 <= rate < np.inf:
             raise ConfigurationError("learning rate", expected="a finite number, 0 or more", got=rate)
@@ -130,12 +127,12 @@ class Optimiser(ABC):
         learnt = {self._names[node]: gradient for node, gradient in gradients.items() if node in self._names}
         for name, gradient in learnt.items():
             _check_fits("gradient of {}", name, gradient, self.parameters[name])
-        totals = averages or {}
+        totals, scale = averages or {}, 1.0
         if clip is not None:
-            is_whole = scale == 1 and clip > 0 and len(learnt) == len(gradients)
+            is_whole = clip > 0 and len(learnt) == len(gradients)
             if crew is not None and is_whole and self._step_together(learnt, rate, clip, totals, crew):
                 return
-            scale *= clipping_factor(gradients, clip)[0]
+            scale, _ = clipping_factor(gradients, clip)
         for name, gradient in learnt.items():
             parameter = self.parameters[name]
             change = ParameterChange(*part_and_values(gradient), rate * parameter.pace, scale, totals.get(name))
@@ -155,7 +152,7 @@ class Optimiser(ABC):
         """Continue exactly where ``state()`` was taken."""
         memory = checked_state(state, like=self._memory)
         for key, array in memory.items():
-            if key.startswith("square") and array.size and array.min() < 0:
+            if key.startswith("square") and array.min(initial=0) < 0:
                 raise NumericalError(f"{key} in the state of an optimiser has a negative sum of squares")
         self._memory = memory
 
@@ -169,11 +166,7 @@ class Optimiser(ABC):
 class SGD(Optimiser):
     """Stochastic gradient descent (C1), with the rate divided by the fan-in (A11), its root (B8), or by nothing."""
 
-    DIVISORS: dict[str, Callable[[int], float]] = {
-        "nothing": lambda fan_in: 1.0,
-        "fan-in": lambda fan_in: float(fan_in),
-        "root-fan-in": lambda fan_in: float(np.sqrt(fan_in)),
-    }
+    DIVISORS: dict[str, Callable[[int], float]] = {"nothing": lambda _: 1.0, "fan-in": float, "root-fan-in": math.sqrt}
 
     def __init__(self, parameters: Mapping[str, Parameter], *, divide_by: str = "nothing") -> None:
         super().__init__(parameters)
@@ -249,9 +242,8 @@ class Adam(Optimiser):
         return memory
 
     def _update(self, name: str, parameter: Parameter, change: ParameterChange) -> None:
-        memory = self._memory_of(name, parameter)
         settings = kernels.AdamSettings(change.rate, self.beta1, self.beta2, self.epsilon, change.scale)
-        kernels.adam_step(memory, change.part, change.g, settings, change.totals)
+        kernels.adam_step(self._memory_of(name, parameter), change.part, change.g, settings, change.totals)
 
 
 SGDByFanIn = partial(SGD, divide_by="fan-in")
@@ -302,19 +294,11 @@ class Averaged:
             for name, p in self.optimiser.parameters.items()
         }
 
-    def step(
-        self,
-        gradients: Gradients,
-        rate: float,
-        *,
-        scale: float = 1.0,
-        clip: float | None = None,
-        crew: Crew | None = None,
-    ) -> None:
+    def step(self, gradients: Gradients, rate: float, *, clip: float | None = None, crew: Crew | None = None) -> None:
         """See ``Optimiser.step``."""
         for totals in self._totals.values():
             totals.steps = self.steps
-        self.optimiser.step(gradients, rate, scale=scale, clip=clip, averages=self._totals, crew=crew)
+        self.optimiser.step(gradients, rate, clip=clip, averages=self._totals, crew=crew)
         self.steps += 1
 
     def mean(self, name: str) -> Array:
