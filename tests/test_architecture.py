@@ -285,7 +285,7 @@ PUBLIC = {
         *["Posterior", "forward_backward", "SCALED", "LOGARITHMIC", "loss_and_gradient", "LossGradient"],
         *["viterbi", "k_best", "RankedPath", "EntityLabels", "Windows", "span_windows", "window_probabilities"],
         *["span_probabilities", "forced_spans", "outside_spans", "SpanOfKind", "without_spans", "entities_of"],
-        *["log_odds_and_gradient", "summed_log_odds", "without_transition_scores"],
+        *["log_odds", "log_odds_and_gradient", "summed_log_odds", "without_transition_scores"],
         *["Mention", "Change", "given_mentions", "mention_loss"],
     ],
     "postil.kernels": [

@@ -14,6 +14,7 @@ from postil.graph import Input
 from postil.objectives import (
     ChainScores,
     Lattice,
+    log_odds,
     log_odds_and_gradient,
     summed_log_odds,
     without_transition_scores,
@@ -58,7 +59,7 @@ def test_odds_are_those_of_all_paths(seed, scores, masked):
     lattice, allowed = drawn(seed, scores, masked)
     expected = expected_odds(lattice, allowed)
     assume(expected is not None)
-    assert log_odds_and_gradient(lattice, allowed)[0] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert log_odds(lattice, allowed) == pytest.approx(expected, rel=1e-9, abs=1e-9)
     values, _ = log_odds_and_gradient(lattice, allowed)
     assert values == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
@@ -78,7 +79,7 @@ def test_the_gradient_is_the_slope(seed, masked):
         up, down = lattice.unary.copy(), lattice.unary.copy()
         up[place] += step
         down[place] -= step
-        both = [log_odds_and_gradient(replace(lattice, unary=unary), allowed)[0].sum() for unary in (up, down)]
+        both = [log_odds(replace(lattice, unary=unary), allowed).sum() for unary in (up, down)]
         assert gradient[place] == pytest.approx((both[0] - both[1]) / (2 * step), abs=1e-7)
 
 
@@ -86,7 +87,7 @@ def test_a_probability_next_to_one_keeps_its_odds():
     """1 - p is far below the last digit of p here."""
     lattice = Lattice.over(np.array([[80.0, 0.0], [60.0, 0.0]]), np.array([0, 2]), ChainScores.under_mask(2))
     allowed = np.array([[True, False], [True, False]])
-    assert log_odds_and_gradient(lattice, allowed)[0][0] == pytest.approx(60.0, abs=1e-8)
+    assert log_odds(lattice, allowed)[0] == pytest.approx(60.0, abs=1e-8)
 
 
 def test_without_transition_scores_only_the_mask_is_left():
@@ -102,11 +103,11 @@ def test_without_transition_scores_only_the_mask_is_left():
 def test_mistakes():
     lattice = Lattice.over(np.zeros((2, 2)), np.array([0, 2]), ChainScores.under_mask(2))
     with pytest.raises(ConfigurationError, match="sentence 0: a statement that must be true has no odds"):
-        log_odds_and_gradient(lattice, np.ones((2, 2), bool))[0]
+        log_odds(lattice, np.ones((2, 2), bool))
     with pytest.raises(ConfigurationError, match="cannot be true"):
-        log_odds_and_gradient(lattice, np.zeros((2, 2), bool))[0]
+        log_odds(lattice, np.zeros((2, 2), bool))
     with pytest.raises(DtypeError, match="expected bool"):
-        log_odds_and_gradient(lattice, np.ones((2, 2)))[0]
+        log_odds(lattice, np.ones((2, 2)))
 
 
 def test_the_node_carries_the_sum_in_the_type_of_its_scores():
@@ -115,4 +116,4 @@ def test_the_node_carries_the_sum_in_the_type_of_its_scores():
     scores.offsets = lattice.offsets
     node = summed_log_odds(scores, lattice.chain, allowed)
     assert node.dtype == np.float32
-    assert float(node.value) == pytest.approx(log_odds_and_gradient(lattice, allowed)[0].sum(), rel=1e-5)
+    assert float(node.value) == pytest.approx(log_odds(lattice, allowed).sum(), rel=1e-5)

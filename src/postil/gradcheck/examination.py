@@ -84,8 +84,7 @@ class Entry:
         """``ok``, ``WRONG`` or ``NOT TESTED``."""
         if self.failure(tolerance) is None:
             return "ok"
-        is_untested = self.is_zero(tolerance) and not self.expects_zero
-        return "NOT TESTED" if is_untested else "WRONG"
+        return "NOT TESTED" if self.is_zero(tolerance) and not self.expects_zero else "WRONG"
 
     def failure(self, tolerance: float) -> str | None:
         """Describe what is wrong with this entry; None if nothing is."""
@@ -100,10 +99,8 @@ class Entry:
             return f"{self.left_out} of {tried} values of {self.name} stand at a kink: choose other inputs"
         if self.is_zero(tolerance) and not self.expects_zero:
             values = f"all {self.checked} slopes are 0" if self.checked else "it is empty"
-            return (
-                f"nothing was tested at {self.name} {self.shape}, {values}: "
-                f"choose other inputs, or pass expect_zero=[{self.name!r}] if its gradient is meant to be 0"
-            )
+            advice = f"choose other inputs, or pass expect_zero=[{self.name!r}] if its gradient is meant to be 0"
+            return f"nothing was tested at {self.name} {self.shape}, {values}: {advice}"
         return None
 
 
@@ -121,8 +118,7 @@ class Report:
 
     @property
     def failures(self) -> list[str]:
-        found = [entry.failure(self.tolerance) for entry in self.entries]
-        return [failure for failure in found if failure is not None]
+        return [failure for entry in self.entries if (failure := entry.failure(self.tolerance)) is not None]
 
     @property
     def worst_error(self) -> float:

@@ -119,7 +119,14 @@ class _Place:
 def picture(boxes: list[Box], heading: Sequence[str] = ()) -> str:
     """The boxes as an SVG picture, each below those that point to it, under some lines of text."""
     places = []
-    for box, row in zip(boxes, _rows(boxes), strict=True):
+    row_of = [0] * len(boxes)  # a leaf is drawn right above the first box that uses it
+    users: dict[int, list[int]] = defaultdict(list)
+    for i, box in enumerate(boxes):
+        row_of[i] = max((row_of[number] + 1 for number in box.sources), default=0)
+        for number in box.sources:
+            users[number].append(row_of[i])
+    row_of = [min(users[i]) - 1 if not box.sources and users[i] else row_of[i] for i, box in enumerate(boxes)]
+    for box, row in zip(boxes, row_of, strict=True):
         first, *others = box.lines  # which is bold
         width = max(_width(first, _BOLD_CHARACTER), *map(_width, others), 0) + 2 * _PAD
         places.append(_Place(row=row, box=box, width=width, height=len(box.lines) * _LINE + 2 * _PAD - 4))
@@ -150,17 +157,6 @@ def _width(line: str, character: float = _CHARACTER) -> float:
     """About how wide a line is: capital letters are wider, those of East Asia twice as wide."""
     wide = sum(2 if c.isupper() else 6 for c in line if c.isupper() or unicodedata.east_asian_width(c) in "WF")
     return len(line) * character + wide
-
-
-def _rows(boxes: list[Box]) -> list[int]:
-    """The row of each box; a leaf is drawn right above the first box that uses it."""
-    rows = [0] * len(boxes)
-    users: dict[int, list[int]] = defaultdict(list)
-    for i, box in enumerate(boxes):
-        rows[i] = max((rows[source] + 1 for source in box.sources), default=0)
-        for source in box.sources:
-            users[source].append(rows[i])
-    return [min(users[i]) - 1 if not box.sources and users[i] else rows[i] for i, box in enumerate(boxes)]
 
 
 def _arrange(by_row: dict[int, list[_Place]], edges: list[list[_Place]], y: float) -> None:

@@ -213,12 +213,9 @@ class Laboratory:
     def graph(self) -> tuple[Node, dict[Node, str]]:
         """The loss, and the keys of all nodes that can be changed."""
         keys: dict[Node, str] = {}
-        count = 0
 
         def visit(node: Node) -> Node:
-            nonlocal count
-            key = f"#{count}"
-            count += 1
+            key = f"#{len(keys)}"
             if key in self._added:
                 changed = graph.add(node, self._added[key])
                 changed.name, changed.offsets = CHANGED, node.offsets

@@ -23,7 +23,7 @@ else:
         "loss_and_gradient offset_scores path_scores viterbi",
         ".losses": "l2 log_softmax max_margin softmax softmax_cross_entropy",
         ".mentions": "Change Mention given_mentions mention_loss",
-        ".spans": "EntityLabels SpanOfKind Windows entities_of forced_spans log_odds_and_gradient "
+        ".spans": "EntityLabels SpanOfKind Windows entities_of forced_spans log_odds log_odds_and_gradient "
         "outside_spans span_probabilities span_windows summed_log_odds window_probabilities without_spans "
         "without_transition_scores",
     }

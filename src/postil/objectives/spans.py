@@ -301,16 +301,27 @@ def entities_of(entities: Sequence[EntityLabels], meaning: Array) -> list[Entity
 # the first time, and the third from then on. Every path outside S is exactly one path there, and no path of S is one.
 
 
-def log_odds_and_gradient(lattice: Lattice, allowed: Any) -> tuple[Array, Array]:
-    """(B,) of one statement per sentence, and the derivatives of their sum by the unary scores, (N, L).
+def log_odds(lattice: Lattice, allowed: Any) -> Array:
+    """(B,) of every sentence, for one statement per sentence.  allowed (N, L) boolean."""
+    inside, outside = _both_sides(lattice, allowed)
+    return inside.log_partition - outside.log_partition
 
-    allowed (N, L) boolean. The labels of all other paths: below L they agree so far, below 2L they leave S here, below
-    3L they have left it.
+
+def log_odds_and_gradient(lattice: Lattice, allowed: Any) -> tuple[Array, Array]:
+    """``log_odds`` (B,), and the derivatives of their sum by the unary scores, (N, L).
 
     A derivative of log Z is an expected count (C5): here what the paths of S expect minus what the others do,
 
         ∂ log-odds / ∂ unary[t, j] = p(y_t = j | S) - p(y_t = j | ¬S).
     """
+    inside, outside = _both_sides(lattice, allowed)
+    N, L = lattice.unary.shape
+    expected_outside = outside.marginals().reshape(N, 3, L).sum(axis=1)
+    return inside.log_partition - outside.log_partition, inside.marginals() - expected_outside
+
+
+def _both_sides(lattice: Lattice, allowed: Any) -> list[Posterior]:
+    """The paths of S, and all others: labels below L agree so far, those below 2L leave S here, those below 3L left."""
     mask, chain = checked_mask(allowed, lattice.unary.shape, where="allowed labels"), lattice.chain
 
     def copied(possible: Any, scores: Array) -> Array:
@@ -335,10 +346,7 @@ def log_odds_and_gradient(lattice: Lattice, allowed: Any) -> tuple[Array, Array]
         except ConfigurationError as error:  # no path is possible
             problem, expected = f"a statement that {what} has no odds", "one that some possible labellings agree with"
             raise ConfigurationError(problem, expected=f"{expected} and some do not", where=error.where) from None
-    inside, outside = posteriors
-    N, L = lattice.unary.shape
-    expected_outside = outside.marginals().reshape(N, 3, L).sum(axis=1)
-    return inside.log_partition - outside.log_partition, inside.marginals() - expected_outside
+    return posteriors
 
 
 def summed_log_odds(scores: Node, chain: ChainScores, allowed: Any) -> Result:
