@@ -25,10 +25,7 @@ from postil.features.inputs import Inputs
 from postil.graph import RowGradient
 from postil.models import PRESETS, Tagger, TreeClassifier
 from postil.models.networks.fused import FusedNetwork, FusedStep
-from postil.network import activations, linear, lookup, window
-from postil.network import activations as dropout
-from postil.network import activations as normalisation
-from postil.network import tree as tree_lstm
+from postil.network import layer, lookup, tree, window
 from postil.network import window as shared_windows
 from postil.objectives import crf as crf_objective
 from postil.optimisation import optimisers
@@ -37,12 +34,12 @@ from postil.text import read_trees
 
 # Row of the table -> the functions whose time it is. Those that give a pullback have its time in the second row.
 STEPS: dict[str, list[tuple[Any, str]]] = {
-    "products": [(linear, "linear"), (shared_windows, "linear_of_windows")],
+    "products": [(layer, "linear"), (shared_windows, "linear_of_windows")],
     "lookups": [(lookup, "lookup")],
-    "windows": [(window, "concatenated_windows")],
-    "normalisation": [(normalisation, "layer_norm")],
-    "dropout": [(dropout, "dropout")],
-    "levels of trees": [(tree_lstm, "tree_lstm")],
+    "windows": [(window.Window, "forward")],
+    "normalisation": [(layer, "layer_norm")],
+    "dropout": [(layer, "dropout")],
+    "levels of trees": [(tree.TreeLSTM, "upward")],
 }
 SIMPLE: dict[str, list[tuple[Any, str]]] = {
     "fused gradients": [(FusedStep, "finish")],
@@ -89,7 +86,7 @@ def clocked(optimiser: Any) -> Iterator[Clock]:
     """Everything of STEPS and SIMPLE, the activations and the optimiser, timed inside the block."""
     clock = Clock()
     kept: list[tuple[Any, str, Any]] = []
-    functions = dict(activations.ACTIVATIONS)
+    functions = dict(layer.ACTIVATIONS)
     try:
         for table, with_pullback in ((STEPS, True), (SIMPLE, False)):
             for name, places in table.items():
@@ -100,11 +97,11 @@ def clocked(optimiser: Any) -> Iterator[Clock]:
                     is_bound = isinstance(kept[-1][2], classmethod)
                     setattr(owner, attribute, staticmethod(timed) if is_bound else timed)
         for name, function in functions.items():
-            activations.ACTIVATIONS[name] = clock.timed("activations", function, with_pullback=True)
+            layer.ACTIVATIONS[name] = clock.timed("activations", function, with_pullback=True)
         optimiser.step = clock.timed("optimiser", optimiser.step)
         yield clock
     finally:
-        activations.ACTIVATIONS.update(functions)
+        layer.ACTIVATIONS.update(functions)
         for owner, attribute, value in kept:
             setattr(owner, attribute, value)
 

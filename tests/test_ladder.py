@@ -158,7 +158,7 @@ def test_the_plain_tree_has_the_loss_and_gradients_of_the_library(tree):
     composition = SumComposition(5, rng=np.random.default_rng(0), dtype=np.float64)
     composition.W.value[...] = p["W"]
     E, S = Parameter(p["E"], "E"), Parameter(p["S"], "S")
-    plan = Forest.of([nested]).schedule(np.array([0]))
+    plan = Forest.of([nested.children]).schedule(np.array([0]))
     leaves = take_rows(E, np.array([words[token] for token in nested.tokens]))
     node = softmax_cross_entropy(composition(leaves, plan)[plan.roots] @ S.T, np.array([1]))
     found = gradients(node)

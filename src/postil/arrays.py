@@ -92,6 +92,13 @@ def offsets_from_lengths(lengths: Sequence[int] | Array) -> Array:
     return offsets
 
 
+def selected_rows(offsets: Array, which: Array) -> tuple[Array, Array]:
+    """Some pieces of a ragged batch, in the order given: the offsets of a new one, and the rows that it takes."""
+    lengths = offsets[which + 1] - offsets[which]
+    selected = offsets_from_lengths(lengths)
+    return selected, np.arange(selected[-1]) + np.repeat(offsets[which] - selected[:-1], lengths)
+
+
 def checked_offsets(offsets: Any, rows: int) -> Array:
     """``offsets`` as int64 (B + 1,), or an error if they do not divide ``rows`` rows into sentences."""
     array = np.asarray(offsets)

@@ -11,7 +11,7 @@ import postil
 from postil.commands.fitting import stop_on_request
 from postil.commands.main import main
 from postil.features import load_vectors
-from postil.features.lexicon_files import load_clusters
+from postil.features.lexicon import load_clusters
 from postil.pretraining import training as module
 
 NAMES, CITIES = ["Anna", "Peter", "Maria", "Omar"], ["Oslo", "Lima", "Cairo", "Quito"]

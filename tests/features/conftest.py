@@ -5,7 +5,7 @@ import pytest
 
 from postil.features import Vocabulary, WordVectors
 from postil.features.lexicon import Lexicon
-from postil.features.vector_files import save_pretrained
+from postil.features.vectors import save_pretrained
 
 
 @pytest.fixture

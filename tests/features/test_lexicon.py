@@ -23,7 +23,7 @@ def test_words_share_the_classes_of_the_prefixes_that_their_paths_share():
 
 
 def test_a_form_is_looked_up_as_it_stands_and_then_in_lower_case():
-    lexicon = Lexicon.of_clusters({"apple": "fruit", "Apple": "firm"})
+    lexicon = Lexicon.of_classes(["cluster"], ["apple", "Apple"], [["fruit", "firm"]])
     fruit, firm, shouted = lexicon.of(["apple", "Apple", "APPLE"])[:, 0]
     assert fruit != firm
     assert shouted == fruit

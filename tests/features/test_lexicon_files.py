@@ -7,9 +7,8 @@ import pytest
 import postil
 from oracles import corpora
 from postil.errors import ConfigurationError, DataError
-from postil.features import lexicon_files
-from postil.features.lexicon import ALONE, FIRST, LAST
-from postil.features.lexicon_files import load_clusters, load_names
+from postil.features import lexicon as lexicon_files
+from postil.features.lexicon import ALONE, FIRST, LAST, load_clusters, load_names
 
 
 def written(tmp_path, text, name="clusters.txt"):

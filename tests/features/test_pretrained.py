@@ -6,8 +6,7 @@ import pytest
 from postil import archive
 from postil.errors import ModelFileError
 from postil.features import load_vectors
-from postil.features.lexicon import Lexicon
-from postil.features.lexicon_files import load_clusters
+from postil.features.lexicon import Lexicon, load_clusters
 
 
 def test_what_is_saved_comes_back(pretrained_file):

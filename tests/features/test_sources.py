@@ -5,8 +5,8 @@ import pytest
 
 from postil import Tagger, load
 from postil.errors import ConfigurationError
-from postil.features.lexicon_files import with_pretrained
-from postil.features.vector_files import holds_model
+from postil.features.lexicon import with_pretrained
+from postil.features.vectors import holds_model
 
 
 def test_a_tagger_takes_both_from_one_file(pretrained_file, tmp_path):

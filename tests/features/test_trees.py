@@ -19,7 +19,7 @@ forests = st.lists(nested.map(Tree.of), min_size=1, max_size=6)
 def test_a_schedule_says_who_is_whose_child(trees, random):
     which = list(range(len(trees)))
     random.shuffle(which)
-    forest = Forest.of(trees)
+    forest = Forest.of([tree.children for tree in trees])
     plan = forest.schedule(np.array(which))
     tree_of = np.repeat(np.arange(len(trees)), forest.sizes)
     own = plan.nodes - forest.offsets[tree_of[plan.nodes]]
@@ -37,7 +37,7 @@ def test_a_schedule_says_who_is_whose_child(trees, random):
 
 @given(forests)
 def test_levels_are_the_heights(trees):
-    forest = Forest.of(trees)
+    forest = Forest.of([tree.children for tree in trees])
     plan = forest.schedule(np.arange(len(trees)))
     assert [h for tree in trees for h in tree.heights] == list(forest.heights)
     heights = forest.heights[plan.nodes]
@@ -49,18 +49,18 @@ def test_levels_are_the_heights(trees):
 
 def test_a_selection_leaves_the_others_out():
     trees = [balanced(list("abc")), balanced(["a"]), right_branching(list("abcd"))]
-    plan = Forest.of(trees).schedule(np.array([2]))
+    plan = Forest.of([tree.children for tree in trees]).schedule(np.array([2]))
     assert sorted(plan.nodes) == list(range(6, 13))
     assert plan.levels == [(0, 1), (1, 2), (2, 3)]
 
 
 def test_a_very_deep_tree():
     deep = right_branching(["a"] * 40_000)
-    forest = Forest.of([deep, balanced(["a", "b"])])
+    forest = Forest.of([deep.children, balanced(["a", "b"]).children])
     assert forest.heights.dtype == np.int32 and forest.tree_heights[0] == 39_999
     assert len(forest.schedule(np.array([1, 0])).levels) == 39_999
 
 
 def test_only_binary_trees_are_taken():
     with pytest.raises(DataError, match=r"trees of a network: expected two children at every inner node.*, got 3"):
-        Forest.of([Tree.of(("A", ("B", "b"), ("C", "c"), ("D", "d")))])
+        Forest.of([Tree.of(("A", ("B", "b"), ("C", "c"), ("D", "d"))).children])

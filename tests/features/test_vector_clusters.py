@@ -12,7 +12,7 @@ import postil
 from oracles import corpora
 from postil import archive
 from postil.errors import ConfigurationError, ModelFileError
-from postil.features.lexicon_files import cluster_centres, directions, nearest_centres, vector_clusters
+from postil.features.lexicon import cluster_centres, directions, nearest_centres, vector_clusters
 from postil.features.vectors import WordVectors
 from postil.features.vocabulary import Vocabulary
 from postil.models.networks.network import members_of

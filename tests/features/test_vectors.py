@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from postil.errors import ConfigurationError, DataError
-from postil.features import load_vectors, vector_files
+from postil.features import load_vectors
+from postil.features import vectors as vector_files
 
 WORDS = ["the", "Zürich", "東京", "1984", ".", "#"]
 MATRIX = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)

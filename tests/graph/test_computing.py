@@ -3,7 +3,7 @@ import pytest
 
 from postil.errors import DtypeError, NumericalError, ShapeError
 from postil.graph import Input
-from postil.graph.operations import computed, product, values_of
+from postil.graph.operations import computed, matmul, values_of
 
 
 def test_operands_of_one_float_type():
@@ -18,7 +18,7 @@ def test_a_result_that_is_not_finite_names_its_operation():
     with pytest.raises(NumericalError, match=r"result of log must be finite \(got divide by zero"):
         computed("log", np.log, np.zeros(1))
     with pytest.raises(NumericalError, match="matmul: a value is not finite"):
-        product(np.full((1, 1), 1e300), np.full((1, 1), 1e300))
+        matmul(Input(np.full((1, 1), 1e300)), np.full((1, 1), 1e300))
 
 
 def test_shapes_that_do_not_fit_are_shown():

@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 
-from postil.graph.node import listening, note_branches, recorded_branches, same_branches
+from postil.graph.node import listening, note_branches, recorded_branches
 
 
 def test_notes_are_heard_inside_the_block_only():
@@ -36,11 +36,3 @@ def test_blocks_inside_blocks_and_other_threads_do_not_mix():
         note_branches(np.array([3]))
     assert [note.tolist() for note in inner] == [[1]]
     assert [note.tolist() for note in outer] == [[3]]
-
-
-def test_the_same_branches_in_number_and_value():
-    one, other = np.array([True, False]), np.array([True, True])
-    assert same_branches([one, other], [one.copy(), other.copy()]) and same_branches([], [])
-    assert not same_branches([one], [other])
-    assert not same_branches([one], [one, one])
-    assert not same_branches([one], [one[:1]])

@@ -7,7 +7,7 @@ import pytest
 
 import postil.graph as graph
 from postil.errors import DtypeError, NumericalError, ShapeError
-from postil.graph import Input, Parameter, Result, RowGradient, gradients, jacobian
+from postil.graph import Input, Parameter, Result, RowGradient, dense, gradients, jacobian
 
 
 def test_the_expression_of_the_notes_and_every_gradient_of_it():
@@ -121,7 +121,7 @@ def test_gradients_of_table_rows_stay_sparse_and_add_up():
     assert list(found.rows) == [0, 2]
     assert np.array_equal(found.values, [[1, 1, 1], [3, 3, 3]])
     assert isinstance(gradients(y + table.sum())[table], np.ndarray)
-    assert np.array_equal(gradients(y + table.sum())[table], found.dense() + 1)
+    assert np.array_equal(gradients(y + table.sum())[table], dense(found) + 1)
 
 
 def test_a_sparse_gradient_flows_on_through_a_computed_table():
@@ -180,7 +180,7 @@ def test_many_uses_of_one_table_add_up():
     found = gradients(graph.concatenate([graph.take_rows(table, ids) for ids in uses]).sum())[table]
     assert isinstance(found, RowGradient)
     counts = np.bincount(np.concatenate(uses), minlength=30)
-    assert np.array_equal(found.dense(), np.stack([counts, counts], axis=1))
+    assert np.array_equal(dense(found), np.stack([counts, counts], axis=1))
 
 
 def test_an_overflow_in_the_reverse_pass_names_the_node():

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.graph import RowGradient
+from postil.graph import RowGradient, dense
 
 ids = st.lists(st.integers(0, 9), max_size=30)
 
@@ -23,7 +23,7 @@ def slow_sum(rows, values):
 def test_what_belongs_to_one_row_is_added_up(rows):
     rows, values = occurrences(rows)
     gradient = RowGradient.from_occurrences(rows, values, (10, 2))
-    assert np.array_equal(gradient.dense(), slow_sum(rows, values))
+    assert np.array_equal(dense(gradient), slow_sum(rows, values))
     assert list(gradient.rows) == sorted(set(rows))
 
 
@@ -31,5 +31,5 @@ def test_what_belongs_to_one_row_is_added_up(rows):
 def test_two_sparse_gradients_add_to_a_sparse_one(a, b):
     first, second = (RowGradient.from_occurrences(*occurrences(rows), (10, 2)) for rows in (a, b))
     total = RowGradient.total([first, second])
-    assert np.array_equal(total.dense(), first.dense() + second.dense())
+    assert np.array_equal(dense(total), dense(first) + dense(second))
     assert list(total.rows) == sorted(set(a) | set(b))

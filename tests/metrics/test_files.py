@@ -5,7 +5,7 @@ import pytest
 
 from postil.errors import DataError
 from postil.evaluation import compare_answers
-from postil.metrics.files import compare_files, novelty_parts, score_compared
+from postil.metrics.evaluation import compare_files, novelty_parts, score_compared
 from postil.text import Sentence
 from postil.text.labelled import LabelledFile
 

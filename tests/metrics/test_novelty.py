@@ -1,9 +1,8 @@
 """Seen and unseen: the parts are right and add up to the whole."""
 
-from postil.metrics.counts import Counts
-from postil.metrics.files import known_from, span_novelty, spans_by_novelty, tokens_by_novelty
+from postil.metrics.counts import Counts, TokenScores, score_tokens
+from postil.metrics.evaluation import known_from, span_novelty, spans_by_novelty, tokens_by_novelty
 from postil.metrics.spans import SpanScores, compare_spans
-from postil.metrics.tokens import TokenScores, score_tokens
 from postil.text.labels.schemes import Span
 
 TRAIN = [["Anna", "Berg", "lives", "in", "Oslo"]]

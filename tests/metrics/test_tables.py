@@ -2,10 +2,9 @@
 
 from postil.metrics import tables
 from postil.metrics.calibration import calibrate
-from postil.metrics.counts import Counts
-from postil.metrics.files import known_from, spans_by_novelty, tokens_by_novelty
+from postil.metrics.counts import Counts, score_tokens
+from postil.metrics.evaluation import known_from, spans_by_novelty, tokens_by_novelty
 from postil.metrics.spans import SpanScores, score_spans
-from postil.metrics.tokens import score_tokens
 from postil.text.labels.schemes import Span
 
 SCORES = score_spans([["B-PER", "I-PER", "O", "B-LOC"]], [["B-PER", "O", "O", "B-LOC"]])

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.errors import DataError
-from postil.metrics.counts import Counts
-from postil.metrics.tokens import TokenScores, score_tokens, sentence_token_counts
+from postil.metrics.counts import Counts, TokenScores, score_tokens, sentence_token_counts
 
 Columns = list[list[tuple[str, str]]]
 columns = st.lists(st.lists(st.tuples(st.sampled_from("ABC"), st.sampled_from("ABC")), max_size=6), max_size=5)

@@ -35,7 +35,7 @@ from postil.models.gradients import (
 from postil.models.networks.network import DetectorNetwork, EnsembleNetwork, TaggerNetwork, TaskNetwork
 from postil.models.networks.tree_network import TreeNetwork
 from postil.models.settings import rules
-from postil.network import COMPOSITIONS, Layer, activations, containers, linear, lookup, tree, window
+from postil.network import COMPOSITIONS, Layer, layer, lookup, tree, window
 from postil.objectives import losses
 from postil.optimisation.loop import GraphStep
 
@@ -97,10 +97,10 @@ def test_a_new_layer_is_a_gap_in_each_of_its_modes(monkeypatch):
         def __init__(self, D: int, *, bias: bool = True, activation: str = "tanh", mask: np.ndarray | None = None): ...
         def forward(self, X, run): ...
 
-    placed(Scale, linear, monkeypatch, "Scale")
+    placed(Scale, layer, monkeypatch, "Scale")
     others = [f"activation={name}" for name in network.ACTIVATIONS if name != "tanh"]
     modes = ["", ": bias=False", *(f": {other}" for other in others), ": mask"]
-    assert gaps(CHECKS) == [f"network.linear.Scale{mode}" for mode in modes]
+    assert gaps(CHECKS) == [f"network.layer.Scale{mode}" for mode in modes]
 
 
 def test_a_new_objective_is_a_gap(monkeypatch):
@@ -119,15 +119,15 @@ def test_a_new_choice_of_a_table_is_a_gap(monkeypatch):
 def test_a_new_activation_is_a_gap_wherever_it_can_be_chosen(monkeypatch):
     monkeypatch.setitem(network.ACTIVATIONS, "gelu", network.ACTIVATIONS["tanh"])
     assert set(gaps(CHECKS)) == {
-        "network.activations.Activation: function=gelu",
+        "network.layer.Activation: function=gelu",
         *(f"network.tree.{kind}Composition: activation=gelu" for kind in ("Sum", "Affine", "Tensor")),
         *(f"{config}: activation=gelu" for config in ("TaggerConfig", "TreeConfig")),
     }
 
 
 def test_a_new_mode_that_a_module_declares_is_a_gap(monkeypatch):
-    monkeypatch.setattr(containers, "MODES", {**containers.MODES, "Residual": ("scaled",)})
-    assert gaps(CHECKS) == ["network.containers.Residual: scaled"]
+    monkeypatch.setattr(layer, "MODES", {**layer.MODES, "Residual": ("scaled",)})
+    assert gaps(CHECKS) == ["network.layer.Residual: scaled"]
 
 
 def test_a_new_preset_is_a_gap_with_every_kind_of_input(monkeypatch):
@@ -219,7 +219,7 @@ def test_rows_call_what_they_cover_and_run_every_line_of_every_pullback():
 def test_pullbacks_are_found_by_their_first_argument():
     found = {line.function.partition(" ")[0] for line in pullback_lines("network/tree.py", "objectives/losses.py")}
     assert {
-        "tensor_composition.<locals>.downward",
+        "TensorComposition.upward.<locals>.downward",
         "recursion.<locals>.downward",
         "max_margin.<locals>.<lambda>",
     } <= found
@@ -292,30 +292,30 @@ def test_the_gradient_of_shared_windows(part, monkeypatch):
 
 @pytest.mark.parametrize("part", range(3))
 def test_the_gradient_of_a_linear_layer(part, monkeypatch):
-    monkeypatch.setattr(linear, "linear", spoilt(linear.linear, part))
+    monkeypatch.setattr(layer, "linear", spoilt(layer.linear, part))
     fails("linear", "fused hidden layer, relu", "tagger fast, forms", "tagger fast, extra columns")
 
 
 PULLBACKS = {
-    "sum": (tree, "sum_composition", 2),
-    "concatenation": (tree, "affine_composition", 3),
-    "tensor": (tree, "tensor_composition", 4),
-    "tree-lstm": (tree, "tree_lstm", 5),
+    "sum": (tree.SumComposition, 2),
+    "concatenation": (tree.AffineComposition, 3),
+    "tensor": (tree.TensorComposition, 4),
+    "tree-lstm": (tree.TreeLSTM, 5),
 }
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "part"), [(name, part) for name, (*_, n) in PULLBACKS.items() for part in range(n)])
+@pytest.mark.parametrize(("name", "part"), [(name, part) for name, (_, n) in PULLBACKS.items() for part in range(n)])
 def test_the_gradient_of_a_composition(name, part, monkeypatch):
-    module, function, _ = PULLBACKS[name]
-    monkeypatch.setattr(module, function, spoilt(getattr(module, function), part))
+    composition, _ = PULLBACKS[name]
+    monkeypatch.setattr(composition, "upward", spoilt(composition.upward, part))
     fails(f"tree composition {name}", f"tree classifier {name}, trees", f"tree classifier {name}, loss=root")
 
 
 def test_what_is_dropped_on_the_way_back(monkeypatch):
-    monkeypatch.setattr(linear, "noise_of", lambda rate, rng: kernels.Noise(5, 2**31))
+    monkeypatch.setattr(layer, "noise_of", lambda rate, rng: kernels.Noise(5, 2**31))
     assert ROWS["fused hidden layer, relu"].run().passed  # other noise, the same on both ways
-    monkeypatch.setattr(activations, "dropout", spoilt(activations.dropout, 0))
+    monkeypatch.setattr(layer, "dropout", spoilt(layer.dropout, 0))
     fails("dropout of elements", "dropout of rows", "tagger linear-crf, forms")
 
 

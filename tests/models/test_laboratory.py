@@ -49,14 +49,14 @@ def test_labels_without_a_scheme_too():
 
 
 def test_a_wrong_gradient_is_found(monkeypatch):
-    from postil.network import linear
+    from postil.network import layer
 
-    def wrong(X, W, b, finish=None, right=linear.linear):
+    def wrong(X, W, b, finish=None, right=layer.linear):
         Y, back = right(X, W, b, finish)
         return Y, lambda dY: (back(dY)[0], back(dY)[1] * 1.001, back(dY)[2])
 
     tagger = postil.Tagger(preset="window-wll", **SMALL).fit(*named_entities(20))
-    monkeypatch.setattr(linear, "linear", wrong)
+    monkeypatch.setattr(layer, "linear", wrong)
     assert not examine_parts(tagger.model, np.random.default_rng(1)).passed
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.errors import ShapeError
-from postil.graph import Input, gradients
+from postil.graph import Input, dense, gradients
 from postil.kernels import Attributes
 from postil.network.lookup import sums_of_rows, weighted_rows
 
@@ -36,7 +36,7 @@ def test_sums_and_gradients_are_those_of_a_dense_product(rows, seed):
     table = Input(W)
     Y = weighted_rows(table, attributes_of(rows))
     np.testing.assert_allclose(Y.value, X @ W, atol=1e-12)
-    dW = gradients(Y, [table], seed=dY)[table].dense()
+    dW = dense(gradients(Y, [table], seed=dY)[table])
     np.testing.assert_allclose(dW, X.T @ dY, atol=1e-12)
 
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from postil import kernels
 from postil.network import Activation, Chain, Dropout, LayerNorm, Linear
-from postil.network.layer import Run
-from postil.network.linear import finish_of
+from postil.network.layer import Run, finish_of
 
 
 def rng(seed=0):

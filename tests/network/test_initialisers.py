@@ -16,7 +16,7 @@ from postil.network import (
     fan_in_variance,
     xavier,
 )
-from postil.network.layer import placeholder
+from postil.network.layer import UNUSED, new_parameter, zeros
 
 SHAPE = (400, 100)
 
@@ -84,6 +84,6 @@ def test_layers_that_cannot_be_made(make, error, message):
 
 
 def test_placeholders_take_no_memory_and_cannot_be_written_to():
-    value = placeholder(np.random.default_rng(0), (10**6, 10**6))
+    value = new_parameter("W", (10**6, 10**6), zeros, UNUSED, np.float32).value
     assert value.shape == (10**6, 10**6) and value.dtype == np.float32 and value[5, 7] == 0
     assert value.base.nbytes == 4 and not value.flags.writeable

@@ -34,7 +34,7 @@ def made(kind, seed=0, activation="tanh"):
 
 def by_level(composition, table, trees, order=None):
     """The node of the recursion, in the order of the forest's nodes: rows (N, H)."""
-    forest = Forest.of(trees)
+    forest = Forest.of([tree.children for tree in trees])
     plan = forest.schedule(np.arange(len(trees)) if order is None else order)
     ids = np.concatenate([leaf_ids(tree) for tree in trees])
     X = composition(graph.take_rows(table, ids[plan.nodes[: plan.leaves]]), plan)
@@ -78,7 +78,7 @@ def test_values_and_gradients_are_those_of_the_recursion(kind, trees, seed):
 @examples(0.3)
 def test_prediction_composes_as_training_does(kind, activation, often, trees, seed):
     composition, table = made(kind, seed, activation)
-    plan = Forest.of(trees).schedule(np.arange(len(trees)))
+    plan = Forest.of([tree.children for tree in trees]).schedule(np.arange(len(trees)))
     forms = np.concatenate([leaf_ids(tree) for tree in trees])[plan.nodes[: plan.leaves]]
     uses = np.zeros((2, len(WORDS)), np.int64)
     for row, form in enumerate(forms):
@@ -149,7 +149,7 @@ def test_every_activation_of_the_foundation(activation):
 def test_a_deep_tree_in_float32(kind):
     composition = new_composition(kind, 4, 4, rng=np.random.default_rng(0))
     tree = right_branching(["a"] * 2_000)
-    plan = Forest.of([tree]).schedule(np.array([0]))
+    plan = Forest.of([tree.children]).schedule(np.array([0]))
     X = composition(graph.Input(np.ones((2_000, 4), np.float32)), plan)
     found = graph.gradients(X[plan.roots].sum())
     assert X.dtype == np.float32 and np.isfinite(X.value).all()
@@ -159,6 +159,6 @@ def test_a_deep_tree_in_float32(kind):
 def test_mistakes_are_named():
     with pytest.raises(ConfigurationError, match="activation must be one of hardtanh"):
         AffineComposition(3, rng=np.random.default_rng(0), activation="cosine")
-    plan = Forest.of([balanced(["a", "b"])]).schedule(np.array([0]))
+    plan = Forest.of([balanced(["a", "b"]).children]).schedule(np.array([0]))
     with pytest.raises(ShapeError, match=r"SumComposition: vectors of leaves: expected \(2, 3\), got \(2, 4\)"):
         SumComposition(3, rng=np.random.default_rng(0))(graph.Input(np.zeros((2, 4), np.float32)), plan)

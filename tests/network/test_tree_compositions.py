@@ -14,7 +14,7 @@ def test_every_name_builds_its_class_and_it_composes(name):
     D, H = (3, 4) if name == "tree-lstm" else (4, 4)
     composition = new_composition(name, D, H, rng=np.random.default_rng(0), dtype=np.float64)
     assert type(composition) is COMPOSITIONS[name]
-    plan = Forest.of([Tree.of(("1", ("0", "a"), ("1", "b")))]).schedule(np.array([0]))
+    plan = Forest.of([Tree.of(("1", ("0", "a"), ("1", "b"))).children]).schedule(np.array([0]))
     assert composition(Input(np.ones((plan.leaves, D))), plan).value.shape == (3, 4)
 
 

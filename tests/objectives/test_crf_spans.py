@@ -27,7 +27,6 @@ from postil.objectives import (
 SCHEMES = {
     "BIO": ["O", "B-X", "I-X", "B-Y", "I-Y"],
     "IOBES": ["O", "B-X", "I-X", "E-X", "S-X", "S-Y"],
-    "IO": ["O", "I-X", "I-Y"],
 }
 seeds = st.integers(0, 2**32 - 1)
 
@@ -37,8 +36,6 @@ def entities(scheme: str) -> list[EntityLabels]:
     L, at = len(names), {name: i for i, name in enumerate(names)}
     if scheme == "BIO":
         return [EntityLabels.bio(L, begin=at[f"B-{c}"], inside=at[f"I-{c}"]) for c in "XY"]
-    if scheme == "IO":
-        return [EntityLabels.io(L, inside=at[f"I-{c}"]) for c in "XY"]
     return [EntityLabels.iobes(L, begin=at["B-X"], inside=at["I-X"], end=at["E-X"], single=at["S-X"])]
 
 
@@ -47,8 +44,6 @@ def valid(scheme: str) -> dict[str, np.ndarray]:
     names = SCHEMES[scheme]
 
     def follows(a: str, b: str) -> bool:
-        if scheme == "IO":
-            return True
         inside = b[0] in "IE"
         if scheme == "BIO":
             return not inside or (a[0] in "BI" and a[2:] == b[2:])
@@ -80,9 +75,7 @@ def is_entity(scheme: str, path: tuple[int, ...], start: int, end: int, entity: 
     names = [SCHEMES[scheme][label] for label in path]
     kind = next(SCHEMES[scheme][i][2:] for i in np.flatnonzero(entity.anywhere))
     inner = names[start:end]
-    before, after = names[start - 1] if start else None, names[end] if end < len(names) else None
-    if scheme == "IO":
-        return set(inner) == {f"I-{kind}"} and before != f"I-{kind}" and after != f"I-{kind}"
+    after = names[end] if end < len(names) else None
     if scheme == "BIO":
         return inner == [f"B-{kind}"] + [f"I-{kind}"] * (end - start - 1) and after != f"I-{kind}"
     if end - start == 1:
@@ -201,8 +194,8 @@ def test_tokens_kept_outside_have_no_entity():
         lattice, kinds = random_sentences(seed, "BIO"), entities("BIO")
         outside = [(b, 0, 1) for b in range(len(lattice.lengths))]
         restricted = lattice.restricted(outside_spans(lattice, outside, kinds))
-        assert (viterbi(restricted)[lattice.first_tokens] == 0).all()
-        assert np.allclose(Posterior.of(restricted).marginals()[lattice.first_tokens, 0], 1)
+        assert (viterbi(restricted)[lattice.sentences.first] == 0).all()
+        assert np.allclose(Posterior.of(restricted).marginals()[lattice.sentences.first, 0], 1)
 
 
 def test_no_spans_at_all():

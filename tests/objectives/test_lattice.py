@@ -82,9 +82,9 @@ def test_what_is_forbidden_is_impossible_not_unlikely():
 
 def test_edges_pairs_and_sums_of_a_batch_with_empty_sentences():
     batch = Lattice.over(np.zeros((5, 3)), [0, 0, 2, 2, 5, 5], CHAIN)
-    assert batch.first_tokens.tolist() == [0, 2] and batch.last_tokens.tolist() == [1, 4]
+    assert batch.sentences.first.tolist() == [0, 2] and batch.sentences.last.tolist() == [1, 4]
     assert batch.pairs.tolist() == [0, 2, 3]
-    assert batch.sentence_sums(np.arange(5.0)).tolist() == [0, 1, 0, 9, 0]
+    assert batch.sentences.sums(np.arange(5.0)).tolist() == [0, 1, 0, 9, 0]
     part, tokens = batch.selected(np.array([3, 0, 1]))
     assert part.offsets.tolist() == [0, 3, 3, 5] and tokens.tolist() == [2, 3, 4, 0, 1]
 

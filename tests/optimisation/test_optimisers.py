@@ -168,18 +168,6 @@ def test_an_impossible_rate_changes_nothing(rate):
     assert W.value.tolist() == [1, 1]
 
 
-@pytest.mark.parametrize("name", OPTIMISERS)
-def test_a_scale_is_a_factor_of_every_gradient(name):
-    rng = np.random.default_rng(0)
-    start, g = rng.normal(size=(V, D)), rng.normal(size=(V, D))
-    one, other = Parameter(start.copy(), "one"), Parameter(start.copy(), "other")
-    scaled, plain = OPTIMISERS[name]({"p": one}), OPTIMISERS[name]({"p": other})
-    for _ in range(3):
-        scaled.step({one: g}, 0.1, scale=0.25)
-        plain.step({other: g * 0.25}, 0.1)
-    assert np.allclose(one.value, other.value, rtol=1e-12, atol=0)
-
-
 @pytest.mark.parametrize(
     ("given", "got"),
     [

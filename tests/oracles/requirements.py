@@ -32,7 +32,7 @@ from postil.models.gradients import (
     unused_settings,
 )
 from postil.network import ACTIVATIONS, COMPOSITIONS, Layer
-from postil.network.linear import Finish
+from postil.network.layer import Finish
 
 # Folders that use models and hold nothing differentiable themselves; a new folder is searched.
 _NOT_SEARCHED = set(
@@ -116,7 +116,8 @@ def requirements_of(thing: Any) -> Iterator[Requirement]:
     calls: tuple[Callable[..., Any], ...] = (thing,)  # the functions whose arguments choose its mode
     if inspect.isclass(thing):
         own = vars(thing)
-        made = [own.get("__init__"), own.get("forward") or own.get("upward") or own.get("loss")]
+        of_class = thing.__init__ if inspect.isfunction(thing.__init__) else None
+        made = [of_class, own.get("forward") or own.get("upward") or own.get("loss")]
         calls = tuple(function for function in made if function is not None)
     modes = [mode for call in calls for mode in _modes(call, thing)]
     if not any(mode.replaces_default for mode in modes):

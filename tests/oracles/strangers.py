@@ -29,7 +29,7 @@ from postil.annotation import Answer, Journal
 from postil.commands.reading import _label_names
 from postil.errors import PostilError, is_printable
 from postil.features.gazetteer import Gazetteer
-from postil.features.lexicon_files import load_clusters
+from postil.features.lexicon import load_clusters
 from postil.features.vectors import load_vectors
 from postil.models import storage
 from postil.models.fitting.masked_words import EncoderFitting

@@ -18,13 +18,15 @@ from postil.commands.reading import MAP, PARTIAL, column_argument, reading_argum
 from postil.commands.roles import are_roles, compare_role_files, evaluate_roles, role_examples
 from postil.errors import ConfigurationError, DataError
 from postil.metrics import Counts, DetectionScores, significance, tables
-from postil.metrics.evaluation import Compared, mistakes_as_json, prepare
-from postil.metrics.files import (
+from postil.metrics.evaluation import (
     RESAMPLES,
+    Compared,
     FileScores,
     ModelScores,
     compare_files,
+    mistakes_as_json,
     novelty_parts,
+    prepare,
     score_compared,
     score_groups,
 )

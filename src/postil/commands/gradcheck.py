@@ -81,7 +81,7 @@ def _check_model(arguments: argparse.Namespace) -> int:
     ]
 
     def show() -> None:
-        print(report.table())
+        print(report)
         for failure in report.failures:
             print(f"postil gradcheck: {failure}", file=sys.stderr)
 

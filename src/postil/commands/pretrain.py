@@ -237,7 +237,7 @@ def _corpus(arguments: argparse.Namespace, config: CorpusConfig) -> Iterator[Cor
 
 def _learn_vectors(arguments: argparse.Namespace, output: Path) -> int:
     """Word vectors, or with --with-brown both vectors and clusters in one file."""
-    from postil.features.vector_files import save_pretrained
+    from postil.features.vectors import save_pretrained
     from postil.pretraining.clusters import save_vectors
 
     given = {name: value for name in _SETTINGS if (value := getattr(arguments, name)) is not None}

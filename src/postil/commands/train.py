@@ -177,8 +177,8 @@ class TrainRequest(NamedTuple):
 
         An encoder stays one: its preset and its architecture are the defaults.
         """
-        from postil.features.lexicon_files import with_pretrained
-        from postil.features.vector_files import holds_model
+        from postil.features.lexicon import with_pretrained
+        from postil.features.vectors import holds_model
 
         vectors, clusters = with_pretrained(arguments.vectors, arguments.clusters, arguments.pretrained)
         preset, settings, pretrained = arguments.preset, arguments.settings, arguments.pretrained

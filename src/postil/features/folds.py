@@ -85,9 +85,8 @@ class Folds:
     def from_array(cls, table: Array) -> "Folds":
         """Check what may come from a stranger."""
         is_table = table.ndim == 2 and table.shape[1] == _WIDTH and table.dtype == np.int32 and len(table) <= _MOST
-        if not is_table or (
-            len(table) and (table.min() < 0 or table.max() > 0x10FFFF or (np.diff(table[:, 0]) <= 0).any())
-        ):
+        is_table = is_table and table.min(initial=0) >= 0 and table.max(initial=0) <= 0x10FFFF
+        if not is_table or (np.diff(table[:, 0]) <= 0).any():
             raise ModelFileError("folds", expected=f"rising characters (F, {_WIDTH})", got=describe(table))
         if ((table >= 0xD800) & (table < 0xE000)).any() or (len(table) and not table[0, 0]):
             raise ModelFileError("folds", expected="characters", got="half characters")
@@ -107,19 +106,18 @@ _CLASSED = (
 
 @functools.cache
 def composition() -> tuple[Array, Array, Array]:
-    """Unicode's tables of NFC, but for Hangul, which is computed.
+    """Unicode's tables of NFC, but for Hangul, which is computed: int32, rising.
 
-    Returns
-    -------
-    decomposed
-        int32 (D, 5): a character and its whole decomposition, then zeros; rising.
-    classes
-        int32 (C, 2): a combining character and its class; rising.
-    composed
-        int32 (P, 3): two characters and the one that they become; rising.
+    (D, 5) a character and its whole decomposition, then zeros; (C, 2) a combining character and its class; (P, 3) two
+    characters and the one that they become.
     """
     decomposed, composed = [], []
-    for character in _assigned(_COMPOSED):
+
+    def assigned(ranges: Iterable[tuple[int, int]]) -> list[str]:
+        """The characters of the tables' version of Unicode."""
+        return [chr(code) for first, end in ranges for code in range(first, end) if category(chr(code)) != "Cn"]
+
+    for character in assigned(_COMPOSED):
         parts = unicodedata.normalize("NFD", character)
         if parts == character:
             continue
@@ -127,10 +125,5 @@ def composition() -> tuple[Array, Array, Array]:
         pair = unicodedata.decomposition(character).split()
         if len(pair) == 2 and unicodedata.normalize("NFC", character) == character:
             composed.append([int(pair[0], 16), int(pair[1], 16), ord(character)])
-    classes = [[ord(one), kind] for one in _assigned(_CLASSED) if (kind := unicodedata.combining(one))]
+    classes = [[ord(one), kind] for one in assigned(_CLASSED) if (kind := unicodedata.combining(one))]
     return np.array(decomposed, np.int32), np.array(classes, np.int32), np.array(sorted(composed), np.int32)
-
-
-def _assigned(ranges: Iterable[tuple[int, int]]) -> list[str]:
-    """The characters of the tables' version of Unicode."""
-    return [chr(code) for first, end in ranges for code in range(first, end) if category(chr(code)) != "Cn"]

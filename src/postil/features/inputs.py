@@ -1,7 +1,7 @@
 """Sentences as the integer arrays that a network takes: distinct words once, and which of them each token is."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -11,7 +11,7 @@ from typing import NoReturn, TypeAlias, final
 
 import numpy as np
 
-from postil.arrays import Array, arrays_under, offsets_from_lengths
+from postil.arrays import Array, arrays_under, selected_rows
 from postil.errors import ConfigurationError, DataError, ModelFileError
 from postil.features.folds import Folds
 from postil.features.gazetteer import GAZETTEER_CODES, Gazetteer
@@ -43,10 +43,7 @@ class Inputs:
 
     def selected(self, sentences: Array) -> "Inputs":
         """The arrays of some of the sentences, in the order given, with only the forms that occur in them."""
-        starts = self.offsets[sentences]
-        lengths = self.offsets[sentences + 1] - starts
-        offsets = offsets_from_lengths(lengths)
-        rows = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
+        offsets, rows = selected_rows(self.offsets, sentences)
         return self._of_tokens(rows, offsets)
 
     def rows(self, first: int, end: int, offsets: Array) -> "Inputs":
@@ -72,10 +69,7 @@ class Inputs:
 
 def selected_attributes(attributes: Attributes, tokens: Array) -> Attributes:
     """The attributes of some of the tokens, in the order given."""
-    starts = attributes.offsets[tokens]
-    sizes = attributes.offsets[tokens + 1] - starts
-    offsets = offsets_from_lengths(sizes)
-    places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], sizes)
+    offsets, places = selected_rows(attributes.offsets, tokens)
     values = None if attributes.values is None else attributes.values[places]
     return Attributes(attributes.ids[places], values, offsets)
 
@@ -134,8 +128,13 @@ class InputFeatures:
     ) -> "InputFeatures":
         """Number the values of every feature in the training sentences."""
         words = WordFeatures.build(config, (forms_of(tokens) for tokens in sentences), vectors, lexicons, folds)
-        columns = _column_vocabularies(sentences) if use_columns and named is None else []
-        return cls(words, columns, gazetteer, named)
+        counts: list[Counter[str]] = []  # of the values of each column
+        for token in chain.from_iterable(sentences) if use_columns and named is None else ():
+            if isinstance(token, tuple):
+                counts += [Counter() for _ in range(len(token) - 1 - len(counts))]
+                for counter, value in zip(counts, token[1:], strict=False):
+                    counter[value] += 1
+        return cls(words, [frequent_values(counter, 1) for counter in counts], gazetteer, named)
 
     def form_sizes(self) -> list[tuple[int, int]]:
         """(V, D) of each learned feature of a form."""
@@ -173,7 +172,11 @@ class InputFeatures:
         parts = []
         if self.columns:
             tokens = list(chain.from_iterable(sentences))
-            _check_columns(tokens, len(self.columns))
+            for token in tokens:
+                form, *values = (token,) if isinstance(token, str) else token
+                if len(values) < len(self.columns):
+                    what, expected = f"token {form!r} lacks extra columns", f"{len(self.columns)}, as in training"
+                    raise DataError(what, expected=expected, got=len(values))
             for i, ids in enumerate(self._column_ids, 1):
                 parts.append(np.fromiter(map(ids.__getitem__, map(itemgetter(i), tokens)), np.int64, N))
         matched = [self.gazetteer.match(tokens) for tokens in forms] if self.gazetteer is not None else []
@@ -220,25 +223,6 @@ def forms_of(tokens: Sequence[Token]) -> list[str]:
 
 def _no_form(token: object) -> NoReturn:
     raise TypeError(f"a token is a string or a tuple, not a {type(token).__name__}")
-
-
-def _column_vocabularies(sentences: Iterable[Sequence[Token]]) -> list[Vocabulary]:
-    counts: list[Counter[str]] = []
-    for tokens in sentences:
-        for token in tokens:
-            if isinstance(token, tuple):
-                counts += [Counter() for _ in range(len(token) - 1 - len(counts))]
-                for counter, value in zip(counts, token[1:], strict=False):
-                    counter[value] += 1
-    return [frequent_values(counter, 1) for counter in counts]
-
-
-def _check_columns(tokens: Sequence[Token], expected: int) -> None:
-    for token in tokens:
-        if isinstance(token, str) or len(token) <= expected:
-            got = 0 if isinstance(token, str) else len(token) - 1
-            form = token if isinstance(token, str) else token[0]
-            raise DataError(f"token {form!r} lacks extra columns", expected=f"{expected}, as in training", got=got)
 
 
 # -------------------------------------------------------------------- Batches: which sentences share a step of training

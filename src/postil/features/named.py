@@ -217,19 +217,19 @@ class _Memo(Generic[T]):
                 out.append(self.make(*attribute(self.prefix + _text(key), value)))
 
 
+_FLATTENED: _Memo[tuple[str, float]] = _Memo(lambda name, value: (name, value), MOST_REMEMBERED)
+
+
 class _Row(tuple[tuple[str, float], ...]):
     """The names and values of the attributes of one item."""
 
     __slots__ = ()
 
-
-_FLATTENED: _Memo[tuple[str, float]] = _Memo(lambda name, value: (name, value), MOST_REMEMBERED)
-
-
-def _row(item: Any) -> _Row:
-    pairs: list[tuple[str, float]] = []
-    _FLATTENED.extend(item, pairs)
-    return _Row(pairs)
+    @classmethod
+    def of(cls, item: Any) -> "_Row":
+        pairs: list[tuple[str, float]] = []
+        _FLATTENED.extend(item, pairs)
+        return cls(pairs)
 
 
 @final
@@ -251,7 +251,7 @@ class ItemSequence:
         self._size = len(items)
         self.content = None if _IN_PYTHON else kernels.item_bytes(items)
         if self.content is None:
-            self._flat = [_row(item) for item in items]
+            self._flat = [_Row.of(item) for item in items]
 
     def _items(self) -> list[Any]:
         """The items as they were, or flattened."""
@@ -259,7 +259,7 @@ class ItemSequence:
 
     def items(self) -> list[dict[str, float]]:
         """One ``{name: value}`` per item."""
-        return [dict(item if type(item) is _Row else _row(item)) for item in self._items()]
+        return [dict(item if type(item) is _Row else _Row.of(item)) for item in self._items()]
 
     def __len__(self) -> int:
         return self._size
@@ -313,22 +313,20 @@ class AttributeTable:
         sequences = [
             s._items() if isinstance(s, ItemSequence) else s if isinstance(s, list) else [*s] for s in sequences
         ]
-        return self._numbered([*chain.from_iterable(sequences)]), _offsets_of([*map(len, sequences)])
-
-    def _numbered(self, items: list[Any]) -> Attributes:
+        ends = _offsets_of([*map(len, sequences)])
         with self._lock:  # threads that share a model share the entries of ``_weighted``
             try:
-                found, sizes = self._codes(items)
+                found, sizes = self._codes([*chain.from_iterable(sequences)])
                 codes, offsets = np.frombuffer(array("i", found), np.int32), _offsets_of(sizes)
                 if not found or min(found) >= UNKNOWN:
-                    return Attributes(codes, None, offsets)
+                    return Attributes(codes, None, offsets), ends
                 places = np.flatnonzero(codes < UNKNOWN)
                 values, entries = np.ones(len(codes)), np.array([(0, 0.0), *self._weighted])
                 i, is_zero = (-2 - codes[places]) >> 1, codes[places] % 2 == 0
                 weighted = entries[np.where(is_zero, 0, i + 1)]
                 codes[places] = np.where(is_zero, i, weighted[:, 0])
                 values[places] = np.where(is_zero, 0.0, weighted[:, 1])
-                return Attributes(codes, values, offsets)
+                return Attributes(codes, values, offsets), ends
             finally:
                 self._weighted.clear()
 

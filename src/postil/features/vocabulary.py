@@ -103,7 +103,12 @@ class Vocabulary:
     def arrays(self) -> dict[str, Array]:
         """``text``, ``offsets``, ``slots`` and perhaps ``key``, or what they are made of, for the model file."""
         if self._stored is None:
-            self._stored = _packed(self.table) or self._arrays
+            table, lengths = self.table, np.diff(self.table.offsets)
+            is_large = len(table) >= PACKED and len(table.slots) == _smallest(len(table))
+            if is_large and table.key is None and lengths.max() <= 255:  # as the words of a language are
+                self._stored = {"text": table.text, "lengths": lengths.astype(np.uint8)}
+            else:
+                self._stored = self._arrays
         return dict(self._stored)
 
     def __len__(self) -> int:
@@ -155,16 +160,8 @@ def _hash_table(encoded: list[bytes], text: Array, offsets: Array) -> dict[str, 
     raise ConfigurationError("words that no hash spreads", expected="others", got=f"{len(encoded):,} words")
 
 
-def _packed(table: StringTable) -> dict[str, Array] | None:
-    """The arrays of a large vocabulary in a file; None if it is small, or unlike the words of a language."""
-    lengths = np.diff(table.offsets)
-    if len(table) < PACKED or len(table.slots) != _smallest(len(table)) or table.key is not None or lengths.max() > 255:
-        return None
-    return {"text": table.text, "lengths": lengths.astype(np.uint8)}
-
-
 def _unpacked(arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """``text``, ``offsets`` and ``slots`` of what ``_packed`` returned."""
+    """``text``, ``offsets`` and ``slots`` of ``text`` and ``lengths``."""
     if set(arrays) != {"text", "lengths"} or any(a.ndim != 1 or a.dtype != np.uint8 for a in arrays.values()):
         got = ", ".join(f"{name} {describe(array)}" for name, array in arrays.items())
         raise ModelFileError("arrays of a packed vocabulary", expected="text, lengths, of bytes", got=got[:120])

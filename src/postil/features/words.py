@@ -20,7 +20,7 @@ from postil.arrays import Array, arrays_under, describe, offsets_from_lengths
 from postil.errors import ConfigurationError, ModelFileError
 from postil.features.folds import Folds
 from postil.features.lexicon import Lexicon
-from postil.features.vectors import WordVectors, digit_mark
+from postil.features.vectors import WordVectors, digit_mark, looked_up_cells
 from postil.features.vocabulary import Vocabulary, prefixed
 from postil.kernels import WordColumn, WordRules
 from postil.kernels.characters import frozen_orthography
@@ -104,23 +104,17 @@ class Column(NamedTuple):
     D: int
 
 
-class _Feature(NamedTuple):
-    """A feature whose values are strings, numbered by a vocabulary of those frequent enough in training."""
+def _features(config: WordFeatureConfig) -> dict[str, tuple[int, WordColumn]]:
+    """Those whose values are strings, numbered by a vocabulary: of each kind one, or one for each of its lengths.
 
-    D: int
-    min_count: int
-    column: WordColumn
-    """Still without a table."""
-
-
-def _features(config: WordFeatureConfig) -> dict[str, _Feature]:
-    """Those with a vocabulary: of each kind one, or one for each of its lengths."""
-    features: dict[str, _Feature] = {}
+    D, and the column still without a table.
+    """
+    features: dict[str, tuple[int, WordColumn]] = {}
     for kind in KINDS:
-        D, least = getattr(config, f"{kind}_dim"), config.min_count if kind == "word" else config.min_affix_count
+        D = getattr(config, f"{kind}_dim")
         if D and kind not in ("caps", "vector"):  # classes that are fixed, and words that come with their vectors
             for n in getattr(config, f"{kind}_lengths", (0,)):
-                features[f"{kind} {n}" if n else kind] = _Feature(D, least, WordColumn(kind, n))
+                features[f"{kind} {n}" if n else kind] = D, WordColumn(kind, n)
     return features
 
 
@@ -146,8 +140,8 @@ class WordFeatures:
         self.config, self.vocabularies, self.counts, self.lexicons = config, dict(vocabularies), counts, dict(lexicons)
         self.folds = folds
         features = _features(config)
-        self.columns = [Column(name, len(vocabularies[name]), feature.D) for name, feature in features.items()]
-        kinds = [feature.column._replace(table=vocabularies[name].table) for name, feature in features.items()]
+        self.columns = [Column(name, len(vocabularies[name]), D) for name, (D, _) in features.items()]
+        kinds = [column._replace(table=vocabularies[name].table) for name, (_, column) in features.items()]
         if config.caps_dim:
             self.columns.append(Column("caps", len(CAPS_CLASSES), config.caps_dim))
             kinds.append(WordColumn("caps"))
@@ -194,12 +188,13 @@ class WordFeatures:
                 occurrences[folds(form)] += count
         forms, normal = list(occurrences), list(map(normalise, occurrences))
         vocabularies, counts = {}, np.zeros(0, np.int64)
-        for name, feature in _features(config).items():
-            values = feature.column.values(forms, normal, frozen_orthography())
+        for name, (_, column) in _features(config).items():
+            values = column.values(forms, normal, frozen_orthography())
             totals: dict[str, int] = {}
             for value, count in zip(values, occurrences.values(), strict=True):
                 totals[value] = totals.get(value, 0) + count
-            vocabularies[name] = frequent_values(totals, feature.min_count)
+            least = config.min_count if name == "word" else config.min_affix_count
+            vocabularies[name] = frequent_values(totals, least)
             if name == "word":
                 counts = np.array([totals.get(word, 0) for word in vocabularies[name]], np.int64)
                 counts[0] = sum(totals.values()) - counts[1:].sum()
@@ -237,8 +232,8 @@ class WordFeatures:
         ids = kernels.word_features(text, cells, self.rules)
         others = []
         for lexicon in self.lexicons.values():  # words with vectors have been looked up: the last of the ids
-            shared = self._is_of_vectors(lexicon)
-            others.append((lexicon.codes[ids[:, -1]] if shared else lexicon.of_cells(text, cells)).astype(np.int32))
+            rows = ids[:, -1] if self._is_of_vectors(lexicon) else looked_up_cells(lexicon.words, text, cells)
+            others.append(lexicon.codes[rows].astype(np.int32))
         if self.alphabet is not None:
             others.append(self.alphabet.ids_of_cells(text, cells))
         if not others:
@@ -262,8 +257,7 @@ class WordFeatures:
     @classmethod
     def from_arrays(cls, config: WordFeatureConfig, arrays: Mapping[str, Array]) -> "WordFeatures":
         """The features whose ``arrays()`` these are; the vocabularies are used in place."""
-        optional = {_CHARACTER: config.character_dim, "vector": config.vector_dim}
-        names = [*_features(config), *(name for name, dim in optional.items() if dim)]
+        names = [*_features(config), *[_CHARACTER] * bool(config.character_dim), *["vector"] * bool(config.vector_dim)]
         parts = {name: arrays_under(f"{name}/", arrays) for name in names}
         missing = [name for name in names if not parts[name]] + ["counts"] * ("counts" not in arrays)
         if missing:
@@ -376,7 +370,15 @@ class Alphabet:
 
         After the last character of a word there are zeros.
         """
-        codes, first, length = _characters(text, cells)
+        start, end = int(cells[:, 0].min(initial=len(text))), int(cells[:, 1].max(initial=0))
+        part = text[start:end]  # that holds all cells
+        cells = cells - start
+        codes = np.frombuffer(str(part, "utf-8", SURROGATES).encode("utf-32-le", SURROGATES), np.uint32)
+        codes = codes.astype(np.int64)
+        if len(codes) != len(part):  # bytes to characters
+            is_first = (np.frombuffer(part, np.uint8) & 0xC0) != 0x80
+            cells = np.concatenate([[0], np.cumsum(is_first)])[cells]
+        first, length = cells[:, 0], cells[:, 1] - cells[:, 0]
         place = np.arange(LONGEST)
         shown = np.minimum(length, LONGEST)[:, None]
         is_tail = (length[:, None] > LONGEST) & (place >= _HEAD)
@@ -387,15 +389,3 @@ class Alphabet:
         found = np.minimum(np.searchsorted(self.codes, wanted), len(self.codes) - 1)
         ids[is_there] = 1 + np.where(self.codes[found] == wanted, self.ids[found], 0)
         return ids
-
-
-def _characters(text: bytes, cells: Array) -> tuple[Array, Array, Array]:
-    """The code points of the part of a text that holds all cells (U, 2), where each cell begins, and its length."""
-    start, end = int(cells[:, 0].min(initial=len(text))), int(cells[:, 1].max(initial=0))
-    part = text[start:end]
-    cells = cells - start
-    codes = np.frombuffer(str(part, "utf-8", SURROGATES).encode("utf-32-le", SURROGATES), np.uint32).astype(np.int64)
-    if len(codes) != len(part):  # bytes to characters
-        is_first = (np.frombuffer(part, np.uint8) & 0xC0) != 0x80
-        cells = np.concatenate([[0], np.cumsum(is_first)])[cells]
-    return codes, cells[:, 0], cells[:, 1] - cells[:, 0]

@@ -7,7 +7,7 @@ The rows of whole models are in ``models/gradients.py``.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from postil.arrays import Ragged
 from postil.gradcheck import Report, Sampling, examine
 from postil.graph import Input, Node
 from postil.kernels import Attributes
-from postil.network.linear import Finish
+from postil.network.layer import Finish
 from postil.network.lookup import weighted_rows
 from postil.network.tree import Forest
 from postil.network.window import shared_windows
@@ -100,12 +100,8 @@ def _operations() -> Iterator[GradientCheck]:
     yield row("relu", "B6 E10", of(graph.relu), _on(graph.relu, (3, 4)))
     yield row("softmax", "A7 E3", of(graph.softmax), _on(lambda x: graph.softmax(x, axis=1), (2, 3, 4)))
 
-    reductions: list[tuple[Any, str, Any]] = [
-        (graph.sum, "E8", (0, 2)),
-        (graph.mean, "E8", -1),
-        (graph.max, "E8 A5", 1),
-    ]
-    for reduce, equations, axes in reductions:
+    reductions: list[tuple[Any, str, Any]] = [(graph.sum, "E8", (0, 2)), (graph.mean, "E8", -1)]
+    for reduce, equations, axes in [*reductions, (graph.max, "E8 A5", 1)]:
         name = reduce.__name__
         along = _on(lambda x, reduce=reduce, axes=axes: reduce(x, axis=axes), (2, 3, 4))
         kept = _on(lambda x, reduce=reduce: reduce(x, axis=1, keepdims=True) * x, (3, 4))
@@ -151,11 +147,11 @@ def _layers() -> Iterator[GradientCheck]:
         layer = network.LookupTable(6, 3, rng=rng)
         return examine(layer, Ragged(rng.integers(0, 6, 10), np.array([0, 1, 4, 10])))
 
+    words, kind = np.array([[1, 4, 2, 6], [3, 0, 0, 0], [0, 0, 0, 0], [5, 5, 1, 0]]), network.LookupTables
+
     def characters(rng: Rng) -> Report:
-        words = np.array([[1, 4, 2, 6], [3, 0, 0, 0], [0, 0, 0, 0], [5, 5, 1, 0]])
         return examine(network.CharacterConvolution(6, 5, D=3, rng=rng), words)
 
-    kind = network.LookupTables
     yield row("characters of words", "A2 A4 A5", of(network.CharacterConvolution), characters)
     yield row("lookup table", "A2", of(network.LookupTable), table)
     yield row("lookup tables, concatenated", "A2", of(kind), tables((6, 3), (4, 2)))
@@ -168,7 +164,7 @@ def _layers() -> Iterator[GradientCheck]:
     ) -> GradientCheck:
         return row(name, equations, of(thing, mode), lambda rng: examine(make(rng), sentences(rng, 5)))
 
-    def sentence_approach(rng: Rng) -> network.Layer:
+    def of_sentence(rng: Rng) -> network.Layer:
         return network.SentenceConvolution(5, 4, 3, distance_dim=2, longest_distance=4, rng=rng)
 
     linear = network.Linear
@@ -180,7 +176,7 @@ def _layers() -> Iterator[GradientCheck]:
     yield layer("window average", "E2", network.WindowAverage, lambda rng: network.WindowAverage(5))
     yield layer("convolution", "A4", network.convolution, lambda rng: network.convolution(5, 4, 5, rng=rng))
     yield layer("max over time", "A5", network.MaxOverTime, lambda rng: network.MaxOverTime())
-    yield layer("sentence approach", "A12", network.SentenceConvolution, sentence_approach)
+    yield layer("sentence approach", "A12", network.SentenceConvolution, of_sentence)
     yield layer("parametric ReLU", "E10", network.ParametricReLU, lambda rng: network.ParametricReLU(5))
     yield layer("layer normalisation", "A1", network.LayerNorm, lambda rng: network.LayerNorm(5, rng=rng))
 
@@ -388,18 +384,12 @@ def _conditional_random_fields() -> Iterator[GradientCheck]:
 # ------------------------------------------------------------------------------------------------ compositions of trees
 
 
-class _Tree(NamedTuple):
-    """A tree without words: see ``network.tree.Shaped``."""
-
-    children: list[list[int]]
-
-
-# Bushy, deep, of one word, and of two: in post-order, leaves have no children.
-_TREES = [
-    _Tree([[], [], [0, 1], [], [], [], [4, 5], [3, 6], [2, 7]]),
-    _Tree([[], [], [], [], [2, 3], [1, 4], [0, 5]]),
-    _Tree([[]]),
-    _Tree([[], [], [0, 1]]),
+# The children of each node of trees: bushy, deep, of one word, and of two; in post-order, leaves have no children.
+_TREES: list[list[list[int]]] = [
+    [[], [], [0, 1], [], [], [], [4, 5], [3, 6], [2, 7]],
+    [[], [], [], [], [2, 3], [1, 4], [0, 5]],
+    [[]],
+    [[], [], [0, 1]],
 ]
 
 

@@ -29,7 +29,7 @@ import numpy as np
 from postil.arrays import Array, Ragged, checked_finite, sum_of_squares
 from postil.errors import GradientError
 from postil.graph import Input, Node, Parameter, dense, gradients
-from postil.graph.node import recorded_branches, same_branches
+from postil.graph.node import recorded_branches
 from postil.threads import one_blas_thread
 
 TOLERANCE = 1e-6
@@ -84,8 +84,7 @@ class Entry:
         """``ok``, ``WRONG`` or ``NOT TESTED``."""
         if self.failure(tolerance) is None:
             return "ok"
-        is_untested = self.is_zero(tolerance) and not self.expects_zero
-        return "NOT TESTED" if is_untested else "WRONG"
+        return "NOT TESTED" if self.is_zero(tolerance) and not self.expects_zero else "WRONG"
 
     def failure(self, tolerance: float) -> str | None:
         """Describe what is wrong with this entry; None if nothing is."""
@@ -100,10 +99,8 @@ class Entry:
             return f"{self.left_out} of {tried} values of {self.name} stand at a kink: choose other inputs"
         if self.is_zero(tolerance) and not self.expects_zero:
             values = f"all {self.checked} slopes are 0" if self.checked else "it is empty"
-            return (
-                f"nothing was tested at {self.name} {self.shape}, {values}: "
-                f"choose other inputs, or pass expect_zero=[{self.name!r}] if its gradient is meant to be 0"
-            )
+            advice = f"choose other inputs, or pass expect_zero=[{self.name!r}] if its gradient is meant to be 0"
+            return f"nothing was tested at {self.name} {self.shape}, {values}: {advice}"
         return None
 
 
@@ -121,8 +118,7 @@ class Report:
 
     @property
     def failures(self) -> list[str]:
-        found = [entry.failure(self.tolerance) for entry in self.entries]
-        return [failure for failure in found if failure is not None]
+        return [failure for entry in self.entries if (failure := entry.failure(self.tolerance)) is not None]
 
     @property
     def worst_error(self) -> float:
@@ -136,8 +132,8 @@ class Report:
     def left_out(self) -> int:
         return sum(entry.left_out for entry in self.entries)
 
-    def table(self) -> str:
-        """The outcome per parameter and input, as text."""
+    def __str__(self) -> str:
+        """The outcome per parameter and input."""
         width = max([len(entry.name) for entry in self.entries] + [len(self.name), 9])
         lines = [f"{self.name:<{width}}  {'shape':>12}  {'checked':>7}  {'skipped':>8}  worst error"]
         for e in self.entries:
@@ -145,9 +141,6 @@ class Report:
             counts = f"{shape:>12}  {e.checked:>7}  {e.left_out:>8}  {e.worst_error:11.1e}"
             lines.append(f"{e.name:<{width}}  {counts}  {e.verdict(self.tolerance)}")
         return "\n".join(lines)
-
-    def __str__(self) -> str:
-        return self.table()
 
 
 def check(target: Any, *inputs: Any, **options: Any) -> Report:
@@ -190,7 +183,15 @@ def examine(
     rng = rng or np.random.default_rng(0x504F5354)
     title = str(name or getattr(target, "name", None) or getattr(target, "__name__", None) or type(target).__name__)
     with one_blas_thread(), _in_float64(parameters.values()):  # thousands of small products: threads would only wait
-        arguments = [_as_argument(value, f"input {i}") for i, value in enumerate(inputs)]
+        arguments: list[Any] = []
+        for i, value in enumerate(inputs):
+            is_array = isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f")
+            if isinstance(value, Node):
+                arguments.append(Input(value.value.astype(np.float64), value.name or f"input {i}", value.offsets))
+            elif isinstance(value, Ragged) and value.data.dtype.kind == "f":
+                arguments.append(Input(value.data.astype(np.float64), f"input {i}", value.offsets))
+            else:
+                arguments.append(Input(np.array(value, np.float64), f"input {i}") if is_array else _lifted(value))
         leaves: dict[str, Node] = {}  # under unique names: of two with the same name both are checked
         for path, leaf in [(a.name, a) for a in arguments if isinstance(a, Input)] + list(parameters.items()):
             names = itertools.chain([path], (f"{path} ({i})" for i in itertools.count(2)))
@@ -199,31 +200,22 @@ def examine(
             raise GradientError("nothing to check", expected="float inputs or parameters", got="none", where=title)
         if unknown := [named for named in expect_zero if named not in leaves]:
             raise GradientError("expect_zero", expected=f"names among {list(leaves)}", got=unknown, where=title)
-        scalar = _Scalar(function, arguments, rng)
-        analytic = gradients(scalar.node(), leaves.values(), seed=scalar.weights)
+        # The function as one number: its value times fixed weights, added up.
+        first = checked_finite(function(*arguments).value, where="the function under check")
+        weights: Array = np.ones_like(first) if first.size == 1 else rng.normal(size=first.shape)
+
+        def evaluate() -> tuple[float, list[Array]]:
+            with recorded_branches() as branches:
+                value = function(*arguments).value
+            return float(np.vdot(weights, value)), branches
+
+        analytic = gradients(function(*arguments), leaves.values(), seed=weights)
         entries = []
         for path, leaf in leaves.items():
             probes = _probes(leaf.value, sampling or Sampling(), rng)
             slopes = dense(analytic[leaf])
-            entries.append(_examined(path, leaf.value, slopes, scalar.evaluate, epsilons, probes, path in expect_zero))
+            entries.append(_examined(path, leaf.value, slopes, evaluate, epsilons, probes, path in expect_zero))
     return Report(name=title, entries=entries, tolerance=tolerance)
-
-
-class _Scalar:
-    """The function as one number: its value times fixed weights, added up."""
-
-    def __init__(self, function: Callable[..., Node], arguments: list[Any], rng: np.random.Generator) -> None:
-        self._function, self._arguments = function, arguments
-        value = checked_finite(self.node().value, where="the function under check")
-        self.weights: Array = np.ones_like(value) if value.size == 1 else rng.normal(size=value.shape)
-
-    def node(self) -> Node:
-        return self._function(*self._arguments)
-
-    def evaluate(self) -> tuple[float, list[Array]]:
-        with recorded_branches() as branches:
-            value = self.node().value
-        return float(np.vdot(self.weights, value)), branches
 
 
 def _examined(
@@ -287,26 +279,27 @@ def _probes(value: Array, sampling: Sampling, rng: np.random.Generator) -> Itera
 
 def _slope(value: Array, direction: _Direction, epsilon: float, evaluate: _Evaluate) -> float | None:
     """(4 D(ε) - D(2ε)) / 3, or None if a kink lies in between."""
-    outcomes = [_moved(value, direction, factor * epsilon, evaluate) for factor in (1, -1, 2, -2)]
-    if not all(same_branches(outcomes[0][1], branches) for _, branches in outcomes):
-        return None
-    near, near_below, far, far_below = values = [f for f, _ in outcomes]
+    values: list[float] = []
+    branches: list[list[Array]] = []
+    before = value.copy()
+    for step in (epsilon, -epsilon, 2 * epsilon, -2 * epsilon):
+        if isinstance(direction, tuple):
+            value[direction] += step
+        else:
+            value += step * direction
+        try:
+            f, taken = evaluate()
+        finally:
+            value[...] = before
+        values.append(f)
+        branches.append(taken)
+    for others in branches[1:]:
+        if len(others) != len(branches[0]) or not all(map(np.array_equal, others, branches[0])):
+            return None
+    near, near_below, far, far_below = values
     if max(values) - min(values) <= ROUNDING * max(map(abs, values)):
         return 0.0  # the function does not move: what is left is rounding, which ε would blow up
     return (4 * (near - near_below) / (2 * epsilon) - (far - far_below) / (4 * epsilon)) / 3
-
-
-def _moved(value: Array, direction: _Direction, step: float, evaluate: _Evaluate) -> tuple[float, list[Array]]:
-    """f(θ + step · direction) and the branches taken there. ``value`` is θ again afterwards."""
-    before = value.copy()
-    if isinstance(direction, tuple):
-        value[direction] += step
-    else:
-        value += step * direction
-    try:
-        return evaluate()
-    finally:
-        value[...] = before
 
 
 @contextmanager
@@ -320,16 +313,6 @@ def _in_float64(parameters: Any) -> Iterator[None]:
     finally:
         for parameter, value in own:
             parameter.value = value
-
-
-def _as_argument(value: Any, name: str) -> Any:
-    if isinstance(value, Node):
-        return Input(value.value.astype(np.float64), value.name or name, value.offsets)
-    if isinstance(value, Ragged) and value.data.dtype.kind == "f":
-        return Input(value.data.astype(np.float64), name, value.offsets)
-    if isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f"):
-        return Input(np.array(value, np.float64), name)
-    return _lifted(value)
 
 
 def _lifted(value: Any) -> Any:

@@ -47,7 +47,8 @@ def draw(output: Node, form: str = "mermaid", *, values: bool = False, gradients
     if len(nodes) > LARGEST:
         raise ConfigurationError("drawing of a graph", expected=f"at most {LARGEST} nodes", got=f"{len(nodes)} nodes")
     # Parents before children. Parameters of a layer are shown inside the layer's box.
-    sources = {node: [p for p in node.parents if not (_is_layer(node) and isinstance(p, Parameter))] for node in nodes}
+    layers = {node for node in nodes if isinstance(node, Result) and node.is_layer}
+    sources = {node: [p for p in node.parents if not (node in layers and isinstance(p, Parameter))] for node in nodes}
     outside = {output, *itertools.chain.from_iterable(sources.values())}
     drawn = [node for node in nodes if not isinstance(node, Parameter) or node in outside]
     number = {node: i for i, node in enumerate(drawn)}
@@ -58,14 +59,10 @@ def draw(output: Node, form: str = "mermaid", *, values: bool = False, gradients
     return _FORMS[form](boxes)
 
 
-def _is_layer(node: Node) -> bool:
-    return isinstance(node, Result) and node.is_layer
-
-
 def _lines(node: Node, values: bool, gradients: Gradients) -> list[str]:
     shape = " × ".join(map(str, node.shape)) if node.ndim else "number"
     lines = [f"{one_line(node.name) or _KINDS[type(node)]} {shape}"]
-    inside = [p for p in node.parents if isinstance(p, Parameter)] if _is_layer(node) else []
+    inside = [p for p in node.parents if isinstance(p, Parameter)] if isinstance(node, Result) and node.is_layer else []
     counted = [node] if isinstance(node, Parameter) else inside
     if counted:
         lines.append(f"{sum(p.value.size for p in counted):,} parameters")
@@ -122,7 +119,14 @@ class _Place:
 def picture(boxes: list[Box], heading: Sequence[str] = ()) -> str:
     """The boxes as an SVG picture, each below those that point to it, under some lines of text."""
     places = []
-    for box, row in zip(boxes, _rows(boxes), strict=True):
+    row_of = [0] * len(boxes)  # a leaf is drawn right above the first box that uses it
+    users: dict[int, list[int]] = defaultdict(list)
+    for i, box in enumerate(boxes):
+        row_of[i] = max((row_of[number] + 1 for number in box.sources), default=0)
+        for number in box.sources:
+            users[number].append(row_of[i])
+    row_of = [min(users[i]) - 1 if not box.sources and users[i] else row_of[i] for i, box in enumerate(boxes)]
+    for box, row in zip(boxes, row_of, strict=True):
         first, *others = box.lines  # which is bold
         width = max(_width(first, _BOLD_CHARACTER), *map(_width, others), 0) + 2 * _PAD
         places.append(_Place(row=row, box=box, width=width, height=len(box.lines) * _LINE + 2 * _PAD - 4))
@@ -153,17 +157,6 @@ def _width(line: str, character: float = _CHARACTER) -> float:
     """About how wide a line is: capital letters are wider, those of East Asia twice as wide."""
     wide = sum(2 if c.isupper() else 6 for c in line if c.isupper() or unicodedata.east_asian_width(c) in "WF")
     return len(line) * character + wide
-
-
-def _rows(boxes: list[Box]) -> list[int]:
-    """The row of each box; a leaf is drawn right above the first box that uses it."""
-    rows = [0] * len(boxes)
-    users: dict[int, list[int]] = defaultdict(list)
-    for i, box in enumerate(boxes):
-        rows[i] = max((rows[source] + 1 for source in box.sources), default=0)
-        for source in box.sources:
-            users[source].append(rows[i])
-    return [min(users[i]) - 1 if not box.sources and users[i] else rows[i] for i, box in enumerate(boxes)]
 
 
 def _arrange(by_row: dict[int, list[_Place]], edges: list[list[_Place]], y: float) -> None:

@@ -56,19 +56,17 @@ class RowGradient:
         rows, values = (np.concatenate(arrays) for arrays in zip(*((p.rows, p.values) for p in parts), strict=True))
         return cls.from_occurrences(rows, values, parts[0].shape)
 
-    def dense(self) -> Array:
-        """The same gradient as a dense array (V, …)."""
-        array = np.zeros(self.shape, self.values.dtype)
-        array[self.rows] = self.values
-        return array
-
 
 Gradient: TypeAlias = Array | RowGradient
 
 
 def dense(gradient: Gradient) -> Array:
     """A gradient as an array of its parameter's shape."""
-    return gradient.dense() if isinstance(gradient, RowGradient) else gradient
+    if not isinstance(gradient, RowGradient):
+        return gradient
+    array = np.zeros(gradient.shape, gradient.dtype)
+    array[gradient.rows] = gradient.values
+    return array
 
 
 def sum_of_two(a: Gradient, b: Gradient) -> Gradient:
@@ -85,8 +83,6 @@ def sum_of_two(a: Gradient, b: Gradient) -> Gradient:
 Gradients: TypeAlias = Mapping["Node", Gradient]
 # A pullback takes the gradient of the node's value and returns one gradient per parent; None stands for zero.
 Pullback: TypeAlias = Callable[[Array], Sequence[Gradient | None]]
-
-
 # NumPy's functions that work on nodes, with the operation of the flow graph for each: operations.py fills it.
 NUMPY_FUNCTIONS: dict[np.ufunc, Callable[..., "Node"]] = {}
 
@@ -118,11 +114,11 @@ class Node(ABC):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> "Node":
         """``np.tanh(node)`` and ``array + node``: the operation of the flow graph."""
-        operation = NUMPY_FUNCTIONS.get(ufunc)
+        operation, what = NUMPY_FUNCTIONS.get(ufunc), f"numpy.{ufunc.__name__} of a node"
         if method != "__call__" or operation is None:
-            raise self._no_array(f"numpy.{ufunc.__name__} of a node")
+            raise self._no_array(what)
         if options:
-            raise self._no_array(f"numpy.{ufunc.__name__} of a node with {', '.join(options)} (as in array += node)")
+            raise self._no_array(f"{what} with {', '.join(options)} (as in array += node)")
         return operation(*operands)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> "Node":
@@ -139,17 +135,13 @@ class Node(ABC):
         Operand: TypeAlias = "Node | Array | float"
 
         def __add__(self, other: Operand) -> "Result": ...
-        def __radd__(self, other: Operand) -> "Result": ...
-        def __sub__(self, other: Operand) -> "Result": ...
-        def __rsub__(self, other: Operand) -> "Result": ...
-        def __mul__(self, other: Operand) -> "Result": ...
-        def __rmul__(self, other: Operand) -> "Result": ...
-        def __truediv__(self, other: Operand) -> "Result": ...
-        def __rtruediv__(self, other: Operand) -> "Result": ...
+
+        __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __add__
+
         def __matmul__(self, other: "Node | Array") -> "Result": ...
-        def __rmatmul__(self, other: "Node | Array") -> "Result": ...
-        def __pow__(self, other: Operand) -> "Result": ...
-        def __rpow__(self, other: Operand) -> "Result": ...
+
+        __rmatmul__ = __matmul__
+
         def __neg__(self) -> "Result": ...
         def __getitem__(self, index: Any) -> "Result": ...
         @property
@@ -271,7 +263,7 @@ _WITHOUT_PARAMETERS = frozenset([int, float, str, bool, type(None), np.ndarray])
 def _walk(value: Any, path: str) -> Iterator[tuple[str, Parameter]]:
     if type(value) in _WITHOUT_PARAMETERS:  # most attributes: the other questions would take longer
         return
-    if type(value) is Parameter:
+    if isinstance(value, Parameter):
         yield path, value
     elif isinstance(value, Parameterised):
         for name, attribute in vars(value).items():
@@ -314,8 +306,3 @@ def recorded_branches() -> Iterator[list[Array]]:
         yield notes
     finally:
         _listener.reset(token)
-
-
-def same_branches(a: list[Array], b: list[Array]) -> bool:
-    """Whether two runs of the same function took the same branches everywhere."""
-    return len(a) == len(b) and all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))

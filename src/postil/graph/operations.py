@@ -77,7 +77,7 @@ def matmul(a: Node | Array, b: Node | Array) -> Result:
     A, B = values_of("matmul", a, b)
     if not (isinstance(A, np.ndarray) and isinstance(B, np.ndarray) and A.ndim and B.ndim):
         raise ShapeError("operands of matmul", expected="vectors or matrices", got=f"{describe(A)} @ {describe(B)}")
-    Y = product(A, B)
+    Y = checked_finite(np.asarray(computed("matmul", np.matmul, A, B)), where="matmul")
     # A vector is a matrix with one row on the left and one column on the right.
     A2 = A[None, :] if A.ndim == 1 else A
     B2 = B[:, None] if B.ndim == 1 else B
@@ -118,17 +118,17 @@ def sqrt(x: Node) -> Result:
 
 def tanh(x: Node) -> Result:
     """The hyperbolic tangent of every element: dX = dY (1 - Y²)."""
-    return _activated("tanh", activations.tanh, x)
+    return _elementwise("tanh", x, activations.tanh)
 
 
 def sigmoid(x: Node) -> Result:
     """1 / (1 + exp(-x)) of every element: dX = dY Y (1 - Y)."""
-    return _activated("sigmoid", activations.sigmoid, x)
+    return _elementwise("sigmoid", x, activations.sigmoid)
 
 
 def relu(x: Node) -> Result:
     """max(0, x) of every element: dX = dY if x > 0, else 0."""
-    return _activated("relu", activations.relu, x)
+    return _elementwise("relu", x, activations.relu)
 
 
 def softmax(x: Node, axis: int = -1) -> Result:
@@ -139,7 +139,7 @@ def softmax(x: Node, axis: int = -1) -> Result:
     return _result("softmax", Y, (x, lambda dY: Y * (dY - (dY * Y).sum(axis=axis, keepdims=True))))
 
 
-def _activated(name: str, function: Callable[[Array], activations.Activated], x: Node) -> Result:
+def _elementwise(name: str, x: Node, function: Callable[[Array], activations.Activated]) -> Result:
     Y, rule = function(_array(x, name))
     return _result(name, Y, (x, rule))
 
@@ -264,26 +264,14 @@ def values_of(name: str, *operands: Operand) -> list[Any]:
 def computed(name: str, function: Callable[..., Any], *arrays: Any) -> Any:
     """``function(*arrays)``, with NumPy's errors about domains and shapes as Postil's."""
     try:
-        with np.errstate(all="raise", under="ignore"):
-            return _outcome(name, function, *arrays)
+        # Of products their numbers tell: some BLAS builds raise floating-point flags for valid ones.
+        with np.errstate(all="ignore" if function is np.matmul else "raise", under="ignore"):
+            return function(*arrays)
     except FloatingPointError as error:
         where = _described(arrays)
         raise NumericalError(f"result of {name}", expected="must be finite", got=str(error), where=where) from None
-
-
-def _outcome(name: str, function: Callable[..., Any], *arrays: Any) -> Any:
-    """``function(*arrays)``, with NumPy's errors about shapes as Postil's."""
-    try:
-        return function(*arrays)
     except (ValueError, TypeError, np.exceptions.AxisError) as error:
         raise ShapeError(f"{name}: {error}", got=_described(arrays)) from None
-
-
-def product(A: Array, B: Array) -> Array:
-    """A @ B. Its numbers tell whether it is finite: some BLAS builds raise floating-point flags for valid products."""
-    with np.errstate(all="ignore"):
-        Y = np.asarray(_outcome("matmul", np.matmul, A, B))
-    return checked_finite(Y, where="matmul")
 
 
 def _described(arrays: Sequence[Any]) -> str:

@@ -1,6 +1,6 @@
 """The reverse pass: gradients of one node at the leaves, or at any nodes, that it was computed from (E8, B3, E11)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,23 +27,28 @@ def gradients(
     for node in nodes:
         check_node(node, "wrt, what to differentiate by")
     wanted = None if wrt is None else dict.fromkeys(nodes)
+    order = ancestors(output)
+    if wanted is not None:  # only nodes that lead there
+        leads = set(wanted)
+        for node in order:
+            if any(parent in leads for parent in node.parents):
+                leads.add(node)
+        order = [node for node in order if node in leads]
     arrived = _Arrived(output, _checked_seed(output, seed))
     at_wanted: dict[Node, Gradient] = {}
     # Floating-point errors are notes and no more: some BLAS builds raise flags for valid products, so only the numbers
     # can tell.
     flags: list[str] = []
     with np.errstate(all="call", under="ignore", call=lambda kind, _: flags.append(kind)):
-        for result in _results_in_reverse(output, wanted):
+        for result in reversed(order):
+            if type(result) is not Result:
+                continue
             dY = dense(arrived.take(result))
             if wanted and result in wanted:
                 at_wanted[result] = dY
-            for parent, gradient in zip(result.parents, _pulled_back(result, dY), strict=True):
-                if gradient is not None:
-                    arrived.add(parent, gradient, sender=result)
-            if flags:
-                arrived.check_finite(sender=result)
-                flags.clear()
-        leaves = arrived.nodes() if wanted is None else wanted
+            arrived.add(result, result.pullback(dY), flags)
+            flags.clear()
+        leaves = dict.fromkeys([*arrived.dense, *arrived.sparse]) if wanted is None else wanted
         total = {node: at_wanted[node] if node in at_wanted else arrived.take(node) for node in leaves}
         if flags:  # sparse gradients are added up only now
             for leaf, gradient in total.items():
@@ -61,82 +66,60 @@ def jacobian(y: Node, x: Node) -> Array:
     return rows.reshape(y.shape + x.shape)
 
 
-def _pulled_back(node: Result, dY: Array) -> Sequence[Gradient | None]:
-    """One gradient for each parent, from the node's pullback."""
-    found = node.pullback(dY)
-    if not isinstance(found, list | tuple) or len(found) != len(node.parents):
-        raise ShapeError(
-            "the pullback of a node",
-            expected=f"must return a list with a gradient, or None, for each of its {len(node.parents)} parents",
-            got=f"{len(found)} of them" if isinstance(found, list | tuple) else describe(found),
-            where=f"node {node.name}",
-        )
-    return found
-
-
 class _Arrived:
     """The gradients that have arrived at nodes so far, added up per node."""
 
     def __init__(self, output: Node, seed: Array) -> None:
-        self._dense: dict[Node, Array] = {output: seed}
+        self.dense: dict[Node, Array] = {output: seed}
         # Sparse gradients wait here and are added up once, at the end: adding each to the sum of those before would
         # cost the square of the number of uses of a table (E11).
-        self._sparse: dict[Node, list[RowGradient]] = {}
+        self.sparse: dict[Node, list[RowGradient]] = {}
         # Nodes whose sum was allocated here. Only those may be added to in place: an array that a pullback returned
         # may be shared with another node or with the caller.
         self._own: set[Node] = set()
 
-    def add(self, node: Node, gradient: Gradient, sender: Node) -> None:
-        if gradient.shape != node.shape or gradient.dtype != node.dtype:
+    def add(self, sender: Result, sent: object, flags: list[str]) -> None:
+        """What a pullback returned for the parents of its node; None stands for zero."""
+        where = f"node {sender.name}"
+        if not isinstance(sent, list | tuple) or len(sent) != len(sender.parents):
             raise ShapeError(
-                "a pullback returned a gradient that does not fit its parent",
-                expected=f"{node.dtype} {node.shape} for {node.name or 'a parent'}",
-                got=f"{gradient.dtype} {gradient.shape}",
-                where=f"node {sender.name}",
+                "the pullback of a node",
+                expected=f"must return a list with a gradient, or None, for each of its {len(sender.parents)} parents",
+                got=f"{len(sent)} of them" if isinstance(sent, list | tuple) else describe(sent),
+                where=where,
             )
-        if isinstance(gradient, RowGradient):
-            self._sparse.setdefault(node, []).append(gradient)
-        elif node in self._own:
-            self._dense[node] += gradient
-        elif node in self._dense:
-            self._dense[node] = self._dense[node] + gradient
-            self._own.add(node)
-        else:
-            self._dense[node] = gradient
-
-    def check_finite(self, sender: Node) -> None:
-        """An error if something that is not finite has arrived at the parents of ``sender``."""
-        for parent in sender.parents:
-            for part in [*self._sparse.get(parent, ()), self._dense.get(parent)]:
+        for node, gradient in zip(sender.parents, sent, strict=True):
+            if gradient is None:
+                continue
+            if gradient.shape != node.shape or gradient.dtype != node.dtype:
+                what, got = "a pullback returned a gradient that does not fit", f"{gradient.dtype} {gradient.shape}"
+                expected = f"{node.dtype} {node.shape} for {node.name or 'a parent'}"
+                raise ShapeError(f"{what} its parent", expected=expected, got=got, where=where)
+            if isinstance(gradient, RowGradient):
+                self.sparse.setdefault(node, []).append(gradient)
+            elif node in self._own:
+                self.dense[node] += gradient
+            elif node in self.dense:
+                self.dense[node] = self.dense[node] + gradient
+                self._own.add(node)
+            else:
+                self.dense[node] = gradient
+        for node in sender.parents if flags else ():
+            for part in [*self.sparse.get(node, ()), self.dense.get(node)]:
                 if part is not None:
-                    _check_finite(part, where=f"gradient that node {sender.name} sends to {parent.name or 'a parent'}")
+                    _check_finite(part, where=f"gradient that {where} sends to {node.name or 'a parent'}")
 
     def take(self, node: Node) -> Gradient:
         """The sum of what arrived at ``node``, sparse only where all of it was; zeros where nothing did."""
-        sparse, total = self._sparse.pop(node, None), self._dense.pop(node, None)
+        sparse, total = self.sparse.pop(node, None), self.dense.pop(node, None)
         if sparse is None:
             return np.zeros_like(node.value) if total is None else total
         rows = RowGradient.total(sparse)
         return rows if total is None else sum_of_two(total, rows)
 
-    def nodes(self) -> Iterable[Node]:
-        return dict.fromkeys([*self._dense, *self._sparse])
-
 
 def _check_finite(gradient: Gradient, where: str) -> None:
     checked_finite(gradient.values if isinstance(gradient, RowGradient) else gradient, where)
-
-
-def _results_in_reverse(output: Node, wanted: Iterable[Node] | None) -> list[Result]:
-    """The results that the reverse pass must visit, last one first. With ``wanted``: only those that lead there."""
-    order = ancestors(output)
-    if wanted is not None:
-        leads = set(wanted)
-        for node in order:
-            if any(parent in leads for parent in node.parents):
-                leads.add(node)
-        order = [node for node in order if node in leads]
-    return [node for node in reversed(order) if type(node) is Result]
 
 
 def _checked_seed(output: Node, seed: ArrayLike | None) -> Array:

@@ -16,14 +16,6 @@ from postil.metrics.counts import Counts, f_score, ratio
 from postil.metrics.tables import Scores
 
 
-class _Cuts(NamedTuple):
-    """For each distinct score, the highest first: what is detected if the line is drawn just below it."""
-
-    scores: NDArray[np.float64]  # (K,)
-    detected: NDArray[np.int64]  # (K,) tokens that score at least as high
-    correct: NDArray[np.int64]  # (K,) those of them that are true
-
-
 class Threshold(NamedTuple):
     """Scores above ``value`` are detections; ``f1`` is the F1 on the data it was chosen on, 0 to 1."""
 
@@ -83,10 +75,9 @@ def average_precision(truth: ArrayLike, scores: ArrayLike) -> float:
     ``truth`` (N,) booleans, ``scores`` (N,). Equal scores count as one step, because their order carries no
     information.
     """
-    cuts = _cuts(truth, scores)
-    found = np.diff(cuts.correct, prepend=0)
-    precision = ratio(cuts.correct, cuts.detected)
-    return float(ratio((found * precision).sum(), found.sum()))
+    _, detected, correct = _cuts(truth, scores)
+    found = np.diff(correct, prepend=0)
+    return float(ratio((found * ratio(correct, detected)).sum(), found.sum()))
 
 
 class PrecisionRecall(NamedTuple):
@@ -102,10 +93,9 @@ def precision_recall(truth: ArrayLike, scores: ArrayLike, positives: int | None 
 
     ``positives`` is the number of true items if some of them have no score, such as spans that were not predicted.
     """
-    cuts = _cuts(truth, scores)
-    total = positives if positives is not None else int(cuts.correct[-1]) if len(cuts.correct) else 0
-    recall = ratio(cuts.correct, np.full(len(cuts.scores), total))
-    return PrecisionRecall(cuts.scores, ratio(cuts.correct, cuts.detected), recall)
+    lines, detected, correct = _cuts(truth, scores)
+    total = positives if positives is not None else int(correct.max(initial=0))
+    return PrecisionRecall(lines, ratio(correct, detected), ratio(correct, np.full(len(lines), total)))
 
 
 def best_threshold(truth: ArrayLike, scores: ArrayLike) -> Threshold:
@@ -113,15 +103,15 @@ def best_threshold(truth: ArrayLike, scores: ArrayLike) -> Threshold:
 
     If nothing is true, it is the highest score, so nothing is detected.
     """
-    cuts = _cuts(truth, scores)
-    if not len(cuts.scores):
+    lines, detected, correct = _cuts(truth, scores)
+    if not len(lines):
         raise DataError("no tokens to choose a threshold on", expected="at least one")
-    if not cuts.correct[-1]:
-        return Threshold(float(cuts.scores[0]), 0.0)
-    f1 = f_score(cuts.correct, cuts.detected, cuts.correct[-1])
+    if not correct[-1]:
+        return Threshold(float(lines[0]), 0.0)
+    f1 = f_score(correct, detected, correct[-1])
     best = int(f1.argmax())
-    upper = cuts.scores[best]
-    below = cuts.scores[best + 1] if best + 1 < len(cuts.scores) else np.nextafter(upper, -np.inf)
+    upper = lines[best]
+    below = lines[best + 1] if best + 1 < len(lines) else np.nextafter(upper, -np.inf)
     middle = below + (upper - below) / 2
     return Threshold(float(middle if middle < upper else below), float(f1[best]))
 
@@ -142,12 +132,13 @@ def score_detection(
     )
 
 
-def _cuts(truth: ArrayLike, scores: ArrayLike) -> _Cuts:
+def _cuts(truth: ArrayLike, scores: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct scores (K,), the highest first, how many tokens score at least as high, and how many are true."""
     true, given = _checked(truth, scores)
     order = np.argsort(-given, kind="stable")
     given, true = given[order], true[order]
     last = np.flatnonzero(np.append(given[1:] != given[:-1], True)) if len(given) else np.zeros(0, np.int64)
-    return _Cuts(given[last], last + 1, np.cumsum(true, dtype=np.int64)[last])
+    return given[last], last + 1, np.cumsum(true, dtype=np.int64)[last]
 
 
 def _checked(truth: ArrayLike, scores: ArrayLike) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:

@@ -1,19 +1,23 @@
 """All scores of a set of predictions at once: what `postil evaluate` reports."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from postil.errors import DataError
 from postil.metrics import significance, tables
-from postil.metrics.counts import check_same_shape
-from postil.metrics.spans import Labels, Pair, Spans, SpanScores, align, compare_spans, sentence_counts
+from postil.metrics.calibration import Reliability
+from postil.metrics.counts import TokenScores, check_same_shape, score_tokens, sentence_token_counts
+from postil.metrics.detection import DetectionScores
+from postil.metrics.spans import Labels, Pair, Spans, SpanScores, align, compare_spans, sentence_counts, spans_by
 from postil.metrics.tables import Scores
-from postil.metrics.tokens import TokenScores, score_tokens, sentence_token_counts
+from postil.metrics.trees import TreeScores
 from postil.text import PossibleSpans
+from postil.text.labelled import LabelledFile
 from postil.text.labels import schemes
 from postil.text.labels.partial import classes_of, count_marks, is_partial
 from postil.text.labels.schemes import PartialLabel, Span
@@ -95,10 +99,9 @@ class Compared(NamedTuple):
         """Gold and predicted spans of a sentence; labels without a scheme are spans of one token each."""
         if self.scheme != "none":
             return self.gold_spans[sentence], self.predicted_spans[sentence]
-        gold, predicted = self.gold[sentence], self.predicted[sentence]
-        return [Span(one, t, t + 1) for t, one in enumerate(gold)], [
-            Span(one, t, t + 1) for t, one in enumerate(predicted)
-        ]
+        sides = self.gold[sentence], self.predicted[sentence]
+        gold, predicted = ([Span(label, t, t + 1) for t, label in enumerate(side)] for side in sides)
+        return gold, predicted
 
     def pairs(self, sentence: int) -> list[Pair]:
         """The spans of a sentence, each with the one on the other side that belongs to it."""
@@ -147,8 +150,12 @@ def prepare(gold: Labels, predicted: Labels, scheme: str = "", predicted_scheme:
     left_out = NOTHING_LEFT_OUT
     if unknown:
         gold_spans, predicted_spans, left_out = _decided_spans(gold, scheme, gold_spans, predicted_spans)
-    if scheme not in ("bio", "iob1"):
-        gold, predicted = _in_iobes_letters(gold), _in_iobes_letters(predicted)
+    if scheme not in ("bio", "iob1"):  # BILOU and BMEWO must not differ from IOBES when tokens are compared
+        spelt = schemes.in_iobes_letters
+        gold, predicted = (
+            [[label if isinstance(label, PartialLabel) else spelt(label) for label in labels] for labels in side]
+            for side in (gold, predicted)
+        )
     return Compared(scheme, predicted_scheme, gold, predicted, gold_spans, predicted_spans, left_out)
 
 
@@ -187,14 +194,6 @@ def evaluate_compared(compared: Compared) -> Evaluation:
     )
 
 
-def _in_iobes_letters(sequences: Labels) -> Labels:
-    """BILOU and BMEWO must not differ from IOBES when tokens are compared."""
-    return [
-        [label if isinstance(label, PartialLabel) else schemes.in_iobes_letters(label) for label in labels]
-        for labels in sequences
-    ]
-
-
 def mistakes_as_json(compared: Compared, tokens: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
     """One object per mistake: its kind (`spans.KINDS`), the sentence and its tokens, gold and predicted span.
 
@@ -213,3 +212,197 @@ def mistakes_as_json(compared: Compared, tokens: Sequence[Sequence[str]]) -> lis
         )
         if pair.gold != pair.predicted and not (pair.gold and isinstance(pair.gold.label, PartialLabel))
     ]
+
+
+# --------------------------------------------------------------------------------------------------------- file by file
+# Scores, their uncertainty, seen and unseen words.
+
+
+RESAMPLES = 1000
+"""Of the bootstrap."""
+
+
+@final
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileScores:
+    """Everything that is reported about predictions on a file."""
+
+    gold: str
+    """Name of the file with the gold labels."""
+    predicted: str
+    """Name of the predictions: a file or a model."""
+    compared: Compared
+    evaluation: Evaluation
+    interval: significance.Interval
+    broken: dict[str, int] = field(default_factory=dict)
+    """How many labels violate their scheme, of gold and of predicted labels."""
+    span_parts: dict[str, SpanScores] = field(default_factory=dict)
+    word_parts: dict[str, TokenScores] = field(default_factory=dict)
+    reliability: Reliability | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        report = self.evaluation.to_dict() | {"interval": self.interval.to_dict(), "broken_labels": self.broken}
+        if self.span_parts:
+            report["novelty"] = {
+                name: part.overall.to_dict() | {"errors": part.errors()} for name, part in self.span_parts.items()
+            }
+        if self.word_parts:
+            report["word_novelty"] = {name: part.to_dict() for name, part in self.word_parts.items()}
+        if self.reliability is not None:
+            report["calibration"] = self.reliability.to_dict()
+        return report
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ModelScores:
+    """The scores of a detector on a file, or of a tree classifier, with a confidence interval."""
+
+    model: str
+    data: str
+    scores: DetectionScores | TreeScores
+    interval: significance.Interval | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return self.scores.to_dict() | ({} if self.interval is None else {"interval": self.interval.to_dict()})
+
+
+def score_compared(
+    gold: str, predicted: str, compared: Compared, rng: np.random.Generator, resamples: int = RESAMPLES, **others: Any
+) -> FileScores:
+    """The scores of predictions with a bootstrap interval; ``others`` are further fields of `FileScores`."""
+    counts, statistic = compared.sentence_counts()
+    return FileScores(
+        gold=gold,
+        predicted=predicted,
+        compared=compared,
+        evaluation=evaluate_compared(compared),
+        interval=significance.bootstrap_interval(counts, statistic, rng=rng, resamples=resamples),
+        **others,
+    )
+
+
+def score_groups(
+    gold: str, predicted: str, groups: Sequence[Compared], rng: np.random.Generator, resamples: int = RESAMPLES
+) -> FileScores:
+    """The scores of all groups of classes together: the same sentences, of which each group has its own spans.
+
+    A token is correct if it is in all groups.
+    """
+
+    def whole(name: str) -> list[Any]:
+        return [of_sentence for group in groups for of_sentence in getattr(group, name)]
+
+    def tuple_of(labels: Sequence[str]) -> str:
+        """The labels of a token in all groups as one; a mark if one of them is."""
+        kind = PartialLabel if any(isinstance(label, PartialLabel) for label in labels) else str
+        return kind(" ".join(labels))
+
+    def side_by_side(name: str) -> list[list[str]]:
+        sentences = zip(*(getattr(group, name) for group in groups), strict=True)
+        return [[tuple_of(labels) for labels in zip(*of_groups, strict=True)] for of_groups in sentences]
+
+    first = groups[0]
+    left_out = LeftOut(*(sum(numbers) for numbers in zip(*(group.left_out for group in groups), strict=True)))
+    labels, spans = (whole("gold"), whole("predicted")), (whole("gold_spans"), whole("predicted_spans"))
+    compared = Compared(first.scheme, first.predicted_scheme, *labels, *spans, left_out)
+    tokens = score_tokens(side_by_side("gold"), side_by_side("predicted"))
+    counts = np.sum([group.sentence_counts()[0] for group in groups], axis=0)
+    return FileScores(
+        gold=gold,
+        predicted=predicted,
+        compared=compared,
+        evaluation=replace(evaluate_compared(compared), sentences=len(first.gold), tokens=tokens),
+        interval=significance.bootstrap_interval(counts, significance.f1, rng=rng, resamples=resamples),
+    )
+
+
+def compare_files(gold: LabelledFile, predicted: LabelledFile, scheme: str, predicted_scheme: str) -> Compared:
+    """The labels of two files with the same tokens, ready to be scored; a scheme "" is recognised."""
+    try:
+        compared = prepare(gold.labels, predicted.labels, scheme, predicted_scheme)
+    except DataError as error:
+        raise DataError(error.what, expected=error.expected, got=error.got, where=predicted.path) from error
+    if compared.scheme == "none" and not scheme:
+        recognised = schemes.recognise(predicted.labels)
+        if recognised != "none":  # parts of speech next to names: the wrong column or the wrong file
+            expected = f"labels without a scheme as in {gold.path} (--scheme none compares any labels)"
+            raise DataError(f"predicted labels are {recognised.upper()}", expected=expected, where=predicted.path)
+    return compared
+
+
+# ---------------------------------------------------------------------------------------------------- seen and unseen
+# Scores apart for what the training data had and for what it had not:
+#
+#     seen entity       the same words with the same class stood in the training data
+#     new entity        a new combination, or a new class, of words that all stood there
+#     unseen word       at least one of its words never stood there
+
+SPAN_NOVELTIES = ("seen entity", "new entity", "unseen word")
+WORD_NOVELTIES = ("seen word", "unseen word")
+
+
+class Known(NamedTuple):
+    """The words of the training data, and its entities as (class, words)."""
+
+    words: frozenset[str]
+    entities: frozenset[tuple[str, tuple[str, ...]]]
+
+
+def known_from(tokens: Sequence[Sequence[str]], spans: Spans = ()) -> Known:
+    """Collect the words, and the entities if there are spans, of the training data."""
+    entities = (
+        (span.label, tuple(words[span.start : span.end]))
+        for words, sentence in zip(tokens, spans, strict=False)
+        for span in sentence
+    )
+    return Known(frozenset(word for words in tokens for word in words), frozenset(entities))
+
+
+def span_novelty(words: Sequence[str], span: Span, known: Known) -> str:
+    """One of `SPAN_NOVELTIES`."""
+    covered = tuple(words[span.start : span.end])
+    if (span.label, covered) in known.entities:
+        return "seen entity"
+    return "new entity" if known.words.issuperset(covered) else "unseen word"
+
+
+def spans_by_novelty(
+    tokens: Sequence[Sequence[str]], gold: Spans, predicted: Spans, known: Known
+) -> dict[str, SpanScores]:
+    """Scores by novelty; they add up to the whole. A pair is counted in the group of its gold span."""
+    found = spans_by(gold, predicted, lambda number, span: span_novelty(tokens[number], span, known))
+    return {novelty: found.get(novelty, SpanScores()) for novelty in SPAN_NOVELTIES}
+
+
+def tokens_by_novelty(
+    tokens: Sequence[Sequence[str]], gold: Iterable[Sequence[str]], predicted: Iterable[Sequence[str]], known: Known
+) -> dict[str, TokenScores]:
+    """Separate token scores for words that do and do not occur in the training data."""
+    cells: dict[str, Counter[tuple[str, str]]] = {novelty: Counter() for novelty in WORD_NOVELTIES}
+    for words, *columns in zip(tokens, gold, predicted, strict=True):
+        for word, one, other in zip(words, *columns, strict=True):
+            if isinstance(one, PartialLabel):
+                continue
+            cells["seen word" if word in known.words else "unseen word"][one, other] += 1
+    return {novelty: TokenScores(counter) for novelty, counter in cells.items()}
+
+
+def novelty_parts(
+    gold: LabelledFile, compared: Compared, train: LabelledFile
+) -> tuple[dict[str, SpanScores], dict[str, TokenScores]]:
+    """Scores of spans and of tokens, separately for those that occur in ``train`` and those that do not."""
+    has_spans = compared.scheme != "none"
+    known_spans: list[list[Span]] = []
+    if has_spans:
+        scheme = schemes.recognise(train.labels)
+        if scheme == "none":
+            expected = "spans as in the gold labels"
+            raise DataError("training labels have no labelling scheme", expected=expected, where=train.path)
+        known_spans = [schemes.spans_from_labels(labels, scheme) for labels in train.labels]
+    known = known_from(train.tokens, known_spans)
+    words = tokens_by_novelty(gold.tokens, compared.gold, compared.predicted, known)
+    if not has_spans:
+        return {}, words
+    return spans_by_novelty(gold.tokens, compared.gold_spans, compared.predicted_spans, known), words

@@ -73,7 +73,10 @@ def aligned(gold: Sequence[Word], predicted: Sequence[Word]) -> list[tuple[int, 
             if not other.is_part and other.start < whole.start:
                 g, p = (g, p + 1) if ours.is_part else (g + 1, p)
             end, first, begin = whole.end, g, p
-            while not (_is_beyond(gold, g, end) and _is_beyond(predicted, p, end)):
+            while not all(
+                at == len(words) or (words[at].start if words[at].is_part else words[at].end - 1) >= end
+                for words, at in ((gold, g), (predicted, p))
+            ):
                 is_gold = g < len(gold) and (p >= len(predicted) or gold[g].start <= predicted[p].start)
                 word = gold[g] if is_gold else predicted[p]
                 end = max(end, word.end) if word.is_part else end
@@ -86,12 +89,6 @@ def aligned(gold: Sequence[Word], predicted: Sequence[Word]) -> list[tuple[int, 
         else:
             g, p = (g + 1, p) if ours.start <= theirs.start else (g, p + 1)
     return pairs
-
-
-def _is_beyond(words: Sequence[Word], at: int, end: int) -> bool:
-    if at >= len(words):
-        return True
-    return words[at].start >= end if words[at].is_part else words[at].end > end
 
 
 def _common(a: Sequence[str], b: Sequence[str]) -> Iterator[tuple[int, int]]:

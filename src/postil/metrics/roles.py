@@ -6,7 +6,7 @@ same predicate, and both are one argument; without one it is an A1 itself. The p
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 from postil.errors import DataError
 from postil.metrics import tables
@@ -17,11 +17,8 @@ CONTINUATION = "C-"
 NOT_SCORED = (VERB, CONTINUATION + VERB)
 
 
-class Argument(NamedTuple):
-    """A role and the pieces, ``start:end``, that have it."""
-
-    role: str
-    pieces: tuple[tuple[int, int], ...]
+Argument: TypeAlias = tuple[str, tuple[tuple[int, int], ...]]
+"""A role and the pieces, ``start:end``, that have it."""
 
 
 def arguments_of(frame: Frame) -> list[Argument]:
@@ -29,12 +26,12 @@ def arguments_of(frame: Frame) -> list[Argument]:
     found: list[Argument] = []
     for role, start, end in frame.roles:
         head = role.removeprefix(CONTINUATION)
-        before = [i for i, one in enumerate(found) if one.role == head] if head != role else []
+        before = [i for i, (other, _) in enumerate(found) if other == head] if head != role else []
         if before:
-            found[before[-1]] = Argument(head, (*found[before[-1]].pieces, (start, end)))
+            found[before[-1]] = head, (*found[before[-1]][1], (start, end))
         else:
-            found.append(Argument(head, ((start, end),)))
-    return [one for one in found if one.role not in NOT_SCORED]
+            found.append((head, ((start, end),)))
+    return [one for one in found if one[0] not in NOT_SCORED]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +63,8 @@ class RoleScores:
         return tables.label_table(self.by_role, self.overall, column="role", title="Roles")
 
     def __str__(self) -> str:
-        found = (
-            f"predicates F1 {100 * self.predicates.f1:.2f}, {self.predicates.gold:,} in {self.sentences:,} sentences"
-        )
+        counts = self.predicates
+        found = f"predicates F1 {100 * counts.f1:.2f}, {counts.gold:,} in {self.sentences:,} sentences"
         return f"{self.summary()}\n{found}\n\n{tables.text(self.table())}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,7 +88,7 @@ def score_roles(gold: Sequence[Sequence[Frame]], predicted: Sequence[Sequence[Fr
         perfect += sum(of_gold[place] == of_predicted[place] for place in shared)
         for place in of_gold.keys() | of_predicted.keys():
             ours, theirs = of_gold.get(place, set()), of_predicted.get(place, set())
-            outcomes += [(argument.role, argument.role, True, 1) for argument in ours & theirs]
-            outcomes += [(argument.role, None, False, 1) for argument in ours - theirs]
-            outcomes += [(None, argument.role, False, 1) for argument in theirs - ours]
+            outcomes += [(role, role, True, 1) for role, _ in ours & theirs]
+            outcomes += [(role, None, False, 1) for role, _ in ours - theirs]
+            outcomes += [(None, role, False, 1) for role, _ in theirs - ours]
     return RoleScores(counts_by_label(outcomes), predicates, perfect, len(gold), tokens)

@@ -74,7 +74,7 @@ def f1(counts: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def accuracy(counts: NDArray[Any]) -> NDArray[np.float64]:
-    """Accuracy from (…, 2) counts: right, all. See `postil.metrics.tokens.sentence_token_counts`."""
+    """Accuracy from (…, 2) counts: right, all. See `postil.metrics.counts.sentence_token_counts`."""
     return ratio(counts[..., 0], counts[..., 1])
 
 
@@ -94,7 +94,7 @@ def bootstrap_interval(
     _check(counts, resamples, level)
     value = float(statistic(counts.sum(axis=0)))
     scores = np.concatenate([statistic(sums) for sums in _resampled_sums(counts, resamples, rng, cells_at_once)])
-    low, high = _percentiles(scores, level)
+    low, high = map(float, np.quantile(scores, [(1 - level) / 2, (1 + level) / 2]))
     return Interval(value, low, high, level, resamples)
 
 
@@ -116,7 +116,7 @@ def compare_systems(
     gaps = np.concatenate(
         [statistic(sums[:, width:]) - statistic(sums[:, :width]) for sums in _resampled_sums(both, resamples, rng)]
     )
-    low, high = _percentiles(gaps, level)
+    low, high = map(float, np.quantile(gaps, [(1 - level) / 2, (1 + level) / 2]))
     one, other = float(statistic(first.sum(axis=0))), float(statistic(second.sum(axis=0)))
     better = float(np.mean(gaps > 0) + np.mean(gaps == 0) / 2)
     p_value = randomisation_test(first, second, statistic, rng=rng, resamples=resamples)
@@ -137,7 +137,7 @@ def randomisation_test(
     """
     total = first.sum(axis=0) + second.sum(axis=0)
     observed = abs(float(statistic(second.sum(axis=0)) - statistic(first.sum(axis=0))))
-    gains, sizes = _kinds(second - first)
+    gains, sizes = np.unique(second - first, axis=0, return_counts=True)
     moves = np.any(gains != 0, axis=1)  # swapping equal answers changes nothing
     gains, sizes = gains[moves], sizes[moves]
     as_extreme = 0
@@ -154,7 +154,7 @@ def _resampled_sums(
     counts: NDArray[np.int64], resamples: int, rng: np.random.Generator, cells_at_once: int = CELLS_AT_ONCE
 ) -> Iterator[NDArray[np.int64]]:
     """Sums over B sentences drawn with replacement, (rows, C) at a time, ``resamples`` rows in all."""
-    rows_of_kind, sizes = _kinds(counts)
+    rows_of_kind, sizes = np.unique(counts, axis=0, return_counts=True)  # (K, C), (K,)
     for rows in _batches(resamples, len(sizes), cells_at_once):
         if len(counts) == 0:
             yield np.zeros((rows, counts.shape[1]), np.int64)
@@ -162,21 +162,11 @@ def _resampled_sums(
         yield rng.multinomial(len(counts), sizes / len(counts), size=rows) @ rows_of_kind
 
 
-def _kinds(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Distinct rows (K, C) and how many sentences have each (K,)."""
-    return np.unique(counts, axis=0, return_counts=True)
-
-
 def _batches(resamples: int, kinds: int, cells_at_once: int = CELLS_AT_ONCE) -> Iterator[int]:
     """Numbers of rows that keep a batch of (rows, kinds) within ``cells_at_once``."""
     step = max(1, cells_at_once // max(kinds, 1))
     for done in range(0, resamples, step):
         yield min(step, resamples - done)
-
-
-def _percentiles(scores: NDArray[np.float64], level: float) -> tuple[float, float]:
-    low, high = np.quantile(scores, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
 
 
 def _check(counts: NDArray[np.int64], resamples: int, level: float) -> None:

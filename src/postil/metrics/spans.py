@@ -16,7 +16,7 @@ of the whole, and every number below is derived from them.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -189,29 +189,18 @@ def align(gold: Sequence[Span], predicted: Sequence[Span]) -> list[Pair]:
     Overlapping partners of the same class are preferred, then larger overlaps, then those further left. Spans at the
     same place always form a pair, because nothing else can overlap them.
     """
+    left, right = (sorted(spans, key=lambda span: span.start) for spans in (gold, predicted))
+    couples, i, j = [], 0, 0
+    while i < len(left) and j < len(right):  # all that overlap, in one walk from left to right
+        one, other = left[i], right[j]
+        overlap = min(one.end, other.end) - max(one.start, other.start)
+        if overlap > 0:
+            couples.append((one.label != other.label, -overlap, one.start, other.start, one, other))
+        i, j = (i + 1, j) if one.end <= other.end else (i, j + 1)
     free_gold, free_predicted = dict.fromkeys(gold), dict.fromkeys(predicted)
     pairs = []
-    for one, other in sorted(_overlapping(gold, predicted), key=_preference):
+    for *_, one, other in sorted(couples, key=lambda couple: couple[:4]):
         if one in free_gold and other in free_predicted:
             del free_gold[one], free_predicted[other]
             pairs.append(Pair(one, other))
     return [*pairs, *(Pair(span, None) for span in free_gold), *(Pair(None, span) for span in free_predicted)]
-
-
-def _overlapping(gold: Sequence[Span], predicted: Sequence[Span]) -> Iterator[tuple[Span, Span]]:
-    """All overlapping couples of two lists of disjoint spans, in one walk from left to right."""
-    left, right = (sorted(spans, key=lambda span: span.start) for spans in (gold, predicted))
-    i = j = 0
-    while i < len(left) and j < len(right):
-        if left[i].start < right[j].end and right[j].start < left[i].end:
-            yield left[i], right[j]
-        if left[i].end <= right[j].end:
-            i += 1
-        else:
-            j += 1
-
-
-def _preference(couple: tuple[Span, Span]) -> tuple[bool, int, int, int]:
-    one, other = couple
-    overlap = min(one.end, other.end) - max(one.start, other.start)
-    return one.label != other.label, -overlap, one.start, other.start

@@ -9,9 +9,8 @@ from postil.html import Markup, element, joined
 from postil.html.fragments import columns, folded, fragment, titled
 from postil.html.fragments import note as remark
 from postil.metrics.calibration import Calibration
-from postil.metrics.counts import Counts
+from postil.metrics.counts import Counts, TokenScores
 from postil.metrics.spans import MATCHINGS, SpanScores
-from postil.metrics.tokens import TokenScores
 
 Cell = str | int | float | None
 WIDEST_MATRIX = 80
@@ -103,7 +102,12 @@ def drawn_table(content: Table, *, bars: Collection[str] = ()) -> Markup:
     head = [element("th", name, scope="col", class_=None if left else "number") for name, left in headings]
     rows = []
     for number, row in enumerate(content.rows, start=1):
-        cells = [_cell(cell, name in bars, left) for cell, (name, left) in zip(row, headings, strict=True)]
+        cells = []
+        for cell, (name, left) in zip(row, headings, strict=True):
+            shown = element("bdi", format_cell(cell)) if isinstance(cell, str) else format_cell(cell)
+            style = f"--share:{cell / 100:.4f}" if name in bars and isinstance(cell, float) else None
+            kind = "number bar" if style else None if left else "number"
+            cells.append(element("td", shown, class_=kind, style=style))
         is_total = content.has_total and number == len(content.rows)
         rows.append(element("tr", *cells, class_="total" if is_total else None))
     drawn = element("table", element("thead", element("tr", *head)), element("tbody", *rows))
@@ -114,13 +118,6 @@ def drawn_table(content: Table, *, bars: Collection[str] = ()) -> Markup:
 def headline(main: str, others: str, size: str) -> Markup:
     """The main score in large figures, others, and what they were measured on."""
     return element("p", element("strong", main), f" {others} ", element("span", size, class_="aside"), class_="answer")
-
-
-def _cell(cell: Cell, has_bar: bool, is_left: bool) -> Markup:
-    shown = element("bdi", format_cell(cell)) if isinstance(cell, str) else format_cell(cell)
-    if has_bar and isinstance(cell, float):
-        return element("td", shown, class_="number bar", style=f"--share:{cell / 100:.4f}")
-    return element("td", shown, class_=None if is_left else "number")
 
 
 def show_class(label: str | None, otherwise: str = "") -> str:
@@ -141,9 +138,9 @@ def label_table(
     ``most``: of more classes than that, only the most frequent ones have a row.
     """
     kept = set(by_frequency(by_label)[:most])
-    rows = [_ratio_row(show_class(label), counts) for label, counts in by_label.items() if label in kept]
-    if total is not None:
-        rows.append(_ratio_row("all", total))
+    lines = [(show_class(label), counts) for label, counts in by_label.items() if label in kept]
+    lines += [] if total is None else [("all", total)]
+    rows = [(name, *one.percents, one.gold, one.predicted, one.correct) for name, one in lines]
     columns = (column, "precision", "recall", "F1", "gold", "predicted", "correct")
     left_out = len(by_label) - len(kept)
     note = f"{left_out:,} rarer labels are not shown" if left_out else ""
@@ -153,10 +150,6 @@ def label_table(
 def by_frequency(counts: Mapping[str, Counts]) -> list[str]:
     """The labels, those that the gold standard has most often first."""
     return sorted(counts, key=lambda label: (-counts[label].gold, label))
-
-
-def _ratio_row(name: str, counts: Counts) -> tuple[Cell, ...]:
-    return (name, *counts.percents, counts.gold, counts.predicted, counts.correct)
 
 
 _MATCHING_MEANINGS = {

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from postil.errors import DataError
 from postil.metrics.calibration import Calibration, calibrate
+from postil.metrics.counts import TokenScores
 from postil.metrics.tables import MOST_SHOWN, WIDEST_MATRIX, Cell, Scores, Table, label_table, mistakes_table
-from postil.metrics.tokens import TokenScores
 from postil.text.trees.tree import Tree
 
 BAD, NEUTRAL, GOOD = ("0", "1"), "2", ("3", "4")
@@ -130,6 +130,15 @@ def score_trees(gold: Sequence[Tree], predicted: Sequence[Sequence[NodePredictio
     nodes = [list(_answers(tree, found, are_degrees)) for tree, found in zip(gold, predicted, strict=True)]
     roots = [[answers[-1]] if tree.root_label is not None else [] for tree, answers in zip(gold, nodes, strict=True)]
     every_node, every_root = [a for answers in nodes for a in answers], [a for answers in roots for a in answers]
+
+    def binary(answers: Sequence[_Answer]) -> Share:
+        sides = [answer.is_good is (answer.gold in GOOD) for answer in answers if answer.gold != NEUTRAL]
+        return Share(sum(sides), len(sides))
+
+    def calibration(answers: Sequence[_Answer]) -> Calibration:
+        # Probabilities of float32 may add up to a little more than 1.
+        return calibrate([min(a.probability, 1.0) for a in answers], [a.gold == a.label for a in answers])
+
     lengths: dict[str, Share] = {}  # classes without a node are left out
     for low, high in pairwise((0, *LENGTHS, math.inf)):
         name = f"{low + 1}+" if high == math.inf else f"{high}" if high == low + 1 else f"{low + 1}-{high}"
@@ -139,11 +148,11 @@ def score_trees(gold: Sequence[Tree], predicted: Sequence[Sequence[NodePredictio
         trees=len(gold),
         roots=TokenScores(Counter((answer.gold, answer.label) for answer in every_root)),
         nodes=TokenScores(Counter((answer.gold, answer.label) for answer in every_node)),
-        root_binary=_binary(every_root) if are_degrees else None,
-        node_binary=_binary(every_node) if are_degrees else None,
+        root_binary=binary(every_root) if are_degrees else None,
+        node_binary=binary(every_node) if are_degrees else None,
         lengths=lengths,
-        root_calibration=_calibration(every_root),
-        node_calibration=_calibration(every_node),
+        root_calibration=calibration(every_root),
+        node_calibration=calibration(every_node),
         root_counts=np.array([_share(answers) for answers in roots], np.int64).reshape(-1, 2),
         node_counts=np.array([_share(answers) for answers in nodes], np.int64).reshape(-1, 2),
     )
@@ -163,21 +172,8 @@ def _share(answers: Sequence[_Answer]) -> Share:
     return Share(sum(answer.gold == answer.label for answer in answers), len(answers))
 
 
-def _binary(answers: Sequence[_Answer]) -> Share:
-    sides = [answer.is_good is (answer.gold in GOOD) for answer in answers if answer.gold != NEUTRAL]
-    return Share(sum(sides), len(sides))
-
-
-def _calibration(answers: Sequence[_Answer]) -> Calibration:
-    # Probabilities of float32 may add up to a little more than 1.
-    return calibrate([min(a.probability, 1.0) for a in answers], [a.gold == a.label for a in answers])
-
-
 def _percent(share: Share | None) -> float | None:
     return None if share is None or not share.all else 100 * share.ratio
-
-
-# Tables
 
 
 def label_confusion_table(scores: TokenScores, title: str) -> Table:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, get_args
 
 from postil.errors import ConfigurationError
-from postil.features.lexicon_files import check_numbers_of_clusters
+from postil.features.lexicon import check_numbers_of_clusters
 from postil.features.named import MOST_BUCKETS
 from postil.features.words import LEARNT_DIMS
 from postil.models.networks.encoders import ENCODERS

@@ -37,10 +37,9 @@ from postil.models.inputs import checked_sentences
 from postil.models.networks.encoders import dilations, reach, warn_of_long_sentences
 from postil.models.networks.network import EnsembleNetwork, ScoringNetwork, TaggerNetwork, mean_scores, members_of
 from postil.network import Activation, Chain, Dropout, LayerNorm, Linear, Residual, Window, WindowAverage
-from postil.network.activations import EPSILON
-from postil.network.layer import Run
+from postil.network.layer import EPSILON, Run
 from postil.network.lookup import sums_of_rows
-from postil.network.pooling import LONGEST_VIEW, CharacterConvolution
+from postil.network.window import LONGEST_VIEW, CharacterConvolution
 from postil.text.lines import shortened
 from postil.threads import blas_product, one_blas_thread
 

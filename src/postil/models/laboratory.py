@@ -164,7 +164,7 @@ def _examine_tree_parts(parts: FittedModel, rng: np.random.Generator) -> Report:
     """Compare the gradients of the model's loss with central differences, in float64; labels are random."""
     network = parts.network
     trees = [shape(["w"] * T) for T in (1, 2, 5) for shape in (balanced, right_branching)]
-    plan = Forest.of(trees).schedule(np.arange(len(trees)))
+    plan = Forest.of([tree.children for tree in trees]).schedule(np.arange(len(trees)))
     L, V = len(parts.codec.labels), 1 if network.vectors is None else len(network.vectors)
     (word_rows,), words = _used(rng.integers(0, len(network.word_counts), (plan.leaves, 1)))
     (vector_rows,), vectors = _used(rng.integers(0, V, (plan.leaves, 1)))
@@ -213,12 +213,9 @@ class Laboratory:
     def graph(self) -> tuple[Node, dict[Node, str]]:
         """The loss, and the keys of all nodes that can be changed."""
         keys: dict[Node, str] = {}
-        count = 0
 
         def visit(node: Node) -> Node:
-            nonlocal count
-            key = f"#{count}"
-            count += 1
+            key = f"#{len(keys)}"
             if key in self._added:
                 changed = graph.add(node, self._added[key])
                 changed.name, changed.offsets = CHANGED, node.offsets
@@ -236,7 +233,7 @@ class Laboratory:
 
     def set(self, key: str, row: int, column: int, value: float) -> None:
         """Give one number of a node another value; arrays are seen as rows and columns."""
-        array = self._array(key)
+        array = as_table(self._node(key).value)
         if not (0 <= row < len(array) and 0 <= column < array.shape[1]):
             expected = f"a row below {len(array)} and a column below {array.shape[1]}"
             raise ConfigurationError(f"entry of {key}", expected=expected, got=f"{row}, {column}")
@@ -252,27 +249,30 @@ class Laboratory:
 
     def slopes(self, key: str, rows: int, columns: int, step: float = 1e-5) -> tuple[Array, Array]:
         """Central and one-sided differences of the loss at the first entries of a node, (rows, columns) each (B4)."""
-        array = self._array(key)
+        array = as_table(self._node(key).value)
         rows, columns = min(rows, len(array)), min(columns, array.shape[1])
         base = self.loss()
+        # ``_add`` never changes an array in place, so what was there before is still what it was.
+        values, added = {name: p.value for name, p in self.parameters.items()}, self._added
+
+        def beside(row: int, column: int, by: float) -> float:
+            """The loss with one number changed for this once."""
+            self._added = dict(added)
+            self._add(key, row, column, by)
+            try:
+                return self.loss()
+            finally:
+                self._added = added
+                if key in values:
+                    self.parameters[key].value = values[key]
+
         central, one_sided = np.zeros((rows, columns)), np.zeros((rows, columns))
         for row in range(rows):
             for column in range(columns):
-                above, below = (self._loss_beside(key, row, column, by) for by in (step, -step))
+                above, below = (beside(row, column, by) for by in (step, -step))
                 central[row, column] = (above - below) / (2 * step)
                 one_sided[row, column] = (above - base) / step
         return central, one_sided
-
-    def _loss_beside(self, key: str, row: int, column: int, by: float) -> float:
-        # ``_add`` never changes an array in place, so what was there before is still what it was.
-        values, added = {name: p.value for name, p in self.parameters.items()}, dict(self._added)
-        self._add(key, row, column, by)
-        try:
-            return self.loss()
-        finally:
-            self._added = added
-            if key in values:
-                self.parameters[key].value = values[key]
 
     def _add(self, key: str, row: int, column: int, by: float) -> None:
         if key in self.parameters:
@@ -283,9 +283,6 @@ class Laboratory:
         added = self._added[key].copy() if key in self._added else np.zeros(self._node(key).shape)
         as_table(added)[row, column] += by
         self._added[key] = added
-
-    def _array(self, key: str) -> Array:
-        return as_table(self._node(key).value)
 
     def _node(self, key: str) -> Node:
         if key in self.parameters:
@@ -327,20 +324,16 @@ def sentence_example(tagger: Tagger, tokens: Sequence[Token], labels: Sequence[s
 
 def loss_graph(network: Any, example: Example, visit: Visit = lambda node: node) -> Node:
     """The same for any network of taggers: unlike ``network.loss``, unfused, and layers of a chain are nodes."""
-    losses = [_loss_of_member(member, example, visit) for member in members_of(network)]
+    losses: list[Node] = []
+    for member in members_of(network):
+        hidden = _through(member.encoder, visit(member.token_vectors(example.inputs)), visit)
+        maps = [output(hidden) for output in member.outputs]
+        for node in maps:  # the sentence approach ends with one row per token
+            node.offsets = example.inputs.offsets
+        visited = [visit(node) for node in maps]
+        scores = visit(member.scores_of_maps(visited)) if len(visited) > 1 else visited[0]
+        losses.append(member.objective(scores, example, np.random.default_rng(0)))
     return reduce(graph.add, losses)
-
-
-def _loss_of_member(network: Any, example: Example, visit: Visit) -> Node:
-    offsets = example.inputs.offsets
-    hidden = _through(network.encoder, visit(network.token_vectors(example.inputs)), visit)
-    maps = [output(hidden) for output in network.outputs]
-    for node in maps:  # the sentence approach ends with one row per token
-        node.offsets = offsets
-    visited = [visit(node) for node in maps]
-    scores = visit(network.scores_of_maps(visited)) if len(visited) > 1 else visited[0]
-    loss: Node = network.objective(scores, example, np.random.default_rng(0))
-    return loss
 
 
 def _through(layer: Layer, X: Node, visit: Visit) -> Node:

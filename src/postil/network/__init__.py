@@ -6,26 +6,18 @@ import typing
 from postil import lazy
 
 if typing.TYPE_CHECKING:
-    from postil.network.activations import *
-    from postil.network.containers import *
     from postil.network.layer import *
-    from postil.network.linear import *
-    from postil.network.lookup import *
-    from postil.network.pooling import *
+    from postil.network.lookup import LookupTable as LookupTable
+    from postil.network.lookup import LookupTables as LookupTables
     from postil.network.tree import *
-    from postil.network.window import Window as Window
-    from postil.network.window import WindowAverage as WindowAverage
-    from postil.network.window import convolution as convolution
+    from postil.network.window import *
 else:
     _MODULES = {
-        ".activations": "ACTIVATIONS Activation Dropout LayerNorm ParametricReLU",
-        ".containers": "Chain Concatenation Residual",
-        ".layer": "INITIALISERS Initialiser Layer LayerPullback ParameterGradients Run constant fan_in_as_printed "
+        ".layer": "ACTIVATIONS Activation Chain Concatenation Dropout INITIALISERS Initialiser Layer LayerNorm "
+        "LayerPullback Linear ParameterGradients ParametricReLU Residual Run constant fan_in_as_printed "
         "fan_in_variance xavier",
-        ".linear": "Linear",
         ".lookup": "LookupTable LookupTables",
-        ".pooling": "CharacterConvolution MaxOverTime SentenceConvolution",
-        ".window": "Window WindowAverage convolution",
+        ".window": "CharacterConvolution MaxOverTime SentenceConvolution Window WindowAverage convolution",
         ".tree": "AffineComposition Composition SumComposition TensorComposition TreeLSTM new_composition",
     }
     __all__ = [*" ".join(_MODULES.values()).split(), "COMPOSITIONS"]

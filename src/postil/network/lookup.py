@@ -25,9 +25,7 @@ def lookup(W: Array, ids: Array) -> tuple[Array, Callable[[Array], RowGradient]]
     return W.take(ids, axis=0), lambda dY: RowGradient.from_occurrences(ids, dY, W.shape)
 
 
-def _table(V: int, D: int, name: str, initialise: Initialiser, rng: Rng, dtype: Any) -> Parameter:
-    # Tables are left out of L2 unless asked for (B5): decaying a million rows a step would undo the sparse update.
-    return new_parameter(name, (V, D), initialise, rng, dtype, fan_in=1, decays=False)
+# Tables are left out of L2 unless asked for (B5): decaying a million rows a step would undo the sparse update.
 
 
 @final
@@ -37,7 +35,7 @@ class LookupTable(Layer):
     def __init__(
         self, V: int, D: int, *, rng: Rng, initialise: Initialiser = fan_in_variance, dtype: Any = np.float32
     ) -> None:
-        self.table = _table(V, D, "table", initialise, rng, dtype)
+        self.table = new_parameter("table", (V, D), initialise, rng, dtype, decays=False)
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
         ids = checked_indices(X, len(self.table.value), where=self.name)
@@ -68,9 +66,9 @@ class LookupTables(Layer):
         self.sizes = list(sizes)
         self.rows_of_each = np.array([V for V, _ in sizes])
         self.groups = [list(group) for _, group in groupby(range(len(sizes)), key=lambda f: sizes[f][1])]
+        shapes = [(sum(sizes[f][0] for f in group), sizes[group[0]][1]) for group in self.groups]
         self.tables = [
-            _table(sum(sizes[f][0] for f in group), sizes[group[0]][1], f"table {i}", initialise, rng, dtype)
-            for i, group in enumerate(self.groups)
+            new_parameter(f"table {i}", shape, initialise, rng, dtype, decays=False) for i, shape in enumerate(shapes)
         ]
         # Where the table of each feature begins in the parameter that holds it.
         self.starts = [

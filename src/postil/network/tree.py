@@ -14,21 +14,22 @@ nothing needs to be added up. The gradient of the parameters is a single product
 Letters: M nodes, n of them leaves, P = M - n phrases, D the width of all vectors.
 """
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, pairwise
-from typing import Any, ClassVar, Protocol, TypeAlias, final
+from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
 
 from postil import kernels
 from postil.arrays import Array, offsets_from_lengths
-from postil.errors import ConfigurationError, DataError, ShapeError
-from postil.graph import Node, Parameterised, Result
+from postil.errors import DataError, ShapeError
+from postil.graph import Node, Parameter, Parameterised, Result
 from postil.kernels import TreeCells
-from postil.network.activations import ACTIVATIONS
-from postil.network.layer import Initialiser, Rng, constant, new_parameter, placeholder, xavier, zeros
+from postil.network.layer import ACTIVATIONS, Initialiser, Rng, Shape, checked_activation, new_parameter, xavier, zeros
 
 _IN_PYTHON = kernels.IN_USE.startswith("plain")
 """Whether phrases are composed for prediction as in training, because no faster kernels are there."""
@@ -41,13 +42,6 @@ _IN_PYTHON = kernels.IN_USE.startswith("plain")
 #                                             height  0    0     0      1    2
 #                                             node    not  very  bad    (very bad)    (not (very bad))
 #                                             children                  1 2           0 3
-
-
-class Shaped(Protocol):
-    """A tree by the places of the children of each node; nodes are in post-order."""
-
-    @property
-    def children(self) -> Sequence[Sequence[int]]: ...
 
 
 @final
@@ -77,11 +71,10 @@ class Forest:
     offsets: Array  # (B + 1,)
 
     @classmethod
-    def of(cls, trees: Sequence[Shaped]) -> "Forest":
-        """Flatten trees once for all batches. They are binary and have at least one word."""
-        offsets = offsets_from_lengths([len(tree.children) for tree in trees])
-        nodes = chain.from_iterable([tree.children for tree in trees])
-        widths = np.fromiter(map(len, nodes), np.int64, int(offsets[-1]))
+    def of(cls, trees: Sequence[Sequence[Sequence[int]]]) -> "Forest":
+        """Flatten trees once for all batches, given the children of each node. They are binary, with a word or more."""
+        offsets = offsets_from_lengths([len(tree) for tree in trees])
+        widths = np.fromiter(map(len, chain.from_iterable(trees)), np.int64, int(offsets[-1]))
         if not np.isin(widths, (0, 2)).all():
             expected = "two children at every inner node, as of Tree.binarised()"
             raise DataError("trees of a network", expected=expected, got=int(widths.max()))
@@ -147,11 +140,6 @@ def activate(name: str, Z: Array, out: Array) -> None:
         out[...] = ACTIVATIONS[name](Z)[0]
 
 
-def slopes(name: str, Z: Array, Y: Array) -> Array:
-    """f'(Z) at all inner nodes at once; Y = f(Z)."""
-    return 1 - Y * Y if name == "tanh" else ACTIVATIONS[name](Z)[1](np.ones_like(Z))
-
-
 def transposed(W: Array) -> Array:
     """Wᵀ, copied once for all levels: BLAS takes much longer over few rows when a matrix is only seen as transposed."""
     return np.ascontiguousarray(W.T)
@@ -181,7 +169,8 @@ def recursion(
 
     def downward(dX: Array) -> tuple[Array, Array]:
         sent = np.zeros((2 * P + 1, D), X.dtype)  # what each child is sent; the last row is for the roots
-        dC, dZ, F = sent[: 2 * P].reshape(P, 2 * D), np.empty_like(Z), slopes(activation, Z, X[n:])
+        dC, dZ, Y = sent[: 2 * P].reshape(P, 2 * D), np.empty_like(Z), X[n:]
+        F = 1 - Y * Y if activation == "tanh" else ACTIVATIONS[activation](Z)[1](np.ones_like(Z))  # f'(Z)
         for a, b in reversed(plan.levels):
             sent.take(plan.parents[n + a : n + b], axis=0, out=dZ[a:b], mode="clip")  # undoes 1
             np.add(dZ[a:b], dX[n + a : n + b], out=dZ[a:b])
@@ -192,79 +181,12 @@ def recursion(
     return X, C, downward
 
 
-def sum_composition(leaves: Array, plan: TreeSchedule, W: Array, *, activation: str) -> tuple[Array, Downward]:
-    """x_p = f(W (x_1 + x_2)), D1.  leaves (n, D), W (D, D) -> X (M, D)."""
-    D, across = leaves.shape[1], transposed(W)
-
-    def combine(C: Array, Z: Array) -> None:
-        np.matmul(C[:, :D] + C[:, D:], across, out=Z)
-
-    def separate(dZ: Array, C: Array, dC: Array) -> None:
-        np.matmul(dZ, W, out=dC[:, :D])
-        dC[:, D:] = dC[:, :D]  # both children get the same
-
-    X, C, back = recursion(leaves, plan, activation, combine, separate)
-
-    def downward(dX: Array) -> tuple[Array, Array]:
-        dleaves, dZ = back(dX)
-        return dleaves, dZ.T @ (C[:, :D] + C[:, D:])
-
-    return X, downward
-
-
-def affine_composition(
-    leaves: Array, plan: TreeSchedule, W: Array, b: Array, *, activation: str
-) -> tuple[Array, Downward]:
-    """x_p = f(W [x_1; x_2] + b).  leaves (n, D), W (D, 2 D), b (D,) -> X (M, D)."""
-    across = transposed(W)
-
-    def combine(C: Array, Z: Array) -> None:
-        np.matmul(C, across, out=Z)  # 1
-        np.add(Z, b, out=Z)  # 2
-
-    def separate(dZ: Array, C: Array, dC: Array) -> None:
-        np.matmul(dZ, W, out=dC)  # undoes 1
-
-    X, C, back = recursion(leaves, plan, activation, combine, separate)
-
-    def downward(dX: Array) -> tuple[Array, Array, Array]:
-        dleaves, dZ = back(dX)
-        return dleaves, dZ.T @ C, dZ.sum(axis=0)  # undoes 1 and 2
-
-    return X, downward
-
-
-def tensor_composition(
-    leaves: Array, plan: TreeSchedule, V: Array, W: Array, b: Array, *, activation: str
-) -> tuple[Array, Downward]:
-    """x_p = f(cᵀ V c + W c + b) with c = [x_1; x_2]: unit d has its own matrix V[:, d, :].
-
-    leaves (n, D), V (2 D, D, 2 D), W (D, 2 D), b (D,) -> X (M, D). The product c_j c_k has the factor V[j, d, k] +
-    V[k, d, j]: half as many sums as there are entries are all that the passes need.
-    """
-    U = kernels.sums_of_pairs(V)
-
-    def combine(C: Array, Z: Array) -> None:
-        kernels.quadratic_forms(C, U, W, b, out=Z)  # 1
-
-    def separate(dZ: Array, C: Array, dC: Array) -> None:
-        kernels.quadratic_forms_back(dZ, C, U, W, out=dC)  # undoes 1
-
-    X, C, back = recursion(leaves, plan, activation, combine, separate)
-
-    def downward(dX: Array) -> tuple[Array, ...]:
-        dleaves, dZ = back(dX)
-        return dleaves, kernels.quadratic_weights(dZ, C), dZ.T @ C, dZ.sum(axis=0)  # undoes 1
-
-    return X, downward
-
-
 # ------------------------------------------------------------------------------------------------ prediction
 
 
-def phrases_of(how: str, states: Array, W: Array, bias: Array | None = None) -> Composer:
+def composed(how: str, states: Array, W: Array, bias: Array | None, forms: Array, plan: TreeSchedule) -> Array:
     """All levels in one kernel; ``states`` (U, S) of the distinct words, see ``kernels.composed_phrases``."""
-    return lambda forms, plan: kernels.composed_phrases(how, states, forms, plan.children, plan.levels, W, bias)
+    return kernels.composed_phrases(how, states, forms, plan.children, plan.levels, W, bias)
 
 
 @final
@@ -375,88 +297,129 @@ class Composition(Parameterised, ABC):
 
 
 class _SameWidth(Composition):
-    """Compositions for which words and phrases have vectors of one width, and an activation of the user's choice."""
+    """Compositions for which words and phrases have vectors of one width, and an activation of the user's choice.
 
-    def __init__(self, D: int, *, activation: str = "tanh") -> None:
-        if activation not in ACTIVATIONS:
-            raise ConfigurationError("activation", expected=f"one of {', '.join(ACTIVATIONS)}", got=repr(activation))
+    ``SIZES`` are the shapes of the parameters as multiples of D; ``kernel`` computes phrases with tanh.
+    """
+
+    SIZES: ClassVar[Mapping[str, tuple[int, ...]]]
+    kernel: ClassVar[str] = ""
+    V: Parameter
+    W: Parameter
+    b: Parameter
+
+    def __init__(
+        self, D: int, *, rng: Rng, activation: str = "tanh", initialise: Initialiser = xavier, dtype: Any = np.float32
+    ) -> None:
         self.leaf_dim = self.hidden = D
-        self.activation = activation
+        self.activation = checked_activation(activation)
+
+        # Products of two units are many: each of them begins with a share of what a single unit would begin with.
+        def small(rng: Rng, shape: Shape) -> Array:
+            return initialise(rng, shape) / shape[-1]
+
+        for name, sizes in self.SIZES.items():
+            shape = tuple(D * size for size in sizes)
+            first, fan_in = {"V": small, "b": zeros}.get(name, initialise), math.prod(shape) // D
+            setattr(self, name, new_parameter(name, shape, first, rng, dtype, fan_in=fan_in, decays=name != "b"))
+
+    def composer(self, words: Array, uses: Callable[[], Array]) -> Composer:
+        if self.activation != "tanh" or _IN_PYTHON:
+            return super().composer(words, uses)
+        return partial(composed, self.kernel, words, self.W.value, self.b.value if "b" in self.SIZES else None)
 
 
 @final
 class SumComposition(_SameWidth):
-    """D1: tanh(W (x_1 + x_2)). It cannot tell which part comes first."""
+    """D1: x_p = f(W (x_1 + x_2)). It cannot tell which part comes first."""
 
-    def __init__(
-        self, D: int, *, rng: Rng, activation: str = "tanh", initialise: Initialiser = xavier, dtype: Any = np.float32
-    ) -> None:
-        super().__init__(D, activation=activation)
-        self.W = new_parameter("W", (D, D), initialise, rng, dtype, fan_in=D)
+    SIZES = {"W": (1, 1)}
+    kernel = "sums"
 
     def upward(self, leaves: Array, plan: TreeSchedule) -> tuple[Array, Downward]:
-        return sum_composition(leaves, plan, self.W.value, activation=self.activation)
+        W, D = self.W.value, self.hidden
+        across = transposed(W)
 
-    def composer(self, words: Array, uses: Callable[[], Array]) -> Composer:
-        if self.activation != "tanh" or _IN_PYTHON:
-            return super().composer(words, uses)
-        return phrases_of("sums", words, self.W.value)
+        def combine(C: Array, Z: Array) -> None:
+            np.matmul(C[:, :D] + C[:, D:], across, out=Z)
+
+        def separate(dZ: Array, C: Array, dC: Array) -> None:
+            np.matmul(dZ, W, out=dC[:, :D])
+            dC[:, D:] = dC[:, :D]  # both children get the same
+
+        X, C, back = recursion(leaves, plan, self.activation, combine, separate)
+
+        def downward(dX: Array) -> tuple[Array, Array]:
+            dleaves, dZ = back(dX)
+            return dleaves, dZ.T @ (C[:, :D] + C[:, D:])
+
+        return X, downward
 
 
 @final
 class AffineComposition(_SameWidth):
-    """f(W [x_1; x_2] + b)."""
+    """x_p = f(W [x_1; x_2] + b)."""
 
-    def __init__(
-        self, D: int, *, rng: Rng, activation: str = "tanh", initialise: Initialiser = xavier, dtype: Any = np.float32
-    ) -> None:
-        super().__init__(D, activation=activation)
-        self.W = new_parameter("W", (D, 2 * D), initialise, rng, dtype, fan_in=2 * D)
-        self.b = new_parameter("b", (D,), zeros, rng, dtype, decays=False)
+    SIZES = {"W": (1, 2), "b": (1,)}
+    kernel = "pairs"
 
     def upward(self, leaves: Array, plan: TreeSchedule) -> tuple[Array, Downward]:
-        return affine_composition(leaves, plan, self.W.value, self.b.value, activation=self.activation)
+        W, b = self.W.value, self.b.value
+        across = transposed(W)
 
-    def composer(self, words: Array, uses: Callable[[], Array]) -> Composer:
-        if self.activation != "tanh" or _IN_PYTHON:
-            return super().composer(words, uses)
-        return phrases_of("pairs", words, self.W.value, self.b.value)
+        def combine(C: Array, Z: Array) -> None:
+            np.matmul(C, across, out=Z)  # 1
+            np.add(Z, b, out=Z)  # 2
+
+        def separate(dZ: Array, C: Array, dC: Array) -> None:
+            np.matmul(dZ, W, out=dC)  # undoes 1
+
+        X, C, back = recursion(leaves, plan, self.activation, combine, separate)
+
+        def downward(dX: Array) -> tuple[Array, Array, Array]:
+            dleaves, dZ = back(dX)
+            return dleaves, dZ.T @ C, dZ.sum(axis=0)  # undoes 1 and 2
+
+        return X, downward
 
 
 @final
 class TensorComposition(_SameWidth):
-    """f(cᵀ V c + W c + b) with c = [x_1; x_2]: the parts are also multiplied with each other (RNTN)."""
+    """x_p = f(cᵀ V c + W c + b) with c = [x_1; x_2] (RNTN): the parts are also multiplied with each other.
 
+    Unit d has its own matrix V[:, d, :]. The product c_j c_k has the factor V[j, d, k] + V[k, d, j]: half as many sums
+    as there are entries are all that the passes need.
+    """
+
+    SIZES = {"V": (2, 1, 2), "W": (1, 2), "b": (1,)}
     nodes_per_block = 16384  # each level reads the whole tensor, which is larger than the vectors
 
-    def __init__(
-        self, D: int, *, rng: Rng, activation: str = "tanh", initialise: Initialiser = xavier, dtype: Any = np.float32
-    ) -> None:
-        super().__init__(D, activation=activation)
-        self.V = new_parameter("V", (2 * D, D, 2 * D), _small(initialise), rng, dtype, fan_in=4 * D * D)
-        self.W = new_parameter("W", (D, 2 * D), initialise, rng, dtype, fan_in=2 * D)
-        self.b = new_parameter("b", (D,), zeros, rng, dtype, decays=False)
-
     def upward(self, leaves: Array, plan: TreeSchedule) -> tuple[Array, Downward]:
-        V, W, b = self.V.value, self.W.value, self.b.value
-        return tensor_composition(leaves, plan, V, W, b, activation=self.activation)
+        U, W, b = kernels.sums_of_pairs(self.V.value), self.W.value, self.b.value
+
+        def combine(C: Array, Z: Array) -> None:
+            kernels.quadratic_forms(C, U, W, b, out=Z)  # 1
+
+        def separate(dZ: Array, C: Array, dC: Array) -> None:
+            kernels.quadratic_forms_back(dZ, C, U, W, out=dC)  # undoes 1
+
+        X, C, back = recursion(leaves, plan, self.activation, combine, separate)
+
+        def downward(dX: Array) -> tuple[Array, ...]:
+            dleaves, dZ = back(dX)
+            return dleaves, kernels.quadratic_weights(dZ, C), dZ.T @ C, dZ.sum(axis=0)  # undoes 1
+
+        return X, downward
 
     def composer(self, words: Array, uses: Callable[[], Array]) -> Composer:
         if _IN_PYTHON:
-            return super().composer(words, uses)
+            return Composition.composer(self, words, uses)
         V, W, b = self.V.value, self.W.value, self.b.value
         return TensorComposer(words, uses(), V, W, b, activation=self.activation)
 
 
-def _small(initialise: Initialiser) -> Initialiser:
-    """Products of two units are many: each of them begins with a share of what a single unit would begin with."""
-    return initialise if initialise is placeholder else lambda rng, shape: initialise(rng, shape) / shape[-1]
-
-
 # ------------------------------------------------------------------------------------------------ the binary Tree-LSTM
-
-
-# The binary Tree-LSTM: a phrase has a vector h and a memory c, and gates decide what of its parts' memory it keeps.
+# A phrase has a vector h and a memory c, and gates decide what of its parts' memory it keeps.
 #
 #     o, f_1, f_2, i = σ(U_· [h_1; h_2] + b_·)      u = tanh(U_u [h_1; h_2] + b_u)
 #     c = i ⊙ u + f_1 ⊙ c_1 + f_2 ⊙ c_2             h = o ⊙ tanh(c)
@@ -469,49 +432,49 @@ def _small(initialise: Initialiser) -> Initialiser:
 WORDS_AT_ONCE = 512  # words whose cells stay in the cache
 
 
-def tree_lstm(leaves: Array, plan: TreeSchedule, W: Array, b: Array, U: Array, d: Array) -> tuple[Array, Downward]:
-    """h (M, H) of all nodes.  leaves (n, D), W (3 H, D) and b (3 H,) of words, U (5 H, 2 H) and d (5 H,) of phrases."""
-    n, P, H = plan.leaves, plan.inner, U.shape[1] // 2
-    cells, across = TreeCells.empty(n, P, H, leaves.dtype), transposed(U)
-    np.matmul(leaves, W.T, out=cells.words.reshape(n, 3 * H))  # 1
-    kernels.leaf_cells_up(cells, b, plan.parents)  # 2
-    parts, A = cells.parts[: 2 * P].reshape(P, 2 * H), cells.phrases.reshape(P, 5 * H)
-    open_gates = kernels.cells_up(cells, d, plan.children, plan.parents)
-    for first, end in plan.levels:
-        np.matmul(parts[first:end], across, out=A[first:end])  # 3
-        open_gates(first, end)  # 4: and each h is brought to its parent's parts
-
-    def downward(dH: Array) -> tuple[Array, ...]:
-        dZ = np.empty((P, 5, H), leaves.dtype)
-        dA = dZ.reshape(P, 5 * H)
-        sent_h, sent_c = (np.empty((2 * P + 1, H), leaves.dtype) for _ in range(2))
-        sent_h[-1] = sent_c[-1] = 0  # to roots
-        to_parts = sent_h[: 2 * P].reshape(P, 2 * H)
-        close_gates = kernels.cells_down(cells, plan.children, plan.parents, dH, sent_h, sent_c, out=dZ)
-        for first, end in reversed(plan.levels):
-            close_gates(first, end)  # undoes 4
-            np.matmul(dA[first:end], U, out=to_parts[first:end])  # undoes 3
-        of_words = kernels.leaf_cells_down(cells, plan.parents, dH, sent_h, sent_c).reshape(n, 3 * H)  # undoes 2
-        of_phrases = dA.T @ parts, dA.sum(axis=0)
-        return of_words @ W, of_words.T @ leaves, of_words.sum(axis=0), *of_phrases  # undoes 1
-
-    return cells.h, downward
-
-
 @final
 class TreeLSTM(Composition):
-    """The binary Tree-LSTM. Forget gates start open: their biases start at 1."""
+    """The binary Tree-LSTM. Forget gates start open: their biases start at 1.
+
+    W (3 H, D) and b (3 H,) are of words, U (5 H, 2 H) and d (5 H,) of phrases.
+    """
 
     def __init__(self, D: int, H: int, *, rng: Rng, initialise: Initialiser = xavier, dtype: Any = np.float32) -> None:
         self.leaf_dim, self.hidden = D, H
         self.W = new_parameter("W", (3 * H, D), initialise, rng, dtype, fan_in=D)
         self.b = new_parameter("b", (3 * H,), zeros, rng, dtype, decays=False)
         self.U = new_parameter("U", (5 * H, 2 * H), initialise, rng, dtype, fan_in=2 * H)
-        self.d = new_parameter("d", (5 * H,), constant(0.0), rng, dtype, decays=False)
-        self.d.value[H : 3 * H] = 1
+        self.d = new_parameter(
+            "d", (5 * H,), lambda *_: np.repeat((0.0, 1.0, 1.0, 0.0, 0.0), H), rng, dtype, decays=False
+        )
 
     def upward(self, leaves: Array, plan: TreeSchedule) -> tuple[Array, Downward]:
-        return tree_lstm(leaves, plan, self.W.value, self.b.value, self.U.value, self.d.value)
+        W, b, U, d = (parameter.value for parameter in self.parameters().values())
+        n, P, H = plan.leaves, plan.inner, U.shape[1] // 2
+        cells, across = TreeCells.empty(n, P, H, leaves.dtype), transposed(U)
+        np.matmul(leaves, W.T, out=cells.words.reshape(n, 3 * H))  # 1
+        kernels.leaf_cells_up(cells, b, plan.parents)  # 2
+        parts, A = cells.parts[: 2 * P].reshape(P, 2 * H), cells.phrases.reshape(P, 5 * H)
+        open_gates = kernels.cells_up(cells, d, plan.children, plan.parents)
+        for first, end in plan.levels:
+            np.matmul(parts[first:end], across, out=A[first:end])  # 3
+            open_gates(first, end)  # 4: and each h is brought to its parent's parts
+
+        def downward(dH: Array) -> tuple[Array, ...]:
+            dZ = np.empty((P, 5, H), leaves.dtype)
+            dA = dZ.reshape(P, 5 * H)
+            sent_h, sent_c = (np.empty((2 * P + 1, H), leaves.dtype) for _ in range(2))
+            sent_h[-1] = sent_c[-1] = 0  # to roots
+            to_parts = sent_h[: 2 * P].reshape(P, 2 * H)
+            close_gates = kernels.cells_down(cells, plan.children, plan.parents, dH, sent_h, sent_c, out=dZ)
+            for first, end in reversed(plan.levels):
+                close_gates(first, end)  # undoes 4
+                np.matmul(dA[first:end], U, out=to_parts[first:end])  # undoes 3
+            of_words = kernels.leaf_cells_down(cells, plan.parents, dH, sent_h, sent_c).reshape(n, 3 * H)  # undoes 2
+            of_phrases = dA.T @ parts, dA.sum(axis=0)
+            return of_words @ W, of_words.T @ leaves, of_words.sum(axis=0), *of_phrases  # undoes 1
+
+        return cells.h, downward
 
     def composer(self, words: Array, uses: Callable[[], Array]) -> Composer:
         if _IN_PYTHON:
@@ -524,7 +487,7 @@ class TreeLSTM(Composition):
             np.matmul(some, self.W.value.T, out=cells.words.reshape(len(some), -1))
             kernels.leaf_cells_up(cells, self.b.value, np.zeros(len(some), np.int64))
             states[first : first + len(some), :H], states[first : first + len(some), H:] = cells.h, cells.c
-        return phrases_of("cells", states, self.U.value, self.d.value)
+        return partial(composed, "cells", states, self.U.value, self.d.value)
 
 
 # ------------------------------------------------------------------------------------------------ by name

@@ -28,7 +28,7 @@ from postil.arrays import (
     checked_indices,
     checked_offsets,
     describe,
-    offsets_from_lengths,
+    selected_rows,
 )
 from postil.errors import ConfigurationError, DataError, DtypeError, NumericalError, ShapeError
 from postil.graph import Node, Parameter, Parameterised, Result
@@ -129,21 +129,11 @@ class Lattice:
         """(B,) tokens in each sentence."""
         return self.sentences.lengths
 
-    @property
-    def first_tokens(self) -> Array:
-        """The first token of every sentence that has one."""
-        return self.sentences.first
-
-    @property
-    def last_tokens(self) -> Array:
-        """The last token of every sentence that has one."""
-        return self.sentences.last
-
     @cached_property
     def pairs(self) -> Array:
         """(P,) every token that is followed by another one of its sentence."""
         followed = np.ones(len(self.unary), bool)
-        followed[self.last_tokens] = False
+        followed[self.sentences.last] = False
         return np.flatnonzero(followed)
 
     def groups(self) -> Iterator[tuple[Self, slice, slice]]:
@@ -151,17 +141,6 @@ class Lattice:
         for sentences, tokens in sentence_groups(self.offsets, self.chain.labels):
             offsets = self.offsets[sentences.start : sentences.stop + 1] - tokens.start
             yield replace(self, unary=self.unary[tokens], offsets=offsets), sentences, tokens
-
-    def sentence_sums(self, values: Array) -> Array:
-        """(N,) -> (B,): the sum over each sentence; 0 for one without tokens."""
-        return self.sentences.sums(values)
-
-
-def selected_rows(offsets: Array, which: Array) -> tuple[Array, Array]:
-    """Some pieces of a ragged batch: their offsets as a separate batch, and the rows that they take."""
-    lengths = np.diff(offsets)[which]
-    selected = offsets_from_lengths(lengths)
-    return selected, np.arange(selected[-1]) + np.repeat(offsets[which] - selected[:-1], lengths)
 
 
 def checked_scores(scores: Any, shape: tuple[int | None, ...], where: str) -> Array:
@@ -206,13 +185,13 @@ def path_scores(lattice: Lattice, labels: Any) -> Array:
     y = checked_indices(labels, lattice.chain.labels, where="labels")
     if y.shape != lattice.unary.shape[:1]:
         raise ShapeError("one label per token", expected=lattice.unary.shape[:1], got=y.shape, where="labels")
-    chain, first, last = lattice.chain, lattice.first_tokens, lattice.last_tokens
+    chain, first, last = lattice.chain, lattice.sentences.first, lattice.sentences.last
     arriving = np.empty(len(y))  # (N,) the score of coming to each token
     arriving[1:] = chain.transitions[y[:-1], y[1:]]
     arriving[first] = chain.start[y[first]]  # also undoes the steps between sentences
     scores = arriving + lattice.unary[np.arange(len(y)), y]
     scores[last] += chain.end[y[last]]
-    return lattice.sentence_sums(scores)
+    return lattice.sentences.sums(scores)
 
 
 def log_probabilities(lattice: Lattice, labels: Any) -> Array:
@@ -235,8 +214,7 @@ class Messages:
     @cached_property
     def share(self) -> Array:
         """(N, L) α_t / Z, in the units of following_t."""
-        share: Array = self.algebra.over(self.chain.prefix, self.chain.weight)
-        return share
+        return np.asarray(self.algebra.over(self.chain.prefix, self.chain.weight))
 
     def marginals(self) -> Array:
         """(N, L) p(y_t = j) = α_t(j) β_t(j) / Z (C4)."""
@@ -332,8 +310,7 @@ class Posterior:
 
     def transition_counts(self) -> Array:
         """(L, L) the expected number of each transition in the batch."""
-        counts: Array = np.sum([part.messages.transition_counts() for part in self.parts], axis=0)
-        return counts
+        return np.asarray(np.sum([part.messages.transition_counts() for part in self.parts], axis=0))
 
     def entropy(self) -> Array:
         """(B,) the entropy of each sentence's labelling, in nats: -Σ_y p(y) log p(y) = log Z - Σ_y p(y) s(y).
@@ -341,13 +318,13 @@ class Posterior:
         The expected score of a path is a sum over its scores, each times its marginal: no path is enumerated.
         """
         lattice, chain, marginals = self.lattice, self.lattice.chain, self.marginals()
-        first, last = lattice.first_tokens, lattice.last_tokens
+        first, last = lattice.sentences.first, lattice.sentences.last
         scores = self._of_tokens(Messages.expected_step_scores)
         scores += np.einsum("nl,nl->n", marginals, _possible(lattice.unary))
         scores[first] += marginals[first] @ _possible(chain.start)
         scores[last] += marginals[last] @ _possible(chain.end)
         # The difference of two large numbers: rounding may leave less than nothing.
-        return np.asarray(np.maximum(self.log_partition - lattice.sentence_sums(scores), 0.0))
+        return np.asarray(np.maximum(self.log_partition - lattice.sentences.sums(scores), 0.0))
 
     def _of_tokens(self, answer: Callable[[Messages], Array], *shape: int) -> Array:
         """(N, …) the answers of all parts, each at its tokens."""
@@ -374,12 +351,8 @@ def check_possible(scores: Array) -> None:
 
 
 def no_possible_path(sentence: int) -> ConfigurationError:
-    return ConfigurationError(
-        "no labelling is possible",
-        expected="a path that the mask and the allowed labels leave open",
-        got="all paths forbidden",
-        where=f"sentence {sentence}",
-    )
+    what, expected = "no labelling is possible", "a path that the mask and the allowed labels leave open"
+    return ConfigurationError(what, expected=expected, got="all paths forbidden", where=f"sentence {sentence}")
 
 
 # ------------------------------------------------------------------------------------------------ loss and gradient
@@ -424,7 +397,7 @@ def loss_and_gradient(lattice: Lattice, gold: Any) -> tuple[Array, LossGradient]
 
 def _gradient(lattice: Lattice, dU: Array, dA: Array) -> LossGradient:
     """A start score is one more unary score of first tokens, an end score of last tokens."""
-    start, end = dU[lattice.first_tokens].sum(axis=0), dU[lattice.last_tokens].sum(axis=0)
+    start, end = dU[lattice.sentences.first].sum(axis=0), dU[lattice.sentences.last].sum(axis=0)
     return LossGradient(unary=dU, transitions=dA, start=start, end=end)
 
 
@@ -439,7 +412,7 @@ def cross_entropy_and_gradient(lattice: Lattice, teacher: Lattice | Moments) -> 
     """
     ours = expected_counts(lattice)
     theirs = expected_counts(teacher) if isinstance(teacher, Lattice) else teacher
-    first, last, chain = lattice.first_tokens, lattice.last_tokens, lattice.chain
+    first, last, chain = lattice.sentences.first, lattice.sentences.last, lattice.chain
     starts, ends = theirs.unary[first].sum(axis=0), theirs.unary[last].sum(axis=0)
     counted = [(theirs.unary, lattice.unary), (theirs.transitions, chain.transitions)]
     counted += [(starts, chain.start), (ends, chain.end)]
@@ -568,11 +541,8 @@ class CRF(Parameterised):
         self.transitions = Parameter(np.zeros((labels, labels), dtype), "transitions")
         self.start = Parameter(np.zeros(labels, dtype), "start")
         self.end = Parameter(np.zeros(labels, dtype), "end")
-        self.masks = {
-            "allowed_transitions": allowed_transitions,
-            "allowed_start": allowed_start,
-            "allowed_end": allowed_end,
-        }
+        self.masks = {"allowed_transitions": allowed_transitions, "allowed_start": allowed_start}
+        self.masks["allowed_end"] = allowed_end
         self.chain()  # an error if a mask does not fit
 
     def chain(self) -> ChainScores:
@@ -636,8 +606,7 @@ def offset_scores(centre: Node, previous: Node, following: Node) -> Result:
     U = summed_offsets([node.value for node in nodes], offsets)
 
     def pullback(dU: Array) -> list[Array]:
-        first, last = _edges(offsets)
-        return [dU, _moved(dU, -1, last), _moved(dU, 1, first)]
+        return [dU, _moved(dU, -1, offsets), _moved(dU, 1, offsets)]
 
     return Result(U, (centre, previous, following), pullback, "offset scores", offsets=offsets)
 
@@ -645,21 +614,13 @@ def offset_scores(centre: Node, previous: Node, following: Node) -> Result:
 def summed_offsets(tables: Sequence[Array], offsets: Array) -> Array:
     """The sum of ``offset_scores`` on plain arrays: centre, previous and following, (N, L) each."""
     centre, previous, following = tables
-    first, last = _edges(offsets)
-    summed: Array = centre + _moved(previous, 1, first) + _moved(following, -1, last)
-    return summed
+    return np.asarray(centre + _moved(previous, 1, offsets) + _moved(following, -1, offsets))
 
 
-def _edges(offsets: Array) -> tuple[Array, Array]:
-    """The first and the last token of every sentence that has one."""
-    filled = np.diff(offsets) > 0
-    return offsets[:-1][filled], offsets[1:][filled] - 1
-
-
-def _moved(rows: Array, by: int, edges: Array) -> Array:
-    """Row k of the result is row k - by; zero at the edges, where that row is not in the sentence."""
-    moved = np.roll(rows, by, axis=0)
-    moved[edges] = 0
+def _moved(rows: Array, by: int, offsets: Array) -> Array:
+    """Row k of the result is row k - by; zero where that is not in the sentence: at its first or its last token."""
+    moved, filled = np.roll(rows, by, axis=0), np.diff(offsets) > 0
+    moved[offsets[:-1][filled] if by > 0 else offsets[1:][filled] - 1] = 0
     return moved
 
 

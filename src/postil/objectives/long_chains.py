@@ -52,7 +52,11 @@ def entity_probabilities(lattice: Lattice, spans: Array, kinds: Array, entities:
     """(M,) as `span_probabilities` of rows (sentence, start, end) (M, 3), in sentences of any length."""
     first = lattice.offsets[spans[:, 0]]
     start, end = first + spans[:, 1], first + spans[:, 2]
-    blocks = cut(lattice, _inside_windows(start, end, len(lattice.unary)))
+    N = len(lattice.unary)
+    change = np.zeros(N + 2, np.int64)
+    np.add.at(change, start, 1)
+    np.add.at(change, np.minimum(end + 1, N + 1), -1)
+    blocks = cut(lattice, np.cumsum(change)[:N] > 0)  # spans stay together with their two neighbours
     if blocks is lattice:
         return span_probabilities(Posterior.of(lattice), spans, kinds, entities)
     which = np.searchsorted(blocks.offsets, start, side="right") - 1
@@ -74,15 +78,19 @@ def cut(lattice: Lattice, uncuttable: Array | None = None) -> Lattice:
     if not (lattice.lengths > LONG).any():
         return lattice
     unary = lattice.unary.copy()
-    unary[lattice.first_tokens] += lattice.chain.start
-    unary[lattice.last_tokens] += lattice.chain.end
+    unary[lattice.sentences.first] += lattice.chain.start
+    unary[lattice.sentences.last] += lattice.chain.end
     nothing, transitions = np.zeros(lattice.chain.labels), lattice.chain.transitions
     onwards = ChainScores(transitions=transitions, start=nothing, end=nothing)
     backwards = replace(onwards, transitions=np.ascontiguousarray(transitions.T))
     borders = [lattice.offsets]
     for sentence in np.flatnonzero(lattice.lengths > LONG):
         first, end = lattice.offsets[sentence : sentence + 2].tolist()
-        cuts, rows = _cuts(first, end, uncuttable), unary[first:end]
+        cuts, rows = np.arange(first + BLOCK, end, BLOCK), unary[first:end]
+        if uncuttable is not None:  # as soon as it is allowed
+            free = first + 1 + np.flatnonzero(~uncuttable[first + 1 : end])
+            places = np.searchsorted(free, cuts)
+            cuts = np.unique(free[places[places < len(free)]])
         arriving = _messages(rows, onwards, cuts - first)
         returning = _messages(rows[::-1], backwards, (end - cuts)[::-1])
         if arriving is None or returning is None:
@@ -91,24 +99,6 @@ def cut(lattice: Lattice, uncuttable: Array | None = None) -> Lattice:
         unary[cuts - 1] += returning[::-1]
         borders.append(cuts)
     return replace(lattice, unary=unary, offsets=np.sort(np.concatenate(borders)), chain=onwards)
-
-
-def _inside_windows(start: Array, end: Array, N: int) -> Array:
-    """(N,) whether a token must stay with the one before: spans stay together with their two neighbours."""
-    change = np.zeros(N + 2, np.int64)
-    np.add.at(change, start, 1)
-    np.add.at(change, np.minimum(end + 1, N + 1), -1)
-    return np.asarray(np.cumsum(change)[:N] > 0)
-
-
-def _cuts(first: int, end: int, uncuttable: Array | None) -> Array:
-    """Tokens before which to cut: every BLOCK tokens, or as soon as it is allowed."""
-    wanted = np.arange(first + BLOCK, end, BLOCK)
-    if uncuttable is None:
-        return wanted
-    free = first + 1 + np.flatnonzero(~uncuttable[first + 1 : end])
-    places = np.searchsorted(free, wanted)
-    return np.unique(free[places[places < len(free)]])
 
 
 def _messages(unary: Array, chain: ChainScores, cuts: Array) -> Array | None:
@@ -131,17 +121,14 @@ def _sweep(unary: Array, chain: ChainScores) -> Iterator[tuple[int, Messages]]:
     for first in range(0, len(unary), PIECE):
         rows = np.ascontiguousarray(unary[first : first + PIECE])
         of_piece = chain if first + PIECE >= len(unary) else replace(chain, end=np.zeros(chain.labels))
-        piece = _solved(Lattice(unary=rows, offsets=np.array([0, len(rows)]), chain=of_piece))
+        lattice = Lattice(unary=rows, offsets=np.array([0, len(rows)]), chain=of_piece)
+        piece = forward_backward(lattice, SCALED)
+        if not piece.chain.is_exact.all():
+            piece = forward_backward(lattice, LOGARITHMIC)
         yield first, piece
         if not np.isfinite(piece.chain.log_partition[0]):
             return
         chain = replace(chain, start=_handed_over(piece, np.array([len(rows) - 1]))[0])
-
-
-def _solved(lattice: Lattice) -> Messages:
-    """Scaled if that loses nothing, else in logarithms."""
-    scaled = forward_backward(lattice, SCALED)
-    return scaled if scaled.chain.is_exact.all() else forward_backward(lattice, LOGARITHMIC)
 
 
 def _handed_over(piece: Messages, tokens: Array) -> Array:

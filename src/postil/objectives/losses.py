@@ -113,24 +113,11 @@ def softmax_cross_entropy(scores: Node, gold: Array, weights: Array | None = Non
 NORMALISATIONS = ("mean", "sum")
 
 
-def hinge_and_gradients(true: Array, corrupt: Array, margin: float, mean: bool) -> tuple[float, Array, Array]:
-    """J = Σ max(0, Δ + s_c - s) over all pairs, or its mean.  true (P,), corrupt (P, C): C corrupt scores each.
-
-    A pair with cost 0 sends no gradient; one with a positive cost sends -1 to s and +1 to s_c.
-    """
-    costs = margin + corrupt - true[:, None]
-    violated = costs > 0
-    note_branches(violated)
-    scale = costs.dtype.type(1 / max(costs.size, 1) if mean else 1)
-    dcorrupt = violated * scale
-    loss = float(costs[violated].sum(dtype=np.float64) * scale)
-    return loss, -dcorrupt.sum(axis=1), dcorrupt
-
-
 def max_margin(true: Node, corrupt: Node, *, margin: float = 1.0, normalise: str = "mean") -> Result:
-    """A node with the mean hinge over the pairs (E4 prints their sum: ``normalise="sum"``).
+    """J = Σ max(0, Δ + s_c - s): a node with the mean over the pairs (E4 prints their sum: ``normalise="sum"``).
 
-    ``true`` (P,) holds the scores of the true windows, ``corrupt`` (P, C) those of C corrupt windows for each.
+    ``true`` (P,) holds the scores of the true windows, ``corrupt`` (P, C) those of C corrupt windows for each. A pair
+    with cost 0 sends no gradient; one with a positive cost sends -1 to s and +1 to s_c.
     """
     check_node(true, "scores of true windows")
     check_node(corrupt, "scores of corrupt windows")
@@ -146,8 +133,14 @@ def max_margin(true: Node, corrupt: Node, *, margin: float = 1.0, normalise: str
     checked_finite(S, where="scores of true windows")
     checked_finite(S_c, where="scores of corrupt windows")
     with np.errstate(over="ignore"):  # the loss tells
-        loss, dS, dS_c = hinge_and_gradients(S, S_c, margin, normalise == "mean")
+        costs = margin + S_c - S[:, None]
+        violated = costs > 0
+        note_branches(violated)
+        scale = costs.dtype.type(1 / max(costs.size, 1) if normalise == "mean" else 1)
+        loss = float(costs[violated].sum(dtype=np.float64) * scale)
         value = checked_finite(np.asarray(loss, S.dtype), where="max-margin objective")
+    dS_c = violated * scale
+    dS = -dS_c.sum(axis=1)
     return Result(value, (true, corrupt), lambda dY: [dY * dS, dY * dS_c], "max-margin")
 
 

@@ -112,25 +112,29 @@ def _condition(
             more = np.log(np.maximum(p + change.unary, _LEAST)) - np.log(np.maximum(p, _LEAST))
             alone[sentence] = alone.get(sentence, 0.0) + more
     mentions = mentions[:TOGETHER]
-    sentences = sorted({sentence for mention in mentions for sentence, _, _ in mention.spans} | set(alone))
+    of_sentence = {}  # the mentions that have a span in each sentence
+    for sentence in sorted({sentence for mention in mentions for sentence, _, _ in mention.spans} | set(alone)):
+        has_span = [any(span[0] == sentence for span in mention.spans) for mention in mentions]
+        of_sentence[sentence] = [number for number, is_in in enumerate(has_span) if is_in]
     terms, plain = {}, {}
-    for sentence in sentences:
+    for sentence, here in of_sentence.items():
         plain[sentence], _ = lattice.selected(np.array([sentence]))
         base = replace(plain[sentence], unary=plain[sentence].unary + alone.get(sentence, 0.0))
-        terms[sentence] = _terms(base, sentence, mentions, entities)
-    weights = {sentence: dict.fromkeys(of_sentence, 0.0) for sentence, of_sentence in terms.items()}
+        terms[sentence] = _terms(base, sentence, here, mentions, entities)
+    weights = {sentence: dict.fromkeys(of_subsets, 0.0) for sentence, of_subsets in terms.items()}
     for subset in product((False, True), repeat=len(mentions)):
         chosen = [number for number, is_in in enumerate(subset) if is_in]
-        keys = {sentence: _of_sentence(chosen, mentions, sentence) for sentence in sentences}
+        keys = {sentence: tuple(n for n in here if subset[n]) for sentence, here in of_sentence.items()}
         sign = prod(mentions[number].doubt - 1 for number in chosen)
         term = sign * prod(terms[sentence][key][0] for sentence, key in keys.items())
         for sentence, key in keys.items():
             weights[sentence][key] += term
-    share = sum(weights[sentences[0]].values())
+    first = min(of_sentence)
+    share = sum(weights[first].values())
     if not share > _LEAST:
         expected = "at least one occurrence that the labels allow"
-        raise ConfigurationError("mentions", expected=expected, got="none", where=f"sentence {sentences[0]}")
-    for sentence in sentences:
+        raise ConfigurationError("mentions", expected=expected, got="none", where=f"sentence {first}")
+    for sentence in of_sentence:
         before = expected_counts(plain[sentence])
         given = [(weight / share, terms[sentence][key][1]) for key, weight in weights[sentence].items()]
         unary = np.sum([weight * moments.unary for weight, moments in given], axis=0)
@@ -139,28 +143,18 @@ def _condition(
     return total + log(share)
 
 
-def _of_sentence(numbers: Sequence[int], mentions: Sequence[Mention], sentence: int) -> tuple[int, ...]:
-    """Those of the mentions that have a span in the sentence."""
-    return tuple(n for n in numbers if any(span[0] == sentence for span in mentions[n].spans))
-
-
 def _terms(
-    lattice: Lattice, sentence: int, mentions: Sequence[Mention], entities: Sequence[EntityLabels]
+    lattice: Lattice, sentence: int, here: list[int], mentions: Sequence[Mention], entities: Sequence[EntityLabels]
 ) -> Mapping[tuple[int, ...], tuple[float, Moments]]:
     """For each set of mentions in one sentence: the share of its labellings without their spans, and their counts."""
-    here = _of_sentence(range(len(mentions)), mentions, sentence)
     everything = expected_counts(lattice)
     terms: dict[tuple[int, ...], tuple[float, Moments]] = {(): (1.0, everything)}
     for subset in product((False, True), repeat=len(here)):
         key = tuple(number for number, is_in in zip(here, subset, strict=True) if is_in)
-        spans = {
-            SpanOfKind(start, end, mentions[n].kind)
-            for n in key
-            for at, start, end in mentions[n].spans
-            if at == sentence
-        }
         if not key:
             continue
+        places = [(n, start, end) for n in key for at, start, end in mentions[n].spans if at == sentence]
+        spans = {SpanOfKind(start, end, mentions[n].kind) for n, start, end in places}
         moments = _counts_without(lattice, spans, entities)
         if moments is None:
             terms[key] = 0.0, everything

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 
-from postil.arrays import Array, checked_indices, checked_offsets, describe, offsets_from_lengths
+from postil.arrays import Array, checked_indices, checked_offsets, describe, offsets_from_lengths, selected_rows
 from postil.errors import ConfigurationError, IndexRangeError, ShapeError
 from postil.graph import Node, Result
 from postil.kernels.plain_chain import GROUP_ENTRIES, Packing
-from postil.objectives.crf import ChainScores, Lattice, Messages, Posterior, checked_mask, selected_rows, viterbi
+from postil.objectives.crf import ChainScores, Lattice, Messages, Posterior, checked_mask, viterbi
 
 # ------------------------------------------------------------------------------------------------ entities as labels
 
@@ -47,15 +47,8 @@ class EntityLabels:
     def iobes(cls, labels: int, *, begin: int, inside: int, end: int, single: int) -> Self:
         """B I E, or S alone."""
         first, middle, last, only = (_one(labels, label) for label in (begin, inside, end, single))
-        return cls(
-            before=np.ones(labels, bool), only=only, first=first, middle=middle, last=last, after=np.ones(labels, bool)
-        )
-
-    @classmethod
-    def io(cls, labels: int, *, inside: int) -> Self:
-        """I I I, where one more I on either side would make the entity longer."""
-        label = _one(labels, inside)
-        return cls(before=~label, only=label, first=label, middle=label, last=label, after=~label)
+        anything = np.ones(labels, bool)
+        return cls(before=anything, only=only, first=first, middle=middle, last=last, after=anything)
 
     @property
     def anywhere(self) -> Array:
@@ -238,35 +231,6 @@ class SpanOfKind(NamedTuple):
     kind: int
 
 
-class Group(NamedTuple):
-    """The entities of one kind that begin at one token; those with these ends are forbidden."""
-
-    start: int
-    kind: int
-    ends: frozenset[int]
-
-
-@final
-@dataclass(frozen=True, kw_only=True, eq=False)
-class States:
-    """The labels of the new lattice, S of them: the old ones, then the copies of each group."""
-
-    meaning: Array  # (S,) the label that each of them stands for
-    group: Array  # (S,) PLAIN, or the number of the group
-    is_bound: Array  # (S,) the entity must not end after this
-
-    @classmethod
-    def of(cls, labels: int, groups: Sequence[Group], entities: Sequence[EntityLabels]) -> Self:
-        meaning, group, bound = [np.arange(labels)], [np.full(labels, PLAIN)], [np.zeros(labels, bool)]
-        for number, (_, kind, _) in enumerate(groups):
-            goes_on = np.flatnonzero(entities[kind].first | entities[kind].middle)
-            for is_bound in (False, True):
-                meaning.append(goes_on)
-                group.append(np.full(len(goes_on), number))
-                bound.append(np.full(len(goes_on), is_bound))
-        return cls(meaning=np.concatenate(meaning), group=np.concatenate(group), is_bound=np.concatenate(bound))
-
-
 def without_spans(
     lattice: Lattice, spans: Iterable[SpanOfKind], entities: Sequence[EntityLabels]
 ) -> tuple[Lattice, Array]:
@@ -280,53 +244,49 @@ def without_spans(
     ends: dict[tuple[int, int], set[int]] = defaultdict(set)
     for start, end, kind in spans:
         ends[start, kind].add(end)
-    groups = [Group(start, kind, frozenset(forbidden)) for (start, kind), forbidden in ends.items()]
-    states = States.of(lattice.chain.labels, groups, entities)
-    unary = _gated(lattice.unary, states, groups, entities)
-    return Lattice(unary=unary, offsets=lattice.offsets, chain=_chain(lattice.chain, states, entities)), states.meaning
+    # The labels of the new lattice, S of them: the old ones, then the copies of each group, which is the entities of
+    # one kind that begin at one token. For each the label that it stands for, the number of its group, and whether the
+    # entity must not end after it.
+    L = lattice.chain.labels
+    columns = [[np.arange(L)], [np.full(L, PLAIN)], [np.zeros(L, bool)]]
+    for number, (_, kind) in enumerate(ends):
+        goes_on = np.flatnonzero(entities[kind].first | entities[kind].middle)
+        for is_bound in (False, True):
+            copies = goes_on, np.full(len(goes_on), number), np.full(len(goes_on), is_bound)
+            for column, of_group in zip(columns, copies, strict=True):
+                column.append(of_group)
+    m, group, bound = (np.concatenate(column) for column in columns)
+    chain = lattice.chain
+    # An entity that began in a group goes on in it. It ends with a label that closes it (E) or, where the scheme has
+    # none, by not going on; neither after a bound copy.
+    continues = np.logical_or.reduce([entity.middle | entity.last for entity in entities])[m]
+    closes = np.logical_or.reduce([entity.last & ~entity.middle for entity in entities])[m]
+    allowed = np.where(continues, (group[:, None] == group) | (closes & ~bound[:, None]), ~bound[:, None])  # (S, S)
+    wider = ChainScores(
+        transitions=np.where(allowed, chain.transitions[np.ix_(m, m)], -np.inf),
+        start=chain.start[m],
+        end=np.where(bound, -np.inf, chain.end[m]),
+    )
+    # Each copy only where it is meant, and only copies where a group begins.
+    scores = lattice.unary[:, m]  # (T, S), a copy: indexed by an array
+    t = np.arange(len(scores))
+    for number, ((start, kind), forbidden) in enumerate(ends.items()):
+        entity, mine = entities[kind], np.flatnonzero(group == number)
+        has_closing = bool((entity.last & ~entity.middle).any())
+        must_go_on = np.isin(t + (2 if has_closing else 1), sorted(forbidden))  # with E, the next token is still inside
+        first, middle = entity.first[m[mine]], entity.middle[m[mine]]
+        meant = np.where((t == start)[:, None], first, (t > start)[:, None] & middle)  # (T, n)
+        meant &= bound[mine] == must_go_on[:, None]
+        scores[:, mine] = np.where(meant, scores[:, mine], -np.inf)
+        taken = entity.first | entity.only if start + 1 in forbidden else entity.first
+        scores[start, (group == PLAIN) & taken[m]] = -np.inf
+    return Lattice(unary=scores, offsets=lattice.offsets, chain=wider), m
 
 
 def entities_of(entities: Sequence[EntityLabels], meaning: Array) -> list[EntityLabels]:
     """How entities are written in labels that stand for others.  meaning (S,)"""
     names = [field.name for field in fields(EntityLabels)]
     return [EntityLabels(**{name: getattr(entity, name)[meaning] for name in names}) for entity in entities]
-
-
-def _chain(chain: ChainScores, states: States, entities: Sequence[EntityLabels]) -> ChainScores:
-    """An entity that began in a group goes on in it. It ends with a label that closes it (E) or, where the scheme has
-    none, by not going on; neither after a bound copy.
-    """
-    m, before, bound = states.meaning, states.group[:, None], states.is_bound[:, None]
-    continues = _any([entity.middle | entity.last for entity in entities])[m]
-    closes = _any([entity.last & ~entity.middle for entity in entities])[m]
-    allowed = np.where(continues, (before == states.group) | (closes & ~bound), ~bound)  # (S, S)
-    return ChainScores(
-        transitions=np.where(allowed, chain.transitions[np.ix_(m, m)], -np.inf),
-        start=chain.start[m],
-        end=np.where(states.is_bound, -np.inf, chain.end[m]),
-    )
-
-
-def _gated(unary: Array, states: States, groups: Sequence[Group], entities: Sequence[EntityLabels]) -> Array:
-    """Scores (T, S): each copy only where it is meant, and only copies where a group begins."""
-    scores = unary[:, states.meaning]  # a copy: indexed by an array
-    t = np.arange(len(unary))
-    plain = states.group == PLAIN
-    for number, (start, kind, ends) in enumerate(groups):
-        entity, mine = entities[kind], np.flatnonzero(states.group == number)
-        has_closing = bool((entity.last & ~entity.middle).any())
-        must_go_on = np.isin(t + (2 if has_closing else 1), sorted(ends))  # with E, the next token is still inside
-        first, middle = entity.first[states.meaning[mine]], entity.middle[states.meaning[mine]]
-        meant = np.where((t == start)[:, None], first, (t > start)[:, None] & middle)  # (T, n)
-        meant &= states.is_bound[mine] == must_go_on[:, None]
-        scores[:, mine] = np.where(meant, scores[:, mine], -np.inf)
-        taken = entity.first | entity.only if start + 1 in ends else entity.first
-        scores[start, plain & taken[states.meaning]] = -np.inf
-    return scores
-
-
-def _any(sets: Sequence[Array]) -> Array:
-    return np.asarray(np.logical_or.reduce(sets))
 
 
 # ------------------------------------------------------------------------------------------- log-odds of a set of paths
@@ -360,6 +320,35 @@ def log_odds_and_gradient(lattice: Lattice, allowed: Any) -> tuple[Array, Array]
     return inside.log_partition - outside.log_partition, inside.marginals() - expected_outside
 
 
+def _both_sides(lattice: Lattice, allowed: Any) -> list[Posterior]:
+    """The paths of S, and all others: labels below L agree so far, those below 2L leave S here, those below 3L left."""
+    mask, chain = checked_mask(allowed, lattice.unary.shape, where="allowed labels"), lattice.chain
+
+    def copied(possible: Any, scores: Array) -> Array:
+        """The table of scores again for each entry of ``possible``; -inf in place of it where that is 0."""
+        copies = np.asarray(possible)
+        return np.where(np.kron(copies, np.ones(scores.shape)), np.tile(scores, copies.shape), -np.inf)
+
+    free = np.concatenate((mask, ~mask, np.ones_like(mask)), axis=1)
+    others = Lattice(
+        unary=np.where(free, np.tile(lattice.unary, 3), -np.inf),
+        offsets=lattice.offsets,
+        chain=ChainScores(
+            transitions=copied([[1, 1, 0], [0, 0, 1], [0, 0, 1]], chain.transitions),
+            start=copied([1, 1, 0], chain.start),
+            end=copied([0, 1, 1], chain.end),
+        ),
+    )
+    posteriors = []
+    for part, what in ((lattice.restricted(mask), "cannot be true"), (others, "must be true")):
+        try:
+            posteriors.append(Posterior.of(part))
+        except ConfigurationError as error:  # no path is possible
+            problem, expected = f"a statement that {what} has no odds", "one that some possible labellings agree with"
+            raise ConfigurationError(problem, expected=f"{expected} and some do not", where=error.where) from None
+    return posteriors
+
+
 def summed_log_odds(scores: Node, chain: ChainScores, allowed: Any) -> Result:
     """A node with the sum of the sentences' log-odds.  scores (N, L), a node that carries offsets."""
     values, dscores = log_odds_and_gradient(Lattice.over(scores.value, scores.offsets, chain), allowed)
@@ -375,44 +364,6 @@ def without_transition_scores(lattice: Lattice) -> Lattice:
     tables = (lattice.chain.transitions, lattice.chain.start, lattice.chain.end)
     transitions, start, end = (np.where(np.isfinite(table), 0.0, -np.inf) for table in tables)
     return replace(lattice, chain=ChainScores(transitions=transitions, start=start, end=end))
-
-
-def _both_sides(lattice: Lattice, allowed: Any) -> tuple[Posterior, Posterior]:
-    """The paths of S, and all others."""
-    mask = checked_mask(allowed, lattice.unary.shape, where="allowed labels")
-    return (
-        _posterior_of(lattice.restricted(mask), "a statement that cannot be true has no odds"),
-        _posterior_of(_others(lattice, mask), "a statement that must be true has no odds"),
-    )
-
-
-def _posterior_of(part: Lattice, problem: str) -> Posterior:
-    try:
-        return Posterior.of(part)
-    except ConfigurationError as error:  # no path is possible
-        expected = "one that some possible labellings agree with and some do not"
-        raise ConfigurationError(problem, expected=expected, where=error.where) from None
-
-
-def _others(lattice: Lattice, allowed: Array) -> Lattice:
-    """The paths outside S: labels 0 to L - 1 agree so far, L to 2L - 1 leave S here, 2L to 3L - 1 have left it."""
-    chain = lattice.chain
-    free = np.concatenate((allowed, ~allowed, np.ones_like(allowed)), axis=1)
-    return Lattice(
-        unary=np.where(free, np.tile(lattice.unary, 3), -np.inf),
-        offsets=lattice.offsets,
-        chain=ChainScores(
-            transitions=_copied([[1, 1, 0], [0, 0, 1], [0, 0, 1]], chain.transitions),
-            start=_copied([1, 1, 0], chain.start),
-            end=_copied([0, 1, 1], chain.end),
-        ),
-    )
-
-
-def _copied(possible: Any, scores: Array) -> Array:
-    """The table of scores again for each entry of ``possible``; -inf in place of it where that is 0."""
-    copies = np.asarray(possible)
-    return np.where(np.kron(copies, np.ones(scores.shape)), np.tile(scores, copies.shape), -np.inf)
 
 
 # ------------------------------------------------------------------------------------------------ at most once

@@ -1,3 +1,4 @@
+# ruff: noqa: F403, F405 - the type checker takes every public name
 """Learning: optimisers, schedules, clipping, averaging."""
 
 import typing
@@ -7,12 +8,11 @@ from postil import lazy
 
 if typing.TYPE_CHECKING:
     from postil.graph import Parameter
-    from postil.optimisation.optimisers import SGD, AdaGrad, Adam, Averaged, Optimiser, clipping_factor, gradient_norm
-    from postil.optimisation.schedules import Constant, InverseDecay, Schedule, WarmUpAndDecay
+    from postil.optimisation.optimisers import *
 else:  # a model that only tags checks its settings against the names below
-    _MODULES = {".optimisers": "SGD AdaGrad Adam Averaged Optimiser clipping_factor gradient_norm"}
-    _MODULES |= {".schedules": "Constant InverseDecay Schedule WarmUpAndDecay"}
-    __getattr__, __dir__ = lazy.exports(__name__, _MODULES)
+    _NAMES = "SGD AdaGrad Adam Averaged Optimiser clipping_factor gradient_norm "
+    _NAMES += "Constant InverseDecay Schedule WarmUpAndDecay"
+    __getattr__, __dir__ = lazy.exports(__name__, {".optimisers": _NAMES})
 
 _ROWS = {  # name -> class, usual rate
     "adam": ("Adam", 0.005),
@@ -27,7 +27,7 @@ OPTIMISERS: "abc.Mapping[str, abc.Callable[[abc.Mapping[str, Parameter]], Optimi
 OPTIMISERS = lazy.LazyTable("postil.optimisation.optimisers", {name: kind for name, (kind, _) in _ROWS.items()})
 """Name -> how to build it; the choices of the setting ``optimiser``."""
 SCHEDULES: "abc.Mapping[str, type[WarmUpAndDecay] | type[Constant] | type[InverseDecay]]" = lazy.LazyTable(
-    "postil.optimisation.schedules",
+    "postil.optimisation.optimisers",
     {"linear": "WarmUpAndDecay", "constant": "Constant", "inverse-decay": "InverseDecay"},
 )
 
@@ -38,15 +38,5 @@ def new_schedule(name: str, settings: abc.Mapping[str, typing.Any]) -> "Schedule
     return kind(**{field: settings[field] for field in kind.__dataclass_fields__ if field in settings})
 
 
-__all__ = [
-    "Optimiser",
-    "SGD",
-    "AdaGrad",
-    "Adam",
-    "OPTIMISERS",
-    "USUAL_RATES",
-    "Averaged",
-    "clipping_factor",
-    "gradient_norm",
-]
-__all__ += ["Schedule", "Constant", "InverseDecay", "WarmUpAndDecay", "SCHEDULES", "new_schedule"]
+__all__ = ["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "USUAL_RATES", "Averaged", "clipping_factor"]
+__all__ += ["gradient_norm", "Schedule", "Constant", "InverseDecay", "WarmUpAndDecay", "SCHEDULES", "new_schedule"]

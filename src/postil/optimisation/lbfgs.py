@@ -10,10 +10,11 @@ one trained by CRFsuite ends:
 From top to bottom: settings, the loop, the direction, the line searches.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple, final
+from typing import NamedTuple, TypeAlias, final
 
 import numpy as np
 
@@ -83,62 +84,15 @@ class Iteration(NamedTuple):
         return float(np.linalg.norm(self.point.slope))
 
 
-class _Failed(Exception):
-    """A line search found no better point."""
-
-
 # ------------------------------------------------------------------------------------------------ the loop
 
 
 def minimise(objective: Objective, x: Array, settings: LBFGSSettings) -> Iterator[Iteration]:
     """Yield the iterations from ``x`` (K,) on; nothing if ``x`` is the minimum already or no step helps."""
-    evaluate = _with_l1(objective, settings.c1)
-    point = evaluate(x)
-    if _is_flat(point, settings.epsilon):
-        return
-    direction, step = -point.slope, 1.0 / float(np.linalg.norm(point.slope))
-    memory = _Memory(settings.memories)
-    past = [point.value]
-    number = 0
-    while True:
-        try:
-            arrived, step, trials = _searched(evaluate, point, direction, step, settings)
-        except _Failed:
-            return
-        number += 1
-        ending = _ending(arrived, past, number, settings)
-        yield Iteration(number, arrived, step, trials, ending)
-        if ending is not None:
-            return
-        past.append(arrived.value)
-        memory.add(arrived.x - point.x, arrived.gradient - point.gradient)
-        point, step = arrived, 1.0
-        direction = memory.direction(point.slope)
-        if settings.c1:
-            direction[direction * point.slope >= 0] = 0.0  # never against the pseudo-gradient
-
-
-def _is_flat(point: SearchPoint, epsilon: float) -> bool:
-    return float(np.linalg.norm(point.slope)) <= epsilon * max(1.0, float(np.linalg.norm(point.x)))
-
-
-def _ending(point: SearchPoint, past: list[float], number: int, settings: LBFGSSettings) -> str | None:
-    if _is_flat(point, settings.epsilon):
-        return "L-BFGS resulted in convergence"
-    if 0 < settings.period <= number:
-        # 0 over 0 is not an improvement: the search ends
-        gain = past[number - settings.period] - point.value
-        if gain < settings.delta * point.value or gain == 0.0:
-            return "L-BFGS terminated with the stopping criteria"
-    if settings.max_iterations is not None and settings.max_iterations < number + 1:
-        return "L-BFGS terminated with the maximum number of iterations"
-    return None
-
-
-def _with_l1(objective: Objective, c1: float) -> Evaluate:
-    """The objective plus c1 |x|_1; the pseudo-gradient is 0 where no step to either side helps."""
+    c1 = settings.c1
 
     def evaluate(x: Array) -> SearchPoint:
+        """The objective plus c1 |x|_1; the pseudo-gradient is 0 where no step to either side helps."""
         value, gradient = objective(x)
         if not c1:
             return SearchPoint(x, value, gradient, gradient)
@@ -147,54 +101,67 @@ def _with_l1(objective: Objective, c1: float) -> Evaluate:
         slope[at_zero] = np.sign(gradient[at_zero]) * np.maximum(np.abs(gradient[at_zero]) - c1, 0.0)
         return SearchPoint(x, value + c1 * float(np.abs(x).sum()), gradient, slope)
 
-    return evaluate
+    def is_flat(point: SearchPoint) -> bool:
+        return float(np.linalg.norm(point.slope)) <= settings.epsilon * max(1.0, float(np.linalg.norm(point.x)))
+
+    point = evaluate(x)
+    if is_flat(point):
+        return
+    search = _projected if c1 else _more_thuente if settings.linesearch == "MoreThuente" else _backtracking
+    direction, step = -point.slope, 1.0 / float(np.linalg.norm(point.slope))
+    memory: list[tuple[Array, Array, float]] = []  # the last steps s and changes of the gradient y, and y s
+    past = [point.value]
+    for number in itertools.count(1):
+        if not c1 and float(point.slope @ direction) > 0:
+            return
+        found = search(evaluate, point, direction, step, settings)
+        if found is None:
+            return
+        arrived, step, trials = found
+        ending = None
+        # 0 over 0 is not an improvement: the search ends
+        gain = past[number - settings.period] - arrived.value if 0 < settings.period <= number else math.inf
+        if is_flat(arrived):
+            ending = "L-BFGS resulted in convergence"
+        elif gain < settings.delta * arrived.value or gain == 0.0:
+            ending = "L-BFGS terminated with the stopping criteria"
+        elif settings.max_iterations is not None and settings.max_iterations < number + 1:
+            ending = "L-BFGS terminated with the maximum number of iterations"
+        yield Iteration(number, arrived, step, trials, ending)
+        if ending is not None:
+            return
+        past.append(arrived.value)
+        s, y = arrived.x - point.x, arrived.gradient - point.gradient
+        memory = [*memory, (s, y, float(y @ s))][-settings.memories :]
+        point, step = arrived, 1.0
+        direction = _direction(memory, point.slope)
+        if c1:
+            direction[direction * point.slope >= 0] = 0.0  # never against the pseudo-gradient
 
 
-# ------------------------------------------------------------------------------------------------ the direction
-
-
-@final
-class _Memory:
-    """The last steps s and changes of the gradient y, and -H g by the recursion over them."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self.pairs: list[tuple[Array, Array, float]] = []
-
-    def add(self, s: Array, y: Array) -> None:
-        self.pairs = [*self.pairs, (s, y, float(y @ s))][-self.size :]
-
-    def direction(self, slope: Array) -> Array:
-        """q = -g; back through the memory q -= α y; q scaled by ys / yy; forward again q += (α - β) s."""
-        q, alphas, room = -slope, [], np.empty_like(slope)
-        for s, y, ys in reversed(self.pairs):
-            alphas.append(float(s @ q) / ys)
-            q -= np.multiply(y, alphas[-1], out=room)
-        _, y, ys = self.pairs[-1]
-        q *= ys / float(y @ y)
-        for (s, y, ys), alpha in zip(self.pairs, reversed(alphas), strict=True):
-            q += np.multiply(s, alpha - float(y @ q) / ys, out=room)
-        return q
+def _direction(memory: list[tuple[Array, Array, float]], slope: Array) -> Array:
+    """-H g: q = -g; back through the memory q -= α y; q scaled by ys / yy; forward again q += (α - β) s."""
+    q, alphas, room = -slope, [], np.empty_like(slope)
+    for s, y, ys in reversed(memory):
+        alphas.append(float(s @ q) / ys)
+        q -= np.multiply(y, alphas[-1], out=room)
+    _, y, ys = memory[-1]
+    q *= ys / float(y @ y)
+    for (s, y, ys), alpha in zip(memory, reversed(alphas), strict=True):
+        q += np.multiply(s, alpha - float(y @ q) / ys, out=room)
+    return q
 
 
 # ------------------------------------------------------------------------------------------------ line searches
 
 
-def _searched(
-    evaluate: Evaluate, start: SearchPoint, direction: Array, step: float, settings: LBFGSSettings
-) -> tuple[SearchPoint, float, int]:
-    """The point arrived at, the step that led there and the number of points tried."""
-    if settings.c1:
-        return _projected(evaluate, start, direction, step, settings)
-    if float(start.slope @ direction) > 0:
-        raise _Failed
-    search = _more_thuente if settings.linesearch == "MoreThuente" else _backtracking
-    return search(evaluate, start, direction, step, settings)
+# Each returns the point arrived at, the step that led there and the number of points tried; None: no better point.
+Found: TypeAlias = tuple[SearchPoint, float, int] | None
 
 
 def _backtracking(
     evaluate: Evaluate, start: SearchPoint, direction: Array, step: float, settings: LBFGSSettings
-) -> tuple[SearchPoint, float, int]:
+) -> Found:
     """Halve the step until it decreases the value enough, lengthen it while the slope is still steep (Wolfe)."""
     slope = float(start.slope @ direction)
     for trials in range(1, settings.max_linesearch + 1):
@@ -211,12 +178,10 @@ def _backtracking(
         if not _SHORTEST <= step <= _LONGEST:
             break
         step *= factor
-    raise _Failed
+    return None
 
 
-def _projected(
-    evaluate: Evaluate, start: SearchPoint, direction: Array, step: float, settings: LBFGSSettings
-) -> tuple[SearchPoint, float, int]:
+def _projected(evaluate: Evaluate, start: SearchPoint, direction: Array, step: float, settings: LBFGSSettings) -> Found:
     """Halve the step; weights that would change their sign become 0 (OWL-QN)."""
     orthant = np.where(start.x == 0.0, -start.slope, start.x)
     for trials in range(1, settings.max_linesearch + 1):
@@ -228,7 +193,7 @@ def _projected(
         if not _SHORTEST <= step <= _LONGEST:
             break
         step *= 0.5
-    raise _Failed
+    return None
 
 
 class _Trial(NamedTuple):
@@ -258,7 +223,7 @@ class _Interval:
 
 def _more_thuente(
     evaluate: Evaluate, start: SearchPoint, direction: Array, step: float, settings: LBFGSSettings
-) -> tuple[SearchPoint, float, int]:
+) -> Found:
     """Moré and Thuente (1994): interpolate within an interval that shrinks around a step with both Wolfe conditions."""
     origin = _Trial(0.0, start.value, float(start.slope @ direction))
     enough = _DECREASE * origin.slope
@@ -274,22 +239,22 @@ def _more_thuente(
         here = _Trial(step, point.value, float(point.slope @ direction))
         target = start.value + step * enough
         if stuck or not math.isfinite(here.value):
-            raise _Failed
+            return None
         if here.value <= target and abs(here.slope) <= -_CURVATURE * origin.slope:
             return point, step, trials
         if step in (_SHORTEST, _LONGEST):
-            raise _Failed
+            return None
         first_stage = first_stage and not (here.value <= target and here.slope >= _DECREASE * origin.slope)
         tilt = enough if first_stage and target < here.value <= interval.best.value else 0.0
         try:
             interval, step = _narrowed(interval, here, low, high, tilt)
         except ZeroDivisionError:  # two trials without a difference
-            raise _Failed from None
+            return None
         if interval.bracketed:
             if interval.width >= 0.66 * widths[0]:
                 step = interval.best.step + 0.5 * (interval.other.step - interval.best.step)
             widths = widths[1], interval.width
-    raise _Failed
+    return None
 
 
 def _narrowed(interval: _Interval, here: _Trial, low: float, high: float, tilt: float) -> tuple[_Interval, float]:
@@ -312,25 +277,25 @@ def _narrowed(interval: _Interval, here: _Trial, low: float, high: float, tilt: 
 def _next_step(interval: _Interval, t: _Trial, turns: bool, low: float, high: float) -> tuple[float, bool]:
     """The four cases of the paper: the next step, and whether it must keep away from the far end."""
     x, y = interval.best, interval.other
+
+    def secant() -> float:
+        return t.step + t.slope / (t.slope - x.slope) * (x.step - t.step)
+
     if x.value < t.value:  # 1: higher, so the minimum lies between
         cubic = _cubic(x, t)
         parabola = x.step + x.slope / ((x.value - t.value) / (t.step - x.step) + x.slope) / 2 * (t.step - x.step)
         closer = abs(cubic - x.step) < abs(parabola - x.step)
         return (cubic if closer else cubic + 0.5 * (parabola - cubic)), True
     if turns:  # 2: lower, and the slope has changed its sign
-        cubic, secant = _cubic(x, t), _secant(x, t)
-        return (cubic if abs(cubic - t.step) > abs(secant - t.step) else secant), False
+        cubic, line = _cubic(x, t), secant()
+        return (cubic if abs(cubic - t.step) > abs(line - t.step) else line), False
     if abs(t.slope) < abs(x.slope):  # 3: lower, and less steep
-        cubic, secant = _cubic_beyond(x, t, low, high), _secant(x, t)
-        cubic_is_closer = abs(t.step - cubic) < abs(t.step - secant)
-        return (cubic if cubic_is_closer == interval.bracketed else secant), True
+        cubic, line = _cubic_beyond(x, t, low, high), secant()
+        cubic_is_closer = abs(t.step - cubic) < abs(t.step - line)
+        return (cubic if cubic_is_closer == interval.bracketed else line), True
     if interval.bracketed:  # 4: lower, and as steep
         return _cubic(t, y), False
     return (high if x.step < t.step else low), False
-
-
-def _secant(u: _Trial, v: _Trial) -> float:
-    return v.step + v.slope / (v.slope - u.slope) * (u.step - v.step)
 
 
 def _cubic_terms(u: _Trial, v: _Trial) -> tuple[float, float, float]:

@@ -18,9 +18,9 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array, arrays_under
 from postil.errors import ConfigurationError, ModelFileError, NumericalError
-from postil.graph import Gradient, Gradients, Node, Parameter, gradients, sum_of_two
+from postil.graph import Gradient, Node, Parameter, gradients, sum_of_two
 from postil.kernels import Crew
-from postil.optimisation.optimisers import MOST_STEPS, State, checked_state
+from postil.optimisation.optimisers import MOST_STEPS, Averaged, Optimiser, State, checked_state
 from postil.threads import Team
 
 Shard_contra = TypeVar("Shard_contra", contravariant=True)
@@ -34,14 +34,6 @@ class Trainable(Protocol[Shard_contra]):
     def parameters(self) -> dict[str, Parameter]: ...
     def loss(self, shard: Shard_contra, *, rng: np.random.Generator) -> Node:
         """A node with the mean loss of the shard. ``rng`` is for dropout and the like."""
-
-
-class Steps(Protocol):
-    """The interface of an optimiser in the loop, implemented by Optimiser and Averaged."""
-
-    def step(self, gradients: Gradients, rate: float, *, clip: float | None, crew: Crew | None) -> None: ...
-    def state(self) -> State: ...
-    def restore(self, state: Mapping[str, Array]) -> None: ...
 
 
 @final
@@ -243,7 +235,7 @@ class Training(Generic[Shard]):
     def __init__(
         self,
         model: Trainable[Shard],
-        optimiser: Steps,
+        optimiser: Optimiser | Averaged,
         schedule: Callable[[float], float],
         batches: Callable[[int, np.random.Generator], Sequence[Batch[Shard]]],
         plan: Plan,

@@ -8,6 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from types import EllipsisType
 from typing import NamedTuple, TypeAlias, final
@@ -26,13 +27,12 @@ Part: TypeAlias = EllipsisType | Array
 
 
 class ParameterChange(NamedTuple):
-    """The update of one parameter in one step."""
+    """The update of one parameter in one step; ``scale`` is a factor of g."""
 
     part: Part
     g: Array
     rate: float
     scale: float
-    """A factor of g."""
     totals: Totals | None
 
     def begin(self, value: Array) -> Array:
@@ -112,16 +112,14 @@ class Optimiser(ABC):
         gradients: Gradients,
         rate: float,
         *,
-        scale: float = 1.0,
         clip: float | None = None,
         averages: Mapping[str, Totals] | None = None,
         crew: Crew | None = None,
     ) -> None:
         """Update every parameter that has a gradient, by the rate times its pace. Others do not change.
 
-        ``scale`` multiplies all gradients; with ``clip`` they are scaled down together to that norm. ``averages`` are
-        totals by the names of parameters: each value is added to its total before it changes. The threads of a
-        ``crew`` share the work.
+        With ``clip`` all gradients are scaled down together to that norm. ``averages`` are totals by the names of
+        parameters: each value is added to its total before it changes. The threads of a ``crew`` share the work.
         """
         if not 0 <= rate < np.inf:
             raise ConfigurationError("learning rate", expected="a finite number, 0 or more", got=rate)
@@ -129,12 +127,12 @@ class Optimiser(ABC):
         learnt = {self._names[node]: gradient for node, gradient in gradients.items() if node in self._names}
         for name, gradient in learnt.items():
             _check_fits("gradient of {}", name, gradient, self.parameters[name])
-        totals = averages or {}
+        totals, scale = averages or {}, 1.0
         if clip is not None:
-            is_whole = scale == 1 and clip > 0 and len(learnt) == len(gradients)
+            is_whole = clip > 0 and len(learnt) == len(gradients)
             if crew is not None and is_whole and self._step_together(learnt, rate, clip, totals, crew):
                 return
-            scale *= clipping_factor(gradients, clip)[0]
+            scale, _ = clipping_factor(gradients, clip)
         for name, gradient in learnt.items():
             parameter = self.parameters[name]
             change = ParameterChange(*part_and_values(gradient), rate * parameter.pace, scale, totals.get(name))
@@ -154,7 +152,7 @@ class Optimiser(ABC):
         """Continue exactly where ``state()`` was taken."""
         memory = checked_state(state, like=self._memory)
         for key, array in memory.items():
-            if key.startswith("square") and array.size and array.min() < 0:
+            if key.startswith("square") and array.min(initial=0) < 0:
                 raise NumericalError(f"{key} in the state of an optimiser has a negative sum of squares")
         self._memory = memory
 
@@ -168,11 +166,7 @@ class Optimiser(ABC):
 class SGD(Optimiser):
     """Stochastic gradient descent (C1), with the rate divided by the fan-in (A11), its root (B8), or by nothing."""
 
-    DIVISORS: dict[str, Callable[[int], float]] = {
-        "nothing": lambda fan_in: 1.0,
-        "fan-in": lambda fan_in: float(fan_in),
-        "root-fan-in": lambda fan_in: float(np.sqrt(fan_in)),
-    }
+    DIVISORS: dict[str, Callable[[int], float]] = {"nothing": lambda _: 1.0, "fan-in": float, "root-fan-in": math.sqrt}
 
     def __init__(self, parameters: Mapping[str, Parameter], *, divide_by: str = "nothing") -> None:
         super().__init__(parameters)
@@ -248,9 +242,8 @@ class Adam(Optimiser):
         return memory
 
     def _update(self, name: str, parameter: Parameter, change: ParameterChange) -> None:
-        memory = self._memory_of(name, parameter)
         settings = kernels.AdamSettings(change.rate, self.beta1, self.beta2, self.epsilon, change.scale)
-        kernels.adam_step(memory, change.part, change.g, settings, change.totals)
+        kernels.adam_step(self._memory_of(name, parameter), change.part, change.g, settings, change.totals)
 
 
 SGDByFanIn = partial(SGD, divide_by="fan-in")
@@ -301,19 +294,11 @@ class Averaged:
             for name, p in self.optimiser.parameters.items()
         }
 
-    def step(
-        self,
-        gradients: Gradients,
-        rate: float,
-        *,
-        scale: float = 1.0,
-        clip: float | None = None,
-        crew: Crew | None = None,
-    ) -> None:
+    def step(self, gradients: Gradients, rate: float, *, clip: float | None = None, crew: Crew | None = None) -> None:
         """See ``Optimiser.step``."""
         for totals in self._totals.values():
             totals.steps = self.steps
-        self.optimiser.step(gradients, rate, scale=scale, clip=clip, averages=self._totals, crew=crew)
+        self.optimiser.step(gradients, rate, clip=clip, averages=self._totals, crew=crew)
         self.steps += 1
 
     def mean(self, name: str) -> Array:
@@ -358,3 +343,75 @@ class Averaged:
         sums = {f"total/{name}": totals.total for name, totals in self._totals.items()}
         settled = {f"settled/{name}": totals.settled for name, totals in self._totals.items()}
         return {"steps": np.array(self.steps), **sums, **settled}
+
+
+# ------------------------------------------------------------------------------------------------------------ schedules
+# The learning rate as a function of the progress of training.
+
+
+Schedule: TypeAlias = Callable[[float], float]
+
+
+def _check_positive(**settings: float) -> None:
+    for name, value in settings.items():
+        if not 0 < value < math.inf:
+            raise ConfigurationError(name, expected="a positive number", got=value)
+
+
+LOWEST_WARM_UP = 0.01  # of the rate: a rate of 0 would waste the first step
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Constant:
+    """The same rate at any time (A11: fixed during training)."""
+
+    rate: float
+
+    def __post_init__(self) -> None:
+        _check_positive(rate=self.rate)
+
+    def __call__(self, t: float) -> float:
+        return self.rate
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class InverseDecay:
+    """B8: α(t) = α0 τ / max(t, τ). Constant until τ, then decreasing as 1/t."""
+
+    rate: float
+    tau: float
+
+    def __post_init__(self) -> None:
+        _check_positive(rate=self.rate, tau=self.tau)
+
+    def __call__(self, t: float) -> float:
+        return self.rate * self.tau / max(t, self.tau)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class WarmUpAndDecay:
+    """Linear increase to ``rate`` until ``warm_up``, then linear decrease to ``final_share`` of it at ``length``.
+
+    With ``final_share`` 0 a step at the very end has the rate 0 and changes nothing.
+    """
+
+    rate: float
+    warm_up: float = 0.0
+    final_share: float = 0.0
+    length: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_positive(rate=self.rate, length=self.length)
+        if not 0 <= self.warm_up <= self.length:
+            raise ConfigurationError("warm_up", expected=f"between 0 and the length {self.length:g}", got=self.warm_up)
+        if not 0 <= self.final_share <= 1:
+            raise ConfigurationError("final_share", expected="between 0 and 1", got=self.final_share)
+
+    def __call__(self, t: float) -> float:
+        if t < self.warm_up:
+            return self.rate * max(t / self.warm_up, LOWEST_WARM_UP)
+        done = min((t - self.warm_up) / max(self.length - self.warm_up, 1e-9), 1.0)
+        return self.rate * (1 - done * (1 - self.final_share))

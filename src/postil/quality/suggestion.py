@@ -226,8 +226,8 @@ def spans(posterior: LabelPosterior) -> Array:
     lattice, codec = posterior.lattice, posterior.codec
     marginals = posterior.marginals()
     if not codec.has_spans:
-        return lattice.sentence_sums(1 - marginals.max(axis=1, initial=0.0))
-    errors = lattice.sentence_sums(marginals @ codec.opens_entity.astype(float))
+        return lattice.sentences.sums(1 - marginals.max(axis=1, initial=0.0))
+    errors = lattice.sentences.sums(marginals @ codec.opens_entity.astype(float))
     for row, _, probability in posterior.spans_of(posterior.best(0.0)):
         errors[row] += 1 - 2 * probability
     return np.maximum(errors, 0.0)

@@ -7,7 +7,7 @@ from postil.html import Markup, element, joined
 from postil.html.fragments import figure, note
 from postil.html.highlight import Mark, excerpt, lasting_colours, whole
 from postil.html.svg import Plot, circle, drawing, line, polyline, round_numbers, title
-from postil.metrics.files import FileScores
+from postil.metrics.evaluation import FileScores
 from postil.metrics.tables import drawn_table
 from postil.quality import CHECKS, Diagnosis
 from postil.reports.sections import Section, card, entry, heading_of, key, marks_of, page, sentences

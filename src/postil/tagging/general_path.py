@@ -17,7 +17,7 @@ from postil.models.decoding.posteriors import Decoded, Posteriors, decode, toget
 from postil.models.decoding.tagged import entities_of
 from postil.models.inputs import listed_sentences
 from postil.models.sentences import tokens_of
-from postil.network.pooling import LONGEST_VIEW
+from postil.network.window import LONGEST_VIEW
 from postil.tagging.options import ConstraintSource, Labelled, TaggingOptions, conllu_column, has_groups, threshold_of
 from postil.text import Entity, Report, Sentence, Span, write
 from postil.text.annotations.annotated import CharacterSpan, Record

@@ -12,7 +12,7 @@ from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.constraints import Constraints
 from postil.models.decoding.distribution import lowest_probabilities
 from postil.models.estimator import Estimator
-from postil.network.pooling import LONGEST_VIEW
+from postil.network.window import LONGEST_VIEW
 from postil.text import Sentence
 from postil.text.annotations.annotated import Record
 from postil.text.options import Column, ReadOptions

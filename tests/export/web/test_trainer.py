@@ -14,6 +14,7 @@ from postil import archive
 from postil.errors import ConfigurationError
 from postil.export.web import trainer
 from postil.features.words import WordFeatures
+from postil.graph import dense as dense_of
 from postil.kernels import Crew
 from postil.models.config import adapted, configured
 from postil.optimisation.loop import Workers
@@ -117,7 +118,7 @@ def test_gradients_are_those_of_the_kernel(node):
     wanted = {by_name[node]: gradient for node, gradient in gradients.items()}
     assert len(wanted) == len(found["gradients"]) == 10
     for name, of in zip(fitting.model.network.parameters(), found["gradients"], strict=True):
-        dense = wanted[name] if isinstance(wanted[name], np.ndarray) else wanted[name].dense()
+        dense = wanted[name] if isinstance(wanted[name], np.ndarray) else dense_of(wanted[name])
         assert np.abs(dense).max() > 1e-4, name
         assert np.allclose(np.reshape(of, dense.shape), dense, atol=1e-5, rtol=1e-4), name
 

@@ -96,8 +96,8 @@ class LabelledLattices:
             for scores, weights in (
                 (lattice.unary, marginals),
                 (steps.transitions, posterior.transition_counts()),
-                (steps.start, marginals[lattice.first_tokens].sum(axis=0)),
-                (steps.end, marginals[lattice.last_tokens].sum(axis=0)),
+                (steps.start, marginals[lattice.sentences.first].sum(axis=0)),
+                (steps.end, marginals[lattice.sentences.last].sum(axis=0)),
             )
         )
         return np.array([expected, named])

@@ -21,10 +21,9 @@ from postil.errors import ConfigurationError, DataError, ForgettingWarning, Lowe
 from postil.features.folds import Folds
 from postil.features.gazetteer import Gazetteer
 from postil.features.inputs import InputFeatures, Sentences, batches_of_similar_length, forms_of
-from postil.features.lexicon_files import NAMED_LISTS, load_clusters, load_names, vector_clusters, with_pretrained
+from postil.features.lexicon import NAMED_LISTS, load_clusters, load_names, vector_clusters, with_pretrained
 from postil.features.named import NamedFeatures
-from postil.features.vector_files import holds_model
-from postil.features.vectors import WordVectors, coded
+from postil.features.vectors import WordVectors, coded, holds_model
 from postil.features.vocabulary import Vocabulary
 from postil.features.words import WordFeatureConfig, WordFeatures
 from postil.graph import Parameter

@@ -31,8 +31,8 @@ from postil.network import (
     Window,
     WindowAverage,
 )
-from postil.network.layer import UNUSED, fan_in_variance, new_parameter, placeholder, zeros
-from postil.network.pooling import LONGEST_VIEW, views
+from postil.network.layer import UNUSED, new_parameter, zeros
+from postil.network.window import LONGEST_VIEW, views
 
 NAMED_PACE = 0.3
 """Weights of hand-made features learn at this multiple of the rate: quicker ones leave the network nothing to learn."""
@@ -48,13 +48,12 @@ class LayerMaker:
     def __init__(self, config: Any, rng: "np.random.Generator | None", dtype: Any) -> None:
         self.config, self.dtype = config, dtype
         self.rng = rng or UNUSED
-        self.initialise = INITIALISERS[config.initialiser] if rng is not None else placeholder
-        self.initialise_table = fan_in_variance if rng is not None else placeholder
+        self.initialise = INITIALISERS[config.initialiser]
 
     def tables(self, sizes: list[tuple[int, int]]) -> LookupTables | None:
         if not sizes:
             return None
-        tables = LookupTables(sizes, rng=self.rng, initialise=self.initialise_table, dtype=self.dtype)
+        tables = LookupTables(sizes, rng=self.rng, dtype=self.dtype)
         for parameter in tables.parameters().values():
             parameter.pace = self.config.word_rate
         return tables
@@ -63,9 +62,7 @@ class LayerMaker:
         """A convolution over the characters of words, V different ones; None if H is 0."""
         if not H:
             return None
-        return CharacterConvolution(
-            V, H, rng=self.rng, initialise=self.initialise, initialise_table=self.initialise_table, dtype=self.dtype
-        )
+        return CharacterConvolution(V, H, rng=self.rng, initialise=self.initialise, dtype=self.dtype)
 
     def linear(self, D: int, H: int, *, bias: bool = True) -> Linear:
         return Linear(D, H, rng=self.rng, initialise=self.initialise, bias=bias, dtype=self.dtype)

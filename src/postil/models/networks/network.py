@@ -21,8 +21,7 @@ from postil.kernels import Attributes
 from postil.models.config import TaggerConfig
 from postil.models.networks.encoders import ENCODERS, LayerMaker, in_pieces
 from postil.network import Chain, Dropout, Linear, Window
-from postil.network.layer import Run
-from postil.network.linear import finish_of
+from postil.network.layer import Run, finish_of
 from postil.network.lookup import weighted_rows
 from postil.network.window import shared_windows
 from postil.objectives import l2, max_margin, softmax_cross_entropy

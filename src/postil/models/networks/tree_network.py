@@ -13,7 +13,7 @@ from postil.features.words import WordFeatures, distinct
 from postil.graph import Input, Node, Parameterised, Result
 from postil.models.config import TreeConfig
 from postil.network import INITIALISERS, Dropout, Linear, LookupTable
-from postil.network.layer import fan_in_variance, placeholder
+from postil.network.layer import UNUSED, fan_in_variance
 from postil.network.layer import zeros as zero_values
 from postil.network.tree import Composer, Forest, TreeSchedule, new_composition
 from postil.objectives import l2, softmax_cross_entropy
@@ -33,7 +33,7 @@ class TreeInputs:
     @classmethod
     def of(cls, trees: Sequence[Tree], features: WordFeatures) -> "TreeInputs":
         """The arrays of binary trees; every distinct word is looked up once."""
-        forest = Forest.of(trees)
+        forest = Forest.of([tree.children for tree in trees])
         tokens = [word for word in chain.from_iterable([tree.words for tree in trees]) if word is not None]
         words, places, _ = distinct([tokens])
         ids = features.rows(words)
@@ -113,10 +113,9 @@ class TreeNetwork(Parameterised):
         """
         self.config, self.vectors, self.word_counts = config, vectors, word_counts
         D, H = config.word_dim if vectors is None else vectors.shape[1], config.hidden
-        initialise = INITIALISERS[config.initialiser] if rng is not None else placeholder
-        first = placeholder if rng is None else fan_in_variance if vectors is None else zero_values
+        initialise, first = INITIALISERS[config.initialiser], fan_in_variance if vectors is None else zero_values
         learns_words = vectors is None or config.learn_vectors
-        make: dict[str, Any] = {"rng": rng or np.random.default_rng(0), "dtype": dtype}
+        make: dict[str, Any] = {"rng": rng or UNUSED, "dtype": dtype}
         self.table = LookupTable(len(word_counts), D, initialise=first, **make) if learns_words else None
         if self.table is not None:
             self.table.table.pace = config.word_rate
