@@ -30,7 +30,7 @@ from postil.archive import BLOCK
 from postil.errors import ModelFileError, PostilError, is_printable
 from postil.models import storage
 from postil.reports import sections
-from postil.reports.answers import Heading
+from postil.reports.sections import Heading
 
 SECONDS = 1.0
 """Of CPU time, in which a forgery is refused."""

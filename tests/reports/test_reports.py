@@ -12,8 +12,7 @@ from oracles.pages import read_page, table_rows
 from postil.metrics import bootstrap_interval, calibrate, known_from, spans_by_novelty, tokens_by_novelty
 from postil.metrics.evaluation import evaluate_compared, prepare
 from postil.reports import Answers, Heading, detector_page, tagger_page
-from postil.reports.answers import SpanPlace
-from postil.reports.scores import likely_spans
+from postil.reports.scores import SpanPlace, likely_spans
 from postil.text import Sentence, Span, spans_from_labels, with_marks
 
 SPAN_SECTIONS = ["learning", "labels", "confusion", "reliability", "curve", "lengths", "mistakes", "hardest"]

@@ -6,7 +6,7 @@ import postil
 from oracles.pages import read_page
 from postil.metrics import Evaluation
 from postil.models.decoding.calibration import reliability
-from postil.reports.answers import Heading
+from postil.reports.sections import Heading
 from postil.reports.training import RunReport, duration, training_page
 
 HOSTILE = '<img src=x onerror="alert(1)">'

@@ -1,11 +1,15 @@
 """Counting tokens, and messages that name the document."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from postil.errors import DataError
 from postil.server.answers import check_tokens, documents_of
 from postil.server.api import DocumentAsked, Tag
 from postil.server.requests import Refusal, unfit
+
+TAGGER = SimpleNamespace(kind="tagger")
 
 
 def test_tokens_are_counted_only_where_characters_do_not_settle_it():
@@ -20,8 +24,8 @@ def test_tokens_are_counted_only_where_characters_do_not_settle_it():
 
 
 def test_documents_of_a_request():
-    assert documents_of(Tag(text="a", model="m")) == [DocumentAsked(text="a")]
-    assert documents_of(Tag(documents=[DocumentAsked(text="a"), DocumentAsked(tokens=[])])) == [
+    assert documents_of(TAGGER, Tag(text="a", model="m")) == [DocumentAsked(text="a")]
+    assert documents_of(TAGGER, Tag(documents=[DocumentAsked(text="a"), DocumentAsked(tokens=[])])) == [
         DocumentAsked(text="a"),
         DocumentAsked(tokens=[]),
     ]

@@ -6,7 +6,7 @@ import pytest
 
 from oracles import loops
 from postil.server import batching as deadlines
-from postil.server.batching import Deadlines, Worker
+from postil.server.batching import Deadlines, Visit, Worker
 from postil.server.requests import ClientLeft, Refusal
 
 pytestmark = pytest.mark.extra("starlette")
@@ -31,10 +31,10 @@ async def waiting_job(worker):
 def test_what_does_not_arrive_or_is_not_answered_in_time_is_refused():
     async def main():
         under_way, worker = Deadlines(0.05), Worker(lambda group, contents: contents, queue=9, wait=9.0)
-        with pytest.raises(Refusal, match="did not arrive in time"), under_way.visit(never) as visit:
+        with pytest.raises(Refusal, match="did not arrive in time"), Visit(under_way, never) as visit:
             await never()
         job = await waiting_job(worker)
-        with pytest.raises(Refusal, match="took too long"), under_way.visit(never) as visit:
+        with pytest.raises(Refusal, match="took too long"), Visit(under_way, never) as visit:
             await visit.answer(worker, job)
         assert worker.waiting == 0, "its place is free"
         assert asyncio.current_task().cancelling() == 0, "the task can go on"
@@ -50,7 +50,7 @@ def test_a_client_that_leaves_ends_the_wait():
     async def main():
         worker = Worker(lambda group, contents: contents, queue=9, wait=9.0)
         job = await waiting_job(worker)
-        with pytest.raises(ClientLeft), Deadlines(30.0).visit(leaves) as visit:
+        with pytest.raises(ClientLeft), Visit(Deadlines(30.0), leaves) as visit:
             await visit.answer(worker, job)
         assert worker.waiting == 0
 
@@ -60,7 +60,7 @@ def test_a_client_that_leaves_ends_the_wait():
 def test_a_cancelled_request_is_not_called_slow():
     async def main():
         async def visited():
-            with Deadlines(30.0).visit(never):
+            with Visit(Deadlines(30.0), never):
                 await never()
 
         task = asyncio.create_task(visited())
@@ -83,12 +83,12 @@ def test_thousands_of_requests_need_one_timer_which_ends_with_them():
 
         loop.call_later = noted
         for _ in range(1_000):
-            with under_way.visit(never):
+            with Visit(under_way, never):
                 pass
         assert len(timers) == 1
         await asyncio.sleep(0.05)
         assert len(timers) == 1 and not under_way._is_looking
-        with under_way.visit(never):
+        with Visit(under_way, never):
             pass
         assert len(timers) == 2
 

@@ -417,7 +417,7 @@ def modules(browser, address):
 def test_places_are_those_of_python(modules, text, places):
     places = sorted(sorted(pair) for pair in places)
     script = """async ([text, places]) => {
-        const { characters } = await import("/page/characters.js");
+        const { characters } = await import("/page/tag.js");
         const one = characters(text);
         return [one.length, places.map(([start, end]) => one.slice(start, end)), one.slice(0)];
     }"""

@@ -76,6 +76,38 @@ export const chip = (label, labels, ...more) => h("span", { className: `chip ${c
 
 export const counted = (number, thing) => `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : "s"}`;
 
+export const heading = (title, lead) => [h("h1", {}, title), h("p", { className: "lead" }, lead)];
+
+/** The message of an error. `isOld`: below it an older answer stays, which is greyed. */
+export function failed(error, isOld = false) {
+  return h("p", { className: "error", role: "alert" }, error.message, isOld ? " What is below belongs to an earlier request." : "");
+}
+
+/** A table that can be scrolled. A column whose name begins with # holds numbers, one without a name has no heading; cells may
+ *  be elements. `region`: a name for readers who scroll by keyboard; `chosen`: the number of a row. */
+export function table(columns, rows, { region, chosen, ...properties } = {}) {
+  const kind = (i) => (String(columns[i]).startsWith("#") ? { className: "number" } : {});
+  const head = columns.map((name, i) => (name instanceof HTMLElement ? name : h(name ? "th" : "td", kind(i), name.replace("#", ""))));
+  const cells = (row) => row.map((cell, i) => (cell instanceof HTMLTableCellElement ? cell : h("td", kind(i), cell)));
+  return h("div", { className: "scroll", ...(region ? { tabIndex: 0, role: "region", "aria-label": region } : {}) }, h("table", properties,
+    h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows.map((row, i) => h("tr", { className: i === chosen ? "chosen" : null }, cells(row))))));
+}
+
+/** A curve of points [[x, value]] between the values `low` and `high`: a line at each of `ticks`, a name at both `ends` of the
+ *  x axis, which goes `from` one number `to` another, dashed lines at `breaks`, a ring around the point at `marked`. */
+export function curve(points, { label, low, high, ticks, shown, from = points[0][0], to, ends, breaks = [], marked = null }) {
+  const [W, H, left, right, top, bottom] = [330, 160, 46, 12, 12, 28];
+  const x = (at) => left + (to > from ? (at - from) / (to - from) : 0.5) * (W - left - right);
+  const y = (value) => top + ((high - value) / (high - low)) * (H - top - bottom);
+  const dot = ([at, value], properties) => s("circle", { cx: x(at), cy: y(value), ...properties });
+  return s("svg", { class: "drawing curve", viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": label },
+    ticks.map((value) => [s("line", { class: "grid-line", x1: left, x2: W - right, y1: y(value), y2: y(value) }), s("text", { class: "soft", x: left - 6, y: y(value) + 4, "text-anchor": "end" }, shown(value))]),
+    breaks.map((at) => s("line", { class: "break", x1: x(at), x2: x(at), y1: y(low), y2: y(high) })),
+    s("text", { class: "soft", x: left, y: H - 6 }, ends[0]), s("text", { class: "soft", x: W - right, y: H - 6, "text-anchor": "end" }, ends[1]),
+    s("polyline", { class: "curve-line", points: points.map(([at, value]) => `${x(at)},${y(value)}`).join(" ") }),
+    marked === null ? null : dot(points.find(([at]) => at === marked), { class: "kept", r: 7 }), dot(points.at(-1), { class: "curve-point", r: 4.5 }));
+}
+
 /** Save a file from the page. */
 export function download(content, name) {
   const link = h("a", { href: URL.createObjectURL(new Blob([content])), download: name });

@@ -40,7 +40,15 @@ def escaped(text: str) -> Markup:
 
 def element(tag: str, /, *content: Content, **attributes: Value) -> Markup:
     """``<tag …>content</tag>``. ``class_`` means class, ``data_kind`` data-kind; None and False are left out."""
-    opening = f"<{tag}{''.join(map(_attribute, attributes.items()))}>"
+    opening = f"<{tag}"
+    for name, value in attributes.items():
+        if value is None or value is False:
+            continue
+        opening += f" {name.removesuffix('_').replace('_', '-')}"
+        if value is not True:
+            shown = f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+            opening += f'="{_encodable(shown).translate(_QUOTED)}"'
+    opening += ">"
     return Markup(opening if tag in VOID else f"{opening}{joined(content)}</{tag}>")
 
 
@@ -48,15 +56,6 @@ def joined(parts: Iterable[Content]) -> Markup:
     """The parts in order; what is not markup is escaped, None is skipped."""
     given = (part for part in parts if part is not None)
     return Markup("".join(part if isinstance(part, Markup) else escaped(str(part)) for part in given))
-
-
-def _attribute(item: tuple[str, Value]) -> str:
-    name, value = item[0].removesuffix("_").replace("_", "-"), item[1]
-    if value is None or value is False:
-        return ""
-    if isinstance(value, float):  # at most two decimals
-        value = f"{value:.2f}".rstrip("0").rstrip(".")
-    return f" {name}" if value is True else f' {name}="{_encodable(str(value)).translate(_QUOTED)}"'
 
 
 def _encodable(text: str) -> str:

@@ -87,7 +87,7 @@ def document(title: str, sheet: Content, *body: Content, script: Content = None)
         element("title", title),
         element("style", joined([style(), sheet])),
     )
-    last = None if script is None else element("script", script)
+    last = None if script is None else element("script", script, type="module")
     return "<!DOCTYPE html>\n" + element("html", head, element("body", *body, last), lang="en") + "\n"
 
 

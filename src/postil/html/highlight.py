@@ -78,7 +78,11 @@ def marked_text(text: str, marks: Sequence[Mark], colours: Mapping[str, str]) ->
 
 def excerpt(tokens: Sequence[str], marks: Sequence[Mark], colours: Mapping[str, str]) -> Markup:
     """The marked spans with some words around them."""
-    first = _before(tokens, min((mark.span.start for mark in marks), default=0))
+    start = first = min((mark.span.start for mark in marks), default=0)
+    size = 0  # fewer words where they are long
+    while first and start - first < CONTEXT and size < LONGEST // 3:
+        first -= 1
+        size += min(len(tokens[first]), LONGEST_TOKEN) + 1
     last = min(len(tokens), max((mark.span.end for mark in marks), default=len(tokens)) + CONTEXT)
     return _cut(tokens, first, last, marks, colours)
 
@@ -104,15 +108,6 @@ def _cut(tokens: Sequence[str], first: int, last: int, marks: Sequence[Mark], co
         parts.append(Markup(" "))
     before, after = "… " if first else None, "…" if last < len(tokens) else None
     return element("p", before, *parts, after, class_="excerpt", dir="auto")
-
-
-def _before(tokens: Sequence[str], start: int) -> int:
-    """Where the context of ``start`` begins: some words before it, fewer where they are long."""
-    size, first = 0, start
-    while first and start - first < CONTEXT and size < LONGEST // 3:
-        first -= 1
-        size += min(len(tokens[first]), LONGEST_TOKEN) + 1
-    return first
 
 
 def _piece(shown: str, marks: Sequence[Mark], colours: Mapping[str, str]) -> Markup:
@@ -168,20 +163,17 @@ def effects_text(words: Sequence[Effect], digits: int = 2, chip: Markup | None =
     last = max((i for i, word in enumerate(words) if word.is_explained), default=-1)
     parts: list[Markup] = []
     for i, (word, value) in enumerate(zip(words, values, strict=True)):
-        parts += [_word(word, value, largest, digits), Markup(" ")]
+        classes, share, figure = ["effect"] + ["explained"] * word.is_explained, None, None
+        shown = element("span", word.name, class_="word")  # a bdi would not count for the direction of the text
+        if largest and abs(value) >= MATTERS * largest:
+            classes.append("support" if value > 0 else "oppose")
+            share, figure = f"--share:{abs(value) / largest:.2f}", element("small", signed(value, digits))
+        if len(classes) > 1:
+            shown = element("span", shown, figure, class_=" ".join(classes), style=share)
+        parts += [shown, Markup(" ")]
         if i == last and chip is not None:
             parts += [chip, Markup(" ")]
     return element("p", *parts, class_="effects", dir="auto")
-
-
-def _word(word: Effect, value: float, largest: float, digits: int) -> Markup:
-    classes = ["effect"] + ["explained"] * word.is_explained
-    name = element("span", word.name, class_="word")  # a bdi would not count for the direction of the text
-    if not largest or abs(value) < MATTERS * largest:
-        return element("span", name, class_=" ".join(classes)) if word.is_explained else name
-    classes.append("support" if value > 0 else "oppose")
-    share = f"--share:{abs(value) / largest:.2f}"
-    return element("span", name, element("small", signed(value, digits)), class_=" ".join(classes), style=share)
 
 
 def effects_table(title: str, columns: Sequence[str], effects: Iterable[Effect], digits: int = 2) -> Markup:
@@ -190,20 +182,18 @@ def effects_table(title: str, columns: Sequence[str], effects: Iterable[Effect],
     largest = max((abs(value) for row in rows for value in row.values if value is not None), default=0.0)
     names = [part for name in columns for part in (element("th", name, scope="col", class_="number"), element("td"))]
     head = element("thead", element("tr", element("th", title, scope="col"), *names))
-    body = element("tbody", *(_row(row, largest, digits) for row in rows))
-    return element("div", element("table", head, body), class_="scroll")
-
-
-def _row(row: Effect, largest: float, digits: int) -> Markup:
-    name = element("bdi", row.name)
-    cells = [element("td", element("strong", "▸ ", name) if row.is_explained else name)]
-    for value in row.values:
-        bar = None
-        if value and largest:
-            share = f"--share:{abs(value) / largest:.3f}"
-            bar = element("span", class_="support" if value > 0 else "oppose", style=share)
-        cells += [element("td", signed(value, digits), class_="number"), element("td", bar, class_="diverging")]
-    return element("tr", *cells)
+    drawn = []
+    for row in rows:
+        name = element("bdi", row.name)
+        cells = [element("td", element("strong", "▸ ", name) if row.is_explained else name)]
+        for value in row.values:
+            bar = None
+            if value and largest:
+                share = f"--share:{abs(value) / largest:.3f}"
+                bar = element("span", class_="support" if value > 0 else "oppose", style=share)
+            cells += [element("td", signed(value, digits), class_="number"), element("td", bar, class_="diverging")]
+        drawn.append(element("tr", *cells))
+    return element("div", element("table", head, element("tbody", *drawn)), class_="scroll")
 
 
 def key(label: str) -> Markup:

@@ -110,17 +110,15 @@ class _Question:
         for names in self._together:
             with_labels = any(TOKENS in self.tasks[task].asked for task in names if task in self.tasks)
             heads = {task: self._heads[task] for task in names}
-            lowest = self._lowest(heads[names[0]].codec)
+            codec, lowest = heads[names[0]].codec, self._threshold
+            if self._has_groups and isinstance(lowest, Mapping):  # of a group that of its classes
+                lowest = {name: least for name, least in lowest.items() if name in codec.classes}
+            elif self.has_tasks and not codec.has_spans:
+                lowest = None
             tasks |= cut.by(heads, threshold=lowest, label_probabilities=with_labels).tasks
         tagged = replace(cut, tasks=tasks)
         tagged = tagged.grouped() if self._has_groups else tagged
         return {task: tagger.spans(tagged, task) for task, tagger in self.tasks.items()}
-
-    def _lowest(self, codec: LabelCodec) -> Threshold:
-        """The threshold of a task; none if it has no spans, and of a group that of its classes."""
-        if self._has_groups and isinstance(self._threshold, Mapping):
-            return {name: lowest for name, lowest in self._threshold.items() if name in codec.classes}
-        return self._threshold if codec.has_spans or not self.has_tasks else None
 
 
 def asked_parts(parts: str | Iterable[str] | None, model: Any) -> tuple[str, ...]:
@@ -274,25 +272,22 @@ class _Source:
             data = data.get_column(known_column(column, data.columns)) if hasattr(data, "get_column") else data
             data = data.to_arrow()
         elif not isinstance(data, pa.Array | pa.ChunkedArray | pa.Table | pa.RecordBatch):
-            data = self._of_capsule(data)
+            if hasattr(data, "__arrow_c_array__"):  # tables of DuckDB, arrays of other libraries
+                data = pa.array(data)
+            elif hasattr(data, "__arrow_c_stream__"):
+                data = pa.chunked_array(data)
+            else:
+                expected = "an Arrow, pandas or Polars column or table"
+                raise DataError("data to tag", expected=expected, got=described(data))
+            if pa.types.is_struct(data.type):
+                kind = pa.RecordBatch if isinstance(data, pa.Array) else pa.Table
+                data = kind.from_struct_array(data)
         if isinstance(data, pa.Table | pa.RecordBatch):
             data = data.column(known_column(column, data.schema.names))
         self._is_chunked = isinstance(data, pa.ChunkedArray)
         self.chunks: list[Any] = data.chunks if self._is_chunked else [data]
         if self._is_chunked and not self.chunks:
             self.chunks = [pa.array([], data.type)]
-
-    def _of_capsule(self, data: Any) -> Any:
-        """Anything else that exports Arrow data: tables of DuckDB, arrays of other libraries."""
-        pa = self._pa
-        if hasattr(data, "__arrow_c_array__"):
-            array = pa.array(data)
-            return pa.RecordBatch.from_struct_array(array) if pa.types.is_struct(array.type) else array
-        if hasattr(data, "__arrow_c_stream__"):
-            column = pa.chunked_array(data)
-            return pa.Table.from_struct_array(column) if pa.types.is_struct(column.type) else column
-        expected = "an Arrow, pandas or Polars column or table"
-        raise DataError("data to tag", expected=expected, got=described(data))
 
     def like(self, answered: list[Any]) -> Any:
         """The answers about all chunks in the form of what was given."""

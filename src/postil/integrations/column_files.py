@@ -13,7 +13,7 @@ import posixpath
 import secrets
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -70,7 +70,14 @@ class TableJob:
             raise ConfigurationError("output", expected=expected, got="another file", where=folder)
         out.create_dir(folder, recursive=True)
         if out.get_file_info(path).is_file:
-            known = _described_job(out, path)
+            with out.open_input_stream(path) as stream:
+                content = bytes(stream.read(limit(MOST_JSON_BYTES)))
+            described: Any = None
+            with suppress(ValueError):
+                described = parsed_json(content)
+            if not isinstance(described, dict) or not all(isinstance(described.get(name), dict) for name in known):
+                raise DataError("not the description of a job", expected="what postil tag wrote", where=path)
+            known = described
             for name, value in self.stored().items():
                 if known["job"].get(name) != value:
                     expected = f"a new folder, or {name} {known['job'].get(name)!r}"
@@ -91,18 +98,6 @@ class TableJob:
         """An Arrow table with the answers added."""
         options: dict[str, Any] = {"offsets": self.offsets, "threshold": self.threshold}
         return tag_table(table, model, self.column, tasks=tasks or None, parts=self.parts or None, **options)
-
-
-def _described_job(out: Any, path: str) -> dict[str, Any]:
-    with out.open_input_stream(path) as stream:
-        content = bytes(stream.read(limit(MOST_JSON_BYTES)))
-    try:
-        known = parsed_json(content)
-        if isinstance(known, dict) and isinstance(known["job"], dict) and isinstance(known["files"], dict):
-            return known
-    except (ValueError, KeyError):
-        pass
-    raise DataError("not the description of a job", expected="what postil tag wrote", where=path)
 
 
 @final
@@ -256,13 +251,10 @@ class CSVSource:
         number = -1
         with _told(self.path, "CSV"), self._reader(self.schema.names) as reader:
             for number, block in enumerate(reader):
-                yield number, partial(self._batches, block)
+                firsts = range(0, block.num_rows, ROWS)
+                yield number, lambda block=block, firsts=firsts: ((self.path, block.slice(at, ROWS)) for at in firsts)
         if number < 0:
             yield 0, lambda: iter(())
-
-    def _batches(self, block: Any) -> Iterator[tuple[str, Any]]:
-        for first in range(0, block.num_rows, ROWS):
-            yield self.path, block.slice(first, ROWS)
 
     def _reader(self, names: list[str]) -> Any:
         pa, csv = needed("pyarrow", "arrow"), needed("pyarrow.csv", "arrow")

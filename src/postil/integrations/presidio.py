@@ -17,25 +17,17 @@ from postil.errors import ConfigurationError
 from postil.extras import needed
 from postil.models import Constraints, Tagger, load
 from postil.models.decoding.distribution import check_probability
-from postil.text import Document, Entity
+from postil.text import Document
 
 _base: Any = needed("presidio_analyzer", "presidio").EntityRecognizer if find_spec("presidio_analyzer") else object
 
 __all__ = ["Recognizer"]
 
 ENTITIES = {
-    "PER": "PERSON",
-    "PERSON": "PERSON",
-    "LOC": "LOCATION",
-    "LOCATION": "LOCATION",
-    "GPE": "LOCATION",
-    "PLACE": "LOCATION",
-    "ORG": "ORGANIZATION",
-    "ORGANIZATION": "ORGANIZATION",
-    "CORPORATION": "ORGANIZATION",
-    "NORP": "NRP",
-    "DATE": "DATE_TIME",
-    "TIME": "DATE_TIME",
+    **dict.fromkeys(("PER", "PERSON"), "PERSON"),
+    **dict.fromkeys(("LOC", "LOCATION", "GPE", "PLACE"), "LOCATION"),
+    **dict.fromkeys(("ORG", "ORGANIZATION", "CORPORATION"), "ORGANIZATION"),
+    "NORP": "NRP", "DATE": "DATE_TIME", "TIME": "DATE_TIME",
 }
 """Class of a model in capitals -> Presidio's entity; other classes keep their name."""
 _PATTERNS = "CreditCard Crypto Email Iban Ip Phone Url".split()
@@ -135,7 +127,8 @@ class Recognizer(_base):  # type: ignore[misc]
     def _results(self, document: Document, entities: Sequence[str]) -> list[Any]:
         names = document.entities
         may_match = self._may_match is None or self._may_match.search(document.text)
-        if names and may_match and (taken := self._taken(document)) and _overlap(names, taken):
+        taken = self._taken(document) if names and may_match else []
+        if any(one.start < end and one.end > start for one in names for start, end in taken):
             constraints = Constraints(allow=[(start, end, ["O"]) for start, end in taken])
             names = self._tagger.tag(document.text, constraints=constraints, threshold=self._threshold).entities
         return [
@@ -160,10 +153,6 @@ class Recognizer(_base):  # type: ignore[misc]
                 if inside:
                     taken.append((inside[0][0], inside[-1][1]))
         return taken
-
-
-def _overlap(names: Iterable[Entity], places: Sequence[tuple[int, int]]) -> bool:
-    return any(one.start < end and one.end > start for one in names for start, end in places)
 
 
 def _tagger(model: str | os.PathLike[str] | Tagger, task: str | None) -> Tagger:

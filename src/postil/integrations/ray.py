@@ -78,34 +78,29 @@ def input_files(paths: Sequence[str]) -> tuple[Any, list[str]]:
     """The Parquet files that paths, folders and patterns stand for, and the one file system that holds them all."""
     if not paths:
         raise ConfigurationError("files", expected="at least one Parquet file, folder or pattern", got="none")
-    found: dict[str, None] = {}
+    fs, found = needed("pyarrow.fs", "ray"), dict[str, None]()
     systems = [located(path) for path in paths]
     for path, (system, inside) in zip(paths, systems, strict=True):
         if not system.equals(systems[0][0]):
             raise ConfigurationError("files", expected="all on one file system", got=f"{paths[0]} and {path}")
-        matching = list(_matching(system, inside))
+        pieces, matching = inside.split("/"), []
+        plain = next((i for i, piece in enumerate(pieces) if set("*?[") & set(piece)), len(pieces))
+        top = "/".join(pieces[:plain]) or "/"
+        kind = system.get_file_info(top).type
+        if kind == fs.FileType.File and plain == len(pieces):
+            matching.append(inside)
+        elif kind == fs.FileType.Directory:
+            every = system.get_file_info(fs.FileSelector(top, recursive=True))
+            for one in sorted(one.path for one in every if one.type == fs.FileType.File):
+                below = one.split("/")
+                is_wanted = plain == len(pieces) and one.endswith(".parquet")
+                is_wanted |= len(below) == len(pieces) and all(map(fnmatchcase, below, pieces))
+                if is_wanted and not any(piece.startswith(("_", ".")) for piece in below[plain:]):
+                    matching.append(one)
         if not matching:
             raise DataError("no such Parquet file", got=repr(path))
         found |= dict.fromkeys(matching)
     return systems[0][0], list(found)
-
-
-def _matching(system: Any, path: str) -> Iterator[str]:
-    fs = needed("pyarrow.fs", "ray")
-    pieces = path.split("/")
-    plain = next((i for i, piece in enumerate(pieces) if set("*?[") & set(piece)), len(pieces))
-    top = "/".join(pieces[:plain]) or "/"
-    kind = system.get_file_info(top).type
-    if kind == fs.FileType.File and plain == len(pieces):
-        yield path
-    elif kind == fs.FileType.Directory:
-        for info in sorted(system.get_file_info(fs.FileSelector(top, recursive=True)), key=lambda info: str(info.path)):
-            below = info.path.split("/")
-            if info.type != fs.FileType.File or any(piece.startswith(("_", ".")) for piece in below[plain:]):
-                continue
-            whole_folder = plain == len(pieces) and info.path.endswith(".parquet")
-            if whole_folder or (len(below) == len(pieces) and all(map(fnmatchcase, below, pieces))):
-                yield info.path
 
 
 def missing_parts(job: RayJob, system: Any, files: Sequence[str], out: Any, folder: str) -> tuple[list[TablePart], int]:
@@ -288,41 +283,28 @@ def tag_files(
     inside = inside.rstrip("/")
     travelling, job = _job(ray, model, ship, column, tasks, parts, offsets, threshold, part_rows)
     missing, number = missing_parts(job, system, files, out, inside)
-    rows = _tag_parts(ray, missing, (travelling, job, system, out), workers, number, progress)
-    remove_unfinished(out, inside)
-    return TaggedFiles(rows, len(missing), number - len(missing))
-
-
-def _tag_parts(
-    ray: Any,
-    parts: Sequence[TablePart],
-    of_worker: tuple[Any, ...],
-    workers: int | tuple[int, int] | None,
-    number: int,
-    progress: Callable[[int, int], object] | None,
-) -> int:
-    """Tag parts on a pool of workers and return the number of their rows."""
     least, most = _workers(workers, _cores(ray))
-    if not parts:
-        return 0
-    most = min(most, len(parts))
-    done = ray.data.from_items([asdict(part) for part in parts], override_num_blocks=min(len(parts), _MOST_BLOCKS))
-    done = done.map_batches(
-        _TagParts,
-        fn_constructor_args=of_worker,
-        batch_format="pyarrow",
-        batch_size=1,
-        compute=ray.data.ActorPoolStrategy(min_size=min(least, most), max_size=most, max_tasks_in_flight_per_actor=2),
-        num_cpus=1,
-    )
-    rows = 0
-    for count, answer in enumerate(done.iter_rows(), start=1):
-        if answer["error"]:
-            raise DataError(answer["error"])
-        rows += answer["rows"]
-        if progress is not None:
-            progress(number - len(parts) + count, number)
-    return rows
+    rows, done_before = 0, number - len(missing)
+    if missing:
+        most = min(most, len(missing))
+        blocks = min(len(missing), _MOST_BLOCKS)
+        least = min(least, most)
+        done = ray.data.from_items([asdict(part) for part in missing], override_num_blocks=blocks).map_batches(
+            _TagParts,
+            fn_constructor_args=(travelling, job, system, out),
+            batch_format="pyarrow",
+            batch_size=1,
+            compute=ray.data.ActorPoolStrategy(min_size=least, max_size=most, max_tasks_in_flight_per_actor=2),
+            num_cpus=1,
+        )
+        for count, answer in enumerate(done.iter_rows(), start=1):
+            if answer["error"]:
+                raise DataError(answer["error"])
+            rows += answer["rows"]
+            if progress is not None:
+                progress(done_before + count, number)
+    remove_unfinished(out, inside)
+    return TaggedFiles(rows, len(missing), done_before)
 
 
 # ------------------------------------------------------------------------------------------------ in the workers
@@ -376,24 +358,24 @@ class _TravellingModel:
     """Reference to the bytes in Ray's object store; needed if ``path`` is None."""
 
     def opened(self) -> Any:
-        """The model, memory-mapped: workers on one machine share its pages."""
-        path = Path(self.path) if self.path is not None else self._local_copy()
+        """The model, memory-mapped: workers on one machine share its pages.
+
+        One that was sent is a file of this user on this machine, named by its hash; the first worker writes it.
+        """
+        if self.path is not None:
+            path = Path(self.path)
+        else:
+            folder = Path(tempfile.gettempdir()) / f"postil-models-{getattr(os, 'getuid', int)()}"
+            folder.mkdir(mode=0o700, exist_ok=True)
+            path = folder / f"{self.sha256}.postil"
+            if not path.is_file() or hash_of(path) != self.sha256:
+                with replaced(path) as stream:
+                    stream.write(memoryview(needed("ray", "ray").get(self.content)))
         if not path.is_file():
             raise ModelFileError("this worker cannot read the model file; pass ship=True to send it", where=path)
         if (digest := hash_of(path)) != self.sha256:
             raise ModelFileError("another model file than the driver's", expected=self.sha256, got=digest, where=path)
         return load(path)
-
-    def _local_copy(self) -> Path:
-        """A file of this user on this machine, named by its hash; the first worker writes it."""
-        ray = needed("ray", "ray")
-        folder = Path(tempfile.gettempdir()) / f"postil-models-{getattr(os, 'getuid', int)()}"
-        folder.mkdir(mode=0o700, exist_ok=True)
-        path = folder / f"{self.sha256}.postil"
-        if not path.is_file() or hash_of(path) != self.sha256:
-            with replaced(path) as stream:
-                stream.write(memoryview(ray.get(self.content)))
-        return path
 
 
 def _job(

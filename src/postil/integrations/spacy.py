@@ -78,7 +78,10 @@ class PostilComponent:
         self._model: Any = None
         self.threshold, self.above, self.spans_key, self.overwrite = threshold, above, spans_key, overwrite
         self.tasks = tasks
-        _set_extensions()
+        tokens = needed("spacy.tokens", "spacy")
+        for kind, getter in ((tokens.Span, _of_span), (tokens.Token, _of_token)):
+            if not kind.has_extension("probability"):
+                kind.set_extension("probability", getter=getter)
 
     @property
     def tagger(self) -> Any:
@@ -96,8 +99,6 @@ class PostilComponent:
                 raise ConfigurationError("model", expected=expected, got=type(model).__name__)
             self._model = model
         return model
-
-    # -------------------------------------------------------------------------------------------- docs
 
     def __call__(self, doc: Any) -> Any:
         return next(self.pipe([doc]))
@@ -163,8 +164,6 @@ class PostilComponent:
                     if not is_universal or len(taggers) == 1:
                         token.tag_ = label
                         _store(part.doc, token.idx, token.idx + len(token), label, probability)
-
-    # -------------------------------------------------------------------------------------------- storage
 
     def to_bytes(self, *, exclude: Sequence[str] = ()) -> bytes:
         """The model in the bytes of its file."""
@@ -237,16 +236,6 @@ def _of_token(token: Any) -> Any:
     return token.doc.user_data.get((_KEY, token.idx, token.idx + len(token), token.tag_))
 
 
-def _set_extensions() -> None:
-    tokens = needed("spacy.tokens", "spacy")
-    for kind, getter in ((tokens.Span, _of_span), (tokens.Token, _of_token)):
-        if not kind.has_extension("probability"):
-            kind.set_extension("probability", getter=getter)
-
-
-# ------------------------------------------------------------------------------------------------ registration
-
-
 def make_component(
     nlp: Any,
     name: str,
@@ -262,22 +251,14 @@ def make_component(
     return PostilComponent(name, model=model, tasks=tasks, **options)
 
 
-def _register() -> None:
-    defaults = {
-        "model": None,
-        "threshold": None,
-        "above": None,
-        "spans_key": "postil",
-        "overwrite": True,
-        "tasks": None,
-    }
+if find_spec("spacy") is not None:  # without it the module can be imported, and what needs spaCy says so
     needed("spacy.language", "spacy").Language.factory(
-        "postil",
-        default_config=defaults,
+        _KEY,
+        default_config={
+            **dict.fromkeys(("model", "threshold", "above", "tasks")),
+            "spans_key": "postil",
+            "overwrite": True,
+        },
         assigns=["doc.ents", "doc.spans", "token.tag", "token.pos"],
         func=make_component,
     )
-
-
-if find_spec("spacy") is not None:  # without it the module can be imported, and what needs spaCy says so
-    _register()

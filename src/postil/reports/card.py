@@ -98,6 +98,8 @@ def _facts(path: Path, arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -
     count = raw.get("sentences") if isinstance(raw, dict) else None
     if isinstance(partial, dict) and [*partial.values()] == [data.get("tokens"), 0] and isinstance(count, int):
         count, data = count + data["sentences"], {}  # no label is known: all came from the votes of rules
+    # The most frequent words come first.
+    words = np.asarray(arrays.get("features/words/word/text", np.zeros(0, np.uint8))[:20_000], np.uint8)
     facts: dict[str, Cell] = {
         "kind": metadata["kind"],
         "preset": about.get("preset") or about.get("composition"),
@@ -108,23 +110,21 @@ def _facts(path: Path, arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -
         "training sentences": data.get("sentences"),
         "training tokens": data.get("tokens"),
         "language": about.get("language"),
-        "script": _script(arrays),
+        "script": script_of(words.tobytes().decode("utf-8", "ignore")),
         "sentences of raw text": count if isinstance(count, int) else None,
         "segmentation": _segmentation(metadata),
         "trained with": ", ".join(f"{part} {number}" for part, number in about.get("versions", {}).items()),
     }
     group = "group " if about.get(GROUPS) else ""
     for name in metadata.get("tasks") or list(heads):
-        facts["classes" if len(heads) == 1 else f"classes of {group}{name}"] = _classes(heads[name]["labels"])
+        labels = heads[name]["labels"]
+        classes = labels.get("classes") or labels.get("labels") or [labels.get("label", "")]
+        facts["classes" if len(heads) == 1 else f"classes of {group}{name}"] = _listed(classes, " ")
         if (content := arrays.get(f"rules/{name}")) is not None:
-            facts["rules" if len(heads) == 1 else f"rules of {name}"] = _rules(content.tobytes())
+            rules = enumerate(parsed_json(content.tobytes())["rules"], 1)
+            named = [f"{rule.get('name', n)} ({rule.get('label') or 'not ' + rule['not']})" for n, rule in rules]
+            facts["rules" if len(heads) == 1 else f"rules of {name}"] = _listed(named, ", ")
     return {name: value for name, value in facts.items() if value not in (None, "", 0)}
-
-
-def _script(arrays: Mapping[str, Any]) -> str | None:
-    """That of the most frequent words, which come first."""
-    words = arrays.get("features/words/word/text", np.zeros(0, np.uint8))
-    return script_of(np.asarray(words[:20_000], np.uint8).tobytes().decode("utf-8", "ignore"))
 
 
 def _segmentation(metadata: Mapping[str, Any]) -> str:
@@ -134,16 +134,6 @@ def _segmentation(metadata: Mapping[str, Any]) -> str:
     if "segmentation" in metadata:
         return str(Segmenter.from_dict(metadata["segmentation"]))
     return BY_CHARACTERS if metadata["about"].get(INPUT) == BY_CHARACTERS else "default rules"
-
-
-def _classes(labels: Mapping[str, Any]) -> str:
-    return _listed(labels.get("classes") or labels.get("labels") or [labels.get("label", "")], " ")
-
-
-def _rules(content: bytes) -> str:
-    """The names of the rules in a model, with their classes."""
-    rules = enumerate(parsed_json(content)["rules"], 1)
-    return _listed([f"{rule.get('name', n)} ({rule.get('label') or 'not ' + rule['not']})" for n, rule in rules], ", ")
 
 
 def _listed(names: Sequence[Any], between: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from postil.html import Markup, element, joined
+from postil.html import Markup, element
 from postil.html.svg import Plot, Point, circle, drawing, line, polyline, rectangle, round_numbers, text, title
 from postil.metrics import Calibration
 
@@ -65,8 +65,22 @@ def reliability_chart(name: str, tables: Mapping[str, Calibration]) -> Markup:
         line(plot.point((0, 0)), plot.point((1, 1)), class_="ideal"),
     ]
     for (series, table), style in zip(tables.items(), _styles(len(tables)), strict=True):
-        parts.append(_reliability_line(plot, series, table, style))
-    parts.append(_histogram(plot, list(tables.values())[-1]))
+        most, points, dots = max(1, int(table.counts.max(initial=0))), [], []
+        for count, promised, kept in zip(table.counts, table.confidence, table.accuracy, strict=True):
+            if count:
+                points.append(plot.point((float(promised), float(kept))))
+                tooltip = title(f"{series}: {count:,} answers, predicted {promised:.3f}, observed {kept:.3f}")
+                radius = 3 + 5 * float(count / most) ** 0.5
+                dots.append(circle(points[-1], radius, tooltip, class_=style.replace("line", "dot")))
+        parts += [polyline(points, class_=style), *dots]
+    last = list(tables.values())[-1]  # its histogram is between the numbers of the axis and its name
+    most, base, tallest = max(1, int(last.counts.max(initial=0))), plot.height - 26, 44.0
+    for low, high, count in zip(last.edges, last.edges[1:], map(int, last.counts), strict=False):
+        left, right = plot.x(float(low)) + 1, plot.x(float(high)) - 1
+        height = tallest * count / most
+        parts.append(rectangle((left, base - height), right - left, height, title(f"{count:,} answers"), class_="bar"))
+        if count:
+            parts.append(text(((left + right) / 2, base - height - 4), short(count), class_="count"))
     return drawing(plot.width, plot.height, name, *parts)
 
 
@@ -84,32 +98,6 @@ def reliability_legend(names: Sequence[str]) -> Markup:
 def _styles(count: int) -> list[str]:
     """The last of the lines is the one that counts."""
     return ["line other"] * (count - 1) + ["line"] * bool(count)
-
-
-def _reliability_line(plot: Plot, series: str, table: Calibration, class_: str) -> Markup:
-    most = max(1, int(table.counts.max(initial=0)))
-    points, dots = [], []
-    for count, promised, kept in zip(table.counts, table.confidence, table.accuracy, strict=True):
-        if count:
-            points.append(plot.point((float(promised), float(kept))))
-            tooltip = title(f"{series}: {count:,} answers, predicted {promised:.3f}, observed {kept:.3f}")
-            radius = 3 + 5 * float(count / most) ** 0.5
-            dots.append(circle(points[-1], radius, tooltip, class_=class_.replace("line", "dot")))
-    return joined([polyline(points, class_=class_), *dots])
-
-
-def _histogram(plot: Plot, table: Calibration) -> Markup:
-    """Bars between the numbers of the axis and its name."""
-    base, tallest = plot.height - 26, 44.0
-    most = max(1, int(table.counts.max(initial=0)))
-    bars = []
-    for low, high, count in zip(table.edges, table.edges[1:], map(int, table.counts), strict=False):
-        left, right = plot.x(float(low)) + 1, plot.x(float(high)) - 1
-        height = tallest * count / most
-        bars.append(rectangle((left, base - height), right - left, height, title(f"{count:,} answers"), class_="bar"))
-        if count:
-            bars.append(text(((left + right) / 2, base - height - 4), short(count), class_="count"))
-    return joined(bars)
 
 
 def short(count: int) -> str:
@@ -144,7 +132,18 @@ def heat_map(name: str, grid: Grid) -> Markup:
         parts.append(_named((left - 8, top + height * (i + 0.65)), row, anchor="end"))
         total = sum(grid.counts(i, j) for j in range(len(grid.columns)))
         for j in range(len(grid.columns)):
-            parts.append(_cell(grid, i, j, total, (left + cell * j, top + height * i), (cell, height)))
+            count = grid.counts(i, j)
+            share = count / total if total else 0.0
+            tooltip = title(f"gold {row}, predicted {grid.columns[j]}: {count:,} ({share:.1%} of the row)")
+            x, y = left + cell * j, top + height * i
+            inside = (x + 1, y + 1), cell - 2, height - 2
+            content = [tooltip, rectangle(*inside, rx=3, class_="empty")]
+            if count:
+                class_ = "wrong" if grid.wrong(i, j) else "right"
+                content.append(rectangle(*inside, rx=3, class_=class_, style=f"--share:{share:.3f}"))
+                content.append(text((x + cell / 2, y + height / 2 + 4.5), short(count)))
+            link = grid.link(i, j) if count else None
+            parts.append(element("a", *content, href=link) if link else element("g", *content))
     width = left + cell * len(grid.columns) + 4.2 * longest + 10
     return drawing(width, top + height * len(grid.rows) + 6, name, *parts, class_="heat")
 
@@ -152,18 +151,3 @@ def heat_map(name: str, grid: Grid) -> Markup:
 def _named(place: Point, name: str, *, anchor: str, turned: float | None = None) -> Markup:
     shown = name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
     return element("g", title(name), text(place, shown, anchor=anchor, turned=turned, class_="tick"))
-
-
-def _cell(grid: Grid, i: int, j: int, total: int, corner: Point, size: Point) -> Markup:
-    count = grid.counts(i, j)
-    share = count / total if total else 0.0
-    tooltip = title(f"gold {grid.rows[i]}, predicted {grid.columns[j]}: {count:,} ({share:.1%} of the row)")
-    inside = (corner[0] + 1, corner[1] + 1), size[0] - 2, size[1] - 2
-    empty = rectangle(*inside, rx=3, class_="empty")
-    if not count:
-        return element("g", tooltip, empty)
-    shade = rectangle(*inside, rx=3, class_="wrong" if grid.wrong(i, j) else "right", style=f"--share:{share:.3f}")
-    number = text((corner[0] + size[0] / 2, corner[1] + size[1] / 2 + 4.5), short(count))
-    content = joined([tooltip, empty, shade, number])
-    link = grid.link(i, j)
-    return element("a", content, href=link) if link else element("g", content)

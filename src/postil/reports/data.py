@@ -20,9 +20,6 @@ MOST_DIFFERENCES = 300
 LONGEST_TITLE = 60
 
 
-# ------------------------------------------------------------------------------------------------ quality of data
-
-
 def diagnosis_page(diagnosis: Diagnosis) -> str:
     """The whole page of ``postil doctor --report``."""
     name = diagnosis.splits[0].name
@@ -33,42 +30,35 @@ def diagnosis_page(diagnosis: Diagnosis) -> str:
     header = joined([heading_of("Health of ", name), element("div", *cards, class_="cards")])
     sections = [Section("data", "Data", drawn_table(diagnosis.table()))]
     if diagnosis.suspicions:
-        sections.append(_suspicions(diagnosis))
+        split, items = diagnosis.splits[0], []
+        colours = lasting_colours({*split.classes})
+        for one in diagnosis.suspicions[:MOST]:
+            marks = [Mark(span, False, True, one.suggestion_probability) for span in one.suggestion]
+            marks += [Mark(span, True, False, one.gold_probability) for span in one.gold]
+            text = excerpt(split.tokens[one.sentence], marks, colours)
+            items.append(entry(diagnosis.described(one), diagnosis.where(one), text))
+        about = note(
+            f"{len(diagnosis.suspicions):,} stretches that models which have not seen them would label otherwise, the "
+            "most suspicious first. Some of them are right: look at each."
+        )
+        shown = joined(
+            [about, key("Numbers are the probabilities that the models give to these very spans."), sentences(items)]
+        )
+        sections.append(Section("suspected", "Suspected errors", shown))
     elif diagnosis.left_out:
         sections.append(Section("suspected", "Suspected errors", note(diagnosis.left_out)))
     for kind, number in diagnosis.counts.items():
         findings = [finding for finding in diagnosis.findings if finding.kind == kind][:MOST]
         more = f" The first {len(findings):,} are shown." if number > len(findings) else ""
         about = note(f"{number:,}. {CHECKS[kind].advice.capitalize()}.{more}")
-        items = [
-            entry(
-                element("bdi", one.what),
-                one.where,
-                element("p", one.excerpt, class_="excerpt", dir="auto") if one.excerpt else None,
-            )
-            for one in findings
-        ]
+        items = []
+        for finding in findings:
+            words = element("p", finding.excerpt, class_="excerpt", dir="auto") if finding.excerpt else None
+            items.append(entry(element("bdi", finding.what), finding.where, words))
         sections.append(Section(kind, CHECKS[kind].title.capitalize(), joined([about, sentences(items)])))
     if diagnosis.curve is not None:
         sections.append(_curve(diagnosis.curve))
     return page(f"Health of {name}", header, sections)
-
-
-def _suspicions(diagnosis: Diagnosis) -> Section:
-    split = diagnosis.splits[0]
-    colours = lasting_colours({*split.classes})
-    items = []
-    for one in diagnosis.suspicions[:MOST]:
-        marks = [Mark(span, False, True, one.suggestion_probability) for span in one.suggestion]
-        marks += [Mark(span, True, False, one.gold_probability) for span in one.gold]
-        text = excerpt(split.tokens[one.sentence], marks, colours)
-        items.append(entry(diagnosis.described(one), diagnosis.where(one), text))
-    about = note(
-        f"{len(diagnosis.suspicions):,} stretches that models which have not seen them would label otherwise, the most "
-        "suspicious first. Some of them are right: look at each."
-    )
-    marks_key = key("Numbers are the probabilities that the models give to these very spans.")
-    return Section("suspected", "Suspected errors", joined([about, marks_key, sentences(items)]))
 
 
 # ------------------------------------------------------------------------------------------------ learning curves
@@ -110,17 +100,12 @@ def curve_chart(curve: LearningCurve) -> Markup:
     return drawing(plot.width, plot.height, "Learning curve", *parts)
 
 
-# ------------------------------------------------------------------------------------------------ explanations
-
-
 def explanation_page(model: str, explanations: Sequence[tuple[str, Markup]]) -> str:
     """The whole page, from titles and explanations that are drawn already."""
-    sections = [
-        Section(
-            f"explanation-{number}", title if len(title) <= LONGEST_TITLE else title[: LONGEST_TITLE - 1] + "…", drawn
-        )
-        for number, (title, drawn) in enumerate(explanations, start=1)
-    ]
+    sections = []
+    for number, (name, drawn) in enumerate(explanations, start=1):
+        short = name if len(name) <= LONGEST_TITLE else name[: LONGEST_TITLE - 1] + "…"
+        sections.append(Section(f"explanation-{number}", short, drawn))
     about = "Contributions of words, phrases and features to an answer of the model."
     about = about if sections else "Nothing was found that could be explained."
     return page(f"Explanations by {model}", joined([heading_of("Explanations by ", model), note(about)]), sections)

@@ -1,24 +1,27 @@
 """The reports on scores: of taggers, of detectors and of tree classifiers."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, final
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self, final
 from urllib.parse import urlencode
 
 import numpy as np
 
 from postil import metrics
-from postil.html import Markup, element, joined
+from postil.html import element, joined
 from postil.html.fragments import figure, folded, note
 from postil.html.highlight import lasting_colours, whole
 from postil.metrics import tables
+from postil.metrics.evaluation import Compared, Evaluation, evaluate_compared
 from postil.metrics.significance import Interval
 from postil.metrics.spans import KINDS
 from postil.metrics.trees import label_confusion_table, length_table
+from postil.models.decoding.posteriors import Posteriors
 from postil.models.detector import Detector
 from postil.models.sentences import tokens_of
+from postil.models.tagger import Tagger
 from postil.reports import charts, sections
-from postil.reports.answers import LOWEST, Answers, Heading, SpanPlace, line_of
-from postil.reports.sections import Mistake, Section, marks_of, page
+from postil.reports.sections import Heading, Mistake, Section, marks_of, page
 from postil.text import Sentence, Span, Tree
 from postil.text.trees.tree_drawing import LONGEST_DRAWN, colours_of_trees, drawn_tree
 
@@ -30,6 +33,104 @@ HARDEST = 20
 MOST_MARKS = 60
 """Marks of one sentence."""
 MOST_TREES = 24
+LOWEST = 0.01
+"""Spans that are less probable are looked at only if they are predicted: almost all spans are, and wrong."""
+
+# ------------------------------------------------------------------------------------------------ answers
+
+
+class SpanPlace(NamedTuple):
+    """A span of a sentence, counted from 0."""
+
+    sentence: int
+    span: Span
+
+
+def line_of(sentences: Sequence[Sentence]) -> Callable[[int, int], str]:
+    """The place of a token, if sentences know it: the line of their first token."""
+
+    def place(sentence: int, token: int) -> str:
+        line = sentences[sentence].line
+        return f"line {line}, token {token + 1}" if line else f"sentence {sentence + 1}, token {token + 1}"
+
+    return place
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Answers:
+    """A tagger's answers on labelled sentences.
+
+    ``sure`` holds the probability of every predicted span (labels with a scheme) or of every token's label (without).
+    ``likely`` holds every span with at least the probability LOWEST, predicted or not, of each sentence.
+    ``place`` names the place of a token (sentence, token) in the file; ``probabilities`` returns those of any spans.
+    """
+
+    tokens: Sequence[Sequence[str]]
+    compared: Compared
+    evaluation: Evaluation
+    sure: Sequence[Sequence[float]]
+    likely: Sequence[Sequence[tuple[Span, float]]]
+    place: Callable[[int, int], str]
+    probabilities: Callable[[Sequence[SpanPlace]], list[float | None]]
+
+    @classmethod
+    def of(
+        cls,
+        tagger: Tagger,
+        sentences: Sequence[Sentence],
+        compared: Compared,
+        place: Callable[[int, int], str] | None = None,
+    ) -> Self:
+        """Ask the tagger for its probabilities; ``compared`` are its predictions and the labels of the sentences."""
+        X = [tokens_of(sentence) for sentence in sentences]
+        likely: list[list[tuple[Span, float]]] = []
+        if compared.scheme == "none":
+            sure = [row.tolist() for row in tagger.predict_with_probabilities(X)[1]]
+        else:
+            # Copies are annotated: the sentences keep their gold labels.
+            copies = [Sentence(tokens=sentence.tokens, columns=sentence.columns) for sentence in sentences]
+            sure = []
+            for spans, entities in zip(compared.predicted_spans, tagger.annotate(copies), strict=True):
+                known = {Span(one.label, one.start, one.end): one.probability or 0.0 for one in entities}
+                sure.append([known[span] for span in spans])
+            likely = [[] for _ in X]
+            for posterior in Posteriors(tagger.model).of(X):
+                for row, span, probability in posterior.spans_above(LOWEST):
+                    likely[posterior.which[row]].append((span, probability))
+        return cls(
+            tokens=[sentence.tokens for sentence in sentences],
+            compared=compared,
+            evaluation=evaluate_compared(compared),
+            sure=sure,
+            likely=likely,
+            place=place or line_of(sentences),
+            probabilities=lambda places: probabilities_of(tagger, X, places),
+        )
+
+    def sureness(self) -> dict[SpanPlace, float]:
+        """The probability of each predicted span, or of the label of each token."""
+        return {
+            SpanPlace(i, span): probability
+            for i, figures in enumerate(self.sure)
+            for span, probability in zip(self.compared.spans_of(i)[1], figures, strict=True)
+        }
+
+
+def probabilities_of(tagger: Tagger, X: Sequence[Any], places: Sequence[SpanPlace]) -> list[float | None]:
+    """How probable the tagger holds any spans of sentences X, predicted or not; None for classes it does not know."""
+    asked: dict[int, list[int]] = {}
+    for i, place in enumerate(places):
+        if place.span.label in tagger.model.codec.classes:
+            asked.setdefault(place.sentence, []).append(i)
+    answers: list[float | None] = [None] * len(places)
+    wanted = list(asked)
+    for posterior in Posteriors(tagger.model).of([X[sentence] for sentence in wanted]):
+        rows = [(row, i) for row, local in enumerate(posterior.which) for i in asked[wanted[local]]]
+        probabilities = posterior.span_probabilities([(row, places[i].span) for row, i in rows])
+        for (_, i), probability in zip(rows, probabilities, strict=True):
+            answers[i] = float(probability)
+    return answers
 
 
 # ------------------------------------------------------------------------------------------------ taggers
@@ -53,7 +154,13 @@ def tagger_page(
     tokens = evaluation.tokens
     counts = tokens.by_label() if spans is None else spans.by_label()
     colours = lasting_colours(counts)
-    judged = judged_answers(answers)
+    judged = [  # every predicted span, or the label of every token
+        Judged(span.label, probability, span in right)
+        for i, sure in enumerate(answers.sure)
+        for gold, predicted in [answers.compared.spans_of(i)]
+        for right in [set(gold)]
+        for span, probability in zip(predicted, sure, strict=True)
+    ]
     calibration = metrics.calibrate([min(one.probability, 1.0) for one in judged], [one.is_right for one in judged])
     error = f"{100 * calibration.expected_error:.2f}"
     parts = [
@@ -99,17 +206,6 @@ class Judged(NamedTuple):
     is_right: bool
 
 
-def judged_answers(answers: Answers) -> list[Judged]:
-    """Every predicted span, or the label of every token."""
-    sides = (answers.compared.spans_of(i) for i in range(len(answers.sure)))
-    return [
-        Judged(span.label, probability, span in right)
-        for (gold, predicted), sure in zip(sides, answers.sure, strict=True)
-        for right in [set(gold)]
-        for span, probability in zip(predicted, sure, strict=True)
-    ]
-
-
 def likely_spans(answers: Answers) -> list[Judged]:
     """Every span that is probable enough to be looked at, predicted or not, and known to be right or wrong."""
     decided = answers.compared.decided([[span for span, _ in spans] for spans in answers.likely])
@@ -134,12 +230,21 @@ def confusion(scores: metrics.SpanScores | metrics.TokenScores) -> Section:
     left_out = len(counts) - len(sides)
     if of_spans:
         sides.append(None)
+
+    def link(gold: str | None, predicted: str | None) -> str:
+        """The address of the filters that list these mistakes."""
+        named = {"gold": gold, "predicted": predicted}
+        wanted = {side: tables.show_class(label) for side, label in named.items() if label is not None}
+        if len(wanted) < 2:
+            wanted["kind"] = "spurious" if gold is None else "missed"
+        return "#" + urlencode(wanted, errors="replace")
+
     grid = charts.Grid(
         rows=[tables.show_class(label, "(spurious)") for label in sides],
         columns=[tables.show_class(label, "(missed)") for label in sides],
         counts=lambda i, j: cells.get((sides[i], sides[j]), 0),
         wrong=lambda i, j: i != j,
-        link=lambda i, j: _link(sides[i], sides[j]) if i != j else None,
+        link=lambda i, j: link(sides[i], sides[j]) if i != j else None,
     )
     parts = [
         note(
@@ -157,15 +262,6 @@ def confusion(scores: metrics.SpanScores | metrics.TokenScores) -> Section:
             tables.drawn_table(tables.mistakes_table(scores.mistakes(), "")),
         ]
     return Section("confusion", "Confusion", joined(parts))
-
-
-def _link(gold: str | None, predicted: str | None) -> str:
-    """The address of the filters that list these mistakes."""
-    sides = {"gold": gold, "predicted": predicted}
-    wanted = {side: tables.show_class(label) for side, label in sides.items() if label is not None}
-    if None in sides.values():
-        wanted["kind"] = "spurious" if gold is None else "missed"
-    return "#" + urlencode(wanted, errors="replace")
 
 
 def curves(scores: metrics.SpanScores, judged: Sequence[Judged], colours: Mapping[str, str]) -> Section:
@@ -339,7 +435,19 @@ class Drawn(NamedTuple):
 
 
 def tree_page(heading: Heading, scores: metrics.TreeScores, interval: Interval, answers: Sequence[Drawn]) -> str:
-    """The whole page: scores, and trees drawn in the colours of their labels."""
+    """The whole page: scores, and trees drawn in the colours of their labels.
+
+    The mistakes at the root of which the model was surest; right trees if there are not enough of them.
+    """
+    short = [one for one in answers if len(one.tree.tokens) <= LONGEST_DRAWN]
+    chosen = sorted(short, key=lambda one: (not one.is_wrong, -one.probability))[:MOST_TREES]
+    colours = colours_of_trees([one.tree for one in chosen])
+    order = "The most confident mistakes at the root come first, right ones after them."
+    if not any(one.is_wrong for one in chosen):
+        order = "The label at the root is right in all of these trees."
+    drawn = [figure(one.caption(), drawn_tree(one.tree, one.gold, colours)) for one in chosen]
+    meaning = note(f"{order} A ring marks a phrase with another gold label.")
+    trees = joined([meaning, *(element("div", one, class_="scroll") for one in drawn)])
     cards = {"node accuracy": f"{100 * scores.nodes.accuracy:.2f}"}
     if scores.root_binary is not None:
         cards["good or bad"] = f"{100 * scores.root_binary.ratio:.2f}"
@@ -352,20 +460,7 @@ def tree_page(heading: Heading, scores: metrics.TreeScores, interval: Interval, 
         Section("nodes", "Confusion at all nodes", tables.drawn_table(label_confusion_table(scores.nodes, ""))),
         Section("lengths", "Phrases by length", tables.drawn_table(length_table(scores), bars=("accuracy",))),
         sections.reliability(scores.root_calibration, None, answers="roots"),
-        Section("trees", "Trees", _trees(answers)),
+        Section("trees", "Trees", trees),
     ]
     header = sections.header(heading, headline, 100 * scores.main_score, interval, cards)
     return page(f"{heading.model} on {heading.data}", header, parts)
-
-
-def _trees(answers: Sequence[Drawn]) -> Markup:
-    """The mistakes at the root of which the model was surest; right trees if there are not enough of them."""
-    short = [one for one in answers if len(one.tree.tokens) <= LONGEST_DRAWN]
-    chosen = sorted(short, key=lambda one: (not one.is_wrong, -one.probability))[:MOST_TREES]
-    colours = colours_of_trees([one.tree for one in chosen])
-    order = "The most confident mistakes at the root come first, right ones after them."
-    if not any(one.is_wrong for one in chosen):
-        order = "The label at the root is right in all of these trees."
-    drawn = [figure(one.caption(), drawn_tree(one.tree, one.gold, colours)) for one in chosen]
-    meaning = note(f"{order} A ring marks a phrase with another gold label.")
-    return joined([meaning, *(element("div", one, class_="scroll") for one in drawn)])

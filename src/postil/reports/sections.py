@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from importlib import resources
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar, final
 
 import numpy as np
 
@@ -12,8 +14,8 @@ from postil.html.fragments import columns, document, figure, folded, note
 from postil.html.highlight import Mark, excerpt
 from postil.metrics import Calibration, Counts, Interval, PrecisionRecall, Table
 from postil.metrics.tables import Cell, by_frequency, calibration_table, drawn_table, label_table, show_class
+from postil.models.estimator import Estimator
 from postil.reports import charts
-from postil.reports.answers import Heading
 from postil.text import Span
 
 MOST_LABELS = 200
@@ -47,7 +49,7 @@ def page(title: str, header: Markup, sections: Sequence[Section]) -> str:
         element("header", header),
         element("nav", *links, aria_label="Sections"),
         element("main", *(element("section", element("h2", s.title), s.body, id=s.name) for s in sections)),
-        script=_asset("page.js"),
+        script=Markup(f"{_asset('page.js')}open();\n"),
     )
 
 
@@ -85,15 +87,10 @@ def key(figures: str = "Numbers are the model’s probabilities of these very sp
     """A legend for the marks."""
     style = "--label:var(--label-other);--gold:var(--label-other);--predicted:var(--label-other)"
     entries = [("underlined", "t gold", "chip", "gold"), ("shaded", "t predicted", "chip filled", "predicted")]
-    shown = [
-        element(
-            "span",
-            element("span", word, class_=mark, style=style),
-            " ",
-            element("small", meaning, class_=chip, style=style),
-        )
-        for word, mark, chip, meaning in entries
-    ]
+    shown = []
+    for word, mark, chip, meaning in entries:
+        example = element("span", word, class_=mark, style=style)
+        shown.append(element("span", example, " ", element("small", meaning, class_=chip, style=style)))
     return element("p", *shown, element("span", figures), class_="key")
 
 
@@ -113,6 +110,29 @@ def marks_of(
 
 
 # ------------------------------------------------------------------------------------------------ headers
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Heading:
+    """Which model on which data, and when; ``about`` is what the model file says about its training."""
+
+    model: str
+    data: str
+    date: str
+    about: Mapping[str, Any]
+    parameters: int
+
+    @classmethod
+    def of(cls, model: Estimator, *, model_name: str, data_name: str, date: str = "") -> Self:
+        parts = model.model
+        return cls(
+            model=model_name,
+            data=data_name,
+            date=date or datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
+            about=parts.about,
+            parameters=sum(parameter.value.size for parameter in parts.network.parameters().values()),
+        )
 
 
 def header(
@@ -213,28 +233,26 @@ def precision_and_recall(
 
     ``marks`` are the answers that were given, a point next to each curve.
     """
-    drawn = [
-        charts.Curve(
-            name, _thinned(curve), colours.get(name, "var(--strong)"), (marks[name].recall, marks[name].precision)
-        )
-        for name, curve in curves.items()
-        if len(curve.scores)
-    ]
+    drawn = []
+    for name, curve in curves.items():
+        if len(curve.scores):  # at most `MOST_POINTS`, evenly spread along the curve, the first and the last among them
+            walked = np.cumsum(np.abs(np.diff(curve.recall, prepend=0)) + np.abs(np.diff(curve.precision, prepend=1)))
+            kept: Iterable[int] = range(len(walked))
+            if len(walked) > MOST_POINTS:
+                kept = np.unique(np.searchsorted(walked, np.linspace(walked[0], walked[-1], MOST_POINTS))).tolist()
+            points = [(float(curve.recall[i]), float(curve.precision[i])) for i in kept]
+            mark = marks[name].recall, marks[name].precision
+            drawn.append(charts.Curve(name, points, colours.get(name, "var(--strong)"), mark))
     if not drawn:
         return Section("curve", "Precision against recall", note("No span is probable enough."))
     chart = charts.curve_chart("Precision against recall", drawn, x_name="recall", y_name="precision")
-    legend = [
-        element(
-            "li",
-            element("span", class_="swatch", style=f"background:{curve.colour}"),
-            element("bdi", curve.name),
-            data_curve=curve.name,
-        )
-        for curve in drawn
-    ]
+    legend = []
+    for one in drawn:
+        swatch = element("span", class_="swatch", style=f"background:{one.colour}")
+        legend.append(element("li", swatch, element("bdi", one.name), data_curve=one.name))
     chooser = None
     if len(drawn) > 1:  # hidden until the page's script, which does its work, shows it
-        options = [("all curves", ""), *((curve.name, curve.name) for curve in drawn)]
+        options = [("all curves", ""), *((one.name, one.name) for one in drawn)]
         chooser = element("label", "Show ", menu(options, id="curve-choice"), class_="choice", hidden=True)
     first = next(iter(curves.values()))  # some of its points in numbers: from one tenth of its recall to the next
     wanted = np.linspace(0, 1, 11) * max(first.recall, default=0.0)
@@ -244,16 +262,6 @@ def precision_and_recall(
     aside = element("div", chooser, element("ul", *legend, class_="legend"), thresholds)
     body = joined([note(meaning), columns(figure("Every point is a threshold", chart), aside)])
     return Section("curve", "Precision against recall", body)
-
-
-def _thinned(curve: PrecisionRecall) -> list[tuple[float, float]]:
-    """At most `MOST_POINTS` points, evenly spread along the curve, including the first and the last."""
-    way = np.abs(np.diff(curve.recall, prepend=0)) + np.abs(np.diff(curve.precision, prepend=1))
-    walked = np.cumsum(way)
-    kept = range(len(way))
-    if len(way) > MOST_POINTS:
-        kept = np.unique(np.searchsorted(walked, np.linspace(walked[0], walked[-1], MOST_POINTS))).tolist()
-    return [(float(curve.recall[i]), float(curve.precision[i])) for i in kept]
 
 
 # ------------------------------------------------------------------------------------------------ mistakes

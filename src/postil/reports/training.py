@@ -13,8 +13,7 @@ from postil.metrics.tables import drawn_table
 from postil.models.config import TreeConfig, configured
 from postil.models.estimator import Estimator
 from postil.reports import sections
-from postil.reports.answers import Heading
-from postil.reports.sections import Section, page
+from postil.reports.sections import Heading, Section, page
 
 Scores = Evaluation | DetectionScores | TreeScores
 
@@ -42,7 +41,10 @@ def training_page(heading: Heading, model: Estimator, run: RunReport) -> str:
     for name, scores in run.scores.items():
         parts += _of_file(name, scores, run.reliability.get(name))
     parts += [Section("network", "Network", drawn_table(architecture_of(model).table()))]
-    parts += [_settings(model), _data(heading)]
+    data, versions = heading.about.get("data", {}), heading.about.get("versions", {})
+    rows = [(name, f"{value:,}" if isinstance(value, int) else str(value)) for name, value in data.items()]
+    rows += [(f"version of {part}", str(number)) for part, number in versions.items()]
+    parts += [_settings(model), Section("data", "Data and versions", drawn_table(Table("", ("what", "value"), rows)))]
     scored = {f"{what} on {name}": value for name, scores in run.scores.items() for what, value in [_headline(scores)]}
     (main, value), *others = scored.items() or [("loss of the last epoch", f"{run.history[-1]['loss']:.4f}")]
     epochs = len(run.history)
@@ -72,9 +74,6 @@ def duration(seconds: float) -> str:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
-
-
-# ------------------------------------------------------------------------------------------------ held-out files
 
 
 def _of_file(name: str, scores: Scores, reliability: Reliability | None) -> list[Section]:
@@ -121,11 +120,3 @@ def _shown(value: Any) -> str:
     if isinstance(value, tuple | list):
         return ", ".join(map(str, value)) or "none"
     return f"{value:g}" if isinstance(value, float) else "none" if value is None else str(value)
-
-
-def _data(heading: Heading) -> Section:
-    """The training data and the software versions."""
-    data, versions = heading.about.get("data", {}), heading.about.get("versions", {})
-    rows = [(name, f"{value:,}" if isinstance(value, int) else str(value)) for name, value in data.items()]
-    rows += [(f"version of {part}", str(number)) for part, number in versions.items()]
-    return Section("data", "Data and versions", drawn_table(Table("", ("what", "value"), rows)))

@@ -1,7 +1,7 @@
 """The application of ``postil annotate``: one person, one pool, a page, and a model that learns in the background."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any, final
 
@@ -10,7 +10,7 @@ from starlette.routing import Route, Router
 from postil.annotation import Annotation
 from postil.errors import ConfigurationError
 from postil.server import api
-from postil.server.app import assets, changes, reading
+from postil.server.app import Action, assets, changes, reading
 from postil.server.batching import Deadlines
 from postil.server.guard import Guard, Monitor
 from postil.server.jobs import BackgroundTraining
@@ -34,7 +34,7 @@ class _Annotator:
     def __init__(self, annotation: Annotation, settings: ServerSettings, is_review: bool) -> None:
         self._annotation, self._is_review = annotation, is_review
         self._training, deadlines = BackgroundTraining(), Deadlines(settings.seconds)
-        actions: dict[str, tuple[type[Any], Callable[[Any], dict[str, Any]]]] = {
+        actions: dict[str, Action] = {
             "answer": (api.AnswerGiven, self._answer),
             "undo": (api.Nothing, self._undo),
             "look": (api.Look, self._look),
@@ -66,8 +66,6 @@ class _Annotator:
         finally:
             self._training.stop()
             await asyncio.to_thread(self._training.join, END_SECONDS)
-
-    # -------------------------------------------------------------------------------------------- actions
 
     def _state(self) -> dict[str, Any]:
         return {**self._progress(), "record": self._annotation.next()}

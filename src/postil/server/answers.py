@@ -41,17 +41,14 @@ MOST_MARGINALS = 500_000
 _LEAF = re.compile(r"[^()\s]\s*\)")
 
 
-def documents_of(request: Tag) -> list[DocumentAsked]:
-    """The texts and lists of tokens of a request to /api/tag, each with its constraints."""
-    if request.documents is not UNSET:
-        return request.documents
-    return [DocumentAsked(text=request.text, tokens=request.tokens, constraints=request.constraints)]
-
-
-def check_constraints(served: Served, documents: Sequence[DocumentAsked]) -> None:
-    """Refuse constraints on a multi-task model: they are labels of one task."""
+def documents_of(served: Served, request: Tag) -> list[DocumentAsked]:
+    """The texts and lists of tokens of a request to /api/tag, each with its constraints, which need one task."""
+    documents = request.documents
+    if documents is UNSET:
+        documents = [DocumentAsked(text=request.text, tokens=request.tokens, constraints=request.constraints)]
     if served.kind == SEVERAL_TASKS and any(document.constraints is not UNSET for document in documents):
         raise refused("unfit", "constraints need one task: NAME:TASK instead of NAME")
+    return documents
 
 
 def check_tokens(asked: Sequence[Request], limit: int) -> int:

@@ -1,3 +1,4 @@
+# ruff: noqa: UP013 - a short answer is a line
 """The API as types: what may be asked, what is answered. Decoding, checks and the OpenAPI description come from them.
 
 A request that has alternatives (a text or a list of tokens …) names them in ``ALTERNATIVES``: the fields that one of
@@ -7,7 +8,7 @@ them needs, and those that may come with it. Exactly one must be there.
 import re
 from collections.abc import Mapping
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NotRequired, TypeAlias, TypedDict, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -257,150 +258,114 @@ def decoded(body: bytes, kind: type[Asked]) -> Asked:
 
 
 # ------------------------------------------------------------------------------------------------ answers
-
-
-class Response(Struct, kw_only=True, forbid_unknown_fields=True):
-    """A part of an answer. The types only describe: answers are written as bytes by what computes them."""
-
-
-class SpanFound(Response):
-    start: Place
-    end: Place
-    label: str
-    group: Maybe[str] = UNSET
-    text: Maybe[str] = UNSET
-    probability: Maybe[Share] = UNSET
-    score: Maybe[float] = UNSET
-
-
-class TokenFound(Response):
-    text: str
-    start: Place
-    end: Place
-    id: Place
-    label: Maybe[str] = UNSET
-    probability: Maybe[Share] = UNSET
-    score: Maybe[float] = UNSET
-
-
-class RankedLabels(Response):
-    labels: list[str]
-    probability: Share
-
-
-class Layer(Response):
-    spans: Maybe[list[SpanFound]] = UNSET
-    tokens: Maybe[list[TokenFound]] = UNSET
-    labelling_probabilities: Maybe[list[Share]] = UNSET
-
-
-class TaggedDocument(Response):
-    text: str
-    spans: Maybe[list[SpanFound]] = UNSET
-    labels: Maybe[list[str]] = UNSET
-    tokens: Maybe[list[str | TokenFound]] = UNSET
-    sentences: Maybe[list[tuple[Place, Place]]] = UNSET
-    constraints: Maybe[ConstraintsAsked] = UNSET
-    labelling_probabilities: Maybe[list[Share]] = UNSET
-    probabilities: Maybe[list[Share]] = UNSET
-    spans_above: Maybe[list[SpanFound]] = UNSET
-    nbest: Maybe[list[list[RankedLabels]]] = UNSET
-    marginals: Maybe[list[dict[str, Share]]] = UNSET
-    layers: Maybe[dict[str, Layer]] = UNSET
-
-
-class TagAnswer(Response):
-    model: str
-    documents: list[TaggedDocument]
-
-
-class Contribution(Response):
-    gradient: float | None
-    left_out: float | None
-
-
-class Explained(Struct, kw_only=True):
-    label: str
-    words: list[dict[str, Any]]
-    tokens: Maybe[list[str]] = UNSET
-    start: Maybe[Place] = UNSET
-    end: Maybe[Place] = UNSET
-    text: Maybe[str] = UNSET
-    measure: Maybe[str] = UNSET
-    value: Maybe[float | None] = UNSET
-    probability: Maybe[float | None] = UNSET
-    parts: Maybe[dict[str, float | None]] = UNSET
-    unknown: Maybe[float | None] = UNSET
-    features: Maybe[dict[str, Contribution]] = UNSET
-    phrases: Maybe[list[dict[str, Any]]] = UNSET
-
-
-class ExplainAnswer(Response):
-    model: str
-    explanations: list[Explained]
-
-
-class Phrase(Response):
-    start: Place
-    end: Place
-    label: str
-    probability: Share
-
-
-class LabelledTree(Response):
-    tokens: list[str]
-    label: str | None
-    text: Maybe[str] = UNSET
-    probability: Maybe[Share] = UNSET
-    probabilities: Maybe[dict[str, Share]] = UNSET
-    tree: Maybe[str] = UNSET
-    phrases: Maybe[list[Phrase]] = UNSET
-
-
-class TreeAnswer(Response):
-    model: str
-    trees: list[LabelledTree]
-
-
-class DrawnAnswer(Response):
-    model: str
-    drawn: Annotated[list[Any], about("Elements of HTML and SVG: [tag, attributes, children …] or a text.")]
-
-
-class Role(Response):
-    label: str
-    start: Place
-    end: Place
-    probability: Share
-
-
-class Predicate(Response):
-    predicate: Place
-    roles: list[Role]
-
-
-class SentenceRoles(Response):
-    tokens: list[str]
-    predicates: list[Predicate]
-    starts: Maybe[list[Place]] = UNSET
-    ends: Maybe[list[Place]] = UNSET
-
-
-class RolesAnswer(Response):
-    model: str
-    sentences: list[SentenceRoles]
-
+# The types only describe: answers are written as bytes by what computes them.
 
 Row = list[float | None]
 Table = list[Row]
 
 
-class RankedPlaces(Response):
-    labels: list[Place]
-    probability: Share
+class SpanFound(TypedDict):
+    start: Place
+    end: Place
+    label: str
+    group: NotRequired[str]
+    text: NotRequired[str]
+    probability: NotRequired[Share]
+    score: NotRequired[float]
 
 
-class SentenceLattice(Response):
+class TokenFound(TypedDict):
+    text: str
+    start: Place
+    end: Place
+    id: Place
+    label: NotRequired[str]
+    probability: NotRequired[Share]
+    score: NotRequired[float]
+
+
+RankedLabels = TypedDict("RankedLabels", {"labels": list[str], "probability": Share})
+
+
+class Layer(TypedDict):
+    spans: NotRequired[list[SpanFound]]
+    tokens: NotRequired[list[TokenFound]]
+    labelling_probabilities: NotRequired[list[Share]]
+
+
+class TaggedDocument(TypedDict):
+    text: str
+    spans: NotRequired[list[SpanFound]]
+    labels: NotRequired[list[str]]
+    tokens: NotRequired[list[str | TokenFound]]
+    sentences: NotRequired[list[tuple[Place, Place]]]
+    constraints: NotRequired[ConstraintsAsked]
+    labelling_probabilities: NotRequired[list[Share]]
+    probabilities: NotRequired[list[Share]]
+    spans_above: NotRequired[list[SpanFound]]
+    nbest: NotRequired[list[list[RankedLabels]]]
+    marginals: NotRequired[list[dict[str, Share]]]
+    layers: NotRequired[dict[str, Layer]]
+
+
+TagAnswer = TypedDict("TagAnswer", {"model": str, "documents": list[TaggedDocument]})
+Contribution = TypedDict("Contribution", {"gradient": float | None, "left_out": float | None})
+
+
+class Explained(TypedDict):
+    label: str
+    words: list[dict[str, Any]]
+    tokens: NotRequired[list[str]]
+    start: NotRequired[Place]
+    end: NotRequired[Place]
+    text: NotRequired[str]
+    measure: NotRequired[str]
+    value: NotRequired[float | None]
+    probability: NotRequired[float | None]
+    parts: NotRequired[dict[str, float | None]]
+    unknown: NotRequired[float | None]
+    features: NotRequired[dict[str, Contribution]]
+    phrases: NotRequired[list[dict[str, Any]]]
+
+
+ExplainAnswer = TypedDict("ExplainAnswer", {"model": str, "explanations": list[Explained]})
+Phrase = TypedDict("Phrase", {"start": Place, "end": Place, "label": str, "probability": Share})
+
+
+class LabelledTree(TypedDict):
+    tokens: list[str]
+    label: str | None
+    text: NotRequired[str]
+    probability: NotRequired[Share]
+    probabilities: NotRequired[dict[str, Share]]
+    tree: NotRequired[str]
+    phrases: NotRequired[list[Phrase]]
+
+
+TreeAnswer = TypedDict("TreeAnswer", {"model": str, "trees": list[LabelledTree]})
+
+
+class DrawnAnswer(TypedDict):
+    model: str
+    drawn: Annotated[list[Any], about("Elements of HTML and SVG: [tag, attributes, children …] or a text.")]
+
+
+Role = TypedDict("Role", {"label": str, "start": Place, "end": Place, "probability": Share})
+Predicate = TypedDict("Predicate", {"predicate": Place, "roles": list[Role]})
+
+
+class SentenceRoles(TypedDict):
+    tokens: list[str]
+    predicates: list[Predicate]
+    starts: NotRequired[list[Place]]
+    ends: NotRequired[list[Place]]
+
+
+RolesAnswer = TypedDict("RolesAnswer", {"model": str, "sentences": list[SentenceRoles]})
+RankedPlaces = TypedDict("RankedPlaces", {"labels": list[Place], "probability": Share})
+
+
+class SentenceLattice(TypedDict):
     tokens: list[str]
     labels: list[str]
     unary: Table
@@ -414,12 +379,10 @@ class SentenceLattice(Response):
     paths: list[RankedPlaces]
 
 
-class LatticeAnswer(Response):
-    model: str
-    sentences: list[SentenceLattice]
+LatticeAnswer = TypedDict("LatticeAnswer", {"model": str, "sentences": list[SentenceLattice]})
 
 
-class GraphNode(Response):
+class GraphNode(TypedDict):
     name: str
     key: str | None
     kind: Literal["input", "parameter", "result"]
@@ -433,44 +396,33 @@ class GraphNode(Response):
     gradient: Table
 
 
-class Slopes(Response):
-    node: str
-    central: Table
-    one_sided: Table
+Slopes = TypedDict("Slopes", {"node": str, "central": Table, "one_sided": Table})
 
 
-class GraphAnswer(Response):
+class GraphAnswer(TypedDict):
     model: str
     tokens: list[str]
     labels: list[str]
     nodes: list[GraphNode]
     losses: Row
-    check: Maybe[Slopes] = UNSET
+    check: NotRequired[Slopes]
 
 
-class ServedModel(Response):
+class ServedModel(TypedDict):
     name: str
     kind: Literal["tagger", "detector", "tree-classifier", "multi-task-tagger", "role-labeller"]
     labels: list[str]
     classes: list[str]
     spans: bool
     scheme: str
-    tasks: Maybe[list[str]] = UNSET
+    tasks: NotRequired[list[str]]
 
 
-class ModelsAnswer(Response):
-    models: list[ServedModel]
-    training: bool
+ModelsAnswer = TypedDict("ModelsAnswer", {"models": list[ServedModel], "training": bool})
+EpochDone = TypedDict("EpochDone", {"epoch": Place, "loss": float, "score": float | None, "seconds": float})
 
 
-class EpochDone(Response):
-    epoch: Place
-    loss: float
-    score: float | None
-    seconds: float
-
-
-class TrainingStatus(Response):
+class TrainingStatus(TypedDict):
     run: Place
     state: Literal["idle", "running", "stopping", "finished", "stopped", "failed"]
     epoch: Place
@@ -486,30 +438,17 @@ class TrainingStatus(Response):
     version: Place
 
 
-class TrainingAnswer(Response):
+class TrainingAnswer(TypedDict):
     training: TrainingStatus
     asked: dict[str, Any]
     kept: str
     can_keep: bool
 
 
-class FilesAnswer(Response):
-    files: list[str]
-    presets: list[str]
-
-
-class Status(Response):
-    status: str
-
-
-class Failure(Response):
-    code: Code
-    message: str
-
-
-class FailureAnswer(Response):
-    error: Failure
-
+FilesAnswer = TypedDict("FilesAnswer", {"files": list[str], "presets": list[str]})
+Status = TypedDict("Status", {"status": str})
+Failure = TypedDict("Failure", {"code": Code, "message": str})
+FailureAnswer = TypedDict("FailureAnswer", {"error": Failure})
 
 # ------------------------------------------------------------------------------------------------ OpenAPI
 
@@ -563,8 +502,19 @@ def description(*, training: bool = False) -> dict[str, Any]:
     schemas, components = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
     schema_of = dict(zip(map(str, kinds), schemas, strict=True))
     for name, component in components.items():
-        if alternatives := getattr(globals()[name], "ALTERNATIVES", None):
-            component["oneOf"] = _one_of(alternatives)
+        kind = globals()[name]
+        if alternatives := getattr(kind, "ALTERNATIVES", None):
+            fields = {name for needed, optional in alternatives.items() for name in (*needed, *optional)}
+            component["oneOf"] = []  # what each needs, without what belongs to the others alone
+            for needed, optional in alternatives.items():
+                others = [{"required": [name]} for name in sorted(fields - {*needed, *optional})]
+                excluded = {"not": {"anyOf": others}} if others else {}
+                component["oneOf"].append({"required": list(needed), **excluded})
+        elif not issubclass(kind, Struct):  # an answer: its fields in our order, not in that of the alphabet
+            order = list(kind.__annotations__)
+            component["properties"] = {one: component["properties"][one] for one in order}
+            component["required"].sort(key=order.index)
+            component |= {} if kind is Explained else {"additionalProperties": False}
 
     def json_of(meaning: str, kind: Any) -> dict[str, Any]:
         media = "text/plain" if kind is str else "application/json"
@@ -601,14 +551,3 @@ def description(*, training: bool = False) -> dict[str, Any]:
         },
         "security": [{}, {"token": []}],
     }
-
-
-def _one_of(alternatives: Mapping[tuple[str, ...], tuple[str, ...]]) -> list[dict[str, Any]]:
-    """JSON Schema of alternatives: what one needs, without what belongs to the others alone."""
-    fields = {name for needed, optional in alternatives.items() for name in (*needed, *optional)}
-    schemas = []
-    for needed, optional in alternatives.items():
-        others = sorted(fields - {*needed, *optional})
-        excluded = {"not": {"anyOf": [{"required": [name]} for name in others]}} if others else {}
-        schemas.append({"required": list(needed), **excluded})
-    return schemas

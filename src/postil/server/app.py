@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.resources import files
-from typing import Any, TypeVar, final
+from typing import Any, TypeAlias, TypeVar, final
 
 import msgspec
 from starlette.requests import Request
@@ -16,8 +16,8 @@ from starlette.routing import Route, Router
 
 from postil.errors import PostilError
 from postil.models.decoding.promise import Profile
-from postil.server import answers, api, drawn, machinery
-from postil.server.batching import Deadlines, Job, Steps, Worker
+from postil.server import answers, api, machinery
+from postil.server.batching import Deadlines, Job, Steps, Visit, Worker
 from postil.server.expected import Expectations
 from postil.server.guard import Guard, Monitor, send_json
 from postil.server.jobs import FolderTrainer
@@ -31,6 +31,8 @@ SHORT = 8_000
 TAG_PATH = "/api/tag"
 _Text = TypeVar("_Text", bound=api.Request)
 _JSON = "application/json"
+Action: TypeAlias = tuple[type[Any], Callable[[Any], dict[str, Any]]]
+"""What changes something: the request it takes, and its function."""
 
 
 def create_app(
@@ -65,25 +67,35 @@ class _Server:
         self._description = json.dumps(api.description(training=self._trainer is not None)).encode()
         lattices = partial(machinery.lattices, most_cells=settings.max_cells)
         routes = [
-            Route(TAG_PATH, _Endpoint(self._tag), methods=["POST"]),
+            Route(TAG_PATH, self, methods=["POST"]),  # as an ASGI application
             Route("/api/explain", self._simple(api.Explain, answers.explain), methods=["POST"]),
             Route("/api/tree", self._simple(api.TreeAsked, answers.tree), methods=["POST"]),
             Route("/api/roles", self._simple(api.TextAsked, answers.roles), methods=["POST"]),
             Route("/api/lattice", self._simple(api.LatticeAsked, lattices), methods=["POST"]),
             Route("/api/graph", self._simple(api.GraphAsked, machinery.flow_graph), methods=["POST"]),
-            Route("/api/page/tree", self._simple(api.TreeAsked, drawn.tree), methods=["POST"]),
-            Route("/api/page/errors", self._simple(api.ErrorsAsked, drawn.errors), methods=["POST"]),
-            Route("/api/page/card", self._simple(api.CardAsked, drawn.card), methods=["POST"]),
+            Route("/api/page/tree", self._simple(api.TreeAsked, machinery.tree), methods=["POST"]),
+            Route("/api/page/errors", self._simple(api.ErrorsAsked, machinery.errors), methods=["POST"]),
+            Route("/api/page/card", self._simple(api.CardAsked, machinery.card), methods=["POST"]),
             Route("/api/models", self._models),
             Route("/api/openapi.json", self._openapi),
             Route("/health", self._health),
             Route("/ready", self._ready),
             Route("/metrics", self._metrics),
-            *([] if self._trainer is None else self._training_routes(self._trainer)),
             *assets("index.html"),
         ]
+        if self._trainer is not None:
+            actions: dict[str, Action] = {
+                "start": (api.TrainingStart, self._trainer.start),
+                "stop": (api.Nothing, self._trainer.stop),
+                "keep": (api.TrainingKeep, self._trainer.keep),
+            }
+            routes += [
+                Route("/api/training", reading(self._trainer.state)),
+                Route("/api/training/files", reading(self._trainer.files)),
+                *changes("/api/training", actions, self._deadlines, settings),
+            ]
         router = _Router(routes, redirect_slashes=False, lifespan=self._lifespan)
-        router.tag = self._tag
+        router.tag = self
         self.app = Guard(router, settings, self._monitor)
 
     @asynccontextmanager
@@ -109,15 +121,13 @@ class _Server:
             for name in await asyncio.to_thread(self._registry.refresh):
                 self._monitor.reloads.labels(name).inc()
 
-    # -------------------------------------------------------------------------------------------- questions
-
-    async def _tag(self, scope: Any, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        """/api/tag."""
         self._tagging.check_room()
-        with self._deadlines.visit(receive) as visit:
+        with Visit(self._deadlines, receive) as visit:
             asked = api.decoded(await body_of(scope, receive, self._settings.max_body), api.Tag)
             served = self._registry.find(asked.model or None, answers.TAGGED_KINDS, "tag")
-            documents, options = answers.documents_of(asked), asked.options
-            answers.check_constraints(served, documents)
+            documents, options = answers.documents_of(served, asked), asked.options
             size = answers.check_tokens(documents, self._settings.max_tokens)
             job = self._tagging.submit((served, msgspec.json.encode(options)), (options, documents), size)
             content = await visit.answer(self._tagging, job)
@@ -136,29 +146,13 @@ class _Server:
         """An endpoint whose requests are answered one by one."""
 
         async def endpoint(request: Request) -> Response:
-            with self._deadlines.visit(request.receive) as visit:
+            with Visit(self._deadlines, request.receive) as visit:
                 asked = api.decoded(await body_of(request.scope, request.receive, self._settings.max_body), kind)
                 size = answers.check_tokens([asked], self._settings.max_tokens)
                 job = self._others.submit(object(), partial(function, self._registry, asked), size)
                 return Response(await visit.answer(self._others, job), media_type=_JSON)
 
         return endpoint
-
-    # -------------------------------------------------------------------------------------------- training
-
-    def _training_routes(self, trainer: FolderTrainer) -> list[Route]:
-        actions: dict[str, tuple[type[Any], Callable[[Any], dict[str, Any]]]] = {
-            "start": (api.TrainingStart, trainer.start),
-            "stop": (api.Nothing, trainer.stop),
-            "keep": (api.TrainingKeep, trainer.keep),
-        }
-        return [
-            Route("/api/training", reading(trainer.state)),
-            Route("/api/training/files", reading(trainer.files)),
-            *changes("/api/training", actions, self._deadlines, self._settings),
-        ]
-
-    # -------------------------------------------------------------------------------------------- about the server
 
     async def _models(self, request: Request) -> Response:
         content = {"models": [served.about() for served in self._registry], "training": self._trainer is not None}
@@ -191,17 +185,6 @@ class _Router(Router):
         await app(scope, receive, send)
 
 
-@final
-class _Endpoint:
-    """Tells Starlette that a function takes what ASGI passes, not a request."""
-
-    def __init__(self, function: App) -> None:
-        self._function = function
-
-    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
-        await self._function(scope, receive, send)
-
-
 def _is_short(batch: Sequence[Job]) -> bool:
     """Whether a batch is short, and takes the fast path: about a millisecond of work."""
     return sum(job.size for job in batch) <= SHORT and all(
@@ -224,15 +207,15 @@ def reading(function: Callable[[], dict[str, Any]]) -> Callable[[Request], Await
 
 def changes(
     path: str,
-    actions: Mapping[str, tuple[type[Any], Callable[[Any], dict[str, Any]]]],
+    actions: Mapping[str, Action],
     deadlines: Deadlines,
     settings: ServerSettings,
 ) -> list[Route]:
-    """Routes below a path that change something: the request each takes, and its function."""
+    """Routes below a path that change something."""
 
     def endpoint_of(kind: type[Any], action: Callable[[Any], dict[str, Any]]) -> Callable[[Request], Any]:
         async def endpoint(request: Request) -> Response:
-            with deadlines.visit(request.receive):
+            with Visit(deadlines, request.receive):
                 asked = api.decoded(await body_of(request.scope, request.receive, settings.max_body), kind)
             try:
                 return _as_json(await asyncio.to_thread(action, asked))
@@ -266,11 +249,14 @@ SHARED = ("palette.css", "page.css", "labelling.css", "dom.js", "labelling.js", 
 
 def assets(home: str) -> list[Route]:
     """Routes of the files of the page; the page itself, ``home``, is at /."""
-    page = files("postil.server").joinpath("page").iterdir()
-    sheets = files("postil.html").joinpath("style.css"), files("postil.reports").joinpath("page.css")
+    page, shared, reports = files("postil.server").joinpath("page"), files("postil.html"), files("postil.reports")
+    sheets = shared.joinpath("style.css"), reports.joinpath("page.css")
     style = ".report {\n" + "\n".join(sheet.read_text("utf8") for sheet in sheets) + "}\n"
-    routes = [Route("/page/report.css", _sending(style.encode(), TYPES["css"]))]
-    for file in (*page, *(files("postil.html").joinpath(name) for name in SHARED)):
+    routes = [
+        Route("/page/report.css", _sending(style.encode(), TYPES["css"])),
+        Route("/page/report.js", _sending(reports.joinpath("page.js").read_bytes(), TYPES["js"])),
+    ]
+    for file in (*page.iterdir(), *map(shared.joinpath, SHARED)):
         ending = file.name.rpartition(".")[2]
         if ending in TYPES and (ending != "html" or file.name in (home, "equations.html")):
             path = "/" if file.name == home else f"/page/{file.name}"

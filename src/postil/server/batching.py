@@ -129,8 +129,6 @@ class Worker:
             self.waiting -= 1
             self._waiting_size -= job.size
 
-    # -------------------------------------------------------------------------------------------- in the thread
-
     def _run(self) -> None:
         assert self._loop is not None, "started"
         while (batch := self._batches.get()) is not None:
@@ -197,39 +195,29 @@ class Deadlines:
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._under_way: dict[Visit, None] = {}
+        self.under_way: dict[Visit, None] = {}
         self._is_looking = False
 
-    def visit(self, receive: Receive) -> "Visit":
-        """Return the context in which a request is received and answered; it is rejected when its time is over."""
-        return Visit(self, receive)
-
     def add(self, visit: "Visit") -> None:
-        self._under_way[visit] = None
+        self.under_way[visit] = None
         if not self._is_looking:
             self._is_looking = True
             visit.loop.call_later(PATIENCE, self._look, visit.loop)
 
-    def remove(self, visit: "Visit") -> None:
-        del self._under_way[visit]
-
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._is_looking = bool(self._under_way)
+        self._is_looking = bool(self.under_way)
         if self._is_looking:
             loop.call_later(PATIENCE, self._look, loop)
         now = loop.time()
-        for visit in list(self._under_way):
+        for visit in list(self.under_way):
             if now - visit.began < PATIENCE:
                 break
-            if now - visit.began > self._seconds:
-                visit.end()
-            else:
-                visit.watch()
+            visit.look(now - visit.began > self._seconds)
 
 
 @final
 class Visit:
-    """One request from its first byte to its answer."""
+    """One request from its first byte to its answer; it is rejected when its time is over."""
 
     __slots__ = ("_deadlines", "_is_over", "_job", "_receive", "_task", "_watching", "began", "loop")
 
@@ -247,7 +235,7 @@ class Visit:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        self._deadlines.remove(self)
+        del self._deadlines.under_way[self]
         if self._watching is not None:
             self._watching.cancel()
         if self._is_over and kind is asyncio.CancelledError:
@@ -268,15 +256,12 @@ class Visit:
             worker.leave(job)
         return content
 
-    def end(self) -> None:
-        """End the request: its time is over."""
-        if not self._is_over and self._task is not None:
+    def look(self, is_late: bool) -> None:
+        """End the request if its time is over; else watch whether the client of a waiting job is still connected."""
+        if is_late and not self._is_over and self._task is not None:
             self._is_over = True
             self._task.cancel()
-
-    def watch(self) -> None:
-        """Watch whether the client of a waiting job is still connected."""
-        if self._job is not None and self._watching is None:
+        elif not is_late and self._job is not None and self._watching is None:
             self._watching = self.loop.create_task(self._until_left(self._job))
 
     async def _until_left(self, job: Job) -> None:

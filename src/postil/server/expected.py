@@ -4,6 +4,7 @@ The last texts of each tagger are kept in memory; when the metrics are read, its
 (``evaluation/expectation.py``), and how far they are from a base profile. No text leaves the process.
 """
 
+import contextlib
 import threading
 import warnings
 from collections import deque
@@ -63,20 +64,14 @@ class Expectations:
     def update(self) -> None:
         """Compute the figures of the taggers that were asked since the last time."""
         with self._computing:
-            self._update()
-
-    def _update(self) -> None:
-        with self._lock:
-            asked = [(self._models[name], list(self._last[name])) for name in self._changed]
-            self._changed.clear()
-        for served, documents in asked:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", CalibrationWarning)
-                try:
+            with self._lock:
+                asked = [(self._models[name], list(self._last[name])) for name in self._changed]
+                self._changed.clear()
+            for served, documents in asked:
+                with warnings.catch_warnings(), contextlib.suppress(PostilError):  # an ensemble, or nothing but spaces
+                    warnings.simplefilter("ignore", CalibrationWarning)
                     X = [tokens_of(sentence) for one in documents for sentence in sentences_in(served, one)]
                     self._show(served.name, expected(served.model, X, self._bases.get(served.name)))  # type: ignore[arg-type]
-                except PostilError:  # an ensemble, or nothing but spaces
-                    continue
 
     def _show(self, name: str, found: Expected) -> None:
         counts = {"all": found.counts, **(found.by_class if found.has_spans else {})}

@@ -96,11 +96,9 @@ class Guard:
             if status:  # half an answer is out: nothing can be added
                 log.exception("an answer was not completed")
             else:
-                await _refuse(answer, as_refusal(error))
+                await _refuse(answer, error)
         finally:
             self._monitor.answered(scope["path"], status, time.perf_counter() - began)
-
-    # -------------------------------------------------------------------------------------------- checks
 
     def _check(self, scope: Any) -> bytes | None:
         """Refuse what must not pass; return another origin that may read the answer."""
@@ -108,8 +106,11 @@ class Guard:
         headers = dict(scope["headers"])
         if len(hosts) != 1 or not (hosts[0] in self._seen or self._is_known(hosts[0])):
             raise refused("host", "the Host header does not name this server (--allow-host NAME adds a name)")
-        other = self._other_origin(headers.get(b"origin"), hosts[0])
-        path = scope["path"]
+        other, path, origin, host = None, scope["path"], headers.get(b"origin"), hosts[0].lower()
+        if origin is not None and origin.lower() not in (b"http://" + host, b"https://" + host):
+            other = self._origins.get(origin.lower())
+            if other is None:
+                raise refused("origin", "pages of this origin must not call this server (--allow-origin opens it)")
         if other is None and headers.get(b"sec-fetch-site") == b"cross-site" and path.startswith(_NEEDS_TOKEN):
             raise refused("origin", "another site's page must not call this server")
         if scope["method"] == "OPTIONS" and other is not None:
@@ -139,18 +140,11 @@ class Guard:
             self._seen.add(host)
         return is_known
 
-    def _other_origin(self, origin: bytes | None, host: bytes) -> bytes | None:
-        if origin is None or origin.lower() in (b"http://" + host.lower(), b"https://" + host.lower()):
-            return None
-        if origin.lower() not in self._origins:
-            raise refused("origin", "pages of this origin must not call this server (--allow-origin opens it)")
-        return self._origins[origin.lower()]
-
 
 # ------------------------------------------------------------------------------------------------ answers
 
 
-def as_refusal(error: BaseException) -> Refusal:
+def _refusal_of(error: BaseException) -> Refusal:
     """Convert an error to the client's answer. A defect is described only in the log."""
     if isinstance(error, Refusal):
         return error
@@ -164,7 +158,8 @@ def as_refusal(error: BaseException) -> Refusal:
     return refused("internal", "the server failed; its log has the details")
 
 
-async def _refuse(send: Send, refusal: Refusal) -> None:
+async def _refuse(send: Send, error: BaseException) -> None:
+    refusal = _refusal_of(error)
     headers = [(name.lower().encode(), value.encode()) for name, value in refusal.headers.items()]
     if refusal.code in ("body", "slow"):  # the rest of the body is not read
         headers.append((b"connection", b"close"))
@@ -193,21 +188,16 @@ class Monitor:
     """The counters of one server."""
 
     def __init__(self) -> None:
-        self.registry = self._registry = CollectorRegistry()
-        self._requests = Counter("postil_requests", "Requests answered.", ["path", "status"], registry=self._registry)
-        self._seconds = Histogram(
-            "postil_request_seconds", "Seconds per answer.", ["path"], buckets=_SECONDS, registry=self._registry
-        )
-        self.batches = Histogram(
-            "postil_batch_requests", "Requests per batch.", buckets=_SIZES, registry=self._registry
-        )
-        self.reloads = Counter("postil_reloads", "Models opened again.", ["model"], registry=self._registry)
-        names = ["model", "label"]
-        self._entities = Counter("postil_entities", "Entities with a probability.", names, registry=self._registry)
-        self._expected = Counter(
-            "postil_entities_expected_correct", "Sum of their probabilities.", names, registry=self._registry
-        )
-        self.waiting = Gauge("postil_waiting_requests", "Requests that wait for an answer.", registry=self._registry)
+        self.registry = CollectorRegistry()
+        of: dict[str, Any] = {"registry": self.registry}
+        self._requests = Counter("postil_requests", "Requests answered.", ["path", "status"], **of)
+        self._seconds = Histogram("postil_request_seconds", "Seconds per answer.", ["path"], buckets=_SECONDS, **of)
+        self.batches = Histogram("postil_batch_requests", "Requests per batch.", buckets=_SIZES, **of)
+        self.reloads = Counter("postil_reloads", "Models opened again.", ["model"], **of)
+        names, sums = ["model", "label"], "Sum of their probabilities."
+        self._entities = Counter("postil_entities", "Entities with a probability.", names, **of)
+        self._expected = Counter("postil_entities_expected_correct", sums, names, **of)
+        self.waiting = Gauge("postil_waiting_requests", "Requests that wait for an answer.", **of)
         # Looking a labelled counter up costs more than counting.
         self._counters: dict[tuple[str, int], Counter] = {}
         self._histograms = {path: self._seconds.labels(path) for path in (*PATHS, "other")}
@@ -235,5 +225,5 @@ class Monitor:
 
     def text(self) -> bytes:
         """In Prometheus's text format."""
-        text: bytes = generate_latest(self._registry)
+        text: bytes = generate_latest(self.registry)
         return text

@@ -110,13 +110,26 @@ class BackgroundTraining:
         """The fitted estimator of the last training run (or the result of ``then``); None if there is none."""
         return self._result
 
-    # -------------------------------------------------------------------------------------------- in the thread
-
     def _train(self, make: Make, then: Callable[[Any], Any] | None) -> None:
         try:
             estimator, fitting = make()
-            state = self._followed(fitting)
-            if state == FINISHED or fitting.training.progress.epoch:
+            self._update(epochs=fitting.training.plan.epochs)
+            state, told, progress = FINISHED, 0.0, fitting.training.progress
+            for event in fitting:
+                now = time.monotonic()
+                if isinstance(event, Epoch) or now - told >= STEP_SECONDS:
+                    told = now
+                    if isinstance(event, Epoch):
+                        changes = {"epoch": event.epoch, "loss": event.loss, "score": event.score}
+                    else:
+                        loss = {} if self._status["epoch"] else {"loss": event.loss}
+                        changes = {"progress": event.progress, **loss}
+                    figures = {name: getattr(progress, name) for name in ("best_score", "best_epoch", "seconds")}
+                    self._update(**changes, **figures, history=list(progress.history))
+                if self._status["state"] == STOPPING:
+                    state = STOPPED
+                    break
+            if state == FINISHED or progress.epoch:
                 if state == STOPPED:
                     fitting.stop()
                 self._result = estimator if then is None else then(estimator)
@@ -128,24 +141,6 @@ class BackgroundTraining:
         except Exception:
             log.exception("a training run failed")
             self._update(state=FAILED, error="the training failed; the log has the details")
-
-    def _followed(self, fitting: Fitting) -> str:
-        """Train to the end, or until it is stopped."""
-        self._update(epochs=fitting.training.plan.epochs)
-        told, progress = 0.0, fitting.training.progress
-        for event in fitting:
-            now = time.monotonic()
-            if isinstance(event, Epoch) or now - told >= STEP_SECONDS:
-                told = now
-                if isinstance(event, Epoch):
-                    changes = {"epoch": event.epoch, "loss": event.loss, "score": event.score}
-                else:
-                    changes = {"progress": event.progress, **({} if self._status["epoch"] else {"loss": event.loss})}
-                figures = {name: getattr(progress, name) for name in ("best_score", "best_epoch", "seconds")}
-                self._update(**changes, **figures, history=list(progress.history))
-            if self._status["state"] == STOPPING:
-                return STOPPED
-        return FINISHED
 
     def _update(self, **changes: Any) -> None:
         with self._lock:
@@ -190,8 +185,7 @@ class FolderTrainer:
 
     def files(self) -> dict[str, Any]:
         """The files that may be chosen, by their names in the folder, and the presets."""
-        names = sorted(self._names(self._folder, 1))[:MOST_FILES]
-        return {"files": names, "presets": list(PRESETS_OFFERED)}
+        return {"files": sorted(self._names(self._folder, 1))[:MOST_FILES], "presets": list(PRESETS_OFFERED)}
 
     def start(self, asked: TrainingStart) -> dict[str, Any]:
         """Check the names at once; read and train in the background."""
@@ -245,8 +239,6 @@ class FolderTrainer:
         """Stop what is under way, when the server ends."""
         self._training.stop()
         self._training.join(END_SECONDS)
-
-    # -------------------------------------------------------------------------------------------- files
 
     def inside(self, name: str) -> Path:
         """The file of this name in the folder; whatever leads out of it is as if it were not there."""

@@ -1,4 +1,4 @@
-"""Data for the page's drawings of a tagger: the lattice of a sentence, and the flow graph of its loss.
+"""What the page draws: the lattice of a sentence, the flow graph of its loss, and what the library draws itself.
 
 The lattice, with everything that forward-backward computes on it (A8, C3, C4):
 
@@ -11,27 +11,48 @@ All in logarithms, unscaled, as the equations stand: the numbers on the screen c
 The flow graph has every node with its value and its gradient (E8). The loss is that of training, without dropout,
 against given labels; by default against those that the model predicts. Every request brings the edits made in the page:
 the server keeps nothing, and never changes its models.
+
+The policy of the page lets no markup in, so an element is sent as data: [tag, attributes, children …].
 """
 
+import base64
+import io
 import json
 import math
-from typing import Any
+from html.parser import HTMLParser
+from typing import Any, final
 
 import numpy as np
+from msgspec import UNSET
 
 from postil import graph
 from postil.arrays import Array
+from postil.errors import DataError, PostilError
 from postil.graph import Input, Node, Parameter, Result, ancestors, dense
+from postil.html import Markup, element, joined
+from postil.html.elements import VOID
+from postil.html.fragments import note
+from postil.metrics.evaluation import prepare
+from postil.metrics.tables import drawn_table
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.laboratory import Laboratory, as_table
 from postil.models.sentences import tokens_of
 from postil.models.tagger import Tagger
 from postil.objectives.crf import Lattice, k_best
-from postil.server.answers import check_cost, sentences_in
-from postil.server.api import GraphAsked, LatticeAsked
+from postil.reports import Answers, Heading, tagger_page
+from postil.reports.card import card_of
+from postil.server.answers import MOST_TREE_NODES, check_cost, sentences_in
+from postil.server.api import CardAsked, ErrorsAsked, GraphAsked, LatticeAsked, TreeAsked
 from postil.server.batching import Steps
-from postil.server.registry import Registry
+from postil.server.registry import Registry, Served
 from postil.server.requests import refused
+from postil.tagging.tree_answers import tree_over
+from postil.text import read
+from postil.text.formats import FORMATS
+from postil.text.labelled import LabelledFile
+from postil.text.labels.partial import annotated_classes, with_marks
+from postil.text.labels.schemes import recognise
+from postil.text.trees.treebank import parse_tree
 
 # ------------------------------------------------------------------------------------------------ the lattice
 
@@ -56,7 +77,16 @@ def lattices(registry: Registry, request: LatticeAsked, most_cells: int) -> Step
     for sentence in sentences:
         yield
         _, lattice = next(Posteriors(tagger.model).lattices([tokens_of(sentence)]))
-        answers.append(_as_json(lattice, sentence.tokens, labels, request.nbest or USUAL_NBEST))
+        alphas, betas, log_partition = forward_backward(lattice)
+        most = len(labels) ** min(len(sentence), 64)
+        (paths,), chain = k_best(lattice, min(request.nbest or USUAL_NBEST, most)), lattice.chain
+        figures = {"unary": lattice.unary, "transitions": chain.transitions, "start": chain.start, "end": chain.end}
+        figures |= {"alphas": alphas, "betas": betas, "marginals": np.exp(alphas + betas - log_partition)}
+        best = [{"labels": path.labels.tolist(), "probability": _numbers(path.probability)} for path in paths]
+        shown = {name: _numbers(values) for name, values in figures.items()} | {
+            "log_partition": _numbers(log_partition)
+        }
+        answers.append({"tokens": sentence.tokens, "labels": labels, **shown, "paths": best})
     return json.dumps({"model": served.name, "sentences": answers}, ensure_ascii=False).encode()
 
 
@@ -74,25 +104,6 @@ def forward_backward(lattice: Lattice) -> tuple[Array, Array, float]:
 def _log_sum(values: Array, axis: int) -> Array:
     with np.errstate(divide="ignore"):  # log 0 = -inf: nothing is possible
         return np.asarray(np.logaddexp.reduce(values, axis=axis))
-
-
-def _as_json(lattice: Lattice, tokens: list[str], labels: list[str], nbest: int) -> dict[str, Any]:
-    alphas, betas, log_partition = forward_backward(lattice)
-    chain = lattice.chain
-    (paths,) = k_best(lattice, min(nbest, len(labels) ** min(len(tokens), 64)))
-    return {
-        "tokens": tokens,
-        "labels": labels,
-        "unary": _numbers(lattice.unary),
-        "transitions": _numbers(chain.transitions),
-        "start": _numbers(chain.start),
-        "end": _numbers(chain.end),
-        "alphas": _numbers(alphas),
-        "betas": _numbers(betas),
-        "marginals": _numbers(np.exp(alphas + betas - log_partition)),
-        "log_partition": _numbers(log_partition),
-        "paths": [{"labels": path.labels.tolist(), "probability": _numbers(path.probability)} for path in paths],
-    }
 
 
 def _numbers(array: Any, digits: int = _DIGITS) -> Any:
@@ -171,7 +182,10 @@ def nodes_as_json(output: Node, keys: dict[Node, str] | None = None) -> list[dic
             "kind": _KINDS[type(node)],
             "shape": list(node.shape),
             "parents": [number[parent] for parent in node.parents],
-            "sent": _sent(node, gradients[node]),
+            "sent": [  # the size of the gradient that each parent gets
+                0.0 if one is None else _numbers(np.linalg.norm(dense(one)), _DIGITS) or 0.0
+                for one in (node.pullback(dense(gradients[node])) if isinstance(node, Result) else ())
+            ],
             "rms": _numbers(np.sqrt(np.mean(np.square(node.value))), _GRAPH_DIGITS) if node.value.size else 0.0,
             "norm": _numbers(np.linalg.norm(dense(gradients[node])), _GRAPH_DIGITS),
             "rows": list(range(min(len(np.atleast_1d(node.value)), MOST_ROWS))),
@@ -182,13 +196,125 @@ def nodes_as_json(output: Node, keys: dict[Node, str] | None = None) -> list[dic
     ]
 
 
-def _sent(node: Node, gradient: Any) -> list[float]:
-    """The size of the gradient that a node sends back to each of its parents."""
-    pulled = node.pullback(dense(gradient)) if isinstance(node, Result) else ()
-    return [0.0 if one is None else _numbers(np.linalg.norm(dense(one)), _DIGITS) or 0.0 for one in pulled]
-
-
 def _table(array: Array) -> list[list[float | None]]:
     """The first rows and columns."""
     table: list[list[float | None]] = _numbers(as_table(array[:MOST_ROWS])[:, :MOST_COLUMNS], _GRAPH_DIGITS)
     return table
+
+
+# ------------------------------------------------------------------------------------------------ drawn by the library
+
+MOST_REPORTED = 200_000
+"""Tokens of a labelled file that one request may report on."""
+
+
+def tree(registry: Registry, request: TreeAsked) -> Steps:
+    """/api/page/tree: each tree with its labels, the words that the model does not know, and why. A step is a tree."""
+    served = registry.find(request.model or None, ("tree-classifier",), "classify trees")
+    model: Any = served.model
+    if request.brackets is not UNSET:
+        trees = [parse_tree(request.brackets)]
+    else:
+        trees = [tree_over(one, request.shape or model.config.tree) for one in sentences_in(served, request)]
+    check_cost(sum(len(one) ** 2 for one in trees), MOST_TREE_NODES, "the explanation", "nodes of trees")
+    parts = []
+    for one in trees:
+        yield
+        words = list(dict.fromkeys(one.tokens))  # known by a row of the table or of the vectors
+        rows = model.model.features.words.rows(words)
+        unknown = [word for word, row in zip(words, rows, strict=True) if not (row[0] or row[-1])]
+        said = note(f"Unknown to the model: {', '.join(unknown)}.") if unknown else None
+        labels = element("section", model.predict_nodes([one])[0].drawn(), said, class_="card labels")
+        parts += [labels, element("section", element("h2", "Why?"), model.explain(one).drawn(), class_="card why")]
+    return _answer(served, joined(parts))
+
+
+def errors(registry: Registry, request: ErrorsAsked) -> bytes:
+    """/api/page/errors: the report of ``postil evaluate --report`` on a labelled file."""
+    served = registry.find(request.model or None, ("tagger",), "be scored")
+    model: Any = served.model
+    try:
+        content = base64.b64decode(request.content, validate=True)
+    except ValueError:
+        raise refused("unfit", "content: must be the bytes of a file in base64") from None
+    if content.startswith(b"\x1f\x8b"):  # a small body may unpack to a large file
+        raise refused("unfit", "content: must not be compressed")
+    stream = io.BytesIO(content)
+    stream.name = request.name
+    try:
+        with read(stream, features=(), segmenter=model.model.segmenter) as reading:
+            file, tokens = LabelledFile(request.name, reading.format, []), 0
+            for one in reading:
+                tokens += len(one)
+                check_cost(tokens, MOST_REPORTED, "the report", "tokens")
+                file.sentences.append(one)
+            kind = FORMATS[reading.format].title
+        for number, one in enumerate(file.sentences):
+            if one.labels is None:
+                raise DataError("no labels", expected="a label for every token", got=kind, where=file.where(number, 0))
+        codec, X = model.model.codec, [tokens_of(one) for one in file.sentences]
+        labels = with_marks(file.labels, X, known=codec.answers)
+        for one, of_tokens in zip(
+            file.sentences, codec.widened(labels, annotated_classes(file.sentences)), strict=True
+        ):
+            one.labels = list(of_tokens)
+        scheme = recognise(file.labels)
+        if codec.has_spans != (scheme != "none"):
+            got = repr(next(label for labels in file.labels for label in labels))
+            expected = "spans such as B-PER" if codec.has_spans else "labels of words, as in training"
+            raise DataError("other labels than the model's", expected=expected, got=got, where=file.path)
+        compared = prepare(file.labels, model.predict(X), scheme, codec.scheme)
+        heading = Heading.of(model, model_name=served.name, data_name=request.name)
+        page = tagger_page(heading, Answers.of(model, file.sentences, compared, file.place))
+    except PostilError as error:
+        raise refused("unfit", str(error)) from None
+    return _answer(served, Markup(page), ("header", "main"))
+
+
+def card(registry: Registry, request: CardAsked) -> bytes:
+    """/api/page/card: what is known about a model, as ``postil info`` shows it."""
+    served = registry.find(request.model or None, tuple(one.kind for one in registry), "be described")
+    path = registry.path_of(served.name)
+    if path is None:
+        raise refused("unfit", "this model was not opened from a file: it has no card")
+    known = card_of(path, served.name)
+    tables = [
+        element("section", drawn_table(table), note(table.note) if table.note else None) for table in known.tables
+    ]
+    weak = element("ul", *(element("li", weakness) for weakness in known.weaknesses)) if known.weaknesses else None
+    about = element("p", known.texts["about"]) if "about" in known.texts else None
+    bad = joined([element("h2", "What it is bad at"), weak]) if weak else None
+    return _answer(served, joined([about, drawn_table(known.facts_table()), *tables, bad]))
+
+
+def _answer(served: Served, markup: Markup, only: tuple[str, ...] = ()) -> bytes:
+    """The elements of markup as nested lists; with ``only``, elements of these names wherever they are."""
+    reader = _Reader()
+    reader.feed(markup)
+    reader.close()
+    drawn = [part for part in reader.every if part[0] in only] if only else reader.top
+    return json.dumps({"model": served.name, "drawn": drawn}, ensure_ascii=False).encode()
+
+
+@final
+class _Reader(HTMLParser):
+    """Builds nested lists; all markup is ours and well-formed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.top: list[Any] = []
+        self.every: list[list[Any]] = []
+        self._open: list[list[Any]] = [self.top]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.every.append([tag, {name: value or "" for name, value in attrs}])
+        self._open[-1].append(self.every[-1])
+        if tag not in VOID:
+            self._open.append(self.every[-1])
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            self._open.pop()
+
+    def handle_data(self, data: str) -> None:
+        self._open[-1].append(data)

@@ -1,5 +1,6 @@
 """The served models by name; a model is reloaded when its file is replaced."""
 
+import contextlib
 import logging
 import os
 import threading
@@ -142,26 +143,23 @@ class Registry:
     def refresh(self) -> list[str]:
         """Open files that were replaced, and return their names. A file that cannot be used changes nothing."""
         with self._changing:
-            return [name for name, path in self._paths.items() if self._refreshed(name, path)]
-
-    def _refreshed(self, name: str, path: Path) -> bool:
-        """Whether the file of a model was replaced, and is served from now on."""
-        try:
-            identity = _identity(path)
-        except OSError:  # between its removal and its return
-            return False
-        if identity == self._identities[name]:
-            return False
-        self._identities[name] = identity
-        try:
-            heads = _heads(name, path, tried=True)
-        except (PostilError, OSError) as error:
-            log.warning("model %s: the new file is not used: %s", name, error)
-            return False
-        others = {key: one for key, one in self._served.items() if key.partition(TASK)[0] != name}
-        self._served = {**others, **heads}
-        log.info("model %s: opened again", name)
-        return True
+            refreshed = []
+            for name, path in self._paths.items():
+                with contextlib.suppress(OSError):  # between its removal and its return
+                    if (identity := _identity(path)) != self._identities[name]:
+                        self._identities[name] = identity
+                        refreshed.append(name)
+            for name in list(refreshed):
+                try:
+                    heads = _heads(name, self._paths[name], tried=True)
+                except (PostilError, OSError) as error:
+                    log.warning("model %s: the new file is not used: %s", name, error)
+                    refreshed.remove(name)
+                    continue
+                others = {key: one for key, one in self._served.items() if key.partition(TASK)[0] != name}
+                self._served = {**others, **heads}
+                log.info("model %s: opened again", name)
+            return refreshed
 
 
 def _heads(name: str, model: Any, *, tried: bool = False) -> dict[str, Served]:

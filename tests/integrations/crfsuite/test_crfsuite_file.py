@@ -7,10 +7,10 @@ import pytest
 
 from oracles import forged_crfs, forgeries
 from oracles.features import feature_dicts
-from postil import archive
 from postil.crfsuite import CRF, Tagger, Trainer
-from postil.errors import ModelFileError
-from postil.integrations.crfsuite.model import Weights
+from postil.errors import DataError, ModelFileError
+from postil.integrations.crfsuite.model import Weights, _names_of
+from postil.kernels import PairWeights
 
 X, Y = feature_dicts(40)
 
@@ -86,11 +86,18 @@ def test_a_written_file_is_read_back_whole(tmp_path):
     assert content[:4] == b"lCRF" and model.to_bytes() == content
     assert [model.attributes.find(name) for name in model.attributes] == [*range(len(model.attributes))]
     assert model.attributes.find("not there") is None
-    for name in ("nothing", "zero\0"):  # no attribute; a name that only Postil's own format can hold
-        trainer = Trainer(verbose=False)
-        trainer.append([{name: 1.0} if "\0" in name else {}], ["A"])
-        trainer.train(tmp_path / name[:4])
-        assert Tagger().open(tmp_path / name[:4]).thing.labels() == ["A"]
+    trainer = Trainer(verbose=False)
+    trainer.append([{}], ["A"])  # no attribute
+    trainer.train(tmp_path / "nothing")
+    assert Tagger().open(tmp_path / "nothing").thing.labels() == ["A"]
+
+
+def test_names_that_a_file_cannot_hold_are_refused_before_training(tmp_path):
+    trainer = Trainer(verbose=False)
+    trainer.append([{"zero\0": 1.0}], ["A"])
+    with pytest.raises(DataError, match="NUL character"):
+        trainer.train(tmp_path / "none")
+    assert not (tmp_path / "none").exists()
 
 
 @pytest.mark.extra("pycrfsuite")
@@ -130,14 +137,10 @@ def test_huge_weights_have_finite_probabilities():
 
 def test_a_small_file_of_many_labels_takes_no_memory():
     """A table of all pairs of 100,000 labels has 75 GiB."""
-    labels = [f"label {number}" for number in range(100_000)]
-    arrays = {
-        "attributes.text": np.zeros(0, np.uint8),
-        "attributes.offsets": np.zeros(1, np.int64),
-        "features.first": np.zeros(1, np.int64),
-        "features.label": np.zeros(0, np.int32),
-        "features.weight": np.zeros(0),
-        "transitions": np.zeros((0, 0)),
-    }
+    few = Weights([], [], PairWeights(np.zeros(1, np.int64), np.zeros(0, np.int32)), np.zeros(0), np.zeros((0, 0)))
+    content = bytearray(few.to_bytes())
+    names = _names_of([f"label {number}" for number in range(100_000)])
+    struct.pack_into("<I", content, 20, 100_000)  # labels, and where their names begin
+    struct.pack_into("<I", content, 32, len(content))
     with pytest.raises(ModelFileError, match="100000 labels in"):
-        Tagger().open_inmemory(archive.to_bytes(arrays, {"kind": "crfsuite", "labels": labels}))
+        Tagger().open_inmemory(bytes(content + names))

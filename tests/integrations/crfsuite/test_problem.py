@@ -68,7 +68,7 @@ def test_the_same_bits_for_any_number_of_threads(monkeypatch):
     monkeypatch.setattr(module, "_OCCURRENCES_OF_A_SHARD", 11)
     weights = np.random.default_rng(0).normal(size=problem().features)
     results = [problem(threads=threads).objective(0.5)(weights) for threads in (1, 2, 5)]
-    assert len(problem().shards) > 3 and len(problem()._blocks) > 3
+    assert len(problem().shards) > 3 and len(module._ranges(problem().occurrences.starts, 11)) > 3
     for value, gradient in results[1:]:
         assert value == results[0][0] and np.array_equal(gradient, results[0][1])
 

@@ -8,14 +8,8 @@ export interface Token {
   probability: number;
 }
 
-export interface Entity {
-  text: string;
-  start: number;
-  end: number;
-  label: string;
-  /** How probable it is that exactly these words are an entity with this label. */
-  probability: number;
-}
+/** Its probability is that exactly these words are an entity with this label. */
+export interface Entity extends Token {}
 
 /** What one task says about a text. */
 export interface Layer {
@@ -32,13 +26,8 @@ export interface Answer extends Layer {
   layers?: Record<string, Layer>;
 }
 
-export interface Span {
-  /** First token and end. */
-  start: number;
-  end: number;
-  label: string;
-  probability: number;
-}
+/** First token and end, instead of code units. */
+export interface Span extends Omit<Token, "text"> {}
 
 export interface LabelledSentence {
   labels: string[];
@@ -63,15 +52,9 @@ export interface Lattice {
   end: number[];
 }
 
-/** A phrase or word of a tree; after it everything in it. */
-export interface TreeNode {
-  label: string;
-  probability: number;
+/** A phrase or word of a tree, its text and place in the string in brackets; after it everything in it. */
+export interface TreeNode extends Token {
   probabilities: Record<string, number>;
-  /** Of the string in brackets. */
-  text: string;
-  start: number;
-  end: number;
   /** Two, or none of a word. */
   children: TreeNode[];
 }

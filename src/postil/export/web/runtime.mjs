@@ -134,16 +134,15 @@ class Tagger {
 
   #layer(text, spans, count, layer) {
     const { labels, classes } = this.#names[layer.task];
+    const from = (first, last, label, probability) => {
+      const [start, end] = [spans[2 * first], spans[2 * last + 1]];
+      return { text: text.slice(start, end), start, end, label, probability };
+    };
     const tokens = new Array(count);
-    for (let t = 0; t < count; t++) {
-      const start = spans[2 * t];
-      const end = spans[2 * t + 1];
-      tokens[t] = { text: text.slice(start, end), start, end, label: labels[layer.labels[t]], probability: layer.probabilities[t] };
-    }
+    for (let t = 0; t < count; t++) tokens[t] = from(t, t, labels[layer.labels[t]], layer.probabilities[t]);
     const entities = Array.from({ length: layer.entityCount }, (_, i) => {
-      const start = spans[2 * layer.entities[8 * i + 2]];
-      const end = spans[2 * layer.entities[8 * i + 3] - 1];
-      return { text: text.slice(start, end), start, end, label: classes[layer.entities[8 * i + 4]], probability: layer.figures[4 * i + 3] };
+      const [, , first, end, label] = layer.entities.subarray(8 * i);
+      return from(first, end - 1, classes[label], layer.figures[4 * i + 3]);
     });
     return { tokens, entities };
   }

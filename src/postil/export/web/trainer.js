@@ -1,6 +1,6 @@
 // The page that trains: label, train, tag, correct. Nothing leaves it; what is kept is in this browser and in saved files.
 
-import { chip, colour, counted, debounced, download, h, percent, s, say } from "./dom.js";
+import { chip, colour, counted, curve, debounced, download, failed, h, heading, percent, say } from "./dom.js";
 import { Labelling, keyList } from "./labelling.js";
 import { decompressed, open } from "./runtime.mjs";
 import { readRecords, sentencesOf, wordsOf, writeRecords } from "./records.mjs";
@@ -32,7 +32,7 @@ async function attempt(action) {
   try {
     await action();
   } catch (error) {
-    byId("problem").replaceChildren(h("p", { className: "error", role: "alert" }, error.message));
+    byId("problem").replaceChildren(failed(error));
     byId("problem").scrollIntoView({ block: "nearest" });
   }
 }
@@ -78,10 +78,7 @@ async function speak(name) {
   cutter = await open(wasm, flatModel(blank(start, segmentation()), constants));
 }
 
-function forget() {
-  localStorage.removeItem(KEPT);
-  localStorage.removeItem(`${KEPT} model`);
-}
+const forget = () => [KEPT, `${KEPT} model`].forEach((name) => localStorage.removeItem(name));
 
 function clear() {
   if (!confirm("Delete all sentences, all labels and the model from this page and from this browser?")) return;
@@ -308,7 +305,7 @@ async function train() {
       if (performance.now() - shown < 60) continue;
       byId("progress").value = progress;
       byId("told").textContent = `Epoch ${epoch} of ${step.value.epochs}, loss ${history.at(-1).toFixed(3)}`;
-      byId("curve").replaceChildren(curve(step.value.epochs));
+      byId("curve").replaceChildren(losses(step.value.epochs));
       await moment();
       shown = performance.now();
     }
@@ -325,15 +322,12 @@ async function train() {
 }
 
 /** Mean loss of each epoch. */
-function curve(epochs) {
-  const [W, H, left, top, bottom] = [320, 130, 40, 10, 24];
+function losses(epochs) {
   const most = Math.max(...history, 1e-9);
-  const x = (i) => left + (epochs > 1 ? i / (epochs - 1) : 0.5) * (W - left - 10);
-  const y = (loss) => top + (1 - loss / most) * (H - top - bottom);
-  const line = (value) => [s("line", { class: "grid-line", x1: left, x2: W - 10, y1: y(value), y2: y(value) }), s("text", { class: "soft", x: left - 6, y: y(value) + 4, "text-anchor": "end" }, value ? value.toPrecision(2) : "0")];
-  return s("svg", { class: "drawing curve", viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": `Loss of each epoch: ${history.at(0).toFixed(3)} at first, ${history.at(-1).toFixed(3)} now` },
-    line(0), line(most), s("text", { class: "soft", x: left, y: H - 6 }, "epoch 1"), s("text", { class: "soft", x: W - 10, y: H - 6, "text-anchor": "end" }, String(epochs)),
-    s("polyline", { class: "curve-line", points: history.map((loss, i) => `${x(i)},${y(loss)}`).join(" ") }), s("circle", { class: "curve-point", cx: x(history.length - 1), cy: y(history.at(-1)), r: 4 }));
+  return curve(history.map((loss, i) => [i, loss]), {
+    label: `Loss of each epoch: ${history.at(0).toFixed(3)} at first, ${history.at(-1).toFixed(3)} now`, low: 0, high: most,
+    ticks: [0, most], shown: (value) => (value ? value.toPrecision(2) : "0"), to: epochs - 1, ends: ["epoch 1", String(epochs)],
+  });
 }
 
 function drawTrain() {
@@ -351,7 +345,7 @@ function drawTrain() {
     : result ? [`Trained on ${counted(result.learnt, "sentence")} in ${result.seconds.toFixed(1)} s. `, of ? (of.f1 === null ? `The ${of.sentences} held-out sentences have no spans.`
       : h("strong", {}, `F1 ${(100 * of.f1).toFixed(1)}`)) : "", of?.f1 != null ? ` on ${of.sentences} held-out sentences: ${of.right} of ${of.wanted} spans found, ${of.found - of.right} wrong.` : ""]
       : [`A model of ${counted(model.about.data?.sentences ?? 0, "sentence")} with the classes ${model.classes.join(", ")} is in use.`]));
-  byId("curve").replaceChildren(model && history.length ? curve(history.length) : "");
+  byId("curve").replaceChildren(model && history.length ? losses(history.length) : "");
 }
 
 // ------------------------------------------------------------------------------------------------ tagging
@@ -381,8 +375,7 @@ function drawPage() {
   const box = h("textarea", { id: "text", rows: 3, dir: "auto", spellcheck: false, value: EXAMPLE, oninput: debounced(80, () => attempt(tag)) });
   const field = (label, element) => [h("label", { htmlFor: element.id }, label), element];
   main.replaceChildren(
-    h("h1", {}, "Label, train, tag"),
-    h("p", { className: "lead" }, "Label words in your own classes, train a tagger on them here, and let it tag new text. Everything happens in this page: it has no server and never uses the network."),
+    ...heading("Label, train, tag", "Label words in your own classes, train a tagger on them here, and let it tag new text. Everything happens in this page: it has no server and never uses the network."),
     h("div", { id: "problem" }),
     h("div", { className: "grid trainer" },
       h("div", { className: "column" },

@@ -147,13 +147,6 @@ function vocabularyArrays(values) {
   throw new PostilError("the words of the model fill its hash table unevenly");
 }
 
-/** (rows, columns) with rows and columns exchanged. */
-function transposed(values, rows, columns) {
-  const out = new values.constructor(values.length);
-  for (let i = 0; i < rows; i++) for (let j = 0; j < columns; j++) out[j * rows + i] = values[i * columns + j];
-  return out;
-}
-
 /** The bytes that the engine opens; `constants` are the arrays that all models share. */
 export function flatModel(model, constants) {
   const { config, classes, vocabularies, parameters, decoding } = model;
@@ -205,7 +198,7 @@ export function flatModel(model, constants) {
   put("member0/first/padding", beyond);
   put("heads", integers(1));
   put("head0/numbers", integers(L, classes.length, 0, 1, 0));
-  put("head0/member0/map0/W", transposed(outputW, L, H), H, L);
+  put("head0/member0/map0/W", outputW.map((_, at) => outputW[(at % L) * H + Math.floor(at / L)]), H, L); // transposed
   put("head0/member0/map0/b", outputb);
   put("head0/name", strings(["main"]));
   put("head0/reals", Float64Array.of(decoding.temperature, decoding.shift));
@@ -314,13 +307,6 @@ export function isClassName(name) {
   return typeof name === "string" && name.length > 0 && name.length <= 100 && !/[\p{C}\p{Zl}\p{Zp}]/u.test(name);
 }
 
-function checkedDecoding({ temperature, shift, bias, thresholds }, classes) {
-  const isNumber = (value) => typeof value === "number" && Math.abs(value) <= LARGEST;
-  const isGood = [temperature, shift, bias].every(isNumber) && temperature >= 1 / LARGEST && isObject(thresholds)
-    && Object.entries(thresholds).every(([name, lowest]) => classes.includes(name) && lowest >= 0 && lowest <= 1);
-  return isGood ? { temperature, shift, bias, thresholds } : refuse("the model has an impossible calibration");
-}
-
 function vocabularyOf(arrays, name) {
   const [text, offsets, slots] = ["text", "offsets", "slots"].map((part) => arrays[`features/words/${name}/${part}`]?.values);
   if (!(text instanceof Uint8Array && offsets instanceof Int32Array && slots instanceof Int32Array)) refuse(`the vocabulary ${name} is missing, or larger than this page opens`);
@@ -363,7 +349,12 @@ function checkedModel({ arrays, metadata }, start) {
     const isGood = same(found, shape) && values instanceof Float32Array && values.every((value) => Math.abs(value) <= 1e30);
     return isGood ? values : refuse(`parameter ${PARAMETERS[i]}: expected finite numbers of shape ${shape.join(" × ")}`);
   });
-  return { config, classes, scheme, letters: start.schemes[scheme], vocabularies, counts, segmentation, estimator, parameters, decoding: checkedDecoding(heads.main.decoding, classes), about };
+  const { temperature, shift, bias, thresholds } = heads.main.decoding;
+  const isNumber = (value) => typeof value === "number" && Math.abs(value) <= LARGEST;
+  const isGood = [temperature, shift, bias].every(isNumber) && temperature >= 1 / LARGEST && isObject(thresholds)
+    && Object.entries(thresholds).every(([name, lowest]) => classes.includes(name) && lowest >= 0 && lowest <= 1);
+  if (!isGood) refuse("the model has an impossible calibration");
+  return { config, classes, scheme, letters: start.schemes[scheme], vocabularies, counts, segmentation, estimator, parameters, decoding: { temperature, shift, bias, thresholds }, about };
 }
 
 // ------------------------------------------------------------------------------------------------ training
@@ -417,18 +408,6 @@ function lookedAt(memory, constants, forms, columns) {
   });
 }
 
-/** The numbers of the labels of a sentence with spans {start, end, label} in tokens. */
-function goldLabels({ tokens, spans }, classes) {
-  const labels = new Int32Array(tokens.length);
-  for (const { start, end, label } of spans) {
-    const first = 1 + 4 * classes.indexOf(label);
-    labels.fill(first + 1, start, end);
-    labels[start] = first;
-    labels[end - 1] = start === end - 1 ? first + 3 : first + 2;
-  }
-  return labels;
-}
-
 /** Sentences in batches of similar length, in random order: `batches_of_similar_length` in features/inputs.py. */
 function batchesOf(lengths, size, random) {
   const blurred = random.reals(lengths.length).map((share, i) => lengths[i] * (1 + 0.1 * share));
@@ -473,9 +452,16 @@ export function* training(wasm, start, constants, sentences, { seed = 0, epochs 
   const rows = Int32Array.from(forms.flatMap((_, i) => [...ids.map((of, column) => of[i] + starts[column]), looks[i].caps + starts.at(-1)]));
   const number = new Map(forms.map((form, i) => [form, i]));
   const places = Int32Array.from(sentences.flatMap((one) => one.tokens.map((form) => number.get(form))));
-  const gold = Int32Array.from(sentences.flatMap((one) => [...goldLabels(one, classes)]));
-  const begins = new Int32Array(sentences.length + 1);
-  sentences.forEach((one, i) => { begins[i + 1] = begins[i] + one.tokens.length; });
+  const [gold, begins] = [new Int32Array(tokens), new Int32Array(sentences.length + 1)];
+  sentences.forEach((one, i) => {
+    begins[i + 1] = begins[i] + one.tokens.length;
+    for (const { start: from, end, label } of one.spans) { // B I … E, or S
+      const labels = gold.subarray(begins[i] + from, begins[i] + end);
+      const first = 1 + 4 * classes.indexOf(label);
+      labels.fill(first + 1).set([first]);
+      labels[labels.length - 1] = labels.length === 1 ? first + 3 : first + 2;
+    }
+  });
   const unknown = Float64Array.from(ids[0], (id) => config.word_dropout / (config.word_dropout + counts[id]));
   const room = memory.put(new Float64Array(Math.max(32, sentences.length)));
   const random = {

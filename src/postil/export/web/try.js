@@ -18,32 +18,23 @@ async function unpacked(id) {
 
 // ------------------------------------------------------------------------------------------------ parts of the page
 
-/** Name and value, a row each. */
-function facts(rows) {
-  return h("dl", { className: "facts" }, rows.map(([name, value]) => [h("dt", {}, name), h("dd", {}, String(value))]));
-}
-
-function table(columns, rows) {
-  const numbers = columns.map((_, i) => rows.every((row) => typeof row[i] === "number"));
-  const cell = (value, i) => h("td", { className: numbers[i] ? "number" : "" }, value === null ? "–" : String(value));
-  return h("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": columns.join(", ") }, h("table", {},
-    h("thead", {}, h("tr", {}, columns.map((name, i) => h("th", { className: numbers[i] ? "number" : "" }, name)))),
-    h("tbody", {}, rows.map((row) => h("tr", {}, row.map(cell))))));
+/** A table of the model's card; columns of numbers are those without anything else. */
+function figuresOf({ columns, rows }) {
+  const names = columns.map((name, i) => (rows.every((row) => typeof row[i] === "number") ? `#${name}` : name));
+  return table(names, rows.map((row) => row.map((value) => String(value ?? "–"))), { region: columns.join(", ") });
 }
 
 function card() {
   return h("section", { className: "card" },
     h("h2", {}, "About this model"),
     about.about ? h("p", {}, about.about) : null,
-    h("details", { open: true }, h("summary", {}, "Facts"), facts(about.facts)),
-    about.tables.map((one) => h("details", {}, h("summary", {}, one.title), table(one.columns, one.rows), one.note ? h("p", { className: "note" }, one.note) : null)),
+    h("details", { open: true }, h("summary", {}, "Facts"), h("dl", { className: "facts" }, about.facts.map(([name, value]) => [h("dt", {}, name), h("dd", {}, String(value))]))),
+    about.tables.map((one) => h("details", {}, h("summary", {}, one.title), figuresOf(one), one.note ? h("p", { className: "note" }, one.note) : null)),
     about.weaknesses.length ? h("details", {}, h("summary", {}, "What it is bad at"), h("ul", {}, about.weaknesses.map((one) => h("li", {}, one)))) : null);
 }
 
-/** The example, or the text of the address: page.html#text=… */
-function firstText() {
-  return new URLSearchParams(location.hash.slice(1)).get("text") ?? about.example ?? EXAMPLE;
-}
+/** The box to type into, with the example, or the text of the address: page.html#text=… */
+const typing = (rows, example, oninput) => h("textarea", { id: "text", dir: "auto", rows, value: new URLSearchParams(location.hash.slice(1)).get("text") ?? about.example ?? example, spellcheck: false, oninput });
 
 // ------------------------------------------------------------------------------------------------ taggers
 
@@ -60,30 +51,22 @@ function mountTagger(tagger) {
   const figures = h("p", { className: "note", id: "figures" });
   const title = h("h2", {});
 
-  const factsOf = (one) => `${one.label}\nprobability ${percent(one.probability)}\ncharacters ${one.start} to ${one.end}`;
-
-  function pieces(items, drawn) {
-    const { text } = state.answer;
-    const limit = Math.min(text.length, MOST_CHARACTERS);
-    const parts = [];
-    let end = 0;
-    for (const [place, one] of items.entries()) {
-      if (one.end > limit) break;
-      parts.push(text.slice(end, one.start), drawn(one, place));
-      end = one.end;
-    }
-    parts.push(text.slice(end, limit));
-    if (limit < text.length) parts.push(h("span", { className: "note" }, ` … (${(text.length - limit).toLocaleString("en")} more characters are labelled, but not drawn)`));
-    return parts;
-  }
-
   function drawText() {
     const { tokens, entities } = layer();
-    const mark = (one, place) => tip(h("mark", { className: `entity ${colour(one.label, names())}`, "data-place": place }, one.text, chip(one.label, names())), () => factsOf(one));
-    const word = (one, place) => tip(h("span", { className: "word", "data-place": place }, one.text, h("span", { className: `tag ${colour(one.label, names())}` }, one.label)), () => factsOf(one));
-    if (!tokens.length) shown.replaceChildren(h("span", { className: "note" }, "Type a text above."));
-    else if (task().classes) shown.replaceChildren(...pieces(entities.filter(isShown), mark));
-    else shown.replaceChildren(...pieces(tokens.filter(isShown), word));
+    const limit = Math.min(state.answer.text.length, MOST_CHARACTERS);
+    const parts = [];
+    let end = 0;
+    for (const [place, one] of (task().classes ? entities : tokens).filter(isShown).entries()) {
+      if (one.end > limit) break;
+      const drawn = task().classes ? h("mark", { className: `entity ${colour(one.label, names())}`, "data-place": place }, one.text, chip(one.label, names()))
+        : h("span", { className: "word", "data-place": place }, one.text, h("span", { className: `tag ${colour(one.label, names())}` }, one.label));
+      parts.push(state.answer.text.slice(end, one.start), tip(drawn, () => `${one.label}\nprobability ${percent(one.probability)}\ncharacters ${one.start} to ${one.end}`));
+      end = one.end;
+    }
+    parts.push(state.answer.text.slice(end, limit));
+    const left = state.answer.text.length - limit;
+    if (left) parts.push(h("span", { className: "note" }, ` … (${left.toLocaleString("en")} more characters are labelled, but not drawn)`));
+    shown.replaceChildren(...(tokens.length ? parts : [h("span", { className: "note" }, "Type a text above.")]));
   }
 
   /** Show the place of an item in the text. */
@@ -101,14 +84,10 @@ function mountTagger(tagger) {
       found.replaceChildren(h("p", { className: "note" }, "Nothing to show."));
       return;
     }
-    const rows = items.slice(0, MOST_ROWS).map((one, place) => h("tr", {},
-      h("td", {}, h("button", { className: "finder", onclick: () => find(place) }, one.text)),
-      h("td", {}, chip(one.label, names())),
-      h("td", { className: "number" }, percent(one.probability)),
-      h("td", { className: "barbox" }, h("span", { className: `bar ${colour(one.label, names())}`, style: { width: `${100 * one.probability}%` } }))));
-    found.replaceChildren(h("table", {},
-      h("thead", {}, h("tr", {}, h("th", {}, task().classes ? "Entity" : "Word"), h("th", {}, "Label"), h("th", { className: "number" }, "Probability"), h("td", {}))),
-      h("tbody", {}, rows)), items.length > MOST_ROWS ? h("p", { className: "note" }, `The first ${MOST_ROWS} are listed.`) : "");
+    const rows = items.slice(0, MOST_ROWS).map((one, place) => [
+      h("button", { className: "finder", onclick: () => find(place) }, one.text), chip(one.label, names()), percent(one.probability),
+      h("td", { className: "barbox" }, h("span", { className: `bar ${colour(one.label, names())}`, style: { width: `${100 * one.probability}%` } }))]);
+    found.replaceChildren(table([task().classes ? "Entity" : "Word", "Label", "#Probability", ""], rows), items.length > MOST_ROWS ? h("p", { className: "note" }, `The first ${MOST_ROWS} are listed.`) : "");
   }
 
   function drawLegend() {
@@ -133,7 +112,7 @@ function mountTagger(tagger) {
     try {
       state.answer = tagger.tag(box.value);
     } catch (error) {
-      problem.replaceChildren(h("p", { className: "error", role: "alert" }, error.message));
+      problem.replaceChildren(failed(error));
       return;
     }
     problem.replaceChildren();
@@ -144,7 +123,7 @@ function mountTagger(tagger) {
 
   // A short text is labelled with every letter; a long one when the typing stops.
   const labelSoon = debounced(150, label);
-  const box = h("textarea", { id: "text", dir: "auto", rows: 4, value: firstText(), spellcheck: false, oninput: () => (box.value.length < 5000 ? label() : labelSoon()) });
+  const box = typing(4, EXAMPLE, () => (box.value.length < 5000 ? label() : labelSoon()));
   const problem = h("div", {});
   const bound = h("output", { htmlFor: "threshold" }, "0 %");
   const slider = h("input", {
@@ -155,8 +134,7 @@ function mountTagger(tagger) {
     h("input", { type: "radio", name: "task", value: one.name, checked: one.name === state.task, onchange: () => { state.task = one.name; state.hidden.clear(); draw(); } }), ` ${one.name}`)));
 
   main.replaceChildren(
-    h("h1", {}, about.title),
-    h("p", { className: "lead" }, "Type or paste a text. Its labels appear as you type; point at one to see its probability."),
+    ...heading(about.title, "Type or paste a text. Its labels appear as you type; point at one to see its probability."),
     h("div", { className: "card" }, h("label", { className: "field", htmlFor: "text" }, "Text"), box, problem),
     h("div", { className: "grid" },
       h("div", {},
@@ -188,13 +166,12 @@ function mountTrees(classifier) {
       answer.replaceChildren(h("ul", { className: "nodes top" }, drawn(classifier.classifyTree(box.value))));
       problem.replaceChildren();
     } catch (error) {
-      problem.replaceChildren(h("p", { className: "error", role: "alert" }, error.message));
+      problem.replaceChildren(failed(error));
     }
   }
-  const box = h("textarea", { id: "text", dir: "auto", rows: 3, value: new URLSearchParams(location.hash.slice(1)).get("text") ?? about.example ?? TREE, spellcheck: false, oninput: label });
+  const box = typing(3, TREE, label);
   main.replaceChildren(
-    h("h1", {}, about.title),
-    h("p", { className: "lead" }, "Type or paste a tree in brackets. Labels that stand there are not looked at; every phrase gets one."),
+    ...heading(about.title, "Type or paste a tree in brackets. Labels that stand there are not looked at; every phrase gets one."),
     h("div", { className: "card" }, h("label", { className: "field", htmlFor: "text" }, "Tree"), box, problem),
     h("section", { className: "card" }, h("h2", {}, "Labels"), answer), card());
   label();

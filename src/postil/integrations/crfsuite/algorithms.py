@@ -34,7 +34,7 @@ ALIASES = {"ap": "averaged-perceptron", "pa": "passive-aggressive"}
 UNLIMITED = 2**31 - 1
 
 
-class AlgorithmParameter(NamedTuple):
+class _Parameter(NamedTuple):
     """One parameter of a CRFsuite algorithm."""
 
     default: Any
@@ -47,69 +47,59 @@ def _switch(value: Any) -> bool:
 
 
 _FEATURES = {
-    "feature.minfreq": AlgorithmParameter(0.0, float, "The minimum frequency of features."),
-    "feature.possible_states": AlgorithmParameter(False, _switch, "Force to generate possible state features."),
-    "feature.possible_transitions": AlgorithmParameter(
-        False, _switch, "Force to generate possible transition features."
-    ),
+    "feature.minfreq": _Parameter(0.0, float, "The minimum frequency of features."),
+    "feature.possible_states": _Parameter(False, _switch, "Force to generate possible state features."),
+    "feature.possible_transitions": _Parameter(False, _switch, "Force to generate possible transition features."),
 }
-_C2 = AlgorithmParameter(1.0, float, "Coefficient for L2 regularization.")
-_PERIOD = AlgorithmParameter(10, int, "The number of iterations over which the stopping criterion is tested.")
-_EPOCHS = AlgorithmParameter(100, int, "The maximum number of iterations.")
-_MEAN_LOSS = AlgorithmParameter(0.0, float, "The stopping criterion (the mean loss).")
+_C2 = _Parameter(1.0, float, "Coefficient for L2 regularization.")
+_PERIOD = _Parameter(10, int, "The number of iterations over which the stopping criterion is tested.")
+_EPOCHS = _Parameter(100, int, "The maximum number of iterations.")
+_MEAN_LOSS = _Parameter(0.0, float, "The stopping criterion (the mean loss).")
 _DELTA = "The stopping criterion: the least relative improvement of the objective over a period."
 
-ALGORITHMS: dict[str, dict[str, AlgorithmParameter]] = {
+ALGORITHMS: dict[str, dict[str, _Parameter]] = {
     "lbfgs": {
         **_FEATURES,
-        "c1": AlgorithmParameter(0.0, float, "Coefficient for L1 regularization."),
+        "c1": _Parameter(0.0, float, "Coefficient for L1 regularization."),
         "c2": _C2,
-        "max_iterations": AlgorithmParameter(
-            UNLIMITED, int, "The maximum number of iterations for L-BFGS optimization."
-        ),
-        "num_memories": AlgorithmParameter(
-            6, int, "The number of past gradients that approximate the inverse Hessian."
-        ),
-        "epsilon": AlgorithmParameter(1e-5, float, "Epsilon for testing the convergence of the objective."),
+        "max_iterations": _Parameter(UNLIMITED, int, "The maximum number of iterations for L-BFGS optimization."),
+        "num_memories": _Parameter(6, int, "The number of past gradients that approximate the inverse Hessian."),
+        "epsilon": _Parameter(1e-5, float, "Epsilon for testing the convergence of the objective."),
         "period": _PERIOD,
-        "delta": AlgorithmParameter(1e-5, float, _DELTA),
-        "linesearch": AlgorithmParameter("MoreThuente", str, "MoreThuente, Backtracking or StrongBacktracking."),
-        "max_linesearch": AlgorithmParameter(20, int, "The maximum number of trials for the line search algorithm."),
+        "delta": _Parameter(1e-5, float, _DELTA),
+        "linesearch": _Parameter("MoreThuente", str, "MoreThuente, Backtracking or StrongBacktracking."),
+        "max_linesearch": _Parameter(20, int, "The maximum number of trials for the line search algorithm."),
     },
     "l2sgd": {
         **_FEATURES,
         "c2": _C2,
-        "max_iterations": AlgorithmParameter(
-            1000, int, "The maximum number of iterations (epochs) for SGD optimization."
-        ),
+        "max_iterations": _Parameter(1000, int, "The maximum number of iterations (epochs) for SGD optimization."),
         "period": _PERIOD,
-        "delta": AlgorithmParameter(1e-6, float, _DELTA),
-        "calibration.eta": AlgorithmParameter(0.1, float, "The initial learning rate (eta) used for calibration."),
-        "calibration.rate": AlgorithmParameter(2.0, float, "The rate of increase or decrease of eta for calibration."),
-        "calibration.samples": AlgorithmParameter(1000.0, float, "The number of instances used for calibration."),
-        "calibration.candidates": AlgorithmParameter(10, int, "The number of candidates of learning rate."),
-        "calibration.max_trials": AlgorithmParameter(20, int, "The maximum number of trials of learning rates."),
+        "delta": _Parameter(1e-6, float, _DELTA),
+        "calibration.eta": _Parameter(0.1, float, "The initial learning rate (eta) used for calibration."),
+        "calibration.rate": _Parameter(2.0, float, "The rate of increase or decrease of eta for calibration."),
+        "calibration.samples": _Parameter(1000.0, float, "The number of instances used for calibration."),
+        "calibration.candidates": _Parameter(10, int, "The number of candidates of learning rate."),
+        "calibration.max_trials": _Parameter(20, int, "The maximum number of trials of learning rates."),
     },
     "averaged-perceptron": {
         **_FEATURES,
         "max_iterations": _EPOCHS,
-        "epsilon": AlgorithmParameter(0.0, float, "The stopping criterion (the ratio of incorrect label predictions)."),
+        "epsilon": _Parameter(0.0, float, "The stopping criterion (the ratio of incorrect label predictions)."),
     },
     "passive-aggressive": {
         **_FEATURES,
-        "type": AlgorithmParameter(1, int, "The strategy of updates: 0 without slack variables, 1 type I, 2 type II."),
-        "c": AlgorithmParameter(1.0, float, "The aggressiveness parameter."),
-        "error_sensitive": AlgorithmParameter(
-            True, _switch, "Consider the number of incorrect labels in the cost function."
-        ),
-        "averaging": AlgorithmParameter(True, _switch, "Compute the average of feature weights."),
+        "type": _Parameter(1, int, "The strategy of updates: 0 without slack variables, 1 type I, 2 type II."),
+        "c": _Parameter(1.0, float, "The aggressiveness parameter."),
+        "error_sensitive": _Parameter(True, _switch, "Consider the number of incorrect labels in the cost function."),
+        "averaging": _Parameter(True, _switch, "Compute the average of feature weights."),
         "max_iterations": _EPOCHS,
         "epsilon": _MEAN_LOSS,
     },
     "arow": {
         **_FEATURES,
-        "variance": AlgorithmParameter(1.0, float, "The initial variance of every feature weight."),
-        "gamma": AlgorithmParameter(1.0, float, "Tradeoff parameter."),
+        "variance": _Parameter(1.0, float, "The initial variance of every feature weight."),
+        "gamma": _Parameter(1.0, float, "Tradeoff parameter."),
         "max_iterations": _EPOCHS,
         "epsilon": _MEAN_LOSS,
     },
@@ -118,20 +108,20 @@ ALGORITHMS: dict[str, dict[str, AlgorithmParameter]] = {
 
 def algorithm_named(name: str) -> str:
     """The full name of an algorithm."""
-    full = ALIASES.get(name.lower(), name.lower())
+    full, known = ALIASES.get(name.lower(), name.lower()), [*ALGORITHMS, *ALIASES]
     if full not in ALGORITHMS:
-        known = [*ALGORITHMS, *ALIASES]
-        told = f"{name!r}{similar(name.lower(), known)}"
-        raise ConfigurationError("algorithm", expected=" or ".join(known), got=told)
+        raise ConfigurationError(
+            "algorithm", expected=" or ".join(known), got=f"{name!r}{similar(name.lower(), known)}"
+        )
     return full
 
 
-def parameter_named(algorithm: str, name: str) -> AlgorithmParameter:
+def parameter_named(algorithm: str, name: str) -> _Parameter:
     """A parameter of an algorithm; an error if it has none of this name."""
     known = ALGORITHMS[algorithm]
     if name not in known:
-        told = f"{name!r}{similar(name, known)}"
-        raise ConfigurationError(f"parameter of {algorithm}", expected=" or ".join(known), got=told)
+        got = f"{name!r}{similar(name, known)}"
+        raise ConfigurationError(f"parameter of {algorithm}", expected=" or ".join(known), got=got)
     return known[name]
 
 
@@ -144,9 +134,6 @@ def cast(algorithm: str, name: str, value: Any) -> Any:
         raise ConfigurationError(name, expected=f"like {parameter.default!r}", got=repr(value)) from None
 
 
-# ------------------------------------------------------------------------------------------------ steps
-
-
 Parameters = Mapping[str, Any]
 
 
@@ -156,9 +143,6 @@ class TrainingStep(NamedTuple):
     weights: Array
     info: dict[str, Any]
     ending: str | None = None
-
-
-# ------------------------------------------------------------------------------------------------ L-BFGS
 
 
 def lbfgs(problem: TrainingProblem, parameters: Parameters) -> Iterator[TrainingStep]:

@@ -119,7 +119,11 @@ class CRF:
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        _register_with_eli5()
+        if "eli5" in sys.modules and importlib.util.find_spec("sklearn_crfsuite") is not None:  # which it explains
+            from eli5.explain import explain_weights
+            from eli5.sklearn_crfsuite.explain_weights import explain_weights_sklearn_crfsuite
+
+            explain_weights.register(CRF, explain_weights_sklearn_crfsuite)
         self.modelfile = ModelFile(self.model_filename, self.keep_tempfiles)
         self.training_log_: TrainingLog | None = None
         self._tagger: Tagger | None = None
@@ -250,12 +254,3 @@ class CRF:
     def transition_features_(self) -> dict[tuple[str, str], float] | None:
         """{(label, next label): weight}"""
         return None if self.tagger_ is None else self._fitted().weights.transition_features()
-
-
-def _register_with_eli5() -> None:
-    """Let eli5 explain the weights of these estimators, if it was imported: it explains those of sklearn-crfsuite."""
-    if "eli5" in sys.modules and importlib.util.find_spec("sklearn_crfsuite") is not None:
-        from eli5.explain import explain_weights
-        from eli5.sklearn_crfsuite.explain_weights import explain_weights_sklearn_crfsuite
-
-        explain_weights.register(CRF, explain_weights_sklearn_crfsuite)

@@ -7,13 +7,12 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from struct import Struct
 from typing import Any, Self, final, overload
 
 import numpy as np
 
-from postil import archive, kernels
+from postil import kernels
 from postil.arrays import Array
 from postil.errors import DataError, ModelFileError
 from postil.features.named import AttributeTable, ItemSequence
@@ -54,28 +53,18 @@ def _most_labels(size: int) -> int:
     return math.isqrt(max(MOST_TRANSITION_BYTES, 16 * size) // 8)
 
 
-def check_labels(labels: Sequence[str], size: int) -> None:
-    """A ValueError unless these are different labels of which a file of ``size`` bytes may have as many."""
-    if len(set(labels)) != len(labels):
-        raise ValueError("two labels have the same name")
-    if len(labels) > _most_labels(size):
-        raise ValueError(f"{len(labels)} labels in {size} bytes")
-
-
-def check_weights(weights: Array) -> None:
-    if len(weights) and not np.abs(weights).max() <= LARGEST_WEIGHT:  # false for NaN
-        raise ValueError("a weight is not finite")
-
-
-def parsed(content: bytes) -> "Weights":
-    """The content of a file; a ValueError if it is cut, damaged, or not one of a first-order model."""
+def parsed(content: bytes) -> tuple[list[str], "Names", PairWeights, Array, Array]:
+    """The fields of `Weights` in a file; a ValueError if it is cut, damaged, or not one of a first-order model."""
     if len(content) < _HEADER.size or content[8:12] != b"FOMC":
         raise ValueError("no complete header of a first-order model")
     _, size, _, _, _, L, A, features_at, labels_at, attributes_at, _, _ = _HEADER.unpack_from(content)
     if size > len(content):
         raise ValueError(f"cut: {len(content)} of {size} bytes")
     labels = [*Names(content, labels_at, L)]
-    check_labels(labels, len(content))
+    if len(set(labels)) != len(labels):
+        raise ValueError("two labels have the same name")
+    if _most_labels(len(content)) < L:
+        raise ValueError(f"{L} labels in {len(content)} bytes")
     attributes = Names(content, attributes_at, A)
     if features_at + _CHUNK.size > len(content) or content[features_at : features_at + 4] != b"FEAT":
         raise ValueError("no features")
@@ -83,14 +72,23 @@ def parsed(content: bytes) -> "Weights":
     first = features_at + _CHUNK.size
     if first + K * _FEATURE.itemsize > len(content):
         raise ValueError(f"cut: {K} features do not fit into the file")
-    states, steps = _of_type(np.frombuffer(content, _FEATURE, K, first))
+    features = np.frombuffer(content, _FEATURE, K, first)
+    count = int(
+        np.searchsorted(features["type"], 1)
+    )  # of attributes first, then of labels: others may write them mixed
+    if features["type"][:count].any() or (features["type"][count:] != 1).any():
+        if int(features["type"].max()) > 1:
+            raise ValueError("a feature of an unknown type")
+        count = K - int(np.count_nonzero(features["type"]))
+        features = features[np.argsort(features["type"], kind="stable")]
+    states, steps = features[:count], features[count:]
     owners, targets, weights = _columns(states, A, L)
     firsts = np.zeros(A + 1, np.int64)
     np.cumsum(np.bincount(owners, minlength=A), out=firsts[1:])
     transitions = np.zeros((L, L))
     sources, following, of_steps = _columns(steps, L, L)
     transitions[sources, following] = of_steps
-    return Weights(labels, attributes, PairWeights(firsts, targets), weights, transitions)
+    return labels, attributes, PairWeights(firsts, targets), weights, transitions
 
 
 def read_in_place(content: bytes) -> "kernels.CrfFile | None":
@@ -103,24 +101,14 @@ def read_in_place(content: bytes) -> "kernels.CrfFile | None":
     return kernels.CrfFile.opened(content, A, L)
 
 
-def _of_type(features: Array) -> tuple[Array, Array]:
-    """Features of attributes and of labels: CRFsuite writes them in this order, other programs may not."""
-    types = features["type"]
-    count = int(np.searchsorted(types, 1))
-    if types[:count].any() or (types[count:] != 1).any():
-        if int(types.max()) > 1:
-            raise ValueError("a feature of an unknown type")
-        features, count = features[np.argsort(types, kind="stable")], len(types) - int(np.count_nonzero(types))
-    return features[:count], features[count:]
-
-
 def _columns(features: Array, sources: int, L: int) -> tuple[Array, Array, Array]:
     """Sources, labels and weights of features, ordered by source and label, each pair once."""
     owners, labels = features["source"].astype(np.int64), features["label"].astype(np.int64)
     weights = features["weight"].astype(np.float64)
     if len(owners) and (int(owners.max()) >= sources or int(labels.max()) >= L):
         raise ValueError("a feature of an unknown name")
-    check_weights(weights)
+    if len(weights) and not np.abs(weights).max() <= LARGEST_WEIGHT:  # false for NaN
+        raise ValueError("a weight is not finite")
     places = owners * L + labels
     if not (places[1:] > places[:-1]).all():
         order = np.argsort(places)
@@ -144,13 +132,10 @@ class Names(Sequence[str]):
             raise ValueError(f"{count} names do not fit into the file")
         self._chunk = memoryview(content)[begin : begin + size]
         self._first: Array = np.frombuffer(self._chunk, "<u4", count, backward if count else 0).astype(np.int64) + 8
-        self._end = self._ends()
-
-    def _ends(self) -> Array:
-        """Where each name ends; they neither overlap nor lie outside."""
         first, bytes_ = self._first, np.frombuffer(self._chunk, np.uint8)
-        if not len(first):
-            return first
+        self._end = first  # where each name ends; they neither overlap nor lie outside
+        if not count:
+            return
         order = None if (first[1:] > first[:-1]).all() else np.argsort(first)
         rising = first if order is None else first[order]
         last = int(rising[-1])
@@ -165,7 +150,7 @@ class Names(Sequence[str]):
             raise ValueError("a name without an end")
         if order is not None:
             end[order] = end.copy()
-        return end
+        self._end = end
 
     def __len__(self) -> int:
         return len(self._first)
@@ -218,33 +203,6 @@ def hashes_of(keys: Sequence[bytes]) -> Array:
     return np.asarray(b)
 
 
-def written(model: "Weights") -> bytes:
-    """The content of a file that CRFsuite reads."""
-    L, A, K = len(model.labels), len(model.attributes), len(model.values)
-    steps = np.argwhere(model.transitions)
-    features = np.zeros(K + len(steps), _FEATURE)
-    features["type"][K:] = 1
-    features["source"] = np.concatenate([np.repeat(np.arange(A), np.diff(model.pairs.firsts)), steps[:, 0]])
-    features["label"] = np.concatenate([model.pairs.targets, steps[:, 1]])
-    features["weight"] = np.concatenate([model.values, model.transitions[steps[:, 0], steps[:, 1]]])
-    of_labels = K + np.searchsorted(steps[:, 0], np.arange(L + 1))
-    content = bytearray(_HEADER.size)
-    parts: list[Callable[[int], bytes]] = [
-        lambda at: _CHUNK.pack(b"FEAT", _CHUNK.size + features.nbytes, len(features)) + features.tobytes(),
-        lambda at: _names_of(model.labels),
-        lambda at: _names_of(model.attributes),
-        lambda at: _references(b"LFRF", at, of_labels, unused=2),
-        lambda at: _references(b"AFRF", at, model.pairs.firsts),
-    ]
-    begins = []
-    for part in parts:
-        content += bytes(-len(content) % 4)
-        begins.append(len(content))
-        content += part(len(content))
-    _HEADER.pack_into(content, 0, MAGIC, len(content), b"FOMC", 100, 0, L, A, *begins)
-    return bytes(content)
-
-
 def _names_of(names: Sequence[str]) -> bytes:
     """A "CQDB". Each hash table has twice as many buckets as names, and a name is in the first free one."""
     keys = [name.encode("utf8", "surrogateescape") + b"\0" for name in names]
@@ -288,8 +246,6 @@ def _references(kind: bytes, at: int, firsts: Array, unused: int = 0) -> bytes:
 
 # ------------------------------------------------------------------------------------------------ weights
 
-KIND = "crfsuite"
-
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -327,70 +283,43 @@ class Weights:
         return cls([*labels], names, PairWeights(firsts, pairs.targets[kept]), weights[kept], transitions)
 
     def to_bytes(self) -> bytes:
-        """The content of the model's file: one of CRFsuite's, unless it could not hold the names or the sizes."""
+        """The content of a file that CRFsuite reads."""
+        L, A, K = len(self.labels), len(self.attributes), len(self.values)
         names = [*self.labels, *self.attributes]
-        room = 40 * (len(names) + len(self.values) + self.transitions.size) + 5 * sum(map(len, names))
-        if room < 2**32 and not any("\0" in name for name in names):
-            return written(self)
-        encoded = [name.encode("utf8", errors="surrogateescape") for name in self.attributes]
-        ends = np.cumsum([0, *map(len, encoded)]).astype(np.int64)
-        arrays: dict[str, Array] = {
-            "attributes.text": np.frombuffer(b"".join(encoded), np.uint8),
-            "attributes.offsets": ends,
-            "features.first": self.pairs.firsts,
-            "features.label": self.pairs.targets,
-            "features.weight": self.values,
-            "transitions": self.transitions,
-        }
-        return archive.to_bytes(arrays, {"kind": KIND, "labels": self.labels})
+        if 40 * (len(names) + K + L * L) + 5 * sum(map(len, names)) >= 2**32:
+            raise DataError("the model", expected="at most 4 GB, as CRFsuite's files can hold")
+        steps = np.argwhere(self.transitions)
+        features = np.zeros(K + len(steps), _FEATURE)
+        features["type"][K:] = 1
+        features["source"] = np.concatenate([np.repeat(np.arange(A), np.diff(self.pairs.firsts)), steps[:, 0]])
+        features["label"] = np.concatenate([self.pairs.targets, steps[:, 1]])
+        features["weight"] = np.concatenate([self.values, self.transitions[steps[:, 0], steps[:, 1]]])
+        of_labels = K + np.searchsorted(steps[:, 0], np.arange(L + 1))
+        content = bytearray(_HEADER.size)
+        parts: list[Callable[[int], bytes]] = [
+            lambda at: _CHUNK.pack(b"FEAT", _CHUNK.size + features.nbytes, len(features)) + features.tobytes(),
+            lambda at: _names_of(self.labels),
+            lambda at: _names_of(self.attributes),
+            lambda at: _references(b"LFRF", at, of_labels, unused=2),
+            lambda at: _references(b"AFRF", at, self.pairs.firsts),
+        ]
+        begins = []
+        for part in parts:
+            content += bytes(-len(content) % 4)
+            begins.append(len(content))
+            content += part(len(content))
+        _HEADER.pack_into(content, 0, MAGIC, len(content), b"FOMC", 100, 0, L, A, *begins)
+        return bytes(content)
 
     @classmethod
     def from_bytes(cls, content: bytes, where: object = "model") -> Self:
         """Load the output of ``to_bytes``, or of CRFsuite."""
-        if content[: len(MAGIC)] == MAGIC:
-            try:
-                return parsed(content)
-            except ValueError as error:
-                raise ModelFileError("damaged CRFsuite model", got=error, where=where) from None
-        arrays, metadata = archive.from_bytes(content, where)
-        if metadata.get("kind") != KIND:
-            raise ModelFileError("wrong kind of model", expected=KIND, got=repr(metadata.get("kind"))[:80], where=where)
+        if content[: len(MAGIC)] != MAGIC:
+            raise ModelFileError("wrong kind of model", expected="a file of CRFsuite's format", where=where)
         try:
-            return cls._of_arrays(arrays, metadata.get("labels"), len(content))
-        except (KeyError, ValueError) as error:
-            raise ModelFileError("damaged CRF model", got=str(error)[:120], where=where) from None
-
-    @classmethod
-    def _of_arrays(cls, arrays: dict[str, Array], labels: Any, size: int) -> Self:
-        """Build a model from the arrays of a file; raise KeyError or ValueError if they are inconsistent."""
-        if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
-            raise ValueError("labels that are not strings")
-        check_labels(labels, size)
-        L, ends = len(labels), _array(arrays, "attributes.offsets", np.int64)
-        text, firsts = _array(arrays, "attributes.text", np.uint8).tobytes(), _array(arrays, "features.first", np.int64)
-        targets = _array(arrays, "features.label", np.int32)
-        weights = _array(arrays, "features.weight", np.float64, len(targets))
-        transitions = _array(arrays, "transitions", np.float64, L, L)
-        for name, offsets, end in (("attributes.offsets", ends, len(text)), ("features.first", firsts, len(targets))):
-            if not len(offsets) or offsets[0] != 0 or offsets[-1] != end or (offsets[1:] < offsets[:-1]).any():
-                raise ValueError(f"{name}: not the places of names or features")
-        if len(ends) != len(firsts):
-            raise ValueError("names and features of different numbers of attributes")
-        check_weights(weights)
-        check_weights(transitions.reshape(-1))
-        places = np.repeat(np.arange(len(firsts) - 1), np.diff(firsts)) * L + targets
-        if len(targets) and (targets.min() < 0 or targets.max() >= L or not (places[1:] > places[:-1]).all()):
-            raise ValueError("features of unknown labels, or in the wrong order")
-        names = [text[a:b].decode("utf8", errors="surrogateescape") for a, b in pairwise(ends.tolist())]
-        return cls(labels, names, PairWeights(firsts, targets), weights, transitions)
-
-
-def _array(arrays: dict[str, Array], name: str, dtype: Any, *shape: int) -> Array:
-    """A copy of an array of this type and shape; by default of one dimension."""
-    array = arrays[name]
-    if array.dtype != dtype or (array.shape != shape if shape else array.ndim != 1):
-        raise ValueError(f"{name}: {array.dtype} {array.shape}"[:100])
-    return np.array(array)
+            return cls(*parsed(content))
+        except ValueError as error:
+            raise ModelFileError("damaged CRFsuite model", got=error, where=where) from None
 
 
 # ------------------------------------------------------------------------------------------------ answers
@@ -412,7 +341,7 @@ class Model:
 
     @cached_property
     def weights(self) -> Weights:
-        return parsed(self.content)
+        return Weights(*parsed(self.content))
 
     @cached_property
     def labels(self) -> list[str]:

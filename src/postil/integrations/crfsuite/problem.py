@@ -65,6 +65,8 @@ class AttributeCorpus:
         attributes, offsets = table.encoded(X)
         sequences = [list(labels_of_sentence) for labels_of_sentence in y]
         check_lengths(np.diff(offsets).tolist(), [len(sequence) for sequence in sequences])
+        if any("\0" in name for name in table.ids):
+            raise DataError("an attribute with a NUL character", expected="a name that CRFsuite's files can hold")
         gold = np.array([labels[label] for sequence in sequences for label in sequence], np.int64)
         for sequence in also:
             for label in sequence:
@@ -78,8 +80,8 @@ class AttributeCorpus:
 
 class _Labels(dict[str, int]):
     def __missing__(self, label: str) -> int:
-        if not isinstance(label, str):
-            raise DataError("label", expected="a string", got=repr(label)[:80])
+        if not isinstance(label, str) or "\0" in label:
+            raise DataError("label", expected="a string without a NUL character", got=repr(label)[:80])
         return self.setdefault(label, len(self))
 
 
@@ -116,7 +118,6 @@ class TrainingProblem:
         self.occurrences = kernels.attribute_tokens(self.attributes, len(corpus.names))
         self.steps, steps_observed = _transition_features(corpus, settings)  # (S,) i · L + j
         self.observed = np.concatenate([observed, steps_observed])
-        self._blocks = _blocks(self.occurrences.starts)
 
     @property
     def features(self) -> int:
@@ -125,10 +126,7 @@ class TrainingProblem:
     @cached_property
     def shards(self) -> list[_Shard]:
         """Whole sentences, about as many tokens in each."""
-        offsets = self.corpus.offsets
-        count = max(1, int(offsets[-1]) // _TOKENS_OF_A_SHARD)
-        cuts = np.unique(np.searchsorted(offsets, np.linspace(0, offsets[-1], count + 1)))
-        return [self._shard(int(a), int(b)) for a, b in pairwise(cuts)]
+        return [self._shard(a, b) for a, b in _ranges(self.corpus.offsets, _TOKENS_OF_A_SHARD)]
 
     def _shard(self, first: int, end: int) -> _Shard:
         offsets, every = self.corpus.offsets[first : end + 1], self.attributes
@@ -142,8 +140,6 @@ class TrainingProblem:
     def instances(self) -> list[_Shard]:
         """Every sentence separately."""
         return [self._shard(b, b + 1) for b in range(self.corpus.sentences)]
-
-    # -------------------------------------------------------------------------------------------- weights
 
     def states(self, weights: Array) -> Array:
         """(K,) the weights of pairs (attribute, label)."""
@@ -161,8 +157,6 @@ class TrainingProblem:
         edge = np.zeros(self.L)
         return ChainScores(transitions=table.reshape(self.L, self.L), start=edge, end=edge.copy())
 
-    # -------------------------------------------------------------------------------------------- the objective
-
     def objective(self, c2: float) -> Callable[[Array], tuple[float, Array]]:
         """f and its gradient; a pool of threads is kept until the function is forgotten."""
         pool = ThreadPoolExecutor(self.threads) if self.threads > 1 and len(self.shards) > 1 else None
@@ -175,6 +169,7 @@ class TrainingProblem:
             done = pool.map(lambda _: [(i, function(things[i])) for i in waiting], range(self.threads))
             return [result for _, result in sorted(chained.from_iterable(done), key=itemgetter(0))]
 
+        blocks = _ranges(self.occurrences.starts, _OCCURRENCES_OF_A_SHARD)
         scores = Scorer(self.pairs, self.L, len(self.attributes.ids))
         marginals = np.zeros((len(self.corpus.gold), kernels.padded_labels(self.L)))
 
@@ -195,7 +190,7 @@ class TrainingProblem:
 
             with one_blas_thread():
                 parts = each(solved, self.shards)
-                each(counted, self._blocks)
+                each(counted, blocks)
                 gradient[len(expected) :] = np.sum([counts for _, counts in parts], axis=0).reshape(-1)[self.steps]
                 gradient -= self.observed
                 gradient += 2.0 * c2 * weights
@@ -275,8 +270,8 @@ def _without_zeros(attributes: Attributes) -> Attributes:
     return Attributes(attributes.ids[kept], None if (values == 1.0).all() else values, offsets)
 
 
-def _blocks(starts: Array) -> list[tuple[int, int]]:
-    """Ranges of attributes with about as many occurrences in each."""
-    count = max(1, int(starts[-1]) // _OCCURRENCES_OF_A_SHARD)
+def _ranges(starts: Array, size: int) -> list[tuple[int, int]]:
+    """Ranges of what begins at ``starts`` (the last is the end of all), about ``size`` in each."""
+    count = max(1, int(starts[-1]) // size)
     cuts = np.unique([0, *np.searchsorted(starts, np.linspace(0, starts[-1], count + 1)[1:-1]), len(starts) - 1])
     return [(int(a), int(b)) for a, b in pairwise(cuts)]

@@ -6,7 +6,7 @@ A trainer tells what it does through its ``on_…`` methods; unless ``verbose`` 
 import os
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -73,20 +73,14 @@ class TrainingLog:
         _, start, end = self.events[-1]
         return "".join(self.log[start:end])
 
-    def close(self, event: str) -> None:
-        """The lines since the last event belong to this one."""
-        start = self.events[-1][2] if self.events else 0
-        self.events.append((event, start, len(self.log)))
 
-
-def iteration_lines(number: int, info: dict[str, Any]) -> list[str]:
+def iteration_lines(number: int, info: dict[str, Any]) -> Iterable[str]:
     """The lines of an iteration in the log."""
-    lines = [f"***** Iteration #{number} *****\n"]
-    lines += [line.format(info[name]) for name, line in _LINES.items() if name in info]
-    return [*lines, *(_held_out_lines(info) if "avg_f1" in info else ()), "\n"]
-
-
-def _held_out_lines(info: dict[str, Any]) -> Iterable[str]:
+    yield f"***** Iteration #{number} *****\n"
+    yield from (line.format(info[name]) for name, line in _LINES.items() if name in info)
+    if "avg_f1" not in info:
+        yield "\n"
+        return
     yield "Performance by label (#match, #model, #ref) (precision, recall, F1):\n"
     for label, score in info["scores"].items():
         ratios = ", ".join("******" if part is None else f"{part:.4f}" for part in score[3:])
@@ -95,6 +89,7 @@ def _held_out_lines(info: dict[str, Any]) -> Iterable[str]:
     yield f"Macro-average precision, recall, F1: ({averages})\n"
     for name, key in (("Item", "item_accuracy"), ("Instance", "instance_accuracy")):
         yield f"{name} accuracy: {info[key + '_counts'][0]} / {info[key + '_counts'][1]} ({info[key + '_float']:.4f})\n"
+    yield "\n"
 
 
 def held_out(labels: list[str], gold: Array, path: Array, offsets: Array) -> dict[str, Any]:
@@ -135,6 +130,7 @@ class BaseTrainer:
     _algorithm = "lbfgs"
     verbose = True
     threads: int | None = None
+    _has_log = False
     logparser: TrainingLog | None = None
 
     def __init__(
@@ -192,8 +188,6 @@ class BaseTrainer:
         """The description of a parameter."""
         return algorithms.parameter_named(self._algorithm, name).help
 
-    # -------------------------------------------------------------------------------------------- data
-
     def append(self, xseq: Any, yseq: Iterable[str], group: int = 0) -> None:
         """Add a sentence: its items (feature dicts, lists or an ItemSequence) and one label for each."""
         items = xseq if isinstance(xseq, ItemSequence) else list(xseq)
@@ -225,7 +219,8 @@ class BaseTrainer:
         self._tell([f"Seconds required: {seconds:.3f}\n", "\n"], "end")
 
     def _trained(self, holdout: int) -> Weights:
-        self._before_train()
+        if self._has_log:
+            self.logparser = TrainingLog()
         told = [f"{name}: {value}\n" for name, value in self.get_params().items()]
         self._tell(["Feature generation\n", "type: CRF1d\n", *told[:3]], "start")
         begin = time.perf_counter()
@@ -239,16 +234,14 @@ class BaseTrainer:
             self.logparser.featgen_num_features, self.logparser.featgen_seconds = problem.features, seconds
         self._tell([f"Number of features: {problem.features}\n", f"Seconds required: {seconds:.3f}\n"], "featgen_end")
         self._tell(["\n", f"{self._algorithm}\n", *told[3:], "\n"], "prepared")
-        return problem.named(self._optimised(problem, _HeldOut(problem, apart) if apart else None))
-
-    def _optimised(self, problem: TrainingProblem, apart: "_HeldOut | None") -> Array:
+        scored = _scorer(problem, apart) if apart else None
         begin = before = time.perf_counter()
         weights = np.zeros(problem.features)
         with one_blas_thread():
             for number, step in enumerate(algorithms.RUN[self._algorithm](problem, self.get_params()), start=1):
                 weights = step.weights
                 info = {"num": number, "scores": {}, **step.info, "time": time.perf_counter() - before}
-                info |= {} if apart is None else apart.scored(weights)
+                info |= {} if scored is None else scored(weights)
                 if self.logparser is not None:
                     self.logparser.iterations.append(info)
                     self.logparser.last_iteration = info
@@ -260,56 +253,48 @@ class BaseTrainer:
         if self.logparser is not None:
             self.logparser.training_seconds = seconds
         self.message(f"Total seconds required for training: {seconds:.3f}\n")
-        return weights
-
-    # -------------------------------------------------------------------------------------------- what it tells
+        return problem.named(weights)
 
     def message(self, message: str) -> None:
         """One line of the log; prints it where the trainer is verbose. Override to receive the lines."""
         if self.verbose:
             sys.stdout.write(message)
 
-    def _before_train(self) -> None:
-        """Called when a training run begins."""
-
-    def _tell(self, lines: Sequence[str], event: str) -> None:
+    def _tell(self, lines: Iterable[str], event: str) -> None:
         for line in lines:
             self.message(line)
 
 
-class _HeldOut:
-    """Sentences that every iteration is evaluated on."""
+def _scorer(problem: TrainingProblem, sentences: list[tuple[Any, list[str]]]) -> Callable[[Array], dict[str, Any]]:
+    """Weights -> their scores on held-out sentences."""
+    attributes, offsets = AttributeTable(problem.corpus.names, grows=False).encoded([x for x, _ in sentences])
+    ids = {label: number for number, label in enumerate(problem.corpus.labels)}
+    gold = np.array([ids[label] for _, labels in sentences for label in labels], np.int64)
 
-    def __init__(self, problem: TrainingProblem, sentences: list[tuple[Any, list[str]]]) -> None:
-        table = AttributeTable(problem.corpus.names, grows=False)
-        ids = {label: number for number, label in enumerate(problem.corpus.labels)}
-        self.problem = problem
-        self.attributes, self.offsets = table.encoded([x for x, _ in sentences])
-        self.gold = np.array([ids[label] for _, labels in sentences for label in labels], np.int64)
+    def scored(weights: Array) -> dict[str, Any]:
+        chain, states = problem.chain(weights), np.ascontiguousarray(problem.states(weights))
+        unary = kernels.attribute_scores(attributes, problem.pairs, states, problem.L)
+        path, _ = kernels.viterbi(unary, offsets, chain.transitions, chain.start, chain.end)
+        return held_out(problem.corpus.labels, gold, path, offsets)
 
-    def scored(self, weights: Array) -> dict[str, Any]:
-        problem, chain = self.problem, self.problem.chain(weights)
-        states = np.ascontiguousarray(problem.states(weights))
-        unary = kernels.attribute_scores(self.attributes, problem.pairs, states, problem.L)
-        path, _ = kernels.viterbi(unary, self.offsets, chain.transitions, chain.start, chain.end)
-        return held_out(problem.corpus.labels, self.gold, path, self.offsets)
+    return scored
 
 
 class Trainer(BaseTrainer):
     """A trainer with a method for every event of a training run; ``logparser`` holds the log of the last one."""
 
-    def _before_train(self) -> None:
-        self.logparser = TrainingLog()
+    _has_log = True
 
     def message(self, message: str) -> None:
         if self.logparser is not None:
             self.logparser.log.append(message)
 
-    def _tell(self, lines: Sequence[str], event: str) -> None:
+    def _tell(self, lines: Iterable[str], event: str) -> None:
         super()._tell(lines, event)
         if self.logparser is None:
             return
-        self.logparser.close(event)
+        start = self.logparser.events[-1][2] if self.logparser.events else 0
+        self.logparser.events.append((event, start, len(self.logparser.log)))  # the lines since the last event
         if not self.verbose:
             return
         log = self.logparser.last_log
@@ -321,25 +306,12 @@ class Trainer(BaseTrainer):
     def on_start(self, log: str) -> None:
         sys.stdout.write(log)
 
+    on_featgen_end = on_prepared = on_prepare_error = on_optimization_end = on_end = on_start
+
     def on_featgen_progress(self, log: str, percent: int) -> None:
         sys.stdout.write(log)
 
-    def on_featgen_end(self, log: str) -> None:
-        sys.stdout.write(log)
-
-    def on_prepared(self, log: str) -> None:
-        sys.stdout.write(log)
-
-    def on_prepare_error(self, log: str) -> None:
-        sys.stdout.write(log)
-
     def on_iteration(self, log: str, info: dict[str, Any]) -> None:
-        sys.stdout.write(log)
-
-    def on_optimization_end(self, log: str) -> None:
-        sys.stdout.write(log)
-
-    def on_end(self, log: str) -> None:
         sys.stdout.write(log)
 
 

@@ -1,11 +1,11 @@
 // The page of `postil annotate`: one record at a time, by keyboard or by mouse. The server keeps the answers.
 
 import { call } from "/page/api.js";
-import { chip, copy, counted, download, h, say } from "/page/dom.js";
+import { chip, copy, counted, download, failed, h, say } from "/page/dom.js";
 import { Labelling, keyList } from "/page/labelling.js";
-import { bar, counts, curve, figures, learningText, summary } from "/page/progress.js";
+import { agreement, bar, counts, learningText, summary } from "/page/progress.js";
 import { RulesPanel, votes } from "/page/rules.js";
-import { failed } from "/page/shared.js";
+import { figures } from "/page/shared.js";
 
 const main = document.getElementById("main");
 const POLL = 1000;
@@ -17,9 +17,7 @@ let rules = null; // the panel of the rules, if there are some
 
 // ------------------------------------------------------------------------------------------------ the server
 
-async function ask(action, body, purpose) {
-  return call(`/api/annotation${action ? `/${action}` : ""}`, body, purpose ?? action);
-}
+const ask = (action, body) => call(`/api/annotation${action ? `/${action}` : ""}`, body, action);
 
 /** Take what the server says. A record in it is a new one to look at. */
 function take(content, isBack = 0) {
@@ -65,9 +63,7 @@ function poll() {
 
 // ------------------------------------------------------------------------------------------------ what is said
 
-function announce(text) {
-  document.getElementById("live").textContent = text;
-}
+const announce = (text) => { document.getElementById("live").textContent = text; };
 
 /** For screen readers: the record, and what is asked. */
 function tell(lead = "") {
@@ -83,8 +79,7 @@ function tell(lead = "") {
 async function save(skipped = false) {
   const { key } = state.record;
   take(await ask("answer", skipped ? { key, skipped } : { key, spans: labelling.editor.answer }));
-  const left = state.review ? "kept as it is" : "skipped";
-  say(skipped ? left : "saved", 900);
+  say(!skipped ? "saved" : state.review ? "kept as it is" : "skipped", 900);
 }
 
 function changed(lead) {
@@ -112,9 +107,7 @@ const actions = {
     if (back >= answered + skipped) { say("no earlier answer"); return; }
     take(await ask("look", { back: back + 1 }), back + 1);
   },
-  async forward() {
-    if (back) take(await ask("look", { back: back - 1 }), back - 1);
-  },
+  async forward() { if (back) take(await ask("look", { back: back - 1 }), back - 1); },
   extend(by) {
     const { editor } = labelling;
     const { from, to } = editor.selected;
@@ -169,7 +162,12 @@ function keyed(event) {
 
 // ------------------------------------------------------------------------------------------------ the record
 
-function drawQuestion() {
+function drawRecord() {
+  const { before, after } = state.record;
+  const around = (text) => (text.trim() ? h("span", { className: "context", role: "presentation" }, text) : "");
+  document.getElementById("sentence").replaceChildren(...labelling.sentence());
+  document.getElementById("before").replaceChildren(around(before));
+  document.getElementById("after").replaceChildren(around(after));
   const { selected, spans } = labelling.editor;
   const otherwise = selected
     ? [h("p", {}, "Label ", h("q", {}, labelling.textOf(selected.from, selected.to + 1)), " as:"),
@@ -177,9 +175,8 @@ function drawQuestion() {
       button("→", "Shift →", () => actions.extend(1), { "aria-label": "Add the word on the right" })]
     : [h("p", {}, spans.length ? "Nothing left to ask: Enter saves." : "No spans yet. Select words, then press the number of a class; Enter saves a record without any.")];
   document.getElementById("question").replaceChildren(...labelling.question(otherwise));
-}
-
-function drawActions() {
+  document.getElementById("choices").replaceChildren(...labelling.choices(),
+    button("Keep the class", "K", actions.stick, { "aria-pressed": String(labelling.sticky !== null) }), button("Next capital", "N", actions.capital));
   const isReady = labelling.editor.open.length === 0;
   document.getElementById("actions").replaceChildren(
     button(back ? "Save the change" : "Save", isReady ? "Enter" : "Shift Enter", actions.save, { className: isReady ? "first" : "" }),
@@ -188,18 +185,6 @@ function drawActions() {
     button("Undo", "U", actions.undo),
     button("Back", "B", actions.back),
     back ? button("Forward", "F", actions.forward) : "");
-}
-
-function drawRecord() {
-  const { before, after } = state.record;
-  const around = (text) => (text.trim() ? h("span", { className: "context", role: "presentation" }, text) : "");
-  document.getElementById("sentence").replaceChildren(...labelling.sentence());
-  document.getElementById("before").replaceChildren(around(before));
-  document.getElementById("after").replaceChildren(around(after));
-  drawQuestion();
-  document.getElementById("choices").replaceChildren(...labelling.choices(),
-    button("Keep the class", "K", actions.stick, { "aria-pressed": String(labelling.sticky !== null) }), button("Next capital", "N", actions.capital));
-  drawActions();
 }
 
 function add(box) {
@@ -301,11 +286,11 @@ function drawProgress() {
   const { learning, progress } = state;
   const isLearning = learning.state === "running" || learning.state === "stopping";
   document.getElementById("count").textContent = summary(state);
-  document.getElementById("progress").replaceChildren(bar(state), figures(state), counts(state), h("p", { className: "note", id: "learning" }, learningText(state)),
+  document.getElementById("progress").replaceChildren(bar(state), figures(["answered", "spans", "skipped"].map((name) => [name, progress[name].toLocaleString("en")])), counts(state), h("p", { className: "note", id: "learning" }, learningText(state)),
     isLearning && !rules ? h("progress", { max: 1, value: learning.progress, "aria-label": "Learning" }) : "",
     progress.every === null || rules ? "" : h("div", { className: "row" }, isLearning ? button("Stop", "", actions.stop) : button("Train now", "", actions.learn, { disabled: !progress.spans })));
   document.getElementById("agreement").hidden = state.review;
-  document.getElementById("curve").replaceChildren(curve(state));
+  document.getElementById("curve").replaceChildren(agreement(state));
   document.getElementById("pool").replaceChildren(progress.problem ? h("p", { className: "error" }, `The pool was not read to its end: ${progress.problem}`) : "");
   rules?.follow(state);
   poll();

@@ -2,8 +2,7 @@
 
 import { keep } from "/page/address.js";
 import { call } from "/page/api.js";
-import { built, h } from "/page/dom.js";
-import { failed, heading } from "/page/shared.js";
+import { built, failed, h, heading } from "/page/dom.js";
 
 export function mount(root, values, context) {
   const model = context.model ?? context.models[0];

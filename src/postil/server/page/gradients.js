@@ -2,10 +2,10 @@
 
 import { keep } from "/page/address.js";
 import { call } from "/page/api.js";
-import { debounced, h, number, s, say, tip } from "/page/dom.js";
+import { debounced, failed, h, heading, number, s, say, table, tip } from "/page/dom.js";
 import { ACTIVATIONS, OPERATIONS, OPTIMISERS, shown } from "/page/flow.js";
 import { formula, spelt } from "/page/math.js";
-import { chart, EXAMPLE, failed, fitting, heading, table } from "/page/shared.js";
+import { chart, EXAMPLE, fitting } from "/page/shared.js";
 import { TOURS } from "/page/tours.js";
 
 const SERVED = "model";
@@ -32,47 +32,34 @@ class ServedGraph {
   constructor(nodes) {
     this.nodes = nodes.map((node, i) => ({ ...node, number: i, full: node.gradient, gradient: null, contributions: [], isServed: true }));
     for (const node of this.nodes) node.parents = node.parents.map((i) => this.nodes[i]);
-    for (const node of this.nodes) node.isLeaf = !node.parents.length;
   }
 
   forward() {}
 
-  backward(until) { for (const node of this.nodes) node.gradient = node.number >= until ? node.full : null; }
-
-  /** What a node is called where names repeat: the path of a parameter. */
-  static title(node) { return node.kind === "parameter" && node.key ? node.key : node.name; }
-}
+  backward(until) { for (const node of this.nodes) node.gradient = node.number >= until ? node.full : null; }}
 
 const [WIDTH, HEIGHT, GAP_X, GAP_Y] = [92, 40, 8, 34];
 const THICKEST = 13; // of the lines, in pixels: the largest gradient of the graph
 const TICK = 420; // milliseconds between two steps of Play
-const shape = (value) => (value ? `${value.length} × ${value[0].length}` : "");
-
-const sizeOf = (node) => (node.isServed ? node.shape.join(" × ") : shape(node.value));
-
+const sizeOf = (node) => (node.isServed ? node.shape.join(" × ") : node.value ? `${node.value.length} × ${node.value[0].length}` : "");
+const isNumber = ({ value }) => value.length * value[0].length === 1;
 const norm = (value) => Math.hypot(...value.flat());
 const slope = (node) => node.norm ?? norm(node.gradient); // of a served node the whole of it
-const isLeaf = (node) => (node.isServed ? node.isLeaf : !node.operation);
+const isLeaf = (node) => !node.parents.length;
 
-/** Places [{x, y, size}] on the grid of every node of a graph that says none: its row, from left to right. */
+/** Places [{x, y, size}] on the grid of every node of a graph that says none: its row, from left to right; leaves stand right
+ *  above their first successor. */
 function gridOf(nodes) {
-  const rows = rowsOf(nodes);
+  const rows = nodes.map(() => 0);
+  for (const node of nodes) if (!isLeaf(node)) rows[node.number] = Math.max(...node.parents.map((one) => rows[one.number])) + 1;
+  for (const node of nodes.filter(isLeaf)) {
+    const users = nodes.filter((one) => one.parents.includes(node)).map((one) => rows[one.number]);
+    rows[node.number] = Math.max(0, Math.min(...users) - 1);
+  }
   const by = [];
   for (const node of nodes) (by[rows[node.number]] ??= []).push(node);
   const most = Math.max(...by.map((row) => row.length));
   by.forEach((row, y) => row.forEach((node, i) => { node.places = [{ x: (most - row.length) / 2 + i, y, size: 1 }]; }));
-}
-
-/** Row of every node: leaves stand right above their first successor. */
-function rowsOf(nodes) {
-  const rows = nodes.map(() => 0);
-  for (const node of nodes) if (node.parents.length) rows[node.number] = Math.max(...node.parents.map((one) => rows[one.number])) + 1;
-  for (const node of nodes) {
-    if (node.parents.length) continue;
-    const users = nodes.filter((one) => one.parents.includes(node)).map((one) => rows[one.number]);
-    rows[node.number] = Math.max(0, Math.min(...users) - 1);
-  }
-  return rows;
 }
 
 export function mount(root, values, context) {
@@ -189,7 +176,7 @@ export function mount(root, values, context) {
     const [x, y] = centre(place);
     const width = place.size === "cells" ? 0 : place.size * (WIDTH + GAP_X) - GAP_X;
     const name = node.name.length > 14 && place.size === 1 ? `${node.name.slice(0, 12)}…` : node.name;
-    const size = isDone(node) ? (node.value.length * node.value[0].length === 1 ? number(node.value[0][0]) : sizeOf(node)) : "·";
+    const size = isDone(node) ? (isNumber(node) ? number(node.value[0][0]) : sizeOf(node)) : "·";
     const group = s("g", {
       class: `node ${node.kind} ${isBack(node) ? "back" : isDone(node) && !isLeaf(node) ? "done" : ""} ${node === chosen ? "chosen" : ""}`, role: "button",
       tabindex: node === chosen && isFirst ? 0 : -1, "data-node": node.number, "aria-label": `${node.name}, ${node.kind}, ${isBack(node) ? "value and gradient" : isDone(node) ? "value" : "not computed yet"}`,
@@ -199,7 +186,7 @@ export function mount(root, values, context) {
       group.append(s("text", { x, y: y - 52, "text-anchor": "middle", class: "soft" }, node.kind === "parameter" ? "α₁ = u" : node.name));
     } else {
       group.append(s("rect", { x: x - width / 2, y: y - HEIGHT / 2, width, height: HEIGHT, rx: 6 }), s("text", { x, y: y - 3, "text-anchor": "middle" }, name),
-        s("text", { x, y: y + 13, "text-anchor": "middle", class: "soft" }, isBack(node) ? `${node.value.length * node.value[0].length === 1 ? `${size}  ` : ""}∇ ${slope(node).toPrecision(2)}` : size));
+        s("text", { x, y: y + 13, "text-anchor": "middle", class: "soft" }, isBack(node) ? `${isNumber(node) ? `${size}  ` : ""}∇ ${slope(node).toPrecision(2)}` : size));
     }
     return tip(group, () => `${node.name}: ${node.operation ?? node.kind}, ${sizeOf(node)}${isBack(node) ? `\nsize of the gradient ${slope(node).toPrecision(4)}` : ""}`);
   }
@@ -252,19 +239,7 @@ export function mount(root, values, context) {
   const ruled = (formulas, note, equations) => h("div", { className: "rule" }, formulas.map((text) => h("span", { className: "formula" }, formula(text))), h("p", { className: "note" }, note, " ", equations ? links(equations) : ""));
   const mathLine = (...parts) => h("p", { className: "scroll spelling" }, spelt(...parts));
 
-  /** The chosen entry of the node's value with its numbers. */
-  function spelledValue(node, operation) {
-    const [i, j] = entry;
-    return mathLine(node.name, nameOf(node), `${operation.spelt(node.parents.map((one) => one.value), i, j, node.detail)} = ${shown(node.value[i][j])}`);
-  }
-
-  const nameOf = (node) => (node.value.length * node.value[0].length === 1 ? "" : node.value[0].length === 1 ? `${entry[0] + 1}` : `${entry[0] + 1},${entry[1] + 1}`);
-
-  /** What one successor sends to the chosen entry. */
-  function spelledPart(one) {
-    const { sender } = one;
-    return OPERATIONS[sender.operation].sent(sender.gradient, sender.parents.map((parent) => parent.value), one.place, ...entry, sender.detail);
-  }
+  const nameOf = (node) => (isNumber(node) ? "" : node.value[0].length === 1 ? `${entry[0] + 1}` : `${entry[0] + 1},${entry[1] + 1}`);
 
   function drawNode() {
     const node = chosen;
@@ -272,7 +247,9 @@ export function mount(root, values, context) {
     const size = sizeOf(node) || "a number";
     const output = graph.nodes.at(-1).name;
     if (node.value && (entry[0] >= node.value.length || entry[1] >= node.value[0].length)) entry = [0, 0];
-    const parts = [h("h2", {}, node.isServed ? ServedGraph.title(node) : node.name, h("span", { className: "note" }, `  ${node.operation ?? node.kind}, ${size}`))];
+    const [i, j] = entry; // is spelt out with its numbers
+    const values = (one) => one.parents.map((parent) => parent.value);
+    const parts = [h("h2", {}, node.isServed && node.kind === "parameter" ? node.key ?? node.name : node.name, h("span", { className: "note" }, `  ${node.operation ?? node.kind}, ${size}`))];
     if (node.isServed) {
       const [, formulas, note, equations] = RULES.find(([name]) => node.kind === "result" && name.test(node.name)) ?? [];
       if (formulas) parts.push(ruled(formulas, note, equations));
@@ -284,19 +261,18 @@ export function mount(root, values, context) {
     if (isDone(node)) {
       const changeable = node.isServed ? Boolean(node.key) : !node.operation;
       const editable = changeable && (node.editing ?? false);
-      const change = (i, j, item) => {
-        if (node.isServed) { buildServed({ node: node.key, row: i, column: j, value: item }); return; }
-        node.leaf[i][j] = item;
+      const change = (row, column, item) => {
+        if (node.isServed) { buildServed({ node: node.key, row, column, value: item }); return; }
+        node.leaf[row][column] = item;
         checked = null;
         walk(forwardTo, backTo);
         draw();
       };
-      parts.push(h("h3", {}, "Value"), operation ? spelledValue(node, operation) : "", heat(node.value, `value of ${node.name}`, editable ? change : null));
+      parts.push(h("h3", {}, "Value"), operation ? mathLine(node.name, nameOf(node), `${operation.spelt(values(node), i, j, node.detail)} = ${shown(node.value[i][j])}`) : "", heat(node.value, `value of ${node.name}`, editable ? change : null));
       if (changeable) parts.push(h("button", { "aria-pressed": String(editable), onclick: () => { node.editing = !editable; draw(); } }, "change the numbers"));
     } else parts.push(h("p", { className: "note" }, "Not computed yet: step forward."));
     if (node.gradient) {
-      const [i, j] = entry;
-      const terms = node.contributions.map(spelledPart);
+      const terms = node.contributions.map(({ sender, place }) => OPERATIONS[sender.operation].sent(sender.gradient, values(sender), place, i, j, sender.detail));
       const result = shown(node.gradient[i][j]);
       const sum = terms.length && terms.join() !== result ? `${terms.map((one) => (terms.length > 1 ? `(${one})` : one)).join(" + ")} = ${result}` : result;
       parts.push(h("h3", {}, `Gradient ∂${output}/∂${node.name}`), node.isServed ? "" : mathLine(node.name, nameOf(node), sum, output), heat(node.gradient, `gradient of ${node.name}`, null, scale.entry));
@@ -332,21 +308,20 @@ export function mount(root, values, context) {
     return checks;
   }
 
-  function drawServed() {
+  function drawTour() {
+    const about = (...said) => guide.replaceChildren(h("h2", {}, tour().title), ...said);
+    if (state.tour !== SERVED) {
+      const { steps } = tour();
+      const go = (by) => () => { state.step += by; follow(); };
+      about(h("p", { id: "said", "aria-live": "polite" }, steps[state.step][0]),
+        h("div", { className: "row" }, h("button", { disabled: state.step === 0, onclick: go(-1) }, "Previous"), h("button", { className: "first", disabled: state.step === steps.length - 1, onclick: go(1) }, "Next"),
+          h("span", { className: "note" }, `Step ${state.step + 1} of ${steps.length}`)));
+      return;
+    }
     const gold = h("input", { type: "text", id: "gold", size: 40, value: state.labels.join(" "), onchange: () => { state.gold = gold.value; buildServed(); } });
     const text = h("input", { type: "text", id: "text", size: 40, value: state.text, onchange: () => { state.text = text.value; state.gold = ""; edits = []; buildServed(); } });
-    guide.replaceChildren(h("h2", {}, tour().title), h("p", {}, "The loss of training on one sentence, without dropout, in double precision, and the gradient of every node. Tables show the rows that the sentence uses. Change the sentence, the gold labels, or any number; check a gradient; take a step and see the loss fall. Nothing is kept: Reset weights brings the model back as it is served."),
+    about(h("p", {}, "The loss of training on one sentence, without dropout, in double precision, and the gradient of every node. Tables show the rows that the sentence uses. Change the sentence, the gold labels, or any number; check a gradient; take a step and see the loss fall. Nothing is kept: Reset weights brings the model back as it is served."),
       h("div", { className: "row" }, h("label", { htmlFor: "text" }, "Sentence"), text, h("label", { htmlFor: "gold" }, "Gold labels"), gold));
-  }
-
-  function drawTour() {
-    if (state.tour === SERVED) { drawServed(); return; }
-    const steps = tour().steps;
-    const [text] = steps[state.step];
-    const go = (by) => () => { state.step += by; follow(); };
-    guide.replaceChildren(h("h2", {}, tour().title), h("p", { id: "said", "aria-live": "polite" }, text),
-      h("div", { className: "row" }, h("button", { disabled: state.step === 0, onclick: go(-1) }, "Previous"), h("button", { className: "first", disabled: state.step === steps.length - 1, onclick: go(1) }, "Next"),
-        h("span", { className: "note" }, `Step ${state.step + 1} of ${steps.length}`)));
   }
 
   function drawTraining() {
@@ -368,12 +343,6 @@ export function mount(root, values, context) {
   }
 
   // ---------------------------------------------------------------------------------------------- walking
-  /** Walk, and look at the node that was reached. */
-  function to(forward, back, reached) {
-    walk(forward, back);
-    look(reached());
-  }
-
   function look(node) {
     chosen = node;
     checked = null;
@@ -383,13 +352,15 @@ export function mount(root, values, context) {
   function stepForward() {
     if (!graph) return;
     const next = graph.nodes.findIndex((node, i) => i > forwardTo && !isLeaf(node)); // words and parameters are given
-    to(next, graph.nodes.length, () => graph.nodes[forwardTo]);
+    walk(next, graph.nodes.length);
+    look(graph.nodes[forwardTo]);
     if (timer === null) say(`${chosen.name} computed`);
   }
 
   function stepBackward() {
     if (!graph) return;
-    to(graph.nodes.length - 1, Math.min(backTo, graph.nodes.length) - 1, () => graph.nodes[backTo]);
+    walk(graph.nodes.length - 1, Math.min(backTo, graph.nodes.length) - 1);
+    look(graph.nodes[backTo]);
     if (timer === null) say(`gradient of ${chosen.name} computed`);
   }
 
@@ -433,28 +404,21 @@ export function mount(root, values, context) {
     draw();
   }
 
-  function choose(event) {
-    if (!graph) return;
-    const place = event.target.closest?.("[data-node]")?.dataset.node;
-    if (place === undefined) return;
-    look(graph.nodes[Number(place)]);
-    drawing.querySelector(`[data-node="${place}"]`).focus();
-  }
+  const MOVES = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Enter: 0, " ": 0 };
 
-  function key(event) {
+  /** A click on a node chooses it; a key also leads to its neighbours. */
+  function choose(event) {
     const place = event.target.closest?.("[data-node]")?.dataset.node;
-    if (place === undefined) return;
-    const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    if (by === undefined && event.key !== "Enter" && event.key !== " ") return;
-    look(graph.nodes[Math.max(0, Math.min(graph.nodes.length - 1, Number(place) + (by ?? 0)))]);
+    if (!graph || place === undefined || (event.type === "keydown" && !(event.key in MOVES))) return;
+    look(graph.nodes[Math.max(0, Math.min(graph.nodes.length - 1, Number(place) + (MOVES[event.key] ?? 0)))]);
     drawing.querySelector(`[data-node="${chosen.number}"]`).focus();
-    event.preventDefault();
+    if (event.type === "keydown") event.preventDefault();
   }
 
   // ---------------------------------------------------------------------------------------------- the page
   const [guide, panel, past, curve] = [h("section", { className: "card", "aria-label": "Tour" }), h("section", { className: "card", "aria-label": "Node" }), h("ol", {}), h("div")];
   const legend = h("p", { className: "note" });
-  const drawing = h("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Drawing of the graph", onclick: choose, onkeydown: key });
+  const drawing = h("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Drawing of the graph", onclick: choose, onkeydown: choose });
   const problem = h("div");
   const training = h("section", { className: "card", "aria-label": "Training" });
   const loss = h("strong", { id: "loss" });
@@ -489,7 +453,7 @@ export function mount(root, values, context) {
     h("div", { className: "card" }, h("div", { className: "row" }, h("label", { htmlFor: "tour" }, "Example"), tours, ofWords, ofActivation)),
     guide, problem,
     h("div", { className: "lab" }, h("section", { className: "card", "aria-label": "Flow graph" },
-      h("div", { className: "row" }, playButton, forwardButton, backButton, h("button", { onclick: () => { pause(); if (graph) to(graph.nodes.length - 1, 0, () => chosen); } }, "Run"), h("button", { onclick: () => { pause(); rewind(); } }, "Rewind"), h("button", { onclick: build }, "Reset weights")),
+      h("div", { className: "row" }, playButton, forwardButton, backButton, h("button", { onclick: () => { pause(); if (graph) { walk(graph.nodes.length - 1, 0); look(chosen); } } }, "Run"), h("button", { onclick: () => { pause(); rewind(); } }, "Rewind"), h("button", { onclick: build }, "Reset weights")),
       drawing, legend),
     h("div", {}, panel, training)));
   training.append(

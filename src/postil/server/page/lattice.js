@@ -3,8 +3,8 @@
 import { keep } from "/page/address.js";
 import { call } from "/page/api.js";
 import { forwardBackward, kBest, pairwise, scores } from "/page/crf.js";
-import { debounced, h, number, percent, s, say, tip } from "/page/dom.js";
-import { EXAMPLE, failed, figures, fitting, heading, missing, textBox } from "/page/shared.js";
+import { debounced, failed, h, heading, number, percent, s, say, tip } from "/page/dom.js";
+import { EXAMPLE, figures, fitting, missing, textBox } from "/page/shared.js";
 
 const [LEFT, TOP, RADIUS] = [92, 34, 14];
 const SHOWN = 12;
@@ -92,13 +92,13 @@ export function mount(root, values, context) {
       ...tokens.map((token, t) => s("text", { x: x(t), y: 18, "text-anchor": "middle" }, shortened(token))),
       ...rows.map((j) => s("text", { x: LEFT - 4, y: y(j) + 5, "text-anchor": "end", class: "soft" }, labels[j])),
     ];
-    const steps = cell && cell.t + 1 < tokens.length ? pairwise(chain, messages, cell.t)[cell.j].map((p, j) => [p, j]).filter(([, j]) => rows.includes(j) && chain.transitions[cell.j][j] > -Infinity).map(([p, j]) => s("line", {
-      class: "step", x1: x(cell.t), y1: y(cell.j), x2: x(cell.t + 1), y2: y(j), "stroke-width": 1 + 5 * Math.min(1, p / Math.max(messages.marginals[cell.t][cell.j], 1e-12)), opacity: 0.75 }))
-      : [];
-    if (cell && cell.t > 0) { // α sums the lines that come in
-      const shares = pairwise(chain, messages, cell.t - 1).map((row) => row[cell.j] / Math.max(messages.marginals[cell.t][cell.j], 1e-12));
-      for (const i of rows) if (chain.transitions[i][cell.j] > -Infinity) steps.push(s("line", { class: "step", x1: x(cell.t - 1), y1: y(i), x2: x(cell.t), y2: y(cell.j), "stroke-width": 1 + 5 * Math.min(1, shares[i]), opacity: 0.75 }));
-    }
+    const stepsAt = (t, pairs) => {
+      if (t < 0 || t + 1 >= tokens.length) return [];
+      const shares = pairwise(chain, messages, t);
+      return pairs.filter(([i, j]) => chain.transitions[i][j] > -Infinity).map(([i, j]) => s("line", { class: "step", x1: x(t), y1: y(i), x2: x(t + 1), y2: y(j), opacity: 0.75,
+        "stroke-width": 1 + 5 * Math.min(1, shares[i][j] / Math.max(messages.marginals[cell.t][cell.j], 1e-12)) }));
+    };
+    const steps = !cell ? [] : [...stepsAt(cell.t, rows.map((j) => [cell.j, j])), ...stepsAt(cell.t - 1, rows.map((i) => [i, cell.j]))]; // those of β and of α
     const drawnPaths = paths.slice(0, state.paths).map((path, rank) => s("polyline", {
       class: `path ${rank === 0 ? "best" : `rank-${rank}`}`, "data-rank": rank,
       points: path.labels.map((j, t) => `${x(t)},${rows.includes(j) ? y(j) + rank * 3 : height}`).join(" "),

@@ -2,8 +2,7 @@
 
 import { call } from "/page/api.js";
 import { read, written } from "/page/address.js";
-import { h, say } from "/page/dom.js";
-import { failed } from "/page/shared.js";
+import { failed, h, say } from "/page/dom.js";
 
 const VIEWS = {
   tag: ["Tag", "/page/tag.js"],
@@ -23,7 +22,9 @@ let training = false; // whether the server was started with --allow-training
 let shared = {};
 let close = null;
 
-function drawn(view, values) {
+/** Draw what is around the view, and return its name. */
+function drawn({ view: asked, values }) {
+  const view = asked in VIEWS ? asked : "tag";
   const links = Object.entries(VIEWS).map(([name, [title]]) => h("li", {},
     h("a", { href: written(name, shared), ...(name === view ? { "aria-current": "page" } : {}) }, title)));
   document.getElementById("views").replaceChildren(...links);
@@ -31,13 +32,13 @@ function drawn(view, values) {
   chooser.replaceChildren(...models.filter((one) => !one.tasks).map((one) => h("option", { value: one.name }, `${one.name} (${one.kind})`)));
   if (values.get("model")) chooser.value = values.get("model");
   if (chooser.selectedIndex < 0) chooser.selectedIndex = 0;
+  return view;
 }
 
 async function show() {
   const { view: asked, values } = read();
-  const view = asked in VIEWS ? asked : "tag";
   shared = Object.fromEntries(SHARED.map((name) => [name, values.get(name)]));
-  drawn(view, values);
+  const view = drawn({ view: asked, values });
   let mount = null;
   try {
     ({ mount } = await import(VIEWS[view][1]));
@@ -70,15 +71,13 @@ document.querySelector("a.skip").addEventListener("click", (event) => {
 
 document.addEventListener("kept", (event) => {
   for (const name of SHARED) if (event.detail[name] !== undefined) shared[name] = event.detail[name];
-  const { view, values } = read();
-  drawn(view in VIEWS ? view : "tag", values);
+  drawn(read());
 });
 
 // A model was added: the view that says so goes on.
 document.addEventListener("models", async () => {
   ({ models } = await call("/api/models"));
-  const { view, values } = read();
-  drawn(view in VIEWS ? view : "tag", values);
+  drawn(read());
 });
 
 // A server that is lost is asked again until it answers; then the view is shown anew.

@@ -1,12 +1,8 @@
 // How much is done, how the model learns, and how well it agrees with the person: drawn from plain numbers.
 
-import { chip, counted, h, percent, s } from "/page/dom.js";
-import { table } from "/page/shared.js";
+import { chip, counted, curve, h, percent, table } from "/page/dom.js";
 
-const WIDTH = 320;
-const HEIGHT = 150;
 let isOpen = false; // the table of all models, which is drawn anew with every answer
-const EDGE = { left: 34, right: 12, top: 10, bottom: 26 };
 
 export function summary({ progress }) {
   const more = progress.more ? "+" : "";
@@ -34,37 +30,18 @@ export function counts({ progress, classes }) {
   return h("p", { className: "row", id: "counts" }, classes.map((name) => h("span", {}, chip(name, classes), ` ${(progress.by_class[name] ?? 0).toLocaleString("en")}`)));
 }
 
-export function figures({ progress }) {
-  return h("div", { className: "figures" }, ["answered", "spans", "skipped"].map((name) => h("div", {},
-    h("strong", { className: "big" }, progress[name].toLocaleString("en")), h("span", {}, name))));
-}
-
-/** A point's height: F1, or where there is nothing to find, the share of records in which nothing was changed. */
-function share(point) {
-  return point.f1 ?? point.unchanged;
-}
-
-export function curve({ curve: { points, rounds } }) {
+export function agreement({ curve: { points, rounds } }) {
   if (!points.length) {
     return h("p", { className: "note" }, "The curve begins when a model has been in use for some answers: each of them is compared with what the model said before.");
   }
   const first = points[0].answers - 1;
-  const most = points.at(-1).answers;
-  const x = (answers) => EDGE.left + ((answers - first) / (most - first)) * (WIDTH - EDGE.left - EDGE.right);
-  const y = (value) => EDGE.top + (1 - value) * (HEIGHT - EDGE.top - EDGE.bottom);
   const last = points.at(-1);
+  const share = (point) => point.f1 ?? point.unchanged; // where there is nothing to find: of records in which nothing was changed
   const told = `F1 ${percent(share(last)).replace(" ", "\u00a0")} over the last ${counted(last.records, "answer")}, which the model was least sure of.`;
-  const grid = [0, 0.5, 1].map((value) => [
-    s("line", { class: "grid-line", x1: EDGE.left, x2: WIDTH - EDGE.right, y1: y(value), y2: y(value) }),
-    s("text", { class: "soft", x: EDGE.left - 6, y: y(value) + 4, "text-anchor": "end" }, `${100 * value}`),
-  ]);
-  const learnt = rounds.slice(0, -1).filter((round) => round.answers > first).map((round) => s("line", { class: "learnt", x1: x(round.answers), x2: x(round.answers), y1: y(0), y2: y(1) }));
-  const drawing = s("svg", { class: "drawing curve", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": `Agreement with the model: ${told}` },
-    grid, learnt,
-    s("text", { class: "soft", x: EDGE.left, y: HEIGHT - 6 }, String(first)),
-    s("text", { class: "soft", x: WIDTH - EDGE.right, y: HEIGHT - 6, "text-anchor": "end" }, counted(most, "answer")),
-    s("polyline", { class: "curve-line", points: points.map((point) => `${x(point.answers)},${y(share(point))}`).join(" ") }),
-    s("circle", { class: "curve-point", cx: x(last.answers), cy: y(share(last)), r: 4.5 }));
+  const drawing = curve(points.map((point) => [point.answers, share(point)]), {
+    label: `Agreement with the model: ${told}`, low: 0, high: 1, ticks: [0, 0.5, 1], shown: (value) => `${100 * value}`, from: first, to: last.answers,
+    ends: [String(first), counted(last.answers, "answer")], breaks: rounds.slice(0, -1).map((round) => round.answers).filter((answers) => answers > first),
+  });
   const rows = rounds.map((round) => [String(round.round), String(round.records), round.f1 === null ? "–" : percent(round.f1), percent(round.unchanged)]);
   return h("div", {}, drawing, h("p", { className: "note" }, told),
     h("details", { open: isOpen, ontoggle: (event) => { isOpen = event.target.open; } }, h("summary", {}, "By model"),

@@ -2,8 +2,8 @@
 
 import { keep } from "/page/address.js";
 import { call } from "/page/api.js";
-import { colour, copy, debounced, h, percent, tip } from "/page/dom.js";
-import { EXAMPLE, failed, heading, table, textBox } from "/page/shared.js";
+import { colour, copy, debounced, failed, h, heading, percent, table, tip } from "/page/dom.js";
+import { EXAMPLE, textBox } from "/page/shared.js";
 
 /** The words of a sentence as they stand in the text, those with a role on its colour with its probability. */
 function marked({ tokens, starts, ends }, roles, labels) {

@@ -1,7 +1,6 @@
 // Rules next to the text: their files to edit, what each rule does, what the last training changed, and how good the model is.
 
-import { chip, counted, h, say } from "/page/dom.js";
-import { failed, table } from "/page/shared.js";
+import { chip, counted, failed, h, say, table } from "/page/dom.js";
 
 const SHOWN = 5; // changed sentences, until all are asked for
 const rounded = (share) => `${Math.round(100 * share)}\u00a0%`;
@@ -140,17 +139,13 @@ export class RulesPanel {
     const rows = changes.classes.map(({ label, before, after }) => [chip(label, this.classes()), before.toLocaleString("en"), after.toLocaleString("en"), (after > before ? "+" : after < before ? "−" : "±") + Math.abs(after - before).toLocaleString("en")]);
     const shown = this.all ? changed : changed.slice(0, SHOWN);
     const more = changed.length - shown.length;
+    const said = { added: "+", removed: "−", relabelled: "" };
     this.changes.replaceChildren(
       h("p", {}, sentences ? `${counted(sentences, "sentence")} changed: ${added} added, ${removed} removed, ${relabelled} relabelled.` : "No prediction has changed."),
       rows.length ? table(["Class", "#Before", "#After", "#Change"], rows, { region: "Spans of each class" }) : "",
-      h("ol", { className: "list" }, shown.map((one) => this.drawChange(one))),
+      h("ol", { className: "list" }, shown.map(({ words, marks }) => h("li", {}, h("p", { dir: "auto" }, words.join(" ")), h("p", { className: "marks" }, marks.map(({ kind, start, end, label, was }) => h("span", { className: `mark ${kind}` },
+        h("span", { className: "skip" }, `${kind}: `), `${said[kind]} ${words.slice(start, end).join(" ")} `, kind === "relabelled" ? [chip(was, this.classes()), " → "] : "", chip(label, this.classes()))))))),
       more ? h("button", { type: "button", onclick: () => { this.all = true; this.drawChanges(); } }, `Show ${more} more`) : "");
-  }
-
-  drawChange({ words, marks }) {
-    const said = { added: "+", removed: "−", relabelled: "" };
-    return h("li", {}, h("p", { dir: "auto" }, words.join(" ")), h("p", { className: "marks" }, marks.map(({ kind, start, end, label, was }) => h("span", { className: `mark ${kind}` },
-      h("span", { className: "skip" }, `${kind}: `), `${said[kind]} ${words.slice(start, end).join(" ")} `, kind === "relabelled" ? [chip(was, this.classes()), " → "] : "", chip(label, this.classes())))));
   }
 
   drawJudged() {

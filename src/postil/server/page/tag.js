@@ -3,10 +3,9 @@
 
 import { keep, written } from "/page/address.js";
 import { call } from "/page/api.js";
-import { characters } from "/page/characters.js";
-import { chip, colour, copy, debounced, h, percent, say, showTip } from "/page/dom.js";
+import { chip, colour, copy, debounced, failed, h, heading, percent, say, showTip, table } from "/page/dom.js";
 import { mountRoles } from "/page/roles.js";
-import { EXAMPLE, failed, fitting, heading, missing, table, textBox, whole } from "/page/shared.js";
+import { EXAMPLE, fitting, missing, textBox, whole } from "/page/shared.js";
 
 /** "11:16=LOC" as {start, end, label}. */
 function parsed(word) {
@@ -19,6 +18,16 @@ const MOST_ALTERNATIVES = 4;
 const LONGEST_TAIL = 30; // letters that stay on one line with a label
 
 const spelt = (one) => `${one.start}:${one.end}${one.label ? `=${one.label}` : ""}`;
+
+// The server counts characters (code points), as Python does; JavaScript counts halves of those beyond the basic plane.
+/** A text as characters: {length, slice(start, end)}, with the places that the server means. */
+export function characters(text) {
+  if (!/[\ud800-\udfff]/.test(text)) return { length: text.length, slice: (start, end) => text.slice(start, end) };
+  const places = [0];
+  for (const one of text) places.push(places.at(-1) + one.length);
+  const at = (place) => places[Math.min(place, places.length - 1)];
+  return { length: places.length - 1, slice: (start, end = places.length - 1) => text.slice(at(start), at(end)) };
+}
 
 export function mount(root, values, context) {
   const model = fitting(context, "tagger", "detector", "role-labeller");
@@ -43,11 +52,6 @@ export function mount(root, values, context) {
   const used = new Map(); // label -> how often it was chosen
 
   // ---------------------------------------------------------------------------------------------- asking
-  function options() {
-    if (!isTagger) return { tokens: true };
-    return { tokens: true, ...(state.threshold > 0 && model.spans ? { threshold: state.threshold } : {}) };
-  }
-
   function constraints() {
     if (!isTagger || !(state.require.length || state.forbid.length)) return {};
     if (model.spans) return { constraints: { require: state.require, forbid: state.forbid } };
@@ -66,7 +70,7 @@ export function mount(root, values, context) {
     kept();
     shown.classList.add("busy");
     try {
-      const request = { model: model.name, text: state.text, options: options(), ...constraints() };
+      const request = { model: model.name, text: state.text, options: { tokens: true, ...(isTagger && state.threshold > 0 && model.spans ? { threshold: state.threshold } : {}) }, ...constraints() };
       const content = await call("/api/tag", request);
       if (content === null) return;
       [answer] = content.documents;
@@ -280,9 +284,7 @@ export function mount(root, values, context) {
     }
   }
 
-  function focused(place) {
-    shown.querySelector(`[data-place="${place}"]`)?.focus();
-  }
+  const focused = (place) => shown.querySelector(`[data-place="${place}"]`)?.focus();
 
   let dragging = null;
   function down(event) {

@@ -4,24 +4,17 @@ import { Graph, matrix, repeating } from "/page/flow.js";
 
 const [D, H] = [2, 3];
 
-/** The vector of a word: the same word has the same numbers everywhere. */
-function vectorOf(word) {
-  let seed = 7;
-  for (const letter of word.toLowerCase()) seed = (Math.imul(seed, 31) + letter.codePointAt(0)) >>> 0;
-  const next = repeating(seed);
-  return matrix(D, 1, next);
-}
-
 function tables(seed) {
   const next = repeating(seed);
   return (rows, columns) => matrix(rows, columns, next);
 }
 
-/** Parameter nodes of words; a word that occurs twice is one node with two successors. */
+/** Parameter nodes of words: the same word has the same numbers everywhere, and one that occurs twice is one node. */
 function vectors(graph, words) {
   const known = new Map();
   return words.map((word) => {
-    if (!known.has(word)) known.set(word, graph.parameter(`x “${word}”`, vectorOf(word), "Word vector (A2). Every occurrence adds to its gradient."));
+    const seed = [...word.toLowerCase()].reduce((code, letter) => (Math.imul(code, 31) + letter.codePointAt(0)) >>> 0, 7);
+    if (!known.has(word)) known.set(word, graph.parameter(`x “${word}”`, tables(seed)(D, 1), "Word vector (A2). Every occurrence adds to its gradient."));
     return known.get(word);
   });
 }
@@ -47,26 +40,22 @@ function window(graph, nodes, activation, tag, parts) {
   return graph.apply("activation", `h${tag}`, [z], activation);
 }
 
-function windowParts(graph, words) {
-  const table = tables(11);
-  return {
-    W: graph.parameter("W", table(H, D * words.length), "Weights of the hidden layer."),
-    b: graph.parameter("b", table(H, 1), "Biases: never regularised (B5)."),
-  };
+/** A graph with the parameters of a hidden layer, and with those of a score. */
+function windowParts(words, hasScore = true) {
+  const [graph, table] = [new Graph(), tables(11)];
+  const W = graph.parameter("W", table(H, D * words.length), "Weights of the hidden layer.");
+  const b = graph.parameter("b", table(H, 1), "Biases: never regularised (B5).");
+  return { graph, parts: { W, b }, u: hasScore ? graph.parameter("u", tables(12)(H, 1), "Weights of the score.") : null };
 }
 
 function windowScore({ words, activation }) {
-  const graph = new Graph();
-  const parts = windowParts(graph, words);
-  const u = graph.parameter("u", tables(12)(H, 1), "Weights of the score.");
+  const { graph, parts, u } = windowParts(words);
   graph.apply("dot", "s", [u, window(graph, vectors(graph, words), activation, "", parts)]);
   return drawnAt(graph, [...windowAt(words, 1), ["W", 0, 2], ["b", 0, 3], ["u", 0, 5], ["s", 1 + (words.length - 1) / 2, 5]]);
 }
 
 function maxMargin({ words, activation }) {
-  const graph = new Graph();
-  const parts = windowParts(graph, words);
-  const u = graph.parameter("u", tables(12)(H, 1), "Weights of the score.");
+  const { graph, parts, u } = windowParts(words);
   const wrong = ["the", "of", "was", "and", "not", "or"].find((word) => !words.includes(word)); // in no window yet
   const corrupt = words.map((word, i) => (i === Math.floor(words.length / 2) ? wrong : word));
   const shared = vectors(graph, [...words, ...corrupt]); // a word of both windows is one node
@@ -78,8 +67,7 @@ function maxMargin({ words, activation }) {
 }
 
 function softmaxWindow({ words, activation }) {
-  const graph = new Graph();
-  const parts = windowParts(graph, words);
+  const { graph, parts } = windowParts(words, false);
   const table = tables(13);
   const V = graph.parameter("V", table(3, H), "Weights of the three classes.");
   const c = graph.parameter("c", table(3, 1), "Biases of the classes.");

@@ -2,8 +2,8 @@
 
 import { keep, written } from "/page/address.js";
 import { call } from "/page/api.js";
-import { h, percent, say } from "/page/dom.js";
-import { chart, failed, figures, heading } from "/page/shared.js";
+import { failed, h, heading, percent, say } from "/page/dom.js";
+import { chart, figures } from "/page/shared.js";
 
 const EVERY = 500; // milliseconds
 const RUNNING = ["running", "stopping"];

@@ -2,8 +2,8 @@
 
 import { keep } from "/page/address.js";
 import { call } from "/page/api.js";
-import { built, debounced, h } from "/page/dom.js";
-import { failed, fitting, heading, missing, textBox } from "/page/shared.js";
+import { built, debounced, failed, h, heading } from "/page/dom.js";
+import { fitting, missing, textBox } from "/page/shared.js";
 
 export function mount(root, values, context) {
   const model = fitting(context, "tree-classifier");

@@ -2,8 +2,8 @@
 
 import { keep, written } from "/page/address.js";
 import { call } from "/page/api.js";
-import { chip, debounced, h, number, percent, signed } from "/page/dom.js";
-import { EXAMPLE, failed, figures, fitting, heading, missing, table, textBox } from "/page/shared.js";
+import { chip, debounced, failed, h, heading, number, percent, signed, table } from "/page/dom.js";
+import { EXAMPLE, figures, fitting, missing, textBox } from "/page/shared.js";
 
 const MATTERS = 0.1; // of the largest effect: smaller ones have no figure
 const MEASURES = { left_out: "leaving the word out", gradient: "gradient" };
