@@ -100,8 +100,6 @@ INLINED void OF(back_of_block)(const REAL *dZ, const REAL *C, const REAL *U, con
     }
 }
 
-/* ------------------------------------------------------------------------------------------------ blocks of rows */
-
 /* `count` rows of X (N, K) side by side, (K, rows), padded with zeros; and back. */
 INLINED void OF(to_columns)(const REAL *X, int64_t count, int64_t K, int64_t rows, REAL *out) {
     for (int64_t k = 0; k < K; k++) {
@@ -200,8 +198,6 @@ static int OF(forms_back)(const REAL *dZ, const REAL *C, const REAL *U, const RE
     free(memory);
     return DONE;
 }
-
-/* ------------------------------------------------------------------------------------------------ the gradient of U */
 
 /* `size` units of one j: sums (size, width) += Σ_n dz_n[d] pairs[n][k …] for `wide` vectors of columns k. */
 INLINED void OF(add_weights)(const REAL *dZ, const REAL *pairs, int64_t N, int64_t D, int64_t width, REAL *sums,
