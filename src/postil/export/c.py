@@ -11,13 +11,12 @@ from typing import Any, final
 import numpy as np
 
 import postil
-from postil.errors import ConfigurationError
 from postil.export import amalgamation
 from postil.export.flat import FILE as LICENCES
 from postil.export.flat import (
     Rounding,
     change,
-    check_parent,
+    check_target,
     exported,
     halved,
     licences,
@@ -32,8 +31,7 @@ from postil.models.tree_classifier import TreeClassifier
 from postil.samples.corpora import made_up_sentences, made_up_trees
 from postil.text.trees.treebank import bracketed, parse_tree
 
-MARK = "conformance.txt"
-"""A folder with this file and postil.c is an earlier export, which a new one replaces."""
+MARK = "conformance.txt"  # a folder with this file and postil.c is an earlier export, which a new one replaces.
 _COPIED = ("Makefile", "conformance.c")
 _BUILT = ("example", "conformance", "sanitised", "libpostil.so", "model.h", "model.c")
 """Files that make built from an earlier export, and files that only earlier exports had."""
@@ -46,10 +44,8 @@ class WrittenC:
     """The result of an export."""
 
     path: Path
-    files: dict[str, int]
-    """Name -> bytes."""
-    change: Rounding | None
-    """The effect of half precision, if it was requested."""
+    files: dict[str, int]  # name -> bytes
+    change: Rounding | None  # the effect of half precision, if it was requested
 
 
 def export_c(
@@ -69,12 +65,7 @@ def export_c(
     export wrote is replaced, any other that is not empty is an error.
     """
     path = Path(path)
-    if path.is_dir() and any(path.iterdir()) and not all((path / name).is_file() for name in (MARK, "postil.c")):
-        expected = "must be a new folder or an earlier export"
-        raise ConfigurationError("output", expected=expected, got="other files", where=path)
-    if path.exists() and not path.is_dir():
-        raise ConfigurationError("output", expected="must be a folder", got="a file", where=path)
-    check_parent(path)
+    check_target(path, MARK, "postil.c")
     content = exported(model, half=half)
     compared = whole_tokens(halved(model) if half else model)
     made = {
@@ -97,8 +88,6 @@ def export_c(
 def _template(name: str) -> bytes:
     return (files("postil.export") / "c_files" / name).read_bytes()
 
-
-# ------------------------------------------------------------------------------------------------ texts
 
 _ARRAY_HEADER = """\
 /* The model as a part of the program: postil_open_memory(postil_model_data, postil_model_size, &model). */
@@ -169,11 +158,7 @@ A model never changes: threads may share it. Each thread needs its own workspace
 """
 
 
-# ------------------------------------------------------------------------------------------------ conformance
-
-
-SENTENCES, TREES = 60, 40
-"""Of a conformance file of our own; ``c_files/conformance.c`` describes its format."""
+SENTENCES, TREES = 60, 40  # of a conformance file of our own; `c_files/conformance.c` describes its format.
 _HARD = (
     "",
     " \t\n ",
