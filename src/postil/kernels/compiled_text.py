@@ -7,7 +7,6 @@ have oracles in tests/oracles instead.
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from postil.arrays import Array
 from postil.errors import IndexRangeError
 from postil.kernels import plain_text
 from postil.kernels.characters import Characters, shapes_of_categories
-from postil.kernels.library import BYTES, call, ffi, pointer
+from postil.kernels.library import BYTES, call, ffi, pointer, remembered
 from postil.kernels.plain_records import UNITS, Records, json_string
 from postil.kernels.plain_text import (
     Columns,
@@ -28,25 +27,16 @@ from postil.kernels.plain_text import (
 )
 
 SMALL_INTEGERS = ffi.typeof("int32_t[]")
-_known_characters: WeakKeyDictionary[Characters, Any] = WeakKeyDictionary()
-_known_rules: WeakKeyDictionary[WordRules, Any] = WeakKeyDictionary()
 character_offsets = call.character_offsets
 
 
-def tables(characters: Characters) -> Any:
-    """A pointer to character_tables, which lives as long as the characters do."""
-    found = _known_characters.get(characters)
-    if found is None:
-        arrays = {
-            "records": pointer(characters.records, SMALL_INTEGERS),
-            **{name: pointer(getattr(characters, name), BYTES) for name in ("index", "pages", "spaces")},
-        }
-        found = ffi.new("character_tables *", arrays), arrays
-        _known_characters[characters] = found
-    return found[0]
+@remembered
+def tables(characters: Characters) -> tuple[Any, ...]:
+    """A pointer to character_tables."""
+    arrays = {name: pointer(getattr(characters, name), BYTES) for name in ("index", "pages", "spaces")}
+    arrays["records"] = pointer(characters.records, SMALL_INTEGERS)
+    return ffi.new("character_tables *", arrays), arrays
 
-
-# ------------------------------------------------------------------------------------------------ columns
 
 _LONGEST_DECIMAL = 16  # as in decimals.h
 
@@ -91,9 +81,6 @@ def write_rows(
     out = np.empty(int((cells[:, 1] - cells[:, 0]).sum()) + len(cells) * row + len(offsets) - 1, np.uint8)
     places = call.write_rows(text, cells, offsets, labels, figures, joined, ends, out)
     return out[: places[-1]].tobytes(), places
-
-
-# ------------------------------------------------------------------------------------------------ JSON Lines
 
 
 def write_records(records: Records) -> bytes:
@@ -145,9 +132,6 @@ def _joined(parts: Sequence[bytes]) -> tuple[bytes, Array]:
     return b"".join(parts), np.cumsum([0, *map(len, parts)])
 
 
-# ------------------------------------------------------------------------------------------------ features of words
-
-
 def crc_table() -> Array:
     """uint32 (256,): what a byte contributes to CRC-32, as zlib computes it."""
     table = np.arange(256, dtype=np.uint32)
@@ -168,24 +152,21 @@ def _string_table(table: StringTable) -> dict[str, Any]:
     return {"text": ffi.from_buffer(BYTES, table.text), **arrays, **sizes}
 
 
-def _rules(rules: WordRules) -> Any:
-    """A pointer to word_rules, and what it points to, which lives as long as the rules do."""
-    found = _known_rules.get(rules)
-    if found is None:
-        rows = [
-            {"kind": column.number, "length": column.length}
-            | ({"table": _string_table(column.table)} if column.table else {})
-            for column in rules.columns
-        ]
-        arrays = {
-            "crc": pointer(crc_table(), ffi.typeof("uint32_t[]")),
-            "shapes": pointer(shapes_of_categories(), BYTES),
-            "columns": ffi.new("word_column[]", rows),
-        }
-        mark = -1 if rules.digit_mark is None else ord(rules.digit_mark)
-        found = ffi.new("word_rules *", {**arrays, "count": len(rows), "mark": mark}), arrays, rows
-        _known_rules[rules] = found
-    return found[0]
+@remembered
+def _rules(rules: WordRules) -> tuple[Any, ...]:
+    """A pointer to word_rules."""
+    rows = [
+        {"kind": column.number, "length": column.length}
+        | ({"table": _string_table(column.table)} if column.table else {})
+        for column in rules.columns
+    ]
+    arrays = {
+        "crc": pointer(crc_table(), ffi.typeof("uint32_t[]")),
+        "shapes": pointer(shapes_of_categories(), BYTES),
+        "columns": ffi.new("word_column[]", rows),
+    }
+    mark = -1 if rules.digit_mark is None else ord(rules.digit_mark)
+    return ffi.new("word_rules *", {**arrays, "count": len(rows), "mark": mark}), arrays, rows
 
 
 def word_features(text: bytes, cells: Array, rules: WordRules) -> Array:
