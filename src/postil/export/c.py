@@ -11,19 +11,7 @@ from typing import Any, final
 import numpy as np
 
 import postil
-from postil.export import amalgamation
-from postil.export.flat import FILE as LICENCES
-from postil.export.flat import (
-    Rounding,
-    change,
-    check_target,
-    exported,
-    halved,
-    licences,
-    sample,
-    whole_tokens,
-    write_folder,
-)
+from postil.export import amalgamation, flat
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.decoding.tagged import Tagged
 from postil.models.model import FittedModel
@@ -45,7 +33,7 @@ class WrittenC:
 
     path: Path
     files: dict[str, int]  # name -> bytes
-    change: Rounding | None  # the effect of half precision, if it was requested
+    change: flat.Rounding | None  # the effect of half precision, if it was requested
 
 
 def export_c(
@@ -65,23 +53,23 @@ def export_c(
     export wrote is replaced, any other that is not empty is an error.
     """
     path = Path(path)
-    check_target(path, MARK, "postil.c")
-    content = exported(model, half=half)
-    compared = whole_tokens(halved(model) if half else model)
+    flat.check_target(path, MARK, "postil.c")
+    content = flat.exported(model, half=half)
+    compared = flat.whole_tokens(flat.halved(model) if half else model)
     made = {
         "postil.h": amalgamation.header().encode(),
         "postil.c": amalgamation.amalgamation().encode(),
         "model.bin": content,
         MARK: conformance_file(compared, texts),
         "README.md": _readme(model, array).encode(),
-        LICENCES: licences(source).encode(),
+        flat.FILE: flat.licences(source).encode(),
         **{name: _template(name) for name in _COPIED},
         "example.c": _template("example_tree.c" if isinstance(model, TreeClassifier) else "example.c"),
     }
     if array:
         made |= {"model.h": _ARRAY_HEADER.encode(), "model.c": _array_source(content).encode()}
-    write_folder(path, made, _BUILT)
-    changed = change(model, compared, sample(model)) if compared is not model else None
+    flat.write_folder(path, made, _BUILT)
+    changed = flat.change(model, compared, flat.sample(model)) if compared is not model else None
     return WrittenC(path=path, files={name: len(written) for name, written in made.items()}, change=changed)
 
 

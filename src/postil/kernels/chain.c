@@ -6,9 +6,8 @@
 
 /* δ_1 = start + u_1,  δ_t(j) = u_t(j) + max_i (δ_t-1(i) + A_ij). On the way back y_t = argmax_i (δ_t(i) + A_i,y_t+1) is
    asked for the one best path only, so no pointers are kept. The end is one more label, number L, after the last. */
-int viterbi(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
-                   int64_t labels, const double *transitions, const double *start, const double *end, int64_t *path,
-                   double *scores) {
+int viterbi(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t labels,
+            const double *transitions, const double *start, const double *end, int64_t *path, double *scores) {
     const int64_t L = labels, P = padded(labels), longest = longest_sentence(offsets, sentences, tokens);
     void *memory;
     if (longest < 0 || L < 1) return WRONG_OFFSETS;

@@ -114,8 +114,7 @@ int token_cells(const uint8_t *text, int64_t size, int tabs, int64_t width, int6
 }
 
 /* Lines of tokens between blanks, each line a sentence. `room`: rows of cells, and one less than rows of offsets. */
-int line_cells(const uint8_t *text, int64_t size, int64_t room, int64_t *cells, int64_t *offsets,
-                      int64_t *found) {
+int line_cells(const uint8_t *text, int64_t size, int64_t room, int64_t *cells, int64_t *offsets, int64_t *found) {
     int64_t N = 0, B = 0, i = 0;
     offsets[0] = 0;
     while (i < size) {

@@ -6,34 +6,24 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import IndexRangeError, ShapeError
-from postil.kernels import plain_segmentation
+from postil.kernels import plain_segmentation as plain
 from postil.kernels.characters import character_places, decoded
 from postil.kernels.checking import contiguous
 from postil.kernels.compiled_text import tables
 from postil.kernels.library import BYTES, INT64, INTEGERS, call, ffi, finish, lib, pointer, remembered
-from postil.kernels.plain_segmentation import (
-    ChunkCache,
-    Program,
-    SentencePatterns,
-    TokenisedText,
-    TokenPatterns,
-    checked_documents,
-    checked_tokens,
-    cut_chunk,
-)
 
 _KINDS = {"code": "int32_t[]", "sets": "uint64_t[]", "index": "uint16_t[]", "pages": "uint16_t[]"}
 _ROOM = 1024  # cells at least that are allocated at once
 _STATE, _DONE = ffi.typeof("int64_t[6]"), lib.DONE
 
 
-def program_arrays(program: Program) -> dict[str, Any]:
+def program_arrays(program: plain.Program) -> dict[str, Any]:
     """The fields of a pattern_program, which keep their arrays alive."""
     return {name: ffi.from_buffer(kind, getattr(program, name)) for name, kind in _KINDS.items()}
 
 
 @remembered
-def token_rules(patterns: TokenPatterns) -> tuple[Any, ...]:
+def token_rules(patterns: plain.TokenPatterns) -> tuple[Any, ...]:
     """Pointers to token_rules and character_tables, of patterns that have a program."""
     assert patterns.program is not None
     arrays, (token, depends) = program_arrays(patterns.program), patterns.program.entries
@@ -42,11 +32,11 @@ def token_rules(patterns: TokenPatterns) -> tuple[Any, ...]:
 
 
 def tokenise_text(
-    text: bytes, documents: Array, patterns: TokenPatterns, cache: ChunkCache, surrogates: bool = False
-) -> TokenisedText:
+    text: bytes, documents: Array, patterns: plain.TokenPatterns, cache: plain.ChunkCache, surrogates: bool = False
+) -> plain.TokenisedText:
     """See ``plain_segmentation.tokenise_text``. The cells come in blocks: how many there are is not known before."""
     if patterns.program is None:
-        return plain_segmentation.tokenise_text(text, documents, patterns, cache, surrogates)
+        return plain.tokenise_text(text, documents, patterns, cache, surrogates)
     D, size = len(documents), len(text)
     documents = contiguous(documents, np.int64, (D, 2), where="documents")
     offsets, state, blocks = np.zeros(D + 1, INT64), ffi.new(_STATE), []
@@ -60,29 +50,29 @@ def tokenise_text(
         code = lib.tokenise_text(*source, *rules, *table, room, pointer(cells, INTEGERS), edges, state)
         blocks.append(cells[: state[2] - before])
         if code == _DONE:
-            return TokenisedText(blocks[0] if len(blocks) == 1 else np.concatenate(blocks), offsets)
+            return plain.TokenisedText(blocks[0] if len(blocks) == 1 else np.concatenate(blocks), offsets)
         if code == lib.TOO_LONG:
             blocks.append(_cut_by_twin(text, state, patterns))
         elif code != lib.NO_ROOM:
-            checked_documents(text, documents)  # C sees that something is wrong, Python says what
+            plain.checked_documents(text, documents)  # C sees that something is wrong, Python says what
             if code == lib.NOT_UTF8:
                 first, end = documents[state[0]].tolist()
                 decoded(text[first:end], surrogates, first)
             finish(code, "documents")
 
 
-def _cut_by_twin(text: bytes, state: Any, patterns: TokenPatterns) -> Array:
+def _cut_by_twin(text: bytes, state: Any, patterns: plain.TokenPatterns) -> Array:
     """The cells of the chunk that the matcher has given up on, after which the kernel goes on."""
     _, first, _, end, next_first, next_end = state
     chunk, following = (decoded(text[a:b], surrogates=True) for a, b in ((first, end), (next_first, next_end)))
-    spans = cut_chunk(chunk, following, patterns)
+    spans = plain.cut_chunk(chunk, following, patterns)
     state[1], state[2] = end, state[2] + len(spans)
     cells: Array = character_places(text[first:end])[np.array(spans, np.int64).reshape(-1, 2)] + first
     return cells
 
 
 @remembered
-def sentence_rules(rules: SentencePatterns) -> tuple[Any, ...]:
+def sentence_rules(rules: plain.SentencePatterns) -> tuple[Any, ...]:
     """Pointers to sentence_rules and character_tables, of rules that have a program."""
     assert rules.program is not None
     arrays = rules.arrays(rules.program)
@@ -92,13 +82,15 @@ def sentence_rules(rules: SentencePatterns) -> tuple[Any, ...]:
     return (ffi.new("sentence_rules *", fields), tables(rules.characters)), fields
 
 
-def split_sentences(text: bytes, documents: Array, cells: Array, offsets: Array, rules: SentencePatterns) -> Array:
+def split_sentences(
+    text: bytes, documents: Array, cells: Array, offsets: Array, rules: plain.SentencePatterns
+) -> Array:
     """See ``plain_segmentation.split_sentences``. C checks every place; Python says what is wrong."""
     if rules.program is None:
-        return plain_segmentation.split_sentences(text, documents, cells, offsets, rules)
+        return plain.split_sentences(text, documents, cells, offsets, rules)
     try:
         found: Array = call.split_sentences(text, documents, offsets, cells, *sentence_rules(rules))
     except (IndexRangeError, ShapeError):
-        checked_tokens(text, documents, cells, offsets)
+        plain.checked_tokens(text, documents, cells, offsets)
         raise
     return found

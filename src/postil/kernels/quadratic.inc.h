@@ -138,8 +138,7 @@ static int OF(forms)(const REAL *C, const REAL *U, const REAL *W, const REAL *b,
 }
 
 /* Z += Σ_jk l_j U[j][d][k] r_k. */
-static int OF(bilinear)(const REAL *L, const REAL *R, const REAL *U, int64_t N, int64_t K, int64_t D,
-                                       REAL *Z) {
+static int OF(bilinear)(const REAL *L, const REAL *R, const REAL *U, int64_t N, int64_t K, int64_t D, REAL *Z) {
     void *memory;
     REAL *l = OF(room)(2 * K + D, &memory), *r = l + 2 * ACROSS * K, *z = r + 2 * ACROSS * K;
     if (memory == NULL) return NO_MEMORY;

@@ -19,18 +19,7 @@ from urllib.parse import quote
 
 import postil
 from postil import files
-from postil.export.flat import FILE as LICENCES
-from postil.export.flat import (
-    Rounding,
-    change,
-    check_target,
-    exported,
-    halved,
-    licences,
-    sample,
-    whole_tokens,
-    write_folder,
-)
+from postil.export import flat
 from postil.html import escaped
 from postil.models.tree_classifier import TreeClassifier
 from postil.reports.card import card_of
@@ -45,7 +34,7 @@ class Written:
 
     path: Path
     half: bool  # whether tables have half precision
-    change: Rounding | None
+    change: flat.Rounding | None
     """The effect of half precision, used or not; None for tree classifiers, which have single precision."""
     model_bytes: int
     total_bytes: int
@@ -64,15 +53,15 @@ def write(
     """
     path, source = Path(path), Path(model)
     is_page, is_module = path.suffix.lower() in (".html", ".htm"), path.suffix.lower() in (".mjs", ".js")
-    check_target(path, *([] if is_page or is_module else [MARK]))
+    flat.check_target(path, *([] if is_page or is_module else [MARK]))
     estimator = postil.load(source)
-    content = exported(estimator, half=bool(half))  # refuses what is not supported before anything else is done
+    content = flat.exported(estimator, half=bool(half))  # refuses what is not supported before anything else is done
     tried = None
     if not isinstance(estimator, TreeClassifier):
         _, tried = as_exported(estimator, half=half, sentences=sentences)
         half = tried.labels == 0 if half is None else half
-        content = exported(estimator, half=True) if half else content
-    about, terms = described(source), {"version": postil.__version__, "licences": licences(source)}
+        content = flat.exported(estimator, half=True) if half else content
+    about, terms = described(source), {"version": postil.__version__, "licences": flat.licences(source)}
     if is_page or is_module:
         text = (page(content, about, **terms) if is_page else module(content, **terms)).encode()
         with files.replaced(path) as stream:
@@ -80,21 +69,21 @@ def write(
         total = len(text)
     else:
         made = package(content, about, name=npm_name(path.name), version="0.1.0", licences=terms["licences"])
-        write_folder(path, made)
+        flat.write_folder(path, made)
         total = sum(map(len, made.values()))
     return Written(path=path, half=bool(half), change=tried, model_bytes=len(content), total_bytes=total)
 
 
 def as_exported(
     estimator: Any, *, half: bool | None = None, sentences: Sequence[Sequence[str]] | None = None
-) -> tuple[Any, Rounding]:
+) -> tuple[Any, flat.Rounding]:
     """The estimator with the weights that are exported, and what half precision changes.
 
     The answers in JavaScript are those of this estimator.
     """
-    rounded = halved(estimator)
-    found = change(estimator, rounded, sample(estimator) if sentences is None else sentences)
-    return whole_tokens(rounded if half or (half is None and found.labels == 0) else estimator), found
+    rounded = flat.halved(estimator)
+    found = flat.change(estimator, rounded, flat.sample(estimator) if sentences is None else sentences)
+    return flat.whole_tokens(rounded if half or (half is None and found.labels == 0) else estimator), found
 
 
 def described(model: Path) -> dict[str, Any]:
@@ -179,8 +168,8 @@ def package(model: bytes, about: Mapping[str, Any], *, name: str, version: str, 
         "main": "./index.mjs",
         "types": "./index.d.ts",
         "exports": {".": {"types": "./index.d.ts", "default": "./index.mjs"}, "./*": "./*"},
-        "files": ["*.mjs", "*.d.ts", "*.wasm", "model.bin", LICENCES],
-        "license": f"SEE LICENSE IN {LICENCES}",
+        "files": ["*.mjs", "*.d.ts", "*.wasm", "model.bin", flat.FILE],
+        "license": f"SEE LICENSE IN {flat.FILE}",
         "engines": {"node": ">=18"},
         "sideEffects": False,
     }
@@ -188,7 +177,7 @@ def package(model: bytes, about: Mapping[str, Any], *, name: str, version: str, 
     texts = {
         "package.json": json.dumps(described, indent=2, ensure_ascii=False) + "\n",
         "README.md": Template(source("README.md")).substitute(name=name, title=" ".join(title.split())),
-        LICENCES: licences,
+        flat.FILE: licences,
         **{name: source(name) for name in ("index.mjs", "index.d.ts", "runtime.mjs")},
     }
     compiled = {name: binary(name) for name in ("postil.wasm", "postil-simd.wasm")}
