@@ -88,9 +88,8 @@ def text_cases() -> Mapping[str, tuple[Callable[[], object], Callable[[], object
     cells, edges = kernels.tokenise_text(text, documents, patterns, cache)
     room, out, state = np.empty((1024, 2), np.int64), np.empty(len(cells) + 2, np.int64), ffi.new("int64_t[6]")
     D, C, E, R, out_at = (ffi.from_buffer("int64_t[]", array) for array in (documents, cells, edges, room, out))
-    program = patterns.program
-    assert program is not None and splitting.program is not None, "the default rules"
-    rules = *compiled_segmentation.token_rules(patterns, program), False
+    assert patterns.program is not None and splitting.program is not None, "the default rules"
+    rules = *compiled_segmentation.token_rules(patterns), False
     table = ffi.from_buffer("uint8_t[]", cache.table), cache.BUCKETS, cache.seed
     of_sentences = (
         text,
@@ -100,7 +99,7 @@ def text_cases() -> Mapping[str, tuple[Callable[[], object], Callable[[], object
         1,
         C,
         len(cells),
-        *compiled_segmentation.sentence_rules(splitting, splitting.program),
+        *compiled_segmentation.sentence_rules(splitting),
     )
 
     def tokenise() -> object:

@@ -326,25 +326,27 @@ def _checked(item: Item, where: str, known: set[str], decides: bool) -> Iterator
         check = f"contiguous({array}, {kind}, {shape}, {where!r}{changed and ', changed=True'})"
         yield f"        {f'if {array} is not None: ' if item.may_be_none else ''}{array} = {check}"
         return
-    is_plain = len(set(item.shape)) == len(item.shape) and not any(
-        not part.isidentifier() or part in known for part in item.shape
-    )
-    found = shape if is_plain else "shape"
+    axes: list[str] = []
+    bound, sizes, checks = set(known), [], []
+    for place, part in enumerate(item.shape):
+        is_new = not _names(part) <= bound
+        axes.append(part if is_new and part.isidentifier() else f"axis{place}")
+        if is_new and not part.isidentifier():
+            sizes.append(_bound(part, axes[-1]))
+        if not is_new or "*" in part:
+            checks.append(f"{axes[-1]} != {part}")
+        bound |= _names(part)
+    found = f"({', '.join(axes)},)"
     if item.kind == "scores":
         yield f"        {array}, kind, {found} = scores({array})"
     elif decides:
         yield f"        {array}, kind, {found} = reals({array}, {len(item.shape)}, {where!r}{changed})"
     else:
         yield f"        {array}, {found} = shaped({array}, {kind}, {len(item.shape)}, {where!r}{changed})"
-    if is_plain:
-        return
-    bound, sizes = set(known), []
-    for place, part in enumerate(item.shape):
-        if not _names(part) <= bound:
-            sizes.append(_bound(part, f"shape[{place}]"))
-            bound |= _names(part)
-    yield f"        {', '.join(size for size, _ in sizes)} = {', '.join(value for _, value in sizes)}"
-    yield f"        if shape != {shape}: wrong({array}, {shape}, {where!r})"
+    if sizes:
+        yield f"        {', '.join(size for size, _ in sizes)} = {', '.join(value for _, value in sizes)}"
+    if checks:
+        yield f"        if {' or '.join(checks)}: wrong({array}, {shape}, {where!r})"
 
 
 def _argument(item: Item) -> str:

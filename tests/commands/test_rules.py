@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import postil
+from oracles.flat import read
 from postil.commands.main import main
-from postil.export import flat
 from postil.models.fitting.sentences import SentenceFitting
 from postil.optimisation.loop import Epoch
 from postil.samples.corpora import made_up_sentences
@@ -142,7 +142,7 @@ def test_mistakes_of_tag_are_one_clear_line(files, model, words, message, capsys
 @pytest.mark.slow
 def test_rules_are_exported_or_refused(files, model, capsys):
     assert run(files, "export", model, "--to", "c", "-o", "out.c") == 0
-    content = flat.read((files / "out.c" / "model.bin").read_bytes())
+    content = read((files / "out.c" / "model.bin").read_bytes())
     assert len(content["head0/rules"]) == 3
     pattern = postil.rules.PatternRule(name="mine", label="PER", pattern="/A+/")
     postil.load(files / model).with_rules([pattern]).save(files / "mine.postil")

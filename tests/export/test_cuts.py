@@ -8,9 +8,10 @@ import pytest
 from export.test_flat import check_text
 from models.test_learned_segmentation import spaced_treebank, treebank
 from oracles.c_runtime import Runtime, RuntimeFailure, needs_compiler
+from oracles.flat import read
 from postil import Tagger
 from postil.export.c import conformance_file, sample_texts
-from postil.export.flat import exported, read, written
+from postil.export.flat import exported, written
 from postil.models.segmentation import learn_segmenter
 from postil.text import Segmenter
 

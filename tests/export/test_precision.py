@@ -5,7 +5,7 @@ import pytest
 
 import postil
 from oracles import corpora
-from postil.export import flat as flat_file
+from oracles import flat as flat_file
 from postil.export import flat as precision
 from postil.export.flat import Rounding, exported
 

@@ -9,6 +9,7 @@ import postil
 from export.test_flat import SMALL, check_text, check_tokens
 from oracles import corpora
 from oracles.c_runtime import Runtime, RuntimeFailure, needs_compiler
+from oracles.flat import read
 from postil.errors import ConfigurationError
 from postil.export import flat
 from postil.export.flat import exported
@@ -116,7 +117,7 @@ def test_expressions_are_refused(tagger, pattern):
 @needs_compiler
 def test_forged_rules_are_refused_or_harmless(tagger):
     """Every number of the sections is replaced by others; nothing is read beyond its section."""
-    sections, rng = flat.read(exported(tagger)), np.random.default_rng(0)
+    sections, rng = read(exported(tagger)), np.random.default_rng(0)
     names = [name for name in sections if "/rules" in name and sections[name].dtype.kind == "i"]
     refused = 0
     for name in names:

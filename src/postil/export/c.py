@@ -11,20 +11,7 @@ from typing import Any, final
 import numpy as np
 
 import postil
-from postil.errors import ConfigurationError
-from postil.export import amalgamation
-from postil.export.flat import FILE as LICENCES
-from postil.export.flat import (
-    Rounding,
-    change,
-    check_parent,
-    exported,
-    halved,
-    licences,
-    sample,
-    whole_tokens,
-    write_folder,
-)
+from postil.export import amalgamation, flat
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.decoding.tagged import Tagged
 from postil.models.model import FittedModel
@@ -32,8 +19,7 @@ from postil.models.tree_classifier import TreeClassifier
 from postil.samples.corpora import made_up_sentences, made_up_trees
 from postil.text.trees.treebank import bracketed, parse_tree
 
-MARK = "conformance.txt"
-"""A folder with this file and postil.c is an earlier export, which a new one replaces."""
+MARK = "conformance.txt"  # a folder with this file and postil.c is an earlier export, which a new one replaces.
 _COPIED = ("Makefile", "conformance.c")
 _BUILT = ("example", "conformance", "sanitised", "libpostil.so", "model.h", "model.c")
 """Files that make built from an earlier export, and files that only earlier exports had."""
@@ -46,10 +32,8 @@ class WrittenC:
     """The result of an export."""
 
     path: Path
-    files: dict[str, int]
-    """Name -> bytes."""
-    change: Rounding | None
-    """The effect of half precision, if it was requested."""
+    files: dict[str, int]  # name -> bytes
+    change: flat.Rounding | None  # the effect of half precision, if it was requested
 
 
 def export_c(
@@ -69,36 +53,29 @@ def export_c(
     export wrote is replaced, any other that is not empty is an error.
     """
     path = Path(path)
-    if path.is_dir() and any(path.iterdir()) and not all((path / name).is_file() for name in (MARK, "postil.c")):
-        expected = "must be a new folder or an earlier export"
-        raise ConfigurationError("output", expected=expected, got="other files", where=path)
-    if path.exists() and not path.is_dir():
-        raise ConfigurationError("output", expected="must be a folder", got="a file", where=path)
-    check_parent(path)
-    content = exported(model, half=half)
-    compared = whole_tokens(halved(model) if half else model)
+    flat.check_target(path, MARK, "postil.c")
+    content = flat.exported(model, half=half)
+    compared = flat.whole_tokens(flat.halved(model) if half else model)
     made = {
         "postil.h": amalgamation.header().encode(),
         "postil.c": amalgamation.amalgamation().encode(),
         "model.bin": content,
         MARK: conformance_file(compared, texts),
         "README.md": _readme(model, array).encode(),
-        LICENCES: licences(source).encode(),
+        flat.FILE: flat.licences(source).encode(),
         **{name: _template(name) for name in _COPIED},
         "example.c": _template("example_tree.c" if isinstance(model, TreeClassifier) else "example.c"),
     }
     if array:
         made |= {"model.h": _ARRAY_HEADER.encode(), "model.c": _array_source(content).encode()}
-    write_folder(path, made, _BUILT)
-    changed = change(model, compared, sample(model)) if compared is not model else None
+    flat.write_folder(path, made, _BUILT)
+    changed = flat.change(model, compared, flat.sample(model)) if compared is not model else None
     return WrittenC(path=path, files={name: len(written) for name, written in made.items()}, change=changed)
 
 
 def _template(name: str) -> bytes:
     return (files("postil.export") / "c_files" / name).read_bytes()
 
-
-# ------------------------------------------------------------------------------------------------ texts
 
 _ARRAY_HEADER = """\
 /* The model as a part of the program: postil_open_memory(postil_model_data, postil_model_size, &model). */
@@ -169,11 +146,7 @@ A model never changes: threads may share it. Each thread needs its own workspace
 """
 
 
-# ------------------------------------------------------------------------------------------------ conformance
-
-
-SENTENCES, TREES = 60, 40
-"""Of a conformance file of our own; ``c_files/conformance.c`` describes its format."""
+SENTENCES, TREES = 60, 40  # of a conformance file of our own; `c_files/conformance.c` describes its format.
 _HARD = (
     "",
     " \t\n ",

@@ -29,13 +29,13 @@ import numpy as np
 
 import postil
 from postil.arrays import Array
-from postil.errors import ConfigurationError, ModelFileError
+from postil.errors import ConfigurationError
 from postil.export.votes import vote_sections
 from postil.features.vectors import CodedVectors
 from postil.files import naming
 from postil.kernels.characters import CATEGORIES, frozen
 from postil.kernels.checking import SECTION_TYPES
-from postil.kernels.plain_segmentation import Kind, Program, program_of
+from postil.kernels.plain_segmentation import Program, program_of
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.engine import (
     ACTIVATION_NAMES,
@@ -87,27 +87,6 @@ def written(sections: Mapping[str, Array]) -> bytes:
     return _HEADER.pack(MAGIC, VERSION, len(rows), _HEADER.size + len(after), zlib.crc32(after)) + after
 
 
-def read(content: bytes) -> dict[str, Array]:
-    """The arrays of such a file, in place. A damaged file raises an error."""
-    if len(content) < _HEADER.size or content[:8] != MAGIC:
-        raise ModelFileError("exported model", expected="a file that begins with POSTILX", got="another")
-    _, version, count, size, checksum = _HEADER.unpack_from(content)
-    if version != VERSION:
-        raise ModelFileError("exported model", expected=f"version {VERSION}", got=version)
-    is_whole = size == len(content) and _HEADER.size + count * _ROW.size <= size
-    if not is_whole or zlib.crc32(content[_HEADER.size :]) != checksum:
-        raise ModelFileError("exported model", expected="the content that was written", got="a damaged file")
-    names = {number: name for name, number in SECTION_TYPES.items()}
-    sections = {}
-    for row in range(count):
-        name, kind, dimensions, *rest = _ROW.unpack_from(content, _HEADER.size + row * _ROW.size)
-        dtype = np.dtype(names[kind]).newbyteorder("<")
-        shape, (offset, length) = rest[:dimensions], rest[3:]
-        values = np.frombuffer(content, dtype, length // dtype.itemsize, offset)
-        sections[name.rstrip(b"\0").decode("ascii")] = values.reshape(shape)
-    return sections
-
-
 def strings(values: list[str]) -> Array:
     """Strings as one array of bytes, each with a zero after it, as C wants them."""
     return np.frombuffer(b"".join(value.encode("utf-8", "surrogatepass") + b"\0" for value in values), np.uint8)
@@ -116,11 +95,9 @@ def strings(values: list[str]) -> Array:
 # ------------------------------------------------------------------------------------------------ sections of a tagger
 
 
-TAGGER, TREE = 0, 1
-"""The numbers of the kinds of models."""
+TAGGER, TREE = 0, 1  # the numbers of the kinds of models
 _HALVED = ("table", "vectors")
-_SHARED = ("characters", "tokens", "sentences")
-"""Sections that a tagger inside a model takes from it, or does not need."""
+_SHARED = ("characters", "tokens", "sentences")  # sections that a tagger inside a model takes from it, or does not need
 _TOLD = ("licence", "license", "language")
 
 
@@ -172,8 +149,7 @@ def about(parts: FittedModel, kind: str) -> Array:
 # ------------------------------------------------------------------------------------------------ text
 
 
-BY_RULES, INTO_CHARACTERS, BY_TAGGER = range(3)
-"""How the runtime cuts raw text."""
+BY_RULES, INTO_CHARACTERS, BY_TAGGER = range(3)  # how the runtime cuts raw text
 
 
 def cut_sections(segmenter: Segmenter) -> Sections:
@@ -207,30 +183,16 @@ def _rule_sections(segmenter: Segmenter) -> Sections:
     tokens = program_of([patterns.token, patterns.depends], patterns.characters)
     if tokens is None or sentences.program is None:
         raise refused(f"a model with the segmentation {segmenter} (the default rules and hyphens='keep' are supported)")
-    words = sorted((word.encode("utf-8", "surrogatepass"), kind) for word, kind in sentences.words.items())
-    final_bytes = np.zeros(256, np.uint8)
-    final_bytes[[word[-1] for word, kind in words if kind & Kind.FINAL]] = 1
-    return {
-        **_program("tokens", tokens, tokens.widths[1][1]),
-        **_program("sentences", sentences.program),
-        "sentences/line_bytes": sentences.program.first_bytes(0),
-        "sentences/final_bytes": final_bytes,
-        "sentences/words": np.frombuffer(b"".join(word for word, _ in words), np.uint8),
-        "sentences/kinds": np.array([kind for _, kind in words], np.uint8),
-        "sentences/ends": np.cumsum([0, *(len(word) for word, _ in words)]).astype(np.int64),
-    }
+    arrays = {f"sentences/{name}": array for name, array in sentences.arrays(sentences.program).items()}
+    numbers = _program("tokens", tokens, tokens.widths[1][1])
+    return {**numbers, **_program("sentences", sentences.program), **arrays}
 
 
 def _program(name: str, program: Program, *numbers: int) -> Sections:
     """A program; its numbers are those of its classes, its entries, and what else is given."""
     classes = int(program.pages.max()) + 1
-    return {
-        f"{name}/numbers": integers(classes, *program.entries, *numbers),
-        f"{name}/code": program.code,
-        f"{name}/sets": program.sets,
-        f"{name}/index": program.index,
-        f"{name}/pages": program.pages,
-    }
+    arrays = {f"{name}/{array}": getattr(program, array) for array in ("code", "sets", "index", "pages")}
+    return {f"{name}/numbers": integers(classes, *program.entries, *numbers), **arrays}
 
 
 # ------------------------------------------------------------------------------------------------ labels
@@ -267,8 +229,7 @@ def label_sections(task: str, head: FittedModel, maps: int) -> Sections:
 # -------------------------------------------------------------------------------- sections of a tree classifier
 
 
-SUMS, PAIRS, TENSOR, CELLS = range(4)
-"""How the runtime composes phrases."""
+SUMS, PAIRS, TENSOR, CELLS = range(4)  # how the runtime composes phrases
 
 
 def tree_sections(parts: FittedModel) -> Sections:
@@ -335,8 +296,7 @@ def exported(model: Any, half: bool = False) -> bytes:
 # ------------------------------------------------------------------------------------------------ half precision
 
 
-SAMPLED = 300
-"""Sentences for each kind of model on which it is tried if the user names none."""
+SAMPLED = 300  # sentences for each kind of model on which it is tried if the user names none
 
 
 @final
@@ -345,10 +305,8 @@ class Rounding:
     """The effect of half precision on some sentences."""
 
     tokens: int
-    labels: int
-    """Tokens whose label differs, of all tasks."""
-    probability: float
-    """The largest difference of the probability of a label."""
+    labels: int  # tokens whose label differs, of all tasks
+    probability: float  # the largest difference of the probability of a label
 
     def __str__(self) -> str:
         return (
@@ -408,11 +366,17 @@ def sample(model: Any) -> list[list[str]]:
 # ------------------------------------------------------------------------------------------------ folders
 
 
-def check_parent(path: Path) -> None:
-    """Reject a target whose folder does not exist."""
+def check_target(path: Path, *marks: str) -> None:
+    """Reject a target whose folder does not exist, and with ``marks`` what is not a folder of an earlier export."""
+    expected = got = ""
     if not path.absolute().parent.is_dir():
-        got = f"no {path.parent}"
-        raise ConfigurationError("output", expected="must be in an existing folder", got=got, where=path)
+        expected, got = "must be in an existing folder", f"no {path.parent}"
+    elif marks and path.is_dir() and any(path.iterdir()) and not all((path / name).is_file() for name in marks):
+        expected, got = "must be a new folder or an earlier export", "other files"
+    elif marks and path.exists() and not path.is_dir():
+        expected, got = "must be a folder", "a file"
+    if expected:
+        raise ConfigurationError("output", expected=expected, got=got, where=path)
 
 
 def write_folder(path: Path, contents: Mapping[str, bytes], dropped: Collection[str] | None = None) -> None:
@@ -438,8 +402,7 @@ def write_folder(path: Path, contents: Mapping[str, bytes], dropped: Collection[
 
 
 FILE = "LICENSES.txt"
-ATTRIBUTIONS = "ATTRIBUTIONS.md"
-"""A file next to a model that its card may refer to: whose data it was made from."""
+ATTRIBUTIONS = "ATTRIBUTIONS.md"  # A file next to a model that its card may refer to: whose data it was made from
 
 
 def notice() -> str:

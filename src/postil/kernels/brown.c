@@ -111,15 +111,13 @@ static void merge(clusters *c, int64_t a, int64_t b) {
     share_merged(c, c->next + a * S, c->next + b * S, a, b);
     share_merged(c, c->previous + a * S, c->previous + b * S, a, b);
     sums_of_merged(c, a, b);
-    for (int64_t l = 0; l < S; l++) {
-        c->next[a * S + l] += c->next[b * S + l];
-        c->previous[a * S + l] += c->previous[b * S + l];
-        c->next[b * S + l] = c->previous[b * S + l] = 0;
-    }
-    for (int64_t l = 0; l < S; l++) {
-        c->next[l * S + a] += c->next[l * S + b];
-        c->previous[l * S + a] += c->previous[l * S + b];
-        c->next[l * S + b] = c->previous[l * S + b] = 0;
+    for (int side = 0; side < 2; side++) { /* rows, then columns */
+        const int64_t of_l = side ? S : 1, to = side ? a : a * S, from = side ? b : b * S;
+        for (int64_t l = 0; l < S; l++) {
+            c->next[l * of_l + to] += c->next[l * of_l + from];
+            c->previous[l * of_l + to] += c->previous[l * of_l + from];
+            c->next[l * of_l + from] = c->previous[l * of_l + from] = 0;
+        }
     }
     c->left[a] += c->left[b];
     c->right[a] += c->right[b];
@@ -162,38 +160,15 @@ static void grow_sums(const clusters *c, int64_t s, const int64_t *counts, int64
     }
 }
 
-static void add_word(clusters *c, int64_t word, int64_t s, int64_t *cluster, const int64_t *starts,
-                     const int32_t *following, const int64_t *counts, const int64_t *back_starts,
-                     const int32_t *preceding, const int64_t *back_counts) {
+/* A new cluster s, whose pairs with the others are in the tables. */
+static void add_cluster(clusters *c, int64_t s) {
     const int64_t S = c->slots;
-    cluster[word] = s;
-    c->active[s] = 1, c->name[s] = word, c->left[s] = c->right[s] = 0;
-    for (int64_t i = starts[word]; i < starts[word + 1]; i++) {
-        const int64_t to = cluster[following[i]];
-        if (to >= 0) c->next[s * S + to] += counts[i], c->previous[to * S + s] += counts[i];
-    }
-    for (int64_t i = back_starts[word]; i < back_starts[word + 1]; i++) {
-        const int64_t from = cluster[preceding[i]];
-        if (from >= 0 && preceding[i] != word)
-            c->next[from * S + s] += back_counts[i], c->previous[s * S + from] += back_counts[i];
-    }
     for (int64_t l = 0; l < S; l++) c->left[s] += c->next[s * S + l], c->right[s] += c->previous[s * S + l];
     grow_sums(c, s, c->previous + s * S, c->left);
     grow_sums(c, s, c->next + s * S, c->right);
     share_new(c, s, c->next + s * S);
     share_new(c, s, c->previous + s * S);
     losses_of_new(c, s);
-}
-
-/* Merge the best pair and note it. The words of a cluster are linked: `member` is the next one, `last` ends the list. */
-static void step(clusters *c, int64_t *cluster, int64_t *member, int64_t *last, int64_t *merged) {
-    int64_t a, b;
-    best_pair(c, &a, &b);
-    merge(c, a, b);
-    for (int64_t word = c->name[b]; word >= 0; word = member[word]) cluster[word] = a;
-    merged[0] = c->name[a], merged[1] = c->name[b];
-    member[last[a]] = c->name[b];
-    last[a] = last[b];
 }
 
 /* Steps `from` to `to` of V + N - 1. Kept between calls: `state` (2 V + 5 (N + 1),), `losses` (N + 1, N + 1) and `tables` (2, N + 1,
@@ -231,10 +206,28 @@ int brown_merges(int64_t V, int64_t N, const int64_t *starts, const int32_t *fol
         int64_t s = t < S ? t : 0;
         while (active[s]) s++;
         if (t < V) {
-            last[s] = t;
-            add_word(&c, t, s, cluster, starts, following, counts, back_starts, preceding, back_counts);
+            cluster[t] = s;
+            last[s] = c.name[s] = t, active[s] = 1, c.left[s] = c.right[s] = 0;
+            for (int64_t i = starts[t]; i < starts[t + 1]; i++) {
+                const int64_t next = cluster[following[i]];
+                if (next >= 0) c.next[s * S + next] += counts[i], c.previous[next * S + s] += counts[i];
+            }
+            for (int64_t i = back_starts[t]; i < back_starts[t + 1]; i++) {
+                const int64_t before = cluster[preceding[i]];
+                if (before >= 0 && preceding[i] != t)
+                    c.next[before * S + s] += back_counts[i], c.previous[s * S + before] += back_counts[i];
+            }
+            add_cluster(&c, s);
         }
-        if (t >= N) step(&c, cluster, member, last, merged + 2 * (t - N));
+        if (t < N) continue;
+        /* Merge the best pair and note it. The words of a cluster are linked: `member` is the next one, `last` the last. */
+        int64_t a, b;
+        best_pair(&c, &a, &b);
+        merge(&c, a, b);
+        for (int64_t word = c.name[b]; word >= 0; word = member[word]) cluster[word] = a;
+        merged[2 * (t - N)] = c.name[a], merged[2 * (t - N) + 1] = c.name[b];
+        member[last[a]] = c.name[b];
+        last[a] = last[b];
     }
     for (int64_t s = 0; s < S; s++) flags[s] = active[s];
     free(table), free(active), free(met);

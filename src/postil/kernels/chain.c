@@ -6,22 +6,17 @@
 
 /* δ_1 = start + u_1,  δ_t(j) = u_t(j) + max_i (δ_t-1(i) + A_ij). On the way back y_t = argmax_i (δ_t(i) + A_i,y_t+1) is
    asked for the one best path only, so no pointers are kept. The end is one more label, number L, after the last. */
-int viterbi(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
-                   int64_t labels, const double *transitions, const double *start, const double *end, int64_t *path,
-                   double *scores) {
+int viterbi(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t labels,
+            const double *transitions, const double *start, const double *end, int64_t *path, double *scores) {
     const int64_t L = labels, P = padded(labels), longest = longest_sentence(offsets, sentences, tokens);
     void *memory;
     if (longest < 0 || L < 1) return WRONG_OFFSETS;
     double *A = aligned_doubles((longest + 2 * L + 2) * P, &memory);
     if (A == NULL) return NO_MEMORY;
     double *departures = A + L * P, *sums = departures + (L + 1) * P, *delta = sums + P;
-    padded_table(transitions, L, P, 0, A);
-    padded_table(transitions, L, P, 1, departures);
-    fill(departures + L * P, P, -INFINITY);
-    memcpy(departures + L * P, end, (size_t)L * sizeof(double));
+    enter_steps(transitions, end, L, P, A, departures);
     for (int64_t b = 0; b < sentences; b++) {
         const int64_t first = offsets[b], T = offsets[b + 1] - first;
-        double ignored;
         scores[b] = 0.0;
         if (T == 0) continue;
         unary_row(unary, single, first, L, P, -INFINITY, delta);
@@ -31,16 +26,11 @@ int viterbi(const void *unary, int single, const int64_t *offsets, int64_t token
             unary_row(unary, single, first + t, L, P, -INFINITY, here);
             best_step(here - P, A, L, P, here);
         }
-        int64_t y = best_sum(delta + (T - 1) * P, departures + L * P, L, P, sums, &scores[b]);
-        path[first + T - 1] = y;
-        for (int64_t t = T - 2; t >= 0; t--)
-            path[first + t] = y = best_sum(delta + t * P, departures + y * P, L, P, sums, &ignored);
+        scores[b] = trace_back(delta, departures, T, L, P, sums, path + first);
     }
     free(memory);
     return DONE;
 }
-
-/* ------------------------------------------------------------------------------------------------ k best */
 
 /* The k best of before(i, r) + step_i into one label, with where they come from: i · k + r. `before` (L, k) holds the
    beginnings of every source best first, so k times take the best offer and let its source offer its next one.

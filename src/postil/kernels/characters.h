@@ -8,20 +8,9 @@
 
 /* As in characters.py. */
 enum { BLOCK_BITS = 7, BLOCK_MASK = (1 << BLOCK_BITS) - 1, LAST_CODE = 0x10ffff };
-enum {
-    IS_ALPHA = 1 << 5,
-    IS_DECIMAL = 1 << 6,
-    IS_DIGIT = 1 << 7,
-    IS_LOWER = 1 << 8,
-    IS_UPPER = 1 << 9,
-    IS_TITLE = 1 << 10,
-    IS_SPACE = 1 << 11,
-    IS_WORD = 1 << 12,
-    IS_CASED = 1 << 13,
-    IS_IGNORABLE = 1 << 14,
-    IS_SPECIAL = 1 << 15
-};
-enum { CAPITAL_SIGMA = 0x3a3, SMALL_SIGMA = 0x3c3, FINAL_SIGMA = 0x3c2, DOTTED_I = 0x130, DOT_ABOVE = 0x307 };
+enum { IS_ALPHA = 1 << 5, IS_DECIMAL = 1 << 6, IS_DIGIT = 1 << 7, IS_LOWER = 1 << 8, IS_UPPER = 1 << 9, IS_TITLE = 1 << 10 };
+enum { IS_SPACE = 1 << 11, IS_WORD = 1 << 12, IS_CASED = 1 << 13, IS_IGNORABLE = 1 << 14 };
+enum { CAPITAL_SIGMA = 0x3a3, FINAL_SIGMA = 0x3c2, DOTTED_I = 0x130, DOT_ABOVE = 0x307 };
 
 INLINED int is_continuation(uint8_t byte) { return (byte & 0xc0) == 0x80; }
 
@@ -72,11 +61,6 @@ INLINED const int32_t *record_of(const character_tables *known, uint32_t code) {
 }
 
 INLINED int32_t flags_of(const character_tables *known, uint32_t code) { return record_of(known, code)[0]; }
-
-/* Lower case, of a special character the first one of it. */
-INLINED uint32_t lower_of(const character_tables *known, uint32_t code) {
-    return (uint32_t)((int32_t)code + record_of(known, code)[1]);
-}
 
 /* Whether a capital sigma at `at` is the last letter of its word, see characters.c. */
 int is_final_sigma(const character_tables *known, const uint8_t *word, int64_t at, int64_t size);

@@ -81,10 +81,8 @@ class Characters:
     """The tables. One set of them is in use, see `frozen`; tests make others."""
 
     version: tuple[int, int, int]
-    records: Array
-    """int32 (R, 2): flags, and what is added to a code to get its lower case (the first character of it)."""
-    cases: Array
-    """int32 (C, 2): lower-case characters that patterns which ignore case take for one another, and which."""
+    records: Array  # int32 (R, 2): flags, and what is added to a code to get its lower case (the first character of it)
+    cases: Array  # int32 (C, 2): lower-case characters that patterns which ignore case take for one another, and which
     index: Array  # uint8 (0x110000 // BLOCK,)
     pages: Array  # uint8 (P, BLOCK)
 
@@ -184,8 +182,6 @@ def category(character: str) -> str:
     """``unicodedata.category`` of the tables' version of Unicode."""
     return CATEGORIES[frozen().record(ord(character))[0] & Flag.CATEGORY]
 
-
-# ------------------------------------------------------------------------------------------------ orthography
 
 # The running Python is asked about ASCII only, which no version of Unicode changes. So a word has the same features
 # under every version of Python, and those that words.c computes.
@@ -289,9 +285,6 @@ _known_cut_runs = functools.lru_cache(20_000)(_cut_runs)  # the classed characte
 def frozen_orthography() -> Orthography:
     """That of the tables that come with the package."""
     return Orthography(frozen())
-
-
-# ------------------------------------------------------------------------------------------------ UTF-8
 
 
 def decoded(text: bytes, surrogates: bool = False, first: int = 0) -> str:

@@ -19,8 +19,7 @@ SECTION_TYPES = {
     "float16": 7,
     "float32": 8,
     "float64": 9,
-}
-"""Type of an array -> its number in a section, here and in the files of exported models."""
+}  # type of an array -> its number in a section, here and in the files of exported models
 
 
 def check_activation(activation: str) -> None:

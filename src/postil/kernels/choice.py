@@ -42,16 +42,11 @@ IN_USE = f"compiled ({_INSTRUCTIONS})" if _INSTRUCTIONS else "plain (NumPy)"
 class KernelsInUse(NamedTuple):
     """The parts that decide how fast this installation is."""
 
-    kernels: str
-    """``compiled`` with the instruction set, or ``plain (NumPy)``."""
-    reason: str
-    """Why the kernels are not the compiled ones; empty if they are."""
-    blas: str
-    """The library that multiplies matrices for NumPy, with its version if known."""
-    blas_source: str
-    """How the library was found, or why it was not."""
-    fused: bool
-    """Whether C can call the product of that library, which the fused training step needs."""
+    kernels: str  # `compiled` with the instruction set, or `plain (NumPy)`
+    reason: str  # why the kernels are not the compiled ones; empty if they are
+    blas: str  # the library that multiplies matrices for NumPy, with its version if known
+    blas_source: str  # how the library was found, or why it was not
+    fused: bool  # whether C can call the product of that library, which the fused training step needs
 
     def __str__(self) -> str:
         """Such as: compiled (AVX2), OpenBLAS 0.3.31 (found next to NumPy), fused training step"""

@@ -16,8 +16,6 @@ INLINED int is_cell(const int64_t *cell, int64_t size) { return 0 <= cell[0] && 
 
 INLINED int is_blank(uint8_t c) { return c == ' ' || c == '\t'; }
 
-/* ------------------------------------------------------------------------------------------------ reading */
-
 /* A line first:end of the text, and how rows are laid out. */
 typedef struct {
     const uint8_t *text;
@@ -34,8 +32,6 @@ INLINED int is_empty(line at) {
     return at.first == at.end;
 }
 
-INLINED int has_tab(line at) { return memchr(at.text + at.first, '\t', (size_t)(at.end - at.first)) != NULL; }
-
 INLINED int is_mark(line at) {
     const int64_t size = at.end - at.first;
     return size >= MARK_SIZE && memcmp(at.text + at.first, MARK, MARK_SIZE) == 0 &&
@@ -45,7 +41,7 @@ INLINED int is_mark(line at) {
 /* Whether the reader of lines may take it for a comment: "# …", "#begin …", "#end …", "#annotates …", but never one
    with a tab. Where this is too careful, the reader of lines finds out. */
 INLINED int may_be_comment(line at, int tabs) {
-    if (at.text[at.first] != '#' || has_tab(at)) return 0;
+    if (at.text[at.first] != '#' || memchr(at.text + at.first, '\t', (size_t)(at.end - at.first)) != NULL) return 0;
     const uint8_t next = at.first + 1 < at.end ? at.text[at.first + 1] : ' ';
     const int other = (next >= 'A' && next <= 'Z') || (next >= 'a' && next <= 'z') || (next >= '0' && next <= '9');
     return tabs || !other || next == 'a' || next == 'b' || next == 'e';
@@ -82,11 +78,6 @@ INLINED int holds_mark(const uint8_t *text, const int64_t *cell) {
     return cell[1] - cell[0] == MARK_SIZE && memcmp(text + cell[0], MARK, MARK_SIZE) == 0;
 }
 
-INLINED int plain_row(line at, layout as, int64_t *cell) {
-    if (is_mark(at)) return 0;
-    return (as.tabs ? between_tabs(at, as, cell) : between_blanks(at, as, cell)) && !holds_mark(at.text, cell);
-}
-
 /* found: tokens, sentences, heads. Of all three arrays there are as many rows as the text has lines, or more. */
 int token_cells(const uint8_t *text, int64_t size, int tabs, int64_t width, int64_t token, int64_t label,
                        int64_t lines, int64_t *cells, int64_t *offsets, int64_t *heads, int64_t *found) {
@@ -105,11 +96,12 @@ int token_cells(const uint8_t *text, int64_t size, int tabs, int64_t width, int6
         } else if (!inside && (is_mark(at) || may_be_comment(at, tabs))) {
             head = head < 0 ? at.first : head;
         } else {
-            if (!plain_row(at, as, cells + 2 * N)) return NOT_PLAIN;
+            int64_t *cell = cells + 2 * N;
+            if (is_mark(at) || !(tabs ? between_tabs(at, as, cell) : between_blanks(at, as, cell)) || holds_mark(text, cell))
+                return NOT_PLAIN;
             if (head >= 0) {
                 heads[3 * H] = B, heads[3 * H + 1] = head, heads[3 * H + 2] = at.first;
-                H++;
-                head = -1;
+                H++, head = -1;
             }
             N++;
             inside = 1;
@@ -122,8 +114,7 @@ int token_cells(const uint8_t *text, int64_t size, int tabs, int64_t width, int6
 }
 
 /* Lines of tokens between blanks, each line a sentence. `room`: rows of cells, and one less than rows of offsets. */
-int line_cells(const uint8_t *text, int64_t size, int64_t room, int64_t *cells, int64_t *offsets,
-                      int64_t *found) {
+int line_cells(const uint8_t *text, int64_t size, int64_t room, int64_t *cells, int64_t *offsets, int64_t *found) {
     int64_t N = 0, B = 0, i = 0;
     offsets[0] = 0;
     while (i < size) {
@@ -145,8 +136,6 @@ int line_cells(const uint8_t *text, int64_t size, int64_t room, int64_t *cells, 
     found[0] = N, found[1] = B;
     return DONE;
 }
-
-/* ------------------------------------------------------------------------------------------------ words */
 
 /* SipHash-1-3 with a key that nobody outside of the process knows: words cannot be chosen so that they begin at one slot
    and make every search long. Which slot a word gets changes no number, so the order of bytes in a machine does not
@@ -234,8 +223,6 @@ int number_words(const uint8_t *text, int64_t size, const int64_t *cells, int64_
     *known = count;
     return DONE;
 }
-
-/* ------------------------------------------------------------------------------------------------ writing */
 
 /* labels (N, K): a column for each task. Label i is names[ends[i]:ends[i + 1]]. figures (N, K): a column of probabilities
    before each label; NULL: none. places (B + 1,): where the sentences begin in `out`, and the end. */

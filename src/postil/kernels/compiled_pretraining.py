@@ -7,36 +7,24 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import IndexRangeError
+from postil.kernels import plain_pretraining as plain
 from postil.kernels.checking import contiguous
 from postil.kernels.library import call
-from postil.kernels.plain_pretraining import (
-    Bigrams,
-    RankingLayers,
-    RankingRates,
-    RankingText,
-    RowChanges,
-    ShardChanges,
-    ShardRoom,
-    SkipgramText,
-    check_bigrams,
-    check_ranking,
-    check_text,
-)
 
 _BROWN_STEPS = 200  # between two reports
 
 
-def _row_room(room: ShardRoom, name: str, most: int, P: int) -> RowChanges:
+def _row_room(room: plain.ShardRoom, name: str, most: int, P: int) -> plain.RowChanges:
     """Where a kernel writes the rows that it has touched, at most ``most`` of a table with P columns."""
-    return RowChanges(
+    return plain.RowChanges(
         room.array(f"{name} rows", (most,), np.int64),
         room.array(f"{name} values", (most, P), np.float32),
         room.array(f"{name} touches", (most,), np.int32),
     )
 
 
-def _first(changes: RowChanges, n: int) -> RowChanges:
-    return RowChanges(*(array[:n] for array in changes))
+def _first(changes: plain.RowChanges, n: int) -> plain.RowChanges:
+    return plain.RowChanges(*(array[:n] for array in changes))
 
 
 @contextmanager
@@ -50,11 +38,11 @@ def _clean(slots: Array) -> Iterator[None]:
 
 
 def skipgram_shard(
-    inputs: Array, outputs: Array, text: SkipgramText, rate: float, room: ShardRoom | None = None
-) -> ShardChanges:
+    inputs: Array, outputs: Array, text: plain.SkipgramText, rate: float, room: plain.ShardRoom | None = None
+) -> plain.ShardChanges:
     """See ``plain_pretraining.skipgram_shard``."""
-    check_text(text)
-    room = room or ShardRoom()
+    plain.check_text(text)
+    room = room or plain.ShardRoom()
     (V, P), (N, K) = inputs.shape, text.negatives.shape
     of_inputs, of_outputs = _row_room(room, "input", min(V, N), P), _row_room(room, "output", min(V, N * (1 + K)), P)
     slots = room.array("slots", (2, V), np.int32, fill=-1)
@@ -63,34 +51,38 @@ def skipgram_shard(
         call.skipgram_shard(inputs, outputs, *text, rate, slots, *of_inputs, *of_outputs, counts, loss)
     n_inputs, n_outputs, pairs = counts.tolist()
     changed = {"inputs": _first(of_inputs, n_inputs), "outputs": _first(of_outputs, n_outputs)}
-    return ShardChanges(changed, {}, float(loss[0]), pairs)
+    return plain.ShardChanges(changed, {}, float(loss[0]), pairs)
 
 
-def merge_rows(table: Array, changes: RowChanges, scales: Array) -> None:
+def merge_rows(table: Array, changes: plain.RowChanges, scales: Array) -> None:
     """See ``plain_pretraining.merge_rows``."""
     call.merge_rows(table, changes.rows, changes.values, scales)
 
 
 def ranking_shard(
-    table: Array, layers: RankingLayers, text: RankingText, rates: RankingRates, room: ShardRoom | None = None
-) -> ShardChanges:
+    table: Array,
+    layers: plain.RankingLayers,
+    text: plain.RankingText,
+    rates: plain.RankingRates,
+    room: plain.ShardRoom | None = None,
+) -> plain.ShardChanges:
     """See ``plain_pretraining.ranking_shard``."""
-    check_ranking(table, layers, text)
-    (ids, offsets, corrupt, V), room = text, room or ShardRoom()
-    before = RankingLayers(*(contiguous(array, np.float32, array.shape, "layers") for array in layers))
-    moved = RankingLayers(*(array.copy() for array in before))
+    plain.check_ranking(table, layers, text)
+    (ids, offsets, corrupt, V), room = text, room or plain.ShardRoom()
+    before = plain.RankingLayers(*(contiguous(array, np.float32, array.shape, "layers") for array in layers))
+    moved = plain.RankingLayers(*(array.copy() for array in before))
     rows = _row_room(room, "table", min(len(table), 2 * len(ids) + 1), table.shape[1])
     slots = room.array("slots", (len(table),), np.int32, fill=-1)
     counts, loss = np.zeros(2, np.int64), np.zeros(1)
     with _clean(slots):
         call.ranking_shard(table, V, moved, ids, offsets, corrupt, *rates, slots, *rows, counts, loss)
     n_rows, windows = counts.tolist()
-    return ShardChanges({"words": _first(rows, n_rows)}, moved.less(before), float(loss[0]), windows)
+    return plain.ShardChanges({"words": _first(rows, n_rows)}, moved.less(before), float(loss[0]), windows)
 
 
-def brown_merges(bigrams: Bigrams, N: int, report: Callable[[int], None] | None = None) -> Array:
+def brown_merges(bigrams: plain.Bigrams, N: int, report: Callable[[int], None] | None = None) -> Array:
     """See ``plain_pretraining.brown_merges``."""
-    check_bigrams(bigrams, N)
+    plain.check_bigrams(bigrams, N)
     first, second, counts, V = bigrams
     pairs = *_by_word(first, second, counts, V), *_by_word(second, first, counts, V)
     S = N + 1

@@ -7,69 +7,50 @@ have oracles in tests/oracles instead.
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from postil.arrays import Array
 from postil.errors import IndexRangeError
-from postil.kernels import plain_text
+from postil.kernels import plain_text as plain
 from postil.kernels.characters import Characters, shapes_of_categories
-from postil.kernels.library import BYTES, call, ffi, pointer
+from postil.kernels.library import BYTES, call, ffi, pointer, remembered
 from postil.kernels.plain_records import UNITS, Records, json_string
-from postil.kernels.plain_text import (
-    Columns,
-    StringTable,
-    TokenCells,
-    WordPool,
-    WordRules,
-    checked_cells,
-    checked_columns,
-)
 
 SMALL_INTEGERS = ffi.typeof("int32_t[]")
-_known_characters: WeakKeyDictionary[Characters, Any] = WeakKeyDictionary()
-_known_rules: WeakKeyDictionary[WordRules, Any] = WeakKeyDictionary()
 character_offsets = call.character_offsets
 
 
-def tables(characters: Characters) -> Any:
-    """A pointer to character_tables, which lives as long as the characters do."""
-    found = _known_characters.get(characters)
-    if found is None:
-        arrays = {
-            "records": pointer(characters.records, SMALL_INTEGERS),
-            **{name: pointer(getattr(characters, name), BYTES) for name in ("index", "pages", "spaces")},
-        }
-        found = ffi.new("character_tables *", arrays), arrays
-        _known_characters[characters] = found
-    return found[0]
+@remembered
+def tables(characters: Characters) -> tuple[Any, ...]:
+    """A pointer to character_tables."""
+    arrays = {name: pointer(getattr(characters, name), BYTES) for name in ("index", "pages", "spaces")}
+    arrays["records"] = pointer(characters.records, SMALL_INTEGERS)
+    return ffi.new("character_tables *", arrays), arrays
 
-
-# ------------------------------------------------------------------------------------------------ columns
 
 _LONGEST_DECIMAL = 16  # as in decimals.h
 
 
-def token_cells(text: bytes, columns: Columns) -> TokenCells | None:
+def token_cells(text: bytes, columns: plain.Columns) -> plain.TokenCells | None:
     """The tokens of CoNLL columns in UTF-8 whose lines end in "\\n"; None if a reader must look at lines.
 
     Plain are blank lines, and rows with all their cells; a label is not empty, a token is not a document mark. Lines
     before a sentence that may be comments, and document marks, are left to the reader of heads.
     """
     lines = int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n"))) + 1  # much faster than bytes.count
-    cells = call.token_cells(text, *checked_columns(columns), lines)
-    return None if cells is None else TokenCells(*cells)
+    cells = call.token_cells(text, *plain.checked_columns(columns), lines)
+    return None if cells is None else plain.TokenCells(*cells)
 
 
-def line_cells(text: bytes) -> TokenCells | None:
+def line_cells(text: bytes) -> plain.TokenCells | None:
     """The tokens of lines in UTF-8, each a sentence, spaces and tabs between its tokens; None if one is a mark."""
     blanks = np.frombuffer(text, np.uint8) <= ord(" ")  # between any two tokens there is one, or a line end
     cells = call.line_cells(text, int(np.count_nonzero(blanks)) + 1)
-    return None if cells is None else TokenCells(cells[0], cells[1], heads=np.zeros((0, 3), np.int64))
+    return None if cells is None else plain.TokenCells(cells[0], cells[1], heads=np.zeros((0, 3), np.int64))
 
 
-def number_words(text: bytes, cells: Array, words: WordPool, known: int) -> tuple[Array, int]:
+def number_words(text: bytes, cells: Array, words: plain.WordPool, known: int) -> tuple[Array, int]:
     """See ``plain_text.number_words``."""
     count = np.array([known], np.int64)
     numbers = call.number_words(text, cells, words.key, words.slots, words.pool, words.ends, count)
@@ -84,16 +65,13 @@ def write_rows(
     labels (N, K), a column for each task, are places in ``names``; figures (N, K) are probabilities, columns before the
     labels.
     """
-    cells = checked_cells(text, cells)
+    cells = plain.checked_cells(text, cells)
     joined, ends = _joined(names)
     column = max(map(len, names), default=0) + 3 + _LONGEST_DECIMAL * (figures is not None)
     row = np.shape(labels)[1] * column + 1
     out = np.empty(int((cells[:, 1] - cells[:, 0]).sum()) + len(cells) * row + len(offsets) - 1, np.uint8)
     places = call.write_rows(text, cells, offsets, labels, figures, joined, ends, out)
     return out[: places[-1]].tobytes(), places
-
-
-# ------------------------------------------------------------------------------------------------ JSON Lines
 
 
 def write_records(records: Records) -> bytes:
@@ -145,9 +123,6 @@ def _joined(parts: Sequence[bytes]) -> tuple[bytes, Array]:
     return b"".join(parts), np.cumsum([0, *map(len, parts)])
 
 
-# ------------------------------------------------------------------------------------------------ features of words
-
-
 def crc_table() -> Array:
     """uint32 (256,): what a byte contributes to CRC-32, as zlib computes it."""
     table = np.arange(256, dtype=np.uint32)
@@ -162,36 +137,33 @@ def string_slots(text: Array, offsets: Array, size: int, longest: int) -> Array 
     return slots
 
 
-def _string_table(table: StringTable) -> dict[str, Any]:
+def _string_table(table: plain.StringTable) -> dict[str, Any]:
     sizes = {"size": len(table.text), "count": len(table), "slot_count": len(table.slots)}
     arrays = {name: ffi.from_buffer(SMALL_INTEGERS, getattr(table, name)) for name in ("offsets", "slots")}
     return {"text": ffi.from_buffer(BYTES, table.text), **arrays, **sizes}
 
 
-def _rules(rules: WordRules) -> Any:
-    """A pointer to word_rules, and what it points to, which lives as long as the rules do."""
-    found = _known_rules.get(rules)
-    if found is None:
-        rows = [
-            {"kind": column.number, "length": column.length}
-            | ({"table": _string_table(column.table)} if column.table else {})
-            for column in rules.columns
-        ]
-        arrays = {
-            "crc": pointer(crc_table(), ffi.typeof("uint32_t[]")),
-            "shapes": pointer(shapes_of_categories(), BYTES),
-            "columns": ffi.new("word_column[]", rows),
-        }
-        mark = -1 if rules.digit_mark is None else ord(rules.digit_mark)
-        found = ffi.new("word_rules *", {**arrays, "count": len(rows), "mark": mark}), arrays, rows
-        _known_rules[rules] = found
-    return found[0]
+@remembered
+def _rules(rules: plain.WordRules) -> tuple[Any, ...]:
+    """A pointer to word_rules."""
+    rows = [
+        {"kind": column.number, "length": column.length}
+        | ({"table": _string_table(column.table)} if column.table else {})
+        for column in rules.columns
+    ]
+    arrays = {
+        "crc": pointer(crc_table(), ffi.typeof("uint32_t[]")),
+        "shapes": pointer(shapes_of_categories(), BYTES),
+        "columns": ffi.new("word_column[]", rows),
+    }
+    mark = -1 if rules.digit_mark is None else ord(rules.digit_mark)
+    return ffi.new("word_rules *", {**arrays, "count": len(rows), "mark": mark}), arrays, rows
 
 
-def word_features(text: bytes, cells: Array, rules: WordRules) -> Array:
+def word_features(text: bytes, cells: Array, rules: plain.WordRules) -> Array:
     """See ``plain_text.word_features``. Tables with a keyed hash are left to that."""
     if any(table is not None and table.key is not None for _, _, table in rules.columns):
-        return plain_text.word_features(text, cells, rules)
+        return plain.word_features(text, cells, rules)
     ids = np.empty((len(cells), len(rules.columns)), np.int32)
     is_text = call.word_features(text, cells, _rules(rules), tables(rules.characters), ids)
-    return ids if is_text else plain_text.word_features(text, cells, rules)  # not UTF-8: the twin says where
+    return ids if is_text else plain.word_features(text, cells, rules)  # not UTF-8: the twin says where

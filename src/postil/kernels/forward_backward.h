@@ -51,10 +51,6 @@ INLINED vec exponential(vec score) {
     return where(score >= lowest, (a + (b + c * r4) * r4) * power);
 }
 
-INLINED void exponentials(double *row, int64_t P) {
-    for (int64_t v = 0; v < P / LANES; v++) vectors(row)[v] = exponential(vectors(row)[v]);
-}
-
 INLINED double row_total(const double *row, int64_t P) {
     vec sum = const_vectors(row)[0];
     for (int64_t v = 1; v < P / LANES; v++) sum += const_vectors(row)[v];
@@ -101,8 +97,6 @@ INLINED void add_pairs(const double *share, const double *gamma, int64_t steps, 
     }
 }
 
-/* ------------------------------------------------------------------------------------------------ one chain */
-
 INLINED double exp_table(const double *scores, int64_t rows, int64_t L, int64_t P, double *restrict out,
                          double *spread) {
     double top = -INFINITY, lowest = INFINITY;
@@ -114,7 +108,7 @@ INLINED double exp_table(const double *scores, int64_t rows, int64_t L, int64_t 
     const double peak = top > -INFINITY ? top : 0.0;
     for (int64_t i = 0; i < rows; i++) {
         for (int64_t j = 0; j < P; j++) out[i * P + j] = j < L ? scores[i * L + j] - peak : -INFINITY;
-        exponentials(out + i * P, P);
+        for (int64_t v = 0; v < P / LANES; v++) vectors(out + i * P)[v] = exponential(vectors(out + i * P)[v]);
     }
     return peak;
 }
@@ -141,8 +135,6 @@ INLINED void enter_chain(Chain *c, const double *transitions, const double *star
         for (int64_t i = 0; i < c->P; i++) c->transposed[j * c->P + i] = i < c->L ? c->E[i * c->P + j] : 0.0;
     for (int64_t i = 0; i < c->L * c->P; i++) c->pairs[i] = 0.0;
 }
-
-/* ------------------------------------------------------------------------------------------------ one sentence */
 
 /* ψ and the peaks; gives how far the scores of some token are apart. */
 INLINED double enter_sentence(Chain *c, const void *unary, int single, int64_t first, int64_t T) {
@@ -205,21 +197,17 @@ INLINED int has_lost(const Chain *c, int64_t T) {
     return lost | (smallest_lane(low) < SMALLEST);
 }
 
-INLINED double log_partition_of(const Chain *c, int64_t T) {
-    double sum = 0.0;
-    for (int64_t t = 0; t < T; t++) {
-        if (t % RESCALED_EVERY == 0) sum += log(c->scale[t]);
-        sum += c->peak[t];
-    }
-    return sum + log(c->weight[T - 1]) + c->constant + (double)(T - 1) * c->step_peak;
-}
-
 /* Solve one sentence of T > 0 tokens; gives whether nothing can have been lost. */
 INLINED int solve(Chain *c, const void *unary, int single, int64_t first, int64_t T, double *log_partition) {
     const int wide = enter_sentence(c, unary, single, first, T) + c->spread > WIDEST;
     sweep(c, T);
     for (int64_t t = 0; t < T; t++) c->weight[t] = row_product(c->alpha + t * c->P, c->beta + t * c->P, c->P);
-    *log_partition = log_partition_of(c, T);
+    double sum = 0.0;
+    for (int64_t t = 0; t < T; t++) {
+        if (t % RESCALED_EVERY == 0) sum += log(c->scale[t]);
+        sum += c->peak[t];
+    }
+    *log_partition = sum + log(c->weight[T - 1]) + c->constant + (double)(T - 1) * c->step_peak;
     return !(wide | has_lost(c, T));
 }
 
@@ -236,8 +224,6 @@ INLINED void chain_marginals(Chain *c, int64_t T, double *marginals) {
         memcpy(marginals + t * c->L, beta, (size_t)c->L * sizeof(double));
     }
 }
-
-/* ------------------------------------------------------------------------------------------------ a batch */
 
 /* Check the batch, make room for its longest sentence, enter the chain; *memory is to be freed where all went well. */
 INLINED int begin(Chain *c, const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t labels,

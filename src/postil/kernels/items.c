@@ -42,8 +42,6 @@ INLINED double f64(const uint8_t *at) {
     return value;
 }
 
-/* ------------------------------------------------------------------------------------------------ names */
-
 INLINED uint32_t rotated(uint32_t x, int by) { return x << by | x >> (32 - by); }
 
 /* Bob Jenkins's lookup3 of `size` > 0 bytes, behind which there are zeros up to a multiple of 12. */
@@ -115,8 +113,6 @@ static int open_names(const uint8_t *content, int64_t size, int64_t begin, int64
     return DONE;
 }
 
-/* ------------------------------------------------------------------------------------------------ the file */
-
 /* Check a file and fill in where its parts are; `firsts` (A + 1,) and `transitions` (L, L), zeros, are the caller's.
    NOT_PLAIN: it is damaged, or written in another order than CRFsuite's. */
 int open_crf(const uint8_t *content, int64_t size, int64_t A, int64_t L, int32_t *firsts, double *transitions,
@@ -156,8 +152,6 @@ int open_crf(const uint8_t *content, int64_t size, int64_t A, int64_t L, int32_t
     for (; known <= A; known++) firsts[known] = (int32_t)K;
     return DONE;
 }
-
-/* ------------------------------------------------------------------------------------------------ the items */
 
 typedef struct {
     const uint8_t *text, *end, *at;
@@ -249,8 +243,8 @@ static int read_pairs(reader *r, int64_t size, int depth) {
         end_object(r, back);
         type = begin_object(r, &back);
         int code = DONE;
+        r->name[key] = ':';
         if (is_text(type)) {
-            r->name[key] = ':';
             const int64_t whole = with_text(r, type, key + 1);
             code = whole < 0 ? NOT_PLAIN : add_attribute(r, whole, 1.0);
         } else if (type == 'T') {
@@ -260,10 +254,8 @@ static int read_pairs(reader *r, int64_t size, int depth) {
         } else if (type == 'g' && r->end - r->at >= 8) {
             code = add_attribute(r, key, f64(r->at)), r->at += 8;
         } else if (type == '{') {
-            r->name[key] = ':';
             code = read_pairs(r, key + 1, depth + 1);
         } else if (type == '[') {
-            r->name[key] = ':';
             code = read_names(r, number_behind(r, 4), key + 1);
         } else if (type != 'F') {
             code = NOT_PLAIN;

@@ -32,8 +32,6 @@ INLINED void OF(add)(const REAL *restrict row, int64_t D, REAL *restrict out) {
     for (int64_t d = 0; d < D; d++) out[d] += row[d];
 }
 
-/* ------------------------------------------------------------------------------------------------ windows */
-
 INLINED void OF(windows)(const REAL *X, const REAL *padding, const int64_t *offsets, int64_t B, int64_t D, int64_t size,
                          int64_t dilation, REAL *Y) {
     const size_t row = (size_t)D * sizeof(REAL);
@@ -95,8 +93,6 @@ INLINED void OF(windows_back)(const REAL *dY, const int64_t *offsets, int64_t B,
     }
 }
 
-/* ------------------------------------------------------------------------------------------------ layer norm */
-
 INLINED void OF(normalise)(const REAL *restrict X, const REAL *restrict gain, const REAL *restrict bias, REAL epsilon,
                            int64_t N, int64_t D, REAL *restrict Y, REAL *restrict Z, REAL *restrict deviation) {
     for (int64_t n = 0; n < N; n++) {
@@ -130,8 +126,6 @@ INLINED void OF(normalise_back)(const REAL *restrict dY, const REAL *restrict Z,
         for (int64_t d = 0; d < D; d++) dx[d] = ((dx[d] - mean) - z[d] * along) * share;
     }
 }
-
-/* ------------------------------------------------------------------------------------------------ activations, noise */
 
 typedef __typeof__((OF(lanes)){0} < (OF(lanes)){0}) OF(mask); /* all ones where a comparison holds */
 INLINED OF(lanes) OF(where)(OF(mask) holds, OF(lanes) x) { return (OF(lanes))(holds & (OF(mask))x); }
@@ -211,8 +205,6 @@ INLINED double OF(squares)(const REAL *restrict x, int64_t n) {
     for (int k = 0; k < 16; k++) total += sums[k];
     return total;
 }
-
-/* ------------------------------------------------------------------------------------------------ sparse rows */
 
 INLINED void OF(sum_rows)(const REAL *values, const int64_t *order, const int64_t *starts, int64_t R, int64_t D,
                           REAL *sums) {

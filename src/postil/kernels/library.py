@@ -12,9 +12,11 @@ Importing this module fails if nothing was compiled.
 
 import os
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -68,8 +70,6 @@ def _best() -> Any:
 
 lib = _best()
 
-# ------------------------------------------------------------------------------------------------ wrappers
-
 INT64 = np.dtype(np.int64)
 _from_buffer = ffi.from_buffer
 BYTES, DOUBLES, INTEGERS = (ffi.typeof(kind) for kind in ("uint8_t[]", "double[]", "int64_t[]"))
@@ -113,6 +113,19 @@ def finish(code: int, where: str, offsets: Array | None = None, rows: int = 0) -
         raise IndexRangeError("an index points outside its table", where=where)
     if code == lib.NO_MEMORY:
         raise MemoryError(f"{where}: no memory for what is computed on the way")
+
+
+def remembered(make: Callable[[Any], tuple[Any, ...]]) -> Callable[[Any], Any]:
+    """The first of what ``make`` returns for an object; the rest, what that points to, lives as long as the object."""
+    known: WeakKeyDictionary[Any, tuple[Any, ...]] = WeakKeyDictionary()
+
+    def of(key: Any) -> Any:
+        found = known.get(key)
+        if found is None:
+            found = known[key] = make(key)
+        return found[0]
+
+    return of
 
 
 _MOST_STEPS = 16
@@ -202,5 +215,4 @@ call = SimpleNamespace(
         finish,
         _wrong,
     )
-)
-"""The wrappers that the build has made of packaging/kernels/table.py, by name."""
+)  # the wrappers that the build has made of packaging/kernels/table.py, by name.

@@ -11,25 +11,8 @@
 
 /* In the order of tools/patterns.py. */
 enum {
-    OP_MATCH,
-    OP_FAIL,
-    OP_CHAR,
-    OP_LOOK,
-    OP_BEHIND,
-    OP_RUN,
-    OP_RUN_LAZY,
-    OP_RUN_ALL,
-    OP_JUMP,
-    OP_TRY,
-    OP_TRY_IF,
-    OP_GUARD,
-    OP_DISPATCH,
-    OP_HOLD,
-    OP_COMMIT,
-    OP_AHEAD,
-    OP_AHEAD_END,
-    OP_NOT_END,
-    OP_BACK
+    OP_MATCH, OP_FAIL, OP_CHAR, OP_LOOK, OP_BEHIND, OP_RUN, OP_RUN_LAZY, OP_RUN_ALL, OP_JUMP, OP_TRY, OP_TRY_IF,
+    OP_GUARD, OP_DISPATCH, OP_HOLD, OP_COMMIT, OP_AHEAD, OP_AHEAD_END, OP_NOT_END, OP_BACK
 };
 
 /* Where to go on after a failure. A hold also ends what may be gone back to once its part has matched; `low` of a run is
@@ -175,9 +158,9 @@ static int32_t match(const pattern_program *program, int32_t entry, const uint16
                 at = back->at;
                 break;
             }
+            const int32_t before = at = back->at;
             if (back->kind == RUN) {
-                const int32_t before = back->at;
-                at = before - 1;
+                at--;
                 while (at >= back->low && !has(sets, code[4], row[at])) at--;
                 left -= (before - at) >> 2;
                 back->at = at;
@@ -185,8 +168,6 @@ static int32_t match(const pattern_program *program, int32_t entry, const uint16
                 code += 5;
                 if (at >= back->low) break;
             } else {
-                const int32_t before = back->at;
-                at = before;
                 do {
                     if (at == back->low || !has(sets, code[1], row[at])) break;
                     at++;

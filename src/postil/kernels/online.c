@@ -41,18 +41,12 @@ static int check(corpus *x, int64_t N, int64_t B, const int64_t *order, int64_t 
     return wrong ? WRONG_INDEX : DONE;
 }
 
-INLINED int sentence_scores(const corpus *x, const double *w, int64_t first, int64_t T, double *unary) {
-    return attribute_scores(x->ids, x->values, x->offsets + first, T, x->M, x->firsts, x->targets, w, x->A, x->K, x->L, unary);
-}
-
 /* The feature of an attribute and a label, or -1. */
 INLINED int64_t feature_of(const corpus *x, int64_t a, int64_t label) {
     for (int64_t k = x->firsts[a]; k < x->firsts[a + 1]; k++)
         if (x->targets[k] == label) return k;
     return -1;
 }
-
-/* ------------------------------------------------------------------------------------------------ differences */
 
 typedef struct {
     double *counts;    /* (K + S,) Δ, zeros between sentences */
@@ -143,7 +137,7 @@ int online_pass(const int32_t *ids, const double *values, const int64_t *offsets
         for (int64_t s = 0; s < S; s++) step_of[moves[s]] = s, table[moves[s]] = w[K + s];
         for (int64_t i = 0; i < n && code == DONE; i++, seen++) {
             const int64_t first = sentences[order[i]], T = sentences[order[i] + 1] - first, ends[2] = {0, T};
-            code = sentence_scores(&x, w, first, T, unary);
+            code = attribute_scores(ids, values, offsets + first, T, M, firsts, targets, w, A, K, L, unary);
             if (code == DONE) code = viterbi(unary, 0, ends, T, 1, L, table, edge, edge, path, &best);
             if (code != DONE) break;
             const int64_t wrong = enter_difference(&x, step_of, first, T, path, &d);
@@ -160,8 +154,6 @@ int online_pass(const int32_t *ids, const double *values, const int64_t *offsets
     free(d.is_there);
     return code;
 }
-
-/* ------------------------------------------------------------------------------------------------ gradient descent */
 
 /* Learning rates 1 / (penalty t). The weights are state[0] w: the factor shrinks with every sentence; state[1] is the sum
    of losses. Stops before a sentence that needs log space, `done` sentences further, or if the factor vanishes. */
@@ -192,7 +184,7 @@ int descent_pass(const int32_t *ids, const double *values, const int64_t *offset
         }
         const double gain = eta / decay;
         for (int64_t s = 0; s < S; s++) table[moves[s]] = decay * w[K + s];
-        code = sentence_scores(&x, w, first, T, unary);
+        code = attribute_scores(ids, values, offsets + first, T, M, firsts, targets, w, A, K, L, unary);
         for (int64_t i = 0; i < T * L; i++) unary[i] *= decay;
         enter_chain(&c, table, edge, edge);
         if (code != DONE || (T > 0 && !solve(&c, unary, 0, 0, T, &log_partition))) break;

@@ -11,8 +11,7 @@ typedef REAL OF(Line) __attribute__((vector_size(VECTOR), aligned(sizeof(REAL)),
 #define CHUNK 24 /* rows whose maps stay in the fastest cache */
 
 /* sums += the products of `size` rows with the K rows of a panel. */
-INLINED void OF(add_products)(const REAL *const *rows, int64_t K, const REAL *panel, int size,
-                                   LINE sums[FEW][2]) {
+INLINED void OF(add_products)(const REAL *const *rows, int64_t K, const REAL *panel, int size, LINE sums[FEW][2]) {
     for (int64_t k = 0; k < K; k++) {
         const LINE first = *(const LINE *)(panel + k * PANEL), second = *(const LINE *)(panel + k * PANEL + ACROSS);
         for (int i = 0; i < size; i++) {
@@ -76,8 +75,7 @@ INLINED void OF(cell)(REAL *restrict maps, const REAL *bias, int64_t H, const RE
 
 /* Phrases first:end of one level, at most CHUNK. */
 INLINED void OF(some_phrases)(int how, const int64_t *children, int64_t first, int64_t end, int64_t n, int64_t H,
-                                   const REAL *panels, int64_t width, const REAL *bias, REAL *X, REAL *memory, REAL *Z,
-                                   REAL *added) {
+                const REAL *panels, int64_t width, const REAL *bias, REAL *X, REAL *memory, REAL *Z, REAL *added) {
     const REAL *left[CHUNK], *right[CHUNK];
     const int64_t count = end - first;
     for (int64_t i = 0; i < count; i++) {
@@ -96,9 +94,8 @@ INLINED void OF(some_phrases)(int how, const int64_t *children, int64_t first, i
     }
 }
 
-static int OF(phrases)(int how, const REAL *states, const int64_t *forms, const int64_t *children,
-                                      const int64_t *cuts, int64_t levels, int64_t n, int64_t P, int64_t H,
-                                      const REAL *W, const REAL *bias, REAL *X, REAL *memory) {
+static int OF(phrases)(int how, const REAL *states, const int64_t *forms, const int64_t *children, const int64_t *cuts,
+              int64_t levels, int64_t n, int64_t P, int64_t H, const REAL *W, const REAL *bias, REAL *X, REAL *memory) {
     const int64_t N = how == OF_CELLS ? 5 * H : H, K = how == OF_SUMS ? H : 2 * H;
     const int64_t width = (N + PANEL - 1) / PANEL * PANEL, S = how == OF_CELLS ? 2 * H : H;
     void *room;

@@ -10,14 +10,12 @@ from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 
-from postil import arrays
 from postil.arrays import Array, checked_offsets
+from postil.arrays import sum_of_squares as sum_of_squares
 from postil.errors import IndexRangeError
 from postil.kernels.checking import check_activation, contiguous, floats
 
 Part: TypeAlias = EllipsisType | Array
-
-# ------------------------------------------------------------------------------------------------ windows
 
 
 def windows(X: Array, padding: Array, offsets: Array, size: int, dilation: int) -> Array:
@@ -74,9 +72,6 @@ def overlapping_sum(dwindows: Array, places: Array, rows: int, dilation: int = 1
     return total
 
 
-# ------------------------------------------------------------------------------------------------ layer normalisation
-
-
 def normalise_rows(X: Array, gain: Array, bias: Array, epsilon: float) -> tuple[Array, Array, Array]:
     """Y = gain ∘ Z + bias (N, D), the centred and scaled rows Z (N, D), and their deviation (N, 1)."""
     centred = X - X.mean(axis=1, keepdims=True)
@@ -95,16 +90,11 @@ def normalise_rows_back(dY: Array, Z: Array, deviation: Array, gain: Array) -> t
     return (dZ - dZ.mean(axis=1, keepdims=True) - Z * along_Z) / deviation, dgain, dbias
 
 
-# ------------------------------------------------------------------------------------------------ activations, noise
-
-
 class Noise(NamedTuple):
     """Which elements are dropped: those whose 32 random bits, made from the key, are below ``dropped``."""
 
-    key: int
-    """64 random bits."""
-    dropped: int
-    """Of 2³² values; 0 drops nothing."""
+    key: int  # 64 random bits
+    dropped: int  # of 2³² values; 0 drops nothing
 
     @property
     def scale(self) -> float:
@@ -132,6 +122,13 @@ def kept_elements(noise: Noise, shape: tuple[int, ...], dtype: Any) -> Array:
     return scaled.reshape(shape)
 
 
+def _activate(activation: str, out: Array) -> None:
+    if activation == "relu":
+        np.maximum(out, 0, out=out)
+    elif activation == "hardtanh":
+        np.clip(out, -1, 1, out=out)
+
+
 def activate(Z: Array, bias: Array | None, activation: str, noise: Noise, out: Array) -> Array:
     """f(Z + bias) goes to ``out``, which may be Z itself; returns the slopes f'(Z + bias), by which dY becomes dZ.
 
@@ -143,23 +140,14 @@ def activate(Z: Array, bias: Array | None, activation: str, noise: Noise, out: A
     slopes = np.ones_like(out)
     if activation == "relu":
         slopes[:] = out > 0
-        np.maximum(out, 0, out=out)
     elif activation == "hardtanh":
         slopes[:] = (out >= -1) & (out <= 1)
-        np.clip(out, -1, 1, out=out)
+    _activate(activation, out)
     if noise.dropped:
         kept = kept_elements(noise, out.shape, out.dtype)
         out *= kept
         slopes *= kept
     return slopes
-
-
-def sum_of_squares(array: Array) -> float:
-    """Σ x², to six digits also in float32."""
-    return arrays.sum_of_squares(array)
-
-
-# ------------------------------------------------------------------------------------------------ sparse rows
 
 
 def sums_of_occurrences(ids: Array, values: Array) -> tuple[Array, Array]:
@@ -189,10 +177,8 @@ class Totals:
 
     total: Array
     settled: Array
-    steps: int
-    """How often the parameter has stood for a step so far."""
-    prepared: Any = None
-    """State that the compiled kernel keeps between steps."""
+    steps: int  # how often the parameter has stood for a step so far
+    prepared: Any = None  # state that the compiled kernel keeps between steps
 
 
 @final
@@ -204,8 +190,7 @@ class AdamMemory:
     mean: Array
     square: Array
     touches: Array
-    prepared: Any = None
-    """State that the compiled kernel keeps between steps."""
+    prepared: Any = None  # state that the compiled kernel keeps between steps
 
     def arrays(self) -> tuple[Array, Array, Array, Array]:
         return self.value, self.mean, self.square, self.touches
@@ -247,9 +232,6 @@ def settle_rows(total: Array, settled: Array, value: Array, part: Part, steps: i
     settled[part] = steps
 
 
-# ------------------------------------------------------------------------------------------------ sums over windows
-
-
 def sum_windows(rows: Array, ids: Array, offsets: Array, size: int, activation: str, out: Array, *, add: bool) -> Array:
     """out_t = f(Σ_k rows[ids_t+k, k]) over ``size`` positions k around each token t; row 0 is beyond the sentence.
 
@@ -267,10 +249,7 @@ def sum_windows(rows: Array, ids: Array, offsets: Array, size: int, activation: 
             out[:] = terms
         else:
             out += terms
-    if activation == "relu":
-        np.maximum(out, 0, out=out)
-    elif activation == "hardtanh":
-        np.clip(out, -1, 1, out=out)
+    _activate(activation, out)
     return out
 
 

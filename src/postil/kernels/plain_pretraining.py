@@ -24,13 +24,10 @@ from postil.kernels.checking import check_shape
 # x are rows of the table of inputs, o rows of the table of outputs. The negatives are shared by the words of a window,
 # which then is a product of two small matrices. A negative that is the centre itself is left out.
 
-MOST_REACH = 32
-"""Words on each side of a centre, at most."""
+MOST_REACH = 32  # words on each side of a centre, at most
 MOST_NEGATIVES = 63
-LOSS_EVERY = 16
-"""The loss is measured on one in this many windows: it takes logarithms, the gradient does not."""
-LANES = 8
-"""Tables are padded to a multiple of this many columns."""
+LOSS_EVERY = 16  # the loss is measured on one in this many windows: it takes logarithms, the gradient does not
+LANES = 8  # tables are padded to a multiple of this many columns
 
 
 class SkipgramText(NamedTuple):
@@ -55,8 +52,7 @@ class ShardChanges(NamedTuple):
 
     rows: dict[str, RowChanges]
     arrays: dict[str, Array]
-    loss: float
-    """The sum over ``terms`` pairs of words, or windows."""
+    loss: float  # the sum over `terms` pairs of words, or windows
     terms: int
 
 
@@ -154,8 +150,7 @@ def merge_rows(table: Array, changes: RowChanges, scales: Array) -> None:
 
 
 GROUP = 16
-UNIT_LANES = 16
-"""The hidden layer has a multiple of this many units."""
+UNIT_LANES = 16  # the hidden layer has a multiple of this many units
 
 
 class RankingText(NamedTuple):
@@ -181,8 +176,7 @@ class RankingLayers(NamedTuple):
 
 class RankingRates(NamedTuple):
     rate: float
-    ratio: float
-    """The rate of the layers relative to that of the words."""
+    ratio: float  # the rate of the layers relative to that of the words
     margin: float
 
 

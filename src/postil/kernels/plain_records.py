@@ -9,8 +9,7 @@ from postil.arrays import Array
 
 ESCAPED = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
 """Legal in JSON, but some programs cut lines at them."""
-UNITS = ("characters", "utf16", "bytes")
-"""Units in which offsets can count."""
+UNITS = ("characters", "utf16", "bytes")  # units in which offsets can count
 
 
 @final
@@ -23,24 +22,19 @@ class Records:
     tokens: Array  # (D + 1,) of the texts among the tokens
     cells: Array  # (N, 2) the first byte of each token and the one after its last, in their order
     sentences: Array  # (B + 1,) among the tokens; none is empty, none runs from one text into another
-    names: Sequence[str]
-    """The labels of spans or tokens."""
+    names: Sequence[str]  # the labels of spans or tokens
     spans: Array | None = None
     """(M, 3) first token, end, and place in ``names``, in the order of their first tokens. None: labels."""
-    groups: Sequence[str] | None = None
-    """The group of each name, if spans have one."""
+    groups: Sequence[str] | None = None  # the group of each name, if spans have one
     probabilities: Array | None = None  # (M,) of spans
     labels: Array | None = None  # (N,) places in ``names``; only without spans
     figures: Array | None = None  # (N,) probabilities of labels
     whole: Array | None = None  # (B,) probabilities of whole labellings
     fields: Sequence[bytes] | None = None
     """The other fields of each text as they are written: JSON with a leading comma and space."""
-    units: str = "characters"
-    """The unit of offsets, one of ``UNITS``."""
-    lists_tokens: bool = False
-    """Whether tokens come right after the text, as of sentences that are given as tokens."""
-    has_layers: bool = False
-    """Whether ``fields`` contains layers, which list the tokens of labels: the record does not."""
+    units: str = "characters"  # the unit of offsets, one of `UNITS`
+    lists_tokens: bool = False  # whether tokens come right after the text, as of sentences that are given as tokens
+    has_layers: bool = False  # whether `fields` contains layers, which list the tokens of labels: the record does not
     is_layer: bool = False
     """Whether only the insides of a layer are written, spans or tokens, a line of them for each text."""
 

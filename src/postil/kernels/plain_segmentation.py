@@ -45,16 +45,12 @@ class Program:
     """Expressions over one division of characters into classes."""
 
     code: Array  # int32
-    sets: Array
-    """uint64; a set begins at the place that an operand names."""
+    sets: Array  # uint64; a set begins at the place that an operand names
     index: Array  # uint16 (0x110000 // BLOCK,)
     pages: Array  # uint16 (P, BLOCK)
-    entries: tuple[int, ...]
-    """Where the expressions begin in the code."""
-    widths: tuple[tuple[int, int], ...]
-    """The fewest and the most characters that they match."""
-    firsts: tuple[int, ...]
-    """The classes of characters with which they can begin, as bits."""
+    entries: tuple[int, ...]  # where the expressions begin in the code
+    widths: tuple[tuple[int, int], ...]  # the fewest and the most characters that they match
+    firsts: tuple[int, ...]  # the classes of characters with which they can begin, as bits
 
     def first_bytes(self, place: int) -> Array:
         """uint8 (256,): whether an expression's match can begin with a byte, in UTF-8."""
@@ -200,8 +196,7 @@ class ChunkCache:
 class TokenisedText(NamedTuple):
     """The tokens of D documents, as places in their text."""
 
-    cells: Array
-    """(N, 2): the first byte of each token and the one after its last."""
+    cells: Array  # (N, 2): the first byte of each token and the one after its last
     offsets: Array  # (D + 1,): of the documents among the tokens
 
 
@@ -257,20 +252,13 @@ def cut_chunk(chunk: str, following: str, patterns: TokenPatterns) -> list[tuple
 class Kind:
     """Properties of a word for the sentence splitter, as bits; plain integers, because enumerations are slow."""
 
-    FINAL = 1
-    """A character that ends a sentence."""
-    CLOSES = 2
-    """Closes what went before, so that a sentence ends after it."""
-    CLOSES_IF_GLUED = 4
-    """The same, if no space stands before it."""
-    OPENS = 8
-    """The word that counts as a sentence's first comes after it."""
-    GOES_ON = 16
-    """No sentence begins with it."""
-    NEVER_FINAL = 32
-    """With a period, an abbreviation after which a sentence goes on."""
-    STARTS = 64
-    """Begins a sentence even after an abbreviation."""
+    FINAL = 1  # A character that ends a sentence
+    CLOSES = 2  # closes what went before, so that a sentence ends after it
+    CLOSES_IF_GLUED = 4  # the same, if no space stands before it
+    OPENS = 8  # the word that counts as a sentence's first comes after it
+    GOES_ON = 16  # no sentence begins with it
+    NEVER_FINAL = 32  # with a period, an abbreviation after which a sentence goes on
+    STARTS = 64  # begins a sentence even after an abbreviation
 
 
 @final
@@ -311,6 +299,19 @@ class SentencePatterns:
             return {}
         case_and_digits = self.characters.flags & (Flag.DIGIT | Flag.LOWER | Flag.UPPER | Flag.TITLE)
         return self.characters.stand_ins(self.program.classes().astype(np.int64) << 32 | case_and_digits)
+
+    def arrays(self, program: Program) -> dict[str, Array]:
+        """The fields of sentence_rules (kernels.h) besides the program."""
+        words = sorted((word.encode("utf-8", "surrogatepass"), kind) for word, kind in self.words.items())
+        final_bytes = np.zeros(256, np.uint8)
+        final_bytes[[word[-1] for word, kind in words if kind & Kind.FINAL]] = 1
+        return {
+            "line_bytes": program.first_bytes(0),
+            "final_bytes": final_bytes,
+            "words": np.frombuffer(b"".join(word for word, _ in words), np.uint8),
+            "kinds": np.array([kind for _, kind in words], np.uint8),
+            "ends": np.cumsum([0, *(len(word) for word, _ in words)]).astype(np.int64),
+        }
 
     def seen(self, text: str) -> str:
         return text.translate(self.stand_ins) if self.stand_ins else text

@@ -33,12 +33,10 @@ def character_offsets(text: bytes, offsets: Array) -> Array:
 class Columns(NamedTuple):
     """How the rows of a file are laid out."""
 
-    tabs: bool
-    """One tab between two cells; else any number of spaces and tabs."""
+    tabs: bool  # one tab between two cells; else any number of spaces and tabs
     width: int
     token: int
-    label: int
-    """The column that must not be empty; -1: none."""
+    label: int  # the column that must not be empty; -1: none
 
 
 class TokenCells(NamedTuple):
@@ -85,8 +83,7 @@ def checked_columns(columns: Columns) -> Columns:
     return columns
 
 
-_FEW = 32
-"""Rows that Python compares sooner than NumPy reduces them."""
+_FEW = 32  # rows that Python compares sooner than NumPy reduces them
 
 
 def check_inside(cells: Array, size: int, where: str) -> None:
@@ -138,9 +135,6 @@ def number_words(text: bytes, cells: Array, words: WordPool, known: int) -> tupl
     words.ends[known : len(numbers) + 1] = ends
     words.pool[ends[0] : ends[-1]] = np.frombuffer(b"".join(fresh), np.uint8)
     return np.array(indices, np.int64), len(numbers)
-
-
-# ------------------------------------------------------------------------------------------------ features of words
 
 
 # Strings from broken text may hold half of a surrogate pair, which strict UTF-8 refuses.
@@ -236,10 +230,8 @@ class WordColumn(NamedTuple):
     """One feature of words."""
 
     kind: str
-    length: int = 0
-    """Characters of a prefix or suffix; a word that is shorter stands whole."""
-    table: StringTable | None = None
-    """The values that have ids, the empty string at id 0; for all kinds but caps."""
+    length: int = 0  # characters of a prefix or suffix; a word that is shorter stands whole
+    table: StringTable | None = None  # the values that have ids, the empty string at id 0; for all kinds but caps
 
     @property
     def number(self) -> int:

@@ -134,8 +134,6 @@ def leaf_cells_down(cells: TreeCells, parents: Array, dH: Array, sent_h: Array, 
     return np.stack([dh * tanh_c * (o * (1 - o)), dc * u * (i * (1 - i)), dc * i * (1 - u * u)], axis=1)
 
 
-# ------------------------------------------------------------------------------------------------ quadratic forms
-
 # The products of the tensor composition, of many rows:  z_d = Σ_{j ≤ k} c_j U_d[j, k] c_k + W_d c + b_d
 #
 # Letters: N rows c (K,), D units. The matrix of unit d stands at ``[:, d, :]`` of an array (K, D, K). U is symmetric,

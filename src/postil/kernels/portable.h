@@ -15,7 +15,7 @@
 enum { BASELINE, AVX2, AVX512 };
 
 /* A body that becomes part of each function that calls it, with the constants of the call. */
-#define INLINED static inline __attribute__((always_inline))
+#define INLINED static inline __attribute__((always_inline, unused))
 
 /* Before a loop whose arrays are the same one or do not overlap: the compiler need not ask. */
 #if defined(__clang__)
@@ -118,16 +118,17 @@ INLINED void unary_row(const void *unary, int single, int64_t t, int64_t L, int6
     }
 
 /* C (m, n) = A (m, k) B (k, n) by cblas_sgemm, by rows; 112 instead of 111: A or B is stored as its transpose. `a`, `b`,
-   `c`: numbers from row to row. */
+   `c`: numbers from row to row. ISO C does not know that an object pointer may be one to a function. */
+#define SGEMM(integer) \
+    __extension__((void (*)(int, int, int, integer, integer, integer, float, const float *, integer, const float *, integer, \
+                            float, float *, integer))product)
 INLINED void matrix_product(void *product, int wide_integers, int of_A, int of_B, int64_t m, int64_t n, int64_t k,
                             const float *A, int64_t a, const float *B, int64_t b, float *C, int64_t c) {
     if (wide_integers)
-        ((void (*)(int, int, int, int64_t, int64_t, int64_t, float, const float *, int64_t, const float *, int64_t, float,
-                   float *, int64_t))product)(101, of_A, of_B, m, n, k, 1.0f, A, a, B, b, 0.0f, C, c);
+        (SGEMM(int64_t))(101, of_A, of_B, m, n, k, 1.0f, A, a, B, b, 0.0f, C, c);
     else
-        ((void (*)(int, int, int, int32_t, int32_t, int32_t, float, const float *, int32_t, const float *, int32_t, float,
-                   float *, int32_t))product)(101, of_A, of_B, (int32_t)m, (int32_t)n, (int32_t)k, 1.0f, A, (int32_t)a, B,
-                                              (int32_t)b, 0.0f, C, (int32_t)c);
+        (SGEMM(int32_t))(101, of_A, of_B, (int32_t)m, (int32_t)n, (int32_t)k, 1.0f, A, (int32_t)a, B, (int32_t)b, 0.0f, C,
+                         (int32_t)c);
 }
 
 #endif

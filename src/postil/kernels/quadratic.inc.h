@@ -100,8 +100,6 @@ INLINED void OF(back_of_block)(const REAL *dZ, const REAL *C, const REAL *U, con
     }
 }
 
-/* ------------------------------------------------------------------------------------------------ blocks of rows */
-
 /* `count` rows of X (N, K) side by side, (K, rows), padded with zeros; and back. */
 INLINED void OF(to_columns)(const REAL *X, int64_t count, int64_t K, int64_t rows, REAL *out) {
     for (int64_t k = 0; k < K; k++) {
@@ -140,8 +138,7 @@ static int OF(forms)(const REAL *C, const REAL *U, const REAL *W, const REAL *b,
 }
 
 /* Z += Σ_jk l_j U[j][d][k] r_k. */
-static int OF(bilinear)(const REAL *L, const REAL *R, const REAL *U, int64_t N, int64_t K, int64_t D,
-                                       REAL *Z) {
+static int OF(bilinear)(const REAL *L, const REAL *R, const REAL *U, int64_t N, int64_t K, int64_t D, REAL *Z) {
     void *memory;
     REAL *l = OF(room)(2 * K + D, &memory), *r = l + 2 * ACROSS * K, *z = r + 2 * ACROSS * K;
     if (memory == NULL) return NO_MEMORY;
@@ -200,8 +197,6 @@ static int OF(forms_back)(const REAL *dZ, const REAL *C, const REAL *U, const RE
     free(memory);
     return DONE;
 }
-
-/* ------------------------------------------------------------------------------------------------ the gradient of U */
 
 /* `size` units of one j: sums (size, width) += Σ_n dz_n[d] pairs[n][k …] for `wide` vectors of columns k. */
 INLINED void OF(add_weights)(const REAL *dZ, const REAL *pairs, int64_t N, int64_t D, int64_t width, REAL *sums,

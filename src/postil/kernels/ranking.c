@@ -150,48 +150,6 @@ static void run_group(group *G, float rate, float ratio, float margin, double *l
     G->count = 0;
 }
 
-typedef struct {
-    const int32_t *ids, *corrupt;
-    const int64_t *offsets;
-    int64_t V, R, N, B;
-    int32_t *slots, *touches;
-    int64_t *rows, *found;
-    float *local;
-} words;
-
-INLINED int number_words_of(const words *w) {
-    local_number((int32_t)(w->R - 1), w->slots, w->rows, w->found);
-    for (int64_t i = 0; i < w->N; i++) {
-        if (w->ids[i] < 0 || w->ids[i] >= w->R || w->corrupt[i] < 0 || w->corrupt[i] >= w->V) return WRONG_INDEX;
-        local_number(w->ids[i], w->slots, w->rows, w->found);
-        local_number(w->corrupt[i], w->slots, w->rows, w->found);
-    }
-    return DONE;
-}
-
-/* The window around token t of the sentence from `begin` to `end`; the last row of the table stands outside of it. */
-INLINED void add_window(const words *w, group *G, int64_t t, int64_t begin, int64_t end) {
-    float **rows = G->rows + G->count++ * (G->S + 1);
-    for (int64_t p = 0; p <= G->S; p++) {
-        const int64_t i = t + p - G->S / 2;
-        const int32_t word = p == G->S ? w->corrupt[t] : i < begin || i >= end ? (int32_t)(w->R - 1) : w->ids[i];
-        const int32_t number = w->slots[word];
-        w->touches[number]++;
-        rows[p] = w->local + number * G->P;
-    }
-}
-
-static void run_sentences(const words *w, group *G, float rate, float ratio, float margin, double *loss) {
-    for (int64_t b = 0; b < w->B; b++)
-        for (int64_t t = w->offsets[b]; t < w->offsets[b + 1]; t++) {
-            if (w->ids[t] >= w->V || w->corrupt[t] == w->ids[t]) continue;
-            add_window(w, G, t, w->offsets[b], w->offsets[b + 1]);
-            w->found[1]++;
-            if (G->count == RANKING_GROUP) run_group(G, rate, ratio, margin, loss);
-        }
-    if (G->count) run_group(G, rate, ratio, margin, loss);
-}
-
 /* A table (R, P) of V words and others that are never centres, the last one outside of sentences; W (S, P, H), b (H,) and u
    (H,) are changed. `found` (2,): rows that were touched, windows. */
 int ranking_shard(const float *table, int64_t V, int64_t R, int64_t P, float *W, float *b, float *u, int64_t S,
@@ -200,12 +158,15 @@ int ranking_shard(const float *table, int64_t V, int64_t R, int64_t P, float *W,
                   int32_t *touches, int64_t *found, double *loss) {
     if (longest_sentence(offsets, B, N) < 0) return WRONG_OFFSETS;
     if (P < WIDE || P % WIDE || H < UNITS || H % UNITS || S % 2 == 0 || V >= R) return WRONG_INDEX;
-    const words w = {.ids = ids, .corrupt = corrupt, .offsets = offsets, .V = V, .R = R, .N = N, .B = B, .slots = slots,
-                     .touches = touches, .rows = rows, .found = found, .local = changes};
+    const int32_t outside = (int32_t)(R - 1);
     found[0] = found[1] = 0;
     *loss = 0;
-    const int code = number_words_of(&w);
-    if (code != DONE) return code;
+    local_number(outside, slots, rows, found);
+    for (int64_t i = 0; i < N; i++) {
+        if (ids[i] < 0 || ids[i] >= R || corrupt[i] < 0 || corrupt[i] >= V) return WRONG_INDEX;
+        local_number(ids[i], slots, rows, found);
+        local_number(corrupt[i], slots, rows, found);
+    }
     gather_rows(table, rows, found[0], P, changes);
     memset(touches, 0, (size_t)found[0] * sizeof(int32_t));
     const int64_t units = RANKING_GROUP * H, places = RANKING_GROUP * (S + 1);
@@ -218,7 +179,20 @@ int ranking_shard(const float *table, int64_t V, int64_t R, int64_t P, float *W,
         for (int i = 0; i < 3; i++) G.deltas[i] = G.corrupt_units + (i + 1) * units;
         G.changes = G.deltas[2] + units;
         clear_flags();
-        run_sentences(&w, &G, (float)rate, (float)ratio, (float)margin, loss);
+        for (int64_t sentence = 0; sentence < B; sentence++)
+            for (int64_t t = offsets[sentence]; t < offsets[sentence + 1]; t++) {
+                if (ids[t] >= V || corrupt[t] == ids[t]) continue;
+                float **words = G.rows + G.count++ * (S + 1);
+                for (int64_t p = 0; p <= S; p++) { /* the window around t; the last row of the table stands outside */
+                    const int64_t i = t + p - S / 2, is_inside = i >= offsets[sentence] && i < offsets[sentence + 1];
+                    const int32_t number = slots[p == S ? corrupt[t] : is_inside ? ids[i] : outside];
+                    touches[number]++;
+                    words[p] = changes + number * P;
+                }
+                found[1]++;
+                if (G.count == RANKING_GROUP) run_group(&G, (float)rate, (float)ratio, (float)margin, loss);
+            }
+        if (G.count) run_group(&G, (float)rate, (float)ratio, (float)margin, loss);
     }
     const int ended = memory == NULL || pointers == NULL ? NO_MEMORY : done();
     free(memory);

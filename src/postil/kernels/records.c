@@ -122,7 +122,7 @@ typedef struct {
     const int64_t *cells, *labels;
     const double *figures;
     const int64_t *spans;
-    const double *probabilities, *whole;
+    const double *probabilities;
     word_list names;
 } answers;
 
@@ -161,15 +161,6 @@ INLINED void put_spans(sink *to, const answers *a, counter c, int64_t first, int
     PUT(to, "]");
 }
 
-INLINED void put_labels(sink *to, const answers *a, int64_t first, int64_t end) {
-    PUT(to, ", \"labels\": [");
-    for (int64_t t = first; t < end; t++) {
-        if (t > first) PUT(to, ", ");
-        put_word(to, a->names, a->labels[t]);
-    }
-    PUT(to, "]");
-}
-
 INLINED void put_tokens(sink *to, const answers *a, counter c, int64_t first, int64_t end) {
     PUT(to, ", \"tokens\": [");
     for (int64_t t = first; t < end && !to->full; t++) {
@@ -189,15 +180,6 @@ INLINED void put_tokens(sink *to, const answers *a, counter c, int64_t first, in
             put_share(to, a->figures[t]);
         }
         PUT(to, "}");
-    }
-    PUT(to, "]");
-}
-
-INLINED void put_whole(sink *to, const answers *a, int64_t first, int64_t end) {
-    PUT(to, ", \"labelling_probabilities\": [");
-    for (int64_t b = first; b < end; b++) {
-        if (b > first) PUT(to, ", ");
-        put_share(to, a->whole[b]);
     }
     PUT(to, "]");
 }
@@ -237,7 +219,7 @@ int write_records(const uint8_t *text, int64_t size, const int64_t *documents, c
                          const double *whole, const uint8_t *names, int64_t names_size, const int64_t *name_ends,
                          int64_t name_count, const uint8_t *fields, int64_t fields_size, const int64_t *field_ends,
                          int64_t units, int form, uint8_t *out, int64_t room, int64_t *state) {
-    const answers a = {text, cells, labels, figures, spans, probabilities, whole, {names, name_ends}};
+    const answers a = {text, cells, labels, figures, spans, probabilities, {names, name_ends}};
     const word_list of_user = {fields, field_ends};
     int64_t b = state[1], m = state[2];
     if (longest_sentence(tokens, D, N) < 0 || longest_sentence(sentences, B, N) < 0) return WRONG_OFFSETS;
@@ -261,9 +243,23 @@ int write_records(const uint8_t *text, int64_t size, const int64_t *documents, c
         }
         if (form & LISTS_TOKENS || (form & IS_LAYER && labels != NULL)) put_tokens(&to, &a, c, first, end);
         if (labels == NULL) put_spans(&to, &a, c, last_m, m);
-        else if (!(form & IS_LAYER)) put_labels(&to, &a, first, end);
+        if (labels != NULL && !(form & IS_LAYER)) {
+            PUT(&to, ", \"labels\": [");
+            for (int64_t t = first; t < end; t++) {
+                if (t > first) PUT(&to, ", ");
+                put_word(&to, a.names, labels[t]);
+            }
+            PUT(&to, "]");
+        }
         put_word(&to, of_user, d);
-        if (end > first && whole != NULL) put_whole(&to, &a, last_b, b);
+        if (end > first && whole != NULL) {
+            PUT(&to, ", \"labelling_probabilities\": [");
+            for (int64_t k = last_b; k < b; k++) {
+                if (k > last_b) PUT(&to, ", ");
+                put_share(&to, whole[k]);
+            }
+            PUT(&to, "]");
+        }
         if (end > first && labels != NULL && !form) put_tokens(&to, &a, c, first, end);
         if (!(form & IS_LAYER)) PUT(&to, "}");
         PUT(&to, "\n");

@@ -27,8 +27,6 @@ INLINED int64_t first_of(const splitter *my, int64_t token) { return my->cells[2
 INLINED int64_t end_of(const splitter *my, int64_t token) { return my->cells[2 * token + 1]; }
 INLINED int is_glued(const splitter *my, int64_t token) { return first_of(my, token) == end_of(my, token - 1); }
 
-/* ------------------------------------------------------------------------------------------------ words, characters */
-
 INLINED int compare(const uint8_t *one, int64_t one_size, const uint8_t *other, int64_t other_size) {
     const int order = memcmp(one, other, (size_t)(one_size < other_size ? one_size : other_size));
     return order != 0 ? order : one_size < other_size ? -1 : one_size > other_size;
@@ -96,14 +94,12 @@ static int64_t survey(const splitter *my, int64_t first, int64_t end, int32_t *a
     return count;
 }
 
-/* ------------------------------------------------------------------------------------------------ expressions */
-
 INLINED uint16_t class_at(const splitter *my, int64_t at, int *bytes) {
     return class_of(&my->rules->program, code_at(my, at, bytes));
 }
 
 /* text[first:end] as classes from row[1] on, and `after` more characters if the document has them; their number. */
-static int64_t read_row(splitter *my, int64_t first, int64_t end, int after) {
+static int64_t read_classes(splitter *my, int64_t first, int64_t end, int after) {
     int64_t count = 0;
     int bytes;
     if (end - first + after + 2 > my->room) {
@@ -130,14 +126,9 @@ INLINED int matches(splitter *my, int32_t entry, int64_t at) {
     return match(&my->rules->program, entry, my->row + 1, (int32_t)at, &steps, my->stack) >= 0;
 }
 
-static int is_emoticon(splitter *my, int64_t token) {
-    read_row(my, first_of(my, token), end_of(my, token), 0);
-    return matches(my, my->rules->emoticon, 0);
-}
-
-static int begins_ellipsis(splitter *my, int64_t token) {
-    read_row(my, first_of(my, token), end_of(my, token), 0);
-    return matches(my, my->rules->ellipsis, 0);
+static int token_matches(splitter *my, int32_t entry, int64_t token) {
+    read_classes(my, first_of(my, token), end_of(my, token), 0);
+    return matches(my, entry, 0);
 }
 
 /* Whether a counted line break stands between a token and the one before. What is to be seen of the text after the break,
@@ -146,7 +137,7 @@ static int breaks_before(splitter *my, int64_t token) {
     int64_t first = end_of(my, token - 1), end = first_of(my, token), at = 0, count;
     while (first < end && !my->rules->line_bytes[my->text[first]]) first++;
     if (first == end) return 0;
-    count = read_row(my, first, end, AFTER);
+    count = read_classes(my, first, end, AFTER);
     for (int bytes; first < end && at < count; first += bytes, at++) {
         if (matches(my, my->rules->line_break, at)) return 1;
         class_at(my, first, &bytes);
@@ -154,57 +145,35 @@ static int breaks_before(splitter *my, int64_t token) {
     return 0;
 }
 
-/* ------------------------------------------------------------------------------------------------ sentences */
-
 static int64_t skip_closing(splitter *my, int64_t token, int64_t limit) {
     for (; token < limit; token++) {
         const int kind = kind_of_token(my, token);
-        if (!(kind & CLOSES) && !(kind & CLOSES_IF_GLUED && is_glued(my, token)) && !is_emoticon(my, token)) break;
+        if (!(kind & CLOSES) && !(kind & CLOSES_IF_GLUED && is_glued(my, token)) && !token_matches(my, my->rules->emoticon, token))
+            break;
     }
     return token;
-}
-
-static int is_initial(const splitter *my, int64_t first, int64_t end) {
-    int32_t all, some;
-    return survey(my, first, end, &all, &some) == 1 && all & IS_UPPER;
-}
-
-static int ends_after_abbreviation(const splitter *my, int64_t mark, int64_t following) {
-    const int64_t first = first_of(my, mark), end = character_before(my->text, first, end_of(my, mark));
-    return !is_initial(my, first, end) && !(kind_of(my, first, end) & NEVER_FINAL) &&
-           kind_of_token(my, following) & STARTS;
-}
-
-static int is_common_word(const splitter *my, int64_t token) {
-    int32_t all, some;
-    const int64_t count = survey(my, first_of(my, token), end_of(my, token), &all, &some);
-    return count > COMMON && some & IS_LOWER && !(some & (IS_UPPER | IS_TITLE));
-}
-
-static int is_list_mark(const splitter *my, int64_t begin, int64_t token) {
-    int32_t all, some;
-    if (token != begin + 1) return 0;
-    const int64_t count = survey(my, first_of(my, begin), end_of(my, begin), &all, &some);
-    return count == 1 || (count <= LIST_DIGITS && all & IS_DIGIT);
 }
 
 static int ends_sentence(splitter *my, int64_t begin, int64_t mark, int64_t edge, int64_t limit) {
     if (kind_of_token(my, edge) & GOES_ON || begins_final(my, edge)) return 0;
     if (is_glued(my, edge) && first_flags(my, edge) & IS_DIGIT) return 0;
+    const int64_t first = first_of(my, mark), end = end_of(my, mark);
+    int32_t all, some;
     while (edge + 1 < limit && kind_of_token(my, edge) & OPENS) edge++;
-    if (!begins_final(my, mark)) return ends_after_abbreviation(my, mark, edge);
-    const int period = end_of(my, mark) - first_of(my, mark) == 1 && my->text[first_of(my, mark)] == '.';
-    if (mark == begin || (period && is_list_mark(my, begin, mark))) return 0;
-    if (first_flags(my, edge) & IS_LOWER)
-        return edge == mark + 1 && !begins_ellipsis(my, mark) && is_common_word(my, mark - 1);
-    return 1;
-}
-
-/* Cells lie in their documents, one after the other, and hold a character at least. */
-static int are_in_order(const int64_t *cells, int64_t first, int64_t last, int64_t begin, int64_t end) {
-    for (int64_t t = first; t < last; t++) {
-        if (cells[2 * t] < begin || cells[2 * t + 1] <= cells[2 * t] || cells[2 * t + 1] > end) return 0;
-        begin = cells[2 * t + 1];
+    if (!begins_final(my, mark)) { /* an abbreviation, or an initial */
+        const int64_t before = character_before(my->text, first, end);
+        const int is_initial = survey(my, first, before, &all, &some) == 1 && all & IS_UPPER;
+        return !is_initial && !(kind_of(my, first, before) & NEVER_FINAL) && kind_of_token(my, edge) & STARTS;
+    }
+    if (mark == begin) return 0;
+    if (end - first == 1 && my->text[first] == '.' && mark == begin + 1) { /* the number of a list */
+        const int64_t count = survey(my, first_of(my, begin), end_of(my, begin), &all, &some);
+        if (count == 1 || (count <= LIST_DIGITS && all & IS_DIGIT)) return 0;
+    }
+    if (first_flags(my, edge) & IS_LOWER) {
+        if (edge != mark + 1 || token_matches(my, my->rules->ellipsis, mark)) return 0;
+        const int64_t count = survey(my, first_of(my, mark - 1), end_of(my, mark - 1), &all, &some);
+        return count > COMMON && some & IS_LOWER && !(some & (IS_UPPER | IS_TITLE));
     }
     return 1;
 }
@@ -213,14 +182,9 @@ static int are_in_order(const int64_t *cells, int64_t first, int64_t last, int64
 int split_sentences(const uint8_t *text, int64_t size, const int64_t *documents, const int64_t *tokens, int64_t D,
                     const int64_t *cells, int64_t N, const sentence_rules *rules, const character_tables *known,
                     int64_t *offsets, int64_t *found) {
-    splitter my;
-    my.text = text;
-    my.cells = cells;
-    my.rules = rules;
-    my.known = known;
-    my.row = my.short_row;
-    my.room = SHORT;
-    my.memory = NULL;
+    splitter my; /* not all of it is set: the stack is large */
+    my.text = text, my.cells = cells, my.rules = rules, my.known = known;
+    my.row = my.short_row, my.room = SHORT, my.memory = NULL;
     my.code = longest_sentence(tokens, D, N) < 0 ? WRONG_OFFSETS : DONE;
     int64_t B = 0;
     offsets[0] = 0;
@@ -228,10 +192,11 @@ int split_sentences(const uint8_t *text, int64_t size, const int64_t *documents,
         const int64_t last = tokens[d + 1];
         int64_t begin = tokens[d], limit = begin;
         my.end = documents[2 * d + 1];
-        if (documents[2 * d] < 0 || my.end > size || !are_in_order(cells, begin, last, documents[2 * d], my.end)) {
-            my.code = WRONG_INDEX;
-            break;
-        }
+        int64_t at = documents[2 * d];
+        if (at < 0 || my.end > size) my.code = WRONG_INDEX;
+        for (int64_t t = begin; t < last; at = cells[2 * t++ + 1]) /* one after the other, with a character at least */
+            if (cells[2 * t] < at || cells[2 * t + 1] <= cells[2 * t] || cells[2 * t + 1] > my.end) my.code = WRONG_INDEX;
+        if (my.code != DONE) break;
         while (limit < last) { /* from one counted line break to the next */
             int64_t token = limit;
             for (limit++; limit < last && !breaks_before(&my, limit);) limit++;

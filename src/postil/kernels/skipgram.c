@@ -91,28 +91,12 @@ INLINED void window_updates(window *w, int64_t Q) {
 
 typedef struct {
     const int32_t *ids, *negatives;
-    const int64_t *offsets;
     const uint8_t *reach;
-    int64_t V, P, N, B, K;
-    float rate;
+    int64_t V, P, N, K;
     int32_t *slots; /* (2, V) */
-    int64_t *rows[2], *found;
     float *local[2];
     int32_t *touches[2];
 } shard;
-
-INLINED int number_rows(const shard *s) {
-    for (int64_t i = 0; i < s->N; i++) {
-        if (s->ids[i] < 0 || s->ids[i] >= s->V || s->reach[i] > MOST_REACH) return WRONG_INDEX;
-        local_number(s->ids[i], s->slots, s->rows[0], s->found);
-        local_number(s->ids[i], s->slots + s->V, s->rows[1], s->found + 1);
-    }
-    for (int64_t i = 0; i < s->N * s->K; i++) {
-        if (s->negatives[i] < 0 || s->negatives[i] >= s->V) return WRONG_INDEX;
-        local_number(s->negatives[i], s->slots + s->V, s->rows[1], s->found + 1);
-    }
-    return DONE;
-}
 
 /* The rows of window t, and how often they are touched; 0 where nothing is around the centre. */
 INLINED int64_t open_window(const shard *s, window *w, int64_t t, int64_t begin, int64_t end) {
@@ -145,21 +129,6 @@ INLINED void prefetch_outputs(const shard *s, int64_t t) {
     }
 }
 
-static double run_windows(const shard *s, window *w, int64_t *pairs) {
-    for (int64_t q = s->K + 1; q < w->Q; q++) w->outputs[q] = s->local[1], w->sign[q] = -1;
-    for (int64_t b = 0; b < s->B; b++)
-        for (int64_t t = s->offsets[b]; t < s->offsets[b + 1]; t++) {
-            prefetch_outputs(s, t + AHEAD);
-            if (!open_window(s, w, t, s->offsets[b], s->offsets[b + 1])) continue;
-            const int with_loss = t % LOSS_EVERY == 0;
-            if (with_loss) *pairs += w->M;
-            window_slopes(w, s->rate, with_loss);
-            window_changes(w);
-            window_updates(w, s->K + 1);
-        }
-    return w->loss;
-}
-
 /* Tables (V, P), P a multiple of 8; `slots` (2, V) of -1, and so again afterwards. Rows that were touched, what was added to
    them, how many pairs touched them; `found` (3,): rows of inputs, of outputs, pairs that `loss` is of. */
 int skipgram_shard(const float *inputs, const float *outputs, int64_t V, int64_t P, const int32_t *ids,
@@ -169,23 +138,39 @@ int skipgram_shard(const float *inputs, const float *outputs, int64_t V, int64_t
                    int64_t *found, double *loss) {
     if (longest_sentence(offsets, B, N) < 0) return WRONG_OFFSETS;
     if (P < WIDE || P % WIDE || K < 1 || K + 1 > MOST_OUTPUTS) return WRONG_INDEX;
-    const shard s = {.ids = ids, .negatives = negatives, .offsets = offsets, .reach = reach, .V = V, .P = P, .N = N,
-                     .B = B, .K = K, .rate = (float)rate, .slots = slots, .rows = {input_rows, output_rows},
-                     .found = found, .local = {input_changes, output_changes},
-                     .touches = {input_touches, output_touches}};
+    const shard s = {.ids = ids, .negatives = negatives, .reach = reach, .V = V, .P = P, .N = N, .K = K, .slots = slots,
+                     .local = {input_changes, output_changes}, .touches = {input_touches, output_touches}};
     window w = {.P = P, .Q = (K + WIDE) / WIDE * WIDE};
     found[0] = found[1] = found[2] = 0;
-    const int code = number_rows(&s);
-    if (code != DONE) return code;
+    for (int64_t i = 0; i < N; i++) {
+        if (ids[i] < 0 || ids[i] >= V || reach[i] > MOST_REACH) return WRONG_INDEX;
+        local_number(ids[i], slots, input_rows, found);
+        local_number(ids[i], slots + V, output_rows, found + 1);
+    }
+    for (int64_t i = 0; i < N * K; i++) {
+        if (negatives[i] < 0 || negatives[i] >= V) return WRONG_INDEX;
+        local_number(negatives[i], slots + V, output_rows, found + 1);
+    }
     w.slopes = malloc((size_t)(2 * MOST_REACH * (w.Q + P)) * sizeof(float));
     if (w.slopes == NULL) return NO_MEMORY;
     w.changes = w.slopes + 2 * MOST_REACH * w.Q;
     for (int side = 0; side < 2; side++) {
-        gather_rows(side ? outputs : inputs, s.rows[side], found[side], P, s.local[side]);
+        gather_rows(side ? outputs : inputs, side ? output_rows : input_rows, found[side], P, s.local[side]);
         memset(s.touches[side], 0, (size_t)found[side] * sizeof(int32_t));
     }
     clear_flags();
-    *loss = run_windows(&s, &w, found + 2);
+    for (int64_t q = K + 1; q < w.Q; q++) w.outputs[q] = s.local[1], w.sign[q] = -1;
+    for (int64_t b = 0; b < B; b++)
+        for (int64_t t = offsets[b]; t < offsets[b + 1]; t++) {
+            prefetch_outputs(&s, t + AHEAD);
+            if (!open_window(&s, &w, t, offsets[b], offsets[b + 1])) continue;
+            const int with_loss = t % LOSS_EVERY == 0;
+            if (with_loss) found[2] += w.M;
+            window_slopes(&w, (float)rate, with_loss);
+            window_changes(&w);
+            window_updates(&w, K + 1);
+        }
+    *loss = w.loss;
     free(w.slopes);
     const int ended = done();
     subtract_rows(inputs, input_rows, found[0], P, input_changes, slots);

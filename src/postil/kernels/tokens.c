@@ -25,8 +25,6 @@ typedef struct {
     int32_t short_places[KEY + 8];
 } tokeniser;
 
-/* ------------------------------------------------------------------------------------------------ cache */
-
 INLINED slot *cached(tokeniser *my, uint64_t h, const uint8_t *key, int64_t size) {
     slot *bucket = my->slots + (h & my->mask) * WAYS;
     const uint32_t tag = (uint32_t)(h >> 32);
@@ -50,8 +48,6 @@ static void keep(tokeniser *my, uint64_t h, const uint8_t *key, int64_t size, ui
     at->size = (uint8_t)size;
     memcpy(at->key, key, (size_t)size);
 }
-
-/* ------------------------------------------------------------------------------------------------ chunks */
 
 static int make_room(tokeniser *my, int64_t size) {
     if (size <= my->room) return DONE;
@@ -126,8 +122,6 @@ static int cut_chunk(tokeniser *my, const uint8_t *key, int64_t size, int64_t al
     return DONE;
 }
 
-/* ------------------------------------------------------------------------------------------------ text */
-
 /* The first place from `at` on that is not whitespace. */
 INLINED int64_t skip_spaces(const character_tables *known, const uint8_t *text, int64_t at, int64_t end) {
     while (at < end) {
@@ -178,18 +172,6 @@ static int64_t with_next(const tokeniser *my, const uint8_t *text, int64_t first
     const int bytes = next < document_end ? decode(text + next, text + document_end, &code) : 0;
     memcpy(key + size, text + next, (size_t)bytes);
     return size + bytes;
-}
-
-INLINED int64_t write_cut(uint64_t cut, int64_t first, int64_t end, int64_t *cells) {
-    int64_t N = 0;
-    cells[0] = first;
-    for (cut &= cut - 1; cut != 0; cut &= cut - 1) {
-        const int64_t edge = first + __builtin_ctzll(cut);
-        cells[2 * N + 1] = edge;
-        cells[2 * ++N] = edge;
-    }
-    cells[2 * N + 1] = end;
-    return N + 1;
 }
 
 /* A chunk that is too long for the cache. */
@@ -247,8 +229,15 @@ INLINED int tokens_of_chunk(tokeniser *my, const uint8_t *text, chunk at, int64_
         const int64_t all = with_next(my, text, at.first, at.end, document_end, key);
         code = short_cut(my, hash_of(key, all, my->seed), key, size, all, &cut);
     }
-    if (code == DONE) *N = write_cut(cut, at.first, at.end, cells);
-    return code;
+    if (code != DONE) return code;
+    *N = 0, cells[0] = at.first;
+    for (cut &= cut - 1; cut != 0; cut &= cut - 1) {
+        const int64_t edge = at.first + __builtin_ctzll(cut);
+        cells[2 * *N + 1] = edge;
+        cells[2 * ++*N] = edge;
+    }
+    cells[2 * (*N)++ + 1] = at.end;
+    return DONE;
 }
 
 /* state: the document, the place in the text from which to go on, the tokens before; and after the call the same. What is
@@ -257,18 +246,11 @@ INLINED int tokens_of_chunk(tokeniser *my, const uint8_t *text, chunk at, int64_
 int tokenise_text(const uint8_t *text, int64_t size, const int64_t *documents, int64_t D, const token_rules *rules,
                   const character_tables *known, int surrogates, uint8_t *slots, int64_t buckets, uint64_t seed,
                   int64_t room, int64_t *cells, int64_t *offsets, int64_t *state) {
-    tokeniser my;
+    tokeniser my; /* not all of it is set: the stack is large */
     if (buckets < 1 || (buckets & (buckets - 1))) return WRONG_INDEX;
-    my.rules = rules;
-    my.known = known;
-    my.surrogates = surrogates;
-    my.slots = (slot *)slots;
-    my.mask = (uint64_t)buckets - 1;
-    my.seed = seed;
-    my.row = my.short_row;
-    my.places = my.short_places;
-    my.room = KEY;
-    my.memory = NULL;
+    my.rules = rules, my.known = known, my.surrogates = surrogates;
+    my.slots = (slot *)slots, my.mask = (uint64_t)buckets - 1, my.seed = seed;
+    my.row = my.short_row, my.places = my.short_places, my.room = KEY, my.memory = NULL;
     chunk chunks[TOGETHER], now = {state[1], state[1], 0};
     int64_t d = state[0], N = 0;
     int code = DONE;

@@ -97,14 +97,6 @@ INLINED uint64_t moved_key(uint64_t key, int64_t first) {
 
 /* ------------------------------------------------------------------------------------------------ words */
 
-static void order_weights(tagger_step *s, int64_t k) {
-    for (int64_t h = 0; h < s->H; h++) {
-        float *row = s->by_position + (k * s->H + h) * s->wide;
-        memcpy(row, s->W + (h * s->K + k) * s->D, (size_t)s->D * sizeof *row);
-        memset(row + s->D, 0, (size_t)(s->wide - s->D) * sizeof *row);
-    }
-}
-
 /* The column of X where the vectors of characters begin. */
 INLINED int64_t first_filter(const tagger_step *s) {
     return s->D - s->extra_dim - (s->characters != NULL ? s->characters->F : 0);
@@ -166,21 +158,6 @@ static void look_up_words(tagger_step *s, int64_t first, int64_t end) {
     }
 }
 
-/* The gradients of some words, as gradients of each feature's row. */
-static void share_out(tagger_step *s, int64_t first, int64_t end) {
-    for (int64_t u = first; u < end; u++) {
-        float *restrict row = s->dX + (1 + u) * s->wide;
-        const float *restrict noise = s->noise + (1 + u) * s->wide;
-        if (s->input_dropped)
-            for (int64_t d = 0; d < s->D; d++) row[d] *= noise[d];
-        for (int64_t g = 0; g < s->table_count; g++) {
-            const table_step *t = s->tables + g;
-            const int64_t width = t->features * t->width;
-            memcpy(t->values + u * width, row + t->column, (size_t)width * sizeof *row);
-        }
-    }
-}
-
 /* The CRF's tables in float64, with -inf where a step is forbidden; scores as large as those are an error elsewhere. */
 static void begin_chain(tagger_step *s) {
     const int64_t L = s->L, sizes[] = {L * L, L, L};
@@ -210,7 +187,11 @@ static void begin_words(tagger_step *s, int64_t unit) {
     }
     const int64_t parts = parts_of(s->U, WORDS_AT_ONCE), i = unit - s->K;
     if (unit < s->K)
-        order_weights(s, unit);
+        for (int64_t h = 0; h < s->H; h++) { /* the weights of one position */
+            float *row = s->by_position + (unit * s->H + h) * s->wide;
+            memcpy(row, s->W + (h * s->K + unit) * s->D, (size_t)s->D * sizeof *row);
+            memset(row + s->D, 0, (size_t)(s->wide - s->D) * sizeof *row);
+        }
     else if (i < parts)
         look_up_words(s, cut(s->U, i, parts), cut(s->U, i + 1, parts));
     else if (i - parts == CHAIN)
@@ -290,18 +271,7 @@ static void convolve_back(tagger_step *s, const block *b, const convolution_step
     add_rows(s->normed + at, n * H, s->dhidden + at);
 }
 
-static void score_block(tagger_step *s, const block *b, const float *hidden) {
-    const int64_t L = s->L;
-    float *scores = s->scores + b->first * L;
-    double squares = 0.0;
-    multiply(s, NO_TRANS, TRANS, b->tokens, L, s->H, hidden + b->first * s->H, s->H, s->output_W, s->H, scores, L);
-    for (int64_t t = 0; t < b->tokens; t++)
-        for (int64_t j = 0; j < L; j++) scores[t * L + j] += s->output_b[j];
-    squares = sum_of_squares(scores, 1, b->tokens * L);
-    if (!(squares <= LARGEST_SCORE * LARGEST_SCORE)) fail(s->workers, NOT_PLAIN);
-}
-
-/* compare() with a teacher instead of gold labels: the score of a sentence is what the teacher expects of it. */
+/* compare_with_gold() for a teacher instead of gold labels: the score of a sentence is what the teacher expects of it. */
 static void compare_with_teacher(tagger_step *s, const block *b, double *counts) {
     const int64_t L = s->L;
     for (int64_t i = b->sentence; i < b->sentence + b->sentences; i++) {
@@ -350,17 +320,11 @@ static void compare_with_gold(tagger_step *s, const block *b, double *counts) {
     }
 }
 
-static void compare(tagger_step *s, const block *b, double *counts) {
-    const int64_t L = s->L;
-    (s->targets != NULL ? compare_with_teacher : compare_with_gold)(s, b, counts);
-    for (int64_t i = b->first * L; i < (b->first + b->tokens) * L; i++)
-        s->dscores[i] = (float)(s->marginals[i] * s->share);
-}
-
 static void learn_block(tagger_step *s, int64_t unit) {
     const block b = block_of(s, unit);
     const int64_t H = s->H, L = s->L, at = b.first * H, n = b.tokens, norm = 3 * s->depth;
     double *counts = s->counts + unit * L * L;
+    float *scores = s->scores + b.first * L;
     fail(s->workers, sum_windows(s->rows, 1 + s->U, s->K, H, s->ids + b.first, b.offsets, n, b.sentences, IDENTITY, 0,
                                   s->Y + at));
     fail(s->workers, activate(s->Y + at, 1, s->b, s->activation, moved_key(s->hidden_key, at), s->hidden_dropped, n, H,
@@ -372,12 +336,16 @@ static void learn_block(tagger_step *s, int64_t unit) {
                                          s->deviation + b.first));
         top = s->hidden;
     }
-    score_block(s, &b, top);
+    multiply(s, NO_TRANS, TRANS, n, L, H, top + at, H, s->output_W, H, scores, L);
+    for (int64_t t = 0; t < n; t++)
+        for (int64_t j = 0; j < L; j++) scores[t * L + j] += s->output_b[j];
+    if (!(sum_of_squares(scores, 1, n * L) <= LARGEST_SCORE * LARGEST_SCORE)) fail(s->workers, NOT_PLAIN);
     if (has_failed(s->workers)) return;
-    fail(s->workers, chain_moments(s->scores + b.first * L, 1, b.offsets, n, b.sentences, L, s->transitions, s->start,
-                                    s->end, s->log_partition + b.sentence, s->marginals + b.first * L, counts,
+    fail(s->workers, chain_moments(scores, 1, b.offsets, n, b.sentences, L, s->transitions, s->start, s->end,
+                                    s->log_partition + b.sentence, s->marginals + b.first * L, counts,
                                     s->exact + b.sentence));
-    compare(s, &b, counts);
+    (s->targets != NULL ? compare_with_teacher : compare_with_gold)(s, &b, counts);
+    for (int64_t i = b.first * L; i < (b.first + n) * L; i++) s->dscores[i] = (float)(s->marginals[i] * s->share);
     float *dtop = s->gain != NULL ? s->dnormed : s->dhidden;
     multiply(s, NO_TRANS, NO_TRANS, n, H, L, s->dscores + b.first * L, L, s->output_W, H, dtop + at, H);
     if (s->gain != NULL)
@@ -389,12 +357,17 @@ static void learn_block(tagger_step *s, int64_t unit) {
 
 /* ------------------------------------------------------------------------------------------------ sums over sentences */
 
-/* Part of spread_windows: one position, some columns. The first token of a word is copied, others are added to it: most
-   words of a batch have but one. `seen` (1 + U,) notes which words have had theirs. */
-static void spread_tokens(tagger_step *s, int64_t k, int64_t from, int64_t to, uint8_t *seen) {
-    const int64_t half = s->K / 2, width = s->K * s->H, count = to - from;
+/* Part of spread_windows: one position, half of the columns. The first token of a word is copied, others are added to it:
+   most words of a batch have but one. `seen` (1 + U,) notes which words have had theirs. */
+static void spread_half(tagger_step *s, int64_t unit) {
+    const int64_t k = unit / 2, from = unit % 2 ? s->H / 2 : 0, count = (unit % 2 ? s->H : s->H / 2) - from;
+    const int64_t half = s->K / 2, width = s->K * s->H;
     float *out = s->rows + k * s->H + from;
-    memset(seen, 0, (size_t)(1 + s->U));
+    uint8_t *seen = calloc((size_t)(1 + s->U), 1);
+    if (seen == NULL) {
+        fail(s->workers, NO_MEMORY);
+        return;
+    }
     for (int64_t b = 0; b < s->B; b++)
         for (int64_t t = s->offsets[b]; t < s->offsets[b + 1]; t++) {
             const int64_t place = t + k - half, is_inside = place >= s->offsets[b] && place < s->offsets[b + 1];
@@ -409,15 +382,6 @@ static void spread_tokens(tagger_step *s, int64_t k, int64_t from, int64_t to, u
         }
     for (int64_t u = 0; u <= s->U; u++)
         if (!seen[u]) memset(out + u * width, 0, (size_t)count * sizeof *out);
-}
-
-static void spread_half(tagger_step *s, int64_t unit) {
-    const int64_t half = s->H / 2;
-    uint8_t *seen = malloc((size_t)(1 + s->U));
-    if (seen == NULL)
-        fail(s->workers, NO_MEMORY);
-    else
-        spread_tokens(s, unit / 2, unit % 2 ? half : 0, unit % 2 ? s->H : half, seen);
     free(seen);
 }
 
@@ -462,68 +426,63 @@ static void learn_words(tagger_step *s, int64_t unit, int64_t parts) {
     multiply(s, NO_TRANS, NO_TRANS, end - first, s->wide, width, s->rows + first * width, width, s->by_position, s->wide,
              s->dX + first * s->wide, s->wide);
     if (first == 0) memcpy(s->dpadding, s->dX, (size_t)s->D * sizeof *s->dX);
-    share_out(s, first > 0 ? first - 1 : 0, end - 1);
+    for (int64_t u = first > 0 ? first - 1 : 0; u < end - 1; u++) { /* as gradients of each feature's row */
+        float *restrict row = s->dX + (1 + u) * s->wide;
+        const float *restrict noise = s->noise + (1 + u) * s->wide;
+        if (s->input_dropped)
+            for (int64_t d = 0; d < s->D; d++) row[d] *= noise[d];
+        for (int64_t g = 0; g < s->table_count; g++) {
+            const table_step *t = s->tables + g;
+            const int64_t of_word = t->features * t->width;
+            memcpy(t->values + u * of_word, row + t->column, (size_t)of_word * sizeof *row);
+        }
+    }
     __atomic_fetch_add(&s->parts_done, 1, __ATOMIC_ACQ_REL);
 }
 
-/* This and learn_characters need the gradients of all words. */
-static void learn_table(tagger_step *s, table_step *t) {
-    fail(s->workers, sums_of_occurrences(t->ids, s->U * t->features, t->values, 1, t->width, t->rows, t->sums,
-                                         &t->found));
-}
-
 /* ------------------------------------------------------------------------------------------------ gradients of weights */
-
-static void learn_first_layer(tagger_step *s, int64_t unit, int64_t strips) {
-    const int64_t H = s->H, K = s->K, D = s->D, width = K * H;
-    const int64_t from = cut(width, unit, strips), to = cut(width, unit + 1, strips);
-    float *dW = s->dby_position + from * s->wide;
-    multiply(s, TRANS, NO_TRANS, to - from, s->wide, 1 + s->U, s->rows + from, width, s->X, s->wide, dW, s->wide);
-    for (int64_t i = from; i < to; i++, dW += s->wide) /* row i: position i / H, output i % H */
-        memcpy(s->dW + (i % H * K + i / H) * D, dW, (size_t)D * sizeof *dW);
-}
-
-static void learn_convolution(tagger_step *s, const convolution_step *c, int64_t at) {
-    const int64_t H = s->H, width = s->K * H;
-    multiply(s, TRANS, NO_TRANS, H, H, s->N, c->slopes, H, c->windows + at, width, c->dW + at, width);
-    if (at == 0) add_columns(c->slopes, s->N, H, c->db);
-}
-
-static void learn_output(tagger_step *s) {
-    const float *top = s->gain != NULL ? s->hidden : s->Y;
-    multiply(s, TRANS, NO_TRANS, s->L, s->H, s->N, s->dscores, s->L, top, s->H, s->doutput_W, s->H);
-    add_columns(s->dscores, s->N, s->L, s->doutput_b);
-}
 
 enum { OUTPUT, FIRST_BIAS, SUMS, LAST_UNITS };  /* of learn_rest */
 
 /* What others wait for comes first, then the largest units: what is left at the end is shared out best. */
 static void learn_rest(tagger_step *s, int64_t unit) {
     const int64_t strips = parts_of(s->K * s->H, ROWS_AT_ONCE), parts = parts_of(1 + s->U, ROWS_AT_ONCE);
-    const int64_t spellings = s->characters != NULL;
+    const int64_t spellings = s->characters != NULL, H = s->H, width = s->K * H;
     if (unit < parts) {
         learn_words(s, unit, parts);
         return;
     }
     if ((unit -= parts) < strips) {
-        learn_first_layer(s, unit, strips);
+        const int64_t from = cut(width, unit, strips), to = cut(width, unit + 1, strips), K = s->K, D = s->D;
+        float *dW = s->dby_position + from * s->wide;
+        multiply(s, TRANS, NO_TRANS, to - from, s->wide, 1 + s->U, s->rows + from, width, s->X, s->wide, dW, s->wide);
+        for (int64_t i = from; i < to; i++, dW += s->wide) /* row i: position i / H, output i % H */
+            memcpy(s->dW + (i % H * K + i / H) * D, dW, (size_t)D * sizeof *dW);
         return;
     }
     if ((unit -= strips) < s->table_count + spellings) {
-        if (!wait_until(s->workers, &s->parts_done, (int32_t)parts)) return;
+        if (!wait_until(s->workers, &s->parts_done, (int32_t)parts)) return; /* for the gradients of all words */
+        table_step *t = s->tables + s->table_count - 1 - unit;
         if (unit < s->table_count)
-            learn_table(s, s->tables + s->table_count - 1 - unit);
+            fail(s->workers, sums_of_occurrences(t->ids, s->U * t->features, t->values, 1, t->width, t->rows, t->sums,
+                                                 &t->found));
         else
             learn_characters(s);
         return;
     }
     if ((unit -= s->table_count + spellings) < s->depth * s->K) {
-        learn_convolution(s, s->blocks + unit / s->K, unit % s->K * s->H);
+        const convolution_step *c = s->blocks + unit / s->K;
+        const int64_t at = unit % s->K * H;
+        multiply(s, TRANS, NO_TRANS, H, H, s->N, c->slopes, H, c->windows + at, width, c->dW + at, width);
+        if (at == 0) add_columns(c->slopes, s->N, H, c->db);
         return;
     }
     switch (unit - s->depth * s->K) {
-    case OUTPUT: learn_output(s); break;
-    case FIRST_BIAS: add_columns(s->slopes, s->N, s->H, s->db); break;
+    case OUTPUT:
+        multiply(s, TRANS, NO_TRANS, s->L, H, s->N, s->dscores, s->L, s->gain != NULL ? s->hidden : s->Y, H, s->doutput_W, H);
+        add_columns(s->dscores, s->N, s->L, s->doutput_b);
+        break;
+    case FIRST_BIAS: add_columns(s->slopes, s->N, H, s->db); break;
     default: add_up(s);  /* SUMS */
     }
 }
@@ -539,12 +498,6 @@ static int64_t units_in(const tagger_step *s, int phase) {
     case 3: return 2 * s->K;
     default: return words + parts_of(width, ROWS_AT_ONCE) + s->table_count + spellings + s->depth * s->K + LAST_UNITS;
     }
-}
-
-static int64_t units_of_all(const training_step *t, int phase) {
-    int64_t units = 0;
-    for (int64_t i = 0; i < t->count; i++) units += units_in(t->taggers[i], phase);
-    return units;
 }
 
 static void work_in(const training_step *t, int phase, int64_t unit) {
@@ -614,7 +567,8 @@ static int adam_steps(adam_steps_of *s, team *workers) {
 static int learn(training_step *t) {
     team *workers = &t->workers;
     for (int phase = 0; phase < GRADIENT_PHASES; phase++) {
-        const int64_t units = units_of_all(t, phase);
+        int64_t units = 0;
+        for (int64_t i = 0; i < t->count; i++) units += units_in(t->taggers[i], phase);
         IN_PHASE(workers, phase, units, work_in(t, phase, unit));
     }
     if (has_failed(workers) || t->adam == NULL) return __atomic_load_n(&workers->code, __ATOMIC_ACQUIRE);

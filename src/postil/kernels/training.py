@@ -64,20 +64,15 @@ class TaggerShape:
     D: int
     H: int
     L: int
-    dilations: tuple[int, ...]
-    """Of the residual convolutions after the first layer; a norm follows them if ``is_normed``."""
+    dilations: tuple[int, ...]  # of the residual convolutions after the first layer; a norm follows them if `is_normed`
     is_normed: bool
     activation: str
     tables: tuple[TableShape, ...]
-    vector_dim: int
-    """Width of fixed vectors: the columns of D after the tables."""
+    vector_dim: int  # width of fixed vectors: the columns of D after the tables
     input_dropped: int
-    hidden_dropped: int
-    """Elements are dropped with these probabilities times 2³²."""
-    spelling: SpellingShape | None = None
-    """The columns of D after the vectors."""
-    extra: tuple[TableShape, ...] = ()
-    """Tables of features of words in their sentences: the last columns of D."""
+    hidden_dropped: int  # elements are dropped with these probabilities times 2³²
+    spelling: SpellingShape | None = None  # the columns of D after the vectors
+    extra: tuple[TableShape, ...] = ()  # tables of features of words in their sentences: the last columns of D
 
 
 class TaggerBatch(NamedTuple):

@@ -51,4 +51,21 @@ INLINED int64_t best_sum(const double *a, const double *b, int64_t L, int64_t P,
     return place;
 }
 
+/* Tables (L, P) and (L + 1, P): steps as they are, and transposed, with the end as one more label, after which they come. */
+INLINED void enter_steps(const double *transitions, const double *end, int64_t L, int64_t P, double *A, double *departures) {
+    padded_table(transitions, L, P, 0, A);
+    padded_table(transitions, L, P, 1, departures);
+    fill(departures + L * P, P, -INFINITY);
+    memcpy(departures + L * P, end, (size_t)L * sizeof(double));
+}
+
+/* The way back of the best path through δ (T, P); its score. */
+INLINED double trace_back(const double *delta, const double *departures, int64_t T, int64_t L, int64_t P, double *sums,
+                          int64_t *path) {
+    double score, ignored;
+    int64_t y = path[T - 1] = best_sum(delta + (T - 1) * P, departures + L * P, L, P, sums, &score);
+    for (int64_t t = T - 2; t >= 0; t--) path[t] = y = best_sum(delta + t * P, departures + y * P, L, P, sums, &ignored);
+    return score;
+}
+
 #endif

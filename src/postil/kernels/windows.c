@@ -10,14 +10,6 @@
 
 #define AHEAD 4 /* tokens by which rows are asked for before they are needed: they lie anywhere in memory */
 
-#if defined(__GNUC__)
-#define PREFETCH(address) __builtin_prefetch(address, 0, 3)
-#else
-#define PREFETCH(address) ((void)(address))
-#endif
-
-/* ------------------------------------------------------------------------------------------------ sums of rows */
-
 /* One token: `terms` points to the row of each position. The usual sizes have all positions in one expression, which
    stays in registers: twice as fast as one position after the other. */
 INLINED void add_three(const float *const *terms, int64_t H, int activation, int add, float *restrict out) {
@@ -50,7 +42,7 @@ INLINED void sum_sentences(const float *rows, int64_t size, int64_t H, const int
         for (int64_t t = first; t < end; t++) {
             if (t + half + AHEAD < tokens) {
                 const float *soon = rows + ids[t + half + AHEAD] * width;
-                for (int64_t i = 0; i < width; i += 16) PREFETCH(soon + i);
+                for (int64_t i = 0; i < width; i += 16) __builtin_prefetch(soon + i, 0, 3);
             }
             for (int64_t k = 0; k < size; k++) {
                 const int64_t place = t + k - half;
@@ -66,12 +58,20 @@ INLINED void sum_sentences(const float *rows, int64_t size, int64_t H, const int
     }
 }
 
-int sum_windows(const float *rows, int64_t count, int64_t size, int64_t H, const int64_t *ids,
-                       const int64_t *offsets, int64_t tokens, int64_t sentences, int activation, int add, float *out) {
+/* Whether the batch is sound: offsets of sentences, and rows of a table of `count`. */
+INLINED int check_windows(const int64_t *ids, const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t size,
+                          int64_t count) {
     if (longest_sentence(offsets, sentences, tokens) < 0) return WRONG_OFFSETS;
     if (size < 1 || count < 1) return WRONG_INDEX;
     for (int64_t t = 0; t < tokens; t++)
         if (ids[t] < 0 || ids[t] >= count) return WRONG_INDEX;
+    return DONE;
+}
+
+int sum_windows(const float *rows, int64_t count, int64_t size, int64_t H, const int64_t *ids,
+                       const int64_t *offsets, int64_t tokens, int64_t sentences, int activation, int add, float *out) {
+    const int code = check_windows(ids, offsets, tokens, sentences, size, count);
+    if (code != DONE) return code;
     const float **terms = malloc((size_t)size * sizeof *terms);
     if (terms == NULL) return NO_MEMORY;
     if (activation == RELU)
@@ -88,10 +88,8 @@ int sum_windows(const float *rows, int64_t count, int64_t size, int64_t H, const
 int spread_windows(const float *dY, int64_t size, int64_t H, const int64_t *ids, const int64_t *offsets,
                           int64_t tokens, int64_t sentences, int64_t count, float *out) {
     const int64_t half = size / 2, width = size * H;
-    if (longest_sentence(offsets, sentences, tokens) < 0) return WRONG_OFFSETS;
-    if (size < 1 || count < 1) return WRONG_INDEX;
-    for (int64_t t = 0; t < tokens; t++)
-        if (ids[t] < 0 || ids[t] >= count) return WRONG_INDEX;
+    const int code = check_windows(ids, offsets, tokens, sentences, size, count);
+    if (code != DONE) return code;
     memset(out, 0, (size_t)(count * width) * sizeof *out);
     for (int64_t b = 0; b < sentences; b++) {
         const int64_t first = offsets[b], end = offsets[b + 1];
@@ -106,8 +104,6 @@ int spread_windows(const float *dY, int64_t size, int64_t H, const int64_t *ids,
     }
     return DONE;
 }
-
-/* ------------------------------------------------------------------------------------------------ rows of words */
 
 /* Floats of one register, and registers of sums for a row and a block of columns. */
 #if defined(__AVX512F__)
@@ -125,7 +121,7 @@ typedef float floats __attribute__((vector_size(4 * FLOATS), aligned(4), __may_a
 
 /* `count` rows at `across` vectors of columns: both are constants of the caller, so the sums stay in registers while d
    runs. Rows of W are `stride` apart. */
-INLINED void product_block(const float *X, const float *W, int64_t stride, const float *bias, int64_t D, int64_t M,
+INLINED void rows_block(const float *X, const float *W, int64_t stride, const float *bias, int64_t D, int64_t M,
                            int count, int across, float *out) {
     floats sums[8][ABREAST];
     for (int r = 0; r < count; r++)
@@ -141,14 +137,6 @@ INLINED void product_block(const float *X, const float *W, int64_t stride, const
         for (int v = 0; v < across; v++) ((floats *)(out + r * M))[v] = sums[r][v] + ((const floats *)bias)[v];
 }
 
-INLINED void product_column(const float *X, const float *W, const float *bias, int64_t U, int64_t D, int64_t M, float *out) {
-    for (int64_t u = 0; u < U; u++) {
-        float sum = 0.0f;
-        for (int64_t d = 0; d < D; d++) sum += X[u * D + d] * W[d * M];
-        out[u * M] = sum + *bias;
-    }
-}
-
 /* Every element is summed over d from the first to the last: its bits do not depend on the other rows and columns. */
 int multiply_rows(const float *X, const float *W, const float *bias, int64_t U, int64_t D, int64_t M, float *out) {
     float panel[PANEL]; /* columns of W side by side: in a wide W they lie so far apart that they push each other out */
@@ -159,19 +147,22 @@ int multiply_rows(const float *X, const float *W, const float *bias, int64_t U, 
         const int64_t stride = packs ? ABREAST * FLOATS : M;
         int64_t u = 0;
         for (int64_t d = 0; packs && d < D; d++) memcpy(panel + d * stride, W + d * M + m, ABREAST * FLOATS * sizeof *panel);
-        for (; u + 4 <= U; u += 4) product_block(X + u * D, columns, stride, bias + m, D, M, 4, ABREAST, out + u * M + m);
-        for (; u < U; u++) product_block(X + u * D, columns, stride, bias + m, D, M, 1, ABREAST, out + u * M + m);
+        for (; u + 4 <= U; u += 4) rows_block(X + u * D, columns, stride, bias + m, D, M, 4, ABREAST, out + u * M + m);
+        for (; u < U; u++) rows_block(X + u * D, columns, stride, bias + m, D, M, 1, ABREAST, out + u * M + m);
     }
     for (; m + FLOATS <= M; m += FLOATS) {
         int64_t u = 0;
-        for (; u + 8 <= U; u += 8) product_block(X + u * D, W + m, M, bias + m, D, M, 8, 1, out + u * M + m);
-        for (; u < U; u++) product_block(X + u * D, W + m, M, bias + m, D, M, 1, 1, out + u * M + m);
+        for (; u + 8 <= U; u += 8) rows_block(X + u * D, W + m, M, bias + m, D, M, 8, 1, out + u * M + m);
+        for (; u < U; u++) rows_block(X + u * D, W + m, M, bias + m, D, M, 1, 1, out + u * M + m);
     }
-    for (; m < M; m++) product_column(X, W + m, bias + m, U, D, M, out + m);
+    for (; m < M; m++)
+        for (int64_t u = 0; u < U; u++) {
+            float sum = 0.0f;
+            for (int64_t d = 0; d < D; d++) sum += X[u * D + d] * W[d * M + m];
+            out[u * M + m] = sum + bias[m];
+        }
     return DONE;
 }
-
-/* ------------------------------------------------------------------------------------------------ normalised windows */
 
 #define SUMS 16 /* partial sums: one register of floats */
 
@@ -221,8 +212,6 @@ int normalise_windows(const float *X, const float *gain, const float *bias, cons
     }
     return DONE;
 }
-
-/* ------------------------------------------------------------------------------------------------ bias, activation */
 
 INLINED void add_rows(const float *Y, const float *bias, int64_t N, int64_t H, int activation, int add, float *out) {
     for (int64_t n = 0; n < N; n++) {

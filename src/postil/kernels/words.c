@@ -23,8 +23,6 @@ typedef struct {
     int has_digits;
 } looks;
 
-/* ------------------------------------------------------------------------------------------------ hash tables */
-
 INLINED uint32_t crc32_of(const uint32_t *crc, string s) {
     uint32_t h = 0xffffffffu;
     for (int64_t i = 0; i < s.size; i++) h = crc[(h ^ s.bytes[i]) & 0xff] ^ h >> 8;
@@ -77,8 +75,6 @@ int string_slots(const uint8_t *text, int64_t size, const int32_t *offsets, int6
     return run > longest ? TOO_LONG : DONE;
 }
 
-/* ------------------------------------------------------------------------------------------------ forms of a word */
-
 INLINED void append(string *s, uint32_t code) { s->size += encode(code, s->bytes + s->size); }
 
 INLINED uint32_t shape_of(const uint8_t *shapes, int32_t flags, uint32_t code) {
@@ -87,33 +83,11 @@ INLINED uint32_t shape_of(const uint8_t *shapes, int32_t flags, uint32_t code) {
     return letter == ITSELF_IF_ASCII ? 's' : letter;
 }
 
-typedef struct {
-    int64_t capitals, small;
-    int is_capital; /* the first letter with case */
-    int has_letters;
-} cases;
-
-INLINED void count_case(cases *c, int32_t flags) {
-    const int capital = (flags & (IS_UPPER | IS_TITLE)) != 0;
-    if (capital || flags & IS_LOWER) {
-        if (c->capitals + c->small == 0) c->is_capital = capital;
-        c->capitals += capital;
-        c->small += !capital;
-    }
-    c->has_letters |= flags & IS_ALPHA;
-}
-
-INLINED int64_t caps_class(cases c) {
-    if (c.capitals == 0) return c.small ? LOWER : c.has_letters ? WITHOUT_CASE : NO_LETTERS;
-    if (c.small == 0) return c.capitals > 1 ? UPPER : SINGLE;
-    if (!c.is_capital) return MIXED_LOWER;
-    return c.capitals > 1 ? MIXED_UPPER : TITLE;
-}
-
 /* Fills in everything but `folded`; 0 if the word is not UTF-8. */
 static int look_at(const character_tables *known, const uint8_t *shapes, looks *word) {
     const string form = word->form;
-    cases seen = {0, 0, 0, 0};
+    int64_t capitals = 0, small = 0;
+    int begins_capital = 0, has_letters = 0; /* begins: with the first letter that has a case */
     uint32_t code, last = 0;
     int run = 0;
     word->lower.size = word->normal.size = word->shape.size = word->has_digits = 0;
@@ -128,14 +102,21 @@ static int look_at(const character_tables *known, const uint8_t *shapes, looks *
         append(&word->normal, is_digit ? '0' : lower);
         if (code == DOTTED_I) append(&word->lower, DOT_ABOVE), append(&word->normal, DOT_ABOVE);
         word->has_digits |= is_digit;
-        count_case(&seen, flags);
+        const int capital = (flags & (IS_UPPER | IS_TITLE)) != 0, has_case = capital || (flags & IS_LOWER);
+        if (has_case && capitals + small == 0) begins_capital = capital;
+        capitals += capital, small += has_case && !capital;
+        has_letters |= flags & IS_ALPHA;
         const uint32_t letter = shape_of(shapes, flags, code);
         run = letter == last && at ? run + 1 : 1;
         if (run <= LONGEST_RUN) append(&word->shape, letter);
         last = letter;
         at += bytes;
     }
-    word->caps = caps_class(seen);
+    word->caps = small == 0 && capitals == 0 ? (has_letters ? WITHOUT_CASE : NO_LETTERS)
+                 : capitals == 0             ? LOWER
+                 : small == 0                ? (capitals > 1 ? UPPER : SINGLE)
+                 : !begins_capital           ? MIXED_LOWER
+                                             : (capitals > 1 ? MIXED_UPPER : TITLE);
     return 1;
 }
 

@@ -55,7 +55,7 @@ def test_an_earlier_export_is_replaced_and_nothing_else(names_model, tmp_path):
     (other / "thesis.txt").write_text("precious")
     with pytest.raises(
         ConfigurationError,
-        match=re.escape("folder must be a new one, an empty one or an earlier export (got other files)"),
+        match=re.escape("output must be a new folder or an earlier export (got other files)"),
     ):
         web.write(names_model, other)
     assert [path.name for path in other.iterdir()] == ["thesis.txt"]

@@ -68,24 +68,21 @@ EXPORTED("tree_result") const postil_tree_result *last_tree(void) { return &tree
 /* The UTF-16 code units that a character takes which begins with this byte; none for bytes inside of a character. */
 static int32_t width(uint8_t byte) { return (byte & 0xC0) == 0x80 ? 0 : byte >= 0xF0 ? 2 : 1; }
 
-/* Bytes to code units, in one pass: tokens are in the order of the text. */
-static int count_units(const postil_span *tokens, int32_t count) {
-    const int code = span_buffer(&units, count, &unit_room);
+/* The text in `room`; `is_ascii` where its bytes are its code units. Tokens are in its order: one pass counts units. */
+EXPORTED("tag") int tag(size_t length, int is_ascii) {
+    int code = postil_tag(model, workspace, text, length, &result);
+    if (code != POSTIL_OK || is_ascii) return code;
+    const postil_span *tokens = result.tokens;
     const uint8_t *bytes = text;
     int32_t at = 0, passed = 0;
-    for (int32_t i = 0; code == POSTIL_OK && i < count; i++) {
+    code = span_buffer(&units, result.token_count, &unit_room);
+    for (int32_t i = 0; code == POSTIL_OK && i < result.token_count; i++) {
         for (; at < tokens[i].begin; at++) passed += width(bytes[at]);
         units[i].begin = passed;
         for (; at < tokens[i].end; at++) passed += width(bytes[at]);
         units[i].end = passed;
     }
     return code;
-}
-
-/* The text in `room`; `is_ascii` where its bytes are its code units. */
-EXPORTED("tag") int tag(size_t length, int is_ascii) {
-    const int code = postil_tag(model, workspace, text, length, &result);
-    return code != POSTIL_OK || is_ascii ? code : count_units(result.tokens, result.token_count);
 }
 
 /* Tokens in `room`, a space after each but the last. JavaScript writes into `tokens_for` how many code units each token

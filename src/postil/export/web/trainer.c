@@ -14,8 +14,6 @@
 #define EXPORTED(name) __attribute__((export_name(name)))
 enum { TABLES = 2, PARAMETERS = 10, BLOCK = 160, TRANSPOSED = 112 };
 
-/* ------------------------------------------------------------------------------------------------ words */
-
 /* What a word of `size` bytes looks like: its class of capitals, its normal form and its shape; negative: it is not UTF-8.
    `out` has room for two strings of twice the size and 8 bytes more, and `sizes` for theirs. */
 EXPORTED("looks") int look(const character_tables *known, const uint8_t *shapes, const uint8_t *form, int32_t size,
@@ -28,8 +26,6 @@ EXPORTED("looks") int look(const character_tables *known, const uint8_t *shapes,
     free(lower);
     return is_text ? (int)word.caps : -1;
 }
-
-/* ------------------------------------------------------------------------------------------------ random numbers */
 
 /* numpy.random.default_rng: a SeedSequence and PCG64 (XSL RR 128/64). */
 typedef unsigned __int128 wide;
@@ -102,8 +98,6 @@ static void fill_uniformly(float *values, int64_t count, double bound) {
     for (int64_t i = 0; i < count; i++) values[i] = (float)(-bound + (bound - -bound) * next_real());
 }
 
-/* ------------------------------------------------------------------------------------------------ matrix products */
-
 /* Four floats at once, and 4 rows × 8 columns of a product in registers. */
 typedef float four __attribute__((vector_size(16), aligned(4), __may_alias__));
 static float *packed;
@@ -146,8 +140,6 @@ static void product(int order, int of_A, int of_B, int32_t m, int32_t n, int32_t
         }
     }
 }
-
-/* ------------------------------------------------------------------------------------------------ the network */
 
 static tagger_step step;
 static table_step tables[TABLES];
@@ -244,8 +236,6 @@ EXPORTED("sentences") void enter_sentences(const int32_t *form_of_token, const i
     forms = form_of_token, gold = gold_labels, begins = first_tokens, rows_of_form = rows, unknown = replaced;
     form_count = count;
 }
-
-/* ------------------------------------------------------------------------------------------------ steps */
 
 /* Before an epoch: its parameters are averaged. */
 EXPORTED("restart") void restart(void) {

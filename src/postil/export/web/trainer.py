@@ -14,7 +14,7 @@ import numpy as np
 import postil
 from postil import archive, files
 from postil.errors import ConfigurationError
-from postil.export.flat import check_parent, cut_sections, licences, notice, written
+from postil.export.flat import check_target, cut_sections, licences, notice, written
 from postil.export.web.writing import assembled, binary, shared, source
 from postil.kernels.characters import frozen, shapes_of_categories
 from postil.models import config
@@ -22,11 +22,9 @@ from postil.models.engine import character_sections
 from postil.models.tagger import Tagger
 from postil.text.splitting.segmenter import ENGLISH, Segmenter
 
-MOST_BYTES = 64 << 20
-"""Of a model file: as in training.mjs."""
+MOST_BYTES = 64 << 20  # of a model file: as in training.mjs.
 SEGMENTERS = {"english": ENGLISH, "neutral": Segmenter.from_dict({"rules": "neutral"})}
-FIXED = (*config.ARCHITECTURE, "constrained")
-"""Settings that make the network what it is: the page has those of ``fast``."""
+FIXED = (*config.ARCHITECTURE, "constrained")  # settings that make the network what it is: the page has those of `fast`
 SCHEMES = {"bio": "BIIB", "iobes": "BIES", "bilou": "BILU", "bmewo": "BMEW"}
 """Letters of the first, middle, last and only token of a span."""
 MOST_CLASSES = 49  # 1 + 4 · 49 labels: what the kernels take at once
@@ -37,7 +35,7 @@ def write_trainer(path: str | os.PathLike[str], model: str | os.PathLike[str] | 
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
         raise ConfigurationError("--trainable", expected="a page: -o must end in .html", got=str(target))
-    check_parent(target)
+    check_target(target)
     content = b"" if model is None else _checked(Path(model))
     page = assembled(
         {"title": "Label, train, tag", **settings()},

@@ -19,25 +19,12 @@ from urllib.parse import quote
 
 import postil
 from postil import files
-from postil.errors import ConfigurationError
-from postil.export.flat import FILE as LICENCES
-from postil.export.flat import (
-    Rounding,
-    change,
-    check_parent,
-    exported,
-    halved,
-    licences,
-    sample,
-    whole_tokens,
-    write_folder,
-)
+from postil.export import flat
 from postil.html import escaped
 from postil.models.tree_classifier import TreeClassifier
 from postil.reports.card import card_of
 
-MARK = "runtime.mjs"
-"""A folder with this file is an earlier export, which a new one replaces."""
+MARK = "runtime.mjs"  # a folder with this file is an earlier export, which a new one replaces
 
 
 @final
@@ -46,9 +33,8 @@ class Written:
     """The result of an export."""
 
     path: Path
-    half: bool
-    """Whether tables have half precision."""
-    change: Rounding | None
+    half: bool  # whether tables have half precision
+    change: flat.Rounding | None
     """The effect of half precision, used or not; None for tree classifiers, which have single precision."""
     model_bytes: int
     total_bytes: int
@@ -66,44 +52,38 @@ def write(
     Tables of words have half precision if that changes no label of ``sentences``, or if ``half`` says so.
     """
     path, source = Path(path), Path(model)
-    check_parent(path)
+    is_page, is_module = path.suffix.lower() in (".html", ".htm"), path.suffix.lower() in (".mjs", ".js")
+    flat.check_target(path, *([] if is_page or is_module else [MARK]))
     estimator = postil.load(source)
-    content = exported(estimator, half=bool(half))  # refuses what is not supported before anything else is done
+    content = flat.exported(estimator, half=bool(half))  # refuses what is not supported before anything else is done
     tried = None
     if not isinstance(estimator, TreeClassifier):
         _, tried = as_exported(estimator, half=half, sentences=sentences)
         half = tried.labels == 0 if half is None else half
-        content = exported(estimator, half=True) if half else content
-    about, terms = described(source), licences(source)
-    match path.suffix.lower():
-        case ".html" | ".htm" | ".mjs" | ".js" as kind:
-            if kind.startswith(".h"):
-                text = page(content, about, version=postil.__version__, licences=terms)
-            else:
-                text = module(content, version=postil.__version__, licences=terms)
-            total = len(text.encode())
-            with files.replaced(path) as stream:
-                stream.write(text.encode())
-        case _:
-            if path.exists() and (not path.is_dir() or (any(path.iterdir()) and not (path / MARK).is_file())):
-                expected = "a new one, an empty one or an earlier export"
-                raise ConfigurationError("folder", expected=expected, got="other files", where=path)
-            made = package(content, about, name=npm_name(path.name), version="0.1.0", licences=terms)
-            write_folder(path, made)
-            total = sum(map(len, made.values()))
+        content = flat.exported(estimator, half=True) if half else content
+    about, terms = described(source), {"version": postil.__version__, "licences": flat.licences(source)}
+    if is_page or is_module:
+        text = (page(content, about, **terms) if is_page else module(content, **terms)).encode()
+        with files.replaced(path) as stream:
+            stream.write(text)
+        total = len(text)
+    else:
+        made = package(content, about, name=npm_name(path.name), version="0.1.0", licences=terms["licences"])
+        flat.write_folder(path, made)
+        total = sum(map(len, made.values()))
     return Written(path=path, half=bool(half), change=tried, model_bytes=len(content), total_bytes=total)
 
 
 def as_exported(
     estimator: Any, *, half: bool | None = None, sentences: Sequence[Sequence[str]] | None = None
-) -> tuple[Any, Rounding]:
+) -> tuple[Any, flat.Rounding]:
     """The estimator with the weights that are exported, and what half precision changes.
 
     The answers in JavaScript are those of this estimator.
     """
-    rounded = halved(estimator)
-    found = change(estimator, rounded, sample(estimator) if sentences is None else sentences)
-    return whole_tokens(rounded if half or (half is None and found.labels == 0) else estimator), found
+    rounded = flat.halved(estimator)
+    found = flat.change(estimator, rounded, flat.sample(estimator) if sentences is None else sentences)
+    return flat.whole_tokens(rounded if half or (half is None and found.labels == 0) else estimator), found
 
 
 def described(model: Path) -> dict[str, Any]:
@@ -119,13 +99,10 @@ def described(model: Path) -> dict[str, Any]:
     }
 
 
-# ------------------------------------------------------------ the parts put together
-
 POLICY = (
     "default-src 'none'; script-src '{script}' 'wasm-unsafe-eval'; style-src '{style}'; img-src data:; "
     "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
-)
-"""Content security policy of the page: its own script and style, by their hashes, and nothing from elsewhere."""
+)  # content security policy of the page: its own script and style, by their hashes, and nothing from elsewhere
 
 
 def page(model: bytes, about: Mapping[str, Any], *, version: str, licences: str) -> str:
@@ -162,7 +139,7 @@ def assembled(
         icon="data:image/svg+xml," + quote(shared("icon.svg").strip()),
         style=style,
         script=script,
-        about=_json_block(about),
+        about=json.dumps(about).replace("<", "\\u003c"),  # nothing in it can end the element or begin a comment
         note=note,
         licences=escaped(licences),
         blocks="\n".join(element.format(name, packed(content)) for name, content in blocks.items()),
@@ -191,15 +168,16 @@ def package(model: bytes, about: Mapping[str, Any], *, name: str, version: str, 
         "main": "./index.mjs",
         "types": "./index.d.ts",
         "exports": {".": {"types": "./index.d.ts", "default": "./index.mjs"}, "./*": "./*"},
-        "files": ["*.mjs", "*.d.ts", "*.wasm", "model.bin", LICENCES],
-        "license": f"SEE LICENSE IN {LICENCES}",
+        "files": ["*.mjs", "*.d.ts", "*.wasm", "model.bin", flat.FILE],
+        "license": f"SEE LICENSE IN {flat.FILE}",
         "engines": {"node": ">=18"},
         "sideEffects": False,
     }
+    title = re.sub(r"[<>`\[\]]", "", str(about["title"]))
     texts = {
         "package.json": json.dumps(described, indent=2, ensure_ascii=False) + "\n",
-        "README.md": Template(source("README.md")).substitute(name=name, title=_one_line(str(about["title"]))),
-        LICENCES: licences,
+        "README.md": Template(source("README.md")).substitute(name=name, title=" ".join(title.split())),
+        flat.FILE: licences,
         **{name: source(name) for name in ("index.mjs", "index.d.ts", "runtime.mjs")},
     }
     compiled = {name: binary(name) for name in ("postil.wasm", "postil-simd.wasm")}
@@ -225,15 +203,6 @@ def npm_name(title: str) -> str:
 
 def _digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _json_block(content: Mapping[str, Any]) -> str:
-    """JSON for a script element: nothing in it can end the element or begin a comment."""
-    return json.dumps(content).replace("<", "\\u003c")
-
-
-def _one_line(text: str) -> str:
-    return " ".join(re.sub(r"[<>`\[\]]", "", text).split())
 
 
 def shared(name: str) -> str:

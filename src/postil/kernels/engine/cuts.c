@@ -87,13 +87,6 @@ static int64_t join_characters(postil_workspace *w, const uint8_t *text, int64_t
     return size;
 }
 
-/* Neither a letter, a digit nor a mark, and not a part of a flag, an emoji or a joined character. */
-static int is_sign(const postil_model *model, uint32_t code) {
-    if (code == 0x200c || code == 0x200d || (code >= 0x1f1e6 && code <= 0x1f1ff)) return 0;
-    if ((code >= 0x1f3fb && code <= 0x1f3ff) || (code >= 0xe0020 && code <= 0xe007f)) return 0;
-    return !is_of(&model->known, code, FIRST_LETTER, LAST_NUMBER);
-}
-
 /* Where a word of a tagger is in w->joined: a character with the next ones, or a token, a sign with the space after it. */
 static void place_word(const postil_workspace *w, const uint8_t *text, int64_t i, int64_t count, int of_tokens, int64_t *cell) {
     const int64_t reached = i + w->model->cuts.reach - 1;
@@ -106,7 +99,10 @@ static void place_word(const postil_workspace *w, const uint8_t *text, int64_t i
     cell[0] = w->spans[2 * (i > 0 ? w->path[i - 1] + 1 : 0)], cell[1] = w->spans[2 * last + 1];
     if (i + 1 == count || w->spans[2 * last + 2] == cell[1]) return;
     decode(text + w->cells[2 * last], text + w->cells[2 * last + 1], &code);
-    cell[1] += is_sign(w->model, code);
+    /* Not of a flag, a joined character, an emoji, and neither a letter, a digit nor a mark. */
+    cell[1] += !(code == 0x200c || code == 0x200d || (code >= 0x1f1e6 && code <= 0x1f1ff) ||
+                 (code >= 0x1f3fb && code <= 0x1f3ff) || (code >= 0xe0020 && code <= 0xe007f) ||
+                 is_of(&w->model->known, code, FIRST_LETTER, LAST_NUMBER));
 }
 
 /* w->exact: what the tagger of characters says about each of them, or that of tokens about the last one of each. */
@@ -126,14 +122,6 @@ static int label_words(postil_workspace *w, const uint8_t *text, int64_t size, i
         }
     }
     return POSTIL_OK;
-}
-
-/* Which tokens end sentences, by the tagger of tokens. */
-static int end_sentences(postil_workspace *w, const uint8_t *text, int64_t size, int64_t U) {
-    int64_t N = 0;
-    for (int64_t u = 0; u < U; u++)
-        if (w->exact[u] != GOES_ON_INSIDE) w->path[N++] = u;
-    return label_words(w, text, size, N, 1);
 }
 
 static int64_t category_at(const postil_model *model, const uint8_t *text, int64_t size, int64_t at) {
@@ -216,7 +204,12 @@ static int cut_by_tagger(postil_workspace *w, const uint8_t *text, int64_t size,
         code = guard_addresses(w, text, first, end);
     }
     w->exact[U - 1] = ENDS_SURELY;
-    if (code == POSTIL_OK && w->cutters[1] != NULL) code = end_sentences(w, text, joined, U);
+    if (code == POSTIL_OK && w->cutters[1] != NULL) { /* the tagger of tokens says which of them end sentences */
+        int64_t count = 0;
+        for (int64_t u = 0; u < U; u++)
+            if (w->exact[u] != GOES_ON_INSIDE) w->path[count++] = u;
+        code = label_words(w, text, joined, count, 1);
+    }
     for (int64_t u = 0, first = 0; u < U; u++) {
         if (w->exact[u] == GOES_ON_INSIDE) continue;
         w->cells[2 * *N] = w->cells[2 * first], w->cells[2 * *N + 1] = w->cells[2 * u + 1];

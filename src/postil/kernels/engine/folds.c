@@ -84,19 +84,13 @@ static int64_t compose(const word_folds *folds, int32_t *codes, int64_t n) {
     return kept;
 }
 
-/* Whether a word may look otherwise once it is folded. */
-static int is_foldable(const word_folds *folds, const uint8_t *word, int64_t size) {
-    if (size > LONGEST_FOLDED) return 0;
-    for (int64_t i = 0; i < size; i++)
-        if (word[i] >= 0x80 || folds->ascii[word[i]]) return 1;
-    return 0;
-}
-
 /* The folded word, `out` has FOLDED_ROOM bytes; its size, or -1 where it stays as it is. */
 static int64_t folded_word(const word_folds *folds, const uint8_t *word, int64_t size, uint8_t *out) {
     int32_t codes[MOST_CODES + 8];
-    int64_t n = decomposed(folds, word, size, codes), used = 0;
-    if (n < 0) return -1;
+    int64_t n, used = 0;
+    int may_change = 0;
+    for (int64_t i = 0; i < size && size <= LONGEST_FOLDED; i++) may_change |= word[i] >= 0x80 || folds->ascii[word[i]];
+    if (!may_change || (n = decomposed(folds, word, size, codes)) < 0) return -1;
     n = compose(folds, codes, n);
     for (int64_t i = 0; i < n; i++) {
         const int32_t *row = row_with(folds->table, folds->count, 4, codes[i], 0, 1);

@@ -6,6 +6,7 @@
 enum { HEADER_SIZE = 64, ROW_SIZE = 96, NAME_SIZE = 48, FORMAT_VERSION = 1 };
 enum { U8 = 1, U16, I32, U32, I64, U64, F16, F32, F64, LAST_TYPE = F64 };
 enum { TAGGER, TREE_CLASSIFIER };
+enum { CHARACTER_BLOCKS = (LAST_CODE + 1) >> BLOCK_BITS };
 enum { LINEAR, ACTIVATE, NORMALISE, RESIDUAL };
 enum { TANH = HARDTANH + 1, SIGMOID, SOFTSIGN, LEAKY_RELU, LAST_FUNCTION = LEAKY_RELU };
 enum { MOST_PARTS = 10000, MOST_WIDTH = 1 << 24, MOST_LETTERS = 24, VECTOR_OF_LABELS = 16 };
@@ -119,6 +120,7 @@ struct postil_model {
     size_t size;
     const engine_section *directory;
     int64_t sections;
+    char prefix[NAME_SIZE]; /* of the sections that are being read */
     int is_trusted; /* Python's own arrays, not a file that anybody may have written */
     uint8_t *touched; /* blocks of the vectors that rows were read from, for Python to check; NULL: it does not ask */
     int code;       /* the first thing that was wrong */
@@ -147,36 +149,22 @@ struct postil_model {
 };
 
 const char *postil_error(int code) {
-    switch (code) {
-        case POSTIL_OK: return "no error";
-        case POSTIL_NO_MEMORY: return "no memory";
-        case POSTIL_NO_FILE: return "the file cannot be read";
-        case POSTIL_NOT_A_MODEL: return "the file is not an exported model";
-        case POSTIL_OTHER_VERSION: return "the model is of another version of the format, or this machine is big-endian";
-        case POSTIL_DAMAGED: return "the model is damaged";
-        case POSTIL_NOT_UTF8: return "the text is not UTF-8";
-        case POSTIL_TOO_LONG: return "the text is too long for the workspace";
-        case POSTIL_TOO_HARD: return "a chunk of text without spaces is too hard to cut into tokens";
-        case POSTIL_NOT_FINITE: return "the model's scores are not finite";
-        case POSTIL_WRONG_ARGUMENT: return "wrong argument";
-        case POSTIL_WRONG_KIND: return "the model is of another kind: a tree classifier labels trees, a tagger words";
-        case POSTIL_NOT_A_TREE: return "the text is not a tree in brackets";
-    }
-    return "unknown error";
+    static const char *const texts[] = { /* by the code */
+        "no error", "no memory", "the file cannot be read", "the file is not an exported model",
+        "the model is of another version of the format, or this machine is big-endian", "the model is damaged",
+        "the text is not UTF-8", "the text is too long for the workspace",
+        "a chunk of text without spaces is too hard to cut into tokens", "the model's scores are not finite",
+        "wrong argument", "the model is of another kind: a tree classifier labels trees, a tagger words",
+        "the text is not a tree in brackets"};
+    return code >= POSTIL_OK && code <= POSTIL_NOT_A_TREE ? texts[code] : "unknown error";
 }
 
 /* ------------------------------------------------------------------------------------------------ sections */
 
-/* Numbers of the file are little-endian, and so is the machine. */
-static uint32_t u32_at(const uint8_t *at) {
-    uint32_t x;
-    memcpy(&x, at, sizeof x);
-    return x;
-}
-
-static uint64_t u64_at(const uint8_t *at) {
-    uint64_t x;
-    memcpy(&x, at, sizeof x);
+/* A number of 4 or 8 bytes: those of the file are little-endian, and so is the machine. */
+static uint64_t number_at(const uint8_t *at, size_t size) {
+    uint64_t x = 0;
+    memcpy(&x, at, size);
     return x;
 }
 
@@ -202,109 +190,77 @@ static void *allocated(postil_model *model, int64_t count, size_t size) {
     return (uint8_t *)memory + 16;
 }
 
-static uint32_t checksum(const uint32_t *crc, const uint8_t *bytes, size_t size) {
-    uint32_t h = 0xffffffffu;
-    for (size_t i = 0; i < size; i++) h = crc[(h ^ bytes[i]) & 0xff] ^ h >> 8;
-    return ~h;
-}
-
-static void fill_crc(uint32_t *crc) {
-    for (uint32_t i = 0; i < 256; i++) {
-        uint32_t x = i;
-        for (int k = 0; k < 8; k++) x = x & 1 ? x >> 1 ^ 0xedb88320u : x >> 1;
-        crc[i] = x;
-    }
-}
-
-static const uint8_t *directory_row(const postil_model *model, uint32_t i) {
-    return model->bytes + HEADER_SIZE + (size_t)i * ROW_SIZE;
-}
-
 /* Every section lies in the file, where it may be read as what it says. */
 static int read_section(const postil_model *model, const uint8_t *row, engine_section *section) {
-    const uint32_t type = u32_at(row + NAME_SIZE), dimensions = u32_at(row + NAME_SIZE + 4);
-    const uint64_t offset = u64_at(row + 80), size = u64_at(row + 88);
-    uint64_t items = 1;
+    const uint64_t type = number_at(row + NAME_SIZE, 4), dimensions = number_at(row + NAME_SIZE + 4, 4);
+    const uint64_t offset = number_at(row + 80, 8), size = number_at(row + 88, 8);
+    uint64_t items = 1, lengths[3];
     if (row[NAME_SIZE - 1] != 0 || type < 1 || type > LAST_TYPE || dimensions < 1 || dimensions > 3) return 0;
     if (offset % 64 || offset > model->size || size > model->size - offset) return 0;
-    for (uint32_t d = 0; d < 3; d++) {
-        const uint64_t length = u64_at(row + 56 + 8 * d);
+    for (uint64_t d = 0; d < 3; d++) {
+        const uint64_t length = lengths[d] = number_at(row + 56 + 8 * d, 8);
         if (length > model->size || (d >= dimensions && length != 1)) return 0;
         items = length && items > model->size / length ? model->size + 1 : items * length;
     }
-    section->name = (const char *)row;
-    section->values = model->bytes + offset;
-    section->type = type;
-    section->rows = (int64_t)u64_at(row + 56);
-    section->columns = (int64_t)(u64_at(row + 64) * u64_at(row + 72));
-    section->count = (int64_t)items;
+    *section = (engine_section){(const char *)row, model->bytes + offset, (int64_t)type, (int64_t)lengths[0],
+                                (int64_t)(lengths[1] * lengths[2]), (int64_t)items};
     return items <= model->size && items * (uint64_t)ITEM_SIZE[type] == size;
 }
 
-static int find_section(const postil_model *model, const char *name, engine_section *found) {
+/* From now on, names of sections continue this one, such as member0/step2/; `end_part` with the answer ends it. */
+static size_t begin_part(postil_model *model, const char *format, int64_t number) {
+    const size_t before = strlen(model->prefix);
+    snprintf(model->prefix + before, sizeof model->prefix - before, format, (int)number);
+    return before;
+}
+
+static void end_part(postil_model *model, size_t before) { model->prefix[before] = 0; }
+
+/* The section under a name; one of zeros if there is none. */
+static const engine_section *section_of(const postil_model *model, const char *name) {
+    static const engine_section none = {NULL, NULL, 0, 0, 0, 0};
+    const size_t before = strlen(model->prefix);
     for (int64_t i = 0; i < model->sections; i++) {
-        if (strcmp(model->directory[i].name, name) != 0) continue;
-        *found = model->directory[i];
-        return 1;
+        const char *full = model->directory[i].name;
+        if (strncmp(full, model->prefix, before) == 0 && strcmp(full + before, name) == 0) return model->directory + i;
     }
-    return 0;
+    return &none;
 }
 
-/* The name of a section, such as member0/step2/W. */
-typedef struct {
-    char text[NAME_SIZE];
-} section_name;
-
-static section_name named(const char *prefix, const char *format, int64_t number) {
-    section_name name;
-    const int used = snprintf(name.text, sizeof name.text, "%s", prefix);
-    if (used >= 0 && (size_t)used < sizeof name.text)
-        snprintf(name.text + used, sizeof name.text - (size_t)used, format, (int)number);
-    return name;
-}
-
-static section_name joined(const char *prefix, const char *rest) {
-    section_name name;
-    const size_t first = strlen(prefix), second = strlen(rest);
-    memset(&name, 0, sizeof name);
-    if (first + second < sizeof name.text) {
-        memcpy(name.text, prefix, first);
-        memcpy(name.text + first, rest, second);
-    }
-    return name;
-}
+static int has_section(const postil_model *model, const char *name) { return section_of(model, name)->name != NULL; }
+static int64_t rows_of(const postil_model *model, const char *name) { return section_of(model, name)->rows; }
 
 /* A section that must be there, (rows, columns); a negative size is any. NULL, and the model is damaged, if not. */
 static const void *wanted(postil_model *model, const char *name, int64_t type, int64_t rows, int64_t columns) {
-    engine_section found;
-    if (find_section(model, name, &found) && found.type == type && (rows < 0 || found.rows == rows) &&
-        (columns < 0 || found.columns == columns))
-        return found.values;
-    fail(model, POSTIL_DAMAGED);
-    return NULL;
-}
-
-static int64_t rows_of(const postil_model *model, const char *name) {
-    engine_section found;
-    return find_section(model, name, &found) ? found.rows : 0;
+    const engine_section *s = section_of(model, name);
+    const int fits = s->type == type && (rows < 0 || s->rows == rows) && (columns < 0 || s->columns == columns);
+    require(model, fits);
+    return fits ? s->values : NULL;
 }
 
 /* A number of a section of int64, which must lie between two others. */
 static int64_t whole_number(postil_model *model, const char *name, int64_t place, int64_t low, int64_t high) {
-    engine_section found;
-    if (find_section(model, name, &found) && found.type == I64 && place < found.count) {
-        const int64_t value = ((const int64_t *)found.values)[place];
-        if (value >= low && value <= high) return value;
+    const engine_section *s = section_of(model, name);
+    const int64_t value = s->type == I64 && place < s->count ? ((const int64_t *)s->values)[place] : low - 1;
+    require(model, value >= low && value <= high);
+    return value >= low && value <= high ? value : low;
+}
+
+/* All numbers of a section, of the type that was wanted, lie between two others. */
+static void require_between(postil_model *model, const char *name, int64_t low, int64_t high) {
+    const engine_section *s = section_of(model, name);
+    for (int64_t i = 0; i < s->count && model->code == POSTIL_OK; i++) {
+        const int64_t value = s->type == U8    ? ((const uint8_t *)s->values)[i]
+                              : s->type == U16 ? ((const uint16_t *)s->values)[i]
+                                               : ((const int32_t *)s->values)[i];
+        require(model, value >= low && value <= high);
     }
-    fail(model, POSTIL_DAMAGED);
-    return low;
 }
 
 static const float *wanted_floats(postil_model *model, const char *name, int64_t rows, int64_t columns) {
     const float *values = wanted(model, name, F32, rows, columns);
-    engine_section found;
-    if (values == NULL || model->is_trusted || !find_section(model, name, &found)) return values;
-    for (int64_t i = 0; i < found.count; i++) require(model, isfinite(values[i]));
+    const int64_t count = values == NULL || model->is_trusted ? 0 : section_of(model, name)->count;
+    for (int64_t i = 0; i < count; i++) require(model, isfinite(values[i]));
     return values;
 }
 
@@ -316,49 +272,31 @@ static const double *wanted_doubles(postil_model *model, const char *name, int64
     return values;
 }
 
-static int has_section(const postil_model *model, const char *name) {
-    engine_section found;
-    return find_section(model, name, &found);
-}
-
 static number_table wanted_table(postil_model *model, const char *name) {
-    number_table table;
-    engine_section found;
-    memset(&table, 0, sizeof table);
-    if (!find_section(model, name, &found) || (found.type != F32 && found.type != F16) || found.rows < 1 ||
-        found.columns < 1 || found.columns > MOST_WIDTH) {
-        fail(model, POSTIL_DAMAGED);
-        return table;
-    }
-    table.rows = found.rows, table.width = found.columns;
-    if (found.type == F32) {
-        table.values = wanted_floats(model, name, -1, -1);
-    } else {
-        table.halves = found.values;
-        for (int64_t i = 0; i < found.count; i++) require(model, (table.halves[i] & 0x7c00) != 0x7c00);
-    }
+    const engine_section *s = section_of(model, name);
+    number_table table = {.rows = s->rows, .width = s->columns};
+    require(model, (s->type == F32 || s->type == F16) && s->rows >= 1 && s->columns >= 1 && s->columns <= MOST_WIDTH);
+    if (s->type == F32) table.values = wanted_floats(model, name, -1, -1);
+    if (s->type == F16) table.halves = s->values;
+    for (int64_t i = 0; s->type == F16 && i < s->count; i++) require(model, (table.halves[i] & 0x7c00) != 0x7c00);
     return table;
 }
 
-static coded_rows wanted_coded_rows(postil_model *model, const char *prefix, int64_t width) {
-    const section_name codes = joined(prefix, "codes"), pieces = joined(prefix, "pieces");
-    coded_rows rows;
-    engine_section found;
-    memset(&rows, 0, sizeof rows);
-    rows.codes = wanted(model, codes.text, U8, -1, -1);
-    if (find_section(model, codes.text, &found)) rows.rows = found.rows, rows.bytes = found.columns;
+static coded_rows wanted_coded_rows(postil_model *model, const char *part, int64_t width) {
+    const size_t before = begin_part(model, part, 0);
+    coded_rows rows = {wanted(model, "codes", U8, -1, -1), NULL, rows_of(model, "codes"), section_of(model, "codes")->columns};
     require(model, rows.rows >= 1 && rows.bytes >= 1 && rows.bytes <= width);
-    rows.pieces = wanted_floats(model, pieces.text, rows.bytes * PIECES, width);
+    rows.pieces = wanted_floats(model, "pieces", rows.bytes * PIECES, width);
+    end_part(model, before);
     return rows;
 }
 
 /* The fixed vectors: a table, or codes. There must be one for each word. */
 static void read_vectors(postil_model *model) {
     number_table *table = &model->vectors;
-    engine_section found;
     if (!model->has_vectors) return;
-    if (find_section(model, "vectors/first/pieces", &found)) {
-        table->width = found.columns;
+    if (has_section(model, "vectors/first/pieces")) {
+        table->width = section_of(model, "vectors/first/pieces")->columns;
         require(model, table->width >= 1 && table->width <= MOST_WIDTH);
         table->first = wanted_coded_rows(model, "vectors/first/", table->width);
         if (has_section(model, "vectors/rest/codes")) table->rest = wanted_coded_rows(model, "vectors/rest/", table->width);
@@ -369,36 +307,33 @@ static void read_vectors(postil_model *model) {
     require(model, table->rows >= model->columns[model->words.count - 1].table.count);
 }
 
-static linear_map wanted_map(postil_model *model, const char *W, const char *b, int64_t inputs, int64_t outputs) {
-    linear_map map = {NULL, NULL, inputs, outputs};
-    engine_section found;
-    if (outputs < 0 && find_section(model, W, &found)) map.outputs = found.columns;
+/* The sections W and b of a part; a negative number of outputs is any. */
+static linear_map wanted_map(postil_model *model, const char *part, int64_t inputs, int64_t outputs) {
+    const size_t before = begin_part(model, part, 0);
+    linear_map map = {NULL, NULL, inputs, outputs < 0 && has_section(model, "W") ? section_of(model, "W")->columns : outputs};
     require(model, map.outputs >= 1 && map.outputs <= MOST_WIDTH && inputs >= 1 && inputs <= MOST_WIDTH);
-    map.W = wanted_floats(model, W, inputs, map.outputs);
-    map.b = wanted_floats(model, b, map.outputs, 1);
+    map.W = wanted_floats(model, "W", inputs, map.outputs);
+    map.b = wanted_floats(model, "b", map.outputs, 1);
+    end_part(model, before);
     return map;
 }
 
 /* `count` strings, each with a zero after it. */
 static const char **wanted_strings(postil_model *model, const char *name, int64_t count) {
-    engine_section found;
-    const char **strings = allocated(model, count, sizeof *strings);
-    if (strings == NULL || !find_section(model, name, &found) || found.type != U8) {
-        fail(model, POSTIL_DAMAGED);
-        return strings;
-    }
-    const char *at = found.values, *end = at + found.count;
+    const engine_section *s = section_of(model, name);
+    const char **strings = allocated(model, count, sizeof *strings), *at = s->values, *end = at;
+    require(model, s->type == U8);
+    if (strings == NULL || s->type != U8) return strings;
+    end += s->count;
     for (int64_t i = 0; i < count; i++) {
         const char *zero = at < end ? memchr(at, 0, (size_t)(end - at)) : NULL;
-        if (zero == NULL) {
-            fail(model, POSTIL_DAMAGED);
-            return strings;
-        }
+        require(model, zero != NULL);
+        if (zero == NULL) return strings;
         strings[i] = at;
         at = zero + 1;
     }
     require(model, at == end);
-    for (at = found.values; at < end && model->code == POSTIL_OK;) {
+    for (at = s->values; at < end && model->code == POSTIL_OK;) {
         uint32_t code;
         const int bytes = decode((const uint8_t *)at, (const uint8_t *)end, &code);
         require(model, bytes > 0);
@@ -412,24 +347,35 @@ static const char *wanted_string(postil_model *model, const char *name) {
     return strings != NULL && strings[0] != NULL ? strings[0] : "";
 }
 
+/* Offsets into a section of bytes, in order, from its beginning to its end; how many parts they delimit. */
+static const int64_t *wanted_offsets(postil_model *model, const char *name, const char *text, int64_t *parts) {
+    const int64_t *offsets = wanted(model, name, I64, -1, 1);
+    *parts = rows_of(model, name) - 1;
+    require(model, *parts >= 0);
+    if (model->code != POSTIL_OK) return offsets;
+    require(model, offsets[0] == 0 && offsets[*parts] == rows_of(model, text));
+    for (int64_t i = 0; i < *parts; i++) require(model, offsets[i] <= offsets[i + 1]);
+    return offsets;
+}
+
 /* ------------------------------------------------------------------------------------------------ characters, rules */
 
 static int utf8_size(uint32_t code) { return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4; }
 
 static void read_characters(postil_model *model) {
-    const int64_t blocks = (LAST_CODE + 1) >> BLOCK_BITS, records = rows_of(model, "characters/records");
-    const int64_t pages = rows_of(model, "characters/pages");
+    const size_t before = begin_part(model, "characters/", 0);
     character_tables *known = &model->known;
-    known->records = wanted(model, "characters/records", I32, -1, 2);
-    known->index = wanted(model, "characters/index", U8, blocks, 1);
-    known->pages = wanted(model, "characters/pages", U8, -1, 1 << BLOCK_BITS);
-    known->spaces = wanted(model, "characters/spaces", U8, 256, 1);
-    if (model->code != POSTIL_OK || model->is_trusted) return;
-    for (int64_t i = 0; i < blocks; i++) require(model, known->index[i] < pages);
-    for (int64_t i = 0; i < pages << BLOCK_BITS; i++) require(model, known->pages[i] < records);
-    if (model->code != POSTIL_OK) return;
+    known->records = wanted(model, "records", I32, -1, 2);
+    known->index = wanted(model, "index", U8, CHARACTER_BLOCKS, 1);
+    known->pages = wanted(model, "pages", U8, -1, 1 << BLOCK_BITS);
+    known->spaces = wanted(model, "spaces", U8, 256, 1);
+    if (!model->is_trusted) {
+        require_between(model, "index", 0, rows_of(model, "pages") - 1);
+        require_between(model, "pages", 0, rows_of(model, "records") - 1);
+    }
+    end_part(model, before);
     /* words.c relies on it: lower case takes at most twice the bytes, a dotted capital I three. */
-    for (int64_t code = 0; code <= LAST_CODE; code++) {
+    for (int64_t code = 0; code <= LAST_CODE && model->code == POSTIL_OK && !model->is_trusted; code++) {
         const int64_t lower = code + record_of(known, (uint32_t)code)[1];
         require(model, lower >= 0 && lower <= LAST_CODE && utf8_size((uint32_t)lower) <= 2 * utf8_size((uint32_t)code));
         if (code == DOTTED_I) require(model, utf8_size((uint32_t)lower) <= 2);
@@ -460,10 +406,7 @@ static void reach(program_check *check, int64_t place, int holds) {
 
 /* A set of classes; where the matcher steps forward by it, the edge of the text must not be in it. */
 static void check_set(program_check *check, int32_t set, int steps) {
-    const int64_t words = (check->classes + 63) / 64;
-    if (set < 0 || set > check->sets - words)
-        check->is_good = 0;
-    else if (steps && has(check->program->sets, set, 0))
+    if (set < 0 || set > check->sets - (check->classes + 63) / 64 || (steps && has(check->program->sets, set, 0)))
         check->is_good = 0;
 }
 
@@ -473,21 +416,16 @@ static void check_instruction(program_check *check, int64_t at) {
     const int64_t left = check->size - at;
     int64_t next = 0; /* length, where the next instruction follows */
 #define NEEDS(count) if (left < (count)) { check->is_good = 0; return; }
+#define NEEDS_THAT(holds) if (!(holds)) check->is_good = 0;
     switch (code[0]) {
-        case OP_MATCH: return;
+        case OP_MATCH:
         case OP_FAIL: return;
         case OP_CHAR: NEEDS(2) check_set(check, code[1], 1); next = 2; break;
         case OP_LOOK:
         case OP_BEHIND: NEEDS(2) check_set(check, code[1], 0); next = 2; break;
         case OP_RUN:
-        case OP_RUN_LAZY:
-            NEEDS(5)
-            check_set(check, code[1], 1);
-            check_set(check, code[4], 0);
-            if (code[2] < 0 || code[2] > 1 << 20 || code[3] < code[2]) check->is_good = 0;
-            next = 5;
-            break;
-        case OP_RUN_ALL: NEEDS(4) check_set(check, code[1], 1); if (code[2] < 0 || code[2] > 1 << 20 || code[3] < code[2]) check->is_good = 0; next = 4; break;
+        case OP_RUN_LAZY: NEEDS(5) check_set(check, code[4], 0); next = 5; break;
+        case OP_RUN_ALL: NEEDS(4) next = 4; break;
         case OP_JUMP: NEEDS(2) reach(check, code[1], holds); return;
         case OP_TRY: NEEDS(2) reach(check, code[1], holds); next = 2; break;
         case OP_TRY_IF:
@@ -499,37 +437,40 @@ static void check_instruction(program_check *check, int64_t at) {
         case OP_HOLD: NEEDS(2) reach(check, code[1], holds); reach(check, at + 2, holds + 1); return;
         case OP_AHEAD: reach(check, at + 1, holds + 1); return;
         case OP_COMMIT:
-        case OP_AHEAD_END: if (holds < 1) check->is_good = 0; reach(check, at + 1, holds - 1); return;
-        case OP_NOT_END: if (holds < 1) check->is_good = 0; return;
-        case OP_BACK: NEEDS(2) if (code[1] < 0) check->is_good = 0; next = 2; break;
+        case OP_AHEAD_END: NEEDS_THAT(holds >= 1) reach(check, at + 1, holds - 1); return;
+        case OP_NOT_END: NEEDS_THAT(holds >= 1) return;
+        case OP_BACK: NEEDS(2) NEEDS_THAT(code[1] >= 0) next = 2; break;
         default: check->is_good = 0; return;
     }
+    if (next >= 4) { /* runs: of a set, at least, at most */
+        check_set(check, code[1], 1);
+        NEEDS_THAT(code[2] >= 0 && code[2] <= 1 << 20 && code[3] >= code[2])
+    }
 #undef NEEDS
+#undef NEEDS_THAT
     reach(check, at + next, holds);
 }
 
-/* The program under a name, whose numbers are its classes and then its entries: no path through it leaves the code, the
-   sets, the row of the text or the stack. */
-static void read_program(postil_model *model, const char *name, int64_t entries, pattern_program *program) {
-    const section_name code = joined(name, "/code"), sets = joined(name, "/sets"), numbers = joined(name, "/numbers");
-    const int64_t blocks = (LAST_CODE + 1) >> BLOCK_BITS, pages = rows_of(model, joined(name, "/pages").text);
-    program->code = wanted(model, code.text, I32, -1, 1);
-    program->sets = wanted(model, sets.text, U64, -1, -1);
-    program->index = wanted(model, joined(name, "/index").text, U16, blocks, 1);
-    program->pages = wanted(model, joined(name, "/pages").text, U16, -1, 1 << BLOCK_BITS);
-    engine_section of_sets = {0};
-    program_check check = {program, rows_of(model, code.text), 0, 0, NULL, NULL, 0, 1};
-    find_section(model, sets.text, &of_sets);
-    check.sets = of_sets.count;
-    check.classes = whole_number(model, numbers.text, 0, 1, 65535);
-    if (model->code != POSTIL_OK) return;
-    for (int64_t i = 0; i < blocks; i++) require(model, program->index[i] < pages);
-    for (int64_t i = 0; i < pages << BLOCK_BITS; i++) require(model, program->pages[i] < check.classes);
+/* The program of a part, whose numbers are its classes and then its entries, and maybe one more: no path through it leaves
+   the code, the sets, the row of the text or the stack. */
+static void read_program(postil_model *model, const char *part, int64_t entries, pattern_program *program,
+                         int32_t *const *numbers, int64_t count) {
+    const size_t before = begin_part(model, part, 0);
+    program->code = wanted(model, "code", I32, -1, 1);
+    program->sets = wanted(model, "sets", U64, -1, -1);
+    program->index = wanted(model, "index", U16, CHARACTER_BLOCKS, 1);
+    program->pages = wanted(model, "pages", U16, -1, 1 << BLOCK_BITS);
+    program_check check = {program, rows_of(model, "code"), section_of(model, "sets")->count, 0, NULL, NULL, 0, 1};
+    check.classes = whole_number(model, "numbers", 0, 1, 65535);
+    require_between(model, "index", 0, rows_of(model, "pages") - 1);
+    require_between(model, "pages", 0, check.classes - 1);
+    for (int64_t i = 0; i < count; i++) *numbers[i] = (int32_t)whole_number(model, "numbers", 1 + i, 0, INT32_MAX);
     check.holds = allocated(model, check.size, sizeof *check.holds);
     check.stack = allocated(model, check.size, sizeof *check.stack);
+    end_part(model, before);
     if (model->code != POSTIL_OK) return;
     memset(check.holds, -1, (size_t)check.size);
-    for (int64_t i = 0; i < entries; i++) reach(&check, whole_number(model, numbers.text, 1 + i, 0, INT32_MAX), 0);
+    for (int64_t i = 0; i < entries; i++) reach(&check, *numbers[i], 0);
     while (check.depth > 0 && check.is_good) check_instruction(&check, check.stack[--check.depth]);
     require(model, check.is_good);
 }
@@ -537,23 +478,16 @@ static void read_program(postil_model *model, const char *name, int64_t entries,
 static void read_rules(postil_model *model) {
     token_rules *tokens = &model->tokens;
     sentence_rules *sentences = &model->sentences;
-    read_program(model, "tokens", 2, &tokens->program);
-    tokens->token = (int32_t)whole_number(model, "tokens/numbers", 1, 0, INT32_MAX);
-    tokens->depends = (int32_t)whole_number(model, "tokens/numbers", 2, 0, INT32_MAX);
-    tokens->reach = (int32_t)whole_number(model, "tokens/numbers", 3, 0, INT32_MAX);
-    read_program(model, "sentences", 3, &sentences->program);
-    sentences->line_break = (int32_t)whole_number(model, "sentences/numbers", 1, 0, INT32_MAX);
-    sentences->emoticon = (int32_t)whole_number(model, "sentences/numbers", 2, 0, INT32_MAX);
-    sentences->ellipsis = (int32_t)whole_number(model, "sentences/numbers", 3, 0, INT32_MAX);
+    int32_t *const of_tokens[] = {&tokens->token, &tokens->depends, &tokens->reach};
+    int32_t *const of_sentences[] = {&sentences->line_break, &sentences->emoticon, &sentences->ellipsis};
+    read_program(model, "tokens/", 2, &tokens->program, of_tokens, 3);
+    read_program(model, "sentences/", 3, &sentences->program, of_sentences, 3);
     sentences->line_bytes = wanted(model, "sentences/line_bytes", U8, 256, 1);
     sentences->final_bytes = wanted(model, "sentences/final_bytes", U8, 256, 1);
     sentences->words = wanted(model, "sentences/words", U8, -1, 1);
     sentences->kinds = wanted(model, "sentences/kinds", U8, -1, 1);
-    sentences->count = rows_of(model, "sentences/kinds");
-    sentences->ends = wanted(model, "sentences/ends", I64, sentences->count + 1, 1);
-    if (model->code != POSTIL_OK) return;
-    require(model, sentences->ends[0] == 0 && sentences->ends[sentences->count] == rows_of(model, "sentences/words"));
-    for (int64_t i = 0; i < sentences->count; i++) require(model, sentences->ends[i] <= sentences->ends[i + 1]);
+    sentences->ends = wanted_offsets(model, "sentences/ends", "sentences/words", &sentences->count);
+    require(model, sentences->count == rows_of(model, "sentences/kinds"));
 }
 
 /* ------------------------------------------------------------------------------------------------ words */
@@ -562,22 +496,18 @@ static void read_vocabularies(postil_model *model) {
     model->vocabulary_count = whole_number(model, "vocabularies", 0, 0, MOST_PARTS);
     model->vocabularies = allocated(model, model->vocabulary_count, sizeof *model->vocabularies);
     for (int64_t i = 0; i < model->vocabulary_count && model->code == POSTIL_OK; i++) {
-        string_table *table = model->vocabularies + i;
-        const section_name text = named("vocabulary", "%d/text", i), offsets = named("vocabulary", "%d/offsets", i);
-        const section_name slots = named("vocabulary", "%d/slots", i);
-        table->text = wanted(model, text.text, U8, -1, 1);
-        table->offsets = wanted(model, offsets.text, I32, -1, 1);
-        table->slots = wanted(model, slots.text, I32, -1, 1);
-        table->size = rows_of(model, text.text);
-        table->count = rows_of(model, offsets.text) - 1;
-        table->slot_count = rows_of(model, slots.text);
-        require(model, table->count >= 1 && table->slot_count >= 1 && (table->slot_count & (table->slot_count - 1)) == 0);
+        const size_t before = begin_part(model, "vocabulary%d/", i);
+        const int64_t size = rows_of(model, "text"), count = rows_of(model, "offsets") - 1, slots = rows_of(model, "slots");
+        const string_table table = {wanted(model, "text", U8, -1, 1), wanted(model, "offsets", I32, -1, 1),
+                                    wanted(model, "slots", I32, -1, 1), size, count, slots};
+        end_part(model, before);
+        model->vocabularies[i] = table;
+        require(model, count >= 1 && slots >= 1 && (slots & (slots - 1)) == 0);
         /* The searches check every entry that they meet; what follows keeps them short. */
-        if (model->code != POSTIL_OK) return;
-        if (model->is_trusted) continue;
+        if (model->code != POSTIL_OK || model->is_trusted) continue;
         int64_t run = 0, longest = 0;
-        for (int64_t k = 0; k < 2 * table->slot_count; k++) {
-            run = table->slots[k & (table->slot_count - 1)] < 0 ? 0 : run + 1;
+        for (int64_t k = 0; k < 2 * slots; k++) {
+            run = table.slots[k & (slots - 1)] < 0 ? 0 : run + 1;
             longest = run > longest ? run : longest;
         }
         require(model, longest <= 128);
@@ -585,17 +515,10 @@ static void read_vocabularies(postil_model *model) {
 }
 
 /* The number of a vocabulary; negative: none. */
-static const string_table *vocabulary_at(postil_model *model, int64_t number) {
+static string_table vocabulary_at(postil_model *model, int64_t number) {
     static const string_table none = {NULL, NULL, NULL, 0, 0, 0};
-    if (number < 0) return &none;
-    if (number < model->vocabulary_count) return model->vocabularies + number;
-    fail(model, POSTIL_DAMAGED);
-    return &none;
-}
-
-static word_rules rules_of(const postil_model *model, const word_column *columns, int64_t count, int64_t mark) {
-    const word_rules rules = {model->crc, model->words.shapes, columns, count, mark};
-    return rules;
+    require(model, number < model->vocabulary_count);
+    return number >= 0 && number < model->vocabulary_count ? model->vocabularies[number] : none;
 }
 
 /* A table of characters (count, width): they may be written, and the rows rise. */
@@ -611,223 +534,181 @@ static const int32_t *wanted_codes(postil_model *model, const char *name, int64_
 }
 
 static void read_folds(postil_model *model) {
-    if (!has_section(model, "folds")) return;
     word_folds *folds = model->folds = allocated(model, 1, sizeof *folds);
     if (folds == NULL) return;
     folds->table = wanted_codes(model, "folds", 4, 4, &folds->count);
     folds->decomposed = wanted_codes(model, "folds/decomposed", 5, 5, &folds->decomposed_count);
     folds->classes = wanted_codes(model, "folds/classes", 2, 1, &folds->class_count);
     folds->composed = wanted_codes(model, "folds/composed", 3, 3, &folds->composed_count);
-    for (int64_t i = 0; i < folds->decomposed_count && model->code == POSTIL_OK; i++) /* room for what codes become */
-        require(model, folds->decomposed[5 * i] >= 0x80 && (folds->decomposed[5 * i] >= 0x800 || folds->decomposed[5 * i + 4] == 0));
+    for (int64_t i = 0; i < folds->decomposed_count && model->code == POSTIL_OK; i++) { /* room for what codes become */
+        const int32_t *row = folds->decomposed + 5 * i;
+        require(model, row[0] >= 0x80 && (row[0] >= 0x800 || row[4] == 0));
+    }
     for (int64_t i = 0; i < folds->count && model->code == POSTIL_OK; i++)
         if (folds->table[4 * i] < 128) folds->ascii[folds->table[4 * i]] = 1;
 }
 
 static void read_words(postil_model *model) {
-    read_folds(model);
+    if (has_section(model, "folds")) read_folds(model);
     const int64_t count = rows_of(model, "words/columns");
-    const int64_t *columns = wanted(model, "words/columns", I64, -1, 3);
-    model->words.shapes = wanted(model, "words/shapes", U8, 32, 1);
-    model->columns = allocated(model, count, sizeof *model->columns);
+    const int64_t *columns = wanted(model, "words/columns", I64, -1, 3), *lexicons = wanted(model, "lexicons", I64, -1, 2);
+    word_rules rules = {model->crc, wanted(model, "words/shapes", U8, 32, 1), NULL, count, 0};
+    rules.columns = model->columns = allocated(model, count, sizeof *model->columns);
     if (model->code != POSTIL_OK) return;
     require(model, count <= MOST_PARTS);
     for (int64_t f = 0; f < count && model->code == POSTIL_OK; f++) {
-        word_column *column = model->columns + f;
-        column->kind = columns[3 * f], column->length = columns[3 * f + 1];
-        require(model, column->kind >= WORD && column->kind < WORD_KINDS && column->length >= 0);
-        require(model, (column->kind == CAPS) == (columns[3 * f + 2] < 0));
-        require(model, column->kind != VECTOR || f == count - 1);
-        column->table = *vocabulary_at(model, columns[3 * f + 2]);
-        model->has_vectors |= column->kind == VECTOR;
+        const int64_t kind = columns[3 * f], length = columns[3 * f + 1], vocabulary = columns[3 * f + 2];
+        require(model, kind >= WORD && kind < WORD_KINDS && length >= 0 && (kind == CAPS) == (vocabulary < 0));
+        require(model, kind != VECTOR || f == count - 1);
+        model->columns[f] = (word_column){kind, length, vocabulary_at(model, vocabulary)};
+        model->has_vectors |= kind == VECTOR;
     }
-    model->words = rules_of(model, model->columns, count, whole_number(model, "words/mark", 0, -1, 127));
+    rules.mark = whole_number(model, "words/mark", 0, -1, 127);
+    model->words = rules;
     model->features = count - model->has_vectors;
     model->lexicon_count = rows_of(model, "lexicons");
-    const int64_t *lexicons = wanted(model, "lexicons", I64, -1, 2);
     model->lexicons = allocated(model, model->lexicon_count, sizeof *model->lexicons);
     for (int64_t i = 0; i < model->lexicon_count && model->code == POSTIL_OK; i++) {
         word_lexicon *lexicon = model->lexicons + i;
-        const section_name codes = named("lexicon", "%d/codes", i);
-        engine_section found;
-        lexicon->column.kind = VECTOR;
-        lexicon->column.table = *vocabulary_at(model, lexicons[2 * i] < 0 ? INT64_MAX : lexicons[2 * i]);
-        require(model, lexicons[2 * i + 1] >= -1 && lexicons[2 * i + 1] < 128);
-        lexicon->rules = rules_of(model, &lexicon->column, 1, lexicons[2 * i + 1]);
-        lexicon->codes = wanted(model, codes.text, U16, lexicon->column.table.count, -1);
-        lexicon->columns = find_section(model, codes.text, &found) ? found.columns : 0;
+        const size_t before = begin_part(model, "lexicon%d/", i);
+        require(model, lexicons[2 * i] >= 0 && lexicons[2 * i + 1] >= -1 && lexicons[2 * i + 1] < 128);
+        lexicon->column = (word_column){VECTOR, 0, vocabulary_at(model, lexicons[2 * i])};
+        lexicon->rules = (word_rules){model->crc, rules.shapes, &lexicon->column, 1, lexicons[2 * i + 1]};
+        lexicon->codes = wanted(model, "codes", U16, lexicon->column.table.count, -1);
+        lexicon->columns = section_of(model, "codes")->columns;
         require(model, lexicon->columns >= 1 && lexicon->columns <= 64);
         model->features += lexicon->columns;
+        end_part(model, before);
     }
     if (!has_section(model, "alphabet/codes")) return;
     model->alphabet = rows_of(model, "alphabet/codes");
     model->letter_codes = wanted(model, "alphabet/codes", I32, -1, 1);
     model->letter_ids = wanted(model, "alphabet/ids", I32, model->alphabet, 1);
     require(model, model->alphabet >= 1);
-    for (int64_t i = 0; i < model->alphabet && model->code == POSTIL_OK; i++)
-        require(model, model->letter_ids[i] >= 0 && model->letter_ids[i] < model->alphabet);
+    require_between(model, "alphabet/ids", 0, model->alphabet - 1);
 }
 
 /* The most ids that a feature of words can have: its table must have as many rows. */
 static int64_t ids_of_feature(const postil_model *model, int64_t f) {
     const int64_t columns = model->words.count - model->has_vectors;
     if (f < columns) return model->columns[f].kind == CAPS ? WITHOUT_CASE + 1 : model->columns[f].table.count;
-    f -= columns;
-    for (int64_t i = 0; i < model->lexicon_count; i++) {
-        const word_lexicon *lexicon = model->lexicons + i;
-        if (f < lexicon->columns) {
-            int64_t most = 0;
-            for (int64_t w = 0; w < lexicon->column.table.count; w++) {
-                const int64_t code = lexicon->codes[w * lexicon->columns + f];
-                most = code > most ? code : most;
-            }
-            return most + 1;
-        }
-        f -= lexicon->columns;
+    const word_lexicon *lexicon = model->lexicons;
+    for (f -= columns; f >= lexicon->columns; lexicon++) f -= lexicon->columns;
+    int64_t most = 0;
+    for (int64_t w = 0; w < lexicon->column.table.count; w++) {
+        const int64_t code = lexicon->codes[w * lexicon->columns + f];
+        most = code > most ? code : most;
     }
-    return 1;
+    return most + 1;
 }
 
 /* ------------------------------------------------------------------------------------------------ network */
 
-static network_step read_step(postil_model *model, const char *prefix, int64_t s, int64_t *width) {
-    network_step step;
-    memset(&step, 0, sizeof step);
-    step.kind = whole_number(model, "steps", 2 * s, LINEAR, RESIDUAL);
-    step.function = whole_number(model, "steps", 2 * s + 1, IDENTITY, LAST_FUNCTION);
-    const section_name W = joined(prefix, "W"), b = joined(prefix, "b");
-    int64_t inputs = *width;
-    if (step.kind == NORMALISE || step.kind == RESIDUAL) {
-        step.gain = wanted_floats(model, joined(prefix, "gain").text, *width, 1);
-        step.bias = wanted_floats(model, joined(prefix, "bias").text, *width, 1);
+/* Step s of member m, whose input has *width numbers. */
+static void read_step(postil_model *model, int64_t m, int64_t s, int64_t *width) {
+    const int64_t kind = whole_number(model, "steps", 2 * s, LINEAR, RESIDUAL);
+    network_step step = {.kind = kind, .function = whole_number(model, "steps", 2 * s + 1, IDENTITY, LAST_FUNCTION)};
+    step.dilation = has_section(model, "dilations") ? whole_number(model, "dilations", s, 1, 10000) : 1;
+    const size_t before = begin_part(model, "member%d/", m);
+    begin_part(model, "step%d/", s);
+    if (kind == NORMALISE || kind == RESIDUAL) {
+        step.gain = wanted_floats(model, "gain", *width, 1);
+        step.bias = wanted_floats(model, "bias", *width, 1);
     }
-    if (step.kind == RESIDUAL) {
-        step.padding = wanted_floats(model, joined(prefix, "padding").text, *width, 1);
-        inputs = rows_of(model, W.text);
+    if (kind == RESIDUAL) {
+        const int64_t inputs = rows_of(model, "W");
+        step.padding = wanted_floats(model, "padding", *width, 1);
         step.size = inputs / *width;
-        step.dilation = has_section(model, "dilations") ? whole_number(model, "dilations", s, 1, 10000) : 1;
         require(model, step.size >= 1 && step.size <= 99 && step.size % 2 == 1 && step.size * *width == inputs);
+        step.map = wanted_map(model, "", inputs, *width);
         if (inputs > model->widest_windows) model->widest_windows = inputs;
     }
-    if (step.kind == LINEAR || step.kind == RESIDUAL)
-        step.map = wanted_map(model, W.text, b.text, inputs, step.kind == LINEAR ? -1 : *width);
-    if (step.kind == LINEAR && model->code == POSTIL_OK) *width = step.map.outputs;
+    if (kind == LINEAR) step.map = wanted_map(model, "", *width, -1);
+    if (kind == LINEAR && model->code == POSTIL_OK) *width = step.map.outputs;
     if (*width > model->widest) model->widest = *width;
-    return step;
+    model->network[m].steps[s] = step;
+    end_part(model, before);
 }
 
-static int64_t read_member(postil_model *model, int64_t m, int64_t tables) {
+static int64_t read_member(postil_model *model, int64_t m) {
     network_member *member = model->network + m;
-    const section_name prefix = named("member", "%d/", m);
     int64_t D = 0, width = model->H;
-    member->tables = allocated(model, tables, sizeof *member->tables);
+    member->tables = allocated(model, model->features, sizeof *member->tables);
     member->steps = allocated(model, model->step_count, sizeof *member->steps);
-    for (int64_t f = 0; f < tables && model->code == POSTIL_OK; f++) {
-        member->tables[f] = wanted_table(model, named(prefix.text, "table%d", f).text);
+    const size_t before = begin_part(model, "member%d/", m);
+    for (int64_t f = 0; f < model->features && model->code == POSTIL_OK; f++) {
+        const size_t outside = begin_part(model, "table%d", f);
+        member->tables[f] = wanted_table(model, "");
+        end_part(model, outside);
         require(model, member->tables[f].rows >= ids_of_feature(model, f));
         D += member->tables[f].width;
     }
     D += model->has_vectors ? model->vectors.width : 0;
     if (model->alphabet > 0) {
-        const section_name b = joined(prefix.text, "characters/b");
-        model->filters = rows_of(model, b.text);
-        require(model, model->filters >= 1 && model->filters <= MOST_WIDTH);
-        member->letter_bias = wanted_floats(model, b.text, model->filters, 1);
-        member->letters = wanted_floats(model, joined(prefix.text, "characters/rows").text, model->alphabet + 1,
-                                        3 * model->filters);
-        D += model->filters;
+        const int64_t F = model->filters = rows_of(model, "characters/b");
+        require(model, F >= 1 && F <= MOST_WIDTH);
+        member->letter_bias = wanted_floats(model, "characters/b", F, 1);
+        member->letters = wanted_floats(model, "characters/rows", model->alphabet + 1, 3 * F);
+        D += F;
     }
-    if (model->code != POSTIL_OK) return 0;
     require(model, m == 0 || D == model->D);
     model->D = D;
-    const section_name W = joined(prefix.text, "first/W"), b = joined(prefix.text, "first/b");
-    member->first = wanted_map(model, W.text, b.text, D, model->K * model->H);
-    member->padding = wanted_floats(model, joined(prefix.text, "first/padding").text, model->K * model->H, 1);
-    for (int64_t s = 0; s < model->step_count && model->code == POSTIL_OK; s++)
-        member->steps[s] = read_step(model, named(prefix.text, "step%d/", s).text, s, &width);
+    if (model->code == POSTIL_OK) {
+        member->first = wanted_map(model, "first/", D, model->K * model->H);
+        member->padding = wanted_floats(model, "first/padding", model->K * model->H, 1);
+    }
+    end_part(model, before);
+    for (int64_t s = 0; s < model->step_count && model->code == POSTIL_OK; s++) read_step(model, m, s, &width);
     return width;
 }
 
+/* The width of what the heads get. */
 static int64_t read_network(postil_model *model) {
+    int64_t width = 0;
     model->members = whole_number(model, "network", 0, 1, 100);
     model->K = whole_number(model, "network", 1, 1, 99);
-    model->H = whole_number(model, "network", 2, 1, 1 << 20);
+    model->widest = model->H = whole_number(model, "network", 2, 1, 1 << 20);
     model->function = whole_number(model, "network", 3, IDENTITY, HARDTANH);
     model->is_mean = whole_number(model, "network", 4, 0, 1);
     model->step_count = whole_number(model, "network", 5, 0, 1000);
     model->reach = whole_number(model, "network", 6, 0, 10000);
-    const int64_t tables = whole_number(model, "network", 7, 0, MOST_PARTS);
-    require(model, model->K % 2 == 1 && tables == model->features);
+    require(model, model->K % 2 == 1 && whole_number(model, "network", 7, 0, MOST_PARTS) == model->features);
     wanted(model, "steps", I64, model->step_count, 2);
-    model->widest = model->H;
     read_vectors(model);
     model->network = allocated(model, model->members, sizeof *model->network);
-    int64_t width = 0;
-    for (int64_t m = 0; m < model->members && model->code == POSTIL_OK; m++) width = read_member(model, m, tables);
+    for (int64_t m = 0; m < model->members && model->code == POSTIL_OK; m++) width = read_member(model, m);
     return width;
 }
 
 /* ------------------------------------------------------------------------------------------------ labels */
-
-static void read_spans(postil_model *model, const char *prefix, task_head *head) {
-    const int64_t L = head->L, C = head->C;
-    head->q.classes = wanted(model, joined(prefix, "class_of").text, I64, L, 1);
-    head->q.begins = wanted(model, joined(prefix, "begins").text, U8, L, 1);
-    if (has_section(model, joined(prefix, "after").text))
-        head->q.after = wanted(model, joined(prefix, "after").text, U8, C, L);
-    if (has_section(model, joined(prefix, "lowest").text)) {
-        head->q.lowest = wanted_doubles(model, joined(prefix, "lowest").text, C, 1);
-        require(model, head->q.outside >= 0);
-    }
-    for (int64_t j = 0; j < L && model->code == POSTIL_OK; j++) {
-        require(model, head->q.classes[j] < C && (!head->q.begins[j] || head->q.classes[j] >= 0));
-    }
-}
-
-/* Offsets into a section of bytes, in order, from its beginning to its end; how many parts they delimit. */
-static const int64_t *wanted_offsets(postil_model *model, const char *name, const char *text, int64_t *parts) {
-    const int64_t *offsets = wanted(model, name, I64, -1, 1);
-    *parts = rows_of(model, name) - 1;
-    require(model, *parts >= 0);
-    if (model->code != POSTIL_OK) return offsets;
-    require(model, offsets[0] == 0 && offsets[*parts] == rows_of(model, text));
-    for (int64_t i = 0; i < *parts; i++) require(model, offsets[i] <= offsets[i + 1]);
-    return offsets;
-}
 
 /* Whether first and count are a part of `all`. */
 static int is_part(const int64_t *range, int64_t all) {
     return range[0] >= 0 && range[0] <= all && range[1] >= 0 && range[1] <= all - range[0];
 }
 
-static void read_votes(postil_model *model, const char *prefix, task_head *head) {
+static void read_votes(postil_model *model, task_head *head) {
     vote_rules *v = &head->votes;
-    const section_name rules = joined(prefix, "rules"), elements = joined(prefix, "rules/elements");
-    const section_name text = joined(prefix, "rules/names"), spellings = joined(prefix, "rules/spellings");
-    const section_name codes = joined(prefix, "rules/codes"), maps = joined(prefix, "rules/maps");
-    if (!has_section(model, rules.text)) return;
     int64_t names = 0, spelt = 0;
-    v->count = rows_of(model, rules.text);
+    v->count = rows_of(model, "rules");
     require(model, v->count >= 1 && v->count <= MOST_PARTS);
-    v->rules = wanted(model, rules.text, I64, v->count, RULE);
-    v->elements = wanted(model, elements.text, I64, -1, ELEMENT);
-    v->lifts = wanted_doubles(model, joined(prefix, "rules/lifts").text, 4 * v->count, head->L);
-    v->text = wanted(model, text.text, U8, -1, 1);
-    v->offsets = wanted_offsets(model, joined(prefix, "rules/offsets").text, text.text, &names);
-    v->spellings = wanted(model, spellings.text, U8, -1, 1);
-    v->spelt = wanted_offsets(model, joined(prefix, "rules/spelt").text, spellings.text, &spelt);
-    v->codes = wanted(model, codes.text, I32, spelt, 1);
-    v->maps = wanted(model, maps.text, I64, -1, 2);
-    const int64_t F = rows_of(model, maps.text), E = rows_of(model, elements.text);
+    v->rules = wanted(model, "rules", I64, v->count, RULE);
+    v->elements = wanted(model, "rules/elements", I64, -1, ELEMENT);
+    v->lifts = wanted_doubles(model, "rules/lifts", 4 * v->count, head->L);
+    v->text = wanted(model, "rules/names", U8, -1, 1);
+    v->offsets = wanted_offsets(model, "rules/offsets", "rules/names", &names);
+    v->spellings = wanted(model, "rules/spellings", U8, -1, 1);
+    v->spelt = wanted_offsets(model, "rules/spelt", "rules/spellings", &spelt);
+    v->codes = wanted(model, "rules/codes", I32, spelt, 1);
+    v->maps = wanted(model, "rules/maps", I64, -1, 2);
+    const int64_t F = rows_of(model, "rules/maps"), E = rows_of(model, "rules/elements");
     for (int64_t i = 0; i < F && model->code == POSTIL_OK; i++) require(model, is_part(v->maps + 2 * i, spelt));
     for (int64_t i = 0; i < 4 * v->count * head->L && model->code == POSTIL_OK; i++)
         require(model, v->lifts[i] >= -1e6 && v->lifts[i] <= 1e6);
     for (int64_t i = 0; i < E && model->code == POSTIL_OK; i++) {
-        const int64_t *e = v->elements + ELEMENT * i;
+        const int64_t *e = v->elements + ELEMENT * i, parts[2] = {e[6], e[7] >= 0 && e[7] <= names ? 2 * e[7] : -1};
         require(model, e[0] >= OF_WORDS && e[0] <= OF_PUNCTUATION && e[1] >= 0 && e[1] <= e[2] && e[2] >= 1 &&
-                           e[2] <= LONGEST_PATTERN && e[3] >= -1 && e[3] < F && is_part(e + 4, names) && e[7] <= names);
-        const int64_t parts[2] = {e[6], 2 * e[7]};
-        if (model->code == POSTIL_OK) require(model, e[7] >= 0 && is_part(parts, names));
+                           e[2] <= LONGEST_PATTERN && e[3] >= -1 && e[3] < F && is_part(e + 4, names) && is_part(parts, names));
     }
     for (int64_t i = 0; i < v->count && model->code == POSTIL_OK; i++) {
         const int64_t *r = v->rules + RULE * i;
@@ -845,30 +726,36 @@ static void read_votes(postil_model *model, const char *prefix, task_head *head)
 }
 
 /* The names of a head's labels, and how answers are read from its scores. */
-static void read_labels(postil_model *model, const char *prefix, task_head *head) {
-    const section_name numbers = joined(prefix, "numbers");
-    const int64_t L = head->L;
-    head->C = whole_number(model, numbers.text, 1, 0, L);
-    head->q.outside = whole_number(model, numbers.text, 2, -1, L - 1);
-    head->is_iob1 = (int)whole_number(model, numbers.text, 4, 0, 1);
+static void read_labels(postil_model *model, task_head *head) {
+    const int64_t L = head->L, C = head->C = whole_number(model, "numbers", 1, 0, L);
+    chain_question *q = &head->q;
+    q->outside = whole_number(model, "numbers", 2, -1, L - 1);
+    head->is_iob1 = (int)whole_number(model, "numbers", 4, 0, 1);
     head->spellings = head->is_iob1 ? 2 * L : L;
-    require(model, !head->is_iob1 || head->C > 0);
-    head->name = wanted_string(model, joined(prefix, "name").text);
-    head->labels = wanted_strings(model, joined(prefix, "labels").text, head->spellings);
-    head->class_names = wanted_strings(model, joined(prefix, "classes").text, head->C);
-    head->transitions = wanted_doubles(model, joined(prefix, "transitions").text, L, L);
-    head->start = wanted_doubles(model, joined(prefix, "start").text, L, 1);
-    head->end = wanted_doubles(model, joined(prefix, "end").text, L, 1);
-    head->q.alike = wanted_doubles(model, joined(prefix, "alike").text, L, L);
-    const double *reals = wanted_doubles(model, joined(prefix, "reals").text, 2, 1);
-    if (has_section(model, joined(prefix, "bonus").text))
-        head->q.bonus = wanted_doubles(model, joined(prefix, "bonus").text, L, 1);
+    require(model, !head->is_iob1 || C > 0);
+    head->name = wanted_string(model, "name");
+    head->labels = wanted_strings(model, "labels", head->spellings);
+    head->class_names = wanted_strings(model, "classes", C);
+    head->transitions = wanted_doubles(model, "transitions", L, L);
+    head->start = wanted_doubles(model, "start", L, 1);
+    head->end = wanted_doubles(model, "end", L, 1);
+    q->alike = wanted_doubles(model, "alike", L, L);
+    const double *reals = wanted_doubles(model, "reals", 2, 1);
+    if (has_section(model, "bonus")) q->bonus = wanted_doubles(model, "bonus", L, 1);
+    if (C > 0) {
+        q->classes = wanted(model, "class_of", I64, L, 1);
+        q->begins = wanted(model, "begins", U8, L, 1);
+        if (has_section(model, "after")) q->after = wanted(model, "after", U8, C, L);
+        if (has_section(model, "lowest")) q->lowest = wanted_doubles(model, "lowest", C, 1);
+        require(model, q->lowest == NULL || q->outside >= 0);
+    }
     if (model->code != POSTIL_OK) return;
-    head->q.temperature = reals[0], head->q.shift = reals[1];
-    require(model, head->q.temperature >= 1e-6 && head->q.temperature <= 1e6 && head->q.shift >= -1e6 && head->q.shift <= 1e6);
-    for (int64_t i = 0; i < L * L; i++) require(model, head->q.alike[i] >= 0.0 && head->q.alike[i] <= 1.0);
-    if (head->C > 0) read_spans(model, prefix, head);
-    read_votes(model, prefix, head);
+    q->temperature = reals[0], q->shift = reals[1];
+    require(model, q->temperature >= 1e-6 && q->temperature <= 1e6 && q->shift >= -1e6 && q->shift <= 1e6);
+    for (int64_t i = 0; i < L * L; i++) require(model, q->alike[i] >= 0.0 && q->alike[i] <= 1.0);
+    for (int64_t j = 0; C > 0 && j < L; j++)
+        require(model, q->classes[j] < C && (!q->begins[j] || q->classes[j] >= 0));
+    if (has_section(model, "rules")) read_votes(model, head);
 }
 
 /* The same map with more outputs, zeros: products of whole vectors are several times as fast, with the same bits. */
@@ -884,30 +771,24 @@ static linear_map widened(postil_model *model, linear_map map, int64_t wide) {
 
 static void read_head(postil_model *model, int64_t t, int64_t width) {
     task_head *head = model->heads + t;
-    const section_name prefix = named("head", "%d/", t), numbers = joined(prefix.text, "numbers");
-    const int64_t L = head->L = whole_number(model, numbers.text, 0, 1, 1 << 16);
-    head->maps = whole_number(model, numbers.text, 3, 0, 3);
+    const size_t before = begin_part(model, "head%d/", t);
+    const int64_t L = head->L = whole_number(model, "numbers", 0, 1, 1 << 16);
+    head->maps = whole_number(model, "numbers", 3, 0, 3);
     require(model, head->maps != 2);
     require(model, head->maps > 0 || (width == L && model->head_count == 1));
-    if (!model->is_trusted) read_labels(model, prefix.text, head); /* Python reads answers from the scores */
+    if (!model->is_trusted) read_labels(model, head); /* Python reads answers from the scores */
     head->wide = (L + VECTOR_OF_LABELS - 1) / VECTOR_OF_LABELS * VECTOR_OF_LABELS;
     head->outputs = allocated(model, model->members * head->maps, sizeof *head->outputs);
     for (int64_t i = 0; i < model->members * head->maps && model->code == POSTIL_OK; i++) {
-        const section_name member = named(prefix.text, "member%d/", i / head->maps);
-        const section_name map = named(member.text, "map%d/", i % head->maps);
-        head->outputs[i] = wanted_map(model, joined(map.text, "W").text, joined(map.text, "b").text, width, L);
+        const size_t outside = begin_part(model, "member%d/", i / head->maps);
+        begin_part(model, "map%d/", i % head->maps);
+        head->outputs[i] = wanted_map(model, "", width, L);
+        end_part(model, outside);
         if (model->code == POSTIL_OK) head->outputs[i] = widened(model, head->outputs[i], head->wide);
     }
-}
-
-static void read_heads(postil_model *model, int64_t width) {
-    model->head_count = whole_number(model, "heads", 0, 1, 1000);
-    model->heads = allocated(model, model->head_count, sizeof *model->heads);
-    for (int64_t t = 0; t < model->head_count && model->code == POSTIL_OK; t++) {
-        read_head(model, t, width);
-        model->all_labels += model->heads[t].L;
-        if (model->heads[t].L > model->most_labels) model->most_labels = model->heads[t].L;
-    }
+    end_part(model, before);
+    model->all_labels += L;
+    if (L > model->most_labels) model->most_labels = L;
 }
 
 /* ------------------------------------------------------------------------------------------------ opening */
@@ -920,14 +801,18 @@ static int is_of(const character_tables *known, uint32_t code, int first, int la
     return category >= first && category <= last;
 }
 
-/* A tagger inside of the model with `most` of the labels, or one less; what they mean. */
-static void read_cutter(postil_model *model, const char *name, const char *const *labels, const uint8_t *values, int most,
-                        int least, postil_model **opened, uint8_t *meaning) {
-    engine_section inner;
+/* A tagger inside of the model, each of whose labels is one of `count` names; what they mean. */
+static void read_cutter(postil_model *model, const char *name, int count, postil_model **opened, uint8_t *meaning) {
+    static const struct {
+        const char *name;
+        uint8_t of_characters, of_tokens;
+    } known[] = {{"inside", GOES_ON_INSIDE, ENDS_TOKEN}, {"sentence", ENDS_SENTENCE, ENDS_SENTENCE},
+                 {"token", ENDS_TOKEN, 0}, {"word", ENDS_TOKEN, 0}};
+    const engine_section *inner = section_of(model, name);
     int seen = 0;
-    require(model, find_section(model, name, &inner) && inner.type == U8);
+    require(model, inner->type == U8);
     if (model->code != POSTIL_OK) return;
-    const postil_model begun = {.bytes = inner.values, .size = (size_t)inner.count, .known = model->known, .is_cutter = 1};
+    const postil_model begun = {.bytes = inner->values, .size = (size_t)inner->count, .known = model->known, .is_cutter = 1};
     const int code = open_model(begun, opened);
     if (code != POSTIL_OK) {
         fail(model, code == POSTIL_NO_MEMORY ? code : POSTIL_DAMAGED);
@@ -935,54 +820,56 @@ static void read_cutter(postil_model *model, const char *name, const char *const
     }
     const task_head *head = (*opened)->heads;
     require(model, (*opened)->kind == TAGGER && (*opened)->head_count == 1);
-    require(model, head->spellings == most || head->spellings == least);
+    require(model, head->spellings == count || (count == CUT_LABELS && head->spellings == count - 1));
     if (model->code != POSTIL_OK) return;
     for (int64_t j = 0; j < head->spellings; j++)
-        for (int k = 0; k < most; k++)
-            if (strcmp(head->labels[j], labels[k]) == 0) meaning[j] = values[k], seen |= 1 << k;
+        for (int k = 0; k < count; k++)
+            if (strcmp(head->labels[j], known[k].name) == 0)
+                meaning[j] = count == CUT_LABELS ? known[k].of_characters : known[k].of_tokens, seen |= 1 << k;
     require(model, seen == (1 << head->spellings) - 1);
 }
 
 static void read_cuts(postil_model *model) {
-    static const char *const names[CUT_LABELS] = {"inside", "token", "sentence", "word"}, *const ends[] = {"inside", "sentence"};
-    static const uint8_t values[CUT_LABELS] = {GOES_ON_INSIDE, ENDS_TOKEN, ENDS_SENTENCE, ENDS_TOKEN};
-    static const uint8_t of_tokens[] = {ENDS_TOKEN, ENDS_SENTENCE};
     learned_cuts *cuts = &model->cuts;
+    int32_t *const entry[] = {&cuts->entry};
     if (has_section(model, "cuts")) cuts->how = whole_number(model, "cuts", 0, INTO_CHARACTERS, BY_TAGGER);
     if (cuts->how == BY_RULES) read_rules(model);
     if (cuts->how != BY_TAGGER || model->code != POSTIL_OK) return;
     cuts->reach = whole_number(model, "cuts", 1, 2, 3);
     if (has_section(model, "cuts/crossed")) cuts->crossed = wanted(model, "cuts/crossed", U8, CATEGORIES, CATEGORIES);
-    read_program(model, "cuts/address", 1, &cuts->address);
-    cuts->entry = (int32_t)whole_number(model, "cuts/address/numbers", 1, 0, INT32_MAX);
-    read_cutter(model, "cuts/tagger", names, values, CUT_LABELS, ENDS_WORD, &cuts->tagger, cuts->meaning[0]);
+    read_program(model, "cuts/address/", 1, &cuts->address, entry, 1);
+    read_cutter(model, "cuts/tagger", CUT_LABELS, &cuts->tagger, cuts->meaning[0]);
     if (model->code == POSTIL_OK && has_section(model, "cuts/ends"))
-        read_cutter(model, "cuts/ends", ends, of_tokens, 2, 2, &cuts->ends, cuts->meaning[1]);
+        read_cutter(model, "cuts/ends", 2, &cuts->ends, cuts->meaning[1]);
 }
 
 static void read_header(postil_model *model) {
-    const uint8_t *bytes = model->bytes;
+    const uint8_t *bytes = model->bytes, *rows = bytes + HEADER_SIZE;
     const uint16_t one = 1;
-    if (model->size < HEADER_SIZE || memcmp(bytes, "POSTILX", 8) != 0) {
-        fail(model, POSTIL_NOT_A_MODEL);
+    const int is_model = model->size >= HEADER_SIZE && memcmp(bytes, "POSTILX", 8) == 0;
+    if (!is_model || *(const uint8_t *)&one != 1 || number_at(bytes + 8, 4) != FORMAT_VERSION) {
+        fail(model, is_model ? POSTIL_OTHER_VERSION : POSTIL_NOT_A_MODEL);
         return;
     }
-    if (*(const uint8_t *)&one != 1 || u32_at(bytes + 8) != FORMAT_VERSION) {
-        fail(model, POSTIL_OTHER_VERSION);
-        return;
-    }
-    const uint32_t count = u32_at(bytes + 12);
-    require(model, u64_at(bytes + 16) == model->size && count <= (model->size - HEADER_SIZE) / ROW_SIZE);
+    const int64_t count = (int64_t)number_at(bytes + 12, 4);
+    require(model, number_at(bytes + 16, 8) == model->size && (uint64_t)count <= (model->size - HEADER_SIZE) / ROW_SIZE);
     if (model->code != POSTIL_OK) return;
-    require(model, checksum(model->crc, bytes + HEADER_SIZE, model->size - HEADER_SIZE) == u32_at(bytes + 24));
+    uint32_t checksum = 0xffffffffu;
+    for (size_t i = 0; i < model->size - HEADER_SIZE; i++)
+        checksum = model->crc[(checksum ^ rows[i]) & 0xff] ^ checksum >> 8;
+    require(model, ~checksum == number_at(bytes + 24, 4));
     engine_section *directory = allocated(model, count, sizeof *directory);
-    for (uint32_t i = 0; i < count && model->code == POSTIL_OK; i++)
-        require(model, read_section(model, directory_row(model, i), directory + i));
+    for (int64_t i = 0; i < count && model->code == POSTIL_OK; i++)
+        require(model, read_section(model, rows + i * ROW_SIZE, directory + i));
     model->directory = directory, model->sections = count;
 }
 
 static void read_model(postil_model *model) {
-    fill_crc(model->crc);
+    for (uint32_t i = 0; i < 256; i++) { /* the table of CRC-32 */
+        uint32_t x = i;
+        for (int k = 0; k < 8; k++) x = x & 1 ? x >> 1 ^ 0xedb88320u : x >> 1;
+        model->crc[i] = x;
+    }
     if (!model->is_trusted) {
         read_header(model);
         if (model->code != POSTIL_OK) return;
@@ -992,15 +879,14 @@ static void read_model(postil_model *model) {
     if (!model->is_cutter) read_characters(model);
     if (model->code == POSTIL_OK) read_vocabularies(model);
     if (model->code == POSTIL_OK) read_words(model);
-    if (model->code != POSTIL_OK) return;
-    if (model->kind == TREE_CLASSIFIER) {
-        read_tree_network(model);
-        return;
-    }
+    if (model->code == POSTIL_OK && model->kind == TREE_CLASSIFIER) read_tree_network(model);
+    if (model->code != POSTIL_OK || model->kind == TREE_CLASSIFIER) return;
     if (!model->is_trusted && !model->is_cutter) read_cuts(model); /* Python cuts texts into tokens before */
     if (model->code != POSTIL_OK) return;
     const int64_t width = read_network(model);
-    if (model->code == POSTIL_OK) read_heads(model, width);
+    model->head_count = whole_number(model, "heads", 0, 1, 1000);
+    model->heads = allocated(model, model->head_count, sizeof *model->heads);
+    for (int64_t t = 0; t < model->head_count && model->code == POSTIL_OK; t++) read_head(model, t, width);
 }
 
 void postil_close(postil_model *model) {
@@ -1066,31 +952,22 @@ const char *postil_about(const postil_model *model) { return model->about; }
 int postil_is_tree_classifier(const postil_model *model) { return model->kind == TREE_CLASSIFIER; }
 int32_t postil_task_count(const postil_model *model) { return (int32_t)model->head_count; }
 
+/* A number that no task has stands for a task without labels. */
 static const task_head *head_at(const postil_model *model, int32_t task) {
-    return task >= 0 && task < model->head_count ? model->heads + task : NULL;
+    static const task_head none;
+    return task >= 0 && task < model->head_count ? model->heads + task : &none;
 }
 
-const char *postil_task(const postil_model *model, int32_t task) {
-    const task_head *head = head_at(model, task);
-    return head == NULL ? NULL : head->name;
-}
+const char *postil_task(const postil_model *model, int32_t task) { return head_at(model, task)->name; }
 
-int32_t postil_label_count(const postil_model *model, int32_t task) {
-    const task_head *head = head_at(model, task);
-    return head == NULL ? 0 : (int32_t)head->spellings;
-}
+int32_t postil_label_count(const postil_model *model, int32_t task) { return (int32_t)head_at(model, task)->spellings; }
 
 const char *postil_label(const postil_model *model, int32_t task, int32_t label) {
-    const task_head *head = head_at(model, task);
-    return head == NULL || label < 0 || label >= head->spellings ? NULL : head->labels[label];
+    return label < 0 || label >= postil_label_count(model, task) ? NULL : head_at(model, task)->labels[label];
 }
 
-int32_t postil_entity_label_count(const postil_model *model, int32_t task) {
-    const task_head *head = head_at(model, task);
-    return head == NULL ? 0 : (int32_t)head->C;
-}
+int32_t postil_entity_label_count(const postil_model *model, int32_t task) { return (int32_t)head_at(model, task)->C; }
 
 const char *postil_entity_label(const postil_model *model, int32_t task, int32_t label) {
-    const task_head *head = head_at(model, task);
-    return head == NULL || label < 0 || label >= head->C ? NULL : head->class_names[label];
+    return label < 0 || label >= postil_entity_label_count(model, task) ? NULL : head_at(model, task)->class_names[label];
 }

@@ -86,17 +86,12 @@ static void *claimed(layout_plan *plan, int64_t count, size_t size) {
 
 static int64_t piece_room(const postil_model *model) { return PIECE + 2 * model->reach; }
 
-static int64_t row_sets(int64_t width, int64_t most_bytes) {
-    const int64_t bytes = WAYS_OF_ROWS * (width * (int64_t)sizeof(float) + (int64_t)sizeof(cached_word));
-    const int64_t sets = most_bytes / bytes;
-    return sets < 8 ? 8 : sets < 1 << 16 ? sets : 1 << 16;
-}
-
 static void plan_cutter(const postil_model *model, layout_plan *plan, postil_workspace *w, postil_workspace **cutter);
 
 static void plan_caches(const postil_model *model, layout_plan *plan, postil_workspace *w) {
     const int64_t n = piece_room(model), M = model->members, width = model->K * M * model->H;
-    w->width = width, w->sets = row_sets(width, w->cached_bytes);
+    const int64_t sets = w->cached_bytes / (WAYS_OF_ROWS * (width * (int64_t)sizeof(float) + (int64_t)sizeof(cached_word)));
+    w->width = width, w->sets = sets < 8 ? 8 : sets < 1 << 16 ? sets : 1 << 16;
     w->chunks = claimed(plan, CHUNK_BUCKETS * WAYS, sizeof(slot));
     w->words = claimed(plan, w->sets * WAYS_OF_ROWS, sizeof *w->words);
     w->rows = claimed(plan, (1 + w->sets * WAYS_OF_ROWS + n) * width, sizeof(float));
@@ -157,9 +152,7 @@ static void plan_text(const postil_model *model, layout_plan *plan, postil_works
 /* A tagger that cuts texts needs the same room for texts of any size: it gets them piece by piece. Its kernels
    allocate where those of the whole model do. */
 static void plan_cutter(const postil_model *model, layout_plan *plan, postil_workspace *w, postil_workspace **cutter) {
-    postil_workspace inner;
-    memset(&inner, 0, sizeof inner);
-    inner.cached_bytes = w->cached_bytes / 4, inner.labels_only = inner.grows = 1;
+    postil_workspace inner = {.cached_bytes = w->cached_bytes / 4, .labels_only = 1, .grows = 1};
     plan_caches(model, plan, &inner);
     plan_text(model, plan, &inner, LABELLED_ROOM);
     inner.grows = w->grows;
@@ -184,9 +177,7 @@ enum { LONGEST_TEXT = INT32_MAX / 2 };
 
 size_t postil_workspace_size(const postil_model *model, size_t max_bytes) {
     layout_plan plan = {NULL, 0, 0};
-    postil_workspace w;
-    memset(&w, 0, sizeof w);
-    w.cached_bytes = POSTIL_CACHED_BYTES / 8;
+    postil_workspace w = {.cached_bytes = POSTIL_CACHED_BYTES / 8};
     if (model == NULL || max_bytes < 1 || max_bytes > LONGEST_TEXT) return 0;
     plan_all(model, &plan, &w, max_bytes);
     return plan.is_too_large ? 0 : plan.used + 64;
@@ -215,8 +206,7 @@ int postil_workspace_place(const postil_model *model, size_t max_bytes, void *me
         return POSTIL_WRONG_ARGUMENT;
     postil_workspace *w = memory;
     layout_plan plan = {memory, 0, 0};
-    memset(w, 0, sizeof *w);
-    w->cached_bytes = POSTIL_CACHED_BYTES / 8;
+    *w = (postil_workspace){.cached_bytes = POSTIL_CACHED_BYTES / 8};
     plan_all(model, &plan, w, max_bytes);
     w->capacity = max_bytes;
     begin_workspace(model, w);
@@ -228,10 +218,8 @@ static uint8_t *on_line(void *memory) { return (uint8_t *)(((uintptr_t)memory + 
 
 /* A workspace that grows with the texts. */
 static int grown_workspace(const postil_model *model, int64_t cached_bytes, postil_workspace **workspace) {
-    postil_workspace measured;
+    postil_workspace measured = {.grows = 1, .cached_bytes = cached_bytes};
     layout_plan plan = {NULL, 0, 0};
-    memset(&measured, 0, sizeof measured);
-    measured.grows = 1, measured.cached_bytes = cached_bytes;
     claimed(&plan, 1, sizeof measured);
     if (model->kind == TAGGER) plan_caches(model, &plan, &measured);
     void *memory = plan.is_too_large ? NULL : calloc(1, plan.used + 128);
@@ -328,38 +316,22 @@ static float from_half(uint16_t half) {
     return value;
 }
 
-static void decode_row(const coded_rows *rows, int64_t row, int64_t width, float *out) {
-    const uint8_t *codes = rows->codes + row * rows->bytes;
-    memcpy(out, rows->pieces + codes[0] * width, (size_t)width * sizeof *out);
-    for (int64_t m = 1; m < rows->bytes; m++) {
-        const float *piece = rows->pieces + (m * PIECES + codes[m]) * width;
-        for (int64_t d = 0; d < width; d++) out[d] += piece[d];
-    }
-}
-
 static float *append_row(const number_table *table, int64_t row, float *out) {
-    if (table->values != NULL)
-        memcpy(out, table->values + row * table->width, (size_t)table->width * sizeof *out);
-    else if (row < table->first.rows)
-        decode_row(&table->first, row, table->width, out);
-    else if (table->rest.rows > 0)
-        decode_row(&table->rest, row - table->first.rows, table->width, out);
-    else
-        for (int64_t d = 0; d < table->width; d++) out[d] = from_half(table->halves[row * table->width + d]);
-    return out + table->width;
-}
-
-/* The row of a character among those of the filters: 1 + its id, 1 where it has none. */
-static int64_t letter_row(const postil_model *model, uint32_t code) {
-    int64_t low = 0, high = model->alphabet;
-    while (low < high) {
-        const int64_t middle = (low + high) / 2;
-        if (model->letter_codes[middle] < (int32_t)code)
-            low = middle + 1;
-        else
-            high = middle;
+    const int64_t width = table->width;
+    if (table->values != NULL) {
+        memcpy(out, table->values + row * width, (size_t)width * sizeof *out);
+    } else if (table->halves != NULL) {
+        for (int64_t d = 0; d < width; d++) out[d] = from_half(table->halves[row * width + d]);
+    } else {
+        const coded_rows *rows = row < table->first.rows ? &table->first : &table->rest;
+        const uint8_t *codes = rows->codes + (row - (rows == &table->rest ? table->first.rows : 0)) * rows->bytes;
+        memcpy(out, rows->pieces + codes[0] * width, (size_t)width * sizeof *out);
+        for (int64_t m = 1; m < rows->bytes; m++) {
+            const float *piece = rows->pieces + (m * PIECES + codes[m]) * width;
+            for (int64_t d = 0; d < width; d++) out[d] += piece[d];
+        }
     }
-    return low < model->alphabet && model->letter_codes[low] == (int32_t)code ? 1 + model->letter_ids[low] : 1;
+    return out + width;
 }
 
 /* tanh of the largest value of each filter over the characters of a word: of a long one the first and the last. */
@@ -371,7 +343,8 @@ static float *append_letters(const postil_model *model, const network_member *me
     for (int64_t at = 0; at < size; count++) {
         const int bytes = decode(word + at, word + size, &code);
         if (bytes == 0) break;
-        const int64_t row = letter_row(model, code);
+        const int32_t *found = row_with(model->letter_codes, model->alphabet, 1, (int32_t)code, 0, 1);
+        const int64_t row = found == NULL ? 1 : 1 + model->letter_ids[found - model->letter_codes]; /* 1: it has no id */
         if (count < MOST_LETTERS / 2)
             head[count] = row;
         else
@@ -394,11 +367,6 @@ static float *append_letters(const postil_model *model, const network_member *me
     return out + F;
 }
 
-static void touch(uint8_t *touched, int64_t row, int64_t width) {
-    const int64_t bytes = width * (int64_t)sizeof(float), first = row * bytes;
-    touched[first >> 16] = touched[(first + bytes - 1) >> 16] = 1;
-}
-
 /* The vectors (count, D) of words in cells for one member. */
 static void word_vectors(postil_workspace *w, const network_member *member, const uint8_t *text, int64_t count) {
     const postil_model *model = w->model;
@@ -413,7 +381,8 @@ static void word_vectors(postil_workspace *w, const network_member *member, cons
             const uint16_t *codes = lexicon->codes + w->codes[i * WORDS_AT_ONCE + u] * lexicon->columns;
             for (int64_t k = 0; k < lexicon->columns; k++) x = append_row(member->tables + f++, codes[k], x);
         }
-        if (model->touched != NULL) touch(model->touched, ids[learnt], model->vectors.width);
+        const int64_t bytes = model->vectors.width * (int64_t)sizeof(float), first = model->has_vectors ? ids[learnt] * bytes : 0;
+        if (model->touched != NULL) model->touched[first >> 16] = model->touched[(first + bytes - 1) >> 16] = 1;
         if (model->has_vectors) x = append_row(&model->vectors, ids[learnt], x);
         if (model->filters > 0) {
             const int64_t *cell = w->cells_at_once + 2 * u;
@@ -482,7 +451,7 @@ static int64_t row_of_word(postil_workspace *w, const uint8_t *word, int64_t siz
 static int compute_folded_row(postil_workspace *w, const uint8_t *word, int64_t size, int64_t row, int *is_missing) {
     uint8_t folded[FOLDED_ROOM];
     const word_folds *folds = w->model->folds;
-    if (folds == NULL || !is_foldable(folds, word, size)) return POSTIL_OK;
+    if (folds == NULL) return POSTIL_OK;
     const int64_t cell[2] = {0, folded_word(folds, word, size, folded)};
     const missing_word missing = {0, row};
     if (cell[1] < 0 || (cell[1] == size && memcmp(folded, word, (size_t)size) == 0)) return POSTIL_OK;
@@ -582,17 +551,6 @@ static void apply_step(postil_workspace *w, const network_step *step, int64_t n,
     }
 }
 
-/* Where sentences begin in the piece first:end, (B + 1,) offsets; B. `sentence` is the one that holds `first`. */
-static int64_t piece_offsets(const int64_t *offsets, int64_t sentences, int64_t sentence, int64_t first, int64_t end,
-                             int64_t *out) {
-    int64_t B = 0;
-    out[0] = 0;
-    for (int64_t b = sentence + 1; b < sentences && offsets[b] < end; b++)
-        if (offsets[b] > first + out[B]) out[++B] = offsets[b] - first;
-    out[++B] = end - first;
-    return B;
-}
-
 /* The mean of a window has as many words as there are. */
 static void share_sums(const int64_t *offsets, int64_t B, int64_t half, int64_t width, float *sums) {
     for (int64_t b = 0; b < B; b++)
@@ -670,32 +628,30 @@ static int score_piece(postil_workspace *w, const passage *p, int64_t from, int6
     return POSTIL_OK;
 }
 
-/* The mean over members; nothing but numbers. */
-static int finish_scores(const postil_model *model, float *scores, int64_t count) {
-    const float M = (float)model->members;
-    int is_finite = 1;
-    for (int64_t i = 0; i < count && M > 1; i++) scores[i] /= M;
-    for (int64_t i = 0; i < count; i++) is_finite &= scores[i] >= -1e30f && scores[i] <= 1e30f;
-    return is_finite ? POSTIL_OK : POSTIL_NOT_FINITE;
-}
-
 /* scores[h] (N, L) of the tasks whose pointers are not NULL. A piece is padded on both sides with the tokens that its
    scores depend on. */
 static int score_tokens(postil_workspace *w, const passage *p, float *const *scores) {
     const int64_t reach = w->model->reach, N = p->N;
-    int64_t sentence = 0;
-    int code = POSTIL_OK;
+    const float M = (float)w->model->members;
+    int64_t sentence = 0, *offsets = w->piece_offsets;
+    int code = POSTIL_OK, is_finite = 1;
     for (int64_t first = 0; first < N && code == POSTIL_OK; first += PIECE) {
         const int64_t end = first + PIECE < N ? first + PIECE : N;
         const int64_t from = first > reach ? first - reach : 0, to = end + reach < N ? end + reach : N;
         while (sentence + 1 < p->B && p->offsets[sentence + 1] <= from) sentence++;
-        const int64_t B = piece_offsets(p->offsets, p->B, sentence, from, to, w->piece_offsets);
+        int64_t B = offsets[0] = 0; /* sentences of the piece */
+        for (int64_t b = sentence + 1; b < p->B && p->offsets[b] < to; b++)
+            if (p->offsets[b] > from + offsets[B]) offsets[++B] = p->offsets[b] - from;
+        offsets[++B] = to - from;
         code = look_up(w, p->text, p->size, p->cells + 2 * from, to - from);
-        if (code == POSTIL_OK) code = score_piece(w, p, from, to - from, w->piece_offsets, B, first - from, end - from, scores);
+        if (code == POSTIL_OK) code = score_piece(w, p, from, to - from, offsets, B, first - from, end - from, scores);
     }
-    for (int64_t h = 0; h < w->model->head_count && code == POSTIL_OK; h++)
-        if (scores[h] != NULL) code = finish_scores(w->model, scores[h], N * w->model->heads[h].L);
-    return code;
+    for (int64_t h = 0; h < w->model->head_count && code == POSTIL_OK; h++) {
+        const int64_t count = scores[h] == NULL ? 0 : N * w->model->heads[h].L;
+        for (int64_t i = 0; i < count && M > 1; i++) scores[h][i] /= M; /* the mean over members */
+        for (int64_t i = 0; i < count; i++) is_finite &= scores[h][i] >= -1e30f && scores[h][i] <= 1e30f;
+    }
+    return code != POSTIL_OK || is_finite ? code : POSTIL_NOT_FINITE;
 }
 
 /* ------------------------------------------------------------------------------------------------ answers, in general
@@ -713,9 +669,8 @@ typedef struct {
 static double log_sum(const double *x, int64_t n) {
     double top = -INFINITY, sum = 0.0;
     for (int64_t i = 0; i < n; i++) top = x[i] > top ? x[i] : top;
-    if (top == -INFINITY) return top;
-    for (int64_t i = 0; i < n; i++) sum += exp(x[i] - top);
-    return top + log(sum);
+    for (int64_t i = 0; i < n && top > -INFINITY; i++) sum += exp(x[i] - top);
+    return top > -INFINITY ? top + log(sum) : top;
 }
 
 static void general_sums(general_chain *c) {
@@ -912,9 +867,8 @@ static void write_layer(postil_workspace *w, int64_t h, int64_t N, int64_t sente
         entities[i].probability = answers->probabilities[i];
     }
     const int all = !w->labels_only;
-    const postil_layer layer = {head->name, labels, all ? answers->labels : NULL, all ? answers->whole : NULL, entities,
-                                all ? (int32_t)answers->found : 0, (int32_t)h};
-    w->layers[h] = layer;
+    w->layers[h] = (postil_layer){head->name, labels, all ? answers->labels : NULL, all ? answers->whole : NULL, entities,
+                                  all ? (int32_t)answers->found : 0, (int32_t)h};
 }
 
 static void add_votes(postil_workspace *w, const task_head *head, const passage *p, float *scores); /* votes.c */
@@ -938,18 +892,16 @@ static int tag_cells(postil_workspace *w, const uint8_t *text, int64_t size, int
         if (code != POSTIL_OK) return code;
         write_layer(w, h, N, sentences, &answers);
     }
-    const postil_result all = {w->tokens, w->sentences, w->layers, (int32_t)N, (int32_t)sentences,
-                               (int32_t)model->head_count, 0};
-    *result = all;
+    *result = (postil_result){w->tokens, w->sentences, w->layers, (int32_t)N, (int32_t)sentences,
+                              (int32_t)model->head_count, 0};
     return POSTIL_OK;
 }
 
 int postil_lattice_of(const postil_workspace *w, int32_t task, postil_lattice *lattice) {
     if (w == NULL || lattice == NULL || task < 0 || task >= w->model->head_count) return POSTIL_WRONG_ARGUMENT;
     const task_head *head = w->model->heads + task;
-    const postil_lattice all = {(int32_t)head->L, (int32_t)head->q.outside, head->q.temperature, head->q.shift,
+    *lattice = (postil_lattice){(int32_t)head->L, (int32_t)head->q.outside, head->q.temperature, head->q.shift,
                                 w->head_scores[task], head->transitions, head->start, head->end};
-    *lattice = all;
     return POSTIL_OK;
 }
 
@@ -1001,9 +953,7 @@ int postil_tag_spans(const postil_model *model, postil_workspace *w, const char 
                      postil_result *result) {
     if (count < 0 || sentence_count < 0 || (tokens == NULL && count > 0) || sentences == NULL || length > LONGEST_TEXT)
         return POSTIL_WRONG_ARGUMENT;
-    size_t size = length;
-    if ((size_t)count > size) size = (size_t)count;
-    if ((size_t)sentence_count > size) size = (size_t)sentence_count;
+    const size_t most = (size_t)(count > sentence_count ? count : sentence_count), size = length > most ? length : most;
     int code = begin_tagging(model, w, text, result, size);
     if (code != POSTIL_OK) return code;
     if (sentences[0] != 0 || sentences[sentence_count] != count) return end_tagging(POSTIL_WRONG_ARGUMENT);

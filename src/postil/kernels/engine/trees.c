@@ -22,13 +22,13 @@ static void read_tree_network(postil_model *model) {
     read_vectors(model);
     require(model, !model->has_vectors || model->vectors.width == D);
     require(model, model->has_vectors || tree->words.rows > 0);
-    if (has_section(model, "tree/leaves/W")) tree->leaves = wanted_map(model, "tree/leaves/W", "tree/leaves/b", D, H);
-    if (tree->how == BY_CELLS) tree->leaves = wanted_map(model, "tree/words/W", "tree/words/b", D, 3 * H);
+    if (has_section(model, "tree/leaves/W")) tree->leaves = wanted_map(model, "tree/leaves/", D, H);
+    if (tree->how == BY_CELLS) tree->leaves = wanted_map(model, "tree/words/", D, 3 * H);
     require(model, tree->leaves.W != NULL || D == H);
-    tree->phrases = wanted_map(model, "tree/phrases/W", "tree/phrases/b", tree->how == BY_SUMS ? H : 2 * H,
+    tree->phrases = wanted_map(model, "tree/phrases/", tree->how == BY_SUMS ? H : 2 * H,
                                tree->how == BY_CELLS ? 5 * H : H);
     if (tree->how == BY_TENSOR) tree->tensor = wanted_floats(model, "tree/tensor", 2 * H, 2 * H * H);
-    tree->output = wanted_map(model, "tree/output/W", "tree/output/b", H, L);
+    tree->output = wanted_map(model, "tree/output/", H, L);
     model->head_count = 1;
     model->heads = allocated(model, 1, sizeof *model->heads);
     if (model->code != POSTIL_OK) return;
@@ -83,11 +83,8 @@ static void plan_tree(const postil_model *model, layout_plan *plan, postil_works
     w->kernel_room = w->grows ? NULL : claimed(plan, 16 * n + 4096, 1);
 }
 
-/* ------------------------------------------------------------------------------------------------ brackets */
-
 static int32_t add_node(tree_room *room, int32_t left, int32_t right, int64_t begin, int64_t end) {
-    const postil_node node = {left, right, (int32_t)begin, (int32_t)end, 0, 0, NULL};
-    room->nodes[room->node_count] = node;
+    room->nodes[room->node_count] = (postil_node){left, right, (int32_t)begin, (int32_t)end, 0, 0, NULL};
     return (int32_t)room->node_count++;
 }
 
@@ -129,65 +126,39 @@ static void add_leaf(const tree_network *tree, tree_room *room, const uint8_t *t
     room->pending[room->pending_count++] = add_node(room, -1, -1, begin, end);
 }
 
-/* The open bracket ends; its children are pending. */
-static int close_bracket(const tree_network *tree, tree_room *room, const uint8_t *text) {
-    if (room->depth == 0) return POSTIL_NOT_A_TREE;
-    const open_bracket open = room->brackets[room->depth - 1];
-    if (room->pending_count == open.first) { /* one word, which was kept back as it might have been a label */
-        if (open.atoms != 1 || !open.has_blank) return POSTIL_NOT_A_TREE;
-        add_leaf(tree, room, text, open.begin, open.end);
-    }
-    while (room->pending_count - open.first > 1) join_last(room);
-    room->depth--;
-    return POSTIL_OK;
-}
-
 static int is_space(uint8_t c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/* An atom, text[at:end], in the open bracket. */
-static int add_atom(const tree_network *tree, tree_room *room, const uint8_t *text, int64_t at, int64_t end) {
-    if (room->depth == 0) return POSTIL_NOT_A_TREE;
-    open_bracket *open = room->brackets + room->depth - 1;
-    if (open->atoms == 0) {
-        if (room->pending_count > open->first) return POSTIL_NOT_A_TREE; /* a word next to brackets */
-        open->begin = (int32_t)at, open->end = (int32_t)end, open->has_blank = at > 0 && text[at - 1] != '(';
-    } else {
-        if (open->atoms == 1 && room->pending_count > open->first) return POSTIL_NOT_A_TREE;
-        add_leaf(tree, room, text, at, end);
-    }
-    open->atoms++;
-    return POSTIL_OK;
-}
-
 static int read_brackets(const tree_network *tree, tree_room *room, const uint8_t *text, int64_t size) {
-    int code = POSTIL_OK;
     room->node_count = room->pending_count = room->depth = room->used = 0;
-    for (int64_t at = 0; at < size && code == POSTIL_OK;) {
-        if (is_space(text[at])) {
-            at++;
-        } else if (text[at] == '(') {
-            if (room->depth == 0 && room->node_count > 0) return POSTIL_NOT_A_TREE; /* a second tree */
-            if (room->depth > 0) {
-                if (room->brackets[room->depth - 1].atoms > 1) return POSTIL_NOT_A_TREE;
-                before_child(tree, room);
-            }
-            const open_bracket open = {room->pending_count, 0, 0, 0, 0};
-            room->brackets[room->depth++] = open;
-            at++;
-        } else if (text[at] == ')') {
-            code = close_bracket(tree, room, text);
-            at++;
-        } else {
-            int64_t end = at;
-            while (end < size && !is_space(text[end]) && text[end] != '(' && text[end] != ')') end++;
-            code = add_atom(tree, room, text, at, end);
-            at = end;
+    for (int64_t at = 0, end; at < size; at = end) {
+        open_bracket *open = room->depth > 0 ? room->brackets + room->depth - 1 : NULL;
+        end = at + 1;
+        if (is_space(text[at])) continue;
+        if (text[at] == '(') {
+            if (open == NULL ? room->node_count > 0 : open->atoms > 1) return POSTIL_NOT_A_TREE; /* a second tree */
+            if (open != NULL) before_child(tree, room);
+            room->brackets[room->depth++] = (open_bracket){room->pending_count, 0, 0, 0, 0};
+            continue;
         }
+        if (open == NULL) return POSTIL_NOT_A_TREE;
+        if (text[at] == ')') { /* the open bracket ends; its children are pending */
+            if (room->pending_count == open->first) { /* one word, which was kept back as it might have been a label */
+                if (open->atoms != 1 || !open->has_blank) return POSTIL_NOT_A_TREE;
+                add_leaf(tree, room, text, open->begin, open->end);
+            }
+            while (room->pending_count - open->first > 1) join_last(room);
+            room->depth--;
+            continue;
+        }
+        while (end < size && !is_space(text[end]) && text[end] != '(' && text[end] != ')') end++;
+        if (open->atoms < 2 && room->pending_count > open->first) return POSTIL_NOT_A_TREE; /* a word next to brackets */
+        if (open->atoms++ == 0)
+            open->begin = (int32_t)at, open->end = (int32_t)end, open->has_blank = at > 0 && text[at - 1] != '(';
+        else
+            add_leaf(tree, room, text, at, end);
     }
-    return code != POSTIL_OK || room->depth > 0 || room->pending_count != 1 ? POSTIL_NOT_A_TREE : POSTIL_OK;
+    return room->depth > 0 || room->pending_count != 1 ? POSTIL_NOT_A_TREE : POSTIL_OK;
 }
-
-/* ------------------------------------------------------------------------------------------------ vectors */
 
 static int leaf_vector(const postil_model *model, tree_room *room, int64_t node) {
     const tree_network *tree = &model->tree;
@@ -197,11 +168,8 @@ static int leaf_vector(const postil_model *model, tree_room *room, int64_t node)
     if (code != DONE) return error_of(code);
     for (int64_t d = 0; d < D; d++) x[d] = 0.0f;
     if (model->has_vectors) append_row(&model->vectors, room->ids[model->words.count - 1], x);
-    if (tree->words.rows > 0)
-        for (int64_t d = 0; d < D; d++) {
-            const int64_t at = room->ids[0] * D + d;
-            x[d] += tree->words.values != NULL ? tree->words.values[at] : from_half(tree->words.halves[at]);
-        }
+    for (int64_t d = 0, at = room->ids[0] * D; tree->words.rows > 0 && d < D; d++, at++)
+        x[d] += tree->words.values != NULL ? tree->words.values[at] : from_half(tree->words.halves[at]);
     if (tree->leaves.W == NULL) return POSTIL_OK;
     apply_map(&tree->leaves, x, 1, tree->how == BY_CELLS ? room->maps : room->vectors + node * H);
     if (tree->how != BY_CELLS) return POSTIL_OK;
@@ -216,16 +184,6 @@ static int leaf_vector(const postil_model *model, tree_room *room, int64_t node)
     return POSTIL_OK;
 }
 
-/* z_d += Σ_j c_j Σ_k V[j, k, d] c_k */
-static void add_tensor(const tree_network *tree, const float *c, float *z) {
-    const int64_t H = tree->H;
-    for (int64_t j = 0; j < 2 * H; j++)
-        for (int64_t k = 0; k < 2 * H; k++) {
-            const float product = c[j] * c[k], *row = tree->tensor + (j * 2 * H + k) * H;
-            for (int64_t d = 0; d < H; d++) z[d] += product * row[d];
-        }
-}
-
 static void phrase_vector(const tree_network *tree, tree_room *room, int64_t node) {
     const int64_t H = tree->H, left = room->nodes[node].left, right = room->nodes[node].right;
     const float *l = room->vectors + left * H, *r = room->vectors + right * H;
@@ -238,7 +196,10 @@ static void phrase_vector(const tree_network *tree, tree_room *room, int64_t nod
     }
     if (tree->how != BY_CELLS) {
         apply_map(&tree->phrases, both, 1, h);
-        if (tree->how == BY_TENSOR) add_tensor(tree, both, h);
+        for (int64_t i = 0; tree->how == BY_TENSOR && i < 4 * H * H; i++) { /* z_d += Σ_j c_j Σ_k V[j, k, d] c_k */
+            const float product = both[i / (2 * H)] * both[i % (2 * H)], *row = tree->tensor + i * H;
+            for (int64_t d = 0; d < H; d++) h[d] += product * row[d];
+        }
         activate_rows(h, H, tree->function);
         return;
     }
@@ -291,7 +252,6 @@ int postil_tree(const postil_model *model, postil_workspace *w, const char *brac
             phrase_vector(&model->tree, room, i);
         if (code == POSTIL_OK) code = label_node(&model->tree, room, i, i == room->node_count - 1);
     }
-    const postil_tree_result all = {room->nodes, (int32_t)room->node_count, (int32_t)model->tree.L};
-    *result = all;
+    *result = (postil_tree_result){room->nodes, (int32_t)room->node_count, (int32_t)model->tree.L};
     return end_tagging(code);
 }

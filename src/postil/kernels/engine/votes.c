@@ -20,16 +20,10 @@ static int64_t spell(const postil_workspace *w, const vote_rules *rules, int64_t
     for (int64_t n = 0; word < end && n < most; n++) {
         uint32_t code = 0;
         const int step = decode(word, end, &code);
-        int64_t low = range[0], high = range[0] + range[1];
-        while (low < high) {
-            const int64_t middle = (low + high) / 2;
-            if (rules->codes[middle] < (int32_t)code) low = middle + 1;
-            else high = middle;
-        }
-        const int is_known = step > 0 && low < range[0] + range[1] && rules->codes[low] == (int32_t)code;
-        const int64_t bytes = is_known ? rules->spelt[low + 1] - rules->spelt[low] : 1;
+        const int32_t *found = step > 0 ? row_with(rules->codes + range[0], range[1], 1, (int32_t)code, 0, 1) : NULL;
+        const int64_t *spelt = rules->spelt + (found == NULL ? 0 : found - rules->codes), bytes = found ? spelt[1] - spelt[0] : 1;
         if (used + bytes > w->spelling_size) return used;
-        if (is_known) memcpy(w->spelling + used, rules->spellings + rules->spelt[low], (size_t)bytes);
+        if (found != NULL) memcpy(w->spelling + used, rules->spellings + spelt[0], (size_t)bytes);
         else w->spelling[used] = STRANGER;
         used += bytes;
         word += step > 0 ? step : 1;
@@ -175,17 +169,8 @@ static void run_pattern(const postil_workspace *w, const vote_rules *rules, patt
     }
 }
 
-/* Add what a rule says to the evidence about tokens begin:end, by their place in the entity: only, first, middle, last. */
-static void cast_vote(postil_workspace *w, const task_head *head, int64_t rule, int64_t begin, int64_t end) {
-    const int64_t L = head->L;
-    for (int64_t t = begin; t < end; t++) {
-        const int64_t place = end - begin == 1 ? 0 : t == begin ? 1 : t == end - 1 ? 3 : 2;
-        const double *lifts = head->votes.lifts + (4 * rule + place) * L;
-        for (int64_t j = 0; j < L; j++) w->evidence[t * L + j] += lifts[j];
-    }
-}
-
-/* Add log P(votes | label) to the scores (N, L) of a task. */
+/* Add log P(votes | label) to the scores (N, L) of a task. What a rule says of a token depends on its place in the entity:
+   only, first, middle, last. */
 static void add_votes(postil_workspace *w, const task_head *head, const passage *p, float *scores) {
     const vote_rules *rules = &head->votes;
     const int64_t L = head->L;
@@ -205,12 +190,13 @@ static void add_votes(postil_workspace *w, const task_head *head, const passage 
                     end = listed_until(w, rules, rule, p, t, p->offsets[b + 1]);
                 }
                 if (end == begin || begin < free) continue;
-                cast_vote(w, head, r, begin, end);
                 free = end;
+                for (int64_t k = begin; k < end; k++) {
+                    const int64_t place = end - begin == 1 ? 0 : k == begin ? 1 : k == end - 1 ? 3 : 2;
+                    const double *lifts = rules->lifts + (4 * r + place) * L;
+                    for (int64_t j = 0; j < L; j++) w->evidence[k * L + j] += lifts[j];
+                }
             }
     }
-    for (int64_t i = 0; i < p->N * L; i++) {
-        const double evidence = head->q.temperature * w->evidence[i];
-        scores[i] = (float)((double)scores[i] + evidence);
-    }
+    for (int64_t i = 0; i < p->N * L; i++) scores[i] = (float)((double)scores[i] + head->q.temperature * w->evidence[i]);
 }
