@@ -158,8 +158,8 @@ def test_a_chunk_that_is_too_hard_goes_to_the_twin(monkeypatch):
     patterns = with_program(TokenPatterns(r"(?:(?:a|aa)+b|\S)", r"[A-Z]\.\Z"))
     text = b"xx " + b"a" * 22 + b"A.  K. " + b"a" * 17 + b"\xc3\xa9b yy"
     asked = []
-    cut_chunk = compiled.cut_chunk
-    monkeypatch.setattr(compiled, "cut_chunk", lambda *args: asked.append(args[:2]) or cut_chunk(*args))
+    cut_chunk = compiled.plain.cut_chunk
+    monkeypatch.setattr(compiled.plain, "cut_chunk", lambda *args: asked.append(args[:2]) or cut_chunk(*args))
     found = compiled.tokenise_text(text, documents(text), patterns, ChunkCache(patterns))
     assert asked and asked[0] == ("a" * 22 + "A.", "K")
     expected = plain.tokenise_text(text, documents(text), patterns, ChunkCache(patterns))

@@ -49,11 +49,17 @@ _OTHERS = {
 if typing.TYPE_CHECKING:
     from postil.kernels.checking import *
     from postil.kernels.choice import *
-    from postil.kernels.compiled_chain import *
+    from postil.kernels.compiled_chain import chain_answers as chain_answers
     from postil.kernels.compiled_items import *
-    from postil.kernels.compiled_sparse import *
-    from postil.kernels.compiled_text import *
-    from postil.kernels.compiled_trees import *
+    from postil.kernels.compiled_sparse import descent_pass as descent_pass
+    from postil.kernels.compiled_sparse import online_pass as online_pass
+    from postil.kernels.compiled_text import line_cells as line_cells
+    from postil.kernels.compiled_text import token_cells as token_cells
+    from postil.kernels.compiled_text import write_records as write_records
+    from postil.kernels.compiled_text import write_rows as write_rows
+    from postil.kernels.compiled_trees import bilinear_forms as bilinear_forms
+    from postil.kernels.compiled_trees import chosen_products as chosen_products
+    from postil.kernels.compiled_trees import composed_phrases as composed_phrases
     from postil.kernels.plain_chain import *
     from postil.kernels.plain_layers import *
     from postil.kernels.plain_pretraining import *

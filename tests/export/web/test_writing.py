@@ -38,7 +38,7 @@ def test_single_precision_where_a_label_changes(names_model, tmp_path, monkeypat
     from postil.export.flat import Rounding
     from postil.export.web import writing
 
-    monkeypatch.setattr(writing, "change", lambda *_: Rounding(tokens=9, labels=1, probability=0.1))
+    monkeypatch.setattr(writing.flat, "change", lambda *_: Rounding(tokens=9, labels=1, probability=0.1))
     assert not web.write(names_model, tmp_path / "one").half
     assert web.write(names_model, tmp_path / "two", half=True).half, "a user may want it nevertheless"
 
