@@ -30,11 +30,9 @@ class Gazetteer:
 
     def __init__(self, columns: Sequence[str], ignore_case: bool, names: Vocabulary, classes: Array) -> None:
         if len(names) != len(classes) or not 0 < len(columns) <= _MOST_CLASSES:
-            raise ModelFileError(
-                "damaged gazetteer",
-                expected=f"1 to {_MOST_CLASSES} classes, and the classes of {len(names)} names",
-                got=f"{len(columns)}, and those of {len(classes)}",
-            )
+            expected = f"1 to {_MOST_CLASSES} classes, and the classes of {len(names)} names"
+            got = f"{len(columns)}, and those of {len(classes)}"
+            raise ModelFileError("damaged gazetteer", expected=expected, got=got)
         self.columns, self.ignore_case = list(columns), ignore_case
         self._names, self._classes = names, classes
 
@@ -139,11 +137,10 @@ class Gazetteer:
 def names_in_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, str]]:
     """(class, name) for every line of files, or of all files of folders, that is not empty."""
     for given in map(Path, paths):
-        is_folder = given.is_dir()
-        inner = sorted(path for path in given.iterdir() if path.is_file()) if is_folder else [given]
+        inner = [given]
+        if given.is_dir():
+            inner = sorted(path for path in given.iterdir() if path.is_file() and not path.name.startswith("."))
         for path in inner:
-            if is_folder and path.name.startswith("."):
-                continue
             count = 0
             for text, where in decoded_lines(path, "the gazetteer"):
                 if not text.strip():

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import chain
 from operator import itemgetter
 from types import MappingProxyType
-from typing import NoReturn, TypeAlias, final
+from typing import TypeAlias, final
 
 import numpy as np
 
@@ -215,14 +215,10 @@ class InputFeatures:
 
 def forms_of(tokens: Sequence[Token]) -> list[str]:
     """The forms alone. A TypeError for anything that is not a token: a list would otherwise pass for a tuple."""
-    return [
-        token if isinstance(token, str) else token[0] if isinstance(token, tuple) else _no_form(token)
-        for token in tokens
-    ]
-
-
-def _no_form(token: object) -> NoReturn:
-    raise TypeError(f"a token is a string or a tuple, not a {type(token).__name__}")
+    kinds = set(map(type, tokens))
+    if wrong := [kind for kind in kinds if not issubclass(kind, str | tuple)]:
+        raise TypeError(f"a token is a string or a tuple, not a {wrong[0].__name__}")
+    return [token if isinstance(token, str) else token[0] for token in tokens]
 
 
 # -------------------------------------------------------------------- Batches: which sentences share a step of training

@@ -171,10 +171,6 @@ def _unpacked(arrays: Mapping[str, Array]) -> Array:
     return np.take(distinct, rows, axis=0)  # a quarter of the time of distinct[rows]
 
 
-# ------------------------------------------------------------------------------------- made of vectors, read from files
-# Clusters of words and lists of names: made of vectors, or read from files and installed packages.
-
-
 # --------------------------- Clusters of words by their vectors: k-means, several numbers of clusters side by side
 #
 # A network only sees a vector as numbers, and the labelled words are too few to learn which regions of the space

@@ -94,12 +94,8 @@ class Reliability:
         return self.temperature != 1 or bool(self.shift)
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "temperature": self.temperature,
-            "shift": self.shift,
-            "before": self.before.to_dict(),
-            "after": self.after.to_dict(),
-        }
+        calibrations = {"before": self.before.to_dict(), "after": self.after.to_dict()}
+        return {"temperature": self.temperature, "shift": self.shift, **calibrations}
 
 
 def calibrate(probabilities: ArrayLike, correct: ArrayLike, *, bins: int = 10) -> Calibration:

@@ -81,11 +81,11 @@ def average_precision(truth: ArrayLike, scores: ArrayLike) -> float:
 
 
 class PrecisionRecall(NamedTuple):
-    """Precision and recall for a threshold just below each distinct score, the highest first."""
+    """Precision and recall for a threshold just below each distinct score, the highest first, (K,) each."""
 
-    scores: NDArray[np.float64]  # (K,)
-    precision: NDArray[np.float64]  # (K,)
-    recall: NDArray[np.float64]  # (K,)
+    scores: NDArray[np.float64]
+    precision: NDArray[np.float64]
+    recall: NDArray[np.float64]
 
 
 def precision_recall(truth: ArrayLike, scores: ArrayLike, positives: int | None = None) -> PrecisionRecall:

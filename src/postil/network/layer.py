@@ -345,9 +345,6 @@ class LayerNorm(Layer):
         return by_parameter(layer_norm(X, self.gain.value, self.bias.value), self.gain, self.bias)
 
 
-# ----------------------------------------------------------------------------------------------------- the linear layer
-
-
 # ----------------------------------------------------------------------------- bias, activation and dropout in one pass
 # What follows a matrix product in training, in one pass instead of three.
 
@@ -390,6 +387,7 @@ def finished(Z: Array, b: Array, finish: Finish | None) -> tuple[Array, Callable
 
 
 # ------------------------------------------------------------------------------------------------ the linear layer
+# A3; equations (13) to (15).
 
 
 def linear(

@@ -189,75 +189,73 @@ def composed(how: str, states: Array, W: Array, bias: Array | None, forms: Array
     return kernels.composed_phrases(how, states, forms, plan.children, plan.levels, W, bias)
 
 
-@final
-class TensorComposer:
+OFTEN = 8  # uses of a word on one side from which a matrix is faster than the tensor
+
+
+def tensor_composer(words: Array, uses: Array, V: Array, W: Array, b: Array, *, activation: str) -> Composer:
     """The tensor composition without a pullback: [l; r]ᵀ V [l; r] is a form of l, one of r, and one of both.
 
     The form of a word alone is computed once for each word and side. A word that is a part of many phrases has a
-    matrix by which the vector of the other part is multiplied, instead of the tensor.
+    matrix by which the vector of the other part is multiplied, instead of the tensor.  words (U, D), uses (2, U).
     """
+    D, U = len(b), kernels.sums_of_pairs(V)
+    halves = slice(0, D), slice(D, 2 * D)
+    sides = [
+        (np.ascontiguousarray(U[part, :, part]), np.ascontiguousarray(W[:, part]), bias)
+        for part, bias in zip(halves, (b, np.zeros_like(b)), strict=True)
+    ]
+    both = np.ascontiguousarray(U[halves[0], :, halves[1]])
 
-    OFTEN = 8  # uses of a word on one side from which a matrix is faster
-
-    def __init__(self, words: Array, uses: Array, V: Array, W: Array, b: Array, *, activation: str) -> None:
-        """``words`` (U, D), ``uses`` (2, U)."""
-        self.words, self.activation, D = words, activation, len(b)
-        U = kernels.sums_of_pairs(V)
-        left, right = slice(0, D), slice(D, 2 * D)
-        self.sides = [
-            (np.ascontiguousarray(U[part, :, part]), np.ascontiguousarray(W[:, part]), bias)
-            for part, bias in ((left, b), (right, np.zeros_like(b)))
-        ]
-        self.both = np.ascontiguousarray(U[left, :, right])
-        # (2, U, D) forms of words as left and as right parts; those that are none are not filled in
-        self.forms_of_words = np.zeros((2, *words.shape), words.dtype)
-        for side, table in enumerate(self.forms_of_words):
-            used = np.flatnonzero(uses[side])
-            table[used] = self.alone(side, words[used])
-        # (m, D, D) a matrix [other part, unit] for each frequent word and side, and its number (2, U), -1 for none
-        self.matrix_of, found = np.full(uses.shape, -1), list[Array]()
-        for side, axes in ((0, (0, 2, 1)), (1, (2, 0, 1))):
-            frequent = np.flatnonzero(uses[side] >= self.OFTEN)
-            self.matrix_of[side, frequent] = sum(map(len, found)) + np.arange(len(frequent))
-            tensor = np.ascontiguousarray(self.both.transpose(axes)).reshape(D, D * D)
-            found.append((words[frequent] @ tensor).reshape(len(frequent), D, D))
-        self.matrices = np.concatenate(found)
-
-    def alone(self, side: int, X: Array) -> Array:
+    def alone(side: int, X: Array) -> Array:
         """The forms (N, D) of parts (N, D) on one side; the bias is that of the left one."""
         Z = np.empty_like(X)
-        U, W, bias = self.sides[side]
-        kernels.quadratic_forms(X, U, W, bias, out=Z)
+        kernels.quadratic_forms(X, *sides[side], out=Z)
         return Z
 
-    def __call__(self, forms: Array, plan: TreeSchedule) -> Array:
-        n, P, D = plan.leaves, plan.inner, self.words.shape[1]
-        X, alone = np.empty((n + P, D), self.words.dtype), np.empty((n + P, D), self.words.dtype)
-        X[:n] = self.words[forms]
-        side = plan.parents & 1
+    # (2, U, D) forms of words as left and as right parts; those that are none are not filled in
+    forms_of_words = np.zeros((2, *words.shape), words.dtype)
+    for side, table in enumerate(forms_of_words):
+        used = np.flatnonzero(uses[side])
+        table[used] = alone(side, words[used])
+    # (m, D, D) a matrix [other part, unit] for each frequent word and side, and its number (2, U), -1 for none
+    matrix_of, found = np.full(uses.shape, -1), list[Array]()
+    for side, axes in ((0, (0, 2, 1)), (1, (2, 0, 1))):
+        frequent = np.flatnonzero(uses[side] >= OFTEN)
+        matrix_of[side, frequent] = sum(map(len, found)) + np.arange(len(frequent))
+        tensor = np.ascontiguousarray(both.transpose(axes)).reshape(D, D * D)
+        found.append((words[frequent] @ tensor).reshape(len(frequent), D, D))
+    matrices = np.concatenate(found)
+
+    def composer(forms: Array, plan: TreeSchedule) -> Array:
+        n, P = plan.leaves, plan.inner
+        X, forms_alone = np.empty((n + P, D), words.dtype), np.empty((n + P, D), words.dtype)
+        X[:n] = words[forms]
+        sides = plan.parents & 1
         is_part = plan.parents < 2 * P  # all but roots
-        alone[:n] = self.forms_of_words[side[:n], forms]
-        matrices = np.full(n + P, -1)
-        matrices[:n] = self.matrix_of[side[:n], forms]
-        by_word = matrices[plan.children]  # (P, 2)
+        forms_alone[:n] = forms_of_words[sides[:n], forms]
+        numbers = np.full(n + P, -1)
+        numbers[:n] = matrix_of[sides[:n], forms]
+        by_word = numbers[plan.children]  # (P, 2)
         for a, b in plan.levels:
             children = plan.children[a:b]
-            pair = alone[children]
+            pair = forms_alone[children]
             Z = pair[:, 0] + pair[:, 1]
             # The forms of both parts: by the matrix of the left one, of the right one, or by the tensor.
             left, right = (by_word[a:b] >= 0).T
             for which, rows in enumerate(map(np.flatnonzero, (left, right & ~left, ~(left | right)))):
                 part, parts = np.zeros((len(rows), D), Z.dtype), (X[children[rows, 0]], X[children[rows, 1]])
                 if which < 2:
-                    kernels.chosen_products(parts[1 - which], self.matrices, by_word[a:b][rows, which], out=part)
+                    kernels.chosen_products(parts[1 - which], matrices, by_word[a:b][rows, which], out=part)
                 else:
-                    kernels.bilinear_forms(*parts, self.both, out=part)
+                    kernels.bilinear_forms(*parts, both, out=part)
                 Z[rows] += part
-            activate(self.activation, Z, out=X[n + a : n + b])
-            for which in (0, 1):
-                rows = n + a + np.flatnonzero((side[n + a : n + b] == which) & is_part[n + a : n + b])
-                alone[rows] = self.alone(which, X[rows])
+            activate(activation, Z, out=X[n + a : n + b])
+            for side in (0, 1):
+                rows = n + a + np.flatnonzero((sides[n + a : n + b] == side) & is_part[n + a : n + b])
+                forms_alone[rows] = alone(side, X[rows])
         return X
+
+    return composer
 
 
 # ----------------------------------------------------------------------------------------- compositions with parameters
@@ -415,7 +413,7 @@ class TensorComposition(_SameWidth):
         if _IN_PYTHON:
             return Composition.composer(self, words, uses)
         V, W, b = self.V.value, self.W.value, self.b.value
-        return TensorComposer(words, uses(), V, W, b, activation=self.activation)
+        return tensor_composer(words, uses(), V, W, b, activation=self.activation)
 
 
 # ------------------------------------------------------------------------------------------------ the binary Tree-LSTM

@@ -603,18 +603,12 @@ def offset_scores(centre: Node, previous: Node, following: Node) -> Result:
     if centre.ndim != 2 or any((node.shape, node.dtype) != (centre.shape, centre.dtype) for node in nodes):
         got = ", ".join(describe(node.value) for node in nodes)
         raise ShapeError("three score tables", expected="one shape (N, L) and type", got=got, where="offset scores")
-    U = summed_offsets([node.value for node in nodes], offsets)
+    U = centre.value + _moved(previous.value, 1, offsets) + _moved(following.value, -1, offsets)
 
     def pullback(dU: Array) -> list[Array]:
         return [dU, _moved(dU, -1, offsets), _moved(dU, 1, offsets)]
 
     return Result(U, (centre, previous, following), pullback, "offset scores", offsets=offsets)
-
-
-def summed_offsets(tables: Sequence[Array], offsets: Array) -> Array:
-    """The sum of ``offset_scores`` on plain arrays: centre, previous and following, (N, L) each."""
-    centre, previous, following = tables
-    return np.asarray(centre + _moved(previous, 1, offsets) + _moved(following, -1, offsets))
 
 
 def _moved(rows: Array, by: int, offsets: Array) -> Array:

@@ -57,11 +57,18 @@ def given_mentions(
 
     Kinds are places in ``entities``. Mentions that no labelling can have, and that leave no doubt, are an error.
     """
-    total = 0.0
+    groups: list[tuple[set[int], list[Mention]]] = []  # mentions that share sentences, directly or through others
+    for mention in mentions:
+        sentences, together = {sentence for sentence, _, _ in mention.spans}, [mention]
+        apart = []
+        for group in groups:
+            if sentences.isdisjoint(group[0]):
+                apart.append(group)
+            else:
+                sentences, together = sentences | group[0], group[1] + together
+        groups = [*apart, (sentences, together)]
     changes: dict[int, Change] = {}
-    for group in _connected(mentions):
-        total += _condition(lattice, group, entities, changes)
-    return total, changes
+    return sum(_condition(lattice, together, entities, changes) for _, together in groups), changes
 
 
 def mention_loss(
@@ -81,21 +88,6 @@ def mention_loss(
         return [(dU * float(dY)).astype(scores.dtype)]
 
     return Result(np.asarray(-total, scores.dtype), (scores,), pullback, "mentions")
-
-
-def _connected(mentions: Sequence[Mention]) -> list[list[Mention]]:
-    """Groups of mentions that share sentences, directly or through others."""
-    groups: list[tuple[set[int], list[Mention]]] = []
-    for mention in mentions:
-        sentences, together = {sentence for sentence, _, _ in mention.spans}, [mention]
-        apart = []
-        for group in groups:
-            if sentences.isdisjoint(group[0]):
-                apart.append(group)
-            else:
-                sentences, together = sentences | group[0], group[1] + together
-        groups = [*apart, (sentences, together)]
-    return [together for _, together in groups]
 
 
 def _condition(

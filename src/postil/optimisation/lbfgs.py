@@ -75,14 +75,6 @@ class Iteration(NamedTuple):
     trials: int
     ending: str | None
 
-    @property
-    def weights_norm(self) -> float:
-        return float(np.linalg.norm(self.point.x))
-
-    @property
-    def gradient_norm(self) -> float:
-        return float(np.linalg.norm(self.point.slope))
-
 
 # ------------------------------------------------------------------------------------------------ the loop
 

@@ -346,7 +346,9 @@ class Averaged:
 
 
 # ------------------------------------------------------------------------------------------------------------ schedules
-# The learning rate as a function of the progress of training.
+# The learning rate as a function of the progress of training. The unit of time t is the caller's: the number of the
+# step, or the share of the training that is done, 0 to 1. ``tau``, ``warm_up`` and ``length`` are in the same unit.
+# Estimators count in shares, because under a time budget nobody knows how many steps there will be.
 
 
 Schedule: TypeAlias = Callable[[float], float]

@@ -164,8 +164,8 @@ def lbfgs(problem: TrainingProblem, parameters: Parameters) -> Iterator[Training
         weights = iteration.point.x
         info = {
             "loss": iteration.point.value,
-            "feature_norm": iteration.weights_norm,
-            "error_norm": iteration.gradient_norm,
+            "feature_norm": float(np.linalg.norm(iteration.point.x)),
+            "error_norm": float(np.linalg.norm(iteration.point.slope)),
             "active_features": int(np.count_nonzero(weights)),
             "linesearch_trials": iteration.trials,
             "linesearch_step": iteration.step,
