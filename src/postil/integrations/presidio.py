@@ -27,7 +27,9 @@ ENTITIES = {
     **dict.fromkeys(("PER", "PERSON"), "PERSON"),
     **dict.fromkeys(("LOC", "LOCATION", "GPE", "PLACE"), "LOCATION"),
     **dict.fromkeys(("ORG", "ORGANIZATION", "CORPORATION"), "ORGANIZATION"),
-    "NORP": "NRP", "DATE": "DATE_TIME", "TIME": "DATE_TIME",
+    "NORP": "NRP",
+    "DATE": "DATE_TIME",
+    "TIME": "DATE_TIME",
 }
 """Class of a model in capitals -> Presidio's entity; other classes keep their name."""
 _PATTERNS = "CreditCard Crypto Email Iban Ip Phone Url".split()
