@@ -108,7 +108,7 @@ def test_the_page_is_served_without_a_token_and_holds_no_data(connected):
     page = client.get("/")
     assert page.status_code == 200 and "secret-word" not in page.text and TOKEN not in page.text
     assert "script-src 'self'" in page.headers["content-security-policy"]
-    for path in ("annotate.js", "labelling.js", "spans.js", "progress.js", "labelling.css", "dom.js", "palette.css"):
+    for path in ("annotate.js", "labelling.js", "spans.js", "labelling.css", "dom.js", "palette.css"):
         assert client.get(f"/page/{path}").status_code == 200
     for path in ("/page/index.html", "/page/annotate.html", "/page/../app.py", "/api/tag"):
         assert client.get(path, headers=HEADERS).status_code == 404

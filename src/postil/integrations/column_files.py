@@ -251,10 +251,13 @@ class CSVSource:
         number = -1
         with _told(self.path, "CSV"), self._reader(self.schema.names) as reader:
             for number, block in enumerate(reader):
-                firsts = range(0, block.num_rows, ROWS)
-                yield number, lambda block=block, firsts=firsts: ((self.path, block.slice(at, ROWS)) for at in firsts)
+                yield number, partial(self._batches, block)
         if number < 0:
             yield 0, lambda: iter(())
+
+    def _batches(self, block: Any) -> Iterator[tuple[str, Any]]:
+        for first in range(0, block.num_rows, ROWS):
+            yield self.path, block.slice(first, ROWS)
 
     def _reader(self, names: list[str]) -> Any:
         pa, csv = needed("pyarrow", "arrow"), needed("pyarrow.csv", "arrow")

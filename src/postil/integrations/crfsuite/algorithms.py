@@ -211,8 +211,9 @@ class _Sentences:
         return self.problem.corpus.gold[self.problem.instances[b].tokens]
 
     def unary(self, b: int, weights: Array) -> Array:
-        problem = self.problem
-        return kernels.attribute_scores(problem.instances[b].attributes, problem.pairs, weights[: self.K], problem.L)
+        problem, w = self.problem, weights[: self.K]
+        unary: Array = kernels.attribute_scores(problem.instances[b].attributes, problem.pairs, w, problem.L)
+        return unary
 
     def difference(self, b: int, weights: Array) -> _Difference | None:
         """Where the best path under the weights and the gold path part; None: nowhere."""

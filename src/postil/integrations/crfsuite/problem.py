@@ -223,9 +223,12 @@ class Scorer:
             self._table.reshape(-1)[self._places] = weights
 
     def __call__(self, attributes: Attributes) -> Array:
+        scores: Array
         if self._table is None:
-            return kernels.attribute_scores(attributes, self.pairs, self._weights, self.L)
-        return kernels.attribute_sums(attributes, self._table, self.L)
+            scores = kernels.attribute_scores(attributes, self.pairs, self._weights, self.L)
+        else:
+            scores = kernels.attribute_sums(attributes, self._table, self.L)
+        return scores
 
 
 # ------------------------------------------------------------------------------------------------ features

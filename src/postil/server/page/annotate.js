@@ -1,9 +1,8 @@
 // The page of `postil annotate`: one record at a time, by keyboard or by mouse. The server keeps the answers.
 
 import { call } from "/page/api.js";
-import { chip, copy, counted, download, failed, h, say } from "/page/dom.js";
+import { chip, copy, counted, curve, download, failed, h, percent, say, table } from "/page/dom.js";
 import { Labelling, keyList } from "/page/labelling.js";
-import { agreement, bar, counts, learningText, summary } from "/page/progress.js";
 import { RulesPanel, votes } from "/page/rules.js";
 import { figures } from "/page/shared.js";
 
@@ -14,6 +13,7 @@ let back = 0; // how many answers one has gone back
 let letters = localStorage.getItem("letters") !== "off";
 let timer = null;
 let rules = null; // the panel of the rules, if there are some
+let isOpen = false; // the table of all models, which is drawn anew with every answer
 
 // ------------------------------------------------------------------------------------------------ the server
 
@@ -248,6 +248,42 @@ function recordCard() {
     h("div", { className: "row actions", id: "actions" }));
 }
 
+// ------------------------------------------------------------------------------------------------ progress
+
+/** What the learning is doing, as one sentence. */
+function learningText({ learning, progress }) {
+  if (progress.every === null) return "No model is trained in this session.";
+  if (learning.state === "running" || learning.state === "stopping") {
+    return learning.epoch ? `Learning: epoch ${learning.epoch} of ${learning.epochs}.` : "Learning …";
+  }
+  if (learning.state === "failed") return `The last training run failed: ${learning.error}`;
+  if (progress.until === 0) return "The model trains as soon as an answer has a span.";
+  return `The model retrains after ${counted(progress.until, "more answer")}.`;
+}
+
+/** Spans of each class so far. */
+function counts({ progress, classes }) {
+  return h("p", { className: "row", id: "counts" }, classes.map((name) => h("span", {}, chip(name, classes), ` ${(progress.by_class[name] ?? 0).toLocaleString("en")}`)));
+}
+
+function agreement({ curve: { points, rounds } }) {
+  if (!points.length) {
+    return h("p", { className: "note" }, "The curve begins when a model has been in use for some answers: each of them is compared with what the model said before.");
+  }
+  const first = points[0].answers - 1;
+  const last = points.at(-1);
+  const share = (point) => point.f1 ?? point.unchanged; // where there is nothing to find: of records in which nothing was changed
+  const told = `F1 ${percent(share(last)).replace(" ", "\u00a0")} over the last ${counted(last.records, "answer")}, which the model was least sure of.`;
+  const drawing = curve(points.map((point) => [point.answers, share(point)]), {
+    label: `Agreement with the model: ${told}`, low: 0, high: 1, ticks: [0, 0.5, 1], shown: (value) => `${100 * value}`, from: first, to: last.answers,
+    ends: [String(first), counted(last.answers, "answer")], breaks: rounds.slice(0, -1).map((round) => round.answers).filter((answers) => answers > first),
+  });
+  const rows = rounds.map((round) => [String(round.round), String(round.records), round.f1 === null ? "–" : percent(round.f1), percent(round.unchanged)]);
+  return h("div", {}, drawing, h("p", { className: "note" }, told),
+    h("details", { open: isOpen, ontoggle: (event) => { isOpen = event.target.open; } }, h("summary", {}, "By model"),
+      table(["Model", "#Answers", "#F1", "#Unchanged"], rows, { region: "Agreement by model" })));
+}
+
 // ------------------------------------------------------------------------------------------------ the page
 
 const HELP = [
@@ -284,9 +320,12 @@ function draw() {
 
 function drawProgress() {
   const { learning, progress } = state;
+  const { answered, skipped, waiting } = progress;
+  const [done, all] = [answered + skipped, answered + skipped + waiting];
+  const bar = h("progress", { max: all || 1, value: done, "aria-label": `${done} of ${all} records` });
   const isLearning = learning.state === "running" || learning.state === "stopping";
-  document.getElementById("count").textContent = summary(state);
-  document.getElementById("progress").replaceChildren(bar(state), figures(["answered", "spans", "skipped"].map((name) => [name, progress[name].toLocaleString("en")])), counts(state), h("p", { className: "note", id: "learning" }, learningText(state)),
+  document.getElementById("count").textContent = `${answered.toLocaleString("en")} answered · ${waiting.toLocaleString("en")}${progress.more ? "+" : ""} to go`;
+  document.getElementById("progress").replaceChildren(bar, figures(["answered", "spans", "skipped"].map((name) => [name, progress[name].toLocaleString("en")])), counts(state), h("p", { className: "note", id: "learning" }, learningText(state)),
     isLearning && !rules ? h("progress", { max: 1, value: learning.progress, "aria-label": "Learning" }) : "",
     progress.every === null || rules ? "" : h("div", { className: "row" }, isLearning ? button("Stop", "", actions.stop) : button("Train now", "", actions.learn, { disabled: !progress.spans })));
   document.getElementById("agreement").hidden = state.review;
