@@ -36,6 +36,7 @@ from postil.models.networks.tree_network import TreeBatch, TreeExample, TreeNetw
 from postil.models.tagger import Tagger
 from postil.network import Chain, Dropout, Layer, Residual
 from postil.network.tree import Forest
+from postil.objectives import offset_scores
 from postil.optimisation import OPTIMISERS, Optimiser
 from postil.text.trees.tree import balanced, right_branching
 

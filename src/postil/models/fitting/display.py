@@ -2,13 +2,12 @@
 
 import time
 import warnings
-from contextlib import ExitStack
+from contextlib import nullcontext
 from importlib.util import find_spec
-from types import TracebackType
 from typing import Self, final
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from postil.errors import TrainingInterruptedWarning, printable
@@ -16,14 +15,6 @@ from postil.models.fitting.fitting import Fitting
 from postil.models.model import is_encoder
 from postil.optimisation.loop import Epoch, Step
 from postil.text.report import counted
-
-
-class _Speed(ProgressColumn):
-    """Tokens per second since the display began."""
-
-    def render(self, task: Task) -> Text:
-        speed = task.fields["tokens"] / max(time.perf_counter() - task.fields["began"], 1e-9)
-        return Text(f"{speed:,.0f} tokens/s", style="dim")
 
 
 @final
@@ -36,24 +27,23 @@ class TrainingDisplay:
         columns = (TextColumn("{task.description}"), BarColumn(30), TextColumn("{task.fields[figures]}"))
         self._progress = Progress(
             *columns,
-            _Speed(),
+            TextColumn("{task.fields[speed]}", style="dim"),
             TimeRemainingColumn(),
             console=self._console,
             transient=True,
             # A notebook that cannot redraw: rich would warn at every step. Lines are printed all the same.
             disable=self._console.is_jupyter and find_spec("ipywidgets") is None,
         )
-        self._task = self._progress.add_task("", total=1.0, figures="", tokens=0, began=time.perf_counter())
+        self._task = self._progress.add_task("", total=1.0, figures="", speed="")
         self._loss: float | None = None
+        self._tokens, self._began = 0, time.perf_counter()
 
     def __enter__(self) -> Self:
         self._console.print(Text(summary_of(self._fitting), style="dim"))
         self._progress.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._progress.stop()
 
     def show(self, event: Step | Epoch) -> None:
@@ -62,18 +52,15 @@ class TrainingDisplay:
             self._console.print(Text(line_of(event)))
             return
         self._loss = event.loss if self._loss is None else 0.95 * self._loss + 0.05 * event.loss
-        task = self._progress.tasks[0]
+        self._tokens += event.tokens
+        best = self._fitting.training.progress.best_score
         self._progress.update(
             self._task,
             completed=event.progress,
             description=f"epoch {event.epoch + 1}",
-            figures=f"loss {self._loss:.3f}{self._best()}",
-            tokens=task.fields["tokens"] + event.tokens,
+            figures=f"loss {self._loss:.3f}" + ("" if best is None else f"  best dev {100 * best:.2f}"),
+            speed=f"{self._tokens / max(time.perf_counter() - self._began, 1e-9):,.0f} tokens/s",
         )
-
-    def _best(self) -> str:
-        best = self._fitting.training.progress.best_score
-        return "" if best is None else f"  best dev {100 * best:.2f}"
 
 
 def summary_of(fitting: Fitting) -> str:
@@ -113,13 +100,10 @@ def run(fitting: Fitting, *, verbose: bool) -> None:
     the first epoch there is nothing to keep, and the interrupt goes on to the caller.
     """
     try:
-        with ExitStack() as stack:
-            show = None
-            if verbose:
-                show = stack.enter_context(TrainingDisplay(fitting)).show
+        with TrainingDisplay(fitting) if verbose else nullcontext() as display:
             for event in fitting:
-                if show is not None:
-                    show(event)
+                if display is not None:
+                    display.show(event)
     except KeyboardInterrupt:
         progress = fitting.training.progress
         if not progress.epoch:

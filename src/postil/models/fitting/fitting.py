@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, final, overload
+from typing import Any, final
 
 import numpy as np
 
@@ -46,11 +46,7 @@ class Batches(Sequence[Batch[Any]]):
     def __len__(self) -> int:
         return len(self._order)
 
-    @overload
-    def __getitem__(self, index: int) -> Batch[Any]: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Batch[Any]]: ...
-    def __getitem__(self, index: int | slice) -> Any:
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return Batches(self._make, self._order[index])
         return self._make(self._order[index])
@@ -87,7 +83,7 @@ class Fitting(ABC, Iterator[Step | Epoch]):
         ``digests`` of all data tell one training from another; they are needed with a checkpoint only. ``trainable``
         has the loss, where that is not the network's own.
         """
-        config = model.config
+        config, network = model.config, model.network
         self.model, self.checkpoint, self._estimator = model, checkpoint, estimator
         self._fingerprint = _fingerprint(model, estimator.seed, digests) if checkpoint is not None else ""
         plan = Plan(
@@ -99,33 +95,30 @@ class Fitting(ABC, Iterator[Step | Epoch]):
             seed=estimator.seed,
         )
         self._averaged = Averaged(OPTIMISERS[config.optimiser](self._learnt_parameters()))
+        preset = getattr(estimator, "preset", "")
+        step: GradientStep
+        if trainable is not None:
+            step = GraphStep(trainable, "a loss other than the network's own")
+        else:
+            step = training_step(network)
+            causes = ", ".join(obstacles(config).values()) if preset in PRESETS else ""
+            if causes and step.choice.reason == causes and not obstacles(configured(preset, {})):
+                what = f"the fused training step of {preset!r} cannot be used with {causes}"
+                warn_caller(f"{what}: training takes several times as long", SlowTrainingWarning)
         self.training: Training[Any] = Training(
-            trainable or model.network,
+            trainable or network,
             self._averaged,
             new_schedule(config.schedule, asdict(config)),
             self._batches_of_epoch,
             plan,
             score=self._score_of_means if judged else None,
             kept=self._means,
-            gradient_step=self._gradient_step(trainable),
+            gradient_step=step,
         )
         self._last_means: dict[str, Array] = {}  # of the last complete epoch, where none is judged to be the best
         if resume:
             self._resume()
         self._events = self._run()
-
-    def _gradient_step(self, trainable: Trainable[Any] | None) -> GradientStep:
-        """How loss and gradients are computed. Warns if a setting makes a fast preset slow."""
-        if trainable is not None:
-            return GraphStep(trainable, "a loss other than the network's own")
-        step, preset = training_step(self.model.network), getattr(self._estimator, "preset", "")
-        if preset not in PRESETS or obstacles(configured(preset, {})):
-            return step
-        causes = ", ".join(obstacles(self.model.config).values())
-        if causes and step.choice.reason == causes:
-            what = f"the fused training step of {preset!r} cannot be used with {causes}"
-            warn_caller(f"{what}: training takes several times as long", SlowTrainingWarning)
-        return step
 
     @abstractmethod
     def _batches(self, rng: np.random.Generator) -> Sequence[Batch[Any]]:
@@ -155,21 +148,21 @@ class Fitting(ABC, Iterator[Step | Epoch]):
         with one_blas_thread():
             for event in self.training.run():
                 if isinstance(event, Epoch):
-                    self._end_of_epoch(event)
+                    if not self.training.best:
+                        self._last_means = self._means()
+                    best = " (best)" if event.is_best else ""
+                    score = "" if event.score is None else f", dev score {event.score:.4f}{best}"
+                    _LOGGER.info("epoch %d: loss %.4f%s, %.1f s", event.epoch, event.loss, score, event.seconds)
+                    try:
+                        if self.checkpoint is not None:
+                            self.save_checkpoint()
+                    except ModelFileError as error:  # a full disk must not lose a training run
+                        what = (
+                            f"{self.checkpoint}: cannot write the checkpoint ({error.got}); the next epoch tries again"
+                        )
+                        warnings.warn(what, CheckpointWarning, stacklevel=2)
                 yield event
         self._finish()
-
-    def _end_of_epoch(self, epoch: Epoch) -> None:
-        if not self.training.best:
-            self._last_means = self._means()
-        score = "" if epoch.score is None else f", dev score {epoch.score:.4f}{' (best)' if epoch.is_best else ''}"
-        _LOGGER.info("epoch %d: loss %.4f%s, %.1f s", epoch.epoch, epoch.loss, score, epoch.seconds)
-        if self.checkpoint is not None:
-            try:
-                self.save_checkpoint()
-            except ModelFileError as error:  # a full disk must not lose a training run
-                what = f"{self.checkpoint}: cannot write the checkpoint ({error.got}); the next epoch tries again"
-                warnings.warn(what, CheckpointWarning, stacklevel=2)
 
     def stop(self) -> None:
         """End the training early with the best of the epochs that are complete; without dev, the last of them."""
@@ -185,7 +178,11 @@ class Fitting(ABC, Iterator[Step | Epoch]):
             self.training.best = self._last_means or self._means()
         self.training.keep_best()
         if isinstance(self.model.network.vectors, CodedVectors):
-            self._round_tables()
+            # The file of such a model is to be small: learned tables of word features are rounded to half precision.
+            largest = float(np.finfo(np.float16).max)
+            for name, table in self._learnt_parameters().items():
+                if FORM_TABLE.search(name):
+                    table.value = np.clip(table.value, -largest, largest).astype(np.float16).astype(table.value.dtype)
         self.model.freeze()
         self._calibrate()
         self.model.about["training"] = {
@@ -197,13 +194,6 @@ class Fitting(ABC, Iterator[Step | Epoch]):
             "history": [{name: epoch[name] for name in ("epoch", "loss", "score")} for epoch in progress.history],
         }
         self._estimator._model = self.model
-
-    def _round_tables(self) -> None:
-        """Round the learned tables of word features to half precision: the file of such a model is to be small."""
-        for name, table in self._learnt_parameters().items():
-            if FORM_TABLE.search(name):
-                largest = float(np.finfo(np.float16).max)
-                table.value = np.clip(table.value, -largest, largest).astype(np.float16).astype(table.value.dtype)
 
     # -------------------------------------------------------------------------------------------- pieces of the loop
 
@@ -236,12 +226,8 @@ class Fitting(ABC, Iterator[Step | Epoch]):
         if not metadata.get("progress"):
             raise ConfigurationError("nothing to resume", expected="a checkpoint", got="a model", where=self.checkpoint)
         if metadata.get("fingerprint") != self._fingerprint:
-            raise ConfigurationError(
-                "the checkpoint belongs to another training",
-                expected="the same data, settings, vectors and seed",
-                got="different ones",
-                where=self.checkpoint,
-            )
+            what, expected = "the checkpoint belongs to another training", "the same data, settings, vectors and seed"
+            raise ConfigurationError(what, expected=expected, got="different ones", where=self.checkpoint)
         try:
             self.training.restore(arrays, metadata["progress"])
         except PostilError as error:
