@@ -332,7 +332,7 @@ def loss_graph(network: Any, example: Example, visit: Visit = lambda node: node)
         for node in maps:  # the sentence approach ends with one row per token
             node.offsets = example.inputs.offsets
         visited = [visit(node) for node in maps]
-        scores = visit(member.scores_of_maps(visited)) if len(visited) > 1 else visited[0]
+        scores = visit(offset_scores(*visited)) if len(visited) > 1 else visited[0]
         losses.append(member.objective(scores, example, np.random.default_rng(0)))
     return reduce(graph.add, losses)
 

@@ -8,7 +8,7 @@ decorated with ``takes``, the signature, ``get_params`` and the section Paramete
 import inspect
 import math
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from enum import Enum
 from functools import cache
@@ -37,7 +37,6 @@ class Unset(Enum):
 
 UNSET: Final = Unset.UNSET
 """The value of a hyperparameter that is not set: that of the preset is used. None means "adapt to the data"."""
-
 _OPEN = 10**9
 """A limit from which on a message does not name it: nobody reaches it by mistake."""
 WIDEST = 100_000
@@ -128,11 +127,6 @@ def _of_type(name: str, value: Any, hint: Any) -> Any:
     if not isinstance(value, accepted) or (kind is not bool and isinstance(value, bool)):
         raise ConfigurationError(f"setting {name}", expected=in_words, got=repr(value))
     return kind(value)
-
-
-def check_known(config: type, settings: Iterable[str]) -> None:
-    """Raise if there are settings that are not fields of a config."""
-    check_names(settings, rules(config))
 
 
 # The names of settings in scikit-learn, spaCy and PyTorch.
@@ -327,33 +321,30 @@ class _Documentation:
     def __init__(self, text: str | None) -> None:
         self._text = text  # None under python -OO
 
-    def __get__(self, instance: object, owner: type[Declared]) -> str | None:
+    def __get__(self, instance: object, kind: type[Declared]) -> str | None:
         if self._text is None:
             return None
+        declared = vars(kind.__init__)["declared"]
+        parameters, rows, hints = kind._parameters(), kind._rows(), _hints(declared)
+        default_row, entries = rows[parameters[kind._ROW].default], ""
+        for name, parameter in parameters.items():
+            rule, default = rules(declared)[name], parameter.default
+            text = rule.text
+            if default is UNSET:
+                default = getattr(default_row, name)
+                others: dict[str, list[str]] = {}  # ``Other presets: 160 (accurate), 100 (…).``
+                for other, config in rows.items():
+                    if getattr(config, name) != default:
+                        others.setdefault(repr(getattr(config, name)), []).append(other)
+                values = ", ".join(f"{value} ({', '.join(names)})" for value, names in others.items())
+                text += f" Other {kind._ROW}s: {values}." if values else ""
+            heading = f"{name} : {rule.kind or type_text(hints[name], rule.choices)}"
+            heading += "" if default is inspect.Parameter.empty else f", default={default!r}"
+            indent = "    "
+            text = textwrap.fill(text, 100, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+            entries += f"{heading}\n{text}\n"
         before, attributes, after = inspect.cleandoc(self._text).partition("Attributes\n----------\n")
-        return f"{before}Parameters\n----------\n{''.join(_entries(owner))}\n{attributes}{after}"
-
-
-def _entries(kind: type[Declared]) -> Iterator[str]:
-    """One entry per parameter, in the order of the signature."""
-    declared = vars(kind.__init__)["declared"]
-    parameters, rows, hints = kind._parameters(), kind._rows(), _hints(declared)
-    default_row = rows[parameters[kind._ROW].default]
-    for name, parameter in parameters.items():
-        rule, default = rules(declared)[name], parameter.default
-        text = rule.text
-        if default is UNSET:
-            default = getattr(default_row, name)
-            others: dict[str, list[str]] = {}  # ``Other presets: 160 (accurate), 100 (…).``
-            for other, config in rows.items():
-                if getattr(config, name) != default:
-                    others.setdefault(repr(getattr(config, name)), []).append(other)
-            values = ", ".join(f"{value} ({', '.join(names)})" for value, names in others.items())
-            text += f" Other {kind._ROW}s: {values}." if values else ""
-        heading = f"{name} : {rule.kind or type_text(hints[name], rule.choices)}"
-        heading += "" if default is inspect.Parameter.empty else f", default={default!r}"
-        lines = textwrap.wrap(text, 100, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
-        yield "\n".join([heading, *lines, ""])
+        return f"{before}Parameters\n----------\n{entries}\n{attributes}{after}"
 
 
 def type_text(hint: Any, choices: Collection[Any] | None = None) -> str:

@@ -234,6 +234,15 @@ class Fitting(ABC, Iterator[Step | Epoch]):
             raise ModelFileError(f"the checkpoint does not fit this training: {error}", where=self.checkpoint) from None
 
 
+def in_shards(network: Any, which: Array, count: int, example: Callable[[Array], Any]) -> list[tuple[Any, float]]:
+    """A batch cut into at most ``count`` shards, each with its share of the mean; one that has no share is left out."""
+    pieces = np.array_split(which, min(count, len(which)))
+    shards = [example(piece) for piece in pieces]
+    weights = [network.weight(shard) for shard in shards]
+    whole = sum(weights) or 1
+    return [(shard, weight / whole) for shard, weight in zip(shards, weights, strict=True) if weight]
+
+
 def scaled_vectors(sources: VectorSources, scale: float) -> WordVectors:
     """Word vectors brought to a root mean square; those of several sources side by side."""
     scaled = []
