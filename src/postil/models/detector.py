@@ -32,17 +32,6 @@ class Detector(SentenceEstimator):
     is a list of lists of labels in any scheme. The objective is always the margin between windows whose middle has the
     label and windows whose middle has not. Hyperparameters that are not set have the values of the preset.
 
-    Attributes
-    ----------
-    classes_ : list of str
-        The labels that may occur in answers: O and the label.
-    history_ : list of dict
-        Epoch, mean loss and score on dev (None without dev) of every epoch.
-    config : TaggerConfig
-        All settings, with what was adapted to the training data.
-    threshold : float
-        Tokens that score above it are detected: chosen for the best F1 on dev, without dev on the training data.
-
     Examples
     --------
     >>> from postil import Detector

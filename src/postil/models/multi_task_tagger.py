@@ -64,19 +64,6 @@ class MultiTaskTagger(WordEstimator):
     For entities of different classes that overlap, the tasks are ``groups`` of classes. X and y are then lists, and y
     has the spans of each sentence. ``tag`` returns the entities of all groups in one list.
 
-    Attributes
-    ----------
-    tasks : list of str
-        The names of the tasks, in the order of their training.
-    groups_ : dict of list of str
-        The classes of each task if the tasks are groups of classes that may overlap, otherwise empty.
-    classes_ : dict of list of str
-        The labels that may occur in the answers of each task.
-    history_ : list of dict
-        Epoch, mean loss and mean score on dev (None without dev) of every epoch.
-    config : TaggerConfig
-        All settings, with what was adapted to the training data.
-
     Examples
     --------
     >>> from postil import MultiTaskTagger

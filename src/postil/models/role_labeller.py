@@ -58,15 +58,6 @@ class RoleLabeller(WordEstimator):
     ``postil.text.Frame``, or a pair of the place of the predicate and the labels (BIO) of all words. The predicate
     itself has the role V.
 
-    Attributes
-    ----------
-    classes_ : list of str
-        The roles that may occur in answers.
-    history_ : list of dict
-        Epoch, mean loss and mean score on dev (None without dev) of every epoch.
-    config : TaggerConfig
-        All settings, with what was adapted to the training data.
-
     Examples
     --------
     >>> from postil import RoleLabeller

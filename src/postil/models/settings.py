@@ -316,7 +316,7 @@ class Declared:
 
 
 class _Documentation:
-    """The docstring of a Declared class with the section Parameters, completed when somebody reads it."""
+    """The docstring of a Declared class with Parameters and Attributes, completed when somebody reads it."""
 
     def __init__(self, text: str | None) -> None:
         self._text = text  # None under python -OO
@@ -340,11 +340,18 @@ class _Documentation:
                 text += f" Other {kind._ROW}s: {values}." if values else ""
             heading = f"{name} : {rule.kind or type_text(hints[name], rule.choices)}"
             heading += "" if default is inspect.Parameter.empty else f", default={default!r}"
-            indent = "    "
-            text = textwrap.fill(text, 100, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+            text = textwrap.fill(text, 100, initial_indent=" " * 4, subsequent_indent=" " * 4, break_on_hyphens=False)
             entries += f"{heading}\n{text}\n"
-        before, attributes, after = inspect.cleandoc(self._text).partition("Attributes\n----------\n")
-        return f"{before}Parameters\n----------\n{entries}\n{attributes}{after}"
+        entries += "\nAttributes\n----------\n"
+        for name in _ATTRIBUTES:
+            if (found := getattr(kind, name, None)) is not None:
+                hint = _hints(found.fget)["return"]
+                entries += f"{name} : {type_text(kind._CONFIG if hint is Any else hint)}\n    {found.__doc__}\n"
+        before, examples, after = inspect.cleandoc(self._text).partition("Examples\n--------\n")
+        return f"{before}Parameters\n----------\n{entries}\n{examples}{after}"
+
+
+_ATTRIBUTES = ("tasks", "groups_", "classes_", "history_", "config", "decoding", "threshold")
 
 
 def type_text(hint: Any, choices: Collection[Any] | None = None) -> str:
@@ -353,6 +360,7 @@ def type_text(hint: Any, choices: Collection[Any] | None = None) -> str:
         return f"{{{', '.join(map(repr, choices))}}}"
     if isinstance(hint, UnionType):
         return " or ".join(type_text(part) for part in get_args(hint))
-    if get_args(hint):
-        return f"{hint.__origin__.__name__} of {type_text(get_args(hint)[0])}"
+    if parts := get_args(hint):
+        item = parts[0] if Ellipsis in parts else parts[-1]
+        return f"{hint.__origin__.__name__}{'' if item is Any else f' of {type_text(item)}'}"
     return "None" if hint is type(None) else str(hint.__name__)

@@ -52,17 +52,6 @@ class Tagger(SentenceEstimator):
     X is a list of sentences, each a list of tokens (a token is its form, or a tuple of the form and extra columns). y
     is a list of lists of labels. Hyperparameters that are not set have the values of the preset.
 
-    Attributes
-    ----------
-    classes_ : list of str
-        The labels that may occur in answers.
-    history_ : list of dict
-        Epoch, mean loss and score on dev (None without dev) of every epoch.
-    config : TaggerConfig
-        All settings, with what was adapted to the training data.
-    decoding : Decoding
-        How answers are read from the scores: temperature, shift, bias, thresholds. May be replaced.
-
     Examples
     --------
     >>> from postil import Tagger
@@ -202,14 +191,8 @@ class Tagger(SentenceEstimator):
     def explain(self, tokens: Sequence[Token], start: int, end: int, label: str | None = None) -> "Explanation":
         """Explain an entity: the contribution of each word and feature to the log-odds of "start:end is a ``label``".
 
-        Parameters
-        ----------
-        tokens : sequence of tokens
-        start, end : int
-            The tokens of the entity; for labels without spans, ``end`` is ``start + 1``.
-        label : str, optional
-            A class, or "O" to ask why the tokens belong to no entity. By default the predicted class of these tokens,
-            or their most probable one.
+        For labels without spans, ``end`` is ``start + 1``. ``label`` is a class, or "O" to ask why the tokens belong to
+        no entity; by default the predicted class of these tokens, or their most probable one.
         """
         from postil.models.explaining.explanation import explain_entity
 
@@ -310,10 +293,7 @@ class Tagger(SentenceEstimator):
             How reliable rules are, such as ``Learned.reliability``. Rules of which it, or else the tagger, knows
             nothing are new.
 
-        Returns
-        -------
-        Tagger
-            ``save`` stores the rules with the model if they are lists and patterns.
+        ``save`` stores the rules with the model if they are lists and patterns.
         """
         from postil.models.voting.files import rules_of  # few taggers have rules
         from postil.models.voting.reliability import Voters
@@ -376,10 +356,8 @@ class Tagger(SentenceEstimator):
         margin : float, default=1
             Standard errors by which the figure must be exceeded on these data.
 
-        Returns
-        -------
-        Tuned
-            The chosen setting with its expected precision and recall, the curve, and ``is_met`` if nothing changed.
+        The result has the chosen setting with its expected precision and recall, the curve, and ``is_met`` if nothing
+        changed.
         """
         from postil.models.decoding.tuning import Dial, best_f1, checked_wish, tuned
 
@@ -425,14 +403,7 @@ class Tagger(SentenceEstimator):
             The document of each sentence: names of one are not independent. Without it, or with fewer than five
             documents, neighbouring sentences stand for documents.
 
-        Returns
-        -------
-        Promise
-
-        Raises
-        ------
-        DataError
-            If there are too few names.
+        Too few names are a DataError.
         """
         from postil.models.decoding.redaction import promised
 

@@ -39,15 +39,6 @@ class TreeClassifier(Estimator):
     gets a tree of the shape ``tree``. Hyperparameters that are not set have the values of the composition. Follows
     scikit-learn's estimator rules.
 
-    Attributes
-    ----------
-    classes_ : list of str
-        The labels that a sentence can get.
-    history_ : list of dict
-        Epoch, mean loss and score on dev (None without dev) of every epoch.
-    config : TreeConfig
-        All settings, with what was adapted to the training data.
-
     Examples
     --------
     >>> from postil import TreeClassifier
