@@ -93,9 +93,9 @@ def named_segmenter(name: str, seed: int, threads: int) -> Segmenter:
 
 
 def learned_segmenter(sentences: Sequence[Sentence], seed: int, threads: int) -> Segmenter:
-    from postil.models.segmentation import segmenter_fitting
+    from postil.models.segmentation import SegmenterFitting
 
-    fitting = segmenter_fitting(sentences, seed=seed, threads=threads)
+    fitting = SegmenterFitting(sentences, seed=seed, threads=threads)
     note(f"segmentation: learning to split raw text from {fitting.sentences:,} sentences")
     for one in fitting.fittings:
         with stop_on_request() as stop, TrainingDisplay(one) as display:

@@ -429,11 +429,6 @@ def configured_tree(composition: str, settings: Mapping[str, Any]) -> TreeConfig
     return TreeConfig(**{"composition": composition, **DEFAULTS[composition], **settings})
 
 
-def adapted_tree(config: TreeConfig, trees: int) -> TreeConfig:
-    """The config with its open field resolved for this number of training trees."""
-    return config if config.batch_trees is not None else replace(config, batch_trees=max(8, min(32, trees // 90)))
-
-
 def explicit_weights(config: TreeConfig) -> dict[str, float]:
     """The weights that ``class_weights`` names one by one."""
     expected = 'none, balanced or {"label": weight, …} with weights of 0 or more'

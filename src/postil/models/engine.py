@@ -315,7 +315,36 @@ def engine_sections(
     splits = [split_network(member) for member in members]
     if len(heads) > 1 and not splits[0].outputs:
         raise refused("several tasks without a hidden layer")
-    sections = {**character_sections(), **word_sections(features.words), **_network_sections(members, splits, vectors)}
+    sections: Sections = {**character_sections(), **word_sections(features.words)}
+    # Tables, the first layer by position, and the layers after it, of every member.
+    K, H = splits[0].b.shape
+    activation, layers = _fused(splits[0].layers)
+    steps = _steps(layers)
+    sections |= {
+        "network": integers(
+            len(members), K, H, activation, splits[0].is_mean, len(steps), around, len(_form_tables(members[0]))
+        ),
+        "steps": np.array([(kind, function) for kind, function, _ in steps], np.int64).reshape(-1, 2),
+    }
+    if members[0].config.encoder == "dilated":
+        of_layers = iter(dilations(members[0].config))
+        sections["dilations"] = integers(*(next(of_layers) if kind == RESIDUAL else 1 for kind, _, _ in steps))
+    sections |= vector_sections(members[0].vectors if vectors is None else vectors)
+    for m, (member, one) in enumerate(zip(members, splits, strict=True)):
+        _, of_member = _fused(one.layers)
+        found = {f"table{f}": table for f, table in enumerate(_form_tables(member))}
+        if member.characters is not None:
+            # The contribution of each character to the filters at each position; row 0 is for places beyond the word.
+            letters, size = member.characters, member.characters.window.size
+            F, D = len(letters.linear.W.value), letters.table.value.shape[1]
+            by_position = letters.linear.W.value.reshape(F, size, D).transpose(1, 0, 2).reshape(size * F, D)
+            vectors = np.concatenate([letters.window.padding.value[None], letters.table.value])
+            found |= {"characters/rows": vectors @ by_position.T, "characters/b": letters.linear.bias()}
+        of_words = np.ascontiguousarray(one.W[:, :, : member.form_dim].transpose(2, 0, 1)).reshape(member.form_dim, -1)
+        found |= {"first/W": of_words, "first/b": one.b.reshape(-1), "first/padding": one.padding.reshape(-1)}
+        for s, (_, _, arrays) in enumerate(_steps(of_member)):
+            found |= {f"step{s}/{name}": array for name, array in arrays.items()}
+        sections |= {f"member{m}/{name}": array for name, array in found.items()}
     sections["heads"] = integers(len(heads))
     for number, head in enumerate(heads.values()):
         maps, members = len(splits[0].outputs), members_of(head)
@@ -381,40 +410,6 @@ def vector_sections(vectors: Any) -> Sections:
             sections |= {f"vectors/{name}/codes": codes, f"vectors/{name}/pieces": pieces.reshape(-1, pieces.shape[2])}
         return sections
     return {} if vectors is None else {"vectors": np.asarray(vectors, np.float32)}
-
-
-def _network_sections(members: Sequence[Any], splits: Sequence[SplitNetwork], vectors: Array | None) -> Sections:
-    """Tables, the first layer by position, and the layers after it, of every member."""
-    K, H = splits[0].b.shape
-    activation, layers = _fused(splits[0].layers)
-    steps = _steps(layers)
-    around = reach(members[0].config)
-    sections: Sections = {
-        "network": integers(
-            len(members), K, H, activation, splits[0].is_mean, len(steps), around, len(_form_tables(members[0]))
-        ),
-        "steps": np.array([(kind, function) for kind, function, _ in steps], np.int64).reshape(-1, 2),
-    }
-    if members[0].config.encoder == "dilated":
-        of_layers = iter(dilations(members[0].config))
-        sections["dilations"] = integers(*(next(of_layers) if kind == RESIDUAL else 1 for kind, _, _ in steps))
-    sections |= vector_sections(members[0].vectors if vectors is None else vectors)
-    for m, (member, one) in enumerate(zip(members, splits, strict=True)):
-        _, of_member = _fused(one.layers)
-        found = {f"table{f}": table for f, table in enumerate(_form_tables(member))}
-        if member.characters is not None:
-            # The contribution of each character to the filters at each position; row 0 is for places beyond the word.
-            letters, size = member.characters, member.characters.window.size
-            F, D = len(letters.linear.W.value), letters.table.value.shape[1]
-            by_position = letters.linear.W.value.reshape(F, size, D).transpose(1, 0, 2).reshape(size * F, D)
-            vectors = np.concatenate([letters.window.padding.value[None], letters.table.value])
-            found |= {"characters/rows": vectors @ by_position.T, "characters/b": letters.linear.bias()}
-        of_words = np.ascontiguousarray(one.W[:, :, : member.form_dim].transpose(2, 0, 1)).reshape(member.form_dim, -1)
-        found |= {"first/W": of_words, "first/b": one.b.reshape(-1), "first/padding": one.padding.reshape(-1)}
-        for s, (_, _, arrays) in enumerate(_steps(of_member)):
-            found |= {f"step{s}/{name}": array for name, array in arrays.items()}
-        sections |= {f"member{m}/{name}": array for name, array in found.items()}
-    return sections
 
 
 def _fused(layers: Sequence[Any]) -> tuple[int, list[Any]]:

@@ -220,6 +220,8 @@ class Trainee(Estimator):
 
     def _by_task(self, data: FitData) -> tuple[FitData, bool]:
         """The data of each task, and whether the tasks are groups of classes."""
+        if self._HAS_TASKS:
+            return data, False
         given = {name: getattr(data, name) for name in ("dev", "annotates", "unlabelled")}
         of_task: dict[str, Any] = {name: {MAIN: one} for name, one in given.items() if one is not None}
         teachers: Any = {MAIN: data.teachers} if data.teachers else {}

@@ -92,9 +92,6 @@ class RoleLabeller(WordEstimator):
 
     # -------------------------------------------------------------------------------------------- training
 
-    def _by_task(self, data: FitData) -> tuple[FitData, bool]:
-        return data, False
-
     @takes(FitData)
     def fitting(self, *arguments: Any, **options: Any) -> "SentenceFitting":
         """``fit`` step by step: iterating trains and yields the events of the training loop."""

@@ -548,7 +548,7 @@ def learn_segmenter(sentences: Sequence[Sentence], *, seed: int = 0, threads: in
     Segmenter
         For ``Tagger(segmenter=…)``; it is stored in the model file.
     """
-    fitting = segmenter_fitting(sentences, seed=seed, threads=threads)
+    fitting = SegmenterFitting(sentences, seed=seed, threads=threads)
     for one in fitting.fittings:
         for _ in one:
             pass
@@ -556,83 +556,72 @@ def learn_segmenter(sentences: Sequence[Sentence], *, seed: int = 0, threads: in
 
 
 @final
-class SegmenterFitting(NamedTuple):
+class SegmenterFitting:
     """A training run of a segmenter: iterate over each of ``fittings`` for its epochs, then take ``segmenter()``."""
 
-    tagger: Tagger
-    ends: Tagger | None
-    fittings: list[Any]
-    reach: int
-    crossed: list[str] | None
-    splits: Splits | None
-    sentences: int
-    """Of sentences with a text."""
+    def __init__(self, sentences: Sequence[Sentence], *, seed: int = 0, threads: int = 1) -> None:
+        texts = texts_of(sentences)
+        self.sentences = sum(len(text.ranges) for text in texts)  # with a text
+        if self.sentences < FEWEST:
+            expected = f"at least {FEWEST} sentences with their raw text (# text in CoNLL-U)"
+            raise DataError("too little to learn segmentation from", expected=expected, got=f"{self.sentences}")
+        crossed: Counter[str] = Counter()
+        spaces = 0
+        for text in texts:
+            spaces += text.text.count(" ")
+            for start, end in text.tokens:
+                for before, space, after in zip(
+                    text.text[start:end], text.text[start + 1 :], text.text[start + 2 : end], strict=False
+                ):
+                    if space.isspace():
+                        crossed[f"{category(before)} {category(after)}"] += 1
+        is_free = sum(crossed.values()) > _FREE * spaces
+        self._reach = 3 if is_free else 2
+        X: list[list[str]] = []
+        y: list[list[str]] = []
+        X_tokens: list[list[str]] = []
+        y_tokens: list[list[str]] = []
+        for text in texts:
+            content = text.text.encode()
+            places = np.append(0, np.cumsum([len(character.encode()) for character in text.text]))
+            units = units_of(content, np.array([[0, len(content)]]))
+            spaced, cells = _one_space(content, units)
+            X.append([spaced[a:b].decode() for a, b in _words(cells, units.documents, self._reach).tolist()])
+            ends = dict.fromkeys(places[[end for _, end in text.words]].tolist(), WORD)
+            ends |= dict.fromkeys(places[[end for _, end in text.tokens]].tolist(), TOKEN)
+            ends |= dict.fromkeys(places[[end for _, end in text.sentences]].tolist(), SENTENCE)
+            labels = np.array([ends.get(end, INSIDE) for end in units.cells[:, 1].tolist()])
+            y.append([_LABELS[label] for label in labels.tolist()])
+            last = np.flatnonzero(labels)
+            words = [spaced[a:b].decode() for a, b in _tokens(cells, last, units)[0].tolist()]
+            words[-1] += " " * bool(units.are_signs[-1])  # as if another sentence followed
+            if not X_tokens or len(X_tokens[-1]) > _TOKENS:
+                X_tokens.append([])
+                y_tokens.append([])
+            X_tokens[-1] += words
+            y_tokens[-1] += [_LABELS[SENTENCE if labels[at] == SENTENCE else INSIDE] for at in last.tolist()]
+        affixes = (1, 2) if is_free else (1,)
+        settings = {**_SETTINGS, "prefix_lengths": affixes, "suffix_lengths": affixes}
+        has_many_pairs = len({word for words in X for word in words}) > _MOST_PAIRS
+        if has_many_pairs:
+            settings |= {"min_count": 3, "hidden": 128}
+        reads_tokens = not (has_many_pairs or is_free)
+        if reads_tokens:
+            settings |= {"window": 7}  # sentences need more
+        self._tagger, self._ends = Tagger(**settings, seed=seed, threads=threads), None
+        self.fittings = [self._tagger.fitting(X, y)]
+        if reads_tokens:
+            self._ends = Tagger(**_OF_SENTENCES, seed=seed, threads=threads)
+            self.fittings.append(self._ends.fitting(X_tokens, y_tokens))
+        self._crossed = None if is_free else sorted(pair for pair, times in crossed.items() if times > 1)
+        self._splits = Splits.learned(texts)
 
     def segmenter(self) -> Segmenter:
         ends = None
-        if self.ends is not None:
-            ends = _checked(storage.to_bytes(self.ends), _OF_TOKENS)
+        if self._ends is not None:
+            ends = _checked(storage.to_bytes(self._ends), _OF_TOKENS)
             is_end = np.array([label == _LABELS[SENTENCE] for label in ends.model.codec.labels], np.float32)
             for name, bias in ends.model.network.parameters().items():
                 if name.endswith("output0.b"):  # of every member
                     bias.value = bias.value + _EAGER * is_end
-        return Segmenter(learned=LearnedCuts(self.tagger, self.reach, self.crossed, self.splits, ends))
-
-
-def segmenter_fitting(sentences: Sequence[Sentence], *, seed: int = 0, threads: int = 1) -> SegmenterFitting:
-    """Prepare what ``learn_segmenter`` does."""
-    texts = texts_of(sentences)
-    count = sum(len(text.ranges) for text in texts)
-    if count < FEWEST:
-        expected = f"at least {FEWEST} sentences with their raw text (# text in CoNLL-U)"
-        raise DataError("too little to learn segmentation from", expected=expected, got=f"{count}")
-    crossed: Counter[str] = Counter()
-    spaces = 0
-    for text in texts:
-        spaces += text.text.count(" ")
-        for start, end in text.tokens:
-            for before, space, after in zip(
-                text.text[start:end], text.text[start + 1 :], text.text[start + 2 : end], strict=False
-            ):
-                if space.isspace():
-                    crossed[f"{category(before)} {category(after)}"] += 1
-    is_free = sum(crossed.values()) > _FREE * spaces
-    reach = 3 if is_free else 2
-    X: list[list[str]] = []
-    y: list[list[str]] = []
-    X_tokens: list[list[str]] = []
-    y_tokens: list[list[str]] = []
-    for text in texts:
-        content = text.text.encode()
-        places = np.append(0, np.cumsum([len(character.encode()) for character in text.text]))
-        units = units_of(content, np.array([[0, len(content)]]))
-        spaced, cells = _one_space(content, units)
-        X.append([spaced[a:b].decode() for a, b in _words(cells, units.documents, reach).tolist()])
-        ends = dict.fromkeys(places[[end for _, end in text.words]].tolist(), WORD)
-        ends |= dict.fromkeys(places[[end for _, end in text.tokens]].tolist(), TOKEN)
-        ends |= dict.fromkeys(places[[end for _, end in text.sentences]].tolist(), SENTENCE)
-        labels = np.array([ends.get(end, INSIDE) for end in units.cells[:, 1].tolist()])
-        y.append([_LABELS[label] for label in labels.tolist()])
-        last = np.flatnonzero(labels)
-        words = [spaced[a:b].decode() for a, b in _tokens(cells, last, units)[0].tolist()]
-        words[-1] += " " * bool(units.are_signs[-1])  # as if another sentence followed
-        if not X_tokens or len(X_tokens[-1]) > _TOKENS:
-            X_tokens.append([])
-            y_tokens.append([])
-        X_tokens[-1] += words
-        y_tokens[-1] += [_LABELS[SENTENCE if labels[at] == SENTENCE else INSIDE] for at in last.tolist()]
-    affixes = (1, 2) if is_free else (1,)
-    settings = {**_SETTINGS, "prefix_lengths": affixes, "suffix_lengths": affixes}
-    has_many_pairs = len({word for words in X for word in words}) > _MOST_PAIRS
-    if has_many_pairs:
-        settings |= {"min_count": 3, "hidden": 128}
-    reads_tokens = not (has_many_pairs or is_free)
-    if reads_tokens:
-        settings |= {"window": 7}  # sentences need more
-    tagger = Tagger(**settings, seed=seed, threads=threads)
-    ends_sentences = Tagger(**_OF_SENTENCES, seed=seed, threads=threads) if reads_tokens else None
-    fittings = [tagger.fitting(X, y)]
-    if ends_sentences is not None:
-        fittings.append(ends_sentences.fitting(X_tokens, y_tokens))
-    allowed = None if is_free else sorted(pair for pair, times in crossed.items() if times > 1)
-    return SegmenterFitting(tagger, ends_sentences, fittings, reach, allowed, Splits.learned(texts), count)
+        return Segmenter(learned=LearnedCuts(self._tagger, self._reach, self._crossed, self._splits, ends))

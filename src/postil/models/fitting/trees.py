@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, final
 
@@ -12,7 +13,7 @@ from postil.errors import DataError
 from postil.features.inputs import InputFeatures, batches_of_similar_length
 from postil.features.vectors import coded
 from postil.features.words import WordFeatureConfig
-from postil.models.config import BALANCED, UNWEIGHTED, adapted_tree, explicit_weights
+from postil.models.config import BALANCED, UNWEIGHTED, explicit_weights
 from postil.models.decoding.tree_labels import NO_LABEL, TreeLabels, balanced_weights, named_weights
 from postil.models.estimator import Estimator
 from postil.models.fitting.fitting import Batches, Fitting, about, in_shards, scaled_vectors
@@ -37,7 +38,9 @@ class TreeFitting(Fitting):
         resume: bool = False,
     ) -> None:
         estimator.check()
-        config = adapted_tree(estimator._configured(estimator.settings), len(trees))
+        config = estimator._configured(estimator.settings)
+        if config.batch_trees is None:
+            config = replace(config, batch_trees=max(8, min(32, len(trees) // 90)))
         if not trees:
             raise DataError("nothing to learn from", expected="at least one tree", got="none")
         vectors = None
