@@ -71,7 +71,7 @@ class Detector(SentenceEstimator):
 
     def _calibrate_after_fit(self, X: Sentences, y: Labels, *, held_out: bool) -> None:
         threshold = best_threshold(*self._truth_and_scores(X, y)).value
-        self.model.codec = replace(self.model.codec, threshold=threshold)
+        self.model.head.codec = replace(self.model.codec, threshold=threshold)
 
     @property
     def threshold(self) -> float:

@@ -16,14 +16,13 @@ import numpy as np
 
 from postil.errors import ConfigurationError, DataError, ForgettingError
 from postil.features.inputs import Sentences, Token
-from postil.html.fragments import fragment, note
 from postil.metrics.evaluation import Evaluation
-from postil.metrics.tables import Cell, Table, drawn_table, show_class, text
+from postil.metrics.tables import Cell, Table, show_class
 from postil.models.config import adapted
 from postil.models.decoding.codec import MANY_CLASSES, OUTSIDE, LabelCodec, possible
 from postil.models.decoding.distribution import LabelPosterior
 from postil.models.estimator import FitData
-from postil.models.fitting.display import run
+from postil.models.fitting.fitting import run
 from postil.models.fitting.sentences import SentenceFitting, sentences_with_words
 from postil.models.inputs import checked_dev, checked_labelled, checked_sentences, listed_sentences
 from postil.models.settings import like
@@ -204,18 +203,6 @@ class Extension:
         """Whether no known class fell by more than the tolerance; True without held-out data."""
         return self.gate is None or self.gate.passed
 
-    def __str__(self) -> str:
-        if self.gate is None:
-            return "extended; without held-out data, the old classes were not checked"
-        return text(self.gate.table())
-
-    def _repr_html_(self) -> str:
-        return fragment(drawn_table(self.gate.table()) if self.gate is not None else note(str(self)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the gate, ready for JSON; ``passed`` is None without held-out data."""
-        return self.gate.to_dict() if self.gate is not None else {"passed": None, "classes": {}}
-
 
 class _Corpus(NamedTuple):
     """Sentences, their labels, and the classes that each annotates (None: all)."""
@@ -352,7 +339,7 @@ class Extending:
         """The extended tagger, once all events of ``fitting`` have come."""
         before, parts = self._tagger.model.codec, self._student.model
         if parts.codec.scheme != before.scheme:  # the network's labels are the same
-            parts.codec = LabelCodec(before.scheme, parts.codec.classes)
+            parts.head.codec = LabelCodec(before.scheme, parts.codec.classes)
         parts.about["extension"] = self._about
         extended = Tagger(**{**self._tagger.get_params(), **self._settings})
         extended._model = parts

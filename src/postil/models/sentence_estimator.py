@@ -64,7 +64,7 @@ class WordEstimator(Trainee):
         -------
         self
         """
-        from postil.models.fitting.display import run  # training code is loaded only to train
+        from postil.models.fitting.fitting import run  # training code is loaded only to train
 
         run(self.fitting(*arguments, **options), verbose=bool(options.get("verbose")))
         return self

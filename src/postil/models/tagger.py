@@ -88,7 +88,7 @@ class Tagger(SentenceEstimator):
         from it (``Tagger(…).fit(X, y, warm_start=…)``), with the same preset, vectors and clusters. Members of an
         ensemble learn on as many ``threads``.
         """
-        from postil.models.fitting.display import run  # training code is loaded only to train
+        from postil.models.fitting.fitting import run  # training code is loaded only to train
 
         run(self.pretraining(sentences), verbose=verbose)
         return self
@@ -300,7 +300,7 @@ class Tagger(SentenceEstimator):
 
         self.model.engine()  # which both share
         model, codec = copy(self.model), self.model.codec
-        head = replace(self.model.heads[self.model.task], voters=None)
+        head = replace(self.model.head, voters=None)
         model.heads = {self.model.task: head}
         other = self._with_model(model)
         if rules is None:

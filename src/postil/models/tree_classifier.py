@@ -99,7 +99,7 @@ class TreeClassifier(Estimator):
         With ``verbose``, the progress is shown in the terminal or the notebook. Programs can read it from the logger
         "postil". Ctrl-C after the first epoch ends the training early, with a warning: the best epoch so far is kept.
         """
-        from postil.models.fitting.display import run  # training code is loaded only to train
+        from postil.models.fitting.fitting import run  # training code is loaded only to train
 
         run(self.fitting(trees, y, dev), verbose=verbose)
         return self

@@ -86,6 +86,7 @@ class ScoringNetwork(Parameterised, ABC):
         self.extra_tables = make.tables(extra_sizes)
         vector_dim = 0 if vectors is None else vectors.shape[1]
         self.characters = make.characters(alphabet, config.character_dim)
+        self.alphabet = alphabet if config.character_dim else 0  # characters that have ids
         # What depends on the form alone: features in tables, fixed vectors, characters.
         self.form_dim = sum(d for _, d in form_sizes) + vector_dim + config.character_dim
         self.input_dim = D = self.form_dim + sum(d for _, d in extra_sizes)
@@ -186,11 +187,6 @@ class ScoringNetwork(Parameterised, ABC):
         if len(parts) > 1:
             return graph.concatenate(parts, axis=1)
         return parts[0] if isinstance(parts[0], Result) else Input(parts[0])
-
-    @property
-    def alphabet(self) -> int:
-        """Characters that have ids."""
-        return 0 if self.characters is None else int(self.characters.table.shape[0])
 
     def form_columns(self, forms: Array) -> tuple[Array, Array]:
         """The ids (U, F) of the features that have tables, and the characters (U, M)."""
@@ -418,20 +414,16 @@ class TaskNetwork(_SharedFeatures):
 
     PATHS = {"form_tables": "forms", "extra_tables": "extra"}
 
-    def __init__(self, heads: Mapping[str, TaggerNetwork]) -> None:
-        first = next(iter(heads.values()))
+    def __init__(
+        self, first: TaggerNetwork, masks: Mapping[str, TransitionMask], rng: "np.random.Generator | None"
+    ) -> None:
+        """A head for each mask; that of the first is the network ``first`` itself."""
         # Declared before the heads: the paths of shared parameters are those of a tagger with one task.
         super().__init__(first)
         self.characters, self.encoder = first.characters, first.encoder
-        self.heads = dict(heads)
-
-    @classmethod
-    def of(
-        cls, first: TaggerNetwork, masks: Mapping[str, TransitionMask], rng: "np.random.Generator | None"
-    ) -> "TaskNetwork":
-        """A head for each mask; that of the first is the network ``first`` itself."""
-        others = list(masks.items())[1:]
-        return cls({next(iter(masks)): first} | {task: first.with_head(mask, rng) for task, mask in others})
+        self.heads: dict[str, TaggerNetwork] = {}
+        for task, mask in masks.items():
+            self.heads[task] = first.with_head(mask, rng) if self.heads else first
 
     def loss(self, example: Example, *, rng: "np.random.Generator") -> Node:
         """The loss of the example's task."""
@@ -442,7 +434,7 @@ class TaskNetwork(_SharedFeatures):
 
     def resized(self, **sizes: Any) -> "TaskNetwork":
         masks = {task: head.mask for task, head in self.heads.items()}
-        return TaskNetwork.of(next(iter(self.heads.values())).resized(**sizes), masks, None)
+        return TaskNetwork(next(iter(self.heads.values())).resized(**sizes), masks, None)
 
 
 def networks_by_task(network: Any) -> dict[str, Any]:
@@ -466,5 +458,5 @@ def network_of(
     masks = {task: codec.mask for task, codec in labels.items()}
     members = [TaggerNetwork(config, **given, mask=next(iter(masks.values()))) for _ in range(config.ensemble)]
     if has_tasks:
-        return TaskNetwork.of(members[0], masks, rng)
+        return TaskNetwork(members[0], masks, rng)
     return EnsembleNetwork(members) if len(members) > 1 else members[0]
