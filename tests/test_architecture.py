@@ -366,10 +366,9 @@ PUBLIC_OF_ESTIMATORS = {
         *["promise", "redact", "redact_many"],
     ],
     "MultiTaskTagger": [
-        *["tag", "tag_many", "annotate", "answers", "marginals", "nbest", "predict_with_probabilities", "tasks"],
-        *["decoding", "calibrate", "groups_", "main_task", "with_rules"],
+        *["tag", "tag_many", "annotate", "tasks", "decoding", "groups_", "main_task", "with_rules"],
     ],
-    "Detector": ["tag", "tag_many", "annotate", "annotate_with_scores", "decision", "threshold"],
+    "Detector": ["tag", "tag_many", "annotate", "decision", "threshold"],
     "RoleLabeller": ["tag", "annotate", "predicates"],
     "TreeClassifier": ["predict_proba", "predict_nodes", "node_probabilities", "trees"],
 }

@@ -10,7 +10,6 @@ from postil import archive
 from postil.errors import ConfigurationError, DataError, ModelFileError
 from postil.models.fitting.sentences import batches_with_label
 from postil.models.laboratory import examine_parts
-from postil.text import Sentence
 
 SMALL = {"hidden": 20, "epochs": 6, "word_dim": 16, "batch_sentences": 10}
 
@@ -246,12 +245,6 @@ def test_raw_text_gets_entities_in_characters(fitted):
         ("Oslo", "LOC", 11, 15, None)
     ]
     assert document.sentences[0].labels == ["O", "O", "B-LOC", "O", "O"]
-
-
-def test_entities_have_the_lowest_score_of_their_tokens(fitted):
-    (found,) = with_threshold(fitted, -1e9).annotate_with_scores([Sentence(["near", "Oslo"])])
-    assert [(e.text, e.start, e.end) for e in found.entities] == [("near Oslo", 0, 2)]
-    assert found.entity_scores == [found.token_scores.min()]
 
 
 # ------------------------------------------------------------------------------------------------ mistakes

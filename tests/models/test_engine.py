@@ -193,7 +193,11 @@ def test_scores_during_training_are_those_of_the_present_parameters(monkeypatch)
         return postil.Tagger(preset="fast", **{**SMALL, "epochs": 4}).fit(X_TRAIN, Y_TRAIN, dev)
 
     by_engine = trained()
-    monkeypatch.setattr(engine_module.Engine, "_opened", lambda self: None)
+
+    def refuse(*_):
+        raise engine_module.refused("everything")
+
+    monkeypatch.setattr(engine_module, "engine_sections", refuse)
     plain = trained()
     assert [row["score"] for row in history(by_engine)] == [row["score"] for row in history(plain)]
 

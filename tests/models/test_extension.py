@@ -13,7 +13,7 @@ from postil.metrics import evaluate
 from postil.metrics.tables import text
 from postil.models import Extending
 from postil.models import extension as module
-from postil.models.extension import ClassChange, Gate, check_judgeable, check_tolerance, filled, gate_of
+from postil.models.extension import ClassChange, Gate, filled, gate_of
 from postil.models.storage import to_bytes
 from postil.text.labels.schemes import PartialLabel, violations
 
@@ -325,13 +325,13 @@ def test_labels_without_a_scheme_are_classes():
     assert [one.name for one in gate.fallen] == ["A", "B"]
 
 
-def test_impossible_questions():
+def test_impossible_questions(data, tagger):
+    _, new, (X, y) = data
     for tolerance in (-1, math.nan):
         with pytest.raises(ConfigurationError, match="tolerance must be at least 0"):
-            check_tolerance(tolerance)
-    check_judgeable(evaluate(GOLD, BEFORE), ["LOC"])
-    with pytest.raises(DataError, match="dev must have some of the classes of the model: TIME"):
-        check_judgeable(evaluate(GOLD, BEFORE), ["TIME"])
+            Extending(tagger, *new, tolerance=tolerance)
+    with pytest.raises(DataError, match="dev must have some of the classes of the model: PER"):
+        Extending(tagger, *new, dev=(X, only(y, "LOC")))
 
 
 # ------------------------------------------------ What a model fills in beside enumeration of all labellings

@@ -65,24 +65,19 @@ def test_answers_are_dicts_by_task(model):
 def test_each_task_answers_as_its_own_tagger_does(preset):
     model = fitted(preset=preset, epochs=1)
     X, _ = corpora.named_entities(30, seed=9)
-    predicted, probable = model.predict(X), model.predict_with_probabilities(X)
+    predicted = model.predict(X)
     text = "Anna lives in Oslo. The museums of Lima are old.\n\nThey met Boris Clara"
     document = model.tag(text)
     assert model.tag_many([text]) == [document]
     assert document.entities == document.layers["names"].entities
     assert document.sentences == document.layers["names"].sentences
     sentences = [postil.text.Sentence(tokens) for tokens in X]
-    answers = model.answers(sentences)
+    entities = model.annotate(sentences)
     for task in model.tasks:
         one = model[task]
         assert predicted[task] == one.predict(X)
-        labels, probabilities = one.predict_with_probabilities(X)
-        assert probable[task][0] == labels
-        assert all(map(np.array_equal, probable[task][1], probabilities))
         assert document.layers[task] == one.tag(text)
-        assert list(answers[task]) == list(one.answers(sentences))
-        assert model.marginals(X[0])[task] == one.marginals(X[0])
-        assert model.nbest(X[0], 3)[task] == one.nbest(X[0], 3)
+        assert list(entities[task]) == list(one.annotate(sentences))
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -146,7 +141,6 @@ def test_what_is_changed_in_one_task_holds_for_the_model(tmp_path):
     assert postil.load(tmp_path / "model.postil").decoding == model.decoding
     model["names"].calibrate(X, y)
     assert model.decoding["names"].temperature != 1
-    assert model.calibrate({"names": X}, {"names": y})["names"] == model.decoding["names"]
     model["names"].decoding = postil.Decoding()
     tuned = model["names"].tune(X, y, recall=0.5, margin=0)
     assert tuned.chosen is not None

@@ -11,7 +11,7 @@ import pytest
 import postil
 from postil.errors import ConfigurationError
 from postil.models.config import TaggerConfig, TreeConfig
-from postil.models.settings import check_fields, check_known, parsed, rules, setting, spelt, type_text
+from postil.models.settings import check_fields, check_names, parsed, rules, setting, spelt, type_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,9 +63,9 @@ def test_settings_that_cannot_be_read(text):
 
 
 def test_unknown_settings():
-    check_known(Config, {"size": 1})
+    check_names({"size": 1}, rules(Config))
     with pytest.raises(ConfigurationError, match="'sice'"):
-        check_known(Config, {"sice": 1})
+        check_names({"sice": 1}, rules(Config))
 
 
 def test_none_is_spelt_by_what_it_means():

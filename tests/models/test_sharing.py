@@ -68,14 +68,10 @@ def of_tasks(model):
     gold = {"names": Y, "case": [["up" if word[:1].isupper() else "low" for word in words] for words in X]}
     return {
         "predict": lambda: model.predict(X),
-        "predict_with_probabilities": lambda: model.predict_with_probabilities(X),
         "score": lambda: model.score(tasks, gold),
         "evaluate": lambda: model.evaluate(tasks, gold),
         "explain": lambda: model.explain(QUESTIONS[0], 0, 2, task="names"),
-        "marginals": lambda: model.marginals(QUESTIONS[0]),
-        "nbest": lambda: model.nbest(QUESTIONS[0], 3),
         "annotate": lambda: model.annotate(sentences()),
-        "answers": lambda: model.answers(sentences()),
         "tag": lambda: model.tag(TEXTS[0]),
         "tag_many": lambda: model.tag_many(TEXTS),
         "with_rules": lambda: model.with_rules([names()], task="names").predict(X),
@@ -91,7 +87,6 @@ def of_detector(model):
     return {
         **of_sentences(model),
         "decision": lambda: model.decision(X),
-        "annotate_with_scores": lambda: model.annotate_with_scores(sentences()),
     }
 
 

@@ -2,8 +2,9 @@
 
 import pytest
 
+import postil
 from postil.errors import ConfigurationError
-from postil.models.config import DEFAULTS, adapted_tree, configured_tree, explicit_weights
+from postil.models.config import DEFAULTS, configured_tree, explicit_weights
 from postil.network import COMPOSITIONS
 
 
@@ -32,7 +33,8 @@ def test_weights_of_classes_as_a_dict_or_as_text():
             configured_tree("sum", {"class_weights": wrong})
 
 
-@pytest.mark.parametrize(("trees", "batch"), [(1, 8), (900, 10), (1_000_000, 32)])
+@pytest.mark.parametrize(("trees", "batch"), [(1, 8), (900, 10), (3000, 32)])
 def test_batches_grow_with_the_data_unless_they_are_given(trees, batch):
-    assert adapted_tree(configured_tree("sum", {}), trees).batch_trees == batch
-    assert adapted_tree(configured_tree("sum", {"batch_trees": 5}), trees).batch_trees == 5
+    data = [("3", ("2", "a"), ("3", "good"))] * trees
+    assert postil.TreeClassifier(composition="sum").fitting(data).model.config.batch_trees == batch
+    assert postil.TreeClassifier(composition="sum", batch_trees=5).fitting(data).model.config.batch_trees == 5

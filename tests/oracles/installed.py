@@ -31,4 +31,4 @@ def install_model(folder: Path, name: str, model: Path, monkeypatch: pytest.Monk
 def uninstall_models(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if no model were installed."""
     monkeypatch.setattr(installed, "installed_models", dict)
-    monkeypatch.setattr(installed, "_found_by_importlib", lambda name: None)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **asked: ())

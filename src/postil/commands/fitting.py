@@ -12,8 +12,7 @@ from postil.commands.console import say
 from postil.commands.notices import note, warn
 from postil.errors import CheckpointWarning
 from postil.files import append_line
-from postil.models.fitting.display import TrainingDisplay
-from postil.models.fitting.fitting import Fitting
+from postil.models.fitting.fitting import Fitting, TrainingDisplay
 from postil.optimisation.loop import Epoch, Step
 
 

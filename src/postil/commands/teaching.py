@@ -22,7 +22,7 @@ from postil.errors import ConfigurationError, DataError
 from postil.models import MultiTaskTagger, Tagger, TaggerConfig
 from postil.models.config import ARCHITECTURE
 from postil.models.decoding.codec import OUTSIDE, LabelCodec
-from postil.models.fitting.display import TrainingDisplay
+from postil.models.fitting.fitting import TrainingDisplay
 from postil.models.fitting.training_set import check_student
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.text import FORMATS, Segmenter, Sentence, read
@@ -93,9 +93,9 @@ def named_segmenter(name: str, seed: int, threads: int) -> Segmenter:
 
 
 def learned_segmenter(sentences: Sequence[Sentence], seed: int, threads: int) -> Segmenter:
-    from postil.models.segmentation import segmenter_fitting
+    from postil.models.segmentation import SegmenterFitting
 
-    fitting = segmenter_fitting(sentences, seed=seed, threads=threads)
+    fitting = SegmenterFitting(sentences, seed=seed, threads=threads)
     note(f"segmentation: learning to split raw text from {fitting.sentences:,} sentences")
     for one in fitting.fittings:
         with stop_on_request() as stop, TrainingDisplay(one) as display:

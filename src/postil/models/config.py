@@ -9,7 +9,7 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, get_args
 
 from postil.errors import ConfigurationError
@@ -21,7 +21,7 @@ from postil.models.settings import (
     WIDEST,
     CommonParameters,
     check_fields,
-    check_known,
+    check_names,
     one_of,
     parsed,
     rule,
@@ -41,11 +41,9 @@ FEW_SENTENCES = 720  # fewer than these are not enough for full epochs with batc
 FEWEST_STEPS = 600  # of a training run on few sentences
 DENSE_TOKENS = 300_000  # seen in a training run, if every token is labelled, as with parts of speech
 MOST_EPOCHS = 60
-EXACT_VECTORS = (
-    "Whether pre-trained vectors are stored exactly. Otherwise those of 20,000 words or more are quantised: the file is"
-    " a tenth of the size."
-)
 OBJECTIVES = ("softmax", "crf", "margin")  # the last one is for detectors, the others for taggers
+_DROPOUT: dict[str, Any] = {"low": 0, "high": 0.999}
+_SHARE: dict[str, Any] = {"low": 0, "high": 1, "in_loss": False}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,14 +53,9 @@ class TaggerConfig:
     # Features of the word alone (A2)
     word_dim: int = width(50, "Width of trained word vectors, in addition to pre-trained ``vectors``.")
     min_count: int | None = setting(
-        None,
-        "Words seen less often in training are unknown words. None: 1 with ``word_dropout``, otherwise 2.",
-        low=1,
-        adapts=True,
+        None, "Rarer words in training are unknown words. None: 1 with ``word_dropout``, else 2.", low=1, adapts=True
     )
-    caps_dim: int = width(
-        5, "Width of the vectors of capitalisation: all lower case, first letter upper case, and so on."
-    )
+    caps_dim: int = width(5, "Width of the vectors of capitalisation: lower case, first letter upper case, and so on.")
     shape_dim: int = width(0, "Width of the vectors of word shapes, such as Xx-00.")
     prefix_dim: int = width(0, "Width of the vectors of prefixes.")
     suffix_dim: int = width(0, "Width of the vectors of suffixes.")
@@ -71,16 +64,18 @@ class TaggerConfig:
     min_affix_count: int = setting(3, "Prefixes, suffixes and shapes seen less often in training are unknown.", low=1)
     cluster_dim: int = width(12, "Width of the vectors of each column of word clusters.")
     vector_clusters: tuple[int, ...] = setting(
-        (), "Numbers of clusters that are made of the pre-trained vectors: each is a feature, of width ``cluster_dim``."
+        (), "Numbers of clusters made of the pre-trained vectors: each is a feature, of width ``cluster_dim``."
     )
     name_dim: int = width(12, "Width of the vectors of each class in lists of names.")
     character_dim: int = width(0, "Number of filters of the convolution over the characters of a word.")
     vector_scale: float = setting(1.0, "Pre-trained vectors are rescaled to this root mean square.", positive=True)
-    exact_vectors: bool = setting(False, EXACT_VECTORS)
+    exact_vectors: bool = setting(
+        False, "Store pre-trained vectors exactly. Otherwise 20,000 or more are quantised, to a tenth of the size."
+    )
     # Features of the place in the sentence
     word_key: str | None = setting(
         None,
-        "The key of the word in feature dicts, whose other features are learned as well. None: tokens are words.",
+        "The key of the word in feature dicts, whose features are learned. None: tokens are words.",
         shapes="encoder",
     )
     min_feature_count: int = setting(1, "Features of dicts seen less often in training are unknown.", low=1)
@@ -93,77 +88,51 @@ class TaggerConfig:
     )
     column_dim: int = width(10, "Width of the vectors of each extra column of the data.", low=1)
     gazetteer_dim: int = width(5, "Width of the vectors of membership in each gazetteer class.", low=1)
-    position_dim: int = width(
-        5, "Width of the vectors of the distance to the word being tagged (encoder sentence only).", low=1
-    )
+    position_dim: int = width(5, "Width of the vectors of the distance to the tagged word (encoder sentence).", low=1)
     # Encoder
-    encoder: str = setting(
-        "window", "Layers that combine a word with its neighbours.", choices=ENCODERS, shapes="encoder"
-    )
+    encoder: str = setting("window", "How words and neighbours are combined.", choices=ENCODERS, shapes="encoder")
     window: int = setting(
-        5,
-        "Words seen at once, an odd number: the word itself and its neighbours on both sides.",
-        low=1,
-        high=99,
-        shapes="encoder",
+        5, "Words seen at once: the word itself and its neighbours, an odd number.", low=1, high=99, shapes="encoder"
     )
     hidden: int = width(300, "Width of the hidden layers.", low=1)
     layers: int = setting(
-        1, "Number of hidden layers (encoders window, convolutions and dilated).", low=1, high=100, shapes="encoder"
+        1, "Hidden layers (encoders window, convolutions and dilated).", low=1, high=100, shapes="encoder"
     )
     activation: str = setting("hardtanh", "Non-linearity of the hidden layers.", choices=ACTIVATIONS, shapes="encoder")
     initialiser: str = setting("xavier", "Distribution of the initial weights.", choices=INITIALISERS, in_loss=False)
     ensemble: int = setting(
-        1,
-        "Networks that are trained side by side and whose scores are averaged (taggers only).",
-        low=1,
-        high=100,
-        shapes="output",
+        1, "Networks trained side by side, whose scores are averaged (taggers).", low=1, high=100, shapes="output"
     )
     # Noise
     input_dropout: float | None = setting(
         0.0,
         "Share of the entries of features that are set to 0 in training. None: 0.3, or 0.5 if ``epochs`` adapts;"
         " 0.1 from 50,000 tokens on with encoder dilated.",
-        low=0,
-        high=0.999,
+        **_DROPOUT,
         adapts=True,
     )
     hidden_dropout: float | None = setting(
         0.0,
         "Share of the outputs of hidden layers that are set to 0 in training. None: 0.5 below 50,000 tokens, then 0.3,"
         " or 0.1 with encoder dilated.",
-        low=0,
-        high=0.999,
+        **_DROPOUT,
         adapts=True,
     )
     word_dropout: float = setting(
         0.0, "Words are replaced by the unknown word with probability word_dropout / (word_dropout + count).", low=0
     )
     mention_replacement: float = setting(
-        0.0,
-        "Share of the mentions that are replaced by others of their class, anew in every epoch"
-        " (taggers of spans only).",
-        low=0,
-        high=1,
+        0.0, "Share of mentions replaced by others of their class, anew in every epoch (spans).", low=0, high=1
     )
     # Objective
     objective: str = setting(
-        "crf",
-        "Likelihood of single labels, of whole label sequences, or a margin (detectors only).",
-        choices=OBJECTIVES,
-        shapes="output",
+        "crf", "Likelihood of labels or label sequences, or a margin (detectors).", choices=OBJECTIVES, shapes="output"
     )
     offsets: int = setting(
         1, "Output maps per word: 1, or 3 for the neighbours' too (C2).", choices=(1, 3), shapes="output"
     )
     constrained: bool = setting(True, "Label sequences that the scheme forbids are impossible.")
-    corrupt: int = setting(
-        50,
-        "Windows without the label that are sampled for each window with it (margin objective only).",
-        low=1,
-        high=WIDEST,
-    )
+    corrupt: int = setting(50, "Windows without the label sampled per window with it (margin).", low=1, high=WIDEST)
     margin: float = setting(1.0, "Margin between the scores of a true and a corrupt window (B2's Δ).", low=0)
     pairs: str = setting("mean", "Cost of a batch: the mean over its pairs, or the sum (E4).", choices=NORMALISATIONS)
     l2: float = setting(0.0, "Weight of the L2 penalty on the parameters.", low=0)
@@ -171,59 +140,32 @@ class TaggerConfig:
     optimiser: str = setting("adam", "Update rule of the parameters.", choices=OPTIMISERS, in_loss=False)
     rate: float | None = setting(
         None,
-        "Highest learning rate. None: "
-        + ", ".join(f"{rate:g} with {name}" for name, rate in USUAL_RATES.items())
-        + ".",
+        f"Highest learning rate. None: {', '.join(f'{rate:g} with {name}' for name, rate in USUAL_RATES.items())}.",
         positive=True,
         adapts=True,
     )
     word_rate: float = setting(
-        1.0,
-        "Tables of word features learn at this multiple of the rate: most words are rare and have few steps.",
-        positive=True,
+        1.0, "Tables of word features learn at this multiple of the rate: most words are rare.", positive=True
     )
     schedule: str = setting(
-        "linear",
-        "How the rate changes: linear (up, then down), constant, or inverse-decay (B8).",
-        choices=SCHEDULES,
-        in_loss=False,
+        "linear", "The rate is linear (up, down), constant, or inverse-decay (B8).", choices=SCHEDULES, in_loss=False
     )
-    warm_up: float = setting(
-        0.05, "Schedule linear: share of the training run in which the rate rises.", low=0, high=1, in_loss=False
-    )
-    final_share: float = setting(
-        0.05, "Schedule linear: share of the highest rate at the end.", low=0, high=1, in_loss=False
-    )
+    warm_up: float = setting(0.05, "Schedule linear: share of the run in which the rate rises.", **_SHARE)
+    final_share: float = setting(0.05, "Schedule linear: share of the highest rate at the end.", **_SHARE)
     tau: float = setting(
-        0.2,
-        "Schedule inverse-decay: share of the training run with the full rate; after it the rate falls like 1/t.",
-        low=0,
-        high=1,
-        positive=True,
-        in_loss=False,
+        0.2, "Schedule inverse-decay: share of the run with the full rate, before 1/t.", **_SHARE, positive=True
     )
     epochs: int | None = setting(
-        None,
-        "Passes over the training data. None: 10; below 720 sentences more, to reach 600 steps.",
-        low=1,
-        adapts=True,
+        None, "Passes over the data. None: 10; below 720 sentences more, to reach 600 steps.", low=1, adapts=True
     )
     patience: int | None = setting(
-        None,
-        "Epochs without a better score on dev before training stops; those below 90 steps count less. None: never.",
-        low=1,
+        None, "Epochs without a better score before training stops; short ones count less. None: never.", low=1
     )
     batch_sentences: int | None = setting(
-        None,
-        "Sentences in a step of training. None: 8 to 32, more for more data; 2 to 8 if ``epochs`` adapts.",
-        low=1,
-        adapts=True,
+        None, "Sentences in a step. None: 8 to 32, by the data; 2 to 8 if ``epochs`` adapts.", low=1, adapts=True
     )
     shards: int | None = setting(
-        None,
-        "Parts of a batch for the cores; results depend on it, not on the number of threads. None: 1 or 2.",
-        low=1,
-        adapts=True,
+        None, "Parts of a batch for the cores, which change results a little. None: 1 or 2.", low=1, adapts=True
     )
     clip: float = setting(5.0, "Gradients whose norm is larger are scaled down to it.", positive=True)
 
@@ -294,93 +236,47 @@ class RoleParameters(TaggerParameters):
     preset: str = setting("roles", _PRESET)
 
 
-# One width for all small features: they then share one table, which is faster.
-_EVERY_WORD_FEATURE = {
-    "word_dim": 32,
-    "caps_dim": 12,
-    "shape_dim": 12,
-    "prefix_dim": 12,
-    "suffix_dim": 12,
-    "prefix_lengths": (1, 2, 3, 4),
-    "min_affix_count": 2,
-}
 _NOISE = {"input_dropout": None, "hidden_dropout": None, "word_dropout": 0.3}
-_VECTOR_CLUSTERS = {"vector_clusters": (64, 256, 1000)}
-_SENNA = {"activation": "hardtanh", "hidden": 300, "window": 5}
+# One width for all small features: they then share one table, which is faster.
+_WORDS: dict[str, Any] = {"word_dim": 32, **dict.fromkeys(("caps_dim", "shape_dim", "prefix_dim", "suffix_dim"), 12)}
+_WORDS |= {"prefix_lengths": (1, 2, 3, 4), "min_affix_count": 2}
 
+
+def _row(encoder: str, objective: str = "crf", **others: Any) -> dict[str, Any]:
+    """A model of the documents. The noise in training is ours: without it they learn small corpora by heart."""
+    return {**_NOISE, "encoder": encoder, "objective": objective, **others}
+
+
+def _rich(encoder: str, **others: Any) -> dict[str, Any]:
+    """A model with every feature of words."""
+    return {**_WORDS, **_NOISE, "encoder": encoder, "activation": "relu", **others}
+
+
+_SENNA: dict[str, Any] = {"activation": "hardtanh", "hidden": 300, "window": 5}
+_OWN: dict[str, Any] = {"vector_clusters": (64, 256, 1000), "word_rate": 2.0}
 PRESETS: dict[str, dict[str, Any]] = {
-    # the models of the documents; the noise in training is ours: without it they learn small corpora by heart
-    "average-softmax": {**_NOISE, "encoder": "average", "objective": "softmax"},
-    "window-softmax": {**_NOISE, "encoder": "window", "objective": "softmax", "activation": "tanh", "hidden": 100},
-    "window-wll": {**_NOISE, **_SENNA, "encoder": "window", "objective": "softmax"},
-    "window-sll": {**_NOISE, **_SENNA, "encoder": "window", "objective": "crf"},
-    "sentence-wll": {**_NOISE, "encoder": "sentence", "objective": "softmax", "hidden": 200, "window": 3},
-    "sentence-sll": {**_NOISE, "encoder": "sentence", "objective": "crf", "hidden": 200, "window": 3},
-    "linear-crf": {**_NOISE, "encoder": "none", "objective": "crf", "offsets": 3},
-    "neural-crf": {
-        **_NOISE,
-        "encoder": "window",
-        "objective": "crf",
-        "offsets": 3,
-        "window": 1,
-        "hidden": 200,
-        "activation": "relu",
-    },
+    "average-softmax": _row("average", "softmax"),
+    "window-softmax": _row("window", "softmax", activation="tanh", hidden=100),
+    "window-wll": _row("window", "softmax", **_SENNA),
+    "window-sll": _row("window", **_SENNA),
+    "sentence-wll": _row("sentence", "softmax", hidden=200, window=3),
+    "sentence-sll": _row("sentence", hidden=200, window=3),
+    "linear-crf": _row("none", offsets=3),
+    "neural-crf": _row("window", offsets=3, window=1, hidden=200, activation="relu"),
     # max-margin detection of one label (B2, E4): for Detector
-    "margin": {
-        **_EVERY_WORD_FEATURE,
-        **_NOISE,
-        "encoder": "window",
-        "objective": "margin",
-        "activation": "relu",
-        "epochs": 20,
-    },
-    # our own
-    "fast": {
-        **_EVERY_WORD_FEATURE,
-        **_VECTOR_CLUSTERS,
-        **_NOISE,
-        "encoder": "window",
-        "window": 5,
-        "hidden": 128,
-        "activation": "relu",
-        "word_rate": 4.0,
-    },
-    "accurate": {
-        **_EVERY_WORD_FEATURE,
-        **_VECTOR_CLUSTERS,
-        **_NOISE,
-        "encoder": "convolutions",
-        "window": 3,
-        # Three narrow networks instead of one of 160 units: about as accurate, and faster to tag with.
-        "hidden": 64,
-        "layers": 3,
-        "ensemble": 3,
-        "activation": "relu",
-        "word_rate": 2.0,
-        "character_dim": 32,
-    },
+    "margin": _rich("window", objective="margin", epochs=20),
+    # our own; three narrow networks are about as accurate as one of 160 units, and faster to tag with
+    "fast": _rich("window", **{**_OWN, "word_rate": 4.0}, window=5, hidden=128),
+    "accurate": _rich("convolutions", **_OWN, window=3, hidden=64, layers=3, ensemble=3, character_dim=32),
     # sees 32 words to each side: for semantic roles, which do not depend on how words begin
-    "roles": {
-        **_EVERY_WORD_FEATURE,
-        "prefix_dim": 0,
-        **_VECTOR_CLUSTERS,
-        **_NOISE,
-        "encoder": "dilated",
-        "window": 3,
-        "hidden": 128,
-        "layers": 6,
-        "activation": "relu",
-        "word_rate": 2.0,
-        "column_dim": 12,
-    },
+    "roles": _rich("dilated", **_OWN, prefix_dim=0, window=3, hidden=128, layers=6, column_dim=12),
 }
 
 
 def configured(preset: str, settings: Mapping[str, Any]) -> TaggerConfig:
     """The preset's row with the user's settings on top."""
     one_of("preset", preset, PRESETS)
-    check_known(TaggerConfig, settings)
+    check_names(settings, rules(TaggerConfig))
     return TaggerConfig(**{**PRESETS[preset], **settings})
 
 
@@ -445,54 +341,38 @@ LOSSES = ("all", "root")
 UNWEIGHTED, BALANCED = "none", "balanced"
 
 
-def _of_taggers(name: str) -> Any:
+def _of_taggers(name: str, default: Any = MISSING) -> Any:
     """The setting that taggers have under this name."""
     (one,) = (one for one in fields(TaggerConfig) if one.name == name)
-    return field(default=one.default, metadata=one.metadata)
+    return field(default=one.default if default is MISSING else default, metadata=one.metadata)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TreeConfig:
     """All settings of a tree classifier."""
 
-    composition: str = setting(
-        "tree-lstm", "How the vectors of two phrases become that of the phrase they form.", choices=COMPOSITIONS
-    )
+    composition: str = setting("tree-lstm", "How two phrases' vectors become that of both.", choices=COMPOSITIONS)
     # Trees
     binarise: str = setting(
-        "left",
-        "From which side the children of a node with more than two are joined.",
-        choices=get_args(Direction),
-        in_loss=False,
+        "left", "The side from which more than two children are joined.", choices=get_args(Direction), in_loss=False
     )
     tree: str = setting("balanced", "The shape of the tree that plain tokens get.", choices=SHAPES, in_loss=False)
     # Words
-    word_dim: int = setting(
-        50, "Width of trained word vectors. Pre-trained vectors keep their width.", low=1, high=WIDEST
-    )
+    word_dim: int = setting(50, "Width of trained word vectors; pre-trained ones keep theirs.", low=1, high=WIDEST)
     min_count: int = setting(1, "Words seen less often in training are unknown words.", low=1)
-    vector_scale: float = setting(0.3, "Pre-trained vectors are rescaled to this root mean square.", positive=True)
-    exact_vectors: bool = setting(False, EXACT_VECTORS)
+    vector_scale: float = _of_taggers("vector_scale", 0.3)
+    exact_vectors: bool = _of_taggers("exact_vectors")
     learn_vectors: bool = setting(True, "Whether pre-trained vectors are trained further.")
     # Network
     hidden: int = setting(50, "Width of the vectors of phrases.", low=1, high=WIDEST)
     activation: str = setting(
-        "tanh", "Non-linearity of all compositions but the Tree-LSTM, whose activations are fixed.", choices=ACTIVATIONS
+        "tanh", "Non-linearity of all compositions but the Tree-LSTM, which has its own.", choices=ACTIVATIONS
     )
     initialiser: str = _of_taggers("initialiser")
     # Noise
-    input_dropout: float = setting(
-        0.0, "Share of the word vectors' entries that are set to 0 in training.", low=0, high=0.999
-    )
-    hidden_dropout: float = setting(
-        0.0,
-        "Share of the entries of the nodes' vectors that are set to 0 in training, before labels are chosen.",
-        low=0,
-        high=0.999,
-    )
-    word_dropout: float = setting(
-        0.1, "Words are replaced by the unknown word with probability word_dropout / (word_dropout + count).", low=0
-    )
+    input_dropout: float = setting(0.0, "Share of the entries of word vectors set to 0 in training.", **_DROPOUT)
+    hidden_dropout: float = setting(0.0, "Share of the entries of nodes' vectors set to 0 in training.", **_DROPOUT)
+    word_dropout: float = _of_taggers("word_dropout", 0.1)
     # Objective
     loss: str = setting("all", "Whether the labels of all nodes are learned, or only those of roots.", choices=LOSSES)
     class_weights: str | Mapping[str, float] = setting(
@@ -504,23 +384,17 @@ class TreeConfig:
     # Learning
     optimiser: str = _of_taggers("optimiser")
     rate: float = setting(0.002, "Highest learning rate.", positive=True)
-    word_rate: float = setting(
-        1.0, "Word vectors learn at this multiple of the rate: most words are rare and have few steps.", positive=True
-    )
+    word_rate: float = _of_taggers("word_rate")
     schedule: str = _of_taggers("schedule")
     warm_up: float = _of_taggers("warm_up")
     final_share: float = _of_taggers("final_share")
     tau: float = _of_taggers("tau")
     epochs: int = setting(10, "Passes over the training data.", low=1)
     patience: int | None = setting(
-        None, "Stop after this number of epochs without a better score on dev. None: never.", low=1
+        None, "Epochs without a better score on dev before training stops. None: never.", low=1
     )
-    batch_trees: int | None = setting(
-        None, "Trees in a step of training. None: 8 to 32, more for more data.", low=1, adapts=True
-    )
-    shards: int = setting(
-        1, "Parts into which a batch is cut for the cores; results depend on it, not on the number of threads.", low=1
-    )
+    batch_trees: int | None = setting(None, "Trees in a step. None: 8 to 32, by the data.", low=1, adapts=True)
+    shards: int = setting(1, "Parts of a batch for the cores, which change results a little.", low=1)
     clip: float = _of_taggers("clip")
 
     def __post_init__(self) -> None:
@@ -551,22 +425,14 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 def configured_tree(composition: str, settings: Mapping[str, Any]) -> TreeConfig:
     """The composition's row with the user's settings on top."""
     one_of("composition", composition, COMPOSITIONS)
-    check_known(TreeConfig, settings)
+    check_names(settings, rules(TreeConfig))
     return TreeConfig(**{"composition": composition, **DEFAULTS[composition], **settings})
-
-
-def adapted_tree(config: TreeConfig, trees: int) -> TreeConfig:
-    """The config with its open field resolved for this number of training trees."""
-    return config if config.batch_trees is not None else replace(config, batch_trees=max(8, min(32, trees // 90)))
 
 
 def explicit_weights(config: TreeConfig) -> dict[str, float]:
     """The weights that ``class_weights`` names one by one."""
-    complaint = ConfigurationError(
-        "class_weights",
-        expected='none, balanced or {"label": weight, …} with weights of 0 or more',
-        got=config.class_weights,
-    )
+    expected = 'none, balanced or {"label": weight, …} with weights of 0 or more'
+    complaint = ConfigurationError("class_weights", expected=expected, got=config.class_weights)
     try:
         weights = parsed_json(str(config.class_weights))
     except ValueError:

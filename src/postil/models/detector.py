@@ -2,36 +2,26 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
 from postil.arrays import Array
-from postil.errors import ConfigurationError, DataError
-from postil.features.inputs import InputFeatures, Sentences, Token
+from postil.errors import ConfigurationError
+from postil.features.inputs import Sentences, Token
 from postil.metrics.detection import DetectionScores, average_precision, best_threshold, score_detection
 from postil.models.config import PRESETS, DetectorParameters, TaggerConfig, configured
 from postil.models.decoding.codec import UNDECIDED, Predictions, Target
 from postil.models.decoding.tagged import entities_of, put_labels
 from postil.models.explaining.explanation import Explanation, explain_detection
 from postil.models.inputs import checked_documents, checked_for_scores, checked_sentence, listed_sentences
-from postil.models.model import FittedModel
-from postil.models.networks.network import DetectorNetwork, feature_sizes
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import tokens_of
 from postil.models.settings import takes
-from postil.text import Entity, Sentence, recognise, with_marks
+from postil.text import Entity, Sentence, with_marks
 from postil.text.labels.partial import Labels
 
 _FIXED = {"objective": "margin", "ensemble": 1}  # whatever the preset says
-
-
-class Detections(NamedTuple):
-    """Detections in one sentence: entities, the lowest token score of each, and the score of every token."""
-
-    entities: list[Entity]
-    entity_scores: list[float]
-    token_scores: Array  # (T,)
 
 
 @final
@@ -41,17 +31,6 @@ class Detector(SentenceEstimator):
     X is a list of sentences, each a list of tokens (a token is its form, or a tuple of the form and extra columns). y
     is a list of lists of labels in any scheme. The objective is always the margin between windows whose middle has the
     label and windows whose middle has not. Hyperparameters that are not set have the values of the preset.
-
-    Attributes
-    ----------
-    classes_ : list of str
-        The labels that may occur in answers: O and the label.
-    history_ : list of dict
-        Epoch, mean loss and score on dev (None without dev) of every epoch.
-    config : TaggerConfig
-        All settings, with what was adapted to the training data.
-    threshold : float
-        Tokens that score above it are detected: chosen for the best F1 on dev, without dev on the training data.
 
     Examples
     --------
@@ -90,31 +69,9 @@ class Detector(SentenceEstimator):
     def _labels_of(self, y: Labels) -> Target:
         return Target.of(self.label, y)
 
-    @staticmethod
-    def _network(
-        config: TaggerConfig,
-        features: InputFeatures,
-        labels: Mapping[str, Target],
-        vectors: Array | None,
-        rng: "np.random.Generator | None",
-    ) -> DetectorNetwork:
-        return DetectorNetwork(config, **feature_sizes(config, features), vectors=vectors, rng=rng)
-
-    def _check_dev(self, y: Labels) -> None:
-        """Without a true token every average precision is 0, and no threshold is better than another."""
-        if not any((labels == 1).any() for labels in Target(self.label, recognise(y)).numbers(y)):
-            raise DataError("no token of dev has the label to detect", expected=repr(self.label), got="other labels")
-
-    def _check_warm_start(self, known: FittedModel) -> None:
-        if known.codec.label != self.label:
-            got = known.codec.label
-            raise ConfigurationError("label of the warm start", expected=repr(self.label), got=repr(got))
-
     def _calibrate_after_fit(self, X: Sentences, y: Labels, *, held_out: bool) -> None:
-        """Choose the threshold."""
-        model = self.model
-        truth, scores = self._truth_and_scores(X, y)
-        model.codec = replace(model.codec, threshold=best_threshold(truth, scores).value)
+        threshold = best_threshold(*self._truth_and_scores(X, y)).value
+        self.model.head.codec = replace(self.model.codec, threshold=threshold)
 
     @property
     def threshold(self) -> float:
@@ -137,8 +94,7 @@ class Detector(SentenceEstimator):
 
     def predict(self, X: Sentences) -> list[list[str]]:
         """The label itself if the score is above the threshold, else O."""
-        target = self.model.codec
-        return Predictions(target.detected(scores) for scores in self.decision(X))
+        return Predictions(map(self.model.codec.detected, self.decision(X)))
 
     def score(self, X: Sentences, y: Labels) -> float:
         """Average precision of the scores, 0 to 1."""
@@ -146,33 +102,24 @@ class Detector(SentenceEstimator):
 
     def evaluate(self, X: Sentences, y: Labels) -> DetectionScores:
         """Average precision, and at the threshold precision, recall and F1."""
-        threshold = self.threshold
         X, y = checked_for_scores(X, y, self._word_key)
         truth, scores = self._truth_and_scores(X, y)
-        return score_detection(truth, scores, threshold, label=self.label, sentences=len(X))
+        return score_detection(truth, scores, self.threshold, label=self.label, sentences=len(X))
 
     def explain(self, tokens: Sequence[Token], start: int, end: int, label: str | None = None) -> Explanation:
         """Explain how each word and feature contributed to the lowest score of these tokens, above the threshold."""
-        model, tokens = self.model, checked_sentence(tokens, self._word_key)
-        return explain_detection(model, tokens, self.decision([tokens])[0], (start, end), label)
+        tokens = checked_sentence(tokens, self._word_key)
+        return explain_detection(self.model, tokens, self.decision([tokens])[0], (start, end), label)
 
-    def annotate(self, sentences: Sequence[Sentence]) -> list[list[Entity]]:
+    def annotate(self, sentences: Sequence[Sentence]) -> Sequence[Sequence[Entity]]:
         """Put labels on the sentences, in place, and return the entities of each: adjacent detected tokens are one.
 
         Offsets of entities count characters if the sentence has a text, else tokens. Their probability is None.
         """
-        return [detections.entities for detections in self.annotate_with_scores(sentences)]
-
-    def annotate_with_scores(self, sentences: Sequence[Sentence]) -> list[Detections]:
-        """``annotate``, returning the scores of entities and tokens too."""
         sentences = checked_documents(sentences)
         decoded = self._posteriors.decode(list(map(tokens_of, sentences)))
         put_labels(decoded, sentences)
-        lowest = iter(decoded.entity_scores())
-        return [
-            Detections(entities, [next(lowest) for _ in entities], scores)
-            for entities, scores in zip(entities_of(decoded, sentences), decoded.by_sentence(), strict=True)
-        ]
+        return entities_of(decoded, sentences)
 
     def _truth_and_scores(self, X: Sentences, y: Labels) -> tuple[Array, Array]:
         """(N,) and (N,) over all tokens of which it is known whether they have the label."""

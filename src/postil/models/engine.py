@@ -14,9 +14,10 @@ everything if nothing was compiled.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -39,7 +40,7 @@ from postil.models.networks.network import EnsembleNetwork, ScoringNetwork, Tagg
 from postil.network import Activation, Chain, Dropout, LayerNorm, Linear, Residual, Window, WindowAverage
 from postil.network.layer import EPSILON, Run
 from postil.network.lookup import sums_of_rows
-from postil.network.window import LONGEST_VIEW, CharacterConvolution
+from postil.network.window import LONGEST_VIEW
 from postil.text.lines import shortened
 from postil.threads import blas_product, one_blas_thread
 
@@ -93,7 +94,7 @@ class Engine:
 
     def __init__(self, features: InputFeatures, heads: Mapping[str, ScoringNetwork | EnsembleNetwork]) -> None:
         self.features, self.heads = features, dict(heads)
-        networks = list(self.heads.values())
+        networks: list[Any] = list(self.heads.values())
         self.config: TaggerConfig = networks[0].config
         self.chains = {
             task: head.chain() for task, head in self.heads.items() if isinstance(head, TaggerNetwork | EnsembleNetwork)
@@ -102,27 +103,21 @@ class Engine:
         self._parameters = [p for network in networks for p in network.parameters().values()]
         self._values = [parameter.value for parameter in self._parameters]  # every array that scores depend on
         self._vectors: Any = networks[0].vectors  # an array, Rows of a file, or CodedVectors
-        self._compiled = self._opened()
+        self._compiled: Any = None  # then the flow graph has to do the work
+        if not kernels.IN_USE.startswith("plain"):
+            from postil.kernels.compiled_engine import CompiledEngine  # nothing of it is there without a compiler
+
+            is_lent = isinstance(self._vectors, Rows) and self._vectors.dtype == np.float32
+            vectors, touched = self._vectors.lent() if is_lent else (None, None)
+            self._members = members_of(networks[0])
+            with suppress(ConfigurationError):
+                sections = engine_sections(self.features, self.heads, vectors)
+                self._splits = [split_network(member) for member in self._members]
+                widths = [members_of(head)[0].outputs[0].W.shape[0] for head in networks]
+                self._compiled = CompiledEngine(sections, widths, blas_product(), touched)
         in_sentences = bool(features.columns) or features.gazetteer is not None or features.named is not None
         self.takes_cells = self._compiled is not None and not in_sentences
         """Whether the engine runs and scores depend on nothing but the words, which then need not be strings."""
-
-    def _opened(self) -> Any:
-        """None if the flow graph has to do the work."""
-        if kernels.IN_USE.startswith("plain"):
-            return None
-        from postil.kernels.compiled_engine import CompiledEngine  # nothing of it is there without a compiler
-
-        is_lent = isinstance(self._vectors, Rows) and self._vectors.dtype == np.float32
-        vectors, touched = self._vectors.lent() if is_lent else (None, None)
-        try:
-            sections = engine_sections(self.features, self.heads, vectors)
-        except ConfigurationError:
-            return None
-        self._members = members_of(next(iter(self.heads.values())))
-        self._splits = [split_network(member) for member in self._members]
-        widths = [members_of(head)[0].outputs[0].W.shape[0] for head in self.heads.values()]
-        return CompiledEngine(sections, widths, blas_product(), touched)
 
     def is_current(self, features: InputFeatures, heads: Mapping[str, Any]) -> bool:
         """Whether the networks still are what they were: the same arrays, and none can have been written to."""
@@ -145,7 +140,23 @@ class Engine:
         `Words` do if the engine takes cells.
         """
         if isinstance(X, Words) and self.takes_cells:
-            yield from self._scored_words(X, tasks)
+            first, B = 0, len(X)
+            if len(X.cells) > LONGEST_VIEW:
+                warn_of_long_sentences(self.config, np.diff(X.offsets).tolist())
+            elif B and (whole := self._of_cells(X.text, X.cells, X.offsets, tasks)) is not None:  # soon done
+                yield range(B), whole, X.offsets
+                return
+            with one_blas_thread():
+                while first < B:
+                    reached = int(np.searchsorted(X.offsets, X.offsets[first] + WORDS_PER_BLOCK, side="right")) - 1
+                    end = max(reached, first + 1)
+                    low, high = int(X.offsets[first]), int(X.offsets[end])
+                    offsets = X.offsets[first : end + 1] - low
+                    scores = self._of_cells(X.text, X.cells[low:high], offsets, tasks)
+                    if scores is None:
+                        scores = self._by_graph([X[i] for i in range(first, end)], tasks)
+                    yield range(first, end), scores, offsets
+                    first = end
             return
         for i, tokens in enumerate(X):  # the commonest mistake, and the characters of the text would be tagged
             if isinstance(tokens, str):
@@ -167,7 +178,17 @@ class Engine:
         if self._compiled is None:
             return self._by_graph(sentences, tasks), offsets
         tokens: list[Any] = list(chain.from_iterable(sentences))
-        extra = self._extra_rows(sentences, len(tokens)) if self._members[0].extra_tables is not None else None
+        extra = None
+        if self._members[0].extra_tables is not None:
+            # The contribution of token features to the first layer: a row for each combination of values.
+            columns = self.features.extra(sentences, [forms_of(of_one) for of_one in sentences], len(tokens))
+            distinct, ids = distinct_rows(columns)
+            K, H = self._splits[0].b.shape
+            rows = np.zeros((1 + len(distinct), K, len(self._members), H), np.float32)  # by position, as of words
+            for m, (member, split) in enumerate(zip(self._members, self._splits, strict=True)):
+                vectors = member.extra_tables.forward(distinct, Run())[0]
+                rows[1:, :, m] = np.tensordot(vectors, split.W[:, :, member.form_dim :], (1, 2))
+            extra = rows.reshape(len(rows), -1), ids + 1
         found = self._of_cells(*cells_of(tokens), offsets, tasks, extra)
         if found is None:
             return self._by_graph(sentences, tasks), offsets
@@ -177,36 +198,6 @@ class Engine:
                 weights = [member.named.value for member in members_of(self.heads[task])]
                 found[task] += mean_scores([sums_of_rows(of_member, attributes) for of_member in weights])
         return found, offsets
-
-    def _extra_rows(self, sentences: Sentences, N: int) -> tuple[Array, Array]:
-        """The contribution of token features to the first layer: a row for each combination of values."""
-        extra = self.features.extra(sentences, [forms_of(tokens) for tokens in sentences], N)
-        distinct, ids = distinct_rows(extra)
-        K, H = self._splits[0].first.b.shape
-        rows = np.zeros((1 + len(distinct), K, len(self._members), H), np.float32)  # as words have them: by position
-        for m, (member, split) in enumerate(zip(self._members, self._splits, strict=True)):
-            vectors = member.extra_tables.forward(distinct, Run())[0]
-            rows[1:, :, m] = np.tensordot(vectors, split.first.W[:, :, member.form_dim :], (1, 2))
-        return rows.reshape(len(rows), -1), ids + 1
-
-    def _scored_words(self, X: Words, tasks: Sequence[str]) -> Iterator[tuple[Sequence[int], dict[str, Array], Array]]:
-        first, B = 0, len(X)
-        if len(X.cells) > LONGEST_VIEW:
-            warn_of_long_sentences(self.config, np.diff(X.offsets).tolist())
-        elif B and (whole := self._of_cells(X.text, X.cells, X.offsets, tasks)) is not None:  # soon done
-            yield range(B), whole, X.offsets
-            return
-        with one_blas_thread():
-            while first < B:
-                reached = int(np.searchsorted(X.offsets, X.offsets[first] + WORDS_PER_BLOCK, side="right")) - 1
-                end = max(reached, first + 1)
-                low, high = int(X.offsets[first]), int(X.offsets[end])
-                offsets = X.offsets[first : end + 1] - low
-                scores = self._of_cells(X.text, X.cells[low:high], offsets, tasks)
-                if scores is None:
-                    scores = self._by_graph([X[i] for i in range(first, end)], tasks)
-                yield range(first, end), scores, offsets
-                first = end
 
     def _of_cells(
         self, text: bytes, cells: Array, offsets: Array, tasks: Sequence[str], extra: tuple[Array, Array] | None = None
@@ -264,61 +255,40 @@ def cells_of(tokens: list[Any]) -> tuple[bytes, Array]:
 # ------------------------------------------------------------------------------------------------------ the first layer
 
 
-@final
-@dataclass(frozen=True, kw_only=True, eq=False)
-class WindowMap:
-    """Z_t = Σ_k (W_k x_t+k + b_k) over K positions around t, with ``padding`` for positions beyond the sentence."""
+class SplitNetwork(NamedTuple):
+    """A network as a linear map of windows, and what comes after it.
+
+    Z_t = Σ_k (W_k x_t+k + b_k) over K positions around t, with ``padding`` for positions beyond the sentence.
+    """
 
     W: Array  # (K, H, D)
     b: Array  # (K, H)
     padding: Array  # (K, H) the whole term of a position beyond the sentence
-
-    @classmethod
-    def of_window(cls, window: Window, linear: Linear) -> "WindowMap":
-        """A linear layer after a window. Its bias is added once, at the middle position."""
-        H, K = len(linear.W.value), window.size
-        W = linear.W.value.reshape(H, K, -1).transpose(1, 0, 2)
-        b = np.zeros((K, H), W.dtype)
-        if linear.b is not None:
-            b[K // 2] = linear.b.value
-        return cls(W=W, b=b, padding=np.ascontiguousarray(W) @ window.padding.value + b)
-
-    @classmethod
-    def of_maps(cls, maps: Sequence[Linear]) -> "WindowMap":
-        """One linear layer per position, nothing beyond the sentence (C2)."""
-        W = np.stack([linear.W.value for linear in maps])
-        b = np.stack([np.zeros(W.shape[1], W.dtype) if linear.b is None else linear.b.value for linear in maps])
-        return cls(W=W, b=b, padding=np.zeros_like(b))
-
-    def of_words(self, D: int) -> Array:
-        """(D, K·H) the columns of the features of words alone."""
-        return np.ascontiguousarray(self.W[:, :, :D].transpose(2, 0, 1)).reshape(D, -1)
-
-
-@final
-@dataclass(frozen=True, kw_only=True, eq=False)
-class SplitNetwork:
-    """A network as a linear map of windows, and what comes after it."""
-
-    first: WindowMap
-    layers: Sequence[Any]  # on the sums of the first map
-    outputs: Sequence[Linear]  # of the layers; none if the sums are the scores themselves
+    layers: Sequence[Any] = ()  # on the sums of the first map
+    outputs: Sequence[Linear] = ()  # of the layers; none if the sums are the scores themselves
     is_mean: bool = False  # the sums are divided by the number of words in the window
 
 
 def split_network(network: ScoringNetwork) -> SplitNetwork:
     """The network taken apart after its first linear map, with which it must begin."""
     encoder, outputs = network.encoder, network.outputs
-    if isinstance(encoder, WindowAverage) and len(outputs) == 1:
-        # A map of the mean of a window is the mean of the maps. The bias is added once, in equal parts.
-        return SplitNetwork(first=WindowMap.of_maps([outputs[0]] * encoder.size), layers=[], outputs=[], is_mean=True)
     match encoder.layers if isinstance(encoder, Chain) else None:
-        case []:
-            in_order = [outputs[1], outputs[0], outputs[2]] if len(outputs) == 3 else outputs
-            return SplitNetwork(first=WindowMap.of_maps(in_order), layers=[], outputs=[])
         case [Window() as window, Linear() as linear, *layers]:
-            return SplitNetwork(first=WindowMap.of_window(window, linear), layers=layers, outputs=outputs)
-    raise refused("a network that does not begin with a window of words")
+            W = linear.W.value.reshape(len(linear.W.value), window.size, -1).transpose(1, 0, 2)
+            b = np.zeros(W.shape[:2], W.dtype)
+            if linear.b is not None:  # added once, at the middle position
+                b[len(b) // 2] = linear.b.value
+            return SplitNetwork(W, b, np.ascontiguousarray(W) @ window.padding.value + b, layers, outputs)
+        case []:  # one linear layer per position, nothing beyond the sentence (C2)
+            maps, is_mean = [outputs[1], outputs[0], outputs[2]] if len(outputs) == 3 else outputs, False
+        case _ if isinstance(encoder, WindowAverage) and len(outputs) == 1:
+            # A map of the mean of a window is the mean of the maps. The bias is added once, in equal parts.
+            maps, is_mean = [outputs[0]] * encoder.size, True
+        case _:
+            raise refused("a network that does not begin with a window of words")
+    W = np.stack([linear.W.value for linear in maps])
+    b = np.stack([np.zeros(W.shape[1], W.dtype) if linear.b is None else linear.b.value for linear in maps])
+    return SplitNetwork(W, b, np.zeros_like(b), is_mean=is_mean)
 
 
 # ------------------------------------------------------------------------------------------------------------- sections
@@ -345,7 +315,36 @@ def engine_sections(
     splits = [split_network(member) for member in members]
     if len(heads) > 1 and not splits[0].outputs:
         raise refused("several tasks without a hidden layer")
-    sections = {**character_sections(), **word_sections(features.words), **_network_sections(members, splits, vectors)}
+    sections: Sections = {**character_sections(), **word_sections(features.words)}
+    # Tables, the first layer by position, and the layers after it, of every member.
+    K, H = splits[0].b.shape
+    activation, layers = _fused(splits[0].layers)
+    steps = _steps(layers)
+    sections |= {
+        "network": integers(
+            len(members), K, H, activation, splits[0].is_mean, len(steps), around, len(_form_tables(members[0]))
+        ),
+        "steps": np.array([(kind, function) for kind, function, _ in steps], np.int64).reshape(-1, 2),
+    }
+    if members[0].config.encoder == "dilated":
+        of_layers = iter(dilations(members[0].config))
+        sections["dilations"] = integers(*(next(of_layers) if kind == RESIDUAL else 1 for kind, _, _ in steps))
+    sections |= vector_sections(members[0].vectors if vectors is None else vectors)
+    for m, (member, one) in enumerate(zip(members, splits, strict=True)):
+        _, of_member = _fused(one.layers)
+        found = {f"table{f}": table for f, table in enumerate(_form_tables(member))}
+        if member.characters is not None:
+            # The contribution of each character to the filters at each position; row 0 is for places beyond the word.
+            letters, size = member.characters, member.characters.window.size
+            F, D = len(letters.linear.W.value), letters.table.value.shape[1]
+            by_position = letters.linear.W.value.reshape(F, size, D).transpose(1, 0, 2).reshape(size * F, D)
+            vectors = np.concatenate([letters.window.padding.value[None], letters.table.value])
+            found |= {"characters/rows": vectors @ by_position.T, "characters/b": letters.linear.bias()}
+        of_words = np.ascontiguousarray(one.W[:, :, : member.form_dim].transpose(2, 0, 1)).reshape(member.form_dim, -1)
+        found |= {"first/W": of_words, "first/b": one.b.reshape(-1), "first/padding": one.padding.reshape(-1)}
+        for s, (_, _, arrays) in enumerate(_steps(of_member)):
+            found |= {f"step{s}/{name}": array for name, array in arrays.items()}
+        sections |= {f"member{m}/{name}": array for name, array in found.items()}
     sections["heads"] = integers(len(heads))
     for number, head in enumerate(heads.values()):
         maps, members = len(splits[0].outputs), members_of(head)
@@ -366,13 +365,11 @@ def character_sections() -> Sections:
 
 def word_sections(words: WordFeatures) -> Sections:
     """Columns of features with their vocabularies, lexicons, and the alphabet."""
-    vocabularies: list[Vocabulary] = []
+    vocabularies: dict[int, Vocabulary] = {}  # by identity
 
     def number(vocabulary: Vocabulary) -> int:
-        places = [place for place, other in enumerate(vocabularies) if other is vocabulary]
-        if not places:
-            vocabularies.append(vocabulary)
-        return places[0] if places else len(vocabularies) - 1
+        vocabularies.setdefault(id(vocabulary), vocabulary)
+        return list(vocabularies).index(id(vocabulary))
 
     names = {id(vocabulary.table): vocabulary for vocabulary in words.vocabularies.values()}
     columns = [
@@ -398,7 +395,7 @@ def word_sections(words: WordFeatures) -> Sections:
         sections["alphabet/codes"] = words.alphabet.codes.astype(np.int32)
         sections["alphabet/ids"] = words.alphabet.ids.astype(np.int32)
     sections["vocabularies"] = integers(len(vocabularies))
-    for i, vocabulary in enumerate(vocabularies):
+    for i, vocabulary in enumerate(vocabularies.values()):
         if vocabulary.table.key is not None:
             raise refused("a vocabulary whose words were chosen to collide")
         sections |= {f"vocabulary{i}/{name}": getattr(vocabulary.table, name) for name in ("text", "offsets", "slots")}
@@ -413,38 +410,6 @@ def vector_sections(vectors: Any) -> Sections:
             sections |= {f"vectors/{name}/codes": codes, f"vectors/{name}/pieces": pieces.reshape(-1, pieces.shape[2])}
         return sections
     return {} if vectors is None else {"vectors": np.asarray(vectors, np.float32)}
-
-
-def _network_sections(members: Sequence[Any], splits: Sequence[SplitNetwork], vectors: Array | None) -> Sections:
-    """Tables, the first layer by position, and the layers after it, of every member."""
-    K, H = splits[0].first.b.shape
-    activation, layers = _fused(splits[0].layers)
-    steps = _steps(layers)
-    around = reach(members[0].config)
-    sections: Sections = {
-        "network": integers(
-            len(members), K, H, activation, splits[0].is_mean, len(steps), around, len(_form_tables(members[0]))
-        ),
-        "steps": np.array([(kind, function) for kind, function, _ in steps], np.int64).reshape(-1, 2),
-    }
-    if members[0].config.encoder == "dilated":
-        of_layers = iter(dilations(members[0].config))
-        sections["dilations"] = integers(*(next(of_layers) if kind == RESIDUAL else 1 for kind, _, _ in steps))
-    sections |= vector_sections(members[0].vectors if vectors is None else vectors)
-    for m, (member, one) in enumerate(zip(members, splits, strict=True)):
-        _, of_member = _fused(one.layers)
-        found = {f"table{f}": table for f, table in enumerate(_form_tables(member))}
-        if member.characters is not None:
-            found |= _filter_sections(member.characters)
-        found |= {
-            "first/W": one.first.of_words(member.form_dim),
-            "first/b": one.first.b.reshape(-1),
-            "first/padding": one.first.padding.reshape(-1),
-        }
-        for s, (_, _, arrays) in enumerate(_steps(of_member)):
-            found |= {f"step{s}/{name}": array for name, array in arrays.items()}
-        sections |= {f"member{m}/{name}": array for name, array in found.items()}
-    return sections
 
 
 def _fused(layers: Sequence[Any]) -> tuple[int, list[Any]]:
@@ -467,14 +432,6 @@ def _form_tables(member: Any) -> list[Array]:
     ]
 
 
-def _filter_sections(layer: CharacterConvolution) -> Sections:
-    """The contribution of each character to the filters at each position; row 0 is for places beyond the word."""
-    W, D, size = layer.linear.W.value, layer.table.value.shape[1], layer.window.size
-    by_position = W.reshape(len(W), size, D).transpose(1, 0, 2).reshape(size * len(W), D)
-    vectors = np.concatenate([layer.window.padding.value[None], layer.table.value])
-    return {"characters/rows": vectors @ by_position.T, "characters/b": layer.linear.bias()}
-
-
 def _steps(layers: Sequence[Any]) -> list[tuple[int, int, Mapping[str, Array]]]:
     """Layers after the first, for the engine: kind, activation, arrays."""
     steps: list[tuple[int, int, Mapping[str, Array]]] = []
@@ -490,18 +447,15 @@ def _steps(layers: Sequence[Any]) -> list[tuple[int, int, Mapping[str, Array]]]:
             case LayerNorm():
                 steps.append((NORMALISE, identity, _norm_arrays(layer)))
             case Residual(layer=Chain(layers=inner)):
-                steps.append(_residual(inner))
+                match [one for one in inner if not isinstance(one, Dropout)]:
+                    case [LayerNorm() as norm, Window() as window, Linear() as linear, Activation(function=function)]:
+                        arrays = {**_norm_arrays(norm), "padding": window.padding.value, **linear_arrays(linear)}
+                        steps.append((RESIDUAL, ACTIVATION_NAMES.index(function), arrays))
+                    case _:
+                        raise refused("a residual layer of another kind")
             case _:
                 raise refused(f"a layer {type(layer).__name__}")
     return steps
-
-
-def _residual(inner: Sequence[Any]) -> tuple[int, int, Mapping[str, Array]]:
-    match [layer for layer in inner if not isinstance(layer, Dropout)]:
-        case [LayerNorm() as norm, Window() as window, Linear() as linear, Activation(function=function)]:
-            arrays = {**_norm_arrays(norm), "padding": window.padding.value, **linear_arrays(linear)}
-            return RESIDUAL, ACTIVATION_NAMES.index(function), arrays
-    raise refused("a residual layer of another kind")
 
 
 def linear_arrays(linear: Linear) -> Sections:

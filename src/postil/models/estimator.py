@@ -10,13 +10,13 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Self, TypeAlias
 
 from postil.errors import ConfigurationError, not_fitted
-from postil.features.inputs import Sentences
+from postil.features.inputs import InputFeatures, Sentences
 from postil.features.vectors import VectorSources
 from postil.models import storage
 from postil.models.config import PRESETS, TaggerConfig, configured
 from postil.models.decoding.codec import LabelCodec, Tasks, known_tasks
 from postil.models.model import FittedModel
-from postil.models.networks.network import MAIN
+from postil.models.networks.network import MAIN, network_of
 from postil.models.settings import Declared
 from postil.text.labels.partial import Annotates, Labels
 from postil.text.splitting.segmenter import Segmenter
@@ -45,9 +45,9 @@ class Estimator(Declared):
     def _configured(self, settings: Mapping[str, Any]) -> Any:
         """The config of these settings and the estimator's own parameters."""
 
-    @staticmethod
+    @classmethod
     @abstractmethod
-    def _network(config: Any, features: Any, labels: Mapping[str, Any], vectors: Any, rng: Any) -> Any:
+    def _network(cls, config: Any, features: InputFeatures, labels: Mapping[str, Any], vectors: Any, rng: Any) -> Any:
         """The network for these features and the labels of each task; without ``rng`` all its parameters are zeros."""
 
     # -------------------------------------------------------------------------------------------- estimator rules
@@ -75,6 +75,9 @@ class Estimator(Declared):
             storage.check_segmentation(self.segmenter)
         if self.minutes is not None and not self.minutes > 0:
             raise ConfigurationError("minutes", expected="a positive number", got=self.minutes)
+        gazetteers = getattr(self, "gazetteers", ())
+        if isinstance(gazetteers, str | os.PathLike):
+            raise ConfigurationError("gazetteers", expected="a list of files", got=repr(gazetteers))
 
     def _repr_html_(self) -> str:
         """HTML for notebooks: the data it was fitted to, its score on dev, and its labels."""
@@ -112,9 +115,15 @@ class Estimator(Declared):
 
     def by_task(self, tasks: Tasks = None) -> dict[str, Any]:
         """The estimator of each task, or of these; a model of one task is its own, and has none to choose."""
+        if self._HAS_TASKS:
+            return {task: self._head(self.model.of_task(task)) for task in known_tasks(tasks, self.model.heads)}
         if tasks is not None:
             raise ConfigurationError("tasks cannot be chosen here: the model has one task")
         return {self.model.task: self}
+
+    def _head(self, model: FittedModel) -> Any:
+        """The estimator of one task, which answers with this model."""
+        return self._with_model(model)
 
     def _with_model(self, model: FittedModel) -> Self:
         """An estimator with the same parameters that answers with this model."""
@@ -164,13 +173,6 @@ class FitData:
     resume: bool = False
     verbose: bool = False
 
-    def of_task(self, task: str) -> "FitData":
-        """The data of a model of one task, as those of several are given: by task."""
-        given: dict[str, Any] = {"dev": self.dev, "annotates": self.annotates, "unlabelled": self.unlabelled}
-        given = {name: {task: one} for name, one in given.items() if one is not None}
-        given |= {"X": {task: self.X}, "y": {task: self.y}, "teachers": {task: self.teachers} if self.teachers else {}}
-        return replace(self, **given)
-
 
 # -------------------------------------------------------------------------------------------------- estimators of words
 
@@ -200,31 +202,31 @@ class Trainee(Estimator):
         rows = {preset: configured(preset, {}) for preset in PRESETS}
         return {preset: config for preset, config in rows.items() if config.objective != "margin"}
 
+    def _configured(self, settings: Mapping[str, Any]) -> TaggerConfig:
+        config = configured(self.preset, {"ensemble": 1, **settings} if self._HAS_TASKS else settings)
+        if config.objective == "margin":
+            raise ConfigurationError("objective of a tagger", expected="softmax or crf", got="margin: see Detector")
+        if self._HAS_TASKS and config.ensemble > 1:
+            raise ConfigurationError("an ensemble of several tasks is not supported yet", expected="ensemble=1")
+        if self._HAS_TASKS and config.word_key is not None:
+            raise ConfigurationError("feature dicts for several tasks are not supported yet", expected="word_key=None")
+        return config
+
+    @classmethod
+    def _network(
+        cls, config: TaggerConfig, features: InputFeatures, labels: Mapping[str, Any], vectors: Any, rng: Any
+    ) -> Any:
+        return network_of(config, features, labels, vectors, rng, has_tasks=cls._HAS_TASKS)
+
     def _by_task(self, data: FitData) -> tuple[FitData, bool]:
         """The data of each task, and whether the tasks are groups of classes."""
-        return data.of_task(MAIN), False
+        if self._HAS_TASKS:
+            return data, False
+        given = {name: getattr(data, name) for name in ("dev", "annotates", "unlabelled")}
+        of_task: dict[str, Any] = {name: {MAIN: one} for name, one in given.items() if one is not None}
+        teachers: Any = {MAIN: data.teachers} if data.teachers else {}
+        return replace(data, **of_task | {"X": {MAIN: data.X}, "y": {MAIN: data.y}}, teachers=teachers), False
 
     def _labels_of(self, y: Labels) -> Any:
         """The labels to learn, from the training labels of a task."""
         return LabelCodec.of(y)
-
-    def _check_dev(self, y: Labels) -> None:
-        """Refuse held-out labels by which a model of this kind cannot be judged."""
-
-    def _check_warm_start(self, known: FittedModel) -> None:
-        """Refuse to go on from a model that has learned something else."""
-
-    @abstractmethod
-    def _head(self, model: FittedModel) -> Any:
-        """The estimator of one task, which answers with this model."""
-
-    def by_task(self, tasks: Tasks = None) -> dict[str, Any]:
-        """The estimator of each task, or of these."""
-        if not self._HAS_TASKS:
-            return super().by_task(tasks)
-        return {task: self._head(self.model.of_task(task)) for task in known_tasks(tasks, self.model.heads)}
-
-    def check(self) -> None:
-        super().check()
-        if isinstance(self.gazetteers, str | os.PathLike):
-            raise ConfigurationError("gazetteers", expected="a list of files", got=repr(self.gazetteers))

@@ -7,23 +7,22 @@ after (``gate``).
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from postil.errors import ConfigurationError, DataError, ForgettingError
 from postil.features.inputs import Sentences, Token
-from postil.html.fragments import fragment, note
 from postil.metrics.evaluation import Evaluation
-from postil.metrics.tables import Cell, Table, drawn_table, show_class, text
+from postil.metrics.tables import Cell, Table, show_class
 from postil.models.config import adapted
 from postil.models.decoding.codec import MANY_CLASSES, OUTSIDE, LabelCodec, possible
 from postil.models.decoding.distribution import LabelPosterior
 from postil.models.estimator import FitData
-from postil.models.fitting.display import run
+from postil.models.fitting.fitting import run
 from postil.models.fitting.sentences import SentenceFitting, sentences_with_words
 from postil.models.inputs import checked_dev, checked_labelled, checked_sentences, listed_sentences
 from postil.models.settings import like
@@ -97,25 +96,8 @@ class Gate:
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON, scores in percent."""
-        return {
-            "passed": self.passed,
-            "tolerance": self.tolerance,
-            "classes": {
-                one.name: {"before": one.before, "after": one.after, "support": one.support} for one in self.changes
-            },
-        }
-
-
-def check_tolerance(tolerance: float) -> None:
-    if not tolerance >= 0:
-        raise ConfigurationError("tolerance", expected="must be at least 0", got=tolerance)
-
-
-def check_judgeable(before: Evaluation, known: Sequence[str]) -> None:
-    """Refuse held-out data on which no known class could fall."""
-    counts = _by_class(before)
-    if not any(counts[name].gold for name in known if name in counts):
-        raise DataError("dev", expected=f"must have some of the classes of the model: {', '.join(known)}", got="none")
+        classes = {one.name: {"before": one.before, "after": one.after, "support": one.support} for one in self.changes}
+        return {"passed": self.passed, "tolerance": self.tolerance, "classes": classes}
 
 
 def gate_of(
@@ -137,32 +119,7 @@ def _by_class(scores: Evaluation) -> Any:
     return scores.tokens.by_label() if scores.spans is None else scores.spans.by_label()
 
 
-# ------------------------------------------------------------ filling in what labels leave open: by other labels
-
-
-def labelled_twice(
-    tokens: Sequence[Token],
-    labels: Sequence[str],
-    annotates: Sequence[str],
-    others: Mapping[tuple[Token, ...], Sequence[str]],
-    scheme: str,
-) -> list[str] | None:
-    """The labels of a sentence and those that ``others`` have for the same tokens, in one.
-
-    For the classes that the sentence itself annotates, its own labels count. None if ``others`` lacks the tokens, if
-    marks leave something open, or if entities of both overlap: then the other classes are unknown.
-    """
-    known = others.get(tuple(tokens))
-    if known is None or is_partial(known) or is_partial(labels):
-        return None
-    own = spans_from_labels(labels, scheme)
-    added = [span for span in spans_from_labels(known, scheme) if span.label not in annotates]
-    if any(one.start < two.end and two.start < one.end for one in own for two in added):
-        return None
-    return labels_from_spans(sorted([*own, *added], key=lambda span: span.start), len(labels), scheme)
-
-
-# ------------------------------------------------------------ by a posterior
+# ------------------------------------------------------------ filling in what labels leave open
 
 
 LEAST = 0.1
@@ -183,16 +140,28 @@ def filled(
     each sentence annotates (None: all). Of the ``unknown_classes``, which the tagger does not know either, those that
     a sentence does not annotate stay possible at every O.
     """
-    codec = tagger.model.codec
+    codec, L = tagger.model.codec, len(tagger.model.codec.labels)
     answers = [list(labels) for labels in y]
     open_ones = [i for i, classes in enumerate(annotates) if classes is not None and len(X[i])]
-    hidden = {i: [name for name in unknown_classes if name not in (annotates[i] or ())] for i in open_ones}
+    # IOB1's letters depend on the neighbours: there a token keeps classes instead of labels.
+    names = [name if codec.scheme == "iob1" else spelt for spelt, name in codec.names()]
     seen = [_as_seen_by(codec, y[i], annotates[i] or ()) for i in open_ones]
-    for number, kept in _probable(tagger, [X[i] for i in open_ones], seen, least):
-        i = open_ones[number]
-        for t, label in enumerate(y[i]):
-            if label == OUTSIDE and not isinstance(label, PartialLabel):
-                several = [*kept[t], *(hidden[i] if OUTSIDE in kept[t] else ())]  # O may also be one of these
+    left_open = [possible(numbers, L) for numbers in codec.numbers(seen)]
+    for which, lattice in tagger._posteriors.lattices([X[i] for i in open_ones]):
+        allowed = np.concatenate([left_open[n] for n in which]) if which else np.zeros((0, L), bool)
+        posterior = LabelPosterior(which=list(which), lattice=lattice.restricted(allowed), codec=codec)
+        best, marginals = posterior.best(0.0), posterior.marginals()
+        kept = (marginals @ codec.spelt_alike > least) & allowed
+        kept[np.arange(len(best)), best] = True
+        for n, first in zip(which, lattice.offsets.tolist(), strict=False):
+            i = open_ones[n]
+            hidden = [name for name in unknown_classes if name not in (annotates[i] or ())]
+            for t, label in enumerate(y[i]):
+                if label != OUTSIDE or isinstance(label, PartialLabel):
+                    continue
+                probable = [names[number] for number in np.flatnonzero(kept[first + t]).tolist()]
+                several = list(dict.fromkeys([names[best[first + t]], *probable]))  # the most probable one first
+                several += hidden if OUTSIDE in several else []  # O may also be one of these
                 is_sure = len(several) == 1 and (several[0] == OUTSIDE or codec.scheme != "iob1")
                 answers[i][t] = several[0] if is_sure else PartialLabel(SEPARATOR.join(several))
     return answers
@@ -210,31 +179,11 @@ def _as_seen_by(codec: LabelCodec, labels: Sequence[str], annotates: Sequence[st
     def seen(label: str) -> str:
         if not isinstance(label, PartialLabel):
             return outside if label == OUTSIDE else known(label)
-        return (
-            label if label == UNKNOWN else PartialLabel(SEPARATOR.join(dict.fromkeys(map(known, label.alternatives))))
-        )
+        if label == UNKNOWN:
+            return label
+        return PartialLabel(SEPARATOR.join(dict.fromkeys(map(known, label.alternatives))))
 
     return [seen(label) for label in labels]
-
-
-def _probable(tagger: Tagger, X: Sentences, y: Labels, least: float) -> Iterator[tuple[int, list[list[str]]]]:
-    """The places of sentences, and for each token the labels that stay possible, the most probable one first."""
-    codec, L = tagger.model.codec, len(tagger.model.codec.labels)
-    # IOB1's letters depend on the neighbours: there a token keeps classes instead of labels.
-    names = [name if codec.scheme == "iob1" else spelt for spelt, name in codec.names()]
-    left_open = [possible(numbers, L) for numbers in codec.numbers(y)]
-    for which, lattice in tagger._posteriors.lattices(X):
-        allowed = np.concatenate([left_open[i] for i in which]) if which else np.zeros((0, L), bool)
-        posterior = LabelPosterior(which=list(which), lattice=lattice.restricted(allowed), codec=codec)
-        best, marginals = posterior.best(0.0), posterior.marginals()
-        kept = (marginals @ codec.spelt_alike > least) & allowed
-        kept[np.arange(len(best)), best] = True
-        spellings = [
-            list(dict.fromkeys([names[first], *(names[number] for number in np.flatnonzero(row).tolist())]))
-            for first, row in zip(best, kept, strict=True)
-        ]
-        for i, (first, end) in zip(which, pairwise(lattice.offsets.tolist()), strict=True):
-            yield i, spellings[first:end]
 
 
 # ------------------------------------------------------------------------------------------------ extending
@@ -253,18 +202,6 @@ class Extension:
     def passed(self) -> bool:
         """Whether no known class fell by more than the tolerance; True without held-out data."""
         return self.gate is None or self.gate.passed
-
-    def __str__(self) -> str:
-        if self.gate is None:
-            return "extended; without held-out data, the old classes were not checked"
-        return text(self.gate.table())
-
-    def _repr_html_(self) -> str:
-        return fragment(drawn_table(self.gate.table()) if self.gate is not None else note(str(self)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the gate, ready for JSON; ``passed`` is None without held-out data."""
-        return self.gate.to_dict() if self.gate is not None else {"passed": None, "classes": {}}
 
 
 class _Corpus(NamedTuple):
@@ -302,19 +239,23 @@ class Extending:
         verbose: bool = False,
         **settings: Any,
     ) -> None:
-        check_tolerance(tolerance)
+        if not tolerance >= 0:
+            raise ConfigurationError("tolerance", expected="must be at least 0", got=tolerance)
         if not isinstance(tagger, Tagger):
             raise ConfigurationError("model to extend", expected="a tagger", got=f"a {tagger.KIND}")
         codec = tagger.model.codec
         self._tagger, self._tolerance, self._settings = tagger, tolerance, {**settings, "seed": seed}
         self._dev: Any = None
+        self._before: Evaluation | None = None
         self._verbose = verbose
         if dev is not None:
             X_dev, y_dev = checked_dev(dev, tagger._word_key) or dev
             self._dev = [list(tokens) for tokens in X_dev], _respelt(y_dev, X_dev, tagger, partial)
-        self._before = None if self._dev is None else tagger.evaluate(*self._dev)
-        if self._before is not None:
-            check_judgeable(self._before, codec.classes)
+            self._before = tagger.evaluate(*self._dev)
+            counts = _by_class(self._before)
+            if not any(counts[name].gold for name in codec.classes if name in counts):  # none could fall
+                expected = f"must have some of the classes of the model: {', '.join(codec.classes)}"
+                raise DataError("dev", expected=expected, got="none")
         new = _labelled(tagger, (X, y), partial)
         new = new._replace(annotates=_annotated(codec, new, annotates))
         new = new.selected([i for i, labels in enumerate(new.y) if len(labels) and not is_unknown(labels)])
@@ -324,23 +265,51 @@ class Extending:
         raw: list[list[Token]] = []
         if unlabelled is not None:
             listed = listed_sentences(unlabelled, "unlabelled", word_key=tagger._word_key)
-            checked_sentences(listed)
-            raw = [tokens for tokens in listed if len(tokens)]
+            raw = [tokens for tokens in checked_sentences(listed, word_key=tagger._word_key) if len(tokens)]
         occurring = _classes(codec, [*new.y, *rehearsal.y])
         self.new_classes = sorted(occurring - {*codec.classes} - {OUTSIDE})
         """The classes that the tagger does not know yet."""
-        _check_classes(codec, self.new_classes)
-        not_in_old = [name for name in self.new_classes if name not in _classes(codec, rehearsal.y)]
-        completed = _completed(tagger, new, self.new_classes)
+        every = (*codec.classes, *self.new_classes)
+        strange = [name for name in every if SEPARATOR in name]
+        if strange and (codec.has_spans or OUTSIDE in codec.classes):
+            expected = f"names without {SEPARATOR}, which marks alternative labels"
+            raise DataError("classes of an extended model", expected=expected, got=repr(strange[0]))
+        extended = LabelCodec(codec.scheme, every)
+        if extended.inner != codec.inner:
+            raise ConfigurationError("classes of an extended model", expected=f"at most {MANY_CLASSES}: train it anew")
+        # The new sentences in which the tagger knows all classes that they leave open: its posterior is learned there.
+        # A mark of the user's may hide a new class, of which the tagger knows nothing.
+        completed: list[int] = []
+        if codec.has_spans and tagger.model.config.objective == "crf":
+            completed = [
+                i
+                for i, classes in enumerate(new.annotates)
+                if classes is not None
+                and {*codec.classes} - {*classes}
+                and {*self.new_classes} <= {*classes}
+                and not is_partial(new.y[i])
+            ]
+        # Marks for everything that the labels leave open if the tagger completes them, else for the probable.
+        others, chosen = sorted({*range(len(new.X))} - {*completed}), new.selected(completed)
+        marked = dict(zip(completed, extended.widened(chosen.y, chosen.annotates), strict=True))
+        marked |= zip(others, filled(tagger, *new.selected(others), self.new_classes), strict=True)
+        # What may be O in data that do not annotate a class may also be of this class.
+        hidden = [name for name in self.new_classes if name not in _classes(codec, rehearsal.y)]
+
+        def or_hidden(label: str) -> str:
+            alternatives = label.alternatives if isinstance(label, PartialLabel) else (label,)
+            if not hidden or OUTSIDE not in alternatives:
+                return label
+            return PartialLabel(SEPARATOR.join([*alternatives, *hidden]))
+
         learnt = [
-            *_open(tagger, new, completed, self.new_classes),
-            *[[_or_hidden(label, not_in_old) for label in labels] for labels in rehearsal.y],
+            *(list(marked[i]) for i in range(len(new.X))),
+            *([or_hidden(label) for label in labels] for labels in rehearsal.y),
             *filled(tagger, raw, [[OUTSIDE] * len(tokens) for tokens in raw], [()] * len(raw), self.new_classes),
         ]
         sentences = [*new.X, *rehearsal.X, *raw]
         # Whether the held-out data can tell a good epoch: they also label what is new.
-        every = {*codec.classes, *self.new_classes}
-        has_all_classes = self._dev is not None and every <= _classes(codec, self._dev[1]) | {OUTSIDE}
+        has_all_classes = self._dev is not None and {*every} <= _classes(codec, self._dev[1]) | {OUTSIDE}
         self._student = _student(tagger, sentences, {**self._settings, "threads": threads})
         self.fitting = SentenceFitting(
             self._student,
@@ -370,7 +339,7 @@ class Extending:
         """The extended tagger, once all events of ``fitting`` have come."""
         before, parts = self._tagger.model.codec, self._student.model
         if parts.codec.scheme != before.scheme:  # the network's labels are the same
-            parts.codec = LabelCodec(before.scheme, parts.codec.classes)
+            parts.head.codec = LabelCodec(before.scheme, parts.codec.classes)
         parts.about["extension"] = self._about
         extended = Tagger(**{**self._tagger.get_params(), **self._settings})
         extended._model = parts
@@ -462,15 +431,6 @@ def _classes(codec: LabelCodec, y: Labels) -> set[str]:
     return {label for label in chain.from_iterable(y) if not isinstance(label, PartialLabel)}
 
 
-def _check_classes(codec: LabelCodec, new: Sequence[str]) -> None:
-    strange = [name for name in (*codec.classes, *new) if SEPARATOR in name]
-    if strange and (codec.has_spans or OUTSIDE in codec.classes):
-        expected = f"names without {SEPARATOR}, which marks alternative labels"
-        raise DataError("classes of an extended model", expected=expected, got=repr(strange[0]))
-    if LabelCodec(codec.scheme, (*codec.classes, *new)).inner != codec.inner:
-        raise ConfigurationError("classes of an extended model", expected=f"at most {MANY_CLASSES}: train it anew")
-
-
 def _annotated(codec: LabelCodec, new: _Corpus, annotates: Annotates) -> list[tuple[str, ...] | None]:
     """The classes that each sentence annotates: those that occur somewhere, unless it is said."""
     occurring = _classes(codec, new.y) - {OUTSIDE}
@@ -489,51 +449,24 @@ def _annotated(codec: LabelCodec, new: _Corpus, annotates: Annotates) -> list[tu
 def _merged(codec: LabelCodec, new: _Corpus, old: _Corpus) -> tuple[_Corpus, _Corpus]:
     """New sentences that are among the old ones also get their labels and are not trained on twice.
 
-    Those then annotate all known classes.
+    For the classes that a new sentence annotates, its own labels count; then it annotates all known classes. It stays
+    as it is if marks leave something open, or if entities of both overlap: then the other classes are unknown.
     """
     others = {tuple(tokens): labels for tokens, labels in zip(old.X, old.y, strict=True)}
     known = tuple(dict.fromkeys([*codec.classes, *sorted(classes_of(old.y))]))
     y, entries, merged = list(new.y), list(new.annotates), set()
     for i, tokens in enumerate(new.X):
-        annotated = entries[i] or ()
-        labels = labelled_twice(tokens, new.y[i], annotated, others, codec.scheme) if annotated else None
-        if labels is not None:
-            y[i], entries[i] = labels, (*annotated, *(name for name in known if name not in annotated))
+        annotated, before = entries[i], others.get(tuple(tokens))
+        if not annotated or before is None or is_partial(before) or is_partial(y[i]):
+            continue
+        own = spans_from_labels(y[i], codec.scheme)
+        added = [span for span in spans_from_labels(before, codec.scheme) if span.label not in annotated]
+        if not any(one.start < two.end and two.start < one.end for one in own for two in added):
+            y[i] = labels_from_spans(sorted([*own, *added], key=lambda span: span.start), len(y[i]), codec.scheme)
+            entries[i] = (*annotated, *(name for name in known if name not in annotated))
             merged.add(tuple(tokens))
     left = [i for i, tokens in enumerate(old.X) if tuple(tokens) not in merged]
     return _Corpus(new.X, y, entries), old.selected(left)
-
-
-def _completed(tagger: Tagger, new: _Corpus, new_classes: Sequence[str]) -> list[int]:
-    """The new sentences in which the tagger knows all classes that they leave open: its posterior is learned there.
-
-    A mark of the user's may hide a new class, of which the tagger knows nothing.
-    """
-    codec, known = tagger.model.codec, {*tagger.model.codec.classes}
-    if not codec.has_spans or tagger.model.config.objective != "crf":
-        return []
-    return [
-        i
-        for i, classes in enumerate(new.annotates)
-        if classes is not None and known - {*classes} and {*new_classes} <= {*classes} and not is_partial(new.y[i])
-    ]
-
-
-def _open(tagger: Tagger, new: _Corpus, completed: Sequence[int], new_classes: Sequence[str]) -> list[list[str]]:
-    """The new labels with marks: everything that they leave open if the tagger completes them, else the probable."""
-    codec, others = tagger.model.codec, sorted({*range(len(new.X))} - {*completed})
-    whole, chosen = LabelCodec(codec.scheme, (*codec.classes, *new_classes)), new.selected(completed)
-    marked = dict(zip(completed, whole.widened(chosen.y, chosen.annotates), strict=True))
-    marked |= zip(others, filled(tagger, *new.selected(others), new_classes), strict=True)
-    return [list(marked[i]) for i in range(len(new.X))]
-
-
-def _or_hidden(label: str, hidden: Sequence[str]) -> str:
-    """A label of data that do not annotate the ``hidden`` classes: what may be O may also be one of these."""
-    alternatives = label.alternatives if isinstance(label, PartialLabel) else (label,)
-    if not hidden or OUTSIDE not in alternatives:
-        return label
-    return PartialLabel(SEPARATOR.join([*alternatives, *hidden]))
 
 
 # ------------------------------------------------------------------------------------------------ training

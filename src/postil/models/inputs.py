@@ -91,25 +91,20 @@ def with_features(items: Sequence[Any], word_key: str, where: str = "") -> list[
     """Feature dicts as tokens with their word."""
     if set(map(type, items)) == {FeatureToken}:
         return list(items)
-    return [FeatureToken.of(_word(item, word_key, f"{where}token {t}"), item) for t, item in enumerate(items)]
-
-
-def _word(item: Any, word_key: str, where: str) -> str:
-    if type(item) is FeatureToken:
-        item = item[1]
-    if not isinstance(item, Mapping):
-        raise DataError(
-            "a token", expected=f"must be a feature dict, by word_key={word_key!r}", got=described(item), where=where
-        )
-    word = item.get(word_key)
-    if isinstance(word, str):
-        return word
-    if word is None:
-        keys = ", ".join(repr(key) for key in list(item)[:SHOWN_KEYS]) or "an empty dict"
-        got = f"{keys}, …" if len(item) > SHOWN_KEYS else keys
-    else:
-        got = described(word)
-    raise DataError("a feature dict", expected=f"must have the word under {word_key!r}", got=got, where=where)
+    tokens: list[Token] = []
+    for t, item in enumerate(items):
+        place, features = f"{where}token {t}", item[1] if type(item) is FeatureToken else item
+        if not isinstance(features, Mapping):
+            expected = f"must be a feature dict, by word_key={word_key!r}"
+            raise DataError("a token", expected=expected, got=described(features), where=place)
+        word = features.get(word_key)
+        if not isinstance(word, str):
+            keys = ", ".join(repr(key) for key in list(features)[:SHOWN_KEYS]) or "an empty dict"
+            keys += ", …" if len(features) > SHOWN_KEYS else ""
+            expected, got = f"must have the word under {word_key!r}", keys if word is None else described(word)
+            raise DataError("a feature dict", expected=expected, got=got, where=place)
+        tokens.append(FeatureToken.of(word, features))
+    return tokens
 
 
 def checked_sentences(X: Any, name: str = "X", *, word_key: str | None = None) -> TokenLists:
@@ -182,7 +177,12 @@ def checked_labelled(
             raise DataError(names[1], expected=f"must be {_LABELS}", got=got)
         y = [in_order(labels, "labels", "a list of labels", where=f"sentence {i}") for i, labels in enumerate(y)]
     if not set(map(type, chain.from_iterable(y))) <= {str, PartialLabel}:
-        y = [[_label(one, f"sentence {i}, token {t}") for t, one in enumerate(labels)] for i, labels in enumerate(y)]
+        for i, labels in enumerate(y):
+            for t, label in enumerate(labels):
+                if not isinstance(label, str):
+                    where = f"sentence {i}, token {t}"
+                    raise DataError("a label", expected="must be a string", got=described(label), where=where)
+        y = [[label if isinstance(label, PartialLabel) else str(label) for label in labels] for labels in y]
     for i, (tokens, labels) in enumerate(zip(X, y, strict=True)):
         if len(tokens) != len(labels):
             where = f"sentence {i}"
@@ -202,12 +202,12 @@ def checked_dev(dev: Any, word_key: str | None = None) -> tuple[TokenLists, Labe
     """Held-out sentences with their labels; None if there are none."""
     if dev is None:
         return None
+    expected = "a pair (X_dev, y_dev)"
     if not isinstance(dev, tuple | list) or len(dev) != 2:
         got = f"{len(dev)} items" if isinstance(dev, tuple | list) else described(dev)
-        raise DataError("dev", expected="a pair (X_dev, y_dev)", got=got)
-    for part in dev:
-        if isinstance(part, list | tuple) and part and all(isinstance(one, str) for one in part):
-            raise DataError("dev", expected="a pair (X_dev, y_dev)", got="sentences without labels")
+        raise DataError("dev", expected=expected, got=got)
+    if any(isinstance(part, list | tuple) and part and all(isinstance(one, str) for one in part) for part in dev):
+        raise DataError("dev", expected=expected, got="sentences without labels")
     X, y = checked_labelled(dev[0], dev[1], ("X_dev", "y_dev"), word_key=word_key)
     return (X, y) if X else None
 
@@ -216,14 +216,6 @@ def checked_label_sequence(labels: Any, tokens: Sequence[Token]) -> list[str]:
     """The labels of one sentence."""
     _, (checked,) = checked_labelled([tokens], [in_order(labels, "labels", "a list of labels")])
     return checked
-
-
-def _label(label: Any, where: str) -> str:
-    if isinstance(label, PartialLabel):
-        return label
-    if isinstance(label, str):
-        return str(label)
-    raise DataError("a label", expected="must be a string", got=described(label), where=where)
 
 
 # ---------------------------------------------------------------------------------------------------------------- trees

@@ -36,6 +36,7 @@ from postil.models.networks.tree_network import TreeBatch, TreeExample, TreeNetw
 from postil.models.tagger import Tagger
 from postil.network import Chain, Dropout, Layer, Residual
 from postil.network.tree import Forest
+from postil.objectives import offset_scores
 from postil.optimisation import OPTIMISERS, Optimiser
 from postil.text.trees.tree import balanced, right_branching
 
@@ -331,7 +332,7 @@ def loss_graph(network: Any, example: Example, visit: Visit = lambda node: node)
         for node in maps:  # the sentence approach ends with one row per token
             node.offsets = example.inputs.offsets
         visited = [visit(node) for node in maps]
-        scores = visit(member.scores_of_maps(visited)) if len(visited) > 1 else visited[0]
+        scores = visit(offset_scores(*visited)) if len(visited) > 1 else visited[0]
         losses.append(member.objective(scores, example, np.random.default_rng(0)))
     return reduce(graph.add, losses)
 

@@ -81,27 +81,28 @@ class FittedModel:
         return task
 
     @property
+    def head(self) -> Head:
+        """The only head."""
+        return self.heads[self.task]
+
+    @property
     def codec(self) -> Any:
         """The labels of the only head."""
-        return self.heads[self.task].codec
-
-    @codec.setter
-    def codec(self, codec: Any) -> None:
-        self.heads[self.task].codec = codec
+        return self.head.codec
 
     @property
     def decoding(self) -> Decoding:
         """How answers are read from the scores of the only head."""
-        return self.heads[self.task].decoding
+        return self.head.decoding
 
     @decoding.setter
     def decoding(self, decoding: Decoding) -> None:
-        self.heads[self.task].decoding = decoding
+        self.head.decoding = decoding
 
     @property
     def voters(self) -> "Voters | None":
         """The rules of the only head."""
-        return self.heads[self.task].voters
+        return self.head.voters
 
     @property
     def segmenter(self) -> Segmenter:

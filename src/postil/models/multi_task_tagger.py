@@ -4,20 +4,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, final
 
-import numpy as np
-
-from postil.arrays import Array
-from postil.errors import ConfigurationError, DataError
-from postil.features.inputs import InputFeatures, Sentences, Token
-from postil.models.config import PRESETS, MultiTaskParameters, TaggerConfig
-from postil.models.decoding.codec import LabelCodec, Predictions, Tasks, checked_tasks, known_tasks
+from postil.errors import DataError
+from postil.features.inputs import Sentences, Token
+from postil.models.config import PRESETS, MultiTaskParameters
+from postil.models.decoding.codec import Predictions, Tasks, checked_tasks, known_tasks
 from postil.models.decoding.distribution import Decoding
-from postil.models.decoding.posteriors import Posteriors, decode
-from postil.models.decoding.tagged import Labelling, entities_of, labellings_of, put_labels, tagged_documents
+from postil.models.decoding.posteriors import Decoded, Posteriors, decode
+from postil.models.decoding.tagged import entities_of, put_labels, tagged_documents
 from postil.models.estimator import Corpora, FitData
 from postil.models.inputs import checked_documents, in_order, listed_sentences
 from postil.models.model import GROUPS, FittedModel
-from postil.models.networks.network import TaggerNetwork, TaskNetwork, feature_sizes
 from postil.models.sentence_estimator import WordEstimator
 from postil.models.sentences import listed_texts, tokens_of
 from postil.models.settings import UNSET, takes
@@ -48,6 +44,15 @@ def _annotations(y: Any, name: str) -> list[Annotation]:
     return [[item(value) for value in annotation] for annotation in in_order(y, name, "a list of spans per sentence")]
 
 
+def head_of(estimator: WordEstimator, model: FittedModel) -> Tagger:
+    """The tagger of one task. Presets that are ensembles for one task are single networks here."""
+    parameters = estimator.get_params()
+    parameters.pop("groups", None)
+    if parameters["ensemble"] is UNSET and PRESETS.get(estimator.preset, {}).get("ensemble", 1) > 1:
+        parameters["ensemble"] = 1
+    return Tagger(**parameters)._with_model(model)
+
+
 @final
 class MultiTaskTagger(WordEstimator):
     """Labels words for several tasks at once: names and parts of speech, say. Takes the parameters of a Tagger.
@@ -58,19 +63,6 @@ class MultiTaskTagger(WordEstimator):
 
     For entities of different classes that overlap, the tasks are ``groups`` of classes. X and y are then lists, and y
     has the spans of each sentence. ``tag`` returns the entities of all groups in one list.
-
-    Attributes
-    ----------
-    tasks : list of str
-        The names of the tasks, in the order of their training.
-    groups_ : dict of list of str
-        The classes of each task if the tasks are groups of classes that may overlap, otherwise empty.
-    classes_ : dict of list of str
-        The labels that may occur in the answers of each task.
-    history_ : list of dict
-        Epoch, mean loss and mean score on dev (None without dev) of every epoch.
-    config : TaggerConfig
-        All settings, with what was adapted to the training data.
 
     Examples
     --------
@@ -97,17 +89,8 @@ class MultiTaskTagger(WordEstimator):
 
     # -------------------------------------------------------------------------------------------- its kind of model
 
-    def _configured(self, settings: Mapping[str, Any]) -> TaggerConfig:
-        config = self._of_one_task()._configured({"ensemble": 1, **settings})
-        if config.ensemble > 1:
-            raise ConfigurationError("an ensemble of several tasks is not supported yet", expected="ensemble=1")
-        if config.word_key is not None:
-            raise ConfigurationError("feature dicts for several tasks are not supported yet", expected="word_key=None")
-        return config
-
     def check(self) -> None:
         super().check()
-        self._of_one_task().check()
         if self.groups is not None:
             checked_tasks(checked_groups(self.groups))
 
@@ -127,29 +110,8 @@ class MultiTaskTagger(WordEstimator):
             dev = {task: (dev[0], of_group) for task, of_group in by_group(y_dev, dev[0], groups).items()}
         return replace(data, y=by_group(y, listed_sentences(data.X), groups), dev=dev), True
 
-    def _of_one_task(self) -> Tagger:
-        """A Tagger with these parameters. Presets that are ensembles for one task are single networks here."""
-        parameters = self.get_params()
-        del parameters["groups"]
-        if parameters["ensemble"] is UNSET and self.preset in PRESETS and PRESETS[self.preset].get("ensemble", 1) > 1:
-            parameters["ensemble"] = 1
-        return Tagger(**parameters)
-
-    @staticmethod
-    def _network(
-        config: TaggerConfig,
-        features: InputFeatures,
-        labels: Mapping[str, LabelCodec],
-        vectors: Array | None,
-        rng: "np.random.Generator | None",
-    ) -> TaskNetwork:
-        masks = {task: codec.mask for task, codec in labels.items()}
-        mask = next(iter(masks.values()))
-        first = TaggerNetwork(config, **feature_sizes(config, features), vectors=vectors, mask=mask, rng=rng)
-        return TaskNetwork.of(first, masks, rng)
-
     def _head(self, model: FittedModel) -> Tagger:
-        return self._of_one_task()._with_model(model)
+        return head_of(self, model)
 
     # -------------------------------------------------------------------------------------------- the fitted model
 
@@ -165,9 +127,6 @@ class MultiTaskTagger(WordEstimator):
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.tasks)
-
-    def __contains__(self, task: object) -> bool:
-        return task in self.tasks
 
     @property
     def groups_(self) -> dict[str, list[str]]:
@@ -185,9 +144,9 @@ class MultiTaskTagger(WordEstimator):
         """How the answers of each task are read from its scores; replace that of ``tagger[task]``."""
         return {task: head.decoding for task, head in self.model.heads.items()}
 
-    def _posteriors(self, tasks: Tasks) -> dict[str, Posteriors]:
-        """The posteriors of some tasks."""
-        return {task: Posteriors(self.model.of_task(task)) for task in known_tasks(tasks, self.tasks)}
+    def _decoded(self, X: Sentences, tasks: Tasks, **asked: Any) -> dict[str, Decoded]:
+        heads = {task: Posteriors(self.model.of_task(task)) for task in known_tasks(tasks, self.tasks)}
+        return decode(heads, X, **asked)
 
     # -------------------------------------------------------------------------------------------- answers
 
@@ -197,15 +156,8 @@ class MultiTaskTagger(WordEstimator):
         The sentences are encoded once, whatever the number of tasks. Constraints and thresholds are arguments of
         ``tagger[task].predict``.
         """
-        decoded = decode(self._posteriors(tasks), listed_sentences(X), probabilities=False)
+        decoded = self._decoded(listed_sentences(X), tasks, probabilities=False)
         return {task: Predictions(of_task.texts()) for task, of_task in decoded.items()}
-
-    def predict_with_probabilities(
-        self, X: Sentences, *, tasks: Tasks = None
-    ) -> dict[str, tuple[list[list[str]], list[Array]]]:
-        """Predict, and return the probability of each token's predicted label, (T,) per sentence, by task."""
-        decoded = decode(self._posteriors(tasks), listed_sentences(X), label_probabilities=True)
-        return {task: (Predictions(of_task.texts()), of_task.by_sentence()) for task, of_task in decoded.items()}
 
     def score(self, X: Corpora, y: Gold) -> dict[str, float]:
         """conlleval's F1 of tasks with spans, token accuracy of others; 0 to 1."""
@@ -213,30 +165,13 @@ class MultiTaskTagger(WordEstimator):
 
     def evaluate(self, X: Corpora, y: Gold) -> "dict[str, Evaluation]":
         """All scores of each task of y."""
-        return {task: self[task].evaluate(*data) for task, data in self._labelled(X, y).items()}
-
-    def calibrate(self, X: Corpora, y: Gold) -> dict[str, Decoding]:
-        """Fit temperature and shift of each task of y to held-out data: see ``Tagger.calibrate``."""
-        return {task: self[task].calibrate(*data) for task, data in self._labelled(X, y).items()}
-
-    def _labelled(self, X: Corpora, y: Gold) -> dict[str, tuple[Any, Any]]:
         from postil.models.fitting.sentences import by_task  # what only held-out data need is loaded with them
 
         if not isinstance(y, Mapping):
             y = by_group(_annotations(y, "y"), listed_sentences(X), self.groups_)
         names = known_tasks(y, self.tasks)
         sentences = by_task(X, names)
-        return {task: (sentences[task], y[task]) for task in names}
-
-    def marginals(self, tokens: Sequence[Token], *, tasks: Tasks = None) -> dict[str, list[dict[str, float]]]:
-        """The probability of every label at every token, by task."""
-        return {task: head.marginals(tokens) for task, head in self.by_task(tasks).items()}
-
-    def nbest(
-        self, tokens: Sequence[Token], k: int = 5, *, tasks: Tasks = None
-    ) -> dict[str, list[tuple[list[str], float]]]:
-        """The k most probable label sequences with their probabilities, best first, by task."""
-        return {task: head.nbest(tokens, k) for task, head in self.by_task(tasks).items()}
+        return {task: self[task].evaluate(sentences[task], y[task]) for task in names}
 
     def explain(
         self, tokens: Sequence[Token], start: int, end: int, label: str | None = None, *, task: str
@@ -269,9 +204,8 @@ class MultiTaskTagger(WordEstimator):
         """The same tagger with rules that vote on one task, by default the first with spans: ``Tagger.with_rules``."""
         (task,) = known_tasks([self.main_task() if task is None else task], self.tasks)
         voting = self[task].with_rules(rules, unlabelled=unlabelled, reliability=reliability)
-        model = self.model
-        whole = replace(model, heads={**model.heads, task: voting.model.heads[task]})
-        whole._engine = model.engine()
+        whole = replace(self.model, heads={**self.model.heads, task: voting.model.heads[task]})
+        whole._engine = self.model.engine()
         return self._with_model(whole)
 
     def main_task(self, tasks: Sequence[str] | None = None) -> str:
@@ -285,12 +219,6 @@ class MultiTaskTagger(WordEstimator):
         The labels of the first task with spans are put on the sentences, in place.
         """
         sentences = checked_documents(sentences)
-        decoded = decode(self._posteriors(tasks), list(map(tokens_of, sentences)))
+        decoded = self._decoded(list(map(tokens_of, sentences)), tasks)
         put_labels(decoded[self.main_task(list(decoded))], sentences)
         return {task: entities_of(of_task, sentences) for task, of_task in decoded.items()}
-
-    def answers(self, sentences: Sequence[Sentence], *, tasks: Tasks = None) -> dict[str, Sequence[Labelling]]:
-        """Labels, entities and probabilities of each sentence, by task: see ``Tagger.answers``."""
-        sentences = checked_documents(sentences)
-        decoded = decode(self._posteriors(tasks), list(map(tokens_of, sentences)))
-        return {task: labellings_of(of_task, sentences) for task, of_task in decoded.items()}

@@ -11,22 +11,20 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
-from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import Token, forms_of
-from postil.models.config import RoleParameters, TaggerConfig
+from postil.models.config import RoleParameters
 from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.estimator import FitData
 from postil.models.inputs import checked_sentences, in_order
 from postil.models.model import FittedModel
-from postil.models.multi_task_tagger import MultiTaskTagger
+from postil.models.multi_task_tagger import head_of
 from postil.models.sentence_estimator import WordEstimator
 from postil.models.sentences import sentences_of, tokens_of
 from postil.models.settings import takes
@@ -60,15 +58,6 @@ class RoleLabeller(WordEstimator):
     ``postil.text.Frame``, or a pair of the place of the predicate and the labels (BIO) of all words. The predicate
     itself has the role V.
 
-    Attributes
-    ----------
-    classes_ : list of str
-        The roles that may occur in answers.
-    history_ : list of dict
-        Epoch, mean loss and mean score on dev (None without dev) of every epoch.
-    config : TaggerConfig
-        All settings, with what was adapted to the training data.
-
     Examples
     --------
     >>> from postil import RoleLabeller
@@ -89,24 +78,12 @@ class RoleLabeller(WordEstimator):
 
     # -------------------------------------------------------------------------------------------- its kind of model
 
-    def _configured(self, settings: Mapping[str, Any]) -> TaggerConfig:
-        return self._of_tasks()._configured(settings)
-
-    def check(self) -> None:
-        super().check()
-        self._of_tasks().check()
-
-    def _of_tasks(self) -> MultiTaskTagger:
-        return MultiTaskTagger(**self.get_params())
-
-    _network = staticmethod(MultiTaskTagger._network)
-
     def _labels_of(self, y: Sequence[Sequence[str]]) -> LabelCodec:
         """Roles are many and long: without labels of ends, the CRF has half as many, for about the same F1."""
         return replace(LabelCodec.of(y), ends=False)
 
     def _head(self, model: FittedModel) -> Tagger:
-        return self._of_tasks()._head(model)
+        return head_of(self, model)
 
     @property
     def classes_(self) -> list[str]:
@@ -114,9 +91,6 @@ class RoleLabeller(WordEstimator):
         return list(self.model.heads[ROLES].codec.classes)
 
     # -------------------------------------------------------------------------------------------- training
-
-    def _by_task(self, data: FitData) -> tuple[FitData, bool]:
-        return data, False
 
     @takes(FitData)
     def fitting(self, *arguments: Any, **options: Any) -> "SentenceFitting":
@@ -167,11 +141,6 @@ class RoleLabeller(WordEstimator):
         once : bool, default=True
             Each of the core roles (ARG0 to ARG5, ARGA) occurs at most once for a predicate: the best labelling of
             those that satisfy this, found exactly. Probabilities are those of the model without this condition.
-
-        Returns
-        -------
-        list of list of Frame
-            The predicates of each sentence, in the order of the text.
         """
         X = checked_sentences(X)
         if predicates is None:
@@ -193,13 +162,24 @@ class RoleLabeller(WordEstimator):
         labels, probabilities = decoded.texts(), [[p for _, p in found[row]] for row in range(len(pairs))]
         amiss = []
         for row, (_, place) in enumerate(pairs):
-            kinds = [kind for kind, _ in found[row]]
+            of_row = [kind for kind, _ in found[row]]
             is_verb = VERB not in codec.classes or labels[row][place] == f"B-{VERB}"
-            if not is_verb or any(kinds.count(kind) > 1 for kind in core):
+            if not is_verb or any(of_row.count(kind) > 1 for kind in core):
                 amiss.append(row)
-        repaired = _repaired(posteriors, [marked[row] for row in amiss], [pairs[row][1] for row in amiss], core)
-        for row, (numbers, figures) in zip(amiss, repaired, strict=True):
-            labels[row], probabilities[row] = codec.texts(numbers), figures
+        begins, kinds = codec.begins_and_classes
+        for posterior in posteriors.of([marked[row] for row in amiss]):
+            # The best labelling in which the predicate is V and no core role is repeated.
+            lattice, rows = posterior.lattice, [amiss[n] for n in posterior.which]
+            biased = replace(lattice, unary=lattice.unary + posteriors.decoding.bias * codec.opens_entity)
+            allowed = np.ones(biased.unary.shape, bool)
+            if VERB in codec.classes:
+                verbs = lattice.offsets[:-1] + [pairs[row][1] for row in rows]
+                allowed[verbs] = begins & (kinds == codec.classes.index(VERB))
+            numbers = best_without_repeats(biased.restricted(allowed), begins, kinds, core)
+            for row, of_sentence in zip(rows, np.split(numbers, lattice.offsets[1:-1]), strict=True):
+                labels[row], probabilities[row] = codec.texts(of_sentence), []
+            for role in posterior.spans_of(numbers):
+                probabilities[rows[role.row]].append(role.probability)
         frames: list[list[Frame]] = [[] for _ in X]
         for (i, place), of_words, figures in zip(pairs, labels, probabilities, strict=True):
             frames[i].append(Frame(place, of_words, probabilities=figures))
@@ -268,7 +248,12 @@ def with_distances(tokens: Sequence[Token], predicate: int | None, known: Sequen
         return [(*form, *[_NO_DISTANCE] * 5) for form in forms]
     about = list(_about(tokens, predicate))
     about[: len(known)] = [value if value in values else _RARE for value, values in zip(about, known, strict=False)]
-    return [(*form, _distance(t - predicate), *about) for t, form in enumerate(forms)]
+    placed: list[Token] = []
+    for t, form in enumerate(forms):  # the nearest words have their distance, then 5 to 7, 8 to 15, … to each side
+        words = t - predicate
+        group = f"{'<' if words < 0 else '>'}{min(abs(words).bit_length(), 6)}"
+        placed.append((*form, str(words) if abs(words) <= NEAR else group, *about))
+    return placed
 
 
 def _about(tokens: Sequence[Token], predicate: int) -> tuple[str, ...]:
@@ -277,38 +262,6 @@ def _about(tokens: Sequence[Token], predicate: int) -> tuple[str, ...]:
         forms_of([tokens[t]])[0].lower() if 0 <= t < len(tokens) else "" for t in range(predicate - 1, predicate + 2)
     )
     return verb[-3:], before, verb, after
-
-
-@lru_cache
-def _distance(words: int) -> str:
-    """The nearest words one by one, then 5 to 7, 8 to 15, … to each side."""
-    if abs(words) <= NEAR:
-        return str(words)
-    return f"{'<' if words < 0 else '>'}{min(abs(words).bit_length(), 6)}"
-
-
-def _repaired(
-    posteriors: Posteriors, X: Sequence[Sequence[Token]], places: Sequence[int], core: Sequence[int]
-) -> list[tuple[Array, list[float]]]:
-    """The best labelling (T,) of each sentence in which the predicate is V and no core role is repeated, and the
-    probabilities of its roles.
-    """
-    codec = posteriors.codec
-    begins, kinds = codec.begins_and_classes
-    answers: dict[int, tuple[Array, list[float]]] = {}
-    for posterior in posteriors.of(X):
-        lattice = posterior.lattice
-        biased = replace(lattice, unary=lattice.unary + posteriors.decoding.bias * codec.opens_entity)
-        allowed = np.ones(biased.unary.shape, bool)
-        if VERB in codec.classes:
-            verbs = lattice.offsets[:-1] + [places[i] for i in posterior.which]
-            allowed[verbs] = begins & (kinds == codec.classes.index(VERB))
-        numbers = best_without_repeats(biased.restricted(allowed), begins, kinds, core)
-        for i, of_sentence in zip(posterior.which, np.split(numbers, lattice.offsets[1:-1]), strict=True):
-            answers[i] = of_sentence, []
-        for role in posterior.spans_of(numbers):
-            answers[posterior.which[role.row]][1].append(role.probability)
-    return [answers[i] for i in range(len(X))]
 
 
 def _checked(X: Any, y: Any, name: str) -> tuple[list[list[Token]], list[list[Frame]]]:
@@ -322,20 +275,16 @@ def _checked(X: Any, y: Any, name: str) -> tuple[list[list[Token]], list[list[Fr
     for i, (tokens, of_sentence) in enumerate(zip(X, y, strict=True)):
         frames.append([])
         for one in in_order(of_sentence, name, expected, where=f"sentence {i}"):
-            frame = one if isinstance(one, Frame) else _frame(one, i)
+            where, is_frame = f"sentence {i}", isinstance(one, Frame)
+            if not is_frame and (not isinstance(one, tuple | list) or len(one) != 2 or isinstance(one[1], str)):
+                expected = "a Frame, or a pair of its place and the labels of all words"
+                raise DataError("a predicate", expected=expected, got=repr(one)[:80], where=where)
+            frame = one if is_frame else Frame(one[0], list(one[1]))
             _check_place(frame.predicate, tokens, i)
             if len(frame.labels) != len(tokens):
-                where = f"sentence {i}"
                 raise DataError("labels of a predicate", expected=len(tokens), got=len(frame.labels), where=where)
             frames[i].append(frame)
     return X, frames
-
-
-def _frame(pair: Any, i: int) -> Frame:
-    if not isinstance(pair, tuple | list) or len(pair) != 2 or isinstance(pair[1], str):
-        expected = "a Frame, or a pair of its place and the labels of all words"
-        raise DataError("a predicate", expected=expected, got=repr(pair)[:80], where=f"sentence {i}")
-    return Frame(pair[0], list(pair[1]))
 
 
 def _check_place(place: Any, tokens: Sequence[Token], i: int) -> None:
@@ -348,11 +297,10 @@ def _tasks(
     X: Sequence[Sequence[Token]], y: Sequence[Sequence[Frame]], roles: set[str], known: Sequence[Container[str]]
 ) -> dict[str, tuple[Any, Any]]:
     """The sentences and labels of each head; words of other roles have none."""
-    places = [{frame.predicate for frame in frames} for frames in y]
-    found = [
-        [PREDICATE if t in of_sentence else OTHER for t in range(len(tokens))]
-        for tokens, of_sentence in zip(X, places, strict=True)
-    ]
+    found = []
+    for tokens, frames in zip(X, y, strict=True):
+        places = {frame.predicate for frame in frames}
+        found.append([PREDICATE if t in places else OTHER for t in range(len(tokens))])
     pairs = [(tokens, frame) for tokens, frames in zip(X, y, strict=True) for frame in frames]
     labels = [[label if label[2:] in roles else "O" for label in frame.labels] for _, frame in pairs]
     return {

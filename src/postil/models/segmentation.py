@@ -18,7 +18,7 @@ letter, addresses of the web stay whole, and a space is inside a token only betw
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, final
 
@@ -47,14 +47,7 @@ _PASSAGE, _TOKENS = 400, 150
 _FREE = 0.02
 """If more spaces than this share are inside tokens, as in Vietnamese, the model decides alone."""
 _SETTINGS: dict[str, Any] = {"preset": "fast", "window": 11, "hidden": 64, "min_count": 2}
-_OF_SENTENCES: dict[str, Any] = {
-    "preset": "fast",
-    "window": 7,
-    "hidden": 64,
-    "ensemble": 2,
-    "min_count": 2,
-    "min_affix_count": 3,
-}
+_OF_SENTENCES: dict[str, Any] = {**_SETTINGS, "window": 7, "ensemble": 2, "min_affix_count": 3}
 _EAGER = 0.5
 """Added to the score of a sentence end: treebanks have many titles, and each one that is missed makes two errors."""
 CHARACTERS, ENDS = "characters", "ends"
@@ -78,16 +71,11 @@ class Text(NamedTuple):
     """Consecutive sentences of a source with the white space between them."""
 
     text: str
-    words: list[tuple[int, int]]
-    """Start and end of each; several words of a multiword token may share its span."""
-    ranges: list[tuple[int, int]]
-    """The sentences among the words."""
-    labels: list[list[str]]
-    """Of each sentence; empty if it has none."""
-    forms: list[str]
-    """The words."""
-    joined: list[bool]
-    """Whether each belongs to the multiword token of the word before it."""
+    words: list[tuple[int, int]]  # start and end; several words of a multiword token may share its span
+    ranges: list[tuple[int, int]]  # the sentences among the words
+    labels: list[list[str]]  # of each sentence; empty if it has none
+    forms: list[str]  # the words
+    joined: list[bool]  # whether each belongs to the multiword token of the word before it
 
     @property
     def tokens(self) -> list[tuple[int, int]]:
@@ -113,16 +101,15 @@ def texts_of(sentences: Sequence[Sentence], size: int | None = _PASSAGE) -> list
         if parts and (is_full or sentence.document is not None or not places):
             texts.append(current._replace(text=parts))
             parts, current = "", Text("", [], [], [], [], [])
-        if not places:
-            continue
-        parts += " " if parts else ""
-        first = len(current.words)
-        current.words.extend((len(parts) + start, len(parts) + end) for start, end in places)
-        current.ranges.append((first, len(current.words)))
-        current.labels.append(sentence.labels or [])
-        current.forms.extend(sentence.tokens)
-        current.joined.extend(sentence.joined or [False] * len(sentence))
-        parts += text
+        if places:
+            parts += " " if parts else ""
+            first = len(current.words)
+            current.words.extend((len(parts) + start, len(parts) + end) for start, end in places)
+            current.ranges.append((first, len(current.words)))
+            current.labels.append(sentence.labels or [])
+            current.forms.extend(sentence.tokens)
+            current.joined.extend(sentence.joined or [False] * len(sentence))
+            parts += text
     return [*texts, current._replace(text=parts)] if parts else texts
 
 
@@ -179,18 +166,17 @@ class LearnedCuts(CutsTexts):
 
     def settings(self) -> dict[str, Any]:
         """Everything but the tagger, as JSON."""
-        settings: dict[str, Any] = {"reach": self.reach}
-        settings["crossed"] = None if self.crossed is None else sorted(self.crossed)
+        settings = {"reach": self.reach, "crossed": None if self.crossed is None else sorted(self.crossed)}
         return settings if self.splits is None else {**settings, "splits": self.splits.to_dict()}
 
     def to_bytes(self) -> bytes:
-        files = {CHARACTERS: storage.to_bytes(self.tagger)}
-        return file_of(files if self.ends is None else {**files, ENDS: storage.to_bytes(self.ends)})
+        taggers = {CHARACTERS: self.tagger} | ({} if self.ends is None else {ENDS: self.ends})
+        return file_of({name: storage.to_bytes(tagger) for name, tagger in taggers.items()})
 
     def __eq__(self, other: object) -> bool:
-        if self is other or not isinstance(other, LearnedCuts):
-            return self is other
-        return self.settings() == other.settings() and self.to_bytes() == other.to_bytes()
+        if not isinstance(other, LearnedCuts):
+            return False
+        return self is other or (self.settings() == other.settings() and self.to_bytes() == other.to_bytes())
 
     def __hash__(self) -> int:
         return hash((self.reach, self.crossed))
@@ -228,7 +214,11 @@ class LearnedCuts(CutsTexts):
         labels = self._meaning[_answers(self.tagger, content, words, units.documents)]
         ends = self._guard(labels, text, units)
         if self.ends is not None:
-            self._end_sentences(labels, content, spaced, units)
+            tokens = np.flatnonzero(labels)
+            is_end = np.array([label == _LABELS[SENTENCE] for label in self.ends.model.codec.labels])
+            found = is_end[_answers(self.ends, content, *_tokens(spaced, tokens, units))]
+            labels[tokens[found]] = SENTENCE
+            labels[tokens[~found & (labels[tokens] == SENTENCE)]] = TOKEN
             labels[ends] = SENTENCE
         last = np.flatnonzero(labels)  # characters that end a token
         first = np.append(0, last[:-1] + 1)
@@ -239,15 +229,6 @@ class LearnedCuts(CutsTexts):
         if self.splits is not None:
             return self.splits.applied(text, cut, joined)
         return cut._replace(forms=Forms(text, cells, joined)) if joined.any() else cut
-
-    def _end_sentences(self, labels: Array, content: bytes, cells: Array, units: Units) -> None:
-        assert self.ends is not None
-        last = np.flatnonzero(labels)
-        words, documents = _tokens(cells, last, units)
-        is_end = np.array([label == _LABELS[SENTENCE] for label in self.ends.model.codec.labels])
-        found = is_end[_answers(self.ends, content, words, documents)]
-        labels[last[found]] = SENTENCE
-        labels[last[~found & (labels[last] == SENTENCE)]] = TOKEN
 
     def _guard(self, labels: Array, text: bytes, units: Units) -> Array:
         """Change labels (U,) by rules. The units after which a sentence ends in any case."""
@@ -314,9 +295,15 @@ class Splits:
             raise ModelFileError("multiword tokens", expected=f"at most {_MOST_SPLITS:,}", got=len(table))
         entries = [(False, *entry) for entry in table.items()] + [(True, *entry) for entry in suffixes.items()]
         for is_suffix, token, words in entries:
-            if not _is_split(token, words, is_suffix):
-                expected, got = "words without control characters", repr({token: words})[:80]
-                raise ModelFileError("multiword tokens", expected=expected, got=got)
+            # At least two words that can be written in columns, of a suffix the first may be empty; or one word, ().
+            is_valid = isinstance(words, list) and all(isinstance(word, str) for word in words)
+            if is_valid and len(words) <= _MOST_WORDS and (len(words) > 1 or not (words or is_suffix)):
+                forms = [token, *words[is_suffix and words[0] == "" :]] if words else [token]
+                is_writable = all(form.strip() and is_utf8(form) and not _CONTROL.search(form) for form in forms)
+                if is_writable and sum(map(len, forms)) <= _LONGEST_SPLIT:
+                    continue
+            expected, got = "words without control characters", repr({token: words})[:80]
+            raise ModelFileError("multiword tokens", expected=expected, got=got)
         return cls(table, suffixes)
 
     @classmethod
@@ -425,16 +412,6 @@ def _checked(content: bytes, *labels: Sequence[str]) -> Tagger:
     return tagger
 
 
-def _is_split(token: str, words: object, is_suffix: bool) -> bool:
-    """Whether these are at least two words that can be written in columns; of a suffix, the first may be empty."""
-    if not isinstance(words, list) or len(words) > _MOST_WORDS or not all(isinstance(word, str) for word in words):
-        return False
-    forms = [token, *words[is_suffix and words[0] == "" :]] if words else [token]
-    is_long_enough = len(words) > 1 or not (words or is_suffix)
-    is_writable = all(form.strip() and is_utf8(form) and not _CONTROL.search(form) for form in forms)
-    return is_long_enough and is_writable and sum(map(len, forms)) <= _LONGEST_SPLIT
-
-
 def token_places(words: Sequence[tuple[int, int]], joined: Sequence[bool]) -> list[tuple[int, int]]:
     """Start and end of each token; words are ``joined`` to the one before them in a multiword token."""
     places: list[tuple[int, int]] = []
@@ -456,24 +433,21 @@ def units_of(text: bytes, documents: Array) -> Units:
     else:
         places = np.append(np.flatnonzero((np.frombuffer(text, np.uint8) & 0xC0) != 0x80), len(text))
     begins = np.searchsorted(places, documents[:, 0])
+    ends = np.searchsorted(places, documents[:, 1])
     if (kinds == _RARE).any():
-        ends = np.searchsorted(places, documents[:, 1])
         cut = [characters(string[begin:end]) for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
-        starts = np.concatenate(
-            [begin + np.array(one.starts, np.int64) for begin, one in zip(begins, cut, strict=True)]
-        )
-        stops = np.concatenate([begin + np.array(one.ends, np.int64) for begin, one in zip(begins, cut, strict=True)])
+        shifts = np.repeat(begins, [len(one.starts) for one in cut])
+        starts = shifts + np.concatenate([np.array(one.starts, np.int64) for one in cut])
+        stops = shifts + np.concatenate([np.array(one.ends, np.int64) for one in cut])
     else:
         is_mark, is_word = kinds == _MARK, kinds != _SPACE
         follows = is_mark.copy()  # belongs to the character before it
         follows[1:] &= is_word[:-1]
         follows[begins[begins < len(follows)]] = False
-        inside = np.zeros(len(codes) + 1, bool)
-        for begin, end in documents.tolist() if len(documents) > 1 else ():
-            inside[np.searchsorted(places, begin) : np.searchsorted(places, end)] = True
-        if len(documents) == 1:
-            inside[begins[0] : np.searchsorted(places, documents[0, 1])] = True
-        is_word = is_word & inside[:-1]
+        inside = np.zeros(len(codes), bool)
+        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+            inside[begin:end] = True
+        is_word = is_word & inside
         starts = np.flatnonzero(is_word & ~follows)
         stops = np.flatnonzero(is_word & ~np.append(follows[1:], False)) + 1
     cells = np.stack([places[starts], places[stops]], axis=1)
@@ -487,21 +461,18 @@ _KINDS = np.zeros(0x110000, np.uint8)
 
 def _kinds(codes: Array) -> Array:
     kinds = _KINDS[codes]
-    if not kinds.all():
-        for code in np.unique(codes[kinds == _UNKNOWN]).tolist():
-            _KINDS[code] = _kind(chr(code))
-        kinds = _KINDS[codes]
-    return kinds
-
-
-def _kind(character: str) -> int:
-    code = ord(character)
-    if character.isspace():
-        return _SPACE
-    is_tied = code in (0x200C, 0x200D) or 0x1F1E6 <= code <= 0x1F1FF or 0x1F3FB <= code <= 0x1F3FF
-    if is_tied or 0xE0020 <= code <= 0xE007F or 0x1100 <= code <= 0x11FF:
-        return _RARE  # joiners, flags, skins, parts of Hangul: what they belong to depends on more than one neighbour
-    return {"M": _MARK, "L": _ORDINARY, "N": _ORDINARY}.get(category(character)[0], _SIGN)
+    if kinds.all():
+        return kinds
+    for code in np.unique(codes[kinds == _UNKNOWN]).tolist():
+        is_tied = code in (0x200C, 0x200D) or 0x1F1E6 <= code <= 0x1F1FF or 0x1F3FB <= code <= 0x1F3FF
+        if chr(code).isspace():
+            kind = _SPACE
+        elif is_tied or 0xE0020 <= code <= 0xE007F or 0x1100 <= code <= 0x11FF:
+            kind = _RARE  # joiners, flags, skins, parts of Hangul: they belong to more than one neighbour
+        else:
+            kind = {"M": _MARK, "L": _ORDINARY, "N": _ORDINARY}.get(category(chr(code))[0], _SIGN)
+        _KINDS[code] = kind
+    return _KINDS[codes]
 
 
 def _one_space(text: bytes, units: Units) -> tuple[bytes, Array]:
@@ -542,8 +513,12 @@ def _tokens(cells: Array, last: Array, units: Units) -> tuple[Array, Array]:
 
 
 def _answers(tagger: Tagger, content: bytes, words: Array, documents: Array) -> Array:
-    """(W,): the number of the label of each word; those of a text are labelled in chunks."""
-    chunks = list(_chunks(documents))
+    """(W,): the number of the label of each word; those of a text are labelled in chunks, with words around them."""
+    chunks: list[tuple[int, int, int, int]] = []  # the words of each, and the part whose labels count
+    for begin, end in pairwise(documents.tolist()):
+        for first in range(begin, end, _CHUNK):
+            last = min(first + _CHUNK, end)
+            chunks.append((max(begin, first - _CONTEXT), min(end, last + _CONTEXT), first, last))
     rows = np.concatenate([np.arange(low, high) for low, high, _, _ in chunks])
     offsets = offsets_from_lengths([high - low for low, high, _, _ in chunks])
     numbers = tagger._posteriors.decode(Words(content, words[rows], offsets), probabilities=False).numbers
@@ -552,14 +527,6 @@ def _answers(tagger: Tagger, content: bytes, words: Array, documents: Array) -> 
         own[begin + first - low : begin + end - low] = True
     answered: Array = numbers[own]
     return answered
-
-
-def _chunks(documents: Array) -> Iterator[tuple[int, int, int, int]]:
-    """Ranges of words that are labelled at once, and the part of each whose labels count."""
-    for begin, end in pairwise(documents.tolist()):
-        for first in range(begin, end, _CHUNK):
-            last = min(first + _CHUNK, end)
-            yield max(begin, first - _CONTEXT), min(end, last + _CONTEXT), first, last
 
 
 # ------------------------------------------------------------------------------------------------------------- learning
@@ -581,7 +548,7 @@ def learn_segmenter(sentences: Sequence[Sentence], *, seed: int = 0, threads: in
     Segmenter
         For ``Tagger(segmenter=…)``; it is stored in the model file.
     """
-    fitting = segmenter_fitting(sentences, seed=seed, threads=threads)
+    fitting = SegmenterFitting(sentences, seed=seed, threads=threads)
     for one in fitting.fittings:
         for _ in one:
             pass
@@ -589,83 +556,72 @@ def learn_segmenter(sentences: Sequence[Sentence], *, seed: int = 0, threads: in
 
 
 @final
-class SegmenterFitting(NamedTuple):
+class SegmenterFitting:
     """A training run of a segmenter: iterate over each of ``fittings`` for its epochs, then take ``segmenter()``."""
 
-    tagger: Tagger
-    ends: Tagger | None
-    fittings: list[Any]
-    reach: int
-    crossed: list[str] | None
-    splits: Splits | None
-    sentences: int
-    """Of sentences with a text."""
+    def __init__(self, sentences: Sequence[Sentence], *, seed: int = 0, threads: int = 1) -> None:
+        texts = texts_of(sentences)
+        self.sentences = sum(len(text.ranges) for text in texts)  # with a text
+        if self.sentences < FEWEST:
+            expected = f"at least {FEWEST} sentences with their raw text (# text in CoNLL-U)"
+            raise DataError("too little to learn segmentation from", expected=expected, got=f"{self.sentences}")
+        crossed: Counter[str] = Counter()
+        spaces = 0
+        for text in texts:
+            spaces += text.text.count(" ")
+            for start, end in text.tokens:
+                for before, space, after in zip(
+                    text.text[start:end], text.text[start + 1 :], text.text[start + 2 : end], strict=False
+                ):
+                    if space.isspace():
+                        crossed[f"{category(before)} {category(after)}"] += 1
+        is_free = sum(crossed.values()) > _FREE * spaces
+        self._reach = 3 if is_free else 2
+        X: list[list[str]] = []
+        y: list[list[str]] = []
+        X_tokens: list[list[str]] = []
+        y_tokens: list[list[str]] = []
+        for text in texts:
+            content = text.text.encode()
+            places = np.append(0, np.cumsum([len(character.encode()) for character in text.text]))
+            units = units_of(content, np.array([[0, len(content)]]))
+            spaced, cells = _one_space(content, units)
+            X.append([spaced[a:b].decode() for a, b in _words(cells, units.documents, self._reach).tolist()])
+            ends = dict.fromkeys(places[[end for _, end in text.words]].tolist(), WORD)
+            ends |= dict.fromkeys(places[[end for _, end in text.tokens]].tolist(), TOKEN)
+            ends |= dict.fromkeys(places[[end for _, end in text.sentences]].tolist(), SENTENCE)
+            labels = np.array([ends.get(end, INSIDE) for end in units.cells[:, 1].tolist()])
+            y.append([_LABELS[label] for label in labels.tolist()])
+            last = np.flatnonzero(labels)
+            words = [spaced[a:b].decode() for a, b in _tokens(cells, last, units)[0].tolist()]
+            words[-1] += " " * bool(units.are_signs[-1])  # as if another sentence followed
+            if not X_tokens or len(X_tokens[-1]) > _TOKENS:
+                X_tokens.append([])
+                y_tokens.append([])
+            X_tokens[-1] += words
+            y_tokens[-1] += [_LABELS[SENTENCE if labels[at] == SENTENCE else INSIDE] for at in last.tolist()]
+        affixes = (1, 2) if is_free else (1,)
+        settings = {**_SETTINGS, "prefix_lengths": affixes, "suffix_lengths": affixes}
+        has_many_pairs = len({word for words in X for word in words}) > _MOST_PAIRS
+        if has_many_pairs:
+            settings |= {"min_count": 3, "hidden": 128}
+        reads_tokens = not (has_many_pairs or is_free)
+        if reads_tokens:
+            settings |= {"window": 7}  # sentences need more
+        self._tagger, self._ends = Tagger(**settings, seed=seed, threads=threads), None
+        self.fittings = [self._tagger.fitting(X, y)]
+        if reads_tokens:
+            self._ends = Tagger(**_OF_SENTENCES, seed=seed, threads=threads)
+            self.fittings.append(self._ends.fitting(X_tokens, y_tokens))
+        self._crossed = None if is_free else sorted(pair for pair, times in crossed.items() if times > 1)
+        self._splits = Splits.learned(texts)
 
     def segmenter(self) -> Segmenter:
         ends = None
-        if self.ends is not None:
-            ends = _checked(storage.to_bytes(self.ends), _OF_TOKENS)
+        if self._ends is not None:
+            ends = _checked(storage.to_bytes(self._ends), _OF_TOKENS)
             is_end = np.array([label == _LABELS[SENTENCE] for label in ends.model.codec.labels], np.float32)
             for name, bias in ends.model.network.parameters().items():
                 if name.endswith("output0.b"):  # of every member
                     bias.value = bias.value + _EAGER * is_end
-        return Segmenter(learned=LearnedCuts(self.tagger, self.reach, self.crossed, self.splits, ends))
-
-
-def segmenter_fitting(sentences: Sequence[Sentence], *, seed: int = 0, threads: int = 1) -> SegmenterFitting:
-    """Prepare what ``learn_segmenter`` does."""
-    texts = texts_of(sentences)
-    count = sum(len(text.ranges) for text in texts)
-    if count < FEWEST:
-        expected = f"at least {FEWEST} sentences with their raw text (# text in CoNLL-U)"
-        raise DataError("too little to learn segmentation from", expected=expected, got=f"{count}")
-    crossed: Counter[str] = Counter()
-    spaces = 0
-    for text in texts:
-        spaces += text.text.count(" ")
-        for start, end in text.tokens:
-            for before, space, after in zip(
-                text.text[start:end], text.text[start + 1 :], text.text[start + 2 : end], strict=False
-            ):
-                if space.isspace():
-                    crossed[f"{category(before)} {category(after)}"] += 1
-    is_free = sum(crossed.values()) > _FREE * spaces
-    reach = 3 if is_free else 2
-    X: list[list[str]] = []
-    y: list[list[str]] = []
-    X_tokens: list[list[str]] = []
-    y_tokens: list[list[str]] = []
-    for text in texts:
-        content = text.text.encode()
-        places = np.append(0, np.cumsum([len(character.encode()) for character in text.text]))
-        units = units_of(content, np.array([[0, len(content)]]))
-        spaced, cells = _one_space(content, units)
-        X.append([spaced[a:b].decode() for a, b in _words(cells, units.documents, reach).tolist()])
-        ends = dict.fromkeys(places[[end for _, end in text.words]].tolist(), WORD)
-        ends |= dict.fromkeys(places[[end for _, end in text.tokens]].tolist(), TOKEN)
-        ends |= dict.fromkeys(places[[end for _, end in text.sentences]].tolist(), SENTENCE)
-        labels = np.array([ends.get(end, INSIDE) for end in units.cells[:, 1].tolist()])
-        y.append([_LABELS[label] for label in labels.tolist()])
-        last = np.flatnonzero(labels)
-        words = [spaced[a:b].decode() for a, b in _tokens(cells, last, units)[0].tolist()]
-        words[-1] += " " * bool(units.are_signs[-1])  # as if another sentence followed
-        if not X_tokens or len(X_tokens[-1]) > _TOKENS:
-            X_tokens.append([])
-            y_tokens.append([])
-        X_tokens[-1] += words
-        y_tokens[-1] += [_LABELS[SENTENCE if labels[at] == SENTENCE else INSIDE] for at in last.tolist()]
-    affixes = (1, 2) if is_free else (1,)
-    settings = {**_SETTINGS, "prefix_lengths": affixes, "suffix_lengths": affixes}
-    has_many_pairs = len({word for words in X for word in words}) > _MOST_PAIRS
-    if has_many_pairs:
-        settings |= {"min_count": 3, "hidden": 128}
-    reads_tokens = not (has_many_pairs or is_free)
-    if reads_tokens:
-        settings |= {"window": 7}  # sentences need more
-    tagger = Tagger(**settings, seed=seed, threads=threads)
-    ends_sentences = Tagger(**_OF_SENTENCES, seed=seed, threads=threads) if reads_tokens else None
-    fittings = [tagger.fitting(X, y)]
-    if ends_sentences is not None:
-        fittings.append(ends_sentences.fitting(X_tokens, y_tokens))
-    allowed = None if is_free else sorted(pair for pair, times in crossed.items() if times > 1)
-    return SegmenterFitting(tagger, ends_sentences, fittings, reach, allowed, Splits.learned(texts), count)
+        return Segmenter(learned=LearnedCuts(self._tagger, self._reach, self._crossed, self._splits, ends))

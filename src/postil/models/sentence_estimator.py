@@ -9,7 +9,6 @@ from postil.models.decoding.constraints import Constraints
 from postil.models.decoding.posteriors import Posteriors, Threshold
 from postil.models.decoding.tagged import tagged_documents
 from postil.models.estimator import FitData, Trainee
-from postil.models.model import FittedModel
 from postil.models.sentences import checked_text, listed_texts
 from postil.models.settings import takes
 from postil.text import Document, Entity, Sentence
@@ -65,7 +64,7 @@ class WordEstimator(Trainee):
         -------
         self
         """
-        from postil.models.fitting.display import run  # training code is loaded only to train
+        from postil.models.fitting.fitting import run  # training code is loaded only to train
 
         run(self.fitting(*arguments, **options), verbose=bool(options.get("verbose")))
         return self
@@ -88,30 +87,20 @@ class WordEstimator(Trainee):
 class SentenceEstimator(WordEstimator):
     """A model of one task."""
 
-    def _head(self, model: FittedModel) -> Self:
-        return self._with_model(model)
-
     @abstractmethod
     def score(self, X: Sentences, y: Labels) -> float:
         """The quality on labelled data, 0 to 1."""
 
     @abstractmethod
     def annotate(self, sentences: Sequence[Sentence]) -> Sequence[Sequence[Entity]]:
-        """Put labels on the sentences, in place, and return the entities of each.
-
-        Offsets of entities count characters if the sentence has a text, else tokens.
-        """
+        """Put labels on the sentences, in place, and return the entities of each."""
 
     @abstractmethod
     def _calibrate_after_fit(self, X: Sentences, y: Labels, *, held_out: bool) -> None:
-        """Choose what is not learned by gradients, once the parameters are final.
-
-        The data are held out, or those of the training if nothing was.
-        """
+        """Choose what is not learned by gradients, on held-out data or, if nothing was, on those of the training."""
 
     @property
     def _posteriors(self) -> Posteriors:
-        """The posteriors from which answers are read."""
         return Posteriors(self.model)
 
     def tag(self, text: str) -> Document:

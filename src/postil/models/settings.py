@@ -8,7 +8,7 @@ decorated with ``takes``, the signature, ``get_params`` and the section Paramete
 import inspect
 import math
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from enum import Enum
 from functools import cache
@@ -37,7 +37,6 @@ class Unset(Enum):
 
 UNSET: Final = Unset.UNSET
 """The value of a hyperparameter that is not set: that of the preset is used. None means "adapt to the data"."""
-
 _OPEN = 10**9
 """A limit from which on a message does not name it: nobody reaches it by mistake."""
 WIDEST = 100_000
@@ -128,11 +127,6 @@ def _of_type(name: str, value: Any, hint: Any) -> Any:
     if not isinstance(value, accepted) or (kind is not bool and isinstance(value, bool)):
         raise ConfigurationError(f"setting {name}", expected=in_words, got=repr(value))
     return kind(value)
-
-
-def check_known(config: type, settings: Iterable[str]) -> None:
-    """Raise if there are settings that are not fields of a config."""
-    check_names(settings, rules(config))
 
 
 # The names of settings in scikit-learn, spaCy and PyTorch.
@@ -322,38 +316,42 @@ class Declared:
 
 
 class _Documentation:
-    """The docstring of a Declared class with the section Parameters, completed when somebody reads it."""
+    """The docstring of a Declared class with Parameters and Attributes, completed when somebody reads it."""
 
     def __init__(self, text: str | None) -> None:
         self._text = text  # None under python -OO
 
-    def __get__(self, instance: object, owner: type[Declared]) -> str | None:
+    def __get__(self, instance: object, kind: type[Declared]) -> str | None:
         if self._text is None:
             return None
-        before, attributes, after = inspect.cleandoc(self._text).partition("Attributes\n----------\n")
-        return f"{before}Parameters\n----------\n{''.join(_entries(owner))}\n{attributes}{after}"
+        declared = vars(kind.__init__)["declared"]
+        parameters, rows, hints = kind._parameters(), kind._rows(), _hints(declared)
+        default_row, entries = rows[parameters[kind._ROW].default], ""
+        for name, parameter in parameters.items():
+            rule, default = rules(declared)[name], parameter.default
+            text = rule.text
+            if default is UNSET:
+                default = getattr(default_row, name)
+                others: dict[str, list[str]] = {}  # ``Other presets: 160 (accurate), 100 (…).``
+                for other, config in rows.items():
+                    if getattr(config, name) != default:
+                        others.setdefault(repr(getattr(config, name)), []).append(other)
+                values = ", ".join(f"{value} ({', '.join(names)})" for value, names in others.items())
+                text += f" Other {kind._ROW}s: {values}." if values else ""
+            heading = f"{name} : {rule.kind or type_text(hints[name], rule.choices)}"
+            heading += "" if default is inspect.Parameter.empty else f", default={default!r}"
+            text = textwrap.fill(text, 100, initial_indent=" " * 4, subsequent_indent=" " * 4, break_on_hyphens=False)
+            entries += f"{heading}\n{text}\n"
+        entries += "\nAttributes\n----------\n"
+        for name in _ATTRIBUTES:
+            if (found := getattr(kind, name, None)) is not None:
+                hint = _hints(found.fget)["return"]
+                entries += f"{name} : {type_text(kind._CONFIG if hint is Any else hint)}\n    {found.__doc__}\n"
+        before, examples, after = inspect.cleandoc(self._text).partition("Examples\n--------\n")
+        return f"{before}Parameters\n----------\n{entries}\n{examples}{after}"
 
 
-def _entries(kind: type[Declared]) -> Iterator[str]:
-    """One entry per parameter, in the order of the signature."""
-    declared = vars(kind.__init__)["declared"]
-    parameters, rows, hints = kind._parameters(), kind._rows(), _hints(declared)
-    default_row = rows[parameters[kind._ROW].default]
-    for name, parameter in parameters.items():
-        rule, default = rules(declared)[name], parameter.default
-        text = rule.text
-        if default is UNSET:
-            default = getattr(default_row, name)
-            others: dict[str, list[str]] = {}  # ``Other presets: 160 (accurate), 100 (…).``
-            for other, config in rows.items():
-                if getattr(config, name) != default:
-                    others.setdefault(repr(getattr(config, name)), []).append(other)
-            values = ", ".join(f"{value} ({', '.join(names)})" for value, names in others.items())
-            text += f" Other {kind._ROW}s: {values}." if values else ""
-        heading = f"{name} : {rule.kind or type_text(hints[name], rule.choices)}"
-        heading += "" if default is inspect.Parameter.empty else f", default={default!r}"
-        lines = textwrap.wrap(text, 100, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
-        yield "\n".join([heading, *lines, ""])
+_ATTRIBUTES = ("tasks", "groups_", "classes_", "history_", "config", "decoding", "threshold")
 
 
 def type_text(hint: Any, choices: Collection[Any] | None = None) -> str:
@@ -362,6 +360,7 @@ def type_text(hint: Any, choices: Collection[Any] | None = None) -> str:
         return f"{{{', '.join(map(repr, choices))}}}"
     if isinstance(hint, UnionType):
         return " or ".join(type_text(part) for part in get_args(hint))
-    if get_args(hint):
-        return f"{hint.__origin__.__name__} of {type_text(get_args(hint)[0])}"
+    if parts := get_args(hint):
+        item = parts[0] if Ellipsis in parts else parts[-1]
+        return f"{hint.__origin__.__name__}{'' if item is Any else f' of {type_text(item)}'}"
     return "None" if hint is type(None) else str(hint.__name__)

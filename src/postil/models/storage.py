@@ -34,11 +34,10 @@ from postil.features.vectors import CodedVectors
 from postil.features.vocabulary import prefixed
 from postil.features.words import WordFeatureConfig
 from postil.kernels.characters import frozen
-from postil.models.decoding.codec import LabelCodec
+from postil.models.decoding.codec import LabelCodec, checked_tasks
 from postil.models.decoding.distribution import Decoding, lowest_probabilities
 from postil.models.model import BY_CHARACTERS, GROUPS, INPUT, TASKS, FittedModel, new_model
 from postil.models.networks.network import FORM_TABLE, MAIN
-from postil.models.settings import UNSET
 from postil.text.splitting.segmenter import LEARNED, Segmenter
 
 # Kind of model, as the file names it -> the module and the class of its estimator; imported when a file asks for it.
@@ -55,7 +54,7 @@ RETIRED: frozenset[str] = frozenset()
 """Settings that files of older versions have and that mean nothing any more: ignored."""
 _OF_HEAD = ("output", "crf.")  # how the names of a head's parameters begin; the others are shared by all heads
 _MEMBER = re.compile(r"member\d+\.")  # of an ensemble
-_TABLE = "features/words/vector/table"
+_TABLE = "features/words/vector/table"  # large, and only some rows are needed: these are checked when they are used
 _CODED = "features/words/vector/coded/"  # instead of the table
 _PACKED = ("/lengths", "/distinct", "/basis")  # how the names of packed arrays end
 _RULES = "rules/"  # and the name of a head
@@ -91,24 +90,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     path = located(path)
     if not path.exists():
         raise ModelFileError(f"no such model file{hint(str(path))}", where=path)
-    return _estimator(*archive.load(path, by_rows=_is_table), where=path)
+    return _estimator(*archive.load(path, by_rows=_TABLE.__eq__), where=path)
 
 
 def from_bytes(content: bytes) -> Any:
-    return _estimator(*archive.from_bytes(content, "pickled model", by_rows=_is_table), where="pickled model")
-
-
-def _is_table(name: str) -> bool:
-    """Whether an array is large and only some of its rows are needed: these are checked when they are used."""
-    return name == _TABLE
-
-
-def estimator_class(kind: object, where: object) -> Any:
-    """The class of a kind of model."""
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise ModelFileError("another kind of model", expected=" or ".join(KINDS), got=repr(kind)[:80], where=where)
-    module, name = KINDS[kind]
-    return getattr(importlib.import_module(module), name)
+    return _estimator(*archive.from_bytes(content, "pickled model", by_rows=_TABLE.__eq__), where="pickled model")
 
 
 # -------------------------------------------------------------------------------------------------------------- writing
@@ -119,9 +105,13 @@ def _content(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
     for name, parameter in model.network.parameters().items():
         if not _is_finite(parameter.value):
             raise NumericalError("the model cannot be saved", expected="finite parameters", got="others", where=name)
-    given = {name: value for name, value in estimator.get_params().items() if value is not UNSET}
     heads = model.heads if estimator._HAS_TASKS else {MAIN: model.heads[model.task]}
-    arrays = {name: _halved(array) if FORM_TABLE.search(name) else array for name, array in _arrays(model).items()}
+    arrays = _arrays(model)
+    for name, array in arrays.items():
+        if FORM_TABLE.search(name):  # in half precision, if that changes no number
+            with np.errstate(over="ignore"):
+                half = array.astype(np.float16)
+            arrays[name] = half if np.array_equal(half, array) else array
     abilities = {
         "rules": any(head.voters is not None for head in heads.values()),
         "packed": any(name.endswith(_PACKED) for name in arrays),
@@ -133,7 +123,7 @@ def _content(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
         "heads": {
             task: {"labels": head.codec.as_json(), "decoding": head.decoding.as_json()} for task, head in heads.items()
         },
-        "estimator": {name: _plain(value) for name, value in given.items() if name not in _NOT_STORED},
+        "estimator": {name: _plain(value) for name, value in estimator._given().items() if name not in _NOT_STORED},
         "about": model.about,
         "needs": [name for name in NEEDS if abilities[name]],
     }
@@ -165,13 +155,6 @@ def _arrays(model: FittedModel) -> dict[str, Any]:
     return arrays
 
 
-def _halved(table: Array) -> Array:
-    """A table in half precision, if that changes no number of it."""
-    with np.errstate(over="ignore"):
-        half = table.astype(np.float16)
-    return half if np.array_equal(half, table) else table
-
-
 def _parameter_name(name: str) -> str:
     if name.startswith("heads."):
         _, task, of_head = name.split(".", 2)
@@ -194,7 +177,11 @@ def _plain(value: Any) -> Any:
 
 def _estimator(arrays: Mapping[str, Any], metadata: Mapping[str, Any], where: object) -> Any:
     """The estimator, or a ModelFileError that names the first thing that is wrong."""
-    kind = estimator_class(metadata.get("kind"), where)
+    name = metadata.get("kind")
+    if not isinstance(name, str) or name not in KINDS:
+        raise ModelFileError("another kind of model", expected=" or ".join(KINDS), got=repr(name)[:80], where=where)
+    module, class_name = KINDS[name]
+    kind = getattr(importlib.import_module(module), class_name)
     try:
         _check_keys(metadata)
         model = _model(kind, arrays, metadata)
@@ -202,7 +189,16 @@ def _estimator(arrays: Mapping[str, Any], metadata: Mapping[str, Any], where: ob
         if "segmenter" in parameters:
             raise ModelFileError("parameters of the estimator", expected=f"no segmenter: it is in {_SEGMENTATION}")
         estimator = kind(**parameters, segmenter=model.segmentation)
-        _check_parameters(estimator, model)
+        # Whether an estimator could be built again with the stored parameters.
+        for name, value in estimator.get_params().items():
+            if name in _PARAMETERS:
+                _check_shape(value, _PARAMETERS[name], f"parameter {name}", whole=True)
+            if isinstance(value, tuple) and name in _PARAMETERS and not all(isinstance(path, str) for path in value):
+                raise ConfigurationError(name, expected="names of files", got=repr(value)[:80])
+        estimator.check()
+        if "label" in parameters and [parameters["label"]] != model.codec.labels:
+            label, got = model.codec.labels[0], repr(parameters["label"])[:80]
+            raise ConfigurationError("label", expected=repr(label), got=got)
     except PostilError as error:
         message = format_message(error.what, error.expected, error.got)
     except (TypeError, LookupError, ValueError, ArithmeticError, RecursionError, MemoryError) as error:
@@ -223,7 +219,18 @@ def _model(kind: Any, arrays: Mapping[str, Any], metadata: Mapping[str, Any]) ->
     config = kind._CONFIG(**_known(kind._CONFIG, _mapping(metadata, "config")))
     labels: dict[str, Any] = {}
     decodings: dict[str, Decoding] = {}
-    for name, head in _heads(kind, metadata).items():
+    heads, names = _mapping(metadata, "heads"), [MAIN]
+    tasks = metadata.get(TASKS)  # in their order
+    if isinstance(tasks, list) != kind._HAS_TASKS or not isinstance(tasks, list | None):
+        expected = "a list of names" if kind._HAS_TASKS else "none in a model with one task"
+        raise ModelFileError(TASKS, expected=expected, got=repr(tasks)[:80])
+    if isinstance(tasks, list):
+        names = checked_tasks(tasks)
+    if sorted(heads) != sorted(names) or any(set(_mapping(heads, name)) != {"labels", "decoding"} for name in names):
+        expected = f"{', '.join(map(repr, names))[:80]}, each with labels and decoding"
+        raise ModelFileError("wrong heads", expected=expected, got=repr(heads)[:80])
+    for name in names:
+        head = heads[name]
         labels[name] = kind._LABELS.from_json(_mapping(head, "labels"))
         decodings[name] = Decoding(**_known(Decoding, _mapping(head, "decoding")))
         if isinstance(labels[name], LabelCodec):
@@ -250,10 +257,19 @@ def _model(kind: Any, arrays: Mapping[str, Any], metadata: Mapping[str, Any]) ->
         sizes = {array.shape[0] for array in outputs.values() if array.ndim}
         if L not in sizes:
             raise ModelFileError("wrong number of labels", expected=f"{L} rows of the output", got=sorted(sizes)[:8])
-    model = new_model(
-        kind._network, config, labels, features, vectors, None, decodings, about, _segmentation(arrays, metadata, about)
-    )
-    _fill(model.network, arrays)
+    segmentation = _segmentation(arrays, metadata, about)
+    model = new_model(kind._network, config, labels, features, vectors, None, decodings, about, segmentation)
+    for name, parameter in model.network.parameters().items():  # those in half precision are widened
+        value = arrays.get(_parameter_name(name))
+        if value is None:
+            raise ModelFileError("a parameter is missing", expected=_parameter_name(name))
+        if value.shape != parameter.shape or value.dtype not in (parameter.dtype, np.dtype(np.float16)):
+            expected = f"{parameter.dtype} {parameter.shape}"
+            raise ModelFileError(f"parameter {name}", expected=expected, got=describe(value))
+        if not _is_finite(value):
+            raise ModelFileError(f"parameter {name}", expected="finite numbers", got="others")
+        parameter.value = value.astype(parameter.dtype, copy=False)
+        parameter.value.flags.writeable = False
     for name, of_head in model.heads.items():
         rules = arrays.get(_RULES + name)
         if rules is not None and isinstance(of_head.codec, LabelCodec):
@@ -290,25 +306,6 @@ def _mapping(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return found
 
 
-def _heads(kind: Any, metadata: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """The heads by name, in the order of the tasks."""
-    heads, tasks = _mapping(metadata, "heads"), metadata.get(TASKS)
-    if kind._HAS_TASKS:
-        if not isinstance(tasks, list):
-            raise ModelFileError(TASKS, expected="a list of names", got=repr(tasks)[:80])
-        from postil.models.decoding.codec import checked_tasks
-
-        names = checked_tasks(tasks)
-    elif tasks is None:
-        names = [MAIN]
-    else:
-        raise ModelFileError(TASKS, expected="none in a model with one task", got=repr(tasks)[:80])
-    if sorted(heads) != sorted(names) or any(set(_mapping(heads, name)) != {"labels", "decoding"} for name in names):
-        expected = f"{', '.join(map(repr, names))[:80]}, each with labels and decoding"
-        raise ModelFileError("wrong heads", expected=expected, got=repr(heads)[:80])
-    return {name: _mapping(heads, name) for name in names}
-
-
 def _segmentation(arrays: Mapping[str, Any], metadata: Mapping[str, Any], about: Mapping[str, Any]) -> Segmenter | None:
     """The rules or the model that the file names; None: the default rules, or characters if ``about`` says so."""
     if _SEGMENTATION not in metadata:
@@ -319,11 +316,8 @@ def _segmentation(arrays: Mapping[str, Any], metadata: Mapping[str, Any], about:
         if content is None or content.ndim != 1 or content.dtype != np.uint8:
             raise ModelFileError(_SEGMENTATION, expected="the file of a model as an array of bytes", got="none")
         others = {name: value for name, value in settings.items() if name != "rules"}
-        return Segmenter(
-            learned=importlib.import_module("postil.models.segmentation").LearnedCuts.from_file(
-                others, np.asarray(content).tobytes()
-            )
-        )
+        cuts = importlib.import_module("postil.models.segmentation").LearnedCuts
+        return Segmenter(learned=cuts.from_file(others, np.asarray(content).tobytes()))
     if _PATTERNS in settings:  # before any of them is compiled
         raise ModelFileError(_SEGMENTATION, expected="rules without regular expressions", got=_PATTERNS)
     segmenter = Segmenter.from_dict(settings)
@@ -359,29 +353,12 @@ def _features(
     words = replace(WordFeatureConfig.of(config), vector_dim=0 if vectors is None else vectors.shape[1])
     stored = arrays_under("features/", {n: array for n, array in arrays.items() if not n.startswith((_TABLE, _CODED))})
     features = InputFeatures.from_arrays(words, metadata["columns"], stored, unicode)
-    if vectors is not None and len(vectors) != len(features.words.vocabularies["vector"]):
-        V = len(features.words.vocabularies["vector"])
+    if vectors is not None and len(vectors) != (V := len(features.words.vocabularies["vector"])):
         raise ModelFileError("word vectors", expected=f"{V} rows, one for each word", got=len(vectors))
     if (getattr(config, "word_key", None) is None) != (features.named is None):
         expected = "none without word_key" if features.named is not None else "their names, with word_key"
         raise ModelFileError("features of dicts", expected=expected, got="the other")
     return features
-
-
-def _fill(network: Any, arrays: Mapping[str, Any]) -> None:
-    """Give every parameter its values; those in half precision are widened."""
-    parameters = network.parameters()
-    for name, parameter in parameters.items():
-        value = arrays.get(_parameter_name(name))
-        if value is None:
-            raise ModelFileError("a parameter is missing", expected=_parameter_name(name))
-        if value.shape != parameter.shape or value.dtype not in (parameter.dtype, np.dtype(np.float16)):
-            expected = f"{parameter.dtype} {parameter.shape}"
-            raise ModelFileError(f"parameter {name}", expected=expected, got=describe(value))
-        if not _is_finite(value):
-            raise ModelFileError(f"parameter {name}", expected="finite numbers", got="others")
-        parameter.value = value.astype(parameter.dtype, copy=False)
-        parameter.value.flags.writeable = False
 
 
 def _is_finite(array: Array) -> bool:
@@ -394,14 +371,8 @@ def _is_finite(array: Array) -> bool:
     return bool(np.isfinite(array).all())
 
 
-_JSON_NAMES = {
-    str: "a text",
-    int: "a whole number",
-    float: "a number",
-    list: "a list",
-    tuple: "a list",
-    type(None): "null",
-}
+_JSON_NAMES = {str: "a text", int: "a whole number", float: "a number", list: "a list", tuple: "a list"}
+_JSON_NAMES[type(None)] = "null"
 # What is shown of a model's origin; its other entries are nobody's concern here.
 _NUMBER = (int, float)
 _ABOUT: dict[str, Any] = {
@@ -444,21 +415,6 @@ _PARAMETERS: dict[str, Any] = {
 }
 
 
-def _check_parameters(estimator: Any, model: FittedModel) -> None:
-    """Check that an estimator could be built again with the stored parameters."""
-    parameters = estimator.get_params()
-    for name, kind in _PARAMETERS.items():
-        if name in parameters:
-            _check_shape(parameters[name], kind, f"parameter {name}", whole=True)
-    for name in ("vectors", "gazetteers"):
-        value = parameters.get(name)
-        if isinstance(value, tuple) and not all(isinstance(path, str) for path in value):
-            raise ConfigurationError(name, expected="names of files", got=repr(value)[:80])
-    estimator.check()
-    if "label" in parameters and [parameters["label"]] != model.codec.labels:
-        raise ConfigurationError("label", expected=repr(model.codec.labels[0]), got=repr(parameters["label"])[:80])
-
-
 def _known(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:
     """Values of fields of a dataclass. Unknown ones are an error; those that came later have their default."""
     unknown = set(values) - {field.name for field in fields(kind)} - RETIRED
@@ -492,14 +448,23 @@ def installed_models() -> dict[str, str]:
     """Name of each installed model -> ``module:object`` that is the path of its file. The first on the path counts."""
     found: dict[str, str] = {}
     for text in _entry_point_files():
-        for name, target in _of_group(text):
-            found.setdefault(name, target)
+        section = ""
+        for line in map(str.strip, text.splitlines() if f"[{GROUP}]" in text else ()):
+            name, equals, target = line.partition("=")
+            if line.startswith("["):
+                section = line.strip("[]")
+            elif section == GROUP and equals and not line.startswith("#"):
+                found.setdefault(name.strip(), target.strip())
     return found
 
 
 def installed_path(name: str) -> Path | None:
     """The file of an installed model; None if none of that name is installed."""
-    target = installed_models().get(name) or _found_by_importlib(name)
+    target = installed_models().get(name)
+    if target is None:
+        from importlib.metadata import entry_points
+
+        target = next((point.value for point in entry_points(group=GROUP, name=name)), None)
     if target is None:
         return None
     module, _, attribute = target.partition(":")
@@ -510,12 +475,6 @@ def installed_path(name: str) -> Path | None:
     if not path.is_file():
         raise ConfigurationError(f"the installed model {name!r} is broken", expected="a model file", where=path)
     return path
-
-
-def _found_by_importlib(name: str) -> str | None:
-    from importlib.metadata import entry_points
-
-    return next((point.value for point in entry_points(group=GROUP, name=name)), None)
 
 
 def located(model: str | os.PathLike[str]) -> Path:
@@ -552,17 +511,3 @@ def _entry_point_files() -> Iterator[str]:
                     yield Path(folder, name, "entry_points.txt").read_text("utf-8")
                 except (OSError, UnicodeDecodeError):
                     continue
-
-
-def _of_group(text: str) -> Iterator[tuple[str, str]]:
-    """Names and targets of one section of an ini file."""
-    if f"[{GROUP}]" not in text:
-        return
-    section = ""
-    for line in map(str.strip, text.splitlines()):
-        if line.startswith("["):
-            section = line.strip("[]")
-        elif section == GROUP and not line.startswith("#"):
-            name, equals, target = line.partition("=")
-            if equals:
-                yield name.strip(), target.strip()

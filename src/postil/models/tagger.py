@@ -1,6 +1,6 @@
 """The tagger: labels on words, as whole label sequences with exact probabilities."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
@@ -12,9 +12,9 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
-from postil.features.inputs import InputFeatures, Sentences, Token, forms_of
-from postil.models.config import TaggerConfig, TaggerParameters, configured
-from postil.models.decoding.codec import LabelCodec, Predictions
+from postil.features.inputs import Sentences, Token, forms_of
+from postil.models.config import TaggerParameters
+from postil.models.decoding.codec import Predictions
 from postil.models.decoding.constraints import Conditions, Constraints
 from postil.models.decoding.distribution import Decoding, check_probability, lowest_probabilities
 from postil.models.decoding.posteriors import Threshold
@@ -27,7 +27,7 @@ from postil.models.inputs import (
     listed_sentences,
 )
 from postil.models.model import FittedModel, Head
-from postil.models.networks.network import MAIN, EnsembleNetwork, TaggerNetwork, feature_sizes, members_of
+from postil.models.networks.network import MAIN, EnsembleNetwork, members_of
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import checked_text, entity, listed_texts, sentences_of, tokens_of
 from postil.models.settings import takes
@@ -52,17 +52,6 @@ class Tagger(SentenceEstimator):
     X is a list of sentences, each a list of tokens (a token is its form, or a tuple of the form and extra columns). y
     is a list of lists of labels. Hyperparameters that are not set have the values of the preset.
 
-    Attributes
-    ----------
-    classes_ : list of str
-        The labels that may occur in answers.
-    history_ : list of dict
-        Epoch, mean loss and score on dev (None without dev) of every epoch.
-    config : TaggerConfig
-        All settings, with what was adapted to the training data.
-    decoding : Decoding
-        How answers are read from the scores: temperature, shift, bias, thresholds. May be replaced.
-
     Examples
     --------
     >>> from postil import Tagger
@@ -85,36 +74,12 @@ class Tagger(SentenceEstimator):
 
     KIND: ClassVar[str] = "tagger"
 
-    def _configured(self, settings: Mapping[str, Any]) -> TaggerConfig:
-        config = configured(self.preset, settings)
-        if config.objective == "margin":
-            raise ConfigurationError("objective of a tagger", expected="softmax or crf", got="margin: see Detector")
-        return config
-
-    @staticmethod
-    def _network(
-        config: TaggerConfig,
-        features: InputFeatures,
-        labels: Mapping[str, LabelCodec],
-        vectors: Array | None,
-        rng: "np.random.Generator | None",
-    ) -> TaggerNetwork | EnsembleNetwork:
-        members = [
-            TaggerNetwork(config, **feature_sizes(config, features), vectors=vectors, mask=labels[MAIN].mask, rng=rng)
-            for _ in range(config.ensemble)
-        ]
-        return EnsembleNetwork(members) if len(members) > 1 else members[0]
-
     def _calibrate_after_fit(self, X: Sentences, y: Labels, *, held_out: bool) -> None:
-        """Fit temperature, shift and bias; on the training data any model would seem too unsure."""
-        if not held_out:
-            return
-        self.calibrate(X, y)
-        if self.model.codec.has_spans:
-            with suppress(DataError):  # no entities in the held-out data: the bias stays
-                self.tune(X, y, f1=True)
-
-    # -------------------------------------------------------------------------------------------- raw text
+        if held_out:  # on the training data any model would seem too unsure
+            self.calibrate(X, y)
+            if self.model.codec.has_spans:
+                with suppress(DataError):  # no entities in the held-out data: the bias stays
+                    self.tune(X, y, f1=True)
 
     def pretrain(self, sentences: Sentences, *, verbose: bool = False) -> Self:
         """Learn words and encoder from raw text, as sentences of tokens: hidden words are predicted from the others.
@@ -123,7 +88,7 @@ class Tagger(SentenceEstimator):
         from it (``Tagger(…).fit(X, y, warm_start=…)``), with the same preset, vectors and clusters. Members of an
         ensemble learn on as many ``threads``.
         """
-        from postil.models.fitting.display import run  # training code is loaded only to train
+        from postil.models.fitting.fitting import run  # training code is loaded only to train
 
         run(self.pretraining(sentences), verbose=verbose)
         return self
@@ -166,10 +131,6 @@ class Tagger(SentenceEstimator):
             One or None for each sentence; offsets count tokens.
         threshold : float or dict, optional
             Drop entities less probable than this, for all classes or by class (default: the thresholds of the model).
-
-        Returns
-        -------
-        list of list of str
         """
         X = listed_sentences(X, word_key=self._word_key)
         decoded = self._posteriors.decode(X, threshold=threshold, constraints=constraints, probabilities=False)
@@ -190,14 +151,7 @@ class Tagger(SentenceEstimator):
     def evaluate(self, X: Sentences, y: Labels) -> "Evaluation":
         """Score ``predict`` on labelled data.
 
-        Parameters
-        ----------
-        X, y : sequences
-            Sentences of tokens, and their gold labels. Tokens with unknown labels (``?``, ``PER|ORG``) do not count.
-
-        Returns
-        -------
-        Evaluation
+        Tokens with unknown labels (``?``, ``PER|ORG``) do not count.
         """
         from postil.metrics import evaluate  # what only held-out data need is loaded with them
 
@@ -207,16 +161,7 @@ class Tagger(SentenceEstimator):
     def marginals(self, tokens: Sequence[Token], constraints: Constraints | None = None) -> list[dict[str, float]]:
         """Compute the probability of every label at every token, over all label sequences.
 
-        Parameters
-        ----------
-        tokens : sequence of tokens
-        constraints : Constraints, optional
-            Offsets count tokens.
-
-        Returns
-        -------
-        list of dict
-            The probability of each label, for each token.
+        Offsets of constraints count tokens.
         """
         posterior = self._posteriors.of_one(checked_sentence(tokens, self._word_key), constraints)
         marked = posterior.marked_beginnings() if self.model.codec.scheme == "iob1" else None
@@ -226,19 +171,9 @@ class Tagger(SentenceEstimator):
     def nbest(
         self, tokens: Sequence[Token], k: int = 5, constraints: Constraints | None = None
     ) -> list[tuple[list[str], float]]:
-        """Find the k most probable label sequences.
+        """Find the k most probable label sequences with their probabilities, best first; fewer if there are fewer.
 
-        Parameters
-        ----------
-        tokens : sequence of tokens
-        k : int, default=5
-        constraints : Constraints, optional
-            Offsets count tokens.
-
-        Returns
-        -------
-        list of (labels, probability)
-            Best first; fewer than k if there are fewer.
+        Offsets of constraints count tokens.
         """
         posteriors, tokens = self._posteriors, checked_sentence(tokens, self._word_key)
         at_most = len(self.model.codec.labels) ** min(len(tokens), 64)  # Python's whole numbers do not overflow
@@ -256,18 +191,8 @@ class Tagger(SentenceEstimator):
     def explain(self, tokens: Sequence[Token], start: int, end: int, label: str | None = None) -> "Explanation":
         """Explain an entity: the contribution of each word and feature to the log-odds of "start:end is a ``label``".
 
-        Parameters
-        ----------
-        tokens : sequence of tokens
-        start, end : int
-            The tokens of the entity; for labels without spans, ``end`` is ``start + 1``.
-        label : str, optional
-            A class, or "O" to ask why the tokens belong to no entity. By default the predicted class of these tokens,
-            or their most probable one.
-
-        Returns
-        -------
-        Explanation
+        For labels without spans, ``end`` is ``start + 1``. ``label`` is a class, or "O" to ask why the tokens belong to
+        no entity; by default the predicted class of these tokens, or their most probable one.
         """
         from postil.models.explaining.explanation import explain_entity
 
@@ -283,24 +208,23 @@ class Tagger(SentenceEstimator):
         Offsets count tokens.
         """
         tokens = checked_sentence(tokens, self._word_key)
-        (entities,) = self.entities_above([Sentence(forms_of(tokens))], lowest, constraints=[constraints], X=[tokens])
-        return entities
+        return self._above([Sentence(forms_of(tokens))], [tokens], lowest, [constraints])[0]
 
     def entities_above(
-        self,
-        sentences: Sequence[Sentence],
-        lowest: float,
-        *,
-        constraints: Conditions = None,
-        X: Sentences | None = None,
+        self, sentences: Sequence[Sentence], lowest: float, *, constraints: Conditions = None
     ) -> list[list[Entity]]:
         """``spans_above`` of many sentences. Offsets count characters if a sentence has a text, else tokens."""
+        sentences = checked_documents(sentences)
+        return self._above(sentences, list(map(tokens_of, sentences)), lowest, constraints)
+
+    def _above(
+        self, sentences: Sequence[Sentence], X: Sentences, lowest: float, constraints: Conditions
+    ) -> list[list[Entity]]:
         check_probability(lowest, "lowest probability")
         if not lowest > 0:
             raise ConfigurationError("lowest probability", expected="above 0", got=lowest)
-        posteriors, sentences = self._posteriors, checked_documents(sentences)
         entities: list[list[Entity]] = [[] for _ in sentences]
-        for posterior in posteriors.of(X or [tokens_of(sentence) for sentence in sentences], constraints):
+        for posterior in self._posteriors.of(X, constraints):
             for row, span, probability in posterior.spans_above(lowest):
                 i = posterior.which[row]
                 entities[i].append(entity(sentences[i], span.label, span.start, span.end, probability))
@@ -309,18 +233,8 @@ class Tagger(SentenceEstimator):
     def tag(self, text: str, *, constraints: Constraints | None = None, threshold: Threshold = None) -> Document:
         """Cut a raw text into tokens and sentences, and label it.
 
-        Parameters
-        ----------
-        text : str
-        constraints : Constraints, optional
-            Offsets count characters of the text.
-        threshold : float or dict, optional
-            Drop entities less probable than this, for all classes or by class (default: the thresholds of the model).
-
-        Returns
-        -------
-        Document
-            Its ``entities`` have text, label, start, end (in characters) and probability.
+        The ``entities`` of the document have text, label, start, end (in characters) and probability. Offsets of
+        constraints count characters; ``threshold`` is that of ``predict``.
         """
         return self._documents([checked_text(text)], threshold, constraints)[0]
 
@@ -379,17 +293,14 @@ class Tagger(SentenceEstimator):
             How reliable rules are, such as ``Learned.reliability``. Rules of which it, or else the tagger, knows
             nothing are new.
 
-        Returns
-        -------
-        Tagger
-            ``save`` stores the rules with the model if they are lists and patterns.
+        ``save`` stores the rules with the model if they are lists and patterns.
         """
         from postil.models.voting.files import rules_of  # few taggers have rules
         from postil.models.voting.reliability import Voters
 
         self.model.engine()  # which both share
         model, codec = copy(self.model), self.model.codec
-        head = replace(self.model.heads[self.model.task], voters=None)
+        head = replace(self.model.head, voters=None)
         model.heads = {self.model.task: head}
         other = self._with_model(model)
         if rules is None:
@@ -410,15 +321,8 @@ class Tagger(SentenceEstimator):
 
         ``fit`` does this if it has ``dev``.
 
-        Parameters
-        ----------
-        X, y : sequences
-            Sentences held out from training. Those with labels that the model does not have are left out.
-
-        Returns
-        -------
-        Decoding
-            The decoding of the model with the new temperature and shift.
+        Sentences with labels that the model does not have are left out. The result is the decoding of the model with
+        the new temperature and shift.
         """
         from postil.models.decoding.calibration import LabelledLattices, calibrated
 
@@ -452,10 +356,8 @@ class Tagger(SentenceEstimator):
         margin : float, default=1
             Standard errors by which the figure must be exceeded on these data.
 
-        Returns
-        -------
-        Tuned
-            The chosen setting with its expected precision and recall, the curve, and ``is_met`` if nothing changed.
+        The result has the chosen setting with its expected precision and recall, the curve, and ``is_met`` if nothing
+        changed.
         """
         from postil.models.decoding.tuning import Dial, best_f1, checked_wish, tuned
 
@@ -501,14 +403,7 @@ class Tagger(SentenceEstimator):
             The document of each sentence: names of one are not independent. Without it, or with fewer than five
             documents, neighbouring sentences stand for documents.
 
-        Returns
-        -------
-        Promise
-
-        Raises
-        ------
-        DataError
-            If there are too few names.
+        Too few names are a DataError.
         """
         from postil.models.decoding.redaction import promised
 
@@ -520,16 +415,8 @@ class Tagger(SentenceEstimator):
     def redact(self, text: str, *, check: bool = True) -> "Redacted":
         """Hide the names of the promised classes in a text.
 
-        Parameters
-        ----------
-        text : str
-        check : bool, default=True
-            Raise DataError if the text is unlike the data of the promise.
-
-        Returns
-        -------
-        Redacted
-            The text with placeholders or pseudonyms, the probability that no name is left, and what to look at first.
+        The result has the text with placeholders or pseudonyms, the probability that no name is left, and what to look
+        at first. With ``check``, a text unlike the data of the promise is a DataError.
         """
         return self.redact_many([text], check=check)[0]
 
@@ -556,36 +443,33 @@ def Ensemble(taggers: Sequence[Tagger]) -> Tagger:
     if len(taggers) < 2:
         raise ConfigurationError("members of an ensemble", expected="at least 2 fitted taggers", got=len(taggers))
     models = [tagger.model for tagger in taggers]
+    first, segmenter, config = models[0], models[0].segmenter, replace(models[0].config, ensemble=1)
+    ours, vectors = first.features.arrays(), first.network.vectors
     for other in models[1:]:
-        _check_alike(models[0], other)
+        theirs = other.features.arrays()
+        same = ours.keys() == theirs.keys() and all(np.array_equal(ours[name], theirs[name]) for name in ours)
+        tables = [() if one is None else one for one in (vectors, other.network.vectors)]
+        conditions = [
+            (config == replace(other.config, ensemble=1), "the same settings", "different ones"),
+            (first.codec.as_json() == other.codec.as_json(), "the same labels", "different ones"),
+            (segmenter == other.segmenter, f"the segmentation {segmenter}", str(other.segmenter)),
+            (same and np.array_equal(tables[0], tables[1]), "the same words and features", "different training data"),
+        ]
+        for is_met, expected, got in conditions:
+            if not is_met:
+                raise ConfigurationError("members of an ensemble", expected=expected, got=got)
     members = [copy(member) for one in models for member in members_of(one.network)]
-    config = replace(models[0].config, ensemble=len(members))
+    config = replace(config, ensemble=len(members))
     for member in members:  # copies that share the parameters: the taggers stay as they are
         member.config, member.vectors = config, members[0].vectors
     ensemble = Tagger(**{**taggers[0].get_params(), "ensemble": len(members)})
     network = EnsembleNetwork(members)
     ensemble._model = FittedModel(
         config=config,
-        features=models[0].features,
+        features=first.features,
         network=network,
-        heads={MAIN: Head(codec=models[0].codec, network=network, voters=models[0].voters)},
-        about={**models[0].about, "seeds": [one.about.get("seed") for one in models]},
-        segmentation=models[0].segmentation,
+        heads={MAIN: Head(codec=first.codec, network=network, voters=first.voters)},
+        about={**first.about, "seeds": [one.about.get("seed") for one in models]},
+        segmentation=first.segmentation,
     )
     return ensemble
-
-
-def _check_alike(first: FittedModel, other: FittedModel) -> None:
-    if replace(first.config, ensemble=1) != replace(other.config, ensemble=1):
-        raise ConfigurationError("members of an ensemble", expected="the same settings", got="different ones")
-    if first.codec.as_json() != other.codec.as_json():
-        raise ConfigurationError("members of an ensemble", expected="the same labels", got="different ones")
-    if first.segmenter != other.segmenter:
-        expected, got = f"the segmentation {first.segmenter}", str(other.segmenter)
-        raise ConfigurationError("members of an ensemble", expected=expected, got=got)
-    ours, theirs = first.features.arrays(), other.features.arrays()
-    same = ours.keys() == theirs.keys() and all(np.array_equal(ours[name], theirs[name]) for name in ours)
-    vectors = [() if model.network.vectors is None else model.network.vectors for model in (first, other)]
-    if not same or not np.array_equal(vectors[0], vectors[1]):
-        expected = "the same words and features"
-        raise ConfigurationError("members of an ensemble", expected=expected, got="different training data")

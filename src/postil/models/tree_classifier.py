@@ -18,7 +18,7 @@ from postil.models.inputs import checked_root_labels, checked_trees
 from postil.models.networks.network import MAIN
 from postil.models.networks.tree_network import TreeInputs, TreeNetwork
 from postil.models.settings import takes
-from postil.network.tree import Forest, TreeSchedule
+from postil.network.tree import TreeSchedule
 from postil.objectives import softmax
 from postil.text.trees.tree import Tree, widths_of_nodes
 from postil.threads import one_blas_thread
@@ -38,15 +38,6 @@ class TreeClassifier(Estimator):
     A tree is a Tree, nested tuples ``("3", ("2", "good"), ("2", "film"))``, an nltk.Tree or a list of tokens, which
     gets a tree of the shape ``tree``. Hyperparameters that are not set have the values of the composition. Follows
     scikit-learn's estimator rules.
-
-    Attributes
-    ----------
-    classes_ : list of str
-        The labels that a sentence can get.
-    history_ : list of dict
-        Epoch, mean loss and score on dev (None without dev) of every epoch.
-    config : TreeConfig
-        All settings, with what was adapted to the training data.
 
     Examples
     --------
@@ -79,13 +70,9 @@ class TreeClassifier(Estimator):
     def _configured(self, settings: Mapping[str, Any]) -> TreeConfig:
         return configured_tree(self.composition, settings)
 
-    @staticmethod
+    @classmethod
     def _network(
-        config: TreeConfig,
-        features: InputFeatures,
-        labels: Mapping[str, TreeLabels],
-        vectors: Array | None,
-        rng: np.random.Generator | None,
+        cls, config: TreeConfig, features: InputFeatures, labels: Mapping[str, Any], vectors: Any, rng: Any
     ) -> TreeNetwork:
         L = len(labels[MAIN].labels)
         return TreeNetwork(config, L, word_counts=features.words.counts, vectors=vectors, rng=rng)
@@ -112,7 +99,7 @@ class TreeClassifier(Estimator):
         With ``verbose``, the progress is shown in the terminal or the notebook. Programs can read it from the logger
         "postil". Ctrl-C after the first epoch ends the training early, with a warning: the best epoch so far is kept.
         """
-        from postil.models.fitting.display import run  # training code is loaded only to train
+        from postil.models.fitting.fitting import run  # training code is loaded only to train
 
         run(self.fitting(trees, y, dev), verbose=verbose)
         return self
@@ -161,18 +148,12 @@ class TreeClassifier(Estimator):
 
         Nodes are those of the binary tree (``classifier.trees(trees)``). The lists are drawn in notebooks.
         """
-        labels = self.model.codec.labels
-        binary = self.trees(trees)
-        return TreeAnswers(
-            NodeLabels(
-                (
-                    NodeLabel(labels[i], dict(zip(labels, row, strict=True)))
-                    for i, row in zip(P.argmax(axis=1).tolist(), P.tolist(), strict=True)
-                ),
-                tree,
-            )
-            for tree, P in zip(binary, self.node_probabilities(binary), strict=True)
-        )
+        labels, binary, answers = self.model.codec.labels, self.trees(trees), []
+        for tree, P in zip(binary, self.node_probabilities(binary), strict=True):
+            rows = [dict(zip(labels, row, strict=True)) for row in P.tolist()]
+            best = [labels[i] for i in P.argmax(axis=1).tolist()]
+            answers.append(NodeLabels(map(NodeLabel, best, rows), tree))
+        return TreeAnswers(answers)
 
     def node_probabilities(self, trees: Sequence[TreeLike]) -> list[Array]:
         """(nodes, L) per tree; at roots the labels that no root had in training have the probability 0."""
@@ -235,7 +216,10 @@ class TreeClassifier(Estimator):
         network = self.model.network
         with one_blas_thread():
             composed = network.composer(inputs)
-            for which in _cut(inputs.forest, network.composition.nodes_per_block):
+            forest = inputs.forest
+            order = np.argsort(forest.tree_heights, kind="stable")
+            block_of = np.cumsum(forest.sizes[order]) // network.composition.nodes_per_block
+            for which in np.split(order, np.flatnonzero(np.diff(block_of)) + 1) if len(forest) else ():
                 plan = inputs.forest.schedule(which)
                 forms = inputs.forms[plan.nodes[: plan.leaves]]
                 yield which, plan, composed(forms, plan)
@@ -244,24 +228,13 @@ class TreeClassifier(Estimator):
 def _binarised(trees: Sequence[TreeLike], y: Sequence[str] | None, config: Any) -> list[Tree]:
     trees = checked_trees(trees)
     are_binary = all(type(tree) is Tree for tree in trees) and widths_of_nodes(trees) is not None
-    binary = list(trees) if are_binary else [_binary(tree, i, config) for i, tree in enumerate(trees)]
+    binary = list(trees) if are_binary else []
+    for i, tree in enumerate(() if are_binary else trees):
+        try:
+            binary.append(Tree.of(tree, config.tree).binarised(config.binarise))
+        except DataError as error:
+            raise DataError(error.what, expected=error.expected, got=error.got, where=f"tree {i}") from None
     if y is None:
         return binary
     labels = checked_root_labels(y, len(binary))
     return [tree.with_labels([*tree.labels[:-1], label]) for tree, label in zip(binary, labels, strict=True)]
-
-
-def _binary(tree: TreeLike, number: int, config: Any) -> Tree:
-    try:
-        return Tree.of(tree, config.tree).binarised(config.binarise)
-    except DataError as error:
-        raise DataError(error.what, expected=error.expected, got=error.got, where=f"tree {number}") from None
-
-
-def _cut(forest: Forest, nodes: int) -> Iterator[Array]:
-    """Trees by height, in blocks of about ``nodes`` nodes."""
-    if not len(forest):
-        return
-    order = np.argsort(forest.tree_heights, kind="stable")
-    block_of = np.cumsum(forest.sizes[order]) // nodes
-    yield from np.split(order, np.flatnonzero(np.diff(block_of)) + 1)

@@ -4,8 +4,8 @@ import pytest
 from rich.console import Console
 
 from postil import Tagger
-from postil.models.fitting import display
-from postil.models.fitting.display import TrainingDisplay, line_of
+from postil.models.fitting import fitting as display
+from postil.models.fitting.fitting import TrainingDisplay, line_of
 from postil.optimisation.loop import Epoch
 
 X, Y = [["Anna", "met", "Bob"]] * 8, [["B-PER", "O", "B-PER"]] * 8

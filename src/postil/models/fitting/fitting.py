@@ -2,15 +2,21 @@
 
 import hashlib
 import logging
+import time
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, final, overload
+from typing import Any, Self, final
 
 import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 from postil import archive
 from postil.arrays import Array
@@ -20,17 +26,20 @@ from postil.errors import (
     ModelFileError,
     PostilError,
     SlowTrainingWarning,
+    TrainingInterruptedWarning,
+    printable,
     warn_caller,
 )
 from postil.features.vectors import CodedVectors, VectorSources, WordVectors, listed_sources, load_vectors, side_by_side
 from postil.graph import Parameter
 from postil.models.config import PRESETS, configured
 from postil.models.estimator import Estimator
-from postil.models.model import FittedModel
+from postil.models.model import FittedModel, is_encoder
 from postil.models.networks.fused import obstacles, training_step
 from postil.models.networks.network import FORM_TABLE
 from postil.optimisation import OPTIMISERS, Averaged, new_schedule
 from postil.optimisation.loop import Batch, Epoch, GradientStep, GraphStep, Plan, Step, Trainable, Training
+from postil.text.report import counted
 from postil.threads import one_blas_thread
 
 _LOGGER = logging.getLogger("postil")
@@ -46,11 +55,7 @@ class Batches(Sequence[Batch[Any]]):
     def __len__(self) -> int:
         return len(self._order)
 
-    @overload
-    def __getitem__(self, index: int) -> Batch[Any]: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Batch[Any]]: ...
-    def __getitem__(self, index: int | slice) -> Any:
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return Batches(self._make, self._order[index])
         return self._make(self._order[index])
@@ -87,7 +92,7 @@ class Fitting(ABC, Iterator[Step | Epoch]):
         ``digests`` of all data tell one training from another; they are needed with a checkpoint only. ``trainable``
         has the loss, where that is not the network's own.
         """
-        config = model.config
+        config, network = model.config, model.network
         self.model, self.checkpoint, self._estimator = model, checkpoint, estimator
         self._fingerprint = _fingerprint(model, estimator.seed, digests) if checkpoint is not None else ""
         plan = Plan(
@@ -99,33 +104,30 @@ class Fitting(ABC, Iterator[Step | Epoch]):
             seed=estimator.seed,
         )
         self._averaged = Averaged(OPTIMISERS[config.optimiser](self._learnt_parameters()))
+        preset = getattr(estimator, "preset", "")
+        step: GradientStep
+        if trainable is not None:
+            step = GraphStep(trainable, "a loss other than the network's own")
+        else:
+            step = training_step(network)
+            causes = ", ".join(obstacles(config).values()) if preset in PRESETS else ""
+            if causes and step.choice.reason == causes and not obstacles(configured(preset, {})):
+                what = f"the fused training step of {preset!r} cannot be used with {causes}"
+                warn_caller(f"{what}: training takes several times as long", SlowTrainingWarning)
         self.training: Training[Any] = Training(
-            trainable or model.network,
+            trainable or network,
             self._averaged,
             new_schedule(config.schedule, asdict(config)),
             self._batches_of_epoch,
             plan,
             score=self._score_of_means if judged else None,
             kept=self._means,
-            gradient_step=self._gradient_step(trainable),
+            gradient_step=step,
         )
         self._last_means: dict[str, Array] = {}  # of the last complete epoch, where none is judged to be the best
         if resume:
             self._resume()
         self._events = self._run()
-
-    def _gradient_step(self, trainable: Trainable[Any] | None) -> GradientStep:
-        """How loss and gradients are computed. Warns if a setting makes a fast preset slow."""
-        if trainable is not None:
-            return GraphStep(trainable, "a loss other than the network's own")
-        step, preset = training_step(self.model.network), getattr(self._estimator, "preset", "")
-        if preset not in PRESETS or obstacles(configured(preset, {})):
-            return step
-        causes = ", ".join(obstacles(self.model.config).values())
-        if causes and step.choice.reason == causes:
-            what = f"the fused training step of {preset!r} cannot be used with {causes}"
-            warn_caller(f"{what}: training takes several times as long", SlowTrainingWarning)
-        return step
 
     @abstractmethod
     def _batches(self, rng: np.random.Generator) -> Sequence[Batch[Any]]:
@@ -155,21 +157,21 @@ class Fitting(ABC, Iterator[Step | Epoch]):
         with one_blas_thread():
             for event in self.training.run():
                 if isinstance(event, Epoch):
-                    self._end_of_epoch(event)
+                    if not self.training.best:
+                        self._last_means = self._means()
+                    best = " (best)" if event.is_best else ""
+                    score = "" if event.score is None else f", dev score {event.score:.4f}{best}"
+                    _LOGGER.info("epoch %d: loss %.4f%s, %.1f s", event.epoch, event.loss, score, event.seconds)
+                    try:
+                        if self.checkpoint is not None:
+                            self.save_checkpoint()
+                    except ModelFileError as error:  # a full disk must not lose a training run
+                        what = (
+                            f"{self.checkpoint}: cannot write the checkpoint ({error.got}); the next epoch tries again"
+                        )
+                        warnings.warn(what, CheckpointWarning, stacklevel=2)
                 yield event
         self._finish()
-
-    def _end_of_epoch(self, epoch: Epoch) -> None:
-        if not self.training.best:
-            self._last_means = self._means()
-        score = "" if epoch.score is None else f", dev score {epoch.score:.4f}{' (best)' if epoch.is_best else ''}"
-        _LOGGER.info("epoch %d: loss %.4f%s, %.1f s", epoch.epoch, epoch.loss, score, epoch.seconds)
-        if self.checkpoint is not None:
-            try:
-                self.save_checkpoint()
-            except ModelFileError as error:  # a full disk must not lose a training run
-                what = f"{self.checkpoint}: cannot write the checkpoint ({error.got}); the next epoch tries again"
-                warnings.warn(what, CheckpointWarning, stacklevel=2)
 
     def stop(self) -> None:
         """End the training early with the best of the epochs that are complete; without dev, the last of them."""
@@ -185,7 +187,11 @@ class Fitting(ABC, Iterator[Step | Epoch]):
             self.training.best = self._last_means or self._means()
         self.training.keep_best()
         if isinstance(self.model.network.vectors, CodedVectors):
-            self._round_tables()
+            # The file of such a model is to be small: learned tables of word features are rounded to half precision.
+            largest = float(np.finfo(np.float16).max)
+            for name, table in self._learnt_parameters().items():
+                if FORM_TABLE.search(name):
+                    table.value = np.clip(table.value, -largest, largest).astype(np.float16).astype(table.value.dtype)
         self.model.freeze()
         self._calibrate()
         self.model.about["training"] = {
@@ -197,13 +203,6 @@ class Fitting(ABC, Iterator[Step | Epoch]):
             "history": [{name: epoch[name] for name in ("epoch", "loss", "score")} for epoch in progress.history],
         }
         self._estimator._model = self.model
-
-    def _round_tables(self) -> None:
-        """Round the learned tables of word features to half precision: the file of such a model is to be small."""
-        for name, table in self._learnt_parameters().items():
-            if FORM_TABLE.search(name):
-                largest = float(np.finfo(np.float16).max)
-                table.value = np.clip(table.value, -largest, largest).astype(np.float16).astype(table.value.dtype)
 
     # -------------------------------------------------------------------------------------------- pieces of the loop
 
@@ -236,16 +235,21 @@ class Fitting(ABC, Iterator[Step | Epoch]):
         if not metadata.get("progress"):
             raise ConfigurationError("nothing to resume", expected="a checkpoint", got="a model", where=self.checkpoint)
         if metadata.get("fingerprint") != self._fingerprint:
-            raise ConfigurationError(
-                "the checkpoint belongs to another training",
-                expected="the same data, settings, vectors and seed",
-                got="different ones",
-                where=self.checkpoint,
-            )
+            what, expected = "the checkpoint belongs to another training", "the same data, settings, vectors and seed"
+            raise ConfigurationError(what, expected=expected, got="different ones", where=self.checkpoint)
         try:
             self.training.restore(arrays, metadata["progress"])
         except PostilError as error:
             raise ModelFileError(f"the checkpoint does not fit this training: {error}", where=self.checkpoint) from None
+
+
+def in_shards(network: Any, which: Array, count: int, example: Callable[[Array], Any]) -> list[tuple[Any, float]]:
+    """A batch cut into at most ``count`` shards, each with its share of the mean; one that has no share is left out."""
+    pieces = np.array_split(which, min(count, len(which)))
+    shards = [example(piece) for piece in pieces]
+    weights = [network.weight(shard) for shard in shards]
+    whole = sum(weights) or 1
+    return [(shard, weight / whole) for shard, weight in zip(shards, weights, strict=True) if weight]
 
 
 def scaled_vectors(sources: VectorSources, scale: float) -> WordVectors:
@@ -279,3 +283,99 @@ def _fingerprint(model: FittedModel, seed: int, digests: Sequence[str]) -> str:
     for name, array in sorted({**values, **model.features.arrays()}.items()):
         digest.update(name.encode() + np.ascontiguousarray(array).data)
     return digest.hexdigest()
+
+
+# --------------------------------- The progress: in a terminal, in a notebook, or as lines of text if there is neither
+
+
+@final
+class TrainingDisplay:
+    """A progress bar with loss, best score, speed and time left, and a line per epoch; by default on standard error."""
+
+    def __init__(self, fitting: Fitting, console: Console | None = None) -> None:
+        self._fitting = fitting
+        self._console = console or Console(stderr=True)
+        columns = (TextColumn("{task.description}"), BarColumn(30), TextColumn("{task.fields[figures]}"))
+        self._progress = Progress(
+            *columns,
+            TextColumn("{task.fields[speed]}", style="dim"),
+            TimeRemainingColumn(),
+            console=self._console,
+            transient=True,
+            # A notebook that cannot redraw: rich would warn at every step. Lines are printed all the same.
+            disable=self._console.is_jupyter and find_spec("ipywidgets") is None,
+        )
+        self._task = self._progress.add_task("", total=1.0, figures="", speed="")
+        self._loss: float | None = None
+        self._tokens, self._began = 0, time.perf_counter()
+
+    def __enter__(self) -> Self:
+        self._console.print(Text(summary_of(self._fitting), style="dim"))
+        self._progress.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._progress.stop()
+
+    def show(self, event: Step | Epoch) -> None:
+        """Move the bar, or print the line of an epoch."""
+        if isinstance(event, Epoch):
+            self._console.print(Text(line_of(event)))
+            return
+        self._loss = event.loss if self._loss is None else 0.95 * self._loss + 0.05 * event.loss
+        self._tokens += event.tokens
+        best = self._fitting.training.progress.best_score
+        self._progress.update(
+            self._task,
+            completed=event.progress,
+            description=f"epoch {event.epoch + 1}",
+            figures=f"loss {self._loss:.3f}" + ("" if best is None else f"  best dev {100 * best:.2f}"),
+            speed=f"{self._tokens / max(time.perf_counter() - self._began, 1e-9):,.0f} tokens/s",
+        )
+
+
+def summary_of(fitting: Fitting) -> str:
+    """How much data there is, what is learned, and how large the model is."""
+    model = fitting.model
+    size = sum(parameter.value.size for parameter in model.network.parameters().values())
+    codecs, data = [head.codec for head in model.heads.values()], model.about["data"]
+    labels = [label for codec in codecs for label in getattr(codec, "answers", codec.labels)]
+    learnt = counted(len(labels), "label") if len(labels) > 1 else f"label {printable(labels[0])}"
+    scheme = getattr(codecs[0], "scheme", "") if len(codecs) == 1 else ""
+    if is_encoder(model):
+        learnt = "what hidden words are like"
+    elif scheme:
+        learnt += " (of words, no spans)" if scheme == "none" else f" ({scheme})"
+    read = f"{counted(data['sentences'], 'sentence')}, {counted(data['tokens'], 'token')}"
+    if raw := data.get("unlabelled"):
+        is_all_open = sum(data.get("partial", {}).values()) == data["tokens"]  # the labels come from rules
+        read = "" if is_all_open else f"{read}, and "
+        sentences, tokens = ((data[name] if is_all_open else 0) + raw[name] for name in ("sentences", "tokens"))
+        read += f"{counted(sentences, 'sentence')} of raw text, {counted(tokens, 'token')}"
+    return f"{read}; {learnt}; {size:,} parameters"
+
+
+def line_of(epoch: Epoch) -> str:
+    """Loss and held-out score of an epoch; a star marks the best so far."""
+    score = "" if epoch.score is None else f"  dev {100 * epoch.score:.2f}{' *' if epoch.is_best else ''}"
+    return f"epoch {epoch.epoch:3}  loss {epoch.loss:.4f}{score}"
+
+
+def run(fitting: Fitting, *, verbose: bool) -> None:
+    """Train until the plan ends, showing the progress if wanted.
+
+    Ctrl-C ends a training run early: the best epoch so far is kept, and a warning says so. Before the end of
+    the first epoch there is nothing to keep, and the interrupt goes on to the caller.
+    """
+    try:
+        with TrainingDisplay(fitting) if verbose else nullcontext() as display:
+            for event in fitting:
+                if display is not None:
+                    display.show(event)
+    except KeyboardInterrupt:
+        progress = fitting.training.progress
+        if not progress.epoch:
+            raise
+        fitting.stop()
+        kept = f"epoch {progress.best_epoch or progress.epoch} of the {progress.epoch} that were complete"
+        warnings.warn(f"the training was interrupted: {kept} is kept", TrainingInterruptedWarning, stacklevel=3)

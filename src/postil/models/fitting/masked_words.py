@@ -150,9 +150,8 @@ class EncoderFitting(Fitting):
         features, vectors = new_features(estimator, config, sentences, None)
         labels, rng = {MAIN: estimator._labels_of([["O"]])}, np.random.default_rng(estimator.seed)
         model = new_model(estimator._network, config, labels, features, vectors, rng, segmentation=estimator.segmenter)
-        self._masked = MaskedWords(
-            members_of(model.network), [column for column in features.words.columns if column.name != "vector"], rng
-        )
+        columns = [column for column in features.words.columns if column.name != "vector"]
+        self._masked = MaskedWords(members_of(model.network), columns, rng)
         self._inputs = features.inputs(sentences)
         digest = data_digest(sentences, [()] * len(sentences))
         model.about |= {"preset": estimator.preset} | about(estimator, sentences, digest)
@@ -171,13 +170,10 @@ class EncoderFitting(Fitting):
 
     def _batches(self, rng: np.random.Generator) -> Sequence[Batch[Hidden]]:
         """The batches of the next part of the text."""
-        part = np.arange(self.training.progress.epoch % self._parts_of_text, len(self._lengths), self._parts_of_text)
-        order = batches_of_similar_length(self._lengths[part], self.model.config.batch_sentences, rng)
+        lengths = np.diff(self._inputs.offsets)
+        part = np.arange(self.training.progress.epoch % self._parts_of_text, len(lengths), self._parts_of_text)
+        order = batches_of_similar_length(lengths[part], self.model.config.batch_sentences, rng)
         return Batches(self._batch, [part[batch] for batch in order])
-
-    @property
-    def _lengths(self) -> Array:
-        return np.diff(self._inputs.offsets)
 
     def _batch(self, which: Array) -> Batch[Hidden]:
         """A shard for each member: they learn from the same sentences."""

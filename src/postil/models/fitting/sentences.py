@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import chain, cycle
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from postil.features.vocabulary import Vocabulary
 from postil.features.words import WordFeatureConfig, WordFeatures
 from postil.graph import Parameter
 from postil.models.config import ARCHITECTURE, ENCODER_SETTINGS, TaggerConfig, adapted, patience_in_epochs
-from postil.models.decoding.codec import LabelCodec, checked_tasks
+from postil.models.decoding.codec import LabelCodec, Target, checked_tasks
 from postil.models.estimator import Corpora, Data, Estimator, FitData, Trainee
 from postil.models.fitting.fitting import Batches, Fitting, about, scaled_vectors
 from postil.models.fitting.training_set import Lesson, Teacher, TrainingSet, check_student
@@ -76,7 +76,12 @@ class SentenceFitting(Fitting):
     """
 
     def __init__(
-        self, estimator: Trainee, data: FitData, *, completed_by: Teacher | None = None, completed: Sequence[int] = ()
+        self,
+        estimator: Trainee,
+        data: FitData,
+        *,
+        completed_by: Teacher | None = None,
+        completed: Sequence[int] = (),
     ) -> None:
         estimator.check()
         config = estimator._configured(estimator.settings)
@@ -90,12 +95,16 @@ class SentenceFitting(Fitting):
             config,
             len(all_sentences),
             sum(map(len, all_sentences)),
-            continued=start is not None and bool(start.before),
-            known_words=start is not None and not start.before,
+            continued=start is not None and bool(start[1]),
+            known_words=start is not None and not start[1],
             dense=not any(label[:2] in _OF_SPANS for corpus in corpora.values() for y in corpus.y for label in y),
         )
         by_characters = are_characters(map(forms_of, labelled))
-        segmentation = _segmentation(estimator, labelled, start, by_characters)
+        segmentation = estimator.segmenter
+        if segmentation is None and not by_characters:
+            # As in the model it starts from, or by the rules of its language. None: English.
+            chosen = start[0].segmentation if start is not None else rules_for(_words(labelled))
+            segmentation = None if start is None and chosen == ENGLISH else chosen
         model = _new_model(estimator, config, corpora, all_sentences, start, self._is_frozen, segmentation)
         heads = model.by_task()
         held_out = _checked_held_out(estimator, heads, data, config.word_key)
@@ -118,9 +127,19 @@ class SentenceFitting(Fitting):
         self._held_out, self._judged_on, self._passes = held_out, {**examples, **held_out}, estimator._PASSES
         self._judges = {task: estimator._head(heads[task]) for task in self._judged_on}
         digests = {task: data_digest(*of_task) for task, of_task in examples.items()}
-        # All groups have the same sentences.
-        counted = next(iter(examples.values()))[0] if has_groups else all_sentences
-        model.about |= _origin(estimator, examples, lessons, digests, counted)
+        counts: dict[str, dict[str, Any]] = {}
+        for task, (X, y) in examples.items():
+            counts[task] = {"sentences": len(X), "tokens": sum(map(len, X))}
+            counts[task] |= {"partial": count_marks(y)} if any(map(is_partial, y)) else {}
+            counts[task] |= lessons[task].about() if task in lessons else {}
+        model.about["preset"] = estimator.preset
+        if estimator._HAS_TASKS:  # which count their sentences together; all groups have the same
+            counted = next(iter(examples.values()))[0] if has_groups else all_sentences
+            model.about |= about(estimator, counted, data_digest([list(digests)], [list(digests.values())]))
+            model.about["data"][TASKS] = counts
+        else:
+            model.about |= {LEARNT_FROM: LABELS} | about(estimator, examples[MAIN][0], digests[MAIN])
+            model.about["data"] |= counts[MAIN]
         if has_groups:
             model.about[GROUPS] = {task: list(heads[task].codec.classes) for task in corpora}
         if by_characters if segmentation is None else segmentation.characters:
@@ -138,23 +157,23 @@ class SentenceFitting(Fitting):
         )
 
     def _learnt_parameters(self) -> dict[str, Parameter]:
+        parameters = super()._learnt_parameters()
         if self._is_frozen:
-            parameters: dict[str, Parameter] = self.model.network.head_parameters()
-            return parameters
-        return super()._learnt_parameters()
+            return {name: one for name, one in parameters.items() if name.startswith("heads.")}
+        return parameters
 
     def _batches(self, rng: np.random.Generator) -> Sequence[Batch[Example]]:
         size, sets = self.model.config.batch_sentences, self.training_sets
         for examples in sets.values():
             examples.redraw(rng)
-        order: list[tuple[str, Array]]
         if self.model.config.objective == "margin":
             order = [(MAIN, which) for which in batches_with_label(self._gold[MAIN], size, rng)]
         elif len(sets) == 1:
             order = [(task, which) for task, examples in sets.items() for which in examples.order(size, rng)]
         else:
-            lengths = {task: examples.lengths for task, examples in sets.items()}
-            order = batches_by_task(lengths, size, rng, self._passes)
+            order = batches_by_task(
+                {task: examples.lengths for task, examples in sets.items()}, size, rng, self._passes
+            )
         return Batches(lambda of_task: sets[of_task[0]].batch(of_task[1]), order)
 
     def _patience(self) -> int | None:
@@ -232,7 +251,10 @@ def batch_shares(sentences: Mapping[str, int], size: int) -> dict[str, int]:
 
 
 def _checked_corpora(estimator: Trainee, data: FitData, word_key: str | None) -> dict[str, _TaskCorpus]:
-    """The data of each task."""
+    """The data of each task, whose marks are recognised; labels that break their scheme cause a warning.
+
+    A sentence of which nothing is known is left out, and so is one without words.
+    """
     if not isinstance(data.y, Mapping):
         raise DataError("y", expected="must be a dict: the labels of each task", got=described(data.y))
     all_annotates: Any = data.annotates or {}
@@ -243,12 +265,18 @@ def _checked_corpora(estimator: Trainee, data: FitData, word_key: str | None) ->
     corpora = {}
     for task in tasks:
         names = _named("X", task, estimator), _named("y", task, estimator)
-        checked = checked_labelled(sentences[task], data.y[task], names, word_key=word_key)
-        X, y, annotates = checked_training_data(*checked, data.partial, all_annotates.get(task), names[1])
+        X, labels = checked_labelled(sentences[task], data.y[task], names, word_key=word_key)
+        annotates = None if (given := all_annotates.get(task)) is None else per_sentence(given, len(X))
+        sentences_with_words(X, labels)
+        y = with_marks(labels, X, partial=data.partial)
+        schemes.check(y, where=names[1])
+        kept = [i for i in range(len(X)) if not is_unknown(y[i])]
+        if not kept:
+            raise DataError("every token is unknown", expected="some labels", got=f"nothing but {UNKNOWN!r}")
+        X, y, annotates = [X[i] for i in kept], [y[i] for i in kept], annotates and [annotates[i] for i in kept]
         if task not in all_teachers and data.warm_start is None and len(only := {*chain.from_iterable(y)}) == 1:
-            warn_caller(
-                f"{names[1]}: every token has the label {only.pop()!r}, and so does every answer", SchemeWarning
-            )
+            what = f"{names[1]}: every token has the label {only.pop()!r}, and so does every answer"
+            warn_caller(what, SchemeWarning)
         forms = {form for tokens in X for form in forms_of(tokens)} if word_key is not None else set()
         # Feature dicts often hold the word twice, as it is and in lower case: the latter tells nothing of capitals.
         if any(form != form.upper() for form in forms) and all(form == form.lower() for form in forms):
@@ -310,7 +338,11 @@ def _checked_held_out(
             scheme = head.codec.scheme if scheme == "none" else scheme
             schemes.check(y, scheme, where=_named("y_dev", task, estimator))
             held_out[task] = sentences_with_words(X, y)
-            estimator._check_dev(held_out[task][1])
+            if isinstance(head.codec, Target) and not any(
+                (labels == 1).any() for labels in replace(head.codec, scheme=recognise(y)).numbers(held_out[task][1])
+            ):  # every average precision would be 0, and no threshold better than another
+                what, label = "no token of dev has the label to detect", head.codec.label
+                raise DataError(what, expected=repr(label), got="other labels")
     return held_out
 
 
@@ -318,27 +350,9 @@ def sentences_with_words(X: Sentences, y: Labels) -> Data:
     """The sentences that have words; an error if there are none."""
     kept = [i for i in range(len(X)) if len(X[i])]
     if not kept:
-        raise DataError(
-            "nothing to learn from", expected="at least one sentence with a word", got=f"{len(X)} sentences"
-        )
+        expected = "at least one sentence with a word"
+        raise DataError("nothing to learn from", expected=expected, got=f"{len(X)} sentences")
     return [X[i] for i in kept], [y[i] for i in kept]
-
-
-def checked_training_data(
-    X: Sentences, y: Labels, partial: bool | None, annotates: Annotates, name: str = "y"
-) -> tuple[Sentences, Sequence[Sequence[str]], Annotates]:
-    """Marks are recognised, and labels that break their scheme cause a warning.
-
-    A sentence of which nothing is known is left out, and so is one without words.
-    """
-    entries = None if annotates is None else per_sentence(annotates, len(X))
-    sentences_with_words(X, y)
-    y = with_marks(y, X, partial=partial)
-    schemes.check(y, where=name)
-    kept = [i for i in range(len(X)) if not is_unknown(y[i])]
-    if not kept:
-        raise DataError("every token is unknown", expected="some labels", got=f"nothing but {UNKNOWN!r}")
-    return [X[i] for i in kept], [y[i] for i in kept], entries and [entries[i] for i in kept]
 
 
 def data_digest(X: Sentences, y: Labels) -> str:
@@ -351,11 +365,8 @@ def data_digest(X: Sentences, y: Labels) -> str:
 # ---------------------------------------------------------------------------------------------------------------- parts
 
 
-class _Start(NamedTuple):
-    """The start of a training run: the words and the encoder of a model, and the heads ``before``, by task."""
-
-    known: FittedModel
-    before: dict[str, FittedModel]
+_Start: TypeAlias = tuple[FittedModel, dict[str, FittedModel]]
+"""The start of a training run: the words and the encoder of a model, and the heads that go on, by task."""
 
 
 def _start(estimator: Trainee, data: FitData, corpora: Mapping[str, _TaskCorpus]) -> _Start | None:
@@ -366,13 +377,24 @@ def _start(estimator: Trainee, data: FitData, corpora: Mapping[str, _TaskCorpus]
         if data.freeze_encoder:
             raise ConfigurationError("freeze_encoder", expected="needs a model to start from (warm_start)", got="none")
         return None
-    known = warm_start.model
-    if not estimator._HAS_TASKS:
-        return _start_of_one(estimator, warm_start, corpora[MAIN].y)
-    if not all(isinstance(head.codec, LabelCodec) for head in known.heads.values()):
+    known, heads = warm_start.model, list(warm_start.model.by_task().values())
+    if not estimator._HAS_TASKS and warm_start.KIND == estimator.KIND:
+        label, known_label = (getattr(one, "label", None) for one in (estimator, known.codec))
+        if label != known_label:
+            raise ConfigurationError("label of the warm start", expected=repr(label), got=repr(known_label))
+        return known, {} if is_encoder(known) else {MAIN: known}
+    if not estimator._HAS_TASKS:  # the task that has a class of the data; if none has, words and encoder alone
+        if not warm_start._HAS_TASKS or estimator.KIND != "tagger":
+            raise ConfigurationError("warm start", expected=f"a {estimator.KIND}", got=f"a {warm_start.KIND}")
+        codec = estimator._labels_of(corpora[MAIN].y)
+        for head in heads:
+            if head.codec.has_spans == codec.has_spans and {*head.codec.classes} & {*codec.classes}:
+                return head, {MAIN: head}
+        return heads[0], {}
+    if not all(isinstance(head.codec, LabelCodec) for head in heads):
         raise ConfigurationError("warm start", expected="a tagger", got=f"a {warm_start.KIND}")
     if is_encoder(known):
-        return _Start(known, {})
+        return known, {}
     if known.config.ensemble > 1:  # of an encoder, one member is enough
         raise ConfigurationError("warm start of several tasks", expected="a tagger", got="an ensemble")
     before = known.by_task() if warm_start._HAS_TASKS else {MAIN: known}
@@ -381,23 +403,7 @@ def _start(estimator: Trainee, data: FitData, corpora: Mapping[str, _TaskCorpus]
         names = ", ".join("the tagger's own task, main" if task == MAIN else task for task in forgotten)
         what = f"no data for {names}: its answers change with the encoder; freezing the encoder keeps them"
         warn_caller(what, ForgettingWarning)
-    return _Start(known, before)
-
-
-def _start_of_one(estimator: Trainee, warm_start: Estimator, y: Labels) -> _Start:
-    """Of a multi-task model, the task that has a class of the data; if none has, words and encoder alone."""
-    known = warm_start.model
-    if warm_start.KIND == estimator.KIND:
-        estimator._check_warm_start(known)
-        return _Start(known, {} if is_encoder(known) else {MAIN: known})
-    if not warm_start._HAS_TASKS or estimator.KIND != "tagger":
-        raise ConfigurationError("warm start", expected=f"a {estimator.KIND}", got=f"a {warm_start.KIND}")
-    codec = estimator._labels_of(y)
-    heads = list(known.by_task().values())
-    for head in heads:
-        if head.codec.has_spans == codec.has_spans and {*head.codec.classes} & {*codec.classes}:
-            return _Start(head, {MAIN: head})
-    return _Start(heads[0], {})
+    return known, before
 
 
 def _new_model(
@@ -412,8 +418,13 @@ def _new_model(
     """Heads for the tasks of the corpora, after those of a known model: its tasks stay."""
     known, before = start or (None, {})
     tasks = checked_tasks([*before, *(task for task in corpora if task not in before)])
-    if known is not None:
-        config = continued(known.config, config, with_labels=bool(before))
+    if known is not None:  # with its clusters, which are never made again
+        names = ARCHITECTURE if before else ENCODER_SETTINGS
+        if differing := [name for name in names if getattr(known.config, name) != getattr(config, name)][:4]:
+            expected, got = (", ".join(f"{n}={getattr(c, n)}" for n in differing) for c in (known.config, config))
+            expected += " of the model to start from"
+            raise ConfigurationError("the architectures differ", expected=expected, got=got)
+        config = replace(config, vector_clusters=known.config.vector_clusters)
     if known is not None and is_frozen:
         features, vectors = known.features, known.network.vectors
     else:
@@ -432,7 +443,7 @@ def _new_model(
     model = new_model(estimator._network, config, codecs, features, vectors, rng, decodings, segmentation=segmentation)
     heads = model.by_task()
     if known is not None and not before:
-        take_over_encoder(known, heads[tasks[0]])  # all heads share it
+        take_over(known, heads[tasks[0]], with_labels=False)  # all heads share the encoder
     for task, head in before.items():  # a new task begins fresh, with the tables and the encoder of the others
         take_over(head, heads[task])
     return model
@@ -452,41 +463,6 @@ def pretrained_encoder(estimator: Trainee, warm_start: object = None) -> Estimat
         what = "must be a file of `postil pretrain`; to go on from a model, use a warm start"
         raise ConfigurationError("pretrained", expected=what, got=f"a trained {known.KIND}", where=path)
     return known
-
-
-def _segmentation(
-    estimator: Trainee, labelled: Sentences, start: _Start | None, by_characters: bool
-) -> Segmenter | None:
-    """How raw text is cut: as asked, as in the model it starts from, or by the rules of its language. None: English."""
-    if estimator.segmenter is not None or by_characters:
-        return estimator.segmenter
-    if start is not None:
-        return start.known.segmentation
-    chosen = rules_for(_words(labelled))
-    return None if chosen == ENGLISH else chosen
-
-
-def _origin(
-    estimator: Trainee,
-    examples: Mapping[str, Data],
-    lessons: Mapping[str, Lesson],
-    digests: Mapping[str, str],
-    counted: Sentences,
-) -> dict[str, Any]:
-    """What the model file says about its training data; several tasks count the sentences ``counted`` together."""
-    counts: dict[str, dict[str, Any]] = {}
-    for task, (X, y) in examples.items():
-        counts[task] = {"sentences": len(X), "tokens": sum(map(len, X))}
-        counts[task] |= {"partial": count_marks(y)} if any(map(is_partial, y)) else {}
-        counts[task] |= lessons[task].about() if task in lessons else {}
-    origin: dict[str, Any] = {"preset": estimator.preset}
-    if estimator._HAS_TASKS:
-        origin |= about(estimator, counted, data_digest([list(digests)], [list(digests.values())]))
-        origin["data"][TASKS] = counts
-    else:
-        origin |= {LEARNT_FROM: LABELS} | about(estimator, examples[MAIN][0], digests[MAIN])
-        origin["data"] |= counts[MAIN]
-    return origin
 
 
 def _words(X: Sentences) -> Counter[str]:
@@ -551,35 +527,15 @@ SAME_VECTORS = 0.8  # cosine of all shared words: codes of rare words cost a ten
 _OF_LABELS = ("output", "crf.")  # how the names of parameters begin that are about labels
 
 
-def continued(old: TaggerConfig, new: TaggerConfig, *, with_labels: bool = True) -> TaggerConfig:
-    """The new config, with the clusters that the model has: they are never made again.
-
-    Another kind of network raises an error with the first settings that differ. ``with_labels``: not only words
-    and encoder go on.
-    """
-    names = ARCHITECTURE if with_labels else ENCODER_SETTINGS
-    differing = [name for name in names if getattr(old, name) != getattr(new, name)]
-    if differing:
-        expected, got = (", ".join(f"{name}={getattr(c, name)}" for name in differing[:4]) for c in (old, new))
-        what = f"{expected} of the model to start from"
-        raise ConfigurationError("the architectures differ", expected=what, got=got)
-    return replace(new, vector_clusters=old.vector_clusters)
-
-
 def extended_features(old: InputFeatures, new: InputFeatures) -> InputFeatures:
     """All strings of ``old`` under their ids, then those of ``new``; vectors and gazetteers are new."""
-    if len(old.columns) != len(new.columns):
-        raise ConfigurationError(
-            "warm start: extra columns of the data",
-            expected=f"{len(old.columns)} as in the model",
-            got=len(new.columns),
-        )
-    if old.words.config.vector_dim != new.words.config.vector_dim:
-        raise ConfigurationError(
-            "warm start: dimension of the word vectors",
-            expected=f"{old.words.config.vector_dim or 'no vectors'} as in the model",
-            got=new.words.config.vector_dim or "no vectors",
-        )
+    sizes = [(len(one.columns), one.words.config.vector_dim) for one in (old, new)]
+    for what, none, before, after in zip(
+        ("extra columns of the data", "dimension of the word vectors"), (0, "no vectors"), *sizes, strict=True
+    ):
+        if before != after:
+            expected = f"{before or none} as in the model"
+            raise ConfigurationError(f"warm start: {what}", expected=expected, got=after or none)
     columns = [extended(*pair) for pair in zip(old.columns, new.columns, strict=True)]
     gazetteers = [features.gazetteer.columns if features.gazetteer is not None else [] for features in (old, new)]
     if new.gazetteer is not None and gazetteers[0] != gazetteers[1]:
@@ -630,41 +586,35 @@ def in_scale_of(known: WordVectors, vectors: WordVectors) -> WordVectors:
     return vectors._replace(matrix=vectors.matrix * factors.astype(np.float32))
 
 
-def take_over(old: FittedModel, new: FittedModel) -> None:
-    """Copy the parameters of ``old`` to the same things in ``new``, which extends its features and labels."""
-    number = {label: i for i, label in enumerate(new.codec.labels)}
-    labels = np.array([number[label] for label in old.codec.labels])
-    places: dict[str, Any] = {"crf.start": labels, "crf.end": labels, "crf.transitions": np.ix_(labels, labels)}
-    if old.features.named is not None:
-        places["named"] = np.ix_(np.arange(len(old.features.named)), labels)
-    for i in range(new.config.offsets):
-        places |= {f"output{i}.W": labels, f"output{i}.b": labels}
-    for before, after in zip(members_of(old.network), members_of(new.network), strict=True):
-        _take_over(before, after, places)
+def take_over(old: FittedModel, new: FittedModel, *, with_labels: bool = True) -> None:
+    """Copy the parameters of ``old`` to the same things in ``new``, which extends its features and labels.
 
-
-def take_over_encoder(old: FittedModel, new: FittedModel) -> None:
-    """Copy what is known about words and their neighbours, but nothing about labels.
-
-    A larger ensemble has several members that begin alike; their labels and their noise differ.
+    Not ``with_labels``: only what is known about words and their neighbours. A larger ensemble then has several members
+    that begin alike; their labels and their noise differ.
     """
-    for before, after in zip(cycle(members_of(old.network)), members_of(new.network), strict=False):
-        _take_over(before, after, {name: () for name in after.parameters() if name.startswith(_OF_LABELS)})
-
-
-def _take_over(old: Any, new: Any, places_of_labels: dict[str, Any]) -> None:
-    values = {name: parameter.value for name, parameter in old.parameters().items()}
-    places: dict[str, Any] = {}  # of each parameter that holds tables: where its old rows stand among the new ones
-    for name, part in (("forms", "form_tables"), ("extra", "extra_tables")):
-        before, after = getattr(old, part), getattr(new, part)
-        for i, group in enumerate([] if before is None else before.groups):
-            rows = [after.starts[feature] + np.arange(before.sizes[feature][0]) for feature in group]
-            places[f"{name}.tables.{i}"] = np.concatenate(rows)
-    if old.characters is not None:  # its ids are those of a vocabulary, and old ones stay
-        places["characters.table"] = np.arange(old.alphabet)
-    places |= places_of_labels
-    for name, parameter in new.parameters().items():
-        if name not in places:
-            parameter.value[...] = values[name]
-        elif len(places[name]):
-            parameter.value[places[name]] = values[name]
+    of_labels: dict[str, Any] = {}
+    members = members_of(old.network)
+    if with_labels:
+        number = {label: i for i, label in enumerate(new.codec.labels)}
+        labels = np.array([number[label] for label in old.codec.labels])
+        of_labels = {"crf.start": labels, "crf.end": labels, "crf.transitions": np.ix_(labels, labels)}
+        if old.features.named is not None:
+            of_labels["named"] = np.ix_(np.arange(len(old.features.named)), labels)
+        for i in range(new.config.offsets):
+            of_labels |= {f"output{i}.W": labels, f"output{i}.b": labels}
+    for before, after in zip(cycle(members), members_of(new.network), strict=False):
+        values = {name: parameter.value for name, parameter in before.parameters().items()}
+        # Of each parameter that holds tables: where its old rows stand among the new ones; of others that stay, ().
+        places = of_labels or {name: () for name in after.parameters() if name.startswith(_OF_LABELS)}
+        for name, part in (("forms", "form_tables"), ("extra", "extra_tables")):
+            tables, longer = getattr(before, part), getattr(after, part)
+            for i, group in enumerate([] if tables is None else tables.groups):
+                rows = [longer.starts[feature] + np.arange(tables.sizes[feature][0]) for feature in group]
+                places = places | {f"{name}.tables.{i}": np.concatenate(rows)}
+        if before.characters is not None:  # its ids are those of a vocabulary, and old ones stay
+            places = places | {"characters.table": np.arange(before.alphabet)}
+        for name, parameter in after.parameters().items():
+            if name not in places:
+                parameter.value[...] = values[name]
+            elif len(places[name]):
+                parameter.value[places[name]] = values[name]

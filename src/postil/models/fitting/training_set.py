@@ -4,16 +4,17 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol, final
+from typing import Any, Protocol, final
 
 import numpy as np
 
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import ConfigurationError
-from postil.features.inputs import Inputs, Sentences, batches_of_similar_length
+from postil.features.inputs import Sentences, batches_of_similar_length
 from postil.models.decoding.codec import LabelCodec, joined_numbers, possible
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.estimator import Trainee
+from postil.models.fitting.fitting import in_shards
 from postil.models.model import FittedModel
 from postil.models.networks.network import Example
 from postil.objectives.crf import ChainScores, Lattice, Moments, expected_counts
@@ -134,18 +135,16 @@ class Lesson:
         student: FittedModel,
     ) -> "Lesson":
         """On R raw sentences and G labelled ones, which are repeated to balance them."""
-        labels = student.codec.labels
         # A third of what is learned is labelled by people, as far as few repetitions reach.
         balance = sum(map(len, raw)) / (2 * max(1, sum(map(len, gold))))
         repeats = max(1, min(MOST_REPEATS, round(balance)))
         partial = [i for i, numbers in enumerate(gold) if numbers.ndim == 2]
-        orders = [_order(teacher.model.codec, labels) for teacher in teachers]
+        orders = [_order(teacher.model.codec, student.codec.labels) for teacher in teachers]
         taught = [*raw, *(labelled[i] for i in partial)]
         means, chain = _said(teachers, orders, taught, student)
         numbers = [*range(repeats * len(gold), repeats * len(gold) + len(raw)), *partial]
         scores = dict(zip(numbers, means, strict=True))
-        for i in partial:
-            scores[i] = np.where(gold[i], scores[i], np.float32(-np.inf))
+        scores |= {i: np.where(gold[i], scores[i], np.float32(-np.inf)) for i in partial}
         order = orders[0]
         changes = {
             numbers[place]: Change(unary[:, order], steps[np.ix_(order, order)])
@@ -244,25 +243,6 @@ def _order(teacher: LabelCodec, labels: Sequence[str]) -> Array:
 # ----------------------------------------------------------------------------------------------- The examples of a task
 
 
-class _Learnt(NamedTuple):
-    """Sentences to learn from: inputs, and the label numbers of each, (T,), or (T, …) where they are not known."""
-
-    inputs: Inputs
-    gold: Sequence[Array]
-
-    @property
-    def lengths(self) -> Array:
-        return np.diff(self.inputs.offsets)
-
-    def redrawn(self, tokens: Array, offsets: Array) -> "_Learnt":
-        """The same sentences made of other tokens (N,) of theirs; one without known labels must stay as it is."""
-        old = self.inputs
-        inputs = replace(old, places=old.places[tokens], extra=old.extra[tokens], offsets=offsets)
-        flat = np.concatenate([labels if labels.ndim == 1 else np.zeros(len(labels), np.int64) for labels in self.gold])
-        drawn = np.split(flat[tokens], offsets[1:-1])
-        return _Learnt(inputs, [new if of.ndim == 1 else of for new, of in zip(drawn, self.gold, strict=True)])
-
-
 @final
 class TrainingSet:
     """The examples of the task of a ``model``: ``sentences`` with their gold, or with what a ``lesson`` says."""
@@ -274,7 +254,9 @@ class TrainingSet:
         if lesson is not None:  # the raw sentences come after the labelled ones; nothing is known about their labels
             labelled = [*gold] * lesson.repeats
             gold = [*labelled, *(np.zeros((len(tokens), 0)) for tokens in sentences[len(labelled) :])]
-        self._learnt = self._whole = _Learnt(model.features.inputs(sentences), gold)
+        # Label numbers of each sentence, (T,), or (T, …) where they are not known; the same before any is replaced.
+        self._inputs = self._all_inputs = model.features.inputs(sentences)
+        self._gold = self._all_gold = gold
         config, codec = model.config, model.codec
         # Only for spans: detectors and labels of words have no mentions.
         replaces = config.mention_replacement and config.objective != "margin" and codec.has_spans
@@ -283,7 +265,7 @@ class TrainingSet:
     @property
     def lengths(self) -> Array:
         """(B,) of the sentences."""
-        return self._learnt.lengths
+        return np.diff(self._inputs.offsets)
 
     def order(self, size: int, rng: np.random.Generator) -> list[Array]:
         """The sentences of an epoch in batches of similar length; those of a lesson are never mixed with others."""
@@ -297,24 +279,24 @@ class TrainingSet:
 
     def redraw(self, rng: np.random.Generator) -> None:
         """Before an epoch: if the config asks for it, mentions are replaced by others of their class."""
-        if self._replacement is not None:
-            self._learnt = self._whole.redrawn(*self._replacement.draw(rng))
+        if self._replacement is not None:  # a sentence without known labels stays as it is
+            tokens, offsets = self._replacement.draw(rng)
+            old, gold = self._all_inputs, self._all_gold
+            self._inputs = replace(old, places=old.places[tokens], extra=old.extra[tokens], offsets=offsets)
+            flat = np.concatenate([labels if labels.ndim == 1 else np.zeros(len(labels), np.int64) for labels in gold])
+            drawn = np.split(flat[tokens], offsets[1:-1])
+            self._gold = [new if of.ndim == 1 else of for new, of in zip(drawn, gold, strict=True)]
 
     def batch(self, which: Array) -> Batch[Example]:
-        """A batch in shards, each with its share of the mean; one that has no share is left out."""
-        count = min(self._model.config.shards, len(which))
-        pieces = np.array_split(which, count) if count > 1 else [which]
-        shards = [
-            Example(inputs=self._learnt.inputs.selected(p), gold=self._gold_of(p), task=self._model.task)
-            for p in pieces
-        ]
-        weights = [self._model.network.weight(shard) for shard in shards]
-        shares = [weight / (sum(weights) or 1) for weight in weights]
-        kept = [replace(shard, share=share) for shard, share in zip(shards, shares, strict=True) if share]
-        return Batch(kept, [shard.share for shard in kept], int(self.lengths[which].sum()))
+        kept = in_shards(self._model.network, which, self._model.config.shards, self._example)
+        shards = [replace(shard, share=share) for shard, share in kept]
+        return Batch(shards, [share for _, share in kept], int(self.lengths[which].sum()))
 
-    def _gold_of(self, which: Array) -> Array | Lattice | Moments:
-        """(N,) labels; where a sentence has several possible ones, (N, L) for all of them. Or what teachers say."""
+    def _example(self, which: Array) -> Example:
+        """Its gold: labels (N,), or (N, L) if a sentence has several possible ones; or what teachers say."""
+        gold: Array | Lattice | Moments
         if self._lesson is not None and int(which[0]) in self._lesson:
-            return self._lesson.target(which, self._learnt.gold)
-        return joined_numbers([self._learnt.gold[i] for i in which], len(self._model.codec.labels))
+            gold = self._lesson.target(which, self._gold)
+        else:
+            gold = joined_numbers([self._gold[i] for i in which], len(self._model.codec.labels))
+        return Example(inputs=self._inputs.selected(which), gold=gold, task=self._model.task)

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, final
 
@@ -12,10 +13,10 @@ from postil.errors import DataError
 from postil.features.inputs import InputFeatures, batches_of_similar_length
 from postil.features.vectors import coded
 from postil.features.words import WordFeatureConfig
-from postil.models.config import BALANCED, UNWEIGHTED, adapted_tree, explicit_weights
+from postil.models.config import BALANCED, UNWEIGHTED, explicit_weights
 from postil.models.decoding.tree_labels import NO_LABEL, TreeLabels, balanced_weights, named_weights
 from postil.models.estimator import Estimator
-from postil.models.fitting.fitting import Batches, Fitting, about, scaled_vectors
+from postil.models.fitting.fitting import Batches, Fitting, about, in_shards, scaled_vectors
 from postil.models.model import new_model
 from postil.models.networks.network import MAIN
 from postil.models.networks.tree_network import TreeExample, TreeInputs
@@ -37,7 +38,9 @@ class TreeFitting(Fitting):
         resume: bool = False,
     ) -> None:
         estimator.check()
-        config = adapted_tree(estimator._configured(estimator.settings), len(trees))
+        config = estimator._configured(estimator.settings)
+        if config.batch_trees is None:
+            config = replace(config, batch_trees=max(8, min(32, len(trees) // 90)))
         if not trees:
             raise DataError("nothing to learn from", expected="at least one tree", got="none")
         vectors = None
@@ -45,9 +48,8 @@ class TreeFitting(Fitting):
             vectors = coded(scaled_vectors(estimator.vectors, config.vector_scale), exact=config.exact_vectors)
         features = InputFeatures.build(WordFeatureConfig.of(config), [tree.tokens for tree in trees], vectors=vectors)
         labels, rng = TreeLabels.of(trees, config.loss), np.random.default_rng(estimator.seed)
-        table = vectors.matrix if vectors is not None else None
-        of_task = {MAIN: labels}
-        model = new_model(estimator._network, config, of_task, features, table, rng, segmentation=estimator.segmenter)
+        table, segmentation = vectors.matrix if vectors is not None else None, estimator.segmenter
+        model = new_model(estimator._network, config, {MAIN: labels}, features, table, rng, segmentation=segmentation)
         self._inputs = TreeInputs.of(trees, features.words)
         if config.loss == "all":  # (N,) the labels that are learned from, NO_LABEL at all other nodes
             self._gold = np.concatenate(labels.numbers([tree.labels for tree in trees]))
@@ -62,8 +64,8 @@ class TreeFitting(Fitting):
             self._weights = named_weights(explicit_weights(config), labels.labels)
         self._judge: Any = estimator._with_model(model)
         self._dev = dev
-        model.about |= {"composition": config.composition}
-        model.about |= about(estimator, [tree.tokens for tree in trees], _digest(trees))
+        origin = about(estimator, [tree.tokens for tree in trees], _digest(trees))
+        model.about |= {"composition": config.composition} | origin
         digests = [_digest(data) for data in (trees, dev or ())] if checkpoint is not None else []
         super().__init__(estimator, model, judged=bool(dev), checkpoint=checkpoint, digests=digests, resume=resume)
 
@@ -72,12 +74,8 @@ class TreeFitting(Fitting):
         return Batches(self._batch, order)
 
     def _batch(self, trees: Array) -> Batch[TreeExample]:
-        """A batch in shards, each with its share of the mean; one without labels is left out."""
-        pieces = np.array_split(trees, min(self.model.config.shards, len(trees)))
-        shards = [self._example(piece) for piece in pieces]
-        weights = [self.model.network.weight(shard) for shard in shards]
-        kept = [(shard, weight / sum(weights)) for shard, weight in zip(shards, weights, strict=True) if weight]
-        tokens = sum(shard.batch.plan.leaves for shard in shards)
+        kept = in_shards(self.model.network, trees, self.model.config.shards, self._example)
+        tokens = int((self._inputs.forest.sizes[trees] + 1).sum()) // 2
         return Batch([shard for shard, _ in kept], [share for _, share in kept], tokens)
 
     def _example(self, trees: Array) -> TreeExample:
@@ -85,7 +83,7 @@ class TreeFitting(Fitting):
         gold = self._gold[batch.plan.nodes]
         labelled = gold != NO_LABEL
         rows = None if labelled.all() else np.flatnonzero(labelled)
-        gold = gold if rows is None else gold[rows]
+        gold = gold[labelled]
         weights = None if self._weights is None else self._weights[gold]
         return TreeExample(batch=batch, rows=rows, gold=gold, weights=weights)
 

@@ -46,38 +46,36 @@ class LayerMaker:
     """
 
     def __init__(self, config: Any, rng: "np.random.Generator | None", dtype: Any) -> None:
-        self.config, self.dtype = config, dtype
-        self.rng = rng or UNUSED
+        self.config, self.rng = config, rng or UNUSED
         self.initialise = INITIALISERS[config.initialiser]
+        self.made: dict[str, Any] = {"rng": self.rng, "dtype": dtype}
 
     def tables(self, sizes: list[tuple[int, int]]) -> LookupTables | None:
         if not sizes:
             return None
-        tables = LookupTables(sizes, rng=self.rng, dtype=self.dtype)
+        tables = LookupTables(sizes, **self.made)
         for parameter in tables.parameters().values():
             parameter.pace = self.config.word_rate
         return tables
 
     def characters(self, V: int, H: int) -> CharacterConvolution | None:
         """A convolution over the characters of words, V different ones; None if H is 0."""
-        if not H:
-            return None
-        return CharacterConvolution(V, H, rng=self.rng, initialise=self.initialise, dtype=self.dtype)
+        return CharacterConvolution(V, H, initialise=self.initialise, **self.made) if H else None
 
     def linear(self, D: int, H: int, *, bias: bool = True) -> Linear:
-        return Linear(D, H, rng=self.rng, initialise=self.initialise, bias=bias, dtype=self.dtype)
+        return Linear(D, H, initialise=self.initialise, bias=bias, **self.made)
 
     def weights(self, A: int, L: int) -> Parameter:
         """Weights (A, L) of hand-made features, all 0: without evidence a feature says nothing."""
-        weights = new_parameter("named", (A, L), zeros, self.rng, self.dtype, decays=False)
+        weights = new_parameter("named", (A, L), zeros, **self.made, decays=False)
         weights.pace = NAMED_PACE
         return weights
 
     def window(self, D: int, dilation: int = 1) -> Window:
-        return Window(D, self.config.window, dilation=dilation, rng=self.rng, dtype=self.dtype)
+        return Window(D, self.config.window, dilation=dilation, **self.made)
 
     def norm(self) -> LayerNorm:
-        return LayerNorm(self.config.hidden, rng=self.rng, dtype=self.dtype)
+        return LayerNorm(self.config.hidden, **self.made)
 
     def hidden(self, D: int) -> list[Layer]:
         """A linear layer (N, D) to (N, H), its activation and its noise."""
@@ -94,16 +92,8 @@ def _window(make: LayerMaker, D: int) -> Layer:
 
 def _sentence(make: LayerMaker, D: int) -> Layer:
     """Distances, convolution, max over time, hidden layer (A12)."""
-    config = make.config
-    view = SentenceConvolution(
-        D,
-        config.hidden,
-        config.window,
-        distance_dim=config.position_dim,
-        rng=make.rng,
-        initialise=make.initialise,
-        dtype=make.dtype,
-    )
+    config, given = make.config, {"initialise": make.initialise, **make.made}
+    view = SentenceConvolution(D, config.hidden, config.window, distance_dim=config.position_dim, **given)
     return Chain(view, *make.hidden(config.hidden))
 
 

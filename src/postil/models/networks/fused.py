@@ -8,7 +8,7 @@ batch, the caller prepares the next one, and only then takes part.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
@@ -34,7 +34,15 @@ def training_step(network: Any) -> GradientStep:
     for task, head in networks_by_task(network).items():
         fused[task] = []
         for member in members_of(head):
-            reason = _obstacle(member)
+            reason: str | None = None  # why a network cannot be computed by the kernel
+            if not isinstance(member, TaggerNetwork):
+                reason = "only taggers have a fused step"
+            elif by_settings := obstacles(member.config):
+                reason = ", ".join(by_settings.values())
+            elif member.named is not None:
+                reason = "feature dicts"
+            elif member.dtype != np.float32:
+                reason = f"numbers of type {np.dtype(member.dtype)}"
             kernel = None if reason is not None else _kernel_of(member)
             if kernel is None:
                 machine = kernels.in_use()
@@ -58,31 +66,14 @@ def obstacles(config: TaggerConfig) -> dict[str, str]:
     return {name: f"{name}={getattr(config, name)}" for name, is_possible in can_be_fused.items() if not is_possible}
 
 
-def _obstacle(network: Any) -> str | None:
-    """Why a network cannot be computed by the kernel; None: it can."""
-    if not isinstance(network, TaggerNetwork):
-        return "only taggers have a fused step"
-    if by_settings := obstacles(network.config):
-        return ", ".join(by_settings.values())
-    if network.named is not None:
-        return "feature dicts"
-    return None if network.dtype == np.float32 else f"numbers of type {np.dtype(network.dtype)}"
-
-
 # ------------------------------------------------------------------------------------------------ one network
 
 
-class _Layers(NamedTuple):
-    """The layers of an encoder that the kernel computes."""
+def _layers_of(encoder: Layer) -> tuple[Dropout, list[Parameter], list[int]]:
+    """The noise and the weights of ``window`` with one hidden layer, or of ``convolutions``: see ``encoders.py``.
 
-    noise: Dropout
-    weights: list[Parameter]
-    dilations: tuple[int, ...]
-    """Of the residual convolutions after the first layer."""
-
-
-def _layers_of(encoder: Layer) -> _Layers:
-    """``window`` with one hidden layer, or ``convolutions``: see ``encoders.py``."""
+    The last value are the dilations of the residual convolutions after the first layer.
+    """
     match encoder:
         case Chain(layers=[Window() as window, Linear() as linear, Activation(), Dropout() as noise, *others]):
             weights, dilations = [window.padding, *_linear(linear)], list[int]()
@@ -93,7 +84,7 @@ def _layers_of(encoder: Layer) -> _Layers:
                         dilations.append(win.dilation)
             if others and isinstance(last := others[-1], LayerNorm):
                 weights += [last.gain, last.bias]
-            return _Layers(noise, weights, tuple(dilations))
+            return noise, weights, dilations
     raise AssertionError(f"an encoder that no kernel computes: {encoder.name}")
 
 
@@ -103,26 +94,27 @@ def _linear(layer: Linear) -> list[Parameter]:
 
 
 def _kernel_of(network: TaggerNetwork) -> TaggerKernel | None:
-    config, layers = network.config, _layers_of(network.encoder)
-    tables, letters = network.form_tables, network.characters
+    config, letters = network.config, network.characters
+    noise, _, dilations = _layers_of(network.encoder)
     assert network.crf is not None
     spelling = None
     if letters is not None:
         (V, D), F = letters.table.shape, len(letters.linear.W.value)
         spelling = SpellingShape(V, F, letters.window.size, D)
+    rng = np.random.default_rng(0)
     shape = TaggerShape(
         K=config.window,
         D=network.input_dim,
         H=config.hidden,
         L=len(network.mask.start),
-        dilations=layers.dilations,
+        dilations=tuple(dilations),
         is_normed=ENCODERS[config.encoder].is_normed,
         activation=config.activation,
-        tables=_table_shapes(tables),
+        tables=_table_shapes(network.form_tables),
         extra=_table_shapes(network.extra_tables),
         vector_dim=0 if network.vectors is None else network.vectors.shape[1],
-        input_dropped=noise_of(network.noise.rate, np.random.default_rng(0)).dropped,
-        hidden_dropped=noise_of(layers.noise.rate, np.random.default_rng(0)).dropped,
+        input_dropped=noise_of(network.noise.rate, rng).dropped,
+        hidden_dropped=noise_of(noise.rate, rng).dropped,
         spelling=spelling,
     )
     forbidden = []
@@ -143,12 +135,12 @@ class FusedNetwork:
 
     def __init__(self, network: TaggerNetwork, kernel: TaggerKernel) -> None:
         assert network.crf is not None
-        layers = _layers_of(network.encoder)
+        noise, weights, dilations = _layers_of(network.encoder)
         self._network, self.kernel = network, kernel
-        self._noises = [network.noise, *[layers.noise] * (1 + len(layers.dilations))]
+        self._noises = [network.noise, *[noise] * (1 + len(dilations))]
         lookups = [network.form_tables, network.extra_tables]
         self._tables = [table for lookup in lookups if lookup is not None for table in lookup.tables]
-        self._weights = [*layers.weights, *_linear(network.outputs[0]), *network.crf.parameters().values()]
+        self._weights = [*weights, *_linear(network.outputs[0]), *network.crf.parameters().values()]
         if network.characters is not None:
             letters = network.characters
             self._weights += [letters.table, letters.window.padding, *_linear(letters.linear)]

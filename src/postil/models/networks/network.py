@@ -16,7 +16,7 @@ import numpy as np
 from postil import graph
 from postil.arrays import Array
 from postil.features.inputs import InputFeatures, Inputs
-from postil.graph import Input, Node, Parameter, Parameterised, Result
+from postil.graph import Input, Node, Parameterised, Result
 from postil.kernels import Attributes
 from postil.models.config import TaggerConfig
 from postil.models.networks.encoders import ENCODERS, LayerMaker, in_pieces
@@ -74,8 +74,7 @@ class ScoringNetwork(Parameterised, ABC):
         bias: bool = True,
         dtype: Any = np.float32,
     ) -> None:
-        """Without ``bias`` the output maps have none. ``named`` is the number of hand-made features, ``alphabet`` that
-        of characters.
+        """``named`` is the number of hand-made features, ``alphabet`` that of characters.
 
         Without ``rng`` all parameters are zeros, to be replaced by those of a model file.
         """
@@ -87,13 +86,13 @@ class ScoringNetwork(Parameterised, ABC):
         self.extra_tables = make.tables(extra_sizes)
         vector_dim = 0 if vectors is None else vectors.shape[1]
         self.characters = make.characters(alphabet, config.character_dim)
+        self.alphabet = alphabet if config.character_dim else 0  # characters that have ids
         # What depends on the form alone: features in tables, fixed vectors, characters.
         self.form_dim = sum(d for _, d in form_sizes) + vector_dim + config.character_dim
         self.input_dim = D = self.form_dim + sum(d for _, d in extra_sizes)
         self.noise = Dropout(config.input_dropout or 0.0)
-        encoder = ENCODERS[config.encoder]
-        self.encoder = encoder.build(make, D)
-        H = D if encoder.keeps_width else config.hidden
+        self.encoder = ENCODERS[config.encoder].build(make, D)
+        H = D if ENCODERS[config.encoder].keeps_width else config.hidden
         self.outputs = [make.linear(H, L, bias=bias) for _ in range(config.offsets)]
         self.named = make.weights(named, L) if named else None  # (A, L)
 
@@ -115,22 +114,18 @@ class ScoringNetwork(Parameterised, ABC):
 
     def scores(self, inputs: Inputs, rng: "np.random.Generator | None" = None) -> Result:
         """One score per token and label, a node (N, L) that carries the offsets."""
-        scores = self._outputs(self.hidden(inputs, rng), inputs.offsets)
-        if self.named is None or inputs.attributes is None:
+        scores, attributes = self._outputs(self.hidden(inputs, rng), inputs.offsets), inputs.attributes
+        if self.named is None or attributes is None:
             return scores
-        scores = graph.add(scores, weighted_rows(self.named, self._with_noise(inputs.attributes, rng)))
+        rate = min(NAMED_NOISE, self.noise.rate)
+        if rng is not None and rate:  # some of the attributes of each token; their values make up for the others
+            is_kept = rng.random(len(attributes.ids)) >= rate
+            values = np.ones(len(attributes.ids)) if attributes.values is None else attributes.values
+            kept = np.concatenate([[0], np.cumsum(is_kept)])
+            attributes = Attributes(attributes.ids[is_kept], values[is_kept] / (1 - rate), kept[attributes.offsets])
+        scores = graph.add(scores, weighted_rows(self.named, attributes))
         scores.offsets = inputs.offsets
         return scores
-
-    def _with_noise(self, attributes: Attributes, rng: "np.random.Generator | None") -> Attributes:
-        """Some of the attributes of each token, in training; their values make up for the others."""
-        rate = min(NAMED_NOISE, self.noise.rate)
-        if rng is None or not rate:
-            return attributes
-        is_kept = rng.random(len(attributes.ids)) >= rate
-        values = np.ones(len(attributes.ids)) if attributes.values is None else attributes.values
-        kept = np.concatenate([[0], np.cumsum(is_kept)])
-        return Attributes(attributes.ids[is_kept], values[is_kept] / (1 - rate), kept[attributes.offsets])
 
     def scores_of(self, X: Node, rng: "np.random.Generator | None" = None) -> Result:
         """The scores (N, L) of token vectors (N, D) that carry offsets."""
@@ -140,21 +135,15 @@ class ScoringNetwork(Parameterised, ABC):
         maps = [output(hidden) for output in self.outputs]
         for node in maps:  # the sentence approach ends with one row per token
             node.offsets = offsets
-        return self.scores_of_maps(maps)
-
-    def scores_of_maps(self, maps: "list[Result]") -> Result:
-        """The scores (N, L) of the output maps: of one, or of three that also look at the neighbours (C2)."""
-        return offset_scores(*maps) if len(maps) == 3 else maps[0]
+        return offset_scores(*maps) if len(maps) == 3 else maps[0]  # three also look at the neighbours (C2)
 
     def unary(self, inputs: Inputs) -> Array:
         """The scores (N, L) alone, to predict with: of any number of tokens, in pieces that bound the memory.
 
         They are those of ``scores`` in one piece, up to the rounding of matrix products of other sizes.
         """
-
         rows = inputs.rows
-        scores = self.scores
-        return in_pieces(inputs.offsets, self.config, lambda p: scores(rows(p.first, p.end, p.offsets)).value)
+        return in_pieces(inputs.offsets, self.config, lambda p: self.scores(rows(p.first, p.end, p.offsets)).value)
 
     def hidden(self, inputs: Inputs, rng: "np.random.Generator | None") -> Result:
         """The encoder's output (N, H). If it begins with a window, each distinct row is multiplied only once."""
@@ -199,11 +188,6 @@ class ScoringNetwork(Parameterised, ABC):
             return graph.concatenate(parts, axis=1)
         return parts[0] if isinstance(parts[0], Result) else Input(parts[0])
 
-    @property
-    def alphabet(self) -> int:
-        """Characters that have ids."""
-        return 0 if self.characters is None else int(self.characters.table.shape[0])
-
     def form_columns(self, forms: Array) -> tuple[Array, Array]:
         """The ids (U, F) of the features that have tables, and the characters (U, M)."""
         F = len(self.form_tables.sizes) if self.form_tables is not None else 0
@@ -212,9 +196,7 @@ class ScoringNetwork(Parameterised, ABC):
     def loss(self, example: Example, *, rng: "np.random.Generator") -> Node:
         """The objective, and the regulariser outside its mean."""
         loss = self.objective(self.scores(self.with_unknown_words(example.inputs, rng), rng), example, rng)
-        if self.config.l2:
-            loss = loss + l2(self.parameters().values(), self.config.l2)
-        return loss
+        return loss + l2(self.parameters().values(), self.config.l2) if self.config.l2 else loss
 
     def with_unknown_words(self, inputs: Inputs, rng: "np.random.Generator") -> Inputs:
         """Some words are replaced by the unknown word, rare ones more often, so that it has something to learn from."""
@@ -253,34 +235,31 @@ class TaggerNetwork(ScoringNetwork):
     def __init__(self, config: TaggerConfig, *, mask: TransitionMask, dtype: Any = np.float32, **sizes: Any) -> None:
         """``sizes`` and the rest as ScoringNetwork takes them."""
         super().__init__(config, len(mask.start), dtype=dtype, **sizes)
-        self.mask = mask
-        self.crf = _crf(config, mask, dtype) if config.objective == "crf" else None
+        self._label(mask, dtype)
+
+    def _label(self, mask: TransitionMask, dtype: Any) -> None:
+        self.mask, self.crf = mask, None
+        if self.config.objective == "crf":
+            self.crf = CRF(len(mask.start), **_allowed(mask, self.config.constrained), dtype=dtype)
 
     def with_head(self, mask: TransitionMask, rng: "np.random.Generator | None") -> "TaggerNetwork":
         """A network for other labels: it shares the tables and the encoder of this one, its output maps are new."""
-        make = LayerMaker(self.config, rng, self.dtype)
-        other = copy(self)
-        H = self.outputs[0].W.shape[1]
-        other.outputs = [make.linear(H, len(mask.start)) for _ in self.outputs]
-        other.mask, other.crf = mask, None if self.crf is None else _crf(self.config, mask, self.dtype)
+        make, other = LayerMaker(self.config, rng, self.dtype), copy(self)
+        other.outputs = [make.linear(output.W.shape[1], len(mask.start)) for output in self.outputs]
+        other._label(mask, self.dtype)
         return other
 
     def objective(self, scores: Result, example: Example, rng: "np.random.Generator") -> Node:
         """The mean over words (softmax) or sentences (CRF)."""
-        match self.config.objective:
-            case "crf":
-                assert self.crf is not None
-                return self.crf.loss(scores, example.gold)
-            case "softmax":
-                return softmax_cross_entropy(scores, example.gold)
-        raise AssertionError(f"no objective of taggers: {self.config.objective}")
+        if self.crf is not None:
+            return self.crf.loss(scores, example.gold)
+        return softmax_cross_entropy(scores, example.gold)
 
     def weight(self, example: Example) -> float:
         """Sentences for a CRF, words for a softmax; not those of which every label is possible."""
-        offsets, gold = example.inputs.offsets, example.gold
-        if self.config.objective == "softmax":
-            return float(len(gold) if gold.ndim == 1 else (~gold.all(axis=1)).sum())
-        return float(len(offsets) - 1)
+        if self.crf is not None:
+            return float(len(example.inputs.offsets) - 1)
+        return float(len(example.gold) if example.gold.ndim == 1 else (~example.gold.all(axis=1)).sum())
 
     def resized(self, **sizes: Any) -> "TaggerNetwork":
         return TaggerNetwork(self.config, mask=self.mask, rng=None, **sizes)
@@ -302,10 +281,6 @@ def _allowed(mask: TransitionMask, is_constrained: bool = True) -> dict[str, Any
     """The transitions that a scheme allows, as arguments of a CRF; empty if any sequence of labels is possible."""
     masks = {"allowed_transitions": mask.transitions, "allowed_start": mask.start, "allowed_end": mask.end}
     return masks if is_constrained else {}
-
-
-def _crf(config: TaggerConfig, mask: TransitionMask, dtype: Any) -> CRF:
-    return CRF(len(mask.start), **_allowed(mask, config.constrained), dtype=dtype)
 
 
 # -------------------------------------------------------------------------------------------- The network of a detector
@@ -361,38 +336,22 @@ def sampled_pairs(gold: Array, corrupt: int, rng: "np.random.Generator") -> tupl
 # -------------------------------------------------------------------------- Several networks of one architecture as one
 
 
-class _SharedFeatures(Parameterised, ABC):
+class _SharedFeatures(Parameterised):
     """Networks over the same features: the sizes of tables, the fixed vectors and the counts of words are shared."""
 
     def __init__(self, first: TaggerNetwork) -> None:
         self.config, self.vectors, self.word_counts = first.config, first.vectors, first.word_counts
         self.form_tables, self.extra_tables, self.form_dim = first.form_tables, first.extra_tables, first.form_dim
-
-    @property
-    @abstractmethod
-    def first(self) -> TaggerNetwork:
-        """Any of them."""
-
-    def form_columns(self, forms: Array) -> tuple[Array, Array]:
-        """See ``ScoringNetwork.form_columns``."""
-        return self.first.form_columns(forms)
-
-    @property
-    def alphabet(self) -> int:
-        return self.first.alphabet
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.first.dtype
-
-
-# Members of an ensemble differ in what they began with and in their noise, so their mistakes differ and partly cancel
-# out. They are trained side by side, each by its own loss on the same batches.
+        self.form_columns, self.alphabet = first.form_columns, first.alphabet
 
 
 @final
 class EnsembleNetwork(_SharedFeatures):
-    """Answers as a TaggerNetwork does, with the mean of its members' scores."""
+    """Answers as a TaggerNetwork does, with the mean of its members' scores.
+
+    Members differ in what they began with and in their noise, so their mistakes differ and partly cancel out. They are
+    trained side by side, each by its own loss on the same batches.
+    """
 
     PATHS = {"members": "member{}"}
 
@@ -400,10 +359,11 @@ class EnsembleNetwork(_SharedFeatures):
         self.members = list(members)
         super().__init__(self.members[0])
         self.mask, self.named = self.members[0].mask, None  # the members have their own
+        self.weight, self.random_gold = self.members[0].weight, self.members[0].random_gold
 
     @property
-    def first(self) -> TaggerNetwork:
-        return self.members[0]
+    def dtype(self) -> np.dtype[Any]:
+        return self.members[0].dtype
 
     def scores(self, inputs: Inputs, rng: "np.random.Generator | None" = None) -> Result:
         """The mean of the members' scores, a node (N, L) that carries the offsets."""
@@ -420,14 +380,8 @@ class EnsembleNetwork(_SharedFeatures):
         """The sum of the members' losses: each learns as it would alone."""
         return reduce(graph.add, [member.loss(example, rng=rng) for member in self.members])
 
-    def weight(self, example: Example) -> float:
-        return self.members[0].weight(example)
-
     def resized(self, **sizes: Any) -> "EnsembleNetwork":
         return EnsembleNetwork([member.resized(**sizes) for member in self.members])
-
-    def random_gold(self, offsets: Array, rng: "np.random.Generator") -> Array:
-        return self.members[0].random_gold(offsets, rng)
 
     def chain(self) -> ChainScores:
         """The mean of what the members score for what follows what; they forbid the same."""
@@ -450,53 +404,59 @@ def mean_scores(of_members: Sequence[Array]) -> Array:
     return total
 
 
-# ----------------------------------------------------------------------------------------- Several tasks in one network
-#
-# A head is an ordinary TaggerNetwork: its tables and its encoder are the same objects as those of the other heads, its
-# output maps and its CRF belong to it alone. So whatever is true of a tagger is true of each head.
-
-
 @final
 class TaskNetwork(_SharedFeatures):
-    """The heads by task. A batch is of one task, and only what this task uses has a gradient."""
+    """The heads by task. A batch is of one task, and only what this task uses has a gradient.
+
+    A head is an ordinary TaggerNetwork: its tables and its encoder are the same objects as those of the other heads,
+    its output maps and its CRF belong to it alone. So whatever is true of a tagger is true of each head.
+    """
 
     PATHS = {"form_tables": "forms", "extra_tables": "extra"}
 
-    def __init__(self, heads: Mapping[str, TaggerNetwork]) -> None:
-        first = next(iter(heads.values()))
+    def __init__(
+        self, first: TaggerNetwork, masks: Mapping[str, TransitionMask], rng: "np.random.Generator | None"
+    ) -> None:
+        """A head for each mask; that of the first is the network ``first`` itself."""
         # Declared before the heads: the paths of shared parameters are those of a tagger with one task.
         super().__init__(first)
         self.characters, self.encoder = first.characters, first.encoder
-        self.heads = dict(heads)
-
-    @classmethod
-    def of(
-        cls, first: TaggerNetwork, masks: Mapping[str, TransitionMask], rng: "np.random.Generator | None"
-    ) -> "TaskNetwork":
-        """A head for each mask; that of the first is the network ``first`` itself."""
-        others = list(masks.items())[1:]
-        return cls({next(iter(masks)): first} | {task: first.with_head(mask, rng) for task, mask in others})
+        self.heads: dict[str, TaggerNetwork] = {}
+        for task, mask in masks.items():
+            self.heads[task] = first.with_head(mask, rng) if self.heads else first
 
     def loss(self, example: Example, *, rng: "np.random.Generator") -> Node:
         """The loss of the example's task."""
         return self.heads[example.task].loss(example, rng=rng)
 
-    @property
-    def first(self) -> TaggerNetwork:
-        return next(iter(self.heads.values()))
-
     def weight(self, example: Example) -> float:
         return self.heads[example.task].weight(example)
 
-    def head_parameters(self) -> dict[str, Parameter]:
-        """Those that belong to one head: what is learned while the encoder is frozen."""
-        return {name: one for name, one in self.parameters().items() if name.startswith("heads.")}
-
     def resized(self, **sizes: Any) -> "TaskNetwork":
         masks = {task: head.mask for task, head in self.heads.items()}
-        return TaskNetwork.of(self.first.resized(**sizes), masks, None)
+        return TaskNetwork(next(iter(self.heads.values())).resized(**sizes), masks, None)
 
 
 def networks_by_task(network: Any) -> dict[str, Any]:
     """The network of each task: that of one task is the network itself."""
     return dict(network.heads) if isinstance(network, TaskNetwork) else {MAIN: network}
+
+
+def network_of(
+    config: TaggerConfig,
+    features: InputFeatures,
+    labels: Mapping[str, Any],
+    vectors: Array | None,
+    rng: "np.random.Generator | None",
+    *,
+    has_tasks: bool,
+) -> ScoringNetwork | EnsembleNetwork | TaskNetwork:
+    """The network of a model of sentences; ``labels`` are those of each task."""
+    given: dict[str, Any] = {**feature_sizes(config, features), "vectors": vectors, "rng": rng}
+    if config.objective == "margin":
+        return DetectorNetwork(config, **given)
+    masks = {task: codec.mask for task, codec in labels.items()}
+    members = [TaggerNetwork(config, **given, mask=next(iter(masks.values()))) for _ in range(config.ensemble)]
+    if has_tasks:
+        return TaskNetwork(members[0], masks, rng)
+    return EnsembleNetwork(members) if len(members) > 1 else members[0]

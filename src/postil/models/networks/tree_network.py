@@ -44,11 +44,6 @@ class TreeInputs:
         return cls(forest, forms, *of_forms)
 
     @property
-    def words(self) -> Array:
-        """(N,) row of the table at each leaf."""
-        return np.asarray(self.form_words[self.forms])
-
-    @property
     def uses(self) -> Array:
         """(2, U): how often each form is the left and how often the right part of a phrase."""
         places = np.flatnonzero(self.forest.heights)
@@ -122,10 +117,9 @@ class TreeNetwork(Parameterised):
         self.word_noise, self.node_noise = Dropout(config.input_dropout), Dropout(config.hidden_dropout)
         needs_map = D != H and config.composition != "tree-lstm"
         self.leaf_map = Linear(D, H, initialise=initialise, **make) if needs_map else None
-        self.composition = new_composition(
-            config.composition, D, H, activation=config.activation, initialise=initialise, **make
-        )
-        self.output = Linear(H, L, initialise=initialise, **make)
+        make |= {"initialise": initialise}
+        self.composition = new_composition(config.composition, D, H, activation=config.activation, **make)
+        self.output = Linear(H, L, **make)
 
     def loss(self, shard: TreeExample, *, rng: np.random.Generator) -> Node:
         """Mean cross-entropy at the labelled nodes, and the regulariser."""
@@ -133,10 +127,8 @@ class TreeNetwork(Parameterised):
         if shard.rows is not None:
             X = graph.take_rows(X, shard.rows)
         loss: Node = softmax_cross_entropy(self.output(X), shard.gold, shard.weights)
-        if not self.config.l2:
-            return loss
         touched = {self.table.table: shard.batch.words} if self.table is not None else None
-        return loss + l2(self.parameters().values(), self.config.l2, touched=touched)
+        return loss + l2(self.parameters().values(), self.config.l2, touched=touched) if self.config.l2 else loss
 
     def weight(self, shard: TreeExample) -> float:
         """How much the mean of a part weighs in that of the whole."""
@@ -144,9 +136,8 @@ class TreeNetwork(Parameterised):
 
     def node_vectors(self, batch: TreeBatch, rng: np.random.Generator | None = None) -> Result:
         """A node (M, H): the vectors of all rows of the schedule."""
-        return self.composition(
-            self.mapped(self.word_noise(self.word_vectors(batch.words, batch.vectors, rng), rng=rng)), batch.plan
-        )
+        words = self.word_noise(self.word_vectors(batch.words, batch.vectors, rng), rng=rng)
+        return self.composition(self.mapped(words), batch.plan)
 
     def composer(self, inputs: TreeInputs) -> Composer:
         """A function that composes batches of these trees for prediction, where a word is the same everywhere."""
