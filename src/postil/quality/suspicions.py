@@ -11,8 +11,9 @@ the original ones, most of which are right. Its log-odds rank the findings. On p
 any fixed rule (``benchmarks/doctor.py``): an improbable label means less if all labels are improbable.
 """
 
-from collections.abc import Hashable, Iterator, Sequence
-from typing import Any, NamedTuple, Self
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from postil.evaluation import Progress, folds, groups_of, run_all, unfitted
 from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.tagger import Tagger
-from postil.quality.corpus import Mentions, Split, known_labels
+from postil.quality.checks import Split, known_labels, occurrences
 from postil.text import Span
 from postil.text.labels.schemes import PartialLabel, labels_from_spans
 
@@ -35,20 +36,8 @@ MOST_ALTERED = 20_000
 """Errors that are made on paper."""
 
 
-# ------------------------------------------------------------------------------------------------ simulated errors
-
-
 KINDS = ("removed", "moved", "swapped")
-
-
-def altered(
-    span: Span, gold: Sequence[Span], tokens: int, classes: Sequence[str], scheme: str, rng: np.random.Generator
-) -> Iterator[Span | None]:
-    """One error of each kind that is possible with an entity of a sentence: None if it is left out altogether."""
-    for kind in KINDS if scheme != "none" else ("swapped",):
-        found = alternatives(kind, span, gold, tokens, classes)
-        if found:
-            yield found[int(rng.integers(len(found)))]
+"""Simulated errors."""
 
 
 def alternatives(kind: str, span: Span, gold: Sequence[Span], tokens: int, classes: Sequence[str]) -> list[Span | None]:
@@ -58,18 +47,12 @@ def alternatives(kind: str, span: Span, gold: Sequence[Span], tokens: int, class
     if kind == "swapped":
         return [span._replace(label=label) for label in classes if label != span.label]
     taken = {t for other in gold if other != span for t in range(other.start, other.end)}
-    edges = [
-        *((span.start - 1, span.end), (span.start + 1, span.end)),
-        *((span.start, span.end - 1), (span.start, span.end + 1)),
-    ]
+    moves = (-1, 0), (1, 0), (0, -1), (0, 1)
     return [
         span._replace(start=start, end=end)
-        for start, end in edges
+        for start, end in ((span.start + first, span.end + last) for first, last in moves)
         if 0 <= start < end <= tokens and not taken.intersection(range(start, end))
     ]
-
-
-# ------------------------------------------------------------------------------------------------ logistic regression
 
 
 _STEPS = 30
@@ -109,7 +92,39 @@ class Logistic(NamedTuple):
         return np.asarray((X - self.mean) / self.scale @ self.weights + self.bias)
 
 
-# ------------------------------------------------------------ judgements of held-out models
+@final
+class Mentions:
+    """How often the words of every entity, and of anything else, are labelled as what."""
+
+    def __init__(self, split: Split) -> None:
+        forms = {split.form(i, span) for i, spans in enumerate(split.spans) for span in spans}
+        found = occurrences([split], forms)
+        self._split = split
+        self._counts = {form: Counter(place.label for place in places) for form, places in found.items()}
+
+    def odds(self, sentence: int, spans: Sequence[Span], labelled: bool, instead_of: Span | None = None) -> float:
+        """How much more often the words of these spans are labelled otherwise elsewhere: log-odds, from 0.
+
+        They are ``labelled`` so here, or are not labelled at all. What really stands here, if that is another entity,
+        is not elsewhere.
+        """
+        worst = 0.0
+        for span in spans:
+            form = self._split.form(sentence, span)
+            counts = self._counts.get(form)
+            if counts is None:
+                continue
+            here = label = span.label if labelled else ""
+            if instead_of is not None and self._split.form(sentence, instead_of) == form:
+                here = instead_of.label
+            elsewhere = sum(counts.values()) - (counts[here] > 0)
+            same = counts[label] - (here == label and counts[label] > 0)
+            if elsewhere:
+                worst = max(worst, float(np.log((elsewhere - same + 0.3) / (same + 0.3))))
+        return worst
+
+
+# -------------------------------------------------------------------------------------------- judgements
 
 
 class Suspicion(NamedTuple):
@@ -145,14 +160,12 @@ def judged(
     *,
     number: int = 5,
     repeats: int = 2,
-    groups: Sequence[Hashable] = (),
     seed: int = 0,
     threads: int = 1,
     progress: Progress | None = None,
 ) -> "Judgements":
     """Judge every sentence with models that were not trained on it."""
-    groups = groups or groups_of(split.documents)
-    sizes = [len(tokens) for tokens in split.X]
+    groups, sizes = groups_of(split.documents), [len(tokens) for tokens in split.X]
     parts, tasks = [], []
     for repeat in range(repeats):
         for part in folds(sizes, number, np.random.default_rng(seed + repeat), groups):
@@ -240,8 +253,6 @@ class Judgements:
             return self._split.spans[sentence]
         return [Span(label, t, t + 1) for t, label in enumerate(self._split.labels[sentence])]
 
-    # -------------------------------------------------------------------------------------------- descriptions
-
     def _stretches(self, sentence: int, gold: list[Span], instead_of: Span | None = None) -> Iterator[Stretch]:
         """Where ``gold`` and the models differ. ``instead_of``: the entity that an invented error replaces in gold."""
         labels, given = self._split.labels[sentence], self._given(sentence, gold)
@@ -294,18 +305,12 @@ class Judgements:
             *(_surprise(1 - outside.min()), _surprise(outside.min())),
             *(float(entropy.max()), float(entropy.mean()), float(np.log(top / (1 - top + 1e-3)))),
             self._mentions.odds(sentence, gold or ([best] if best is not None else []), bool(gold), instead_of),
-            *(
-                float(np.log(end - start)),
-                float(bool(gold)),
-                float(len(gold) > 1),
-                float(same_class),
-                float(same_place),
-            ),
+            *(float(np.log(end - start)), *map(float, (bool(gold), len(gold) > 1, same_class, same_place))),
         ]
 
     def _on_paper(self, rng: np.random.Generator) -> list[list[float]]:
         """The descriptions of stretches with an error that was made on purpose."""
-        classes = sorted(self._split.classes)
+        classes, kinds = sorted(self._split.classes), KINDS if self._split.scheme != "none" else ("swapped",)
         made = [
             (i, gold, span)
             for i in range(len(self._spans))
@@ -317,16 +322,17 @@ class Judgements:
             made = [made[i] for i in sorted(rng.choice(len(made), MOST_ALTERED, replace=False))]
         wrong = []
         for i, gold, span in made:
-            for other in altered(span, gold, len(self._split.X[i]), classes, self._split.scheme, rng):
-                changed = sorted(
-                    [*(one for one in gold if one != span), *([other] if other else [])], key=lambda s: s.start
-                )
+            for kind in kinds:
+                possible = alternatives(kind, span, gold, len(self._split.X[i]), classes)
+                if not possible:
+                    continue
+                other = possible[int(rng.integers(len(possible)))]
+                others = [one for one in gold if one != span]
+                changed = sorted([*others, other] if other else others, key=lambda one: one.start)
                 low, high = min(span.start, (other or span).start), max(span.end, (other or span).end)
                 stretches = self._stretches(i, changed, span)
                 wrong += [stretch.description for stretch in stretches if stretch.start < high and low < stretch.end]
         return wrong
-
-    # -------------------------------------------------------------------------------------------- findings
 
     def _suspicion(self, sentence: int, stretch: Stretch, score: float) -> Suspicion:
         probability = self._spans[sentence]

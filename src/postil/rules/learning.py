@@ -13,21 +13,24 @@ the same class. So each class gets one more list, with the short forms that the 
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from types import SimpleNamespace
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import ConfigurationError, DataError
+from postil.metrics.tables import Table, text
 from postil.models.config import EPOCHS, FEW_SENTENCES
 from postil.models.decoding.codec import LabelCodec, possible
 from postil.models.voting.reliability import Reliability, Votes
 from postil.models.voting.rule import LONGEST_WORD, MOST_RULES, ListRule, MentionRule, Rule, Rules, Tokens, Vote
 from postil.objectives.crf import ChainScores, Lattice, expected_counts
 from postil.objectives.mentions import Change, Mention, given_mentions
+from postil.text import Sentence
 from postil.text.labels.partial import with_marks
+from postil.text.report import counted
 
 ROUNDS = 1
 """How often the tagger is fitted again to its own posterior with the votes."""
@@ -138,7 +141,14 @@ class Learning:
         for first, numbers in zip(gold_offsets, self.codec.numbers(marked), strict=True):
             self._allowed[first : first + len(numbers)] = possible(numbers, len(labels))
         self.reliability, self._is_first = Reliability.prior(rules, labels), before is None
-        self._mentions = self._located()
+        # The rule, class, and spans of each name of which at least one occurrence is an entity.
+        number = {tuple(tokens): place for place, tokens in enumerate(self._all)}
+        self._mentions = [
+            (rule.name, label, [(number[tokens], start, end) for tokens, start, end in occurrences])
+            for rule in rules
+            if isinstance(rule, MentionRule)
+            for label, occurrences in rule.ambiguous
+        ]
         if not any(self.votes) and not self._mentions:
             raise DataError("the rules", expected="at least one vote on the raw text", got="none")
         self._scores: Array = np.broadcast_to(np.log(self.reliability.shares), self._allowed.shape)
@@ -161,16 +171,6 @@ class Learning:
         X, y = self._labelled
         lesson = {"unlabelled": self.sentences[1:], "teachers": [teacher]}
         return {"X": X, "y": y, "partial": True, **lesson, **self._start}
-
-    def _located(self) -> list[tuple[str, str, list[tuple[int, int, int]]]]:
-        """The rule, class, and spans of each name of which at least one occurrence is an entity."""
-        number = {tuple(tokens): place for place, tokens in enumerate(self._all)}
-        return [
-            (rule.name, label, [(number[tokens], start, end) for tokens, start, end in occurrences])
-            for rule in self.rules
-            if isinstance(rule, MentionRule)
-            for label, occurrences in rule.ambiguous
-        ]
 
     def _evidence(self, *, silence: bool = False) -> Array:
         """(N, L) of the votes; a token that an answer may be about is not silent."""
@@ -370,3 +370,112 @@ def learn(
         learning.update(shorter(tagger, len(learning.sentences)).fit(**learning.data(), **options))
     tagger.fit(**learning.data(), **options)
     return learning.learned(tagger)
+
+
+# ----------------------------------------------------------------------------------------- a report on rules
+
+
+_EXAMPLES, _LIKELY, _SURE = 3, 0.5, 0.9
+
+
+class RuleRow(NamedTuple):
+    """One rule."""
+
+    rule: str
+    classes: str
+    votes: int
+    sentences: int
+    alone: int
+    """Votes that touch no other rule's vote."""
+    conflicts: int
+    """Votes on a span where another rule votes for another span or class."""
+    precision: float | None
+    """The share of votes that are estimated to be right; None for a rule that never votes."""
+    outvoted: list[str]
+    """Examples that the model and the other rules contradict."""
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class RuleReport:
+    """The result of ``check``."""
+
+    sentences: int
+    tokens: int
+    covered: int
+    """Sentences with at least one vote."""
+    rows: list[RuleRow]
+    suggestions: list[tuple[str, str, int]]
+    """Phrases that the model labels with high probability and no rule knows: phrase, class, occurrences."""
+
+    @property
+    def dead(self) -> list[str]:
+        """Rules that never vote."""
+        return [row.rule for row in self.rows if not row.votes]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "rows": [row._asdict() for row in self.rows], "dead": self.dead}
+
+    def __str__(self) -> str:
+        share = 100 * self.covered / max(1, self.sentences)
+        size = f"{counted(len(self.rows), 'rule')}, {counted(self.sentences, 'sentence')}"
+        lines = [f"{size}, {share:.1f} % of them with a vote", ""]
+        columns = ("rule", "class", "votes", "alone", "conflicts", "right, %")
+        cells = [
+            (row.rule, row.classes, row.votes, row.alone, row.conflicts, row.precision and 100 * row.precision)
+            for row in self.rows
+        ]
+        lines.append(text(Table("", columns, cells)))
+        lines += [f"{row.rule} is outvoted: {'; '.join(row.outvoted)}" for row in self.rows if row.outvoted]
+        if self.dead:
+            lines.append(f"never vote: {', '.join(self.dead)}")
+        if self.suggestions:
+            named = ", ".join(f"{phrase} ({label}, {count})" for phrase, label, count in self.suggestions)
+            lines.append(f"no rule knows, the model is sure: {named}")
+        return "\n".join(lines)
+
+
+def check(learned: Learned, sentences: Sequence[Tokens], *, suggestions: int = 15) -> RuleReport:
+    """Look at the votes of rules with the eyes of the model that was trained on them."""
+    rows = []
+    entities = learned.tagger.entities_above([Sentence(list(tokens)) for tokens in sentences], _LIKELY)
+    found = [[(e.start, e.end, e.label, e.probability) for e in of_sentence] for of_sentence in entities]
+    votes = learned.rules.votes(sentences)
+    for rule in learned.rules:
+        cast = conflicts = alone = touched = 0
+        outvoted: list[str] = []
+        for tokens, of_sentence, spans in zip(sentences, votes, found, strict=True):
+            own = [vote for vote in of_sentence if vote.rule == rule.name]
+            touched += bool(own)
+            for vote in own:
+                cast += 1
+                near = [one for one in of_sentence if vote.start < one.end and one.start < vote.end]
+                others = [one for one in near if one.rule != rule.name]
+                alone += not others
+                conflicts += any(
+                    vote.label == one.label
+                    if vote.negated != one.negated
+                    else not vote.negated and vote[1:4] != one[1:4]
+                    for one in others
+                )
+                answered = any((start, end, label) == vote[1:4] for start, end, label, _ in spans)
+                if answered == vote.negated and len(outvoted) < _EXAMPLES:
+                    voted = f"[{' '.join(tokens[vote.start : vote.end])}]"
+                    around = tokens[max(0, vote.start - 3) : vote.start], tokens[vote.end : vote.end + 3]
+                    outvoted.append(" ".join([*around[0], voted, *around[1]]))
+        shares = [learned.reliability.precision(rule.name, label) for label in rule.labels]
+        precision = sum(shares) / len(shares) if cast and shares else None
+        rows.append(RuleRow(rule.name, " ".join(rule.labels), cast, touched, alone, conflicts, precision, outvoted))
+    unknown: Counter[tuple[str, str]] = Counter()
+    for tokens, of_sentence, spans in zip(sentences, votes, found, strict=True):
+        spoken = {place for vote in of_sentence for place in range(vote.start, vote.end)}
+        for start, end, label, probability in spans:
+            if probability >= _SURE and spoken.isdisjoint(range(start, end)):
+                unknown[" ".join(tokens[start:end]), label] += 1
+    return RuleReport(
+        sentences=len(sentences),
+        tokens=sum(map(len, sentences)),
+        covered=sum(map(bool, votes)),
+        rows=rows,
+        suggestions=[(phrase, label, count) for (phrase, label), count in unknown.most_common(suggestions)],
+    )
