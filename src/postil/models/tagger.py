@@ -467,7 +467,7 @@ class Tagger(SentenceEstimator):
             hint = partial(dial.hint, figure, wanted, margin)
             result = tuned(dial.counts, dial.present(self.decoding), figure, wanted, margin, hint)
         if not result.is_met:
-            self.decoding = dial.decoding(result.chosen.setting, self.decoding)
+            self.decoding = dial.decoding(result.chosen.bias, result.chosen.threshold, self.decoding)
         return result
 
     # -------------------------------------------------------------------------------------------- redaction

@@ -13,7 +13,7 @@ first, then the smallest change.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -38,25 +38,11 @@ BIASES = np.arange(0, 3.01, 0.25)  # among which the one for the best F1 is chos
 FIGURES = ("recall", "precision")
 
 
-class Setting(NamedTuple):
-    """One position of the dial."""
-
-    bias: float
-    threshold: float
-
-    @classmethod
-    def at(cls, position: float) -> "Setting":
-        return cls(max(float(position), 0.0), abs(min(float(position), 0.0)))
-
-    @property
-    def position(self) -> float:
-        return self.bias - self.threshold
-
-
 class Point(NamedTuple):
     """Precision, recall and F1 at one setting, 0 to 1, and the standard errors of the first two."""
 
-    setting: Setting
+    bias: float
+    threshold: float
     precision: float
     recall: float
     f1: float
@@ -64,26 +50,25 @@ class Point(NamedTuple):
     recall_error: float
 
     @classmethod
-    def of(cls, setting: Setting, counts: Array) -> "Point":
+    def of(cls, bias: float, threshold: float, counts: Array) -> "Point":
         """counts (B, 3): correct, predicted and gold things of each sentence."""
-        correct, predicted, gold = counts.sum(axis=0)
-        precision, recall = float(ratio(correct, predicted)), float(ratio(correct, gold))
-        return cls(
-            setting,
-            precision,
-            recall,
-            float(f_score(correct, predicted, gold)),
-            _standard_error(counts[:, 0], counts[:, 1], precision),
-            _standard_error(counts[:, 0], counts[:, 2], recall),
-        )
+        totals = correct, predicted, gold = counts.sum(axis=0)
+        shares = float(ratio(correct, predicted)), float(ratio(correct, gold))
+        # Standard errors of ratios of sums over sentences: a sentence's things are right or wrong together.
+        errors = [
+            float(np.sqrt(((counts[:, 0] - share * counts[:, i]) ** 2).sum()) / totals[i]) if totals[i] else 0.0
+            for i, share in enumerate(shares, 1)
+        ]
+        return cls(bias, threshold, *shares, float(f_score(correct, predicted, gold)), *errors)
+
+    @classmethod
+    def at(cls, position: float, counts: Array) -> "Point":
+        """The point at this position of the dial."""
+        return cls.of(*setting_at(position), counts)
 
     @property
-    def bias(self) -> float:
-        return self.setting.bias
-
-    @property
-    def threshold(self) -> float:
-        return self.setting.threshold
+    def position(self) -> float:
+        return self.bias - self.threshold
 
     def surely(self, figure: str, margin: float) -> float:
         """The figure minus a number of its standard errors."""
@@ -92,8 +77,12 @@ class Point(NamedTuple):
 
     def to_dict(self) -> dict[str, float]:
         """Figures in percent; the threshold is a probability."""
-        figures = {name: 100 * value for name, value in self._asdict().items() if name != "setting"}
-        return self.setting._asdict() | figures
+        return {name: value * (1 if name in ("bias", "threshold") else 100) for name, value in self._asdict().items()}
+
+
+def setting_at(position: float) -> tuple[float, float]:
+    """The bias and the threshold at a position of the dial."""
+    return max(float(position), 0.0), abs(min(float(position), 0.0))
 
 
 @final
@@ -137,9 +126,9 @@ class Tuned:
 
     def _table(self) -> tables.Table:
         rows: list[tuple[tables.Cell, ...]] = []
-        for point in sorted({*self.curve, self.chosen}, key=lambda point: point.setting.position):
+        for point in sorted({*self.curve, self.chosen}, key=lambda point: point.position):
             figures = (100 * point.precision, 100 * point.recall, 100 * point.f1)
-            mark = "chosen" if point == self.chosen else "untuned" if point.setting.position == 0 else ""
+            mark = "chosen" if point == self.chosen else "untuned" if point.position == 0 else ""
             if rows and rows[-1][2:] == (*figures, mark):  # thresholds below all probabilities
                 rows.pop()
             rows.append((f"{point.threshold:.2f}", f"{point.bias:+.2f}", *figures, mark))
@@ -174,20 +163,13 @@ class Tuned:
 
 
 def tuned(
-    counts: Callable[[Setting], Array],
-    present: Point,
-    figure: str,
-    wanted: float,
-    margin: float,
-    hint: Callable[[], str],
+    counts: Callable[[float], Array], present: Point, figure: str, wanted: float, margin: float, hint: Callable[[], str]
 ) -> Tuned:
     """The ``present`` setting if it surely reaches the wanted figure, else one that does, with the most of the other.
 
-    ``counts`` gives (B, 3) correct, predicted and gold of each sentence; ``hint`` what to do if nothing is enough.
+    ``counts`` gives (B, 3) correct, predicted and gold of each sentence at a position; ``hint`` what to do if nothing
+    is enough.
     """
-
-    def at(position: float) -> Point:
-        return Point.of(Setting.at(position), counts(Setting.at(position)))
 
     def is_enough(point: Point) -> bool:
         return point.surely(figure, margin) >= wanted
@@ -195,11 +177,10 @@ def tuned(
     other = "precision" if figure == "recall" else "recall"
 
     def rank(point: Point) -> tuple[float, bool, float]:
-        position = point.setting.position
-        return float(getattr(point, other)), position == 0, -abs(position - present.setting.position)
+        return float(getattr(point, other)), point.position == 0, -abs(point.position - present.position)
 
-    curve = [at(position) for position in POSITIONS]
-    before = next(point for point in curve if point.setting.position == 0)
+    curve = [Point.at(position, counts(position)) for position in POSITIONS]
+    before = next(point for point in curve if point.position == 0)
     is_met = is_enough(present)
     if is_met:
         chosen = next((point for point in curve if point == present), present)
@@ -212,34 +193,28 @@ def tuned(
             raise Unreachable(curve, way, figure, wanted, margin, hint())
         low, nearest = way[max(reached - 1, 0)], way[reached]
         for _ in range(HALVINGS if low is not nearest else 0):  # ``low`` is not enough, ``nearest`` is
-            middle = at((low.setting.position + nearest.setting.position) / 2)
+            position = (low.position + nearest.position) / 2
+            middle = Point.at(position, counts(position))
             low, nearest = (low, middle) if is_enough(middle) else (middle, nearest)
         chosen = max([nearest, *filter(is_enough, curve)], key=rank)
     return Tuned(figure=figure, wanted=wanted, margin=margin, chosen=chosen, before=before, curve=curve, is_met=is_met)
 
 
-def best_f1(counts: Callable[[Setting], Array], margin: float) -> Tuned:
+def best_f1(counts: Callable[[float], Array], margin: float) -> Tuned:
     """The smallest bias whose F1 is at most ``margin`` standard errors of the difference below the best one."""
-    found = [counts(Setting.at(bias)) for bias in BIASES]
-    curve = [Point.of(Setting.at(bias), table) for bias, table in zip(BIASES, found, strict=True)]
+    tables = [counts(bias) for bias in BIASES]
+    curve = [Point.at(bias, table) for bias, table in zip(BIASES, tables, strict=True)]
     best = max(range(len(curve)), key=lambda i: curve[i].f1)  # the first of equals
+    # What each sentence contributes to the deviation of each F1, to first order.
+    parts = [
+        (2 * table[:, 0] - point.f1 * table[:, 1:].sum(axis=1)) / max(1, table[:, 1:].sum())
+        for point, table in zip(curve, tables, strict=True)
+    ]
+    errors = [float(np.sqrt(((part - parts[best]) ** 2).sum())) for part in parts]  # of the differences
     chosen = next(
-        point
-        for point, table in zip(curve, found, strict=True)
-        if point.f1 >= curve[best].f1 - margin * _error_of_difference(table, found[best])
+        point for point, error in zip(curve, errors, strict=True) if point.f1 >= curve[best].f1 - margin * error
     )
     return Tuned(figure="F1", wanted=None, margin=margin, chosen=chosen, before=curve[0], curve=curve)
-
-
-def _error_of_difference(counts: Array, others: Array) -> float:
-    """The standard error of the difference between two F1 on the same sentences, to first order."""
-    parts = []
-    for table in (counts, others):
-        correct, predicted, gold = table.sum(axis=0)
-        parts.append(
-            (2 * table[:, 0] - f_score(correct, predicted, gold) * table[:, 1:].sum(axis=1)) / max(1, predicted + gold)
-        )
-    return float(np.sqrt(((parts[0] - parts[1]) ** 2).sum()))
 
 
 def checked_wish(
@@ -277,19 +252,13 @@ class Unreachable(ConfigurationError):
         got = f"{found}{spare}, {other} {100 * getattr(best, other):.1f}); {hint}"
         what = f"no setting reaches this {figure} with labels that do not overlap"
         super().__init__(what, expected=f"{100 * wanted:g}", got=got)
-        before = next(point for point in curve if point.setting.position == 0)
+        before = next(point for point in curve if point.position == 0)
         self.tuned = Tuned(figure=figure, wanted=wanted, margin=margin, chosen=best, before=before, curve=curve)
 
 
 def standard_errors(margin: float) -> str:
     """So many, in words."""
     return f"{margin:g} standard error{'' if margin == 1 else 's'}"
-
-
-def _standard_error(part: Array, whole: Array, share: float) -> float:
-    """Of a ratio of sums over sentences: a sentence's things are right or wrong together, so sentences are counted."""
-    total = whole.sum()
-    return float(np.sqrt(((part - share * whole) ** 2).sum()) / total) if total else 0.0
 
 
 def counts_of(gold: Sequence[set[Any]], predicted: Iterable[set[Any]]) -> Array:
@@ -337,23 +306,23 @@ class Dial:
             raise DataError("nothing to tune on", expected="data with entities of the model's kind", got="none")
         return cls(codec, list(posteriors.of(X)), gold)
 
-    def decoding(self, setting: Setting, decoding: Decoding) -> Decoding:
+    def decoding(self, bias: float, threshold: float, decoding: Decoding) -> Decoding:
         """The decoding at this setting. Without spans, a bias against labels replaces the threshold."""
         if not self._codec.has_spans:
-            return replace(decoding, bias=setting.bias - AGAINST * setting.threshold)
-        thresholds = dict.fromkeys(self._codec.classes, setting.threshold) if setting.threshold else {}
-        return replace(decoding, bias=setting.bias, thresholds=thresholds)
+            return replace(decoding, bias=bias - AGAINST * threshold)
+        thresholds = dict.fromkeys(self._codec.classes, threshold) if threshold else {}
+        return replace(decoding, bias=bias, thresholds=thresholds)
 
     def present(self, decoding: Decoding) -> Point:
         """Precision and recall as the model decodes now, wherever its dial stands."""
-        setting = Setting(decoding.bias, max(decoding.thresholds.values(), default=0.0))
+        setting = decoding.bias, max(decoding.thresholds.values(), default=0.0)
         if not self._codec.has_spans:
-            setting = Setting(max(decoding.bias, 0.0), max(-decoding.bias, 0.0) / AGAINST)
-        return Point.of(setting, self._counts(decoding))
+            setting = max(decoding.bias, 0.0), max(-decoding.bias, 0.0) / AGAINST
+        return Point.of(*setting, self._counts(decoding))
 
-    def counts(self, setting: Setting) -> Array:
+    def counts(self, position: float) -> Array:
         """(B, 3) correct, predicted and gold things of each sentence."""
-        return self._counts(self.decoding(setting, Decoding()))
+        return self._counts(self.decoding(*setting_at(position), Decoding()))
 
     def _counts(self, decoding: Decoding) -> Array:
         predicted: list[set[Any]] = [set() for _ in self._gold]
@@ -381,22 +350,17 @@ class Dial:
     def hint(self, figure: str, wanted: float, margin: float) -> str:
         """Suggest another way to reach the figure: for recall, spans that may overlap."""
         if figure == "recall" and self._codec.has_spans:
-            for lowest in 2.0 ** -np.arange(1, 10):
-                point = self.overlapping(float(lowest))
+            lowest, predicted = 1.0, [set[Any]() for _ in self._gold]
+            probable = [
+                (one.which[row], span, p) for one in self._posteriors for row, span, p in one.spans_above(LOWEST)
+            ]
+            while lowest > 2 * LOWEST:
+                lowest /= 2
+                for i, span, probability in probable:
+                    if probability >= lowest:
+                        predicted[i].add(span)
+                point = Point.of(0.0, lowest, counts_of(self._gold, predicted))
                 if point.surely("recall", margin) >= wanted:
                     precision = f"precision {100 * point.precision:.1f}"
                     return f"overlapping spans do: tag --all-above {lowest:.2g}, spans_above in Python ({precision})"
         return "the model has to become better"
-
-    def overlapping(self, lowest: float) -> Point:
-        """Precision and recall of all spans with at least this probability, which may overlap."""
-        predicted: list[set[Any]] = [set() for _ in self._gold]
-        for posterior, spans in zip(self._posteriors, self._spans, strict=True):
-            for row, span, probability in spans:
-                if probability >= lowest:
-                    predicted[posterior.which[row]].add(span)
-        return Point.of(Setting(0.0, lowest), counts_of(self._gold, predicted))
-
-    @cached_property
-    def _spans(self) -> list[Any]:
-        return [posterior.spans_above(LOWEST) for posterior in self._posteriors]
