@@ -94,7 +94,6 @@ class Answer:
             borders = [0, *(border for token in tokens for border in token), len(line.text)]
             if borders != sorted(borders):
                 raise ValueError("tokens overlap")
-            others = {*_Line.__struct_fields__}
             answer = cls(
                 key=own.key,
                 text=line.text,
@@ -103,7 +102,7 @@ class Answer:
                 is_skipped=(line.answer if own.given is None else own.given) == IGNORED,
                 round=own.round,
                 predicted=None if own.predicted is None else _spans(own.predicted, len(tokens)),
-                fields={name: value for name, value in record.items() if name not in others},
+                fields={name: value for name, value in record.items() if name not in _Line.__struct_fields__},
             )
         except ValueError:
             expected = "a line that postil annotate has written"
@@ -181,8 +180,6 @@ class Journal:
     def __exit__(self, *exception: object) -> None:
         self._stack.close()
 
-    # -------------------------------------------------------------------------------------------- what was answered
-
     def __len__(self) -> int:
         return len(self._current)
 
@@ -196,8 +193,6 @@ class Journal:
     def __iter__(self) -> Iterator[Answer]:
         """The answers that count, in the order in which they were given."""
         return (self._entries[place] for place in sorted(self._current.values()))
-
-    # -------------------------------------------------------------------------------------------- changes
 
     def add(self, answer: Answer) -> None:
         """Keep an answer. It replaces an earlier one about the same record."""
@@ -235,8 +230,6 @@ class Journal:
     def _count(self) -> None:
         """Of several answers about a record, the last one that was not undone counts."""
         self._current = {answer.key: place for place, answer in enumerate(self._entries) if place not in self._undone}
-
-    # -------------------------------------------------------------------------------------------- the file
 
     def _rewrite(self) -> None:
         counting = set(self._current.values())

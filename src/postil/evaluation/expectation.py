@@ -28,7 +28,7 @@ from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.distribution import Decoding, LabelPosterior, calibrated_lattice
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.decoding.promise import UNKNOWN, ClassShare, Profile, profile_from_json
-from postil.models.decoding.redaction import is_unknown
+from postil.models.decoding.redaction import unknown_words
 from postil.models.inputs import listed_sentences
 from postil.models.tagger import Tagger
 
@@ -170,7 +170,7 @@ def expected(tagger: Tagger, X: Sentences, base: Profile | None = None) -> Expec
         what = "the model is not calibrated, so its probabilities, and with them this estimate, may be far too high"
         warn_caller(f"{what}: train with dev data of your own labels, or calibrate it", CalibrationWarning)
     alike, rows = _sums(posteriors, X, _settings(model.decoding, ALIKE)[1:])
-    profile = _profile(model.codec, rows, [int(words.sum()) for words in is_unknown(model, X)])
+    profile = _profile(model.codec, rows, unknown_words(model, X))
     drift = None if base is None else drifted(profile, base)
     elsewhere = alike if drift == [] else _sums(posteriors, X, _settings(model.decoding, ELSEWHERE))[0][1:]
     central = elsewhere[0] if drift else alike[0]
@@ -249,9 +249,9 @@ def _interval(has_spans: bool, tables: Array, varied: float) -> tuple[float, flo
 # ------------------------------------------------------------------------------------------------ drift
 
 
-def _profile(codec: LabelCodec, rows: Sequence[_Sentence], unknown: Sequence[int]) -> dict[str, ClassShare]:
+def _profile(codec: LabelCodec, rows: Sequence[_Sentence], unknown: Array) -> dict[str, ClassShare]:
     tokens, answers = np.array([row.tokens for row in rows]), np.array([len(row.answers) for row in rows])
-    profile = {UNKNOWN: ClassShare.of(np.array(unknown), tokens)}
+    profile = {UNKNOWN: ClassShare.of(unknown, tokens)}
     profile[DOUBT] = ClassShare.of(np.array([(1 - row.answers).sum() for row in rows]), answers)
     for k, name in enumerate(codec.classes if codec.has_spans else ()):
         profile[f"expected {name} per word"] = ClassShare.of(np.array([row.gold[k] for row in rows]), tokens)

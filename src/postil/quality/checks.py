@@ -266,7 +266,7 @@ def _boundaries(splits: Sequence[Split]) -> Iterator[Finding]:
         for i, spans in enumerate(split.spans):
             for span in spans:
                 form = split.form(i, span)
-                edges = ((form[0], "begins with"), (form[-1], "ends with"))
+                edges: tuple[tuple[str, str], ...] = ((form[0], "begins with"), (form[-1], "ends with"))
                 if len(form) == 1:
                     edges = ((form[0], "is nothing but"),)
                 elif form[-1] in (".", "!", "?") or (form[-1] in _CLOSING and any(t in _OPENING for t in form[:-1])):

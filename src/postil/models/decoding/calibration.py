@@ -29,7 +29,7 @@ from postil.metrics.counts import check_same_shape
 from postil.metrics.evaluation import prepare
 from postil.models.decoding.codec import LabelCodec, joined_numbers
 from postil.models.decoding.distribution import Decoding, calibrated_lattice
-from postil.models.decoding.posteriors import Decoded, Posteriors
+from postil.models.decoding.posteriors import Posteriors
 from postil.models.model import FittedModel
 from postil.objectives.crf import Lattice, Posterior, path_scores
 from postil.text import recognise, with_marks
@@ -178,25 +178,20 @@ def entity_calibration(posteriors: Posteriors, X: Sentences, y: Labels) -> Calib
     codec = posteriors.codec
     gold = with_marks(y, X, known=codec.answers)
     decoded = posteriors.decode(X, label_probabilities=not codec.has_spans)
-    if codec.has_spans:
-        judged = _judged_spans(decoded, gold)
-    else:
+    judged: list[tuple[float, bool]]  # probabilities, and whether the answers are right
+    if not codec.has_spans:
         pairs = zip(chain.from_iterable(gold), chain.from_iterable(decoded.texts()), strict=True)
-        known = [None if isinstance(label, PartialLabel) else label == answer for label, answer in pairs]
         assert decoded.label_probabilities is not None, "asked for"
-        figures = zip(decoded.label_probabilities.tolist(), known, strict=True)
-        judged = [(probability, is_right) for probability, is_right in figures if is_right is not None]
-    return calibrate([probability for probability, _ in judged], [is_right for _, is_right in judged])
-
-
-def _judged_spans(decoded: Decoded, gold: Labels) -> list[tuple[float, bool]]:
-    """The probability of every entity, and whether it is right; without those that unknown labels leave open."""
-    scheme, classes = recognise(gold), decoded.codec.classes
-    assert decoded.spans is not None and decoded.span_probabilities is not None, "asked for"
-    rows = zip(decoded.spans.tolist(), decoded.span_probabilities.tolist(), strict=True)
-    entities = [(i, Span(classes[kind], start, end), probability) for (i, start, end, kind), probability in rows]
-    if scheme == "none":  # labels of another kind: nothing is right
-        return [(probability, False) for _, _, probability in entities]
-    compared = prepare(gold, decoded.texts(), scheme, decoded.codec.scheme)
-    decided, right = [[set(spans) for spans in side] for side in (compared.predicted_spans, compared.gold_spans)]
-    return [(probability, span in right[i]) for i, span, probability in entities if span in decided[i]]
+        figures = zip(decoded.label_probabilities.tolist(), pairs, strict=True)
+        judged = [(p, label == answer) for p, (label, answer) in figures if not isinstance(label, PartialLabel)]
+    else:
+        assert decoded.spans is not None and decoded.span_probabilities is not None, "asked for"
+        rows = zip(decoded.spans.tolist(), decoded.span_probabilities.tolist(), strict=True)
+        entities = [(i, Span(codec.classes[kind], start, end), p) for (i, start, end, kind), p in rows]
+        if recognise(gold) == "none":  # labels of another kind: nothing is right
+            judged = [(p, False) for _, _, p in entities]
+        else:
+            compared = prepare(gold, decoded.texts(), recognise(gold), codec.scheme)
+            decided, right = [list(map(set, side)) for side in (compared.predicted_spans, compared.gold_spans)]
+            judged = [(p, span in right[i]) for i, span, p in entities if span in decided[i]]
+    return calibrate([p for p, _ in judged], [is_right for _, is_right in judged])

@@ -295,32 +295,32 @@ class LabelCodec:
 
         IOB1's B depends on the neighbour: ``marked`` (T, classes) are its probabilities; without them answers are BIO.
         """
-        spellings = self._spellings
         answers = []
-        for row in probabilities:
-            merged = dict.fromkeys(spellings, 0.0)
-            for label, probability in zip(spellings, map(float, row), strict=True):
+        for t, row in enumerate(probabilities.tolist()):
+            merged = dict.fromkeys(self._spellings, 0.0)
+            for label, probability in zip(self._spellings, row, strict=True):
                 merged[label] += probability
+            for name, probability in zip(self.classes, marked[t].tolist(), strict=True) if marked is not None else ():
+                begin, inside = _spelt("B", name), _spelt("I", name)
+                merged[begin], merged[inside] = probability, max(merged[begin] + merged[inside] - probability, 0.0)
             answers.append(merged)
-        if marked is not None:
-            for merged, row in zip(answers, marked.tolist(), strict=True):
-                for name, probability in zip(self.classes, row, strict=True):
-                    begin, inside = _spelt("B", name), _spelt("I", name)
-                    merged[begin], merged[inside] = probability, max(merged[begin] + merged[inside] - probability, 0.0)
         return answers
 
-    def iob1_probabilities_of(self, numbers: Array, offsets: Array, probabilities: Array, marked: Array) -> Array:
-        """``probabilities_of`` for IOB1: B is ``marked`` (N, classes), I is everything else of its class."""
+    def probabilities_of(
+        self, numbers: Array, offsets: Array, probabilities: Array, marked: Array | None = None
+    ) -> Array:
+        """(N,) how probable each token's answer is: labels that the data's scheme spells alike add up.
+
+        In IOB1, B is ``marked`` (N, classes) and I is everything else of its class.
+        """
+        if marked is None:
+            return np.asarray(np.einsum("nl,nl->n", probabilities, self.spelt_alike[numbers]))
         begins, classes = self.begins_and_classes
         kinds = classes[numbers]
         of_class = np.einsum("nl,nl->n", probabilities, (classes == kinds[:, None]).astype(np.float64))
         begin = np.where(kinds >= 0, marked[np.arange(len(numbers)), kinds], 0.0)
         is_marked = begins[numbers] & ~self._is_bare(numbers, offsets)
         return np.asarray(np.where(is_marked, begin, np.maximum(of_class - begin, 0.0)))
-
-    def probabilities_of(self, numbers: Array, probabilities: Array) -> Array:
-        """(N,) how probable each token's answer is: labels that the data's scheme spells alike add up."""
-        return np.asarray(np.einsum("nl,nl->n", probabilities, self.spelt_alike[numbers]))
 
     @cached_property
     def spelt_alike(self) -> Array:
@@ -365,9 +365,8 @@ class LabelCodec:
 
 def _single_labels(sequences: Iterable[Sequence[str]]) -> set[str]:
     """Labels, also those that occur only as one of several."""
-    single = {label for labels in sequences for label in labels if not isinstance(label, PartialLabel)}
-    marks = {label for labels in sequences for label in labels if isinstance(label, PartialLabel)}
-    return single.union(*(mark.alternatives for mark in marks))
+    distinct = {label for labels in sequences for label in labels}
+    return set[str]().union(*(one.alternatives if isinstance(one, PartialLabel) else [one] for one in distinct))
 
 
 def _spelt(letter: str, name: str) -> str:
@@ -415,9 +414,8 @@ class Target:
             known = ", ".join(sorted(plain - {"O"})[:SHOWN])
             raise DataError("no token has the label to detect", expected=f"one of {known or 'some'}", got=repr(label))
         if plain == {label}:
-            raise DataError(
-                "every token has the label to detect", expected="also tokens without it", got=f"{label!r} only"
-            )
+            what, expected = "every token has the label to detect", "also tokens without it"
+            raise DataError(what, expected=expected, got=f"{label!r} only")
         return target
 
     @property
@@ -448,18 +446,17 @@ class Target:
 
     def numbers(self, sequences: Labels) -> list[Array]:
         """1 where a token has the label, 0 where it has not, UNDECIDED where it may have it, (T,) of each sentence."""
-        return [np.array([self._number(text) for text in labels], np.int64) for labels in sequences]
 
-    def _number(self, text: str) -> int:
-        if not isinstance(text, PartialLabel):
-            return int(self.plain(text) == self.label)
-        parts = {self.plain(part) if part != self.label else part for part in text.alternatives}
-        return int(self.label in parts) if parts and (parts == {self.label} or self.label not in parts) else UNDECIDED
+        def number(text: str) -> int:
+            possible = text.alternatives if isinstance(text, PartialLabel) else (text,)
+            is_one = {self.plain(part) == self.label for part in possible}
+            return int(is_one.pop()) if len(is_one) == 1 else UNDECIDED
+
+        return [np.array([number(text) for text in labels], np.int64) for labels in sequences]
 
     def widened(self, sequences: Labels, annotates: Annotates) -> Sequence[Sequence[str]]:
         """Sentences that do not annotate the label have it or have it not where they have O."""
-        entries = per_sentence(annotates, len(sequences))
-        return widened(sequences, entries, [self.label], self.scheme)
+        return widened(sequences, per_sentence(annotates, len(sequences)), [self.label], self.scheme)
 
     def detected(self, scores: Array) -> list[str]:
         """The label or O for each score."""
@@ -474,9 +471,8 @@ class Target:
         threshold = content["threshold"]
         if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not abs(threshold) < 1e300:
             raise DataError("threshold of a detector", expected="a finite number", got=repr(threshold)[:80])
-        return cls(
-            checked_name(content["label"], "label to detect"), checked_scheme(content["scheme"]), float(threshold)
-        )
+        label = checked_name(content["label"], "label to detect")
+        return cls(label, checked_scheme(content["scheme"]), float(threshold))
 
 
 # ---------------------------------------------------------------------------------------------- Labels of predictions
@@ -504,7 +500,6 @@ class Predictions(list[list[str]]):
 
 MOST_TASKS = 100
 _NAME = re.compile(r"[^\W\d][\w-]{0,63}")
-_EXPECTED = "a letter, then letters, digits, - and _ (at most 64 characters)"
 
 
 def checked_tasks(names: Iterable[Any]) -> list[str]:
@@ -512,7 +507,8 @@ def checked_tasks(names: Iterable[Any]) -> list[str]:
     tasks = list(names)
     for name in tasks:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise ConfigurationError("name of a task", expected=_EXPECTED, got=repr(name)[:80])
+            expected = "a letter, then letters, digits, - and _ (at most 64 characters)"
+            raise ConfigurationError("name of a task", expected=expected, got=repr(name)[:80])
     if not 1 <= len(tasks) <= MOST_TASKS:
         raise ConfigurationError("tasks", expected=f"1 to {MOST_TASKS}", got=len(tasks))
     return tasks

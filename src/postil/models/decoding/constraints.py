@@ -112,10 +112,11 @@ class Constraints:
         for item in items:
             start, end = item[:2]
             if not 0 <= start < end <= len(text):
-                expected = f"0 <= start < end <= {len(text)} (the length of the text)"
-                raise DataError(
-                    "a constraint outside the text", expected=expected, got=_place(item), where=self.where or None
+                what, expected = (
+                    "a constraint outside the text",
+                    f"0 <= start < end <= {len(text)} (the length of the text)",
                 )
+                raise DataError(what, expected=expected, got=_place(item), where=self.where or None)
             if text[start].isspace() or (starts and starts[0] <= start < ends[-1] and not tokens.fits(start, end)):
                 first, last = tokens.touched(start, end)
                 expected = f"whole tokens of one sentence, as {shortened(' '.join(sentence.tokens[first:last]))}"
@@ -200,7 +201,7 @@ def _allowed(lattice: Lattice, row: int, given: Constraints, codec: LabelCodec) 
     T, L = int(lattice.lengths[row]), lattice.chain.labels
     allowed = np.ones((T, L), bool)
     for start, end, labels in given.allow:
-        allowed[start:end] &= np.logical_or.reduce([_labels(codec, name) for name in labels])
+        allowed[start:end] &= np.any([_labels(codec, name) for name in labels], axis=0)
     if given.require:
         entities = codec.entity_labels()
         # After all classes stands an entity of any. Its labels are of one class, as only valid sequences are possible.
@@ -218,10 +219,7 @@ def _allowed(lattice: Lattice, row: int, given: Constraints, codec: LabelCodec) 
 
 def _labels(codec: LabelCodec, name: str) -> Array:
     """(L,) the model's labels that a label of the data, or a class, stands for."""
-    return np.array([name in (spelt, name_of) for spelt, name_of in codec.names()])
-
-
-# --------------------------------------------------------------------------------------------------------------- checks
+    return np.array([name in spellings for spellings in codec.names()])
 
 
 def check_constraints(constraints: Sequence[Constraints | None], lengths: Sequence[int]) -> None:
@@ -246,9 +244,8 @@ def _check(given: Constraints, codec: LabelCodec, valid_only: bool, where: str) 
         raise DataError("constraints on spans", expected="a model of spans", got=got, where=where)
     for *_, label in spans:
         if label is not None and label not in codec.classes:
-            raise DataError(
-                "unknown class", expected="one of " + ", ".join(codec.classes[:12]), got=repr(label), where=where
-            )
+            expected = "one of " + ", ".join(codec.classes[:12])
+            raise DataError("unknown class", expected=expected, got=repr(label), where=where)
     for *_, labels in given.allow:
         for name in labels:
             if not _labels(codec, name).any():

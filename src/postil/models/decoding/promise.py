@@ -259,14 +259,11 @@ class Promise:
     def __str__(self) -> str:
         names = f"{self.missed:,} of {self.names:,} missed on dev"
         names += f", which count as {int(self.names / self.design_effect):,}" if self.design_effect > 1 else ""
-        classes = ", ".join(self.classes)
-        return (
-            f"at most {100 * self.miss:g} % of {classes} missed, with {100 * self.confidence:g} % confidence ({names})"
-        )
+        promise = f"at most {100 * self.miss:g} % of {', '.join(self.classes)} missed"
+        return f"{promise}, with {100 * self.confidence:g} % confidence ({names})"
 
 
-def check_open(value: object, what: str) -> float:
-    """A number between 0 and 1, or an error."""
+def check_open(value: object, what: str) -> None:
+    """Refuse what is not a number between 0 and 1."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.floating) or not 0 < value < 1:
         raise ConfigurationError(what, expected="a number between 0 and 1", got=repr(value)[:80])
-    return float(value)

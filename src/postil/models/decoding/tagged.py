@@ -5,7 +5,7 @@ Objects of Python are made when somebody looks at them.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, Self, final
 
@@ -113,18 +113,17 @@ class Tagged:
         places[:, 0], places[:, 1] = self.cells[before + spans[:, 1], 0], self.cells[before + spans[:, 2] - 1, 1]
         return places
 
-    # -------------------------------------------------------------------------------------------- documents
-
     def document(self, d: int, main: str, layers: Sequence[str] = ()) -> Document:
         """Text d with the answers of one task, and those of ``layers``."""
-        return Document.later(partial(self._field, d, main, layers), text=self.strings[d])
 
-    def _field(self, d: int, main: str, layers: Sequence[str], name: str) -> Any:
-        if name == "layers":
-            return {task: self.document(d, task) for task in layers}
-        if name == "sentences":
-            return self.sentences(d, main)
-        return self._entities(d, ALL_GROUPS if layers and ALL_GROUPS in self.tasks else main)
+        def later(name: str) -> Any:
+            if name == "layers":
+                return {task: self.document(d, task) for task in layers}
+            if name == "sentences":
+                return self.sentences(d, main)
+            return self._entities(d, ALL_GROUPS if layers and ALL_GROUPS in self.tasks else main)
+
+        return Document.later(later, text=self.strings[d])
 
     def _places(self, d: int, cells: Array) -> list[list[int]]:
         """Cells (n, 2) of a text, counted in its characters."""

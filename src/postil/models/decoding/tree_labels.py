@@ -143,9 +143,8 @@ class NodeLabels(list[NodeLabel]):
         answered = self.tree.with_labels([node.label for node in self])
         caption = f"{self[-1].label} ({self[-1].probability:.2f})"
         if len(answered.tokens) > LONGEST_DRAWN:
-            return joined(
-                [element("p", element("strong", caption)), element("p", bracketed(answered), class_="excerpt")]
-            )
+            words = element("p", bracketed(answered), class_="excerpt")
+            return joined([element("p", element("strong", caption)), words])
         notes = [f"{node.probability:.2f}" for node in self]
         picture = drawn_tree(answered, [None] * len(self), colours_of_trees([answered]), notes)
         return element("div", figure(caption, picture), class_="scroll")
