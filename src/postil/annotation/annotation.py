@@ -38,31 +38,22 @@ from postil.text.document import OUTSIDE
 from postil.text.labels.schemes import PartialLabel, looks_like_mark
 from postil.text.lines import shortened
 
-MOST_LISTED = 200
-"""Answers in the list of the page."""
+MOST_LISTED = 200  # answers in the list of the page
 EVERY = 20
-SURE = 0.9
-"""Spans at least this probable count as right unless the person corrects them."""
-MAYBE = 0.3
-"""Spans at least this probable are asked about even where the model's best labelling does not have them."""
-AHEAD = 200
-"""Records that a model chooses; by the time they are answered there is another one."""
-VOTED = 5_000
-"""Records on which rules vote: a sample of those that are in memory, so that training takes seconds."""
-CONTEXT = 240
-"""Characters of the text around a sentence that are shown."""
+SURE = 0.9  # spans at least this probable count as right unless the person corrects them
+MAYBE = 0.3  # spans at least this probable are asked about even where the model's best labelling does not have them
+AHEAD = 200  # records that a model chooses; by the time they are answered there is another one
+VOTED = 5_000  # records on which rules vote: a sample of those that are in memory, so that training takes seconds
+CONTEXT = 240  # characters of the text around a sentence that are shown
 _LONGEST_CLASS = 100
 
 Labelled = tuple[Sequence[Sequence[str]], Sequence[Sequence[str]]]
-Wanted = Callable[[Span], bool]
-"""Whether a span is of a class that is labelled."""
+Wanted = Callable[[Span], bool]  # whether a span is of a class that is labelled
 
 # ------------------------------------------------------------------------------------------------- the pool
 
-WAITING = 50_000
-"""Records that are kept at a time, waiting to be asked about."""
-AT_FIRST = 1_000
-"""Records that are read before the first question: enough to recognise a labelling scheme."""
+WAITING = 50_000  # records that are kept at a time, waiting to be asked about
+AT_FIRST = 1_000  # records that are read before the first question: enough to recognise a labelling scheme
 REVIEWED = "sentence"
 """The field of a review that tells records with the same words apart: the number of a sentence in the data."""
 _NOT_KEPT = ("answer", "unsure")  # what is answered now
@@ -527,8 +518,7 @@ def about(fields: Mapping[str, Any], where: str) -> dict[str, Any]:
     }
 
 
-WINDOW = 20
-"""Answers over which a point of the curve is computed; the first one comes after ``FEWEST``."""
+WINDOW = 20  # answers over which a point of the curve is computed; the first one comes after ``FEWEST``
 FEWEST = 5
 MOST_POINTS = 200
 

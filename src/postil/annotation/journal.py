@@ -27,8 +27,7 @@ from postil.text.annotations.records import json_line, parse
 from postil.text.labels.schemes import Span
 from postil.text.lines import shortened
 
-OWN = "annotation"
-"""The field with what only a journal needs."""
+OWN = "annotation"  # the field with what only a journal needs
 ACCEPTED, IGNORED = "accept", "ignore"
 UNDONE, REPLACED = "undone", "replaced"
 

@@ -26,10 +26,8 @@ from postil.rules.learning import AGAIN, Learning
 from postil.text import Span, spans_from_labels
 from postil.text.lines import shortened
 
-MOST_EDITED = 300_000
-"""Bytes of a file that can be edited on the page."""
-MOST_SHOWN = 40
-"""Changed sentences that are shown."""
+MOST_EDITED = 300_000  # bytes of a file that can be edited on the page
+MOST_SHOWN = 40  # changed sentences that are shown
 Sentences = Sequence[Sequence[str]]
 
 

@@ -36,17 +36,14 @@ BINS = 10
 DOUBT = "mean doubt of answers"
 LEVEL, Z = 0.9, 1.645
 SIGNIFICANT, MATERIAL = 4.0, 1.5  # standard errors, and times the figure of the base
-LEAST_WORDS = 300
-"""Of a base: nothing differs significantly from a smaller one."""
+LEAST_WORDS = 300  # of a base: nothing differs significantly from a smaller one
 
 
 Miscalibration = tuple[tuple[float, float], tuple[float, float]]
 """How far a calibration on a text would have been from that on dev: means and standard deviations over corpora, of the
 logarithm of the temperature and of the shift."""
-ALIKE: Miscalibration = (0.0, 0.1), (0.0, 0.15)
-"""On text like dev."""
-ELSEWHERE: Miscalibration = (0.35, 0.45), (-0.45, 0.65)
-"""On any other text: models are more often too sure than not."""
+ALIKE: Miscalibration = (0.0, 0.1), (0.0, 0.15)  # on text like dev
+ELSEWHERE: Miscalibration = (0.35, 0.45), (-0.45, 0.65)  # on any other text: models are more often too sure than not
 
 
 def _settings(decoding: Decoding, by: Miscalibration) -> list[Decoding]:

@@ -24,8 +24,7 @@ from postil.text.splitting.segmenter import Segmenter
 
 Texts = Iterable[str | os.PathLike[str]] | str | os.PathLike[str]
 """Strings are texts; paths (``pathlib.Path``) are files of text, plain or gzip."""
-BLOCK = 1 << 20
-"""Characters that are tokenised at a time."""
+BLOCK = 1 << 20  # characters that are tokenised at a time
 SENTENCE_END, UNKNOWN_WORD = -1, -2
 
 
@@ -185,8 +184,7 @@ def _joined(batches: Iterable[Sequence[str]]) -> Iterator[str]:
 # twice, so ids written before stay valid.
 
 
-MOST_WORDS = 4_000_000
-"""Distinct words that are kept while text is read; above it the rarest are forgotten."""
+MOST_WORDS = 4_000_000  # distinct words that are kept while text is read; above it the rarest are forgotten
 
 
 class Entries(NamedTuple):
@@ -194,8 +192,7 @@ class Entries(NamedTuple):
 
     words: list[str]
     counts: Array  # (V,)
-    numbers: Array
-    """int32 (serials,): the word of each serial, or -1."""
+    numbers: Array  # int32 (serials,): the word of each serial, or -1
 
 
 @final

@@ -94,12 +94,9 @@ class PretrainingConfig:
 class Method(ABC):
     """A way to learn vectors from text: initial parameters, and one pass over a shard."""
 
-    vectors: str
-    """The parameter whose rows are the vectors."""
-    unit_length: bool
-    """Whether the vectors are brought to length 1 in the end."""
-    curvature: float
-    """Of the cost of one touch along a row, roughly; see ``merging_scales``."""
+    vectors: str  # the parameter whose rows are the vectors
+    unit_length: bool  # whether the vectors are brought to length 1 in the end
+    curvature: float  # of the cost of one touch along a row, roughly; see ``merging_scales``
 
     def __init__(self, config: PretrainingConfig, corpus: Corpus) -> None:
         self.config, self.corpus, self.sampler = config, corpus, WordSampler(corpus.counts)
@@ -160,8 +157,7 @@ class WordSampler:
 class Skipgram(Method):
     vectors = "inputs"
     unit_length = False
-    curvature = 0.1
-    """Of the cost of one pair along a row: σ'(s) |x|² with vectors of an ordinary length."""
+    curvature = 0.1  # of the cost of one pair along a row: σ'(s) |x|² with vectors of an ordinary length
 
     def initial(self, V: int, rng: np.random.Generator) -> Parameters:
         D = self.config.dimensions
@@ -214,8 +210,7 @@ class Ranking(Method):
     vectors = "words"
     unit_length = True
     """Words grow with every window that moves them. Without this, frequent words drown all others in a tagger."""
-    curvature = 0.002
-    """Measured: a hinge is flat almost everywhere."""
+    curvature = 0.002  # measured: a hinge is flat almost everywhere
 
     def initial(self, V: int, rng: np.random.Generator) -> Parameters:
         S, D, H = 2 * self.config.reach + 1, self.config.dimensions, self.config.hidden
@@ -305,8 +300,7 @@ def merging_scales(rows: Array, touches: Array, pull: float, V: int) -> Array:
 # ------------------------------------------------------------------------------------------------ the loop
 
 
-SHARDS = 8
-"""Parts of a block, always: a block can use at most this many cores."""
+SHARDS = 8  # parts of a block, always: a block can use at most this many cores
 SHARD_WORDS = 50_000
 """Words of a shard in a long text. A short one has smaller shards, so that an epoch has many steps."""
 _LEAST_SHARD_WORDS = 500

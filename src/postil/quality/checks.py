@@ -17,14 +17,10 @@ from postil.text import Span, with_marks
 from postil.text.labels.partial import Labels
 from postil.text.labels.schemes import PartialLabel, convert, recognise, spans_from_labels, violations
 
-RARE = 5
-"""Examples of a class below which little can be learned about it."""
-LONG = 200
-"""Tokens of a sentence above which it is probably several."""
-SIMILAR = 0.8
-"""Share of common word triples above which two sentences are near-duplicates."""
-Place = Callable[[int, int], str]
-"""Where a token of a sentence stands, both counted from 0."""
+RARE = 5  # examples of a class below which little can be learned about it
+LONG = 200  # tokens of a sentence above which it is probably several
+SIMILAR = 0.8  # share of common word triples above which two sentences are near-duplicates
+Place = Callable[[int, int], str]  # where a token of a sentence stands, both counted from 0
 
 
 @final

@@ -23,10 +23,8 @@ from postil.text.annotations.annotated import Record
 from postil.text.labels.partial import Labels
 from postil.text.labels.schemes import convert, recognise
 
-FEWEST = 20
-"""Sentences below which models for the purpose would only guess."""
-SHOWN = 10
-"""Findings of a kind, and suspected errors, that are printed."""
+FEWEST = 20  # sentences below which models for the purpose would only guess
+SHOWN = 10  # findings of a kind, and suspected errors, that are printed
 
 Data = tuple[Sentences, Labels]
 
@@ -125,7 +123,6 @@ class Diagnosis:
         return "\n\n".join(filter(None, [*parts, self.left_out]))
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
         return {
             "splits": self.sizes,
             "counts": self.counts,

@@ -28,8 +28,7 @@ from postil.text import Sentence
 from postil.text.annotations.annotated import Record
 from postil.text.labels.partial import runs
 
-LOWEST = 0.05
-"""Probability below which an alternative is not listed."""
+LOWEST = 0.05  # probability below which an alternative is not listed
 MOST_OPTIONS = 6
 
 
@@ -139,8 +138,7 @@ def text_and_tokens(sentence: Sentence) -> tuple[str, list[dict[str, Any]]]:
 
 BUCKETS = 1 << 16
 DIMENSIONS = 256
-MOST_CACHED = 500_000
-"""Words whose bucket is cached."""
+MOST_CACHED = 500_000  # words whose bucket is cached
 
 
 @final
@@ -225,17 +223,14 @@ MEASURES: dict[str, Callable[[LabelPosterior], Array]] = {
 RANDOM = "random"
 WAYS = (*MEASURES, RANDOM)
 """Ways to rank sentences."""
-BLOCK = 4096
-"""Sentences that are scored at once."""
-CANDIDATES = 10
-"""Candidates for each sentence that is wanted."""
+BLOCK = 4096  # sentences that are scored at once
+CANDIDATES = 10  # candidates for each sentence that is wanted
 FEWEST_CANDIDATES = 500
 DIVERSITY = 0.5
 """The default power. In simulations on WikiGold 0.5 was ahead of 0 and 1, by little: a seed or two each."""
 EFFORT = 4
 """Tokens that a sentence counts more than it has: reading it takes time, and fragments of two words teach little."""
-LONGEST = 2000
-"""Tokens of a sentence; nobody labels a longer one in one go."""
+LONGEST = 2000  # tokens of a sentence; nobody labels a longer one in one go
 
 PoolItem = Sentence | Sequence[Token] | str
 Progress = Callable[[int], None]

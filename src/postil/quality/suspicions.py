@@ -28,16 +28,12 @@ from postil.text.labels.schemes import PartialLabel, labels_from_spans
 
 LOWEST, PROBABLE = 0.02, 0.05
 """Probabilities of a span: below the first a model does not report it, below the second, on average, it is ignored."""
-ENOUGH = 30
-"""Stretches of either kind below which nothing is learned about them: their log-odds are used unchanged."""
-MOST_LEARNT = 20_000
-"""Sentences that a model learns from at most: keeps the time of a very large file within bounds."""
-MOST_ALTERED = 20_000
-"""Errors that are made on paper."""
+ENOUGH = 30  # stretches of either kind below which nothing is learned about them: their log-odds are used unchanged
+MOST_LEARNT = 20_000  # sentences that a model learns from at most: keeps the time of a very large file within bounds
+MOST_ALTERED = 20_000  # errors that are made on paper
 
 
-KINDS = ("removed", "moved", "swapped")
-"""Simulated errors."""
+KINDS = ("removed", "moved", "swapped")  # simulated errors
 
 
 def alternatives(kind: str, span: Span, gold: Sequence[Span], tokens: int, classes: Sequence[str]) -> list[Span | None]:

@@ -32,12 +32,9 @@ from postil.text import Sentence
 from postil.text.labels.partial import with_marks
 from postil.text.report import counted
 
-ROUNDS = 1
-"""How often the tagger is fitted again to its own posterior with the votes."""
-AGAIN = 3
-"""Epochs of the fit after a change of the rules, which starts from the tagger of before."""
-_DOUBT = 1e-3, 10.0
-"""Smallest and largest weight of labellings without a mention, if those with one weigh 1."""
+ROUNDS = 1  # how often the tagger is fitted again to its own posterior with the votes
+AGAIN = 3  # epochs of the fit after a change of the rules, which starts from the tagger of before
+_DOUBT = 1e-3, 10.0  # smallest and largest weight of labellings without a mention, if those with one weigh 1
 Gold = tuple[Sequence[Tokens], Sequence[Sequence[str]]]
 
 
@@ -385,14 +382,10 @@ class RuleRow(NamedTuple):
     classes: str
     votes: int
     sentences: int
-    alone: int
-    """Votes that touch no other rule's vote."""
-    conflicts: int
-    """Votes on a span where another rule votes for another span or class."""
-    precision: float | None
-    """The share of votes that are estimated to be right; None for a rule that never votes."""
-    outvoted: list[str]
-    """Examples that the model and the other rules contradict."""
+    alone: int  # votes that touch no other rule's vote
+    conflicts: int  # votes on a span where another rule votes for another span or class
+    precision: float | None  # the share of votes that are estimated to be right; None for a rule that never votes
+    outvoted: list[str]  # examples that the model and the other rules contradict
 
 
 @final

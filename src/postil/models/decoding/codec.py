@@ -42,8 +42,7 @@ from postil.text.labels.schemes import LETTERS, UNKNOWN, check_scheme_name, conv
 # ---------------------------------------- Names of labels and classes: what training data and model files may call them
 
 
-MOST_LABELS = 4096
-"""Of one network. Scores of transitions grow with the square of their number."""
+MOST_LABELS = 4096  # of one network. Scores of transitions grow with the square of their number.
 LONGEST_NAME = 1000  # characters
 
 
@@ -514,8 +513,7 @@ def checked_tasks(names: Iterable[Any]) -> list[str]:
     return tasks
 
 
-Tasks = Iterable[str] | None
-"""Names of tasks; None: all."""
+Tasks = Iterable[str] | None  # names of tasks; None: all
 
 
 def known_tasks(wanted: Tasks, tasks: Iterable[str]) -> list[str]:

@@ -127,8 +127,7 @@ class Constraints:
                 yield item._replace(**dict(zip(("start", "end"), tokens.touched(start, end), strict=True)))
 
 
-Conditions = Sequence[Constraints | None] | None
-"""Constraints on each sentence or None; None: on none of them."""
+Conditions = Sequence[Constraints | None] | None  # constraints on each sentence or None; None: on none of them
 
 
 def _names(gazetteer: Gazetteer, tokens: Sequence[str]) -> Iterator[Span]:

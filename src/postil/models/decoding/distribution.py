@@ -33,8 +33,7 @@ from postil.text import Span
 # the dial stands.
 
 
-LARGEST = 1e6
-"""Of temperature, shift and bias: far beyond any use, and far from where float64 ends."""
+LARGEST = 1e6  # of temperature, shift and bias: far beyond any use, and far from where float64 ends
 
 
 @final

@@ -30,10 +30,8 @@ from postil.errors import ConfigurationError, DataError
 SLACK = 1e-6  # of the threshold: the same sentence in another batch may differ in the last digits
 MOST_NAMES = 1_000_000
 MANY, TIMES = 20, 5  # the design effect is measured at MANY misses, or TIMES those promised if that is more
-FEWEST_DOCUMENTS = 5
-"""The variance over fewer marked documents is not known."""
-RUNS = 20
-"""Runs of sentences count as groups if at least so many of them have names."""
+FEWEST_DOCUMENTS = 5  # the variance over fewer marked documents is not known
+RUNS = 20  # runs of sentences count as groups if at least so many of them have names
 
 
 # ------------------------------------------------------------------------------------------------ the bound
@@ -153,8 +151,7 @@ class ClassShare(NamedTuple):
         return (self.value - base.value) / error
 
 
-Profile = Mapping[str, ClassShare]
-"""Figures of some sentences by name, without any of their text."""
+Profile = Mapping[str, ClassShare]  # figures of some sentences by name, without any of their text
 UNKNOWN, LEFT = "unknown words", "names left, by the model's own probabilities"
 MOST_FIGURES = 100_000
 
@@ -219,22 +216,15 @@ class Promise:
     classes: tuple[str, ...]
     miss: float
     confidence: float
-    threshold: float
-    """Tokens are hidden if they belong to such a name with at least this probability."""
-    names: int
-    """On dev."""
+    threshold: float  # tokens are hidden if they belong to such a name with at least this probability
+    names: int  # on dev
     missed: int
-    design_effect: float
-    """``names`` divided by it is the number of independent names in the binomial bound."""
-    hidden: float
-    """Share of dev's tokens that are hidden."""
-    in_names: float
-    """Share of dev's tokens that belong to such names."""
+    design_effect: float  # ``names`` divided by it is the number of independent names in the binomial bound
+    hidden: float  # share of dev's tokens that are hidden
+    in_names: float  # share of dev's tokens that belong to such names
     temperature: float
-    shift: float
-    """The calibration for which the promise was made."""
-    profile: Profile
-    """Figures of dev, with which texts are compared."""
+    shift: float  # the calibration for which the promise was made
+    profile: Profile  # figures of dev, with which texts are compared
 
     def __post_init__(self) -> None:
         classes: object = self.classes

@@ -34,8 +34,7 @@ from postil.models.sentences import entity, tokens_of
 from postil.text import Entity, Sentence, recognise, spans_from_labels, with_marks
 from postil.text.labels.partial import Labels, is_partial, runs
 
-LOWEST = 0.001
-"""Spans less probable than this are not worth a look."""
+LOWEST = 0.001  # spans less probable than this are not worth a look
 MOST_LOOKS, SHOWN_LOOKS = 20, 5  # of a text; of many
 
 # ------------------------------------------------------------------------------------------------ tokens of names
@@ -194,8 +193,7 @@ class Redacted:
     """A text, what is hidden in it, and what may be left."""
 
     text: str
-    hidden: list[Entity]
-    """The hidden names; ``probability`` is the lowest of their tokens."""
+    hidden: list[Entity]  # the hidden names; ``probability`` is the lowest of their tokens
     passages: list[RiskyPassage]
     log_probability: float
     look_first: list[Entity]

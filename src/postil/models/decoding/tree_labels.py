@@ -79,10 +79,8 @@ def named_weights(weights: Mapping[str, float], labels: Sequence[str]) -> Array:
 # --------------------------------------------------------------------------------------- What a tree classifier answers
 
 
-MOST_SHOWN = 20
-"""Trees that a notebook draws."""
-MOST_LEVELS = 30
-"""Deeper phrases are printed no further to the right."""
+MOST_SHOWN = 20  # trees that a notebook draws
+MOST_LEVELS = 30  # deeper phrases are printed no further to the right
 
 
 class NodeLabel(NamedTuple):
@@ -150,7 +148,6 @@ class NodeLabels(list[NodeLabel]):
         return element("div", figure(caption, picture), class_="scroll")
 
     def _repr_html_(self) -> str:
-        """HTML for notebooks."""
         return fragment(self.drawn())
 
 
@@ -167,7 +164,6 @@ class TreeAnswers(list[NodeLabels]):
         return [nodes.to_dict() for nodes in self]
 
     def _repr_html_(self) -> str:
-        """HTML for notebooks."""
         more = len(self) - MOST_SHOWN
         rest = note(f"{more:,} more trees are not shown.") if more > 0 else None
         return fragment(*(nodes.drawn() for nodes in self[:MOST_SHOWN]), rest)

@@ -91,21 +91,18 @@ class Tuned:
     """The result of tuning: the target, the chosen point, the point at 0, and the precision-recall curve."""
 
     figure: str
-    wanted: float | None
-    """None if as much as possible of the figure was asked for."""
+    wanted: float | None  # None if as much as possible of the figure was asked for
     margin: float
     chosen: Point
     before: Point
     curve: Sequence[Point]
-    is_met: bool = False
-    """Whether the model reached the wanted figure before: then its setting is the chosen one."""
+    is_met: bool = False  # whether the model reached the wanted figure before: then its setting is the chosen one
 
     def __str__(self) -> str:
         """The chosen setting, what is to be expected of it, and the curve."""
         return f"{self._summary()}\n\n{tables.text(self._table())}"
 
     def _repr_html_(self) -> str:
-        """HTML for notebooks."""
         main, _, more = self._summary().partition(": ")
         top = headline(main, more.replace("\n", "; "), f"for {self.target}")
         numbers = folded("As a table", drawn_table(self._table(), bars=("precision", "recall", "F1")))

@@ -363,7 +363,6 @@ class Explanation:
         )
 
     def _repr_html_(self) -> str:
-        """HTML for notebooks."""
         return fragment(self.drawn())
 
     def to_dict(self) -> dict[str, Any]:

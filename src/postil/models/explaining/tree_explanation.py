@@ -27,8 +27,7 @@ from postil.objectives import softmax_cross_entropy
 from postil.text.trees.tree import Tree
 from postil.text.trees.tree_drawing import LONGEST_DRAWN, drawn_tree
 
-MOST_PHRASES = 10
-"""Longer phrases in the table of an explanation."""
+MOST_PHRASES = 10  # longer phrases in the table of an explanation
 DIGITS = 4
 EFFECT_COLOURS = {"+": "var(--right)", "\u2212": "var(--wrong)"}
 _NODES_AT_ONCE = 500_000  # of trees with something left out
@@ -101,7 +100,6 @@ class TreeExplanation:
         )
 
     def _repr_html_(self) -> str:
-        """HTML for notebooks."""
         return fragment(self.drawn())
 
     def left_out(self) -> tuple[dict[int, float], list[PhraseEffect]]:
