@@ -17,8 +17,8 @@ from benchmarks.environments import RESULTS
 from benchmarks.measuring import parser
 from postil.errors import ConfigurationError
 from postil.models import PRESETS, Decoding, Tagger, load
-from postil.models.decoding.calibration import entity_calibration
 from postil.models.decoding.posteriors import Posteriors
+from postil.models.decoding.tuning import entity_calibration
 
 STEPS = (-0.04, -0.02, 0.0, 0.02)  # wanted recalls: that of the model itself on dev, and so much more
 

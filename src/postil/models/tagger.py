@@ -420,7 +420,7 @@ class Tagger(SentenceEstimator):
         Decoding
             The decoding of the model with the new temperature and shift.
         """
-        from postil.models.decoding.calibration import LabelledLattices, calibrated
+        from postil.models.decoding.tuning import LabelledLattices, calibrated
 
         data = LabelledLattices.of(self._posteriors, *checked_for_scores(X, y, self._word_key))
         self.model.decoding = calibrated(self.decoding, data)

@@ -140,16 +140,6 @@ class Suspicion(NamedTuple):
     """Log-odds of an error, up to a constant: the larger, the more suspicious."""
 
 
-class Stretch(NamedTuple):
-    """Tokens ``start`` to ``end`` with what the data say about them, what else is probable, and its description."""
-
-    start: int
-    end: int
-    gold: list[Span]
-    others: list[Span]
-    description: list[float]
-
-
 def judged(
     estimator: Tagger,
     split: Split,
@@ -225,23 +215,21 @@ class Judgements:
 
     def marginals(self, sentence: int) -> tuple[Array, list[int]]:
         """(T, L) of a sentence, and the number of each token's label in the data, -1 if the label is unknown."""
-        spelt: Sequence[str] = self._split.labels[sentence]
-        if self._split.scheme != "none":
-            spelt = labels_from_spans(self._gold(sentence), len(spelt), self._inner)
+        spelt = self._spelt(sentence, self._gold(sentence))
         return self._marginals[sentence], [self._number.get(label, -1) for label in spelt]
 
     def ranked(self, seed: int = 0) -> list[Suspicion]:
         """All doubtful stretches, the most suspicious first."""
-        found = [(i, stretch) for i in range(len(self._spans)) for stretch in self._stretches(i, self._gold(i))]
+        found = [pair for i in range(len(self._spans)) for pair in self._stretches(i, self._gold(i))]
         if not found:
             return []
         # Log-odds of an error, from what tells the stretches of the data from those with an error on paper.
-        ordinary = np.array([stretch.description for _, stretch in found])
+        ordinary = np.array([description for _, description in found])
         wrong = self._on_paper(np.random.default_rng(seed))
         scores = ordinary[:, 0]  # the most improbable label
         if min(len(wrong), len(ordinary)) >= ENOUGH:
             scores = Logistic.between(ordinary, np.array(wrong)).log_odds(ordinary)
-        ranked = [self._suspicion(i, stretch, score) for (i, stretch), score in zip(found, scores, strict=True)]
+        ranked = [one._replace(score=float(score)) for (one, _), score in zip(found, scores, strict=True)]
         return sorted(ranked, key=lambda one: (-one.score, one.sentence, one.start))
 
     def _gold(self, sentence: int) -> list[Span]:
@@ -249,9 +237,17 @@ class Judgements:
             return self._split.spans[sentence]
         return [Span(label, t, t + 1) for t, label in enumerate(self._split.labels[sentence])]
 
-    def _stretches(self, sentence: int, gold: list[Span], instead_of: Span | None = None) -> Iterator[Stretch]:
-        """Where ``gold`` and the models differ. ``instead_of``: the entity that an invented error replaces in gold."""
-        labels, given = self._split.labels[sentence], self._given(sentence, gold)
+    def _stretches(
+        self, sentence: int, gold: list[Span], instead_of: Span | None = None
+    ) -> Iterator[tuple[Suspicion, list[float]]]:
+        """Where ``gold`` and the models differ, with a description.
+
+        ``instead_of``: the entity that an invented error replaces in gold.
+        """
+        labels = self._split.labels[sentence]
+        # (T,) the marginals of the labels that spell these entities; 0 of a class that no model has seen.
+        numbers = [self._number.get(label, -1) for label in known_labels(self._spelt(sentence, gold))]
+        given = np.array([row[i] if i >= 0 else 0.0 for row, i in zip(self._marginals[sentence], numbers, strict=True)])
         others = [span for span, p in self._spans[sentence].items() if p >= PROBABLE and span not in gold]
         for start, end, group in _overlapping([*gold, *others]):
             if any(isinstance(label, PartialLabel) for label in labels[start:end]):
@@ -259,19 +255,16 @@ class Judgements:
             here, alternatives = [span for span in group if span in gold], [span for span in group if span not in gold]
             if alternatives or given[start:end].min() < 0.5:
                 described = self._described(sentence, start, end, here, alternatives, given, instead_of)
-                yield Stretch(start, end, here, alternatives, described)
+                yield self._suspicion(sentence, start, end, here, alternatives), described
 
-    def _given(self, sentence: int, gold: list[Span]) -> Array:
-        """(T,) the marginals of the labels that spell these entities; 0 of a class that no model has seen."""
-        marginals = self._marginals[sentence]
-        if self._split.scheme == "none":
-            spelt: Sequence[str] = self._split.labels[sentence]
-            for span in gold:
-                spelt = [*spelt[: span.start], span.label, *spelt[span.end :]]
-        else:
-            spelt = labels_from_spans(gold, len(marginals), self._inner)
-        numbers = [self._number.get(label, -1) for label in known_labels(spelt)]
-        return np.array([row[i] if i >= 0 else 0.0 for row, i in zip(marginals, numbers, strict=True)])
+    def _spelt(self, sentence: int, gold: list[Span]) -> list[str]:
+        """The labels that spell these entities."""
+        if self._split.scheme != "none":
+            return labels_from_spans(gold, len(self._marginals[sentence]), self._inner)
+        spelt = list(self._split.labels[sentence])
+        for span in gold:
+            spelt[span.start] = span.label
+        return spelt
 
     def _described(
         self,
@@ -327,12 +320,11 @@ class Judgements:
                 changed = sorted([*others, other] if other else others, key=lambda one: one.start)
                 low, high = min(span.start, (other or span).start), max(span.end, (other or span).end)
                 stretches = self._stretches(i, changed, span)
-                wrong += [stretch.description for stretch in stretches if stretch.start < high and low < stretch.end]
+                wrong += [description for one, description in stretches if one.start < high and low < one.end]
         return wrong
 
-    def _suspicion(self, sentence: int, stretch: Stretch, score: float) -> Suspicion:
+    def _suspicion(self, sentence: int, start: int, end: int, gold: list[Span], others: list[Span]) -> Suspicion:
         probability = self._spans[sentence]
-        start, end, gold, others = stretch[:4]
         # How probable it is, at most, that no entity is there.
         rows = self._marginals[sentence][start:end]
         nothing = 0.0 if self._outside is None else float(rows[:, self._outside].min())
@@ -346,7 +338,7 @@ class Judgements:
                 apart = all(span.end <= one.start or one.end <= span.start for one in suggestion)
                 suggestion += [span] * (apart and probability[span] > 0.5)
         suggested = tuple(sorted(suggestion, key=lambda span: span.start))
-        return Suspicion(sentence, start, end, tuple(gold), suggested, of_gold, of_suggestion, float(score))
+        return Suspicion(sentence, start, end, tuple(gold), suggested, of_gold, of_suggestion, 0.0)
 
 
 def _surprise(probability: float, lowest: float = 1e-3) -> float:

@@ -12,7 +12,7 @@ the same class. So each class gets one more list, with the short forms that the 
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from types import SimpleNamespace
 from typing import Any, NamedTuple, final
@@ -152,22 +152,20 @@ class Learning:
         self._chain = ChainScores.under_mask(
             len(labels), allowed_transitions=mask.transitions, allowed_start=mask.start, allowed_end=mask.end
         )
-        self._start: dict[str, Any] = {}
-        if before is not None:
-            self._start = {"warm_start": before.tagger}
-            self._go_on_from(before)
         # One raw sentence stands among the labelled ones with every label open: so the labels are known without gold.
         everything = ["|".join(self.codec.answers)] * len(self.sentences[0])
-        self._labelled = [self.sentences[0], *X], [everything, *y]
+        self._lesson: dict[str, Any] = {"X": [self.sentences[0], *X], "y": [everything, *y], "partial": True}
+        self._lesson["unlabelled"] = self.sentences[1:]
+        if before is not None:
+            self._lesson["warm_start"] = before.tagger
+            self._go_on_from(before)
 
     def data(self) -> dict[str, Any]:
         """Arguments of ``fit`` and ``fitting``."""
         unary = self._scores + self._evidence(silence=self._is_first)
         scores = self._votes.by_sentence(unary)
         teacher = _Posterior(self.codec, self._all, scores, self._chain, self._changes(unary))
-        X, y = self._labelled
-        lesson = {"unlabelled": self.sentences[1:], "teachers": [teacher]}
-        return {"X": X, "y": y, "partial": True, **lesson, **self._start}
+        return {**self._lesson, "teachers": [teacher]}
 
     def _evidence(self, *, silence: bool = False) -> Array:
         """(N, L) of the votes; a token that an answer may be about is not silent."""
@@ -266,6 +264,9 @@ def _is_same(rule: Rule, rules: Rules) -> bool:
 # ------------------------------------------------------------------------------------------------------- abbreviations
 
 
+_SHORT = range(2, 11)  # characters of a short form
+
+
 def abbreviations(sentences: Sequence[Tokens], votes: Sequence[Sequence[Vote]]) -> list[ListRule]:
     """A list for each class, of the short forms whose long forms most often have a vote for that class.
 
@@ -273,7 +274,13 @@ def abbreviations(sentences: Sequence[Tokens], votes: Sequence[Sequence[Vote]]) 
     """
     classes: dict[str, Counter[str | None]] = {}
     for tokens, of_sentence in zip(sentences, votes, strict=True):
-        for place, short in _explained(tokens):
+        for place in range(1, len(tokens) - 2):
+            short = tokens[place + 1]
+            if tokens[place] != "(" or tokens[place + 2] not in (")", ",", ";") or len(short) not in _SHORT:
+                continue
+            first = max(0, place - min(len(short) + 5, 2 * len(short)))
+            if not short[0].isalnum() or short == short.lower() or not _abbreviates(short, tokens[first:place]):
+                continue
             labels = {vote.label for vote in of_sentence if vote.end == place and not vote.negated}
             classes.setdefault(short, Counter())[labels.pop() if len(labels) == 1 else None] += 1
     phrases: dict[str, list[str]] = {}
@@ -285,19 +292,6 @@ def abbreviations(sentences: Sequence[Tokens], votes: Sequence[Sequence[Vote]]) 
         ListRule(name=f"{label} abbreviations"[:LONGEST_WORD], label=label, phrases=short)
         for label, short in sorted(phrases.items())
     ]
-
-
-_SHORT = range(2, 11)  # characters of a short form
-
-
-def _explained(tokens: Tokens) -> Iterator[tuple[int, str]]:
-    """The short forms that a sentence explains, each with the place of the parenthesis behind its long form."""
-    for place in range(1, len(tokens) - 2):
-        short = tokens[place + 1]
-        if tokens[place] == "(" and tokens[place + 2] in (")", ",", ";") and len(short) in _SHORT:
-            first = max(0, place - min(len(short) + 5, 2 * len(short)))
-            if short[0].isalnum() and short != short.lower() and _abbreviates(short, tokens[first:place]):
-                yield place, short
 
 
 def _abbreviates(short: str, words: Tokens) -> bool:
