@@ -68,11 +68,6 @@ def checked_name(name: Any, what: str) -> str:
     return name
 
 
-def checked_scheme(scheme: Any) -> str:
-    """The name of a labelling scheme, or an error."""
-    return check_scheme_name(checked_name(scheme, "scheme"))
-
-
 MANY_CLASSES = 100
 _SHORT = 64  # tokens of a sentence that Python checks sooner than NumPy
 OUTSIDE = "O"
@@ -161,10 +156,9 @@ class LabelCodec:
                 continue
             if self.has_spans:
                 labels = labels_from_spans(spans_from_labels(labels, self.scheme), len(labels), self.inner)
-            for label in labels:
-                if label not in number:
-                    known = ", ".join(self.classes[:12])
-                    raise DataError("unknown label", expected=f"one of {known}", got=repr(label))
+            if unknown := [label for label in labels if label not in number]:
+                known = ", ".join(self.classes[:12])
+                raise DataError("unknown label", expected=f"one of {known}", got=repr(unknown[0]))
             found.append(np.array([number[label] for label in labels]))
         return found
 
@@ -353,7 +347,8 @@ class LabelCodec:
     def from_json(cls, content: Mapping[str, Any]) -> Self:
         """Read and check the output of ``as_json`` from a model file."""
         classes = tuple(checked_names(content["classes"], "classes"))
-        codec = cls(checked_scheme(content["scheme"]), classes, content.get("ends") is not False)
+        scheme = check_scheme_name(checked_name(content["scheme"], "scheme"))
+        codec = cls(scheme, classes, content.get("ends") is not False)
         # How many labels there will be, before any is made.
         L = 1 + 4 * len(codec.classes) if codec.inner == "iobes" else 1 + 2 * len(codec.classes)
         L = L if codec.has_spans else len(codec.classes)
@@ -471,7 +466,7 @@ class Target:
         if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not abs(threshold) < 1e300:
             raise DataError("threshold of a detector", expected="a finite number", got=repr(threshold)[:80])
         label = checked_name(content["label"], "label to detect")
-        return cls(label, checked_scheme(content["scheme"]), float(threshold))
+        return cls(label, check_scheme_name(checked_name(content["scheme"], "scheme")), float(threshold))
 
 
 # ---------------------------------------------------------------------------------------------- Labels of predictions

@@ -97,8 +97,16 @@ class Constraints:
         constraint, is skipped: the caller's constraints count more than a list.
         """
         taken = {t for start, end, _ in (*self.require, *self.forbid, *self.allow) for t in range(start, end)}
-        required = list(self.require)
-        names = [span for gazetteer in gazetteers for span in _names(gazetteer, tokens)]
+        required, names = list(self.require), list[Span]()
+        begin, _, end, single = (GAZETTEER_CODES.index(code) for code in "BIES")
+        for gazetteer in gazetteers:
+            codes = gazetteer.match(tokens)
+            for column, label in enumerate(gazetteer.columns):
+                start = 0
+                for t, code in enumerate(codes[:, column].tolist()):
+                    start = t if code in (begin, single) else start
+                    if code in (end, single):
+                        names.append(Span(label, start, t + 1))
         for label, start, end in sorted(names, key=lambda span: (span.start - span.end, span.start)):
             if taken.isdisjoint(range(start, end)):
                 taken.update(range(start, end))
@@ -128,19 +136,6 @@ class Constraints:
 
 
 Conditions = Sequence[Constraints | None] | None  # constraints on each sentence or None; None: on none of them
-
-
-def _names(gazetteer: Gazetteer, tokens: Sequence[str]) -> Iterator[Span]:
-    """The names of a gazetteer in a sentence, with their classes."""
-    codes = gazetteer.match(tokens)
-    begin, _, end, single = (GAZETTEER_CODES.index(code) for code in "BIES")
-    for column, label in enumerate(gazetteer.columns):
-        start = 0
-        for t, code in enumerate(codes[:, column].tolist()):
-            if code in (begin, single):
-                start = t
-            if code in (end, single):
-                yield Span(label, start, t + 1)
 
 
 # ------------------------------------------------------------------------------------------------------- on the lattice
@@ -187,11 +182,9 @@ def _possible(
         if not np.isfinite(scores).all():
             first = int(rows[np.isfinite(scores).argmin()])
             given = by_row[first]
-            raise DataError(
-                "constraints that contradict each other: no labelling is left",
-                got=f"{_described(given)} (counted in tokens)",
-                where=given.where or f"sentence {posterior.which[first]}",
-            )
+            what, got = "constraints that contradict each other: no labelling is left", _described(given)
+            where = given.where or f"sentence {posterior.which[first]}"
+            raise DataError(what, got=f"{got} (counted in tokens)", where=where)
     return replace(posterior, which=which, lattice=lattice, meaning=meaning)
 
 

@@ -410,14 +410,11 @@ class LogOdds:
     temperature: float = 1.0
 
     def of(self, scores: Array, offsets: Array) -> Array:
-        return log_odds(self.lattice_over(scores, offsets), self._copies(offsets))
+        return log_odds(self.lattice_over(scores, offsets), np.tile(self.allowed, (len(offsets) - 1, 1)))
 
     def slope(self, scores: Array, offsets: Array) -> Array:
-        _, gradient = log_odds_and_gradient(self.lattice_over(scores, offsets), self._copies(offsets))
-        return gradient / self.temperature
-
-    def _copies(self, offsets: Array) -> Array:
-        return np.tile(self.allowed, (len(offsets) - 1, 1))
+        allowed = np.tile(self.allowed, (len(offsets) - 1, 1))
+        return log_odds_and_gradient(self.lattice_over(scores, offsets), allowed)[1] / self.temperature
 
 
 def explain_entity(
