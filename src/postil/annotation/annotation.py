@@ -167,9 +167,6 @@ def key_of(tokens: Sequence[str], identity: object = None) -> str:
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-# ------------------------------------------------------------------------------------------- the annotation
-
-
 @final
 class Annotation:
     """The state of one annotation. Safe for any number of threads."""

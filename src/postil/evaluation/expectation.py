@@ -136,9 +136,6 @@ class Expected:
         return tables
 
 
-# ------------------------------------------------------------------------------------------------ estimating
-
-
 def expected(tagger: Tagger, X: Sentences, base: Profile | None = None) -> Expected:
     """Estimate the scores of a tagger on sentences without labels, from its probabilities.
 
@@ -241,9 +238,6 @@ def _interval(has_spans: bool, tables: Array, varied: float) -> tuple[float, flo
         chance = varied / max(M, 1) ** 2
     half = Z * sqrt(((moved[0] - moved[1]) ** 2 + (moved[2] - moved[3]) ** 2) / 4 + chance)
     return max(value - half, 0.0), min(value + half, 1.0)
-
-
-# ------------------------------------------------------------------------------------------------ drift
 
 
 def _profile(codec: LabelCodec, rows: Sequence[_Sentence], unknown: Array) -> dict[str, ClassShare]:

@@ -111,9 +111,6 @@ def occurrences(splits: Sequence[Split], forms: set[tuple[str, ...]]) -> dict[tu
     return found
 
 
-# ------------------------------------------------------------------------------------------------ checks
-
-
 class Finding(NamedTuple):
     """Something to look at."""
 

@@ -217,9 +217,6 @@ MEASURES: dict[str, Callable[[LabelPosterior], Array]] = {
 """(B,) how uncertain the labelling of each sentence is."""
 
 
-# ------------------------------------------------------------------------------------------------ suggestions
-
-
 RANDOM = "random"
 WAYS = (*MEASURES, RANDOM)
 """Ways to rank sentences."""

@@ -120,9 +120,6 @@ class Mentions:
         return worst
 
 
-# -------------------------------------------------------------------------------------------- judgements
-
-
 class Suspicion(NamedTuple):
     """A stretch of a sentence whose labels are doubtful."""
 

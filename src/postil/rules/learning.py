@@ -311,9 +311,6 @@ def _abbreviates(short: str, words: Tokens) -> bool:
     return short.lower() not in text[place:].split()
 
 
-# ---------------------------------------------------------------------------------------------------------------- EM
-
-
 def shorter(tagger: Any, sentences: int) -> Any:
     """A tagger for a round before the last, which need not be finished: it has fewer epochs, unless data are few."""
     settings, epochs = tagger.get_params(), tagger.config.epochs

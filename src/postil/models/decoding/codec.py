@@ -380,9 +380,6 @@ def joined_numbers(gold: Sequence[Array], L: int) -> Array:
     return np.concatenate([possible(numbers, L) for numbers in gold])
 
 
-# ------------------------------------------------ The label that a detector looks for, in the labels of the user's data
-
-
 UNDECIDED = -1  # a token that may have the label or not: neither learned from nor counted
 SHOWN = 12  # labels named in an error
 
@@ -467,9 +464,6 @@ class Target:
             raise DataError("threshold of a detector", expected="a finite number", got=repr(threshold)[:80])
         label = checked_name(content["label"], "label to detect")
         return cls(label, check_scheme_name(checked_name(content["scheme"], "scheme")), float(threshold))
-
-
-# ---------------------------------------------------------------------------------------------- Labels of predictions
 
 
 @final

@@ -359,9 +359,6 @@ class Posteriors:
         return Decoded(codec=self.codec, offsets=offsets, numbers=numbers, spans=spans, scores=of_tokens)
 
 
-# --------------------------------------------------------------------------------------------------- some heads at once
-
-
 def decode(
     heads: Mapping[str, Posteriors],
     X: Sentences,

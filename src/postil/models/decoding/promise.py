@@ -202,9 +202,6 @@ def unlike(profile: Profile, base: Profile) -> list[str]:
     ]
 
 
-# ------------------------------------------------------------------------------------------------ the promise
-
-
 @final
 @dataclass(frozen=True, kw_only=True)
 class Promise:

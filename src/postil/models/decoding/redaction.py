@@ -37,8 +37,6 @@ from postil.text.labels.partial import Labels, is_partial, runs
 LOWEST = 0.001  # spans less probable than this are not worth a look
 MOST_LOOKS, SHOWN_LOOKS = 20, 5  # of a text; of many
 
-# ------------------------------------------------------------------------------------------------ tokens of names
-
 
 def labels_of(codec: LabelCodec, classes: Sequence[str]) -> Array:
     """(L,) whether each label of the network belongs to an entity of these classes."""
@@ -174,9 +172,6 @@ def valid_promise(model: FittedModel) -> Promise:
     if (promise.temperature, promise.shift) != (model.decoding.temperature, model.decoding.shift):
         raise ConfigurationError("the promise was made before the model was calibrated again", expected=how)
     return promise
-
-
-# ------------------------------------------------------------------------------------------------ a redacted text
 
 
 class RiskyPassage(NamedTuple):

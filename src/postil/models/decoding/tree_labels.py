@@ -76,9 +76,6 @@ def named_weights(weights: Mapping[str, float], labels: Sequence[str]) -> Array:
     return np.array([weights.get(label, 1.0) for label in labels])
 
 
-# --------------------------------------------------------------------------------------- What a tree classifier answers
-
-
 MOST_SHOWN = 20  # trees that a notebook draws
 MOST_LEVELS = 30  # deeper phrases are printed no further to the right
 

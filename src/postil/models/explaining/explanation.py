@@ -226,9 +226,6 @@ def measured(network: ScoringNetwork | EnsembleNetwork, measure: Measure, copies
     return np.concatenate([measure.of(network.scores(part).value, part.offsets) for part in parts])
 
 
-# ------------------------------------------------------------------------------------------------ gradient times input
-
-
 def gradient_times_input(
     network: ScoringNetwork | EnsembleNetwork,
     measure: Measure,
@@ -494,9 +491,6 @@ def allowed_labels(codec: LabelCodec, lattice: Lattice, start: int, end: int, la
     if label in codec.classes:
         return forced_spans(lattice, spans, codec.classes.index(label), entities)
     return outside_spans(lattice, spans, entities)
-
-
-# ------------------------------------------------------------------------------------------------------------ detectors
 
 
 @final

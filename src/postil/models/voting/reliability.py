@@ -181,9 +181,6 @@ class Votes:
         return np.split(rows, self._starts[1:-1]) if len(self._lengths) else []
 
 
-# ------------------------------------------------------------------------------------------------ the rules of a tagger
-
-
 MOST_BYTES = 8 << 20  # of the rules in a model file
 _PASSES = 2  # over the votes, to estimate how reliable rules are
 

@@ -540,9 +540,6 @@ def checked_spans(
     return votes
 
 
-# ------------------------------------------------------------------------------------------------------------ together
-
-
 @final
 class Rules:
     """Rules with different names, in their order."""
