@@ -14,7 +14,7 @@ Hand-made features are added to the scores directly: what one of them adds is kn
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, NamedTuple, TypeAlias, final
+from typing import Any, ClassVar, NamedTuple, TypeAlias, final
 
 import numpy as np
 
@@ -79,16 +79,9 @@ class WordContribution:
     features: dict[str, float]
 
 
-class Contributions(NamedTuple):
-    """To ``value``; ``unknown`` is what it would be if all words were left out."""
-
-    value: float
-    unknown: float
-    words: tuple[WordContribution, ...]
-    features: dict[str, Contribution]
-
-
-def contributions(model: FittedModel, tokens: Sequence[Token], measure: Measure, start: int, end: int) -> Contributions:
+def contributions(
+    model: FittedModel, tokens: Sequence[Token], measure: Measure, start: int, end: int, label: str = ""
+) -> "Explanation":
     """To the measure of one sentence; words very far from the tokens ``start:end`` are not left out."""
     network, groups = model.network, feature_groups(model.config, model.features, tokens)
     tried = words_in_reach(model.config, len(tokens), start, end)
@@ -121,7 +114,17 @@ def contributions(model: FittedModel, tokens: Sequence[Token], measure: Measure,
         )
         for t, (form, row) in enumerate(zip(forms_of(tokens), cells, strict=True))
     )
-    return Contributions(float(values[ORIGINAL]), float(values[UNKNOWN_WORDS]), words, features)
+    return Explanation(
+        tokens=tuple(forms_of(tokens)),
+        start=start,
+        end=end,
+        label=label,
+        measure=measure.name,
+        value=float(values[ORIGINAL]),
+        unknown=float(values[UNKNOWN_WORDS]),
+        words=words,
+        features=features,
+    )
 
 
 # ------------------------------------------------------------------------------------------------ features
@@ -405,6 +408,7 @@ class LogOdds:
     lattice_over: LatticeOver
     allowed: Array
     temperature: float = 1.0
+    name: ClassVar[str] = "log-odds"
 
     def of(self, scores: Array, offsets: Array) -> Array:
         return log_odds(self.lattice_over(scores, offsets), np.tile(self.allowed, (len(offsets) - 1, 1)))
@@ -428,18 +432,10 @@ def explain_entity(
     asked = answered_label(codec, lattice, start, end) if label is None else label
     allowed = allowed_labels(codec, lattice, start, end, asked)
     evidence = None if model.voters is None else model.voters.evidence([tokens], codec)
-    contributed = contributions(model, tokens, log_odds_of(model, allowed, evidence), start, end)
+    explained = contributions(model, tokens, log_odds_of(model, allowed, evidence), start, end, asked)
     of_transitions = log_odds(lattice, allowed)[0] - log_odds(without_transition_scores(lattice), allowed)[0]
-    return Explanation(
-        tokens=tuple(forms_of(tokens)),
-        start=start,
-        end=end,
-        label=asked,
-        measure="log-odds",
-        probability=float(np.exp(-np.logaddexp(0, -contributed.value))),
-        of_transitions=float(of_transitions),
-        **contributed._asdict(),
-    )
+    probability = float(np.exp(-np.logaddexp(0, -explained.value)))
+    return replace(explained, probability=probability, of_transitions=float(of_transitions))
 
 
 def log_odds_of(model: FittedModel, allowed: Array, evidence: Array | None = None) -> LogOdds:
@@ -500,6 +496,7 @@ class Margin:
 
     token: int
     threshold: float
+    name: ClassVar[str] = "margin"
 
     def of(self, scores: Array, offsets: Array) -> Array:
         return np.asarray(scores[offsets[:-1] + self.token, 0].astype(np.float64) - self.threshold)
@@ -519,14 +516,7 @@ def explain_detection(
     if label not in (None, target.label):
         raise ConfigurationError("label of a detector", expected=repr(target.label), got=repr(label))
     measure = Margin(start + int(np.argmin(scores[start:end])), target.threshold)
-    return Explanation(
-        tokens=tuple(forms_of(tokens)),
-        start=start,
-        end=end,
-        label=target.label,
-        measure="margin",
-        **contributions(model, tokens, measure, start, end)._asdict(),
-    )
+    return contributions(model, tokens, measure, start, end, target.label)
 
 
 # ---------------------------------------------------------------------------------------------- which tokens to explain
