@@ -1,11 +1,10 @@
 """Raw text as numbers of words in a temporary file: read, tokenised and counted once, then used in every epoch."""
 
-import itertools
 import os
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Self, cast, final
@@ -156,24 +155,16 @@ def read_corpus(
 def _blocks(texts: Texts) -> Iterator[str]:
     """Whole lines, about BLOCK characters at a time."""
     sources: Iterable[str | os.PathLike[str]] = [texts] if isinstance(texts, str | os.PathLike) else texts
-    for is_text, group in itertools.groupby(sources, lambda source: isinstance(source, str)):
-        if is_text:
-            yield from _joined([cast(str, source)] for source in group)
-            continue
-        for path in group:
-            with Lines(path) as lines:
-                yield from _joined(batch for _, batch in lines)
-
-
-def _joined(batches: Iterable[Sequence[str]]) -> Iterator[str]:
     held: list[str] = []
     size = 0
-    for batch in batches:
-        held += batch
-        size += sum(map(len, batch)) + len(batch)
-        if size >= BLOCK:
-            yield "\n".join(held)
-            held, size = [], 0
+    for source in sources:
+        with nullcontext([(0, [source])]) if isinstance(source, str) else Lines(source) as batches:
+            for _, batch in batches:
+                held += batch
+                size += sum(map(len, batch)) + len(batch)
+                if size >= BLOCK:
+                    yield "\n".join(held)
+                    held, size = [], 0
     if held:
         yield "\n".join(held)
 

@@ -123,6 +123,7 @@ class Diagnosis:
         return "\n\n".join(filter(None, [*parts, self.left_out]))
 
     def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
         return {
             "splits": self.sizes,
             "counts": self.counts,
