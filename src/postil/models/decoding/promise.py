@@ -156,15 +156,6 @@ UNKNOWN, LEFT = "unknown words", "names left, by the model's own probabilities"
 MOST_FIGURES = 100_000
 
 
-def added(one: Profile, other: Profile) -> Profile:
-    """The profile of two sets of sentences together: its figures are sums."""
-    nothing = ClassShare(0.0, 0.0, 0.0, 0.0, 0.0)
-    return {
-        name: ClassShare(*map(sum, zip(one.get(name, nothing), other.get(name, nothing), strict=True)))
-        for name in {**one, **other}
-    }
-
-
 def profile_from_json(content: Any, what: str = "profile") -> dict[str, ClassShare]:
     """A profile as stored, checked."""
     rows: Any = content.items() if isinstance(content, Mapping) and len(content) <= MOST_FIGURES else [(None, None)]

@@ -24,7 +24,6 @@ from postil.models.decoding.promise import (
     ClassShare,
     Profile,
     Promise,
-    added,
     check_open,
     chosen_threshold,
     unlike,
@@ -261,7 +260,11 @@ class RedactionRun:
 
     def add(self, one: Redacted) -> None:
         """Count one more text."""
-        self._profile = added(self._profile, one.profile)
+        nothing, before = ClassShare(0.0, 0.0, 0.0, 0.0, 0.0), self._profile
+        self._profile = {  # its figures are sums
+            name: ClassShare(*map(sum, zip(before.get(name, nothing), one.profile.get(name, nothing), strict=True)))
+            for name in {**before, **one.profile}
+        }
         self.log_probability += one.log_probability
         looks = [*self.look_first, *one.look_first]
         self.look_first = sorted(looks, key=lambda look: -(look.probability or 0.0))[:SHOWN_LOOKS]
