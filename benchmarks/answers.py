@@ -17,8 +17,8 @@ from benchmarks.environments import RESULTS
 from benchmarks.measuring import parser
 from postil.errors import ConfigurationError
 from postil.models import PRESETS, Decoding, Tagger, load
-from postil.models.decoding.calibration import entity_calibration
 from postil.models.decoding.posteriors import Posteriors
+from postil.models.decoding.tuning import entity_calibration
 
 STEPS = (-0.04, -0.02, 0.0, 0.02)  # wanted recalls: that of the model itself on dev, and so much more
 
@@ -87,10 +87,10 @@ def _dialled(tagger: Tagger, dev: Part, test: Part, recall: float) -> dict[str, 
     on_dev = f"on dev recall {chosen.recall:.3f} precision {chosen.precision:.3f}"
     on_test = f"on test recall {counts.recall:.3f} precision {counts.precision:.3f}"
     points = f"{100 * (counts.recall - recall):+.1f} points"
-    print(f"recall {recall:.2f}: dial {chosen.setting.position:+.2f}, {on_dev}, {on_test} ({points})", flush=True)
+    print(f"recall {recall:.2f}: dial {chosen.position:+.2f}, {on_dev}, {on_test} ({points})", flush=True)
     return {
         "recall": recall,
-        "dial": chosen.setting.position,
+        "dial": chosen.position,
         "test_recall": counts.recall,
         "test_precision": counts.precision,
     }

@@ -15,7 +15,7 @@ from typing import Any
 
 import postil
 from postil.metrics import Evaluation, evaluate
-from postil.models.decoding.calibration import reliability
+from postil.models.decoding.tuning import reliability
 from postil.models.tagger import Tagger
 from postil.reports.card import card_of, card_path
 from postil.text import with_marks

@@ -34,7 +34,7 @@ import postil
 from postil import Tagger, archive
 from postil.commands.main import main as postil_command
 from postil.files import replaced
-from postil.models.decoding.calibration import reliability
+from postil.models.decoding.tuning import reliability
 from postil.models.segmentation import file_of, files_of, learn_segmenter
 from postil.reports.card import card_of, card_path
 from postil.text import Sentence, read

@@ -239,7 +239,6 @@ def test_known_records_are_not_asked_for(journal):
 
 def test_a_pool_larger_than_its_window_is_asked_to_its_end(journal, monkeypatch):
     monkeypatch.setattr("postil.annotation.annotation.AT_FIRST", 5)
-    monkeypatch.setattr("postil.annotation.pool.AT_FIRST", 5)
     annotation = Annotation(pool_of([[str(number)] for number in range(23)], window=5), journal)
     seen = []
     while (record := annotation.next()) is not None:

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from postil.annotation.pool import AT_FIRST, REVIEWED, Pool, key_of
+from postil.annotation.annotation import AT_FIRST, REVIEWED, Pool, key_of
 from postil.errors import DataError
 from postil.text import Sentence, Span, read
 

@@ -1,17 +1,13 @@
 """What a person sees before anything is said: by a model, by the pool, by an earlier answer."""
 
-from array import array
-
 import pytest
 
 import postil
 from oracles import corpora
-from postil.annotation import PoolRecord
 from postil.annotation.annotation import (
     CONTEXT,
     MAYBE,
     about,
-    cut_out,
     predicted,
     proposals,
     proposals_of_model,
@@ -86,11 +82,6 @@ def test_words_gaps_and_what_stands_around_them_make_up_the_text():
 def test_only_some_of_a_long_text_is_shown_around_a_sentence():
     shown = view("x" * 1000 + "Anna" + "y" * 1000, [1000], [1004])
     assert shown["words"] == ["Anna"] and shown["before"] == "x" * CONTEXT and shown["after"] == "y" * CONTEXT
-
-
-def test_a_sentence_that_is_cut_out_keeps_its_words():
-    text, tokens = cut_out(PoolRecord("k", TEXT, array("L", STARTS), array("L", ENDS)))
-    assert text == "Anna  met Bo." and [text[start:end] for start, end in tokens] == ["Anna", "met", "Bo", "."]
 
 
 def test_doubts_of_a_review_are_shown_and_anything_else_in_their_place_is_not():

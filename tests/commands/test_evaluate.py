@@ -9,7 +9,7 @@ import postil
 from oracles.corpora import as_conll, named_entities, parts_of_speech
 from oracles.pages import read_page
 from postil.commands.main import main
-from postil.models.decoding.calibration import reliability
+from postil.models.decoding.tuning import reliability
 
 
 @pytest.fixture(scope="module")

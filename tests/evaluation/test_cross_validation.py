@@ -21,7 +21,6 @@ from postil.evaluation.cross_validation import (
     documents_of,
     folds,
     groups_of,
-    held_out_fifth,
     run_all,
     unfitted,
 )
@@ -131,13 +130,6 @@ def test_documents_are_numbered_where_they_are_marked():
 def test_one_document_is_no_group():
     assert groups_of([1, 1, 1]) == () and groups_of([]) == ()
     assert groups_of([0, 0, 1]) == [0, 0, 1]
-
-
-def test_a_fifth_is_held_out_of_at_least_five_sentences():
-    part = held_out_fifth([4] * 10, np.random.default_rng(0), "a curve")
-    assert len(part.held_out) == 2 and len(part.train) == 8
-    with pytest.raises(PostilError, match=r"a curve needs held-out data, or at least 5 sentences \(got 4\)"):
-        held_out_fifth([4] * 4, np.random.default_rng(0), "a curve")
 
 
 # ------------------------------------------------ Independent trainings, in order, on any number of cores

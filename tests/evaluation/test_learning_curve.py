@@ -7,7 +7,7 @@ import postil
 from oracles import corpora
 from postil.errors import PostilError
 from postil.evaluation import curve
-from postil.evaluation.learning_curve import CurvePoint, PowerLaw, fit, forecast
+from postil.evaluation.cross_validation import CurvePoint, PowerLaw, fit, forecast
 
 SIZES = np.array([100, 141, 200, 283, 400, 566, 800], float)
 
@@ -87,3 +87,8 @@ def test_the_largest_part_may_be_limited_and_the_forecast_is_for_all():
     result = curve(postil.Tagger(hidden=8, epochs=2), X, y, (X, y), sizes=3, repeats=1, most=40)
     assert [point.sentences for point in result.points] == [20, 28, 40]
     assert [one.sentences for one in result.forecasts] == [160, 320]
+
+
+def test_the_held_out_fifth_needs_five_sentences():
+    with pytest.raises(PostilError, match=r"a learning curve needs held-out data, or at least 5 sentences \(got 4\)"):
+        curve(postil.Tagger(), [["Anna"]] * 4, [["B-PER"]] * 4)

@@ -33,7 +33,7 @@ from postil.features.lexicon import load_clusters
 from postil.features.vectors import load_vectors
 from postil.models import storage
 from postil.models.fitting.masked_words import EncoderFitting
-from postil.pretraining.config import CorpusConfig, PretrainingConfig
+from postil.pretraining import CorpusConfig, PretrainingConfig
 from postil.pretraining.corpus import read_corpus
 from postil.pretraining.training import Pretraining
 from postil.reading import parsed_json

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from postil.errors import DataError
+from postil.pretraining import CorpusConfig
 from postil.pretraining import corpus as module
-from postil.pretraining.config import CorpusConfig
 from postil.pretraining.corpus import SENTENCE_END, UNKNOWN_WORD, read_corpus
 
 ALL = CorpusConfig(min_count=1)

@@ -6,7 +6,7 @@ import pytest
 from postil.errors import ShapeError
 from postil.graph import Input
 from postil.kernels.plain_pretraining import ShardRoom
-from postil.pretraining.config import CorpusConfig, PretrainingConfig
+from postil.pretraining import CorpusConfig, PretrainingConfig
 from postil.pretraining.corpus import read_corpus
 from postil.pretraining.training import Ranking, window_ranking
 

@@ -1,10 +1,12 @@
 """Words drawn at random come as often as they should."""
 
+from types import SimpleNamespace
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.pretraining.training import WordSampler, keeping_probabilities
+from postil.pretraining.training import PretrainingConfig, Skipgram, WordSampler
 
 
 @given(st.lists(st.integers(1, 10**6), min_size=1, max_size=40))
@@ -26,5 +28,6 @@ def test_draws_follow_the_table():
 
 
 def test_frequent_words_are_kept_less_often():
-    kept = keeping_probabilities(np.array([50_000, 100, 1]), 100_000, 1e-3)
+    corpus = SimpleNamespace(counts=np.array([50_000, 100, 1]), tokens=100_000)
+    kept = Skipgram(PretrainingConfig(sample=1e-3), corpus).keeping
     np.testing.assert_allclose(kept, [np.sqrt(0.002) + 0.002, 1, 1], rtol=1e-6)

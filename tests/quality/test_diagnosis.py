@@ -26,7 +26,7 @@ def test_findings_suspicions_and_a_forecast():
     assert "<table>" in diagnosis._repr_html_() and diagnosis.table().columns[0] == "split"
     assert "labels that are probably wrong" in text and "sentence 61, token 1" in text
     assert json.loads(json.dumps(diagnosis.to_dict()))["counts"] == diagnosis.counts
-    assert [size.name for size in diagnosis.sizes] == ["X", "dev"]
+    assert [size["name"] for size in diagnosis.sizes] == ["X", "dev"]
 
 
 def test_quick_trains_nothing(monkeypatch):

@@ -15,7 +15,7 @@ from postil.text import Sentence
 from postil.text.labels.schemes import spans_from_labels
 
 SMALL = {"hidden": 12, "epochs": 4, "rate": 0.02}
-PLAIN = {"diversity": 0.0, "density": 0.0}
+PLAIN = {"diversity": 0.0}
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +38,6 @@ def test_without_weights_the_ranking_is_that_of_the_measure_per_token(tagger, po
     assert [tuple(one.tokens) for one in found] == expected[:10]
     first = found[0].tokens
     assert found[0].score == pytest.approx(-np.log(tagger.nbest(first, 1)[0][1]) / (len(first) + 4))
-    total = suggest(tagger, pool, 10, by="confidence", per_token=False, **PLAIN)
-    assert [tuple(one.tokens) for one in total] != expected[:10]
-    assert total[0].score == pytest.approx(-np.log(tagger.nbest(total[0].tokens, 1)[0][1]))
 
 
 @pytest.mark.parametrize("by", WAYS)
@@ -80,14 +77,6 @@ def test_diversity_avoids_what_is_similar():
     assert diverse(scores, vectors, 3, 0.0) == [0, 1, 2]
     assert diverse(scores, vectors, 2, 1.0) == [0, 2]
     assert diverse(np.zeros(3), vectors, 5, 1.0) == [0, 1, 2]
-
-
-def test_density_prefers_what_is_typical(tagger, pool):
-    strange = ["Qux", "xyz"]
-    plain, weighted = (
-        [s.tokens for s in suggest(tagger, [*pool, strange], 300, density=density, diversity=0)] for density in (0, 3)
-    )
-    assert plain.index(strange) < 5 and weighted.index(strange) > plain.index(strange) + 5
 
 
 @pytest.mark.parametrize("kind", ["tokens", "sentences", "texts", "arrays", "tuples"])
@@ -169,7 +158,6 @@ def test_a_model_with_feature_dicts():
     [
         ({"n": 0}, "n must be at least 1"),
         ({"by": "luck"}, "by must be one of entropy"),
-        ({"density": -1}, "density must be from 0"),
         ({"diversity": -1}, "diversity must be from 0"),
         ({"sure": 2}, "sure must be a number from 0 to 1"),
     ],
@@ -200,12 +188,6 @@ def statistics(pool, blocks=1):
     return words
 
 
-def test_what_shares_no_word_with_the_pool_is_the_least_typical():
-    words = statistics(POOL[:4] * 5 + POOL[4:])
-    density = words.density([["the", "cat", "slept"], ["quite", "odd"], ["never", "seen"]])
-    assert density[0] > density[1] > density[2] >= 0
-
-
 def test_vectors_are_similar_by_shared_words_and_not_by_case():
     vectors = statistics(POOL).vectors([["cat", "ran"], ["Cat", "RAN"], ["cat", "slept"], ["dog", "odd"]])
     similar = vectors @ vectors[0]
@@ -220,13 +202,12 @@ def test_rare_words_weigh_more_than_common_ones():
 
 def test_the_order_of_the_pool_and_its_blocks_do_not_matter():
     one, two = statistics(POOL), statistics(POOL[::-1], blocks=2)
-    assert np.allclose(one.density(POOL), two.density(POOL))
     assert np.allclose(one.vectors(POOL), two.vectors(POOL))
 
 
 def test_nothing_in_nothing_out():
     words = statistics([[]])
-    assert words.density([[]]).tolist() == [0] and words.vectors([]).shape[0] == 0
+    assert words.vectors([]).shape[0] == 0
 
 
 # ------------------------------------------------ uncertainty, against enumeration

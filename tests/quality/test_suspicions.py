@@ -11,7 +11,7 @@ import postil
 from oracles import corpora
 from postil.evaluation import folds
 from postil.quality import Split
-from postil.quality.suspicions import KINDS, Logistic, altered, alternatives, judged
+from postil.quality.suspicions import KINDS, Logistic, alternatives, judged
 from postil.text import Span
 
 
@@ -121,14 +121,6 @@ def test_alternatives_differ_fit_and_overlap_no_other_entity(data):
                 assert 0 <= other.start < other.end <= tokens
                 others = [one for one in gold if one != span]
                 assert all(other.end <= one.start or one.end <= other.start for one in others)
-
-
-def test_one_error_of_each_possible_kind():
-    rng, span = np.random.default_rng(0), Span("A", 1, 2)
-    made = list(altered(span, [span], 4, ["A", "B"], "bio", rng))
-    assert made[0] is None and made[1] in (Span("A", 0, 2), Span("A", 1, 3)) and made[2] == Span("B", 1, 2)
-    assert list(altered(span, [span], 4, ["A"], "bio", rng))[:1] == [None]
-    assert list(altered(span, [span], 4, ["A", "B"], "none", rng)) == [Span("B", 1, 2)]
 
 
 # ------------------------------------------------ Logistic regression

@@ -5,7 +5,7 @@ import pytest
 import postil
 from oracles.pages import read_page
 from postil.metrics import Evaluation
-from postil.models.decoding.calibration import reliability
+from postil.models.decoding.tuning import reliability
 from postil.reports.sections import Heading
 from postil.reports.training import RunReport, duration, training_page
 

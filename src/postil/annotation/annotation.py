@@ -12,17 +12,19 @@ Every answer is compared with what the model in use said before the person did. 
 the agreement is an estimate of how good the model is, without a held-out file (progressive validation).
 """
 
+import hashlib
 import random
 import threading
+from array import array
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any, final
 
 import numpy as np
 
 from postil.annotation.journal import Answer, Journal
-from postil.annotation.pool import AT_FIRST, Pool, PoolRecord
 from postil.annotation.rules import EditedRules, voted_spans
 from postil.errors import DataError
 from postil.metrics.spans import compare_spans
@@ -30,28 +32,139 @@ from postil.models.fitting.fitting import Fitting
 from postil.models.tagger import Tagger
 from postil.quality import suggest
 from postil.rules import Rules
-from postil.text import Sentence, Span, labels_from_spans
-from postil.text.labels.schemes import looks_like_mark
+from postil.text import Report, Sentence, Span, labels_from_spans, recognise, spans_from_labels
+from postil.text.annotations.annotated import Record, place_of
+from postil.text.document import OUTSIDE
+from postil.text.labels.schemes import PartialLabel, looks_like_mark
 from postil.text.lines import shortened
 
-MOST_LISTED = 200
-"""Answers in the list of the page."""
+MOST_LISTED = 200  # answers in the list of the page
 EVERY = 20
-SURE = 0.9
-"""Spans at least this probable count as right unless the person corrects them."""
-MAYBE = 0.3
-"""Spans at least this probable are asked about even where the model's best labelling does not have them."""
-AHEAD = 200
-"""Records that a model chooses; by the time they are answered there is another one."""
-VOTED = 5_000
-"""Records on which rules vote: a sample of those that are in memory, so that training takes seconds."""
-CONTEXT = 240
-"""Characters of the text around a sentence that are shown."""
+SURE = 0.9  # spans at least this probable count as right unless the person corrects them
+MAYBE = 0.3  # spans at least this probable are asked about even where the model's best labelling does not have them
+AHEAD = 200  # records that a model chooses; by the time they are answered there is another one
+VOTED = 5_000  # records on which rules vote: a sample of those that are in memory, so that training takes seconds
+CONTEXT = 240  # characters of the text around a sentence that are shown
 _LONGEST_CLASS = 100
 
 Labelled = tuple[Sequence[Sequence[str]], Sequence[Sequence[str]]]
-Wanted = Callable[[Span], bool]
-"""Whether a span is of a class that is labelled."""
+Wanted = Callable[[Span], bool]  # whether a span is of a class that is labelled
+
+# ------------------------------------------------------------------------------------------------- the pool
+
+WAITING = 50_000  # records that are kept at a time, waiting to be asked about
+AT_FIRST = 1_000  # records that are read before the first question: enough to recognise a labelling scheme
+REVIEWED = "sentence"
+"""The field of a review that tells records with the same words apart: the number of a sentence in the data."""
+_NOT_KEPT = ("answer", "unsure")  # what is answered now
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class PoolRecord:
+    """One sentence of the pool. Sentences of one text share it; their places are packed."""
+
+    key: str
+    text: str
+    starts: "array[int]"
+    ends: "array[int]"
+    spans: tuple[Span, ...] | None = None
+    """Spans over tokens that the pool brings itself."""
+    probabilities: Mapping[Span, float] = field(default_factory=dict)
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    where: str = ""
+
+    @property
+    def tokens(self) -> list[str]:
+        return [self.text[start:end] for start, end in zip(self.starts, self.ends, strict=True)]
+
+
+@final
+class Pool:
+    """The records of a source, of which at most ``window`` wait in memory. Each distinct sentence comes once.
+
+    ``sentences`` are read when they are needed.
+    """
+
+    def __init__(
+        self,
+        sentences: Iterable[Sentence],
+        *,
+        window: int = WAITING,
+        name: str = "",
+        scheme: str = "none",
+        identity: str | None = None,
+    ) -> None:
+        """``scheme`` is that of labels in the pool; "none": it is recognised, if there are any.
+
+        Records with the same words are the same one, unless they differ in the field ``identity``.
+        """
+        self.window, self._name, self._scheme, self._identity = window, name, scheme, identity
+        self.problem: str | None = None
+        """Why nothing was read after some place of the source."""
+        self.is_at_end = False
+        self.records: dict[str, PoolRecord] = {}
+        self._sentences: Iterator[Sentence] = iter(sentences)
+        self._lock = threading.Lock()
+
+    def fill(self, is_done: Callable[[str], bool] = lambda key: False, *, most: int | None = None) -> None:
+        """Read until this many records wait (``most``, by default the window); those that are done do not."""
+        with self._lock:
+            records = dict(self.records)
+            waiting = sum(not is_done(key) for key in records)
+            while waiting < (most or self.window) and not self.is_at_end:
+                batch: list[Sentence] = []
+                try:
+                    batch.extend(islice(self._sentences, AT_FIRST))
+                except DataError as error:
+                    if not batch and not self.records:
+                        raise
+                    self.problem = str(error)
+                self.is_at_end = len(batch) < AT_FIRST
+                labels = [one.labels for one in batch if one.labels is not None]
+                if self._scheme == "none" and any(label != OUTSIDE for one in labels for label in one):
+                    self._scheme = recognise(labels)
+                for record in (self._record(sentence) for sentence in batch if sentence.tokens):
+                    if record.key not in records:
+                        records[record.key] = record
+                        waiting += not is_done(record.key)
+            self.records = records  # whoever looks at the old ones is not disturbed
+
+    def _record(self, sentence: Sentence) -> PoolRecord:
+        own = sentence.rest if isinstance(sentence.rest, Record) else None
+        fields = {} if own is None else {key: value for key, value in own.fields.items() if key not in _NOT_KEPT}
+        if sentence.text is not None and sentence.starts is not None and sentence.ends is not None:
+            text, starts, ends = sentence.text, sentence.starts, sentence.ends
+        else:
+            place = place_of([sentence], Report())
+            text, starts, ends = place.text, place.starts, place.ends
+        spans = None
+        if sentence.labels is not None and self._scheme != "none":
+            known = [OUTSIDE if isinstance(label, PartialLabel) else label for label in sentence.labels]
+            spans = tuple(spans_from_labels(known, self._scheme))
+        probabilities: dict[Span, float] = {}
+        if own is not None and own.span_fields:  # a model's pre-annotation
+            by_place = {(place.start, place.end, place.label): other for place, other in own.span_fields.items()}
+            for span in spans or ():
+                other = by_place.get((starts[span.start], ends[span.end - 1], span.label), {})
+                if isinstance(other.get("probability"), int | float):
+                    probabilities[span] = float(other["probability"])
+        return PoolRecord(
+            key_of(sentence.tokens, fields.get(self._identity) if self._identity is not None else None),
+            text,
+            array("L", starts),
+            array("L", ends),
+            spans,
+            probabilities,
+            fields,
+            f"{self._name}, line {sentence.line}" if self._name and sentence.line else "",
+        )
+
+
+def key_of(tokens: Sequence[str], identity: object = None) -> str:
+    """A name for a sentence by its words: it stays the same when the pool is sorted, extended or read again."""
+    content = "\x1f".join(tokens) if identity is None else "\x1f".join([*tokens, "", str(identity)])
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 @final
@@ -111,8 +224,6 @@ class Annotation:
         self._since = sum(not answer.is_skipped for answer in journal)
         self._undone: dict[str, Answer] = {}
 
-    # -------------------------------------------------------------------------------------------- records
-
     def _is_done(self, key: str) -> bool:
         return key in self._journal or key in self._known
 
@@ -144,8 +255,10 @@ class Annotation:
                 spans = proposals(dict.fromkeys(earlier.spans), 0.0, "sure")
             elif record is None:
                 spans = []
-            elif self._tagger is None:
-                spans = proposals(self._proposed(record), self.sure)
+            elif self._tagger is None:  # the spans of the pool, else those of the rules or the lists of names
+                proposing = self.rules.rules if self.rules is not None else self._names
+                own = record.spans or (() if proposing is None else voted_spans(proposing, record.tokens))
+                spans = proposals({span: record.probabilities.get(span) for span in own}, self.sure)
             else:
                 spans = proposals_of_model(self._tagger, record.tokens, self.sure, self._is_wanted)
             is_skipped = answer is not None and answer.is_skipped
@@ -153,12 +266,6 @@ class Annotation:
             if self.rules is not None:
                 shown["votes"] = [vote._asdict() for vote in self.rules.rules.votes([shown["words"]])[0]]
             return shown
-
-    def _proposed(self, record: PoolRecord) -> dict[Span, float | None]:
-        """Without a model: the spans of the pool, else those of the rules or the lists of names."""
-        proposing = self.rules.rules if self.rules is not None else self._names
-        spans = record.spans or (() if proposing is None else voted_spans(proposing, record.tokens))
-        return {span: record.probabilities.get(span) for span in spans}
 
     def answered(self, back: int) -> dict[str, Any] | None:
         """The record that was answered this many answers ago, counted from 1, as it is shown."""
@@ -169,15 +276,16 @@ class Annotation:
     def _is_wanted(self, span: Span) -> bool:
         return self._only is None or span.label in self._only or span.label in self.classes
 
-    # -------------------------------------------------------------------------------------------- answers
-
     def answer(self, key: str, spans: Sequence[Span] = (), *, is_skipped: bool = False) -> None:
         """Keep what the person says about a record. It is on the disk when this returns."""
         with self._lock:
             record, before = self._pool.records.get(key), self._journal.get(key)
-            if record is not None:
-                text, tokens = cut_out(record)
-                fields = record.fields
+            if record is not None:  # without the text around it
+                left, fields = record.starts[0], record.fields
+                text = record.text[left : record.ends[-1]]
+                tokens = tuple(
+                    (start - left, end - left) for start, end in zip(record.starts, record.ends, strict=True)
+                )
             elif before is not None:
                 text, tokens, fields = before.text, before.tokens, before.fields
             else:
@@ -186,14 +294,14 @@ class Annotation:
             for span in spans:
                 self.add_class(span.label)
             before = before or self._undone.get(key)  # which the model may have learned from
-            number: int | None = None
-            guess: tuple[Span, ...] | None = None
+            said: dict[str, Any] = {}  # by the model before the person
             if before is not None:
-                number, guess = before.round, before.predicted
+                said = {"round": before.round, "predicted": before.predicted}
             elif self._tagger is not None and record is not None:
-                number, guess = self._round, tuple(predicted(self._tagger, record.tokens, self._is_wanted))
+                guess = tuple(predicted(self._tagger, record.tokens, self._is_wanted))
+                said = {"round": self._round, "predicted": guess}
             about_it: dict[str, Any] = {"key": key, "text": text, "tokens": tokens, "fields": fields}
-            self._journal.add(Answer(**about_it, spans=spans, is_skipped=is_skipped, round=number, predicted=guess))
+            self._journal.add(Answer(**about_it, **said, spans=spans, is_skipped=is_skipped))
             self._undone.pop(key, None)
             self._since += not is_skipped
 
@@ -217,8 +325,6 @@ class Annotation:
         with self._lock:
             if name not in self.classes:
                 self.classes = [*self.classes, checked_class(name)]
-
-    # -------------------------------------------------------------------------------------------- learning
 
     @property
     def learns(self) -> bool:
@@ -285,8 +391,6 @@ class Annotation:
         with self._lock:
             self._tagger, self._round, self._order = tagger, self._next_round, [keys[one.index] for one in chosen]
             self._next_round += 1
-
-    # -------------------------------------------------------------------------------------------- progress
 
     def progress(self) -> dict[str, Any]:
         """How much is done, ready for JSON."""
@@ -355,9 +459,6 @@ def _unknown(key: str) -> DataError:
     return DataError("a record", expected="must be one of the pool", got=shortened(key))
 
 
-# ------------------------------------------------------------------------------------------------ what is shown
-
-
 def proposals(spans: Mapping[Span, float | None], sure: float, state: str | None = None) -> list[dict[str, Any]]:
     """Spans as they are shown before the person has said anything.
 
@@ -391,13 +492,6 @@ def proposals_of_model(tagger: Tagger, tokens: Sequence[str], sure: float, wante
     return sorted([*proposals(best, sure), *proposals(others, sure, "maybe")], key=lambda one: int(one["start"]))
 
 
-def cut_out(record: PoolRecord) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """A sentence without the text around it."""
-    left = record.starts[0]
-    tokens = tuple((start - left, end - left) for start, end in zip(record.starts, record.ends, strict=True))
-    return record.text[left : record.ends[-1]], tokens
-
-
 def view(text: str, starts: Sequence[int], ends: Sequence[int]) -> dict[str, Any]:
     """Words and gaps instead of offsets: a browser counts characters otherwise."""
     return {
@@ -421,10 +515,7 @@ def about(fields: Mapping[str, Any], where: str) -> dict[str, Any]:
     }
 
 
-# ------------------------------------------------------------------------------------------------ agreement
-
-WINDOW = 20
-"""Answers over which a point of the curve is computed; the first one comes after ``FEWEST``."""
+WINDOW = 20  # answers over which a point of the curve is computed; the first one comes after ``FEWEST``
 FEWEST = 5
 MOST_POINTS = 200
 

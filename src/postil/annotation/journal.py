@@ -27,8 +27,7 @@ from postil.text.annotations.records import json_line, parse
 from postil.text.labels.schemes import Span
 from postil.text.lines import shortened
 
-OWN = "annotation"
-"""The field with what only a journal needs."""
+OWN = "annotation"  # the field with what only a journal needs
 ACCEPTED, IGNORED = "accept", "ignore"
 UNDONE, REPLACED = "undone", "replaced"
 
@@ -94,7 +93,6 @@ class Answer:
             borders = [0, *(border for token in tokens for border in token), len(line.text)]
             if borders != sorted(borders):
                 raise ValueError("tokens overlap")
-            others = {*_Line.__struct_fields__}
             answer = cls(
                 key=own.key,
                 text=line.text,
@@ -103,7 +101,7 @@ class Answer:
                 is_skipped=(line.answer if own.given is None else own.given) == IGNORED,
                 round=own.round,
                 predicted=None if own.predicted is None else _spans(own.predicted, len(tokens)),
-                fields={name: value for name, value in record.items() if name not in others},
+                fields={name: value for name, value in record.items() if name not in _Line.__struct_fields__},
             )
         except ValueError:
             expected = "a line that postil annotate has written"
@@ -181,8 +179,6 @@ class Journal:
     def __exit__(self, *exception: object) -> None:
         self._stack.close()
 
-    # -------------------------------------------------------------------------------------------- what was answered
-
     def __len__(self) -> int:
         return len(self._current)
 
@@ -197,52 +193,33 @@ class Journal:
         """The answers that count, in the order in which they were given."""
         return (self._entries[place] for place in sorted(self._current.values()))
 
-    # -------------------------------------------------------------------------------------------- changes
-
     def add(self, answer: Answer) -> None:
         """Keep an answer. It replaces an earlier one about the same record."""
-        before = self._current.get(answer.key)
-        self._entries.append(answer)
+        if answer.key in self._current:
+            self._rewrite([*self._entries, answer], self._undone)
+        else:
+            append_line(self.path, json_line(answer.record()).rstrip("\n"), sync=True)
+        self._entries.append(answer)  # what is not on the disk does not count
         self._current[answer.key] = len(self._entries) - 1
-        try:
-            if before is None:
-                append_line(self.path, json_line(answer.record()).rstrip("\n"), sync=True)
-            else:
-                self._rewrite()
-        except BaseException:  # what is not on the disk does not count
-            self._entries.pop()
-            self._count()
-            raise
 
     def undo(self) -> Answer | None:
         """Take the last answer back, and return it; None if there is none. An answer that it replaced counts again.
 
         Can be repeated until nothing is left.
         """
-        places = [place for place in range(len(self._entries)) if place not in self._undone]
-        if not places:
+        last = max((place for place in range(len(self._entries)) if place not in self._undone), default=None)
+        if last is None:
             return None
-        self._undone.add(places[-1])
-        self._count()
-        try:
-            self._rewrite()
-        except BaseException:
-            self._undone.discard(places[-1])
-            self._count()
-            raise
-        return self._entries[places[-1]]
+        self._rewrite(self._entries, self._undone | {last})
+        self._undone.add(last)
+        self._current = _counting(self._entries, self._undone)
+        return self._entries[last]
 
-    def _count(self) -> None:
-        """Of several answers about a record, the last one that was not undone counts."""
-        self._current = {answer.key: place for place, answer in enumerate(self._entries) if place not in self._undone}
-
-    # -------------------------------------------------------------------------------------------- the file
-
-    def _rewrite(self) -> None:
-        counting = set(self._current.values())
+    def _rewrite(self, entries: Sequence[Answer], undone: set[int]) -> None:
+        counting = set(_counting(entries, undone).values())
         with replaced(self.path) as stream:
-            for place, answer in enumerate(self._entries):
-                state = None if place in counting else UNDONE if place in self._undone else REPLACED
+            for place, answer in enumerate(entries):
+                state = None if place in counting else UNDONE if place in undone else REPLACED
                 stream.write(json_line(answer.record(state)).encode())
 
     def _load(self) -> None:
@@ -250,9 +227,8 @@ class Journal:
             with replaced(self.path):  # an empty file: that it cannot be written is found now
                 pass
         content = read_bytes(self.path, "the answers", MOST_LIST_BYTES, unpack=False)
-        lines = content.split(b"\n")
         end = 0
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(content.split(b"\n"), 1):
             where = f"{self.path}, line {number}"
             try:
                 if line.strip():
@@ -271,7 +247,12 @@ class Journal:
                     raise
                 raise DataError("not UTF-8", where=where) from None
             end += len(line) + 1
-        self._count()
+        self._current = _counting(self._entries, self._undone)
+
+
+def _counting(entries: Sequence[Answer], undone: set[int]) -> dict[str, int]:
+    """The places of the answers that count: of several about a record, the last one that was not undone."""
+    return {answer.key: place for place, answer in enumerate(entries) if place not in undone}
 
 
 def _is_torn(line: bytes) -> bool:

@@ -26,10 +26,8 @@ from postil.rules.learning import AGAIN, Learning
 from postil.text import Span, spans_from_labels
 from postil.text.lines import shortened
 
-MOST_EDITED = 300_000
-"""Bytes of a file that can be edited on the page."""
-MOST_SHOWN = 40
-"""Changed sentences that are shown."""
+MOST_EDITED = 300_000  # bytes of a file that can be edited on the page
+MOST_SHOWN = 40  # changed sentences that are shown
 Sentences = Sequence[Sequence[str]]
 
 
@@ -46,8 +44,6 @@ class EditedRules:
         self._learned: Learned | None = None
         self._spans: list[list[Span]] | None = None
         self._result: dict[str, Any] = {"report": None, "changes": None, "seconds": None}
-
-    # -------------------------------------------------------------------------------------------- the files
 
     def _files(self) -> dict[str, tuple[Path, bytes]]:
         """The files that can be edited: the rules, and their lists next to them or in folders below."""
@@ -97,8 +93,6 @@ class EditedRules:
                 text = text.replace("\n", "\r\n")
             with replaced(path) as stream:
                 stream.write(text.encode())
-
-    # -------------------------------------------------------------------------------------------- learning
 
     def training(
         self, tagger: Tagger, sentences: Sentences, gold: tuple[Sentences, Sentences]
@@ -165,14 +159,13 @@ def differences(
         gone, come = set(old) - set(new), set(new) - set(old)
         if not gone and not come:
             continue
-        labels = {(span.start, span.end): span.label for span in gone}
-        marks = [
-            {**span._asdict(), "was": labels.pop((span.start, span.end), None)} for span in sorted(come, key=_place)
-        ]
-        for mark in marks:
-            mark["kind"] = "added" if mark["was"] is None else "relabelled"
-        removed = [span for span in sorted(gone, key=_place) if (span.start, span.end) in labels]
-        marks += [{**span._asdict(), "was": span.label, "kind": "removed"} for span in removed]
+        was = {span[1:]: span.label for span in gone}
+        marks: list[dict[str, Any]] = []
+        for span in sorted(come, key=lambda span: span[1:]):
+            kind = "relabelled" if span[1:] in was else "added"
+            marks.append({**span._asdict(), "was": was.pop(span[1:], None), "kind": kind})
+        for span in sorted((span for span in gone if span[1:] in was), key=lambda span: span[1:]):
+            marks.append({**span._asdict(), "was": span.label, "kind": "removed"})
         kinds.update(mark["kind"] for mark in marks)
         changed.append({"words": list(tokens), "marks": sorted(marks, key=lambda mark: mark["start"])})
     changed.sort(key=lambda one: min(kinds[mark["kind"]] for mark in one["marks"]))  # rare kinds first
@@ -185,10 +178,6 @@ def differences(
         **{kind: kinds[kind] for kind in ("added", "removed", "relabelled")},
         "changed": changed[:MOST_SHOWN],
     }
-
-
-def _place(span: Span) -> tuple[int, int]:
-    return span.start, span.end
 
 
 def _stamp(content: bytes) -> str:

@@ -33,9 +33,9 @@ from postil.metrics.evaluation import (
 from postil.metrics.raw_text import RawTextScores, agreement, aligned, words_of
 from postil.metrics.trees import label_confusion_table, length_table
 from postil.models import Detector, MultiTaskTagger, RoleLabeller, Tagger, TreeClassifier
-from postil.models.decoding.calibration import reliability
 from postil.models.decoding.codec import LabelCodec, known_tasks
 from postil.models.decoding.promise import Profile, profile_from_json
+from postil.models.decoding.tuning import reliability
 from postil.models.sentences import tokens_of
 from postil.reading import parsed_json
 from postil.tagging.options import check_columns

@@ -25,9 +25,8 @@ from postil.features.lexicon import Lexicon
 from postil.metrics.tables import Table
 from postil.models.config import PRESETS, parsed_setting
 from postil.models.tagger import Tagger
-from postil.pretraining import Corpus, WordClusters, read_corpus
+from postil.pretraining import Corpus, CorpusConfig, PretrainingConfig, WordClusters, read_corpus
 from postil.pretraining import training as learning
-from postil.pretraining.config import METHODS, CorpusConfig, PretrainingConfig
 from postil.text import Segmenter
 from postil.text.formats import FORMATS, format_of
 
@@ -76,7 +75,7 @@ OPTIONS = {
         option(
             "--method",
             "skipgram: words predict their neighbours; ranking: true windows beat corrupt ones (default: skipgram)",
-            choices=METHODS,
+            choices=learning.METHODS,
         ),
         option("--dimensions D", f"dimensions of a vector (default: {_default.dimensions})", type=int),
         option("--window N", "words on each side (default: 5; ranking: 2)"),

@@ -35,7 +35,7 @@ sure, and "unsure", the passages to look at, with the possible labellings of eac
 "accept" and train on the file; or label it with `postil annotate`; or use `postil convert` to write it for another
 annotation tool.
 """
-SHOWN = "-n -o --labelled --by --per --density --diversity --sure --task --seed --json --from --overwrite"
+SHOWN = "-n -o --labelled --by --diversity --sure --task --seed --json --from --overwrite"
 OPTIONS = {
     "": [
         option(
@@ -46,8 +46,6 @@ OPTIONS = {
         ),
         option("-n N=50", "number of sentences"),
         option("--by", "measure of uncertainty (default: entropy)", choices=WAYS, default="entropy"),
-        option("--per", "unit of the uncertainty (default: token)", choices=["token", "sentence"], default="token"),
-        option("--density P=0.0", "how much to prefer typical sentences"),
         option(f"--diversity P={DIVERSITY}", "how much to prefer sentences unlike those already chosen"),
         option("--sure P=0.9", "spans at least this probable are sure"),
         option("--labelled FILE …", "sentences that are already labelled, not to be suggested (repeatable)"),
@@ -77,10 +75,9 @@ def run(arguments: argparse.Namespace) -> int:
             tagger,
             pool,
             arguments.n,
-            per_token=arguments.per == "token",
             labelled=[tokens for file in labelled for tokens in file.tokens],
             progress=progress,
-            **{name: getattr(arguments, name) for name in ("by", "density", "diversity", "sure", "seed")},
+            **{name: getattr(arguments, name) for name in ("by", "diversity", "sure", "seed")},
         )
     places = [pool.where(one) for one in suggestions]
     records = [{**one.record(), "where": place} for one, place in zip(suggestions, places, strict=True)]

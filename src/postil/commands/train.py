@@ -33,8 +33,8 @@ from postil.metrics.calibration import Reliability
 from postil.metrics.spans import SpanScores
 from postil.models import Detector, MultiTaskTagger, RoleLabeller, Tagger, TreeClassifier
 from postil.models.config import ARCHITECTURE, EPOCHS, PRESETS, TaggerConfig, TreeConfig, configured, parsed_setting
-from postil.models.decoding.calibration import reliability
 from postil.models.decoding.codec import known_tasks
+from postil.models.decoding.tuning import reliability
 from postil.models.estimator import Estimator
 from postil.models.model import INPUT, is_encoder
 from postil.models.networks.network import MAIN

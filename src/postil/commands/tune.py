@@ -189,12 +189,12 @@ def show(tuned: Tuned, model: str, target: str | None) -> None:
 def _show_curve(tuned: Tuned, name: str) -> None:
     """The curve up to its highest recall, beyond which precision falls as well; ``name``: of the chosen point."""
     highest = max(range(len(tuned.curve)), key=lambda i: tuned.curve[i].recall)
-    neutral = next(i for i, point in enumerate(tuned.curve) if point.setting.position == 0)
+    neutral = next(i for i, point in enumerate(tuned.curve) if point.position == 0)
     points = [point for point in tuned.curve[: max(highest, neutral) + 1] if point is not tuned.chosen]
     rows: list[tuple[Any, ...]] = []
-    for point in sorted([*points, tuned.chosen], key=lambda point: point.setting.position):
+    for point in sorted([*points, tuned.chosen], key=lambda point: point.position):
         figures = (100 * point.precision, 100 * point.recall, 100 * point.f1)
-        mark = name if point is tuned.chosen else "untuned" if point.setting.position == 0 else ""
+        mark = name if point is tuned.chosen else "untuned" if point.position == 0 else ""
         if rows and rows[-1][2:] == (*figures, mark):  # thresholds below all probabilities
             rows.pop()
         rows.append((f"{point.threshold:.2f}", f"{point.bias:+.2f}", *figures, mark))

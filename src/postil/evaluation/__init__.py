@@ -4,8 +4,10 @@ from postil.evaluation.comparison import Difference, ModelComparison, compare, c
 from postil.evaluation.cross_validation import (
     CrossValidation,
     Fold,
+    LearningCurve,
     Progress,
     crossval,
+    curve,
     documents_of,
     folds,
     groups_of,
@@ -13,7 +15,6 @@ from postil.evaluation.cross_validation import (
     unfitted,
 )
 from postil.evaluation.expectation import Drift, Expected, expected
-from postil.evaluation.learning_curve import LearningCurve, curve
 
 __all__ = ["CrossValidation", "Difference", "Fold", "LearningCurve", "ModelComparison", "Progress"]
 __all__ += ["compare", "compare_answers", "compared_by", "crossval", "curve"]

@@ -50,12 +50,10 @@ class ModelComparison:
     def table(self, names: Sequence[str] = ("first", "second")) -> Table:
         """F1 (or accuracy) of every label by both models, and over all labels."""
         test = self.test
-        first, second = (
-            (one.tokens if one.spans is None else one.spans).by_label() for one in (self.first, self.second)
-        )
+        sides = [(one.tokens if one.spans is None else one.spans).by_label() for one in (self.first, self.second)]
         rows: list[tuple[Cell, ...]] = []
-        for label in sorted({*first, *second}):
-            one, two = (100 * side[label].f1 if label in side else None for side in (first, second))
+        for label in sorted({*sides[0], *sides[1]}):
+            one, two = (100 * side[label].f1 if label in side else None for side in sides)
             rows.append((show_class(label), one, two, None if one is None or two is None else two - one))
         rows.append(("all", 100 * test.first, 100 * test.second, 100 * test.difference))
         interval = f"95 % interval of the difference {100 * test.low:+.2f} to {100 * test.high:+.2f}"

@@ -1,4 +1,5 @@
-"""Cross-validation: every sentence is labelled by a model that has not seen it.
+"""Many training runs: cross-validation, in which every sentence is labelled by a model that has not seen it, and
+learning curves, the score for more and more sentences.
 
 Folds say which sentences are held out together; the training runs are independent of each other, so joblib runs them
 on several cores or, through its backends, on several machines.
@@ -21,12 +22,12 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError, SchemeWarning, TrainingInterruptedWarning
 from postil.features.inputs import Sentences, Token
-from postil.html.fragments import fragment
+from postil.html.fragments import fragment, note
 from postil.metrics import evaluate
 from postil.metrics.evaluation import Evaluation
 from postil.metrics.tables import Cell, Table, drawn_table, text
 from postil.models.estimator import Estimator
-from postil.models.inputs import checked_labelled
+from postil.models.inputs import checked_dev, checked_labelled
 from postil.models.tagger import Tagger
 from postil.text import with_marks
 from postil.text.document import OUTSIDE, Sentence
@@ -38,8 +39,6 @@ _T = TypeVar("_T")
 Progress = Callable[[int, int], None]
 """Called with the number of finished runs and the number of all runs."""
 FIFTH = 5
-
-# ------------------------------------------------------------------------------------------------ folds
 
 
 class Fold(NamedTuple):
@@ -71,13 +70,6 @@ def folds(sizes: Sequence[int], number: int, rng: np.random.Generator, groups: S
     return [Fold(np.flatnonzero(parts != part), np.flatnonzero(parts == part)) for part in range(number)]
 
 
-def held_out_fifth(sizes: Sequence[int], rng: np.random.Generator, what: str) -> Fold:
-    """Hold out a fifth of the sentences with ``sizes`` tokens (B,); the error names ``what`` needs it."""
-    if len(sizes) < FIFTH:
-        raise DataError(what, expected=f"needs held-out data, or at least {FIFTH} sentences", got=len(sizes))
-    return folds(sizes, FIFTH, rng)[0]
-
-
 def groups_of(documents: Sequence[int]) -> Sequence[int]:
     """Return the documents as groups to hold out together; none if everything is one document."""
     return documents if len(set(documents)) > 1 else ()
@@ -99,7 +91,7 @@ def run_all(
 
     ``with joblib.parallel_config("ray"):`` sends them to a cluster, as it does scikit-learn's.
     """
-    calls = (joblib.delayed(_uninterrupted)(os.getpid(), function, *task) for task in tasks)
+    calls = (joblib.delayed(_run)(os.getpid(), function, *task) for task in tasks)
     try:
         results = joblib.Parallel(n_jobs=threads, return_as="generator", pre_dispatch="n_jobs")(calls)
     except ValueError:  # Ray's backend returns lists only: one call per worker at a time
@@ -114,7 +106,7 @@ def run_all(
     return done
 
 
-def _uninterrupted(caller: int, function: Callable[..., _T], *task: Any) -> _T:
+def _run(caller: int, function: Callable[..., _T], *task: Any) -> _T:
     """Run a task to its end. A training run that Ctrl-C cut short ends everything: no table may contain its score."""
     _end_with(caller)
     with warnings.catch_warnings():
@@ -276,3 +268,226 @@ def check_entities(y: Labels, what: str, where: str = "in the data") -> None:
     """Raise DataError if all labels are O: every score would be 0."""
     if all(label == OUTSIDE and not isinstance(label, PartialLabel) for labels in y for label in labels):
         raise DataError(what, expected=f"needs entities {where}", got="no label but O")
+
+
+# ----------------------------------------------------------------------------------------------- learning curves
+# The error of a model that learns from n sentences is close to a power law: score(n) = ceiling - b · n^-c. Fitted to
+# the scores of models trained on parts of the data, it says what more data of the same kind would bring.
+
+
+_POWERS = np.arange(0.05, 1.525, 0.025)
+_RESAMPLES = 500
+
+
+class CurvePoint(NamedTuple):
+    """The scores (0 to 1) of models trained on this many sentences and tokens, one for each repetition."""
+
+    sentences: int
+    tokens: int
+    scores: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.scores))
+
+
+class PowerLaw(NamedTuple):
+    """score(n) = ceiling - b · n^-c."""
+
+    ceiling: float
+    b: float
+    c: float
+
+    def __call__(self, sentences: float) -> float:
+        return float(self.ceiling - self.b * sentences**-self.c)
+
+    def sentences_for(self, score: float) -> float:
+        """How many sentences it takes; infinite if no number does."""
+        if score >= self.ceiling or self.b <= 0:
+            return np.inf
+        with np.errstate(over="ignore"):
+            return float(np.float64(self.b / (self.ceiling - score)) ** (1 / self.c))
+
+
+class Forecast(NamedTuple):
+    """The score expected for this many sentences, with the range of 80 % of the resampled fits."""
+
+    sentences: int
+    score: float
+    low: float
+    high: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LearningCurve:
+    """Scores by the number of sentences, the law fitted to them, and forecasts."""
+
+    points: list[CurvePoint]
+    law: PowerLaw
+    forecasts: list[Forecast]
+    for_one_point: tuple[float, float, float]
+    """How many more sentences one more point takes: the estimate, and the range of 80 % of the resampled fits."""
+
+    def summary(self) -> str:
+        """The forecast in one line."""
+        estimate, low, high = (_rounded(number) for number in self.for_one_point)
+        if estimate is None:
+            return "more sentences of this kind are not expected to bring another point"
+        most = f"{high:,}" if high is not None else "no number at all"
+        return f"about {estimate:,} more sentences for one more point (80 % range: {low or 0:,} to {most})"
+
+    def __str__(self) -> str:
+        return f"{text(self.table())}\n\n{self.summary()}"
+
+    def table(self) -> Table:
+        """Measured scores, with their standard deviation over repetitions; then expected ones with their range."""
+        rows: list[tuple[Cell, ...]] = []
+        for p in self.points:
+            spread = f" ± {100 * np.std(p.scores, ddof=1):.2f}" if len(p.scores) > 1 else ""
+            rows.append((p.sentences, p.tokens, 100 * p.mean, f"measured{spread}"))
+        for f in self.forecasts:
+            rows.append((f.sentences, None, 100 * f.score, f"expected, {100 * f.low:.2f} to {100 * f.high:.2f}"))
+        return Table("Scores", ("sentences", "tokens", "score", ""), rows)
+
+    def _repr_html_(self) -> str:
+        return fragment(drawn_table(self.table(), bars=("score",)), note(self.summary()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON, scores in percent; None stands for no number of sentences."""
+        return {
+            "points": [
+                {"sentences": p.sentences, "tokens": p.tokens, "scores": [100 * score for score in p.scores]}
+                for p in self.points
+            ],
+            "law": {"ceiling": 100 * self.law.ceiling, "b": 100 * self.law.b, "c": self.law.c},
+            "forecasts": [dict(zip(f._fields, (f[0], *(100 * x for x in f[1:])), strict=True)) for f in self.forecasts],
+            "for_one_point": dict(zip(("estimate", "low", "high"), map(_rounded, self.for_one_point), strict=True)),
+        }
+
+
+def curve(
+    estimator: Tagger,
+    X: Sentences,
+    y: Labels,
+    dev: tuple[Sentences, Labels] | None = None,
+    *,
+    sizes: int = 6,
+    repeats: int = 3,
+    seed: int = 0,
+    threads: int = 1,
+    progress: Progress | None = None,
+    most: int | None = None,
+) -> LearningCurve:
+    """Train on growing parts of the sentences, score on ``dev``, and forecast the gain from more sentences.
+
+    Parameters
+    ----------
+    estimator : Tagger
+        Only its hyperparameters are used.
+    X, y : sequences
+        Sentences of tokens, and their labels.
+    dev : pair (X_dev, y_dev), optional
+        Data to score on. Without it, a fifth of the sentences is held out.
+    sizes : int, default=6
+        Number of parts, each √2 times as large as the one before.
+    repeats : int, default=3
+        Training runs for each size. In each, the parts are drawn anew, the smaller ones from the larger ones.
+    seed : int, default=0
+        Seed of the parts.
+    threads : int, default=1
+        Training runs at a time. Does not change the result.
+    progress : callable, optional
+        Called with the number of finished and of all training runs.
+    most : int, optional
+        Limit on the sentences of the largest part.
+
+    Returns
+    -------
+    LearningCurve
+        The score at each size, and the forecast of a power law.
+    """
+    for name, value, least in (("sizes", sizes, 3), ("repeats", repeats, 1)):
+        if value < least:
+            raise ConfigurationError(name, expected=f"must be at least {least}", got=value)
+    X, y = checked_labelled(X, y)
+    labels = [*with_marks(y, X)]
+    schemes.check(labels, where="y")
+    held_out: tuple[list[Any], list[Any]] | None = checked_dev(dev)
+    what, rng = "a learning curve", np.random.default_rng(seed)
+    if held_out is None:
+        if len(X) < FIFTH:
+            raise DataError(what, expected=f"needs held-out data, or at least {FIFTH} sentences", got=len(X))
+        part = folds([len(tokens) for tokens in X], FIFTH, rng)[0]
+        held_out = [X[i] for i in part.held_out], [labels[i] for i in part.held_out]
+        X, labels = [X[i] for i in part.train], [labels[i] for i in part.train]
+    check_scorable(labels, held_out[1], what)
+    largest = min(len(X), most or len(X))
+    numbers = sorted({round(largest / 2 ** (step / 2)) for step in range(sizes)})
+    if numbers[0] < 2:
+        raise DataError(what, expected=f"needs more sentences for {sizes} sizes", got=len(X))
+    orders = [rng.permutation(len(X)) for _ in range(repeats)]
+    tasks = [
+        (estimator, [X[i] for i in order[:number]], [labels[i] for i in order[:number]], held_out, seed + repeat)
+        for number in numbers
+        for repeat, order in enumerate(orders)
+    ]
+    scores = np.array(run_all(_score, tasks, threads, progress)).reshape(len(numbers), repeats)
+    tokens = [round(np.mean([sum(len(X[i]) for i in order[:number]) for order in orders])) for number in numbers]
+    points = [CurvePoint(*row) for row in zip(numbers, tokens, map(tuple, scores.tolist()), strict=True)]
+    return forecast(points, rng, len(X))
+
+
+def _score(estimator: Tagger, X: list[Any], y: list[Any], held_out: tuple[list[Any], list[Any]], seed: int) -> float:
+    return float(unfitted(estimator, threads=1, seed=seed).fit(X, y).score(*held_out))
+
+
+def forecast(points: list[CurvePoint], rng: np.random.Generator, sentences: int | None = None) -> LearningCurve:
+    """Fit the law to the points, and again to resamples of their scores: the spread of those is the uncertainty.
+
+    Forecasts are for more than ``sentences``, by default those of the last point.
+    """
+    sizes = np.array([point.sentences for point in points], float)
+    scores = np.array([point.scores for point in points])
+    law = fit(sizes, scores.mean(axis=1))
+    fitted = np.array([law(n) for n in sizes])
+    # How far single scores are from the law, made as wide as if nothing had been fitted.
+    residuals = (scores - fitted[:, None]).ravel()
+    noise = residuals * np.sqrt(len(residuals) / max(1, len(residuals) - 3))
+    shape = len(sizes), scores.shape[1]
+    laws = [fit(sizes, fitted + rng.choice(noise, shape).mean(axis=1)) for _ in range(_RESAMPLES)]
+    last = sentences or int(sizes[-1])
+    forecasts = [Forecast(n, law(n), *_range([one(n) for one in laws])) for n in (2 * last, 4 * last)]
+    more = [one.sentences_for(one(last) + 0.01) - last for one in (law, *laws)]
+    return LearningCurve(points, law, forecasts, (more[0], *_range(more[1:])))
+
+
+def fit(sizes: Array, scores: Array) -> PowerLaw:
+    """The law with the smallest squared error: for each power c the rest is linear. It never falls."""
+    x = -(sizes ** -_POWERS[:, None])  # (powers, sizes): scores ≈ ceiling + b x, a straight line for each power
+    around = x - x.mean(axis=1, keepdims=True)
+    b = around @ scores / np.maximum(np.sum(around**2, axis=1), 1e-300)
+    ceiling = scores.mean() - b * x.mean(axis=1)
+    above = ceiling > 1  # more than everything right: the best law through 1 instead
+    b = np.where(above, x @ (scores - 1) / np.sum(x**2, axis=1), b)
+    ceiling = np.where(above, 1.0, ceiling)
+    errors = np.sum((scores - (ceiling + b * x.T).T) ** 2, axis=1)
+    rising = np.flatnonzero(b >= 0)
+    if not len(rising):
+        return PowerLaw(float(scores.mean()), 0.0, 1.0)
+    best = rising[np.argmin(errors[rising])]
+    return PowerLaw(float(ceiling[best]), float(b[best]), float(_POWERS[best]))
+
+
+def _range(values: Sequence[float]) -> tuple[float, float]:
+    """The bounds of the middle 80 % of the values, which may be infinite."""
+    ordered = sorted(values)
+    return float(ordered[len(ordered) // 10]), float(ordered[-1 - len(ordered) // 10])
+
+
+def _rounded(number: float) -> int | None:
+    """To two digits: more would pretend."""
+    if not np.isfinite(number) or number > 1e9:
+        return None
+    digits = max(0, len(str(int(number))) - 2)
+    return int(round(number, -digits))

@@ -28,7 +28,7 @@ from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.distribution import Decoding, LabelPosterior, calibrated_lattice
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.decoding.promise import UNKNOWN, ClassShare, Profile, profile_from_json
-from postil.models.decoding.redaction import is_unknown
+from postil.models.decoding.redaction import unknown_words
 from postil.models.inputs import listed_sentences
 from postil.models.tagger import Tagger
 
@@ -36,30 +36,22 @@ BINS = 10
 DOUBT = "mean doubt of answers"
 LEVEL, Z = 0.9, 1.645
 SIGNIFICANT, MATERIAL = 4.0, 1.5  # standard errors, and times the figure of the base
-LEAST_WORDS = 300
-"""Of a base: nothing differs significantly from a smaller one."""
+LEAST_WORDS = 300  # of a base: nothing differs significantly from a smaller one
 
 
-class Miscalibration(NamedTuple):
-    """How far a calibration on a text would have been from that on dev: mean and standard deviation over corpora."""
-
-    log_temperature: tuple[float, float]
-    shift: tuple[float, float]
-
-    def settings(self, decoding: Decoding) -> list[Decoding]:
-        """The decoding with the mean, then with one standard deviation more and less of each."""
-        (log_T, spread), (shift, other) = self
-        moved = [(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)]
-        steps = [(log_T + a * spread, shift + b * other) for a, b in moved]
-        return [
-            replace(decoding, temperature=decoding.temperature * exp(t), shift=decoding.shift + c) for t, c in steps
-        ]
+Miscalibration = tuple[tuple[float, float], tuple[float, float]]
+"""How far a calibration on a text would have been from that on dev: means and standard deviations over corpora, of the
+logarithm of the temperature and of the shift."""
+ALIKE: Miscalibration = (0.0, 0.1), (0.0, 0.15)  # on text like dev
+ELSEWHERE: Miscalibration = (0.35, 0.45), (-0.45, 0.65)  # on any other text: models are more often too sure than not
 
 
-ALIKE = Miscalibration((0.0, 0.1), (0.0, 0.15))
-"""On text like dev."""
-ELSEWHERE = Miscalibration((0.35, 0.45), (-0.45, 0.65))
-"""On any other text: models are more often too sure than not."""
+def _settings(decoding: Decoding, by: Miscalibration) -> list[Decoding]:
+    """The decoding itself, then moved by the means, then with one standard deviation more and less of each."""
+    (log_T, spread), (shift, other) = by
+    steps = [(log_T + a * spread, shift + b * other) for a, b in ((0, 0), (1, 0), (-1, 0), (0, 1), (0, -1))]
+    T, c = decoding.temperature, decoding.shift
+    return [decoding, *(replace(decoding, temperature=T * exp(step), shift=c + more) for step, more in steps)]
 
 
 class Drift(NamedTuple):
@@ -144,9 +136,6 @@ class Expected:
         return tables
 
 
-# ------------------------------------------------------------------------------------------------ estimating
-
-
 def expected(tagger: Tagger, X: Sentences, base: Profile | None = None) -> Expected:
     """Estimate the scores of a tagger on sentences without labels, from its probabilities.
 
@@ -174,28 +163,26 @@ def expected(tagger: Tagger, X: Sentences, base: Profile | None = None) -> Expec
     if (model.decoding.temperature, model.decoding.shift) == (1.0, 0.0):
         what = "the model is not calibrated, so its probabilities, and with them this estimate, may be far too high"
         warn_caller(f"{what}: train with dev data of your own labels, or calibrate it", CalibrationWarning)
-    alike, rows = _sums(posteriors, X, [model.decoding, *ALIKE.settings(model.decoding)[1:]])
-    profile = _profile(model.codec, rows, [int(words.sum()) for words in is_unknown(model, X)])
+    alike, rows = _sums(posteriors, X, _settings(model.decoding, ALIKE)[1:])
+    profile = _profile(model.codec, rows, unknown_words(model, X))
     drift = None if base is None else drifted(profile, base)
-    elsewhere = (
-        alike if drift == [] else _sums(posteriors, X, [model.decoding, *ELSEWHERE.settings(model.decoding)])[0][1:]
-    )
+    elsewhere = alike if drift == [] else _sums(posteriors, X, _settings(model.decoding, ELSEWHERE))[0][1:]
     central = elsewhere[0] if drift else alike[0]
     names = list(model.codec.classes) if model.codec.has_spans else [""]
-    found = Expected(
-        has_spans=model.codec.has_spans,
+    varied = float(sum((row.answers * (1 - row.answers)).sum() for row in rows))
+    has_spans = model.codec.has_spans
+    intervals = [_interval(has_spans, tables, varied) for tables in (elsewhere, elsewhere if drift else alike)]
+    return Expected(
+        has_spans=has_spans,
         sentences=len(X),
         tokens=sum(map(len, X)),
         counts=Counts(*central.sum(axis=0).tolist()),
         by_class={name: Counts(*row) for name, row in zip(names, central.tolist(), strict=True)},
-        low=0.0,
-        high=1.0,
+        low=min(low for low, _ in intervals),
+        high=max(high for _, high in intervals),
         profile=profile,
         drift=drift,
     )
-    varied = float(sum((row.answers * (1 - row.answers)).sum() for row in rows))
-    intervals = [_interval(found, tables, varied) for tables in (elsewhere, elsewhere if drift else alike)]
-    return replace(found, low=min(low for low, _ in intervals), high=max(high for _, high in intervals))
 
 
 class _Sentence(NamedTuple):
@@ -240,25 +227,22 @@ def _sums(posteriors: Posteriors, X: Sentences, decodings: Sequence[Decoding]) -
     return sums, rows
 
 
-def _interval(found: Expected, tables: Array, varied: float) -> tuple[float, float]:
+def _interval(has_spans: bool, tables: Array, varied: float) -> tuple[float, float]:
     """From (5, classes, 3) counts at the settings of a `Miscalibration`; ``varied``: Σ p (1 - p) of the answers."""
-    counts = [table.sum(axis=0).tolist() for table in tables]
-    value, *moved = [replace(found, counts=Counts(*one)).value for one in counts]
-    C, M, G = counts[0]
+    counts = [Counts(*table.sum(axis=0).tolist()) for table in tables]
+    value, *moved = [one.f1 if has_spans else one.precision for one in counts]
+    C, M, G = tables[0].sum(axis=0).tolist()
     missed, whole = max(G - C, 0.0), max(M + G, 1e-9)
     chance = (2 * (M + missed) / whole**2) ** 2 * varied + (2 * C / whole**2) ** 2 * missed
-    if not found.has_spans:
+    if not has_spans:
         chance = varied / max(M, 1) ** 2
     half = Z * sqrt(((moved[0] - moved[1]) ** 2 + (moved[2] - moved[3]) ** 2) / 4 + chance)
     return max(value - half, 0.0), min(value + half, 1.0)
 
 
-# ------------------------------------------------------------------------------------------------ drift
-
-
-def _profile(codec: LabelCodec, rows: Sequence[_Sentence], unknown: Sequence[int]) -> dict[str, ClassShare]:
+def _profile(codec: LabelCodec, rows: Sequence[_Sentence], unknown: Array) -> dict[str, ClassShare]:
     tokens, answers = np.array([row.tokens for row in rows]), np.array([len(row.answers) for row in rows])
-    profile = {UNKNOWN: ClassShare.of(np.array(unknown), tokens)}
+    profile = {UNKNOWN: ClassShare.of(unknown, tokens)}
     profile[DOUBT] = ClassShare.of(np.array([(1 - row.answers).sum() for row in rows]), answers)
     for k, name in enumerate(codec.classes if codec.has_spans else ()):
         profile[f"expected {name} per word"] = ClassShare.of(np.array([row.gold[k] for row in rows]), tokens)

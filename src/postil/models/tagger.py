@@ -324,7 +324,7 @@ class Tagger(SentenceEstimator):
         Sentences with labels that the model does not have are left out. The result is the decoding of the model with
         the new temperature and shift.
         """
-        from postil.models.decoding.calibration import LabelledLattices, calibrated
+        from postil.models.decoding.tuning import LabelledLattices, calibrated
 
         data = LabelledLattices.of(self._posteriors, *checked_for_scores(X, y, self._word_key))
         self.model.decoding = calibrated(self.decoding, data)
@@ -369,7 +369,7 @@ class Tagger(SentenceEstimator):
             hint = partial(dial.hint, figure, wanted, margin)
             result = tuned(dial.counts, dial.present(self.decoding), figure, wanted, margin, hint)
         if not result.is_met:
-            self.decoding = dial.decoding(result.chosen.setting, self.decoding)
+            self.decoding = dial.decoding(result.chosen.bias, result.chosen.threshold, self.decoding)
         return result
 
     # -------------------------------------------------------------------------------------------- redaction

@@ -67,9 +67,6 @@ def paths_of(merges: Array, clusters: int) -> list[str]:
     return [paths[int(name)] for name in owner]
 
 
-# ------------------------------------------------------------------------------------------------ vectors
-
-
 class Neighbour(NamedTuple):
     word: str
     cosine: float

@@ -1,34 +1,57 @@
 """Raw text as numbers of words in a temporary file: read, tokenised and counted once, then used in every epoch."""
 
-import itertools
 import os
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import BinaryIO, NamedTuple, Self, cast, final
+from typing import Any, BinaryIO, NamedTuple, Self, cast, final
 
 import numpy as np
 
 from postil import kernels
 from postil.arrays import Array
-from postil.errors import DataError
+from postil.errors import ConfigurationError, DataError
 from postil.features.words import fold_digits
 from postil.files import naming
 from postil.kernels import WordPool
-from postil.pretraining.config import CorpusConfig
 from postil.text.languages import rules_for_texts
 from postil.text.lines import Lines
 from postil.text.splitting.segmenter import Segmenter
 
 Texts = Iterable[str | os.PathLike[str]] | str | os.PathLike[str]
 """Strings are texts; paths (``pathlib.Path``) are files of text, plain or gzip."""
-BLOCK = 1 << 20
-"""Characters that are tokenised at a time."""
+BLOCK = 1 << 20  # characters that are tokenised at a time
 SENTENCE_END, UNKNOWN_WORD = -1, -2
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class CorpusConfig:
+    """Which words are learned."""
+
+    min_count: int = 5
+    """Words that occur less often are unknown."""
+    words: int | None = None
+    """Keep at most this many words, the most frequent ones."""
+    cased: bool = False
+    """Tell ``Apple`` from ``apple``."""
+    fold_digits: bool = True
+    """Treat all digits as 0: ``1984`` is ``0000``."""
+
+    def __post_init__(self) -> None:
+        at_least(1, min_count=self.min_count)
+        if self.words is not None:
+            at_least(2, words=self.words)
+
+
+def at_least(least: int, **values: Any) -> None:
+    """Refuse what is not a whole number from this one on."""
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise ConfigurationError(name, expected=f"at least {least}", got=value)
 
 
 @final
@@ -59,17 +82,12 @@ class Corpus:
             yield np.asarray(self.ids[begin:end])
             begin = end
 
-    def close(self) -> None:
-        self.ids = np.zeros(0, np.int32)
-        self._file.close()
-
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+    def __exit__(self, *exception: object) -> None:
+        self.ids = np.zeros(0, np.int32)
+        self._file.close()
 
 
 _SAMPLE = 100_000  # characters that show the language
@@ -107,11 +125,25 @@ def read_corpus(
             tokens += len(serials)
             if report is not None:
                 report(len(serials))
-        entries = dictionary.entries(form_of(config), config.min_count, config.words)
+
+        def form(word: str) -> str:  # by default lower case with digits as 0, as vectors are looked up
+            word = word if config.cased else word.lower()
+            return fold_digits(word) if config.fold_digits else word
+
+        entries = dictionary.entries(form, config.min_count, config.words)
         if len(entries.words) < 2:
             expected = f"must have at least 2 words that occur {config.min_count} times or more (see min_count)"
             raise DataError("the text", expected=expected, got=f"{len(entries.words)} of {tokens:,} tokens")
-        ids, checksum = _renumbered(file, entries.numbers)
+        file.flush()
+        # The file as a memory map, in which serials become numbers of words.
+        ids: Array = np.memmap(file, np.int32, "r+")
+        checksum = 0
+        for begin in range(0, len(ids), BLOCK):
+            part = ids[begin : begin + BLOCK]
+            words = entries.numbers[np.maximum(part, 0)]
+            words[words < 0] = UNKNOWN_WORD
+            part[...] = np.where(part == SENTENCE_END, SENTENCE_END, words)
+            checksum = zlib.crc32(part.tobytes(), checksum)
     except BaseException:
         with suppress(OSError):  # it would try again to write what a full disk did not take
             file.close()
@@ -120,50 +152,21 @@ def read_corpus(
     return Corpus(entries.words, entries.counts, tokens, ids, fingerprint, file)
 
 
-def form_of(config: CorpusConfig) -> Callable[[str], str]:
-    """The function that normalises a word for counting: by default lower case with digits as 0, as in vector lookup."""
-    if config.cased:
-        return fold_digits if config.fold_digits else str
-    return (lambda word: fold_digits(word.lower())) if config.fold_digits else str.lower
-
-
 def _blocks(texts: Texts) -> Iterator[str]:
     """Whole lines, about BLOCK characters at a time."""
     sources: Iterable[str | os.PathLike[str]] = [texts] if isinstance(texts, str | os.PathLike) else texts
-    for is_text, group in itertools.groupby(sources, lambda source: isinstance(source, str)):
-        if is_text:
-            yield from _joined([cast(str, source)] for source in group)
-            continue
-        for path in group:
-            with Lines(path) as lines:
-                yield from _joined(batch for _, batch in lines)
-
-
-def _joined(batches: Iterable[Sequence[str]]) -> Iterator[str]:
     held: list[str] = []
     size = 0
-    for batch in batches:
-        held += batch
-        size += sum(map(len, batch)) + len(batch)
-        if size >= BLOCK:
-            yield "\n".join(held)
-            held, size = [], 0
+    for source in sources:
+        with nullcontext([(0, [source])]) if isinstance(source, str) else Lines(source) as batches:
+            for _, batch in batches:
+                held += batch
+                size += sum(map(len, batch)) + len(batch)
+                if size >= BLOCK:
+                    yield "\n".join(held)
+                    held, size = [], 0
     if held:
         yield "\n".join(held)
-
-
-def _renumbered(file: BinaryIO, numbers: Array) -> tuple[Array, int]:
-    """The file as a memory map in which serials have become numbers of words, and its checksum."""
-    file.flush()
-    ids: Array = np.memmap(file, np.int32, "r+")
-    checksum = 0
-    for begin in range(0, len(ids), BLOCK):
-        part = ids[begin : begin + BLOCK]
-        found = numbers[np.maximum(part, 0)]
-        found[found < 0] = UNKNOWN_WORD
-        part[...] = np.where(part == SENTENCE_END, SENTENCE_END, found)
-        checksum = zlib.crc32(part.tobytes(), checksum)
-    return ids, checksum
 
 
 # ------------------------------------------------------------------------------------------------ the dictionary
@@ -172,8 +175,7 @@ def _renumbered(file: BinaryIO, numbers: Array) -> tuple[Array, int]:
 # twice, so ids written before stay valid.
 
 
-MOST_WORDS = 4_000_000
-"""Distinct words that are kept while text is read; above it the rarest are forgotten."""
+MOST_WORDS = 4_000_000  # distinct words that are kept while text is read; above it the rarest are forgotten
 
 
 class Entries(NamedTuple):
@@ -181,8 +183,7 @@ class Entries(NamedTuple):
 
     words: list[str]
     counts: Array  # (V,)
-    numbers: Array
-    """int32 (serials,): the word of each serial, or -1."""
+    numbers: Array  # int32 (serials,): the word of each serial, or -1
 
 
 @final
@@ -203,7 +204,10 @@ class GrowingDictionary:
             known = self._counts[: self._known]
             kept = np.flatnonzero(known > np.sort(known)[-self._most // 2])
             self._rebuild(kept, max(2 * len(kept), 1), len(self._table.pool))
-        self._make_room(self._known + len(cells), int(self._table.ends[self._known]) + len(text))
+        # Twice the room if a block might not fit: every token may be a new word.
+        words, size = self._known + len(cells), int(self._table.ends[self._known]) + len(text)
+        if words >= len(self._table.ends) or size > len(self._table.pool):
+            self._rebuild(np.arange(self._known), 2 * words, 2 * size)
         before = self._known
         numbers, self._known = kernels.number_words(text, cells, self._table, before)
         fresh = self._known - before
@@ -229,12 +233,6 @@ class GrowingDictionary:
         of_serials[self._serials[: self._known]] = numbers[where]
         names = list(places)
         return Entries([names[place] for place in order.tolist()], counts[order], of_serials)
-
-    def _make_room(self, words: int, size: int) -> None:
-        """Twice the room if a block might not fit: every token may be a new word."""
-        if words < len(self._table.ends) and size <= len(self._table.pool):
-            return
-        self._rebuild(np.arange(self._known), 2 * words, 2 * size)
 
     def _rebuild(self, kept: Array, words: int, size: int) -> None:
         """A new table that holds some of the words, in the same order."""

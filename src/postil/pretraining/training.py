@@ -10,12 +10,13 @@ a block start from the same parameters and run independently, on any number of t
 order of the shards, so the result does not depend on the threads.
 """
 
-import dataclasses
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, final
 
@@ -29,23 +30,73 @@ from postil.features.vocabulary import Vocabulary
 from postil.graph import Node, Result
 from postil.graph.node import note_branches
 from postil.kernels import plain_pretraining as plain
-from postil.kernels.plain_pretraining import LANES, ShardChanges, ShardRoom
+from postil.kernels.plain_pretraining import (
+    LANES,
+    MOST_NEGATIVES,
+    MOST_REACH,
+    UNIT_LANES,
+    ShardChanges,
+    ShardRoom,
+)
 from postil.optimisation.optimisers import checked_state
-from postil.pretraining.config import CorpusConfig, PretrainingConfig
-from postil.pretraining.corpus import SENTENCE_END, UNKNOWN_WORD, Corpus, Texts, read_corpus
+from postil.pretraining.corpus import SENTENCE_END, UNKNOWN_WORD, Corpus, CorpusConfig, Texts, at_least, read_corpus
 
 Parameters: TypeAlias = dict[str, Array]
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class PretrainingConfig:
+    """How vectors are learned. A checkpoint stores it."""
+
+    method: str = "skipgram"
+    """``skipgram``: words predict their neighbours; ``ranking``: true windows score higher than corrupt ones (E4)."""
+    dimensions: int = 50
+    window: int | None = None
+    """Words on each side; by default 5 for skip-gram and 2 for ranking."""
+    epochs: int = 5
+    negatives: int = 5
+    """Skip-gram: random words for each true one."""
+    sample: float = 1e-3
+    """Skip-gram: words that are more frequent than this share of the text are skipped at random."""
+    hidden: int = 64
+    """Ranking: units of the hidden layer, a multiple of 16."""
+    rate: float | None = None
+    """Learning rate at the beginning, which falls linearly; by default 0.025 for skip-gram and 0.1 for ranking."""
+    seed: int = 0
+    corpus: CorpusConfig = field(default_factory=CorpusConfig)
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise ConfigurationError("method", expected=" or ".join(METHODS), got=repr(self.method))
+        at_least(2, dimensions=self.dimensions)
+        at_least(1, epochs=self.epochs, negatives=self.negatives, hidden=self.hidden)
+        at_least(0, seed=self.seed)
+        if self.hidden % UNIT_LANES:
+            raise ConfigurationError("hidden", expected=f"must be a multiple of {UNIT_LANES}", got=self.hidden)
+        for name, value, most in (("window", self.window, MOST_REACH), ("negatives", self.negatives, MOST_NEGATIVES)):
+            if value is not None and not 1 <= value <= most:
+                raise ConfigurationError(name, expected=f"1 to {most}", got=value)
+        for name, number in (("sample", self.sample), ("rate", self.rate)):
+            if number is not None and not (0 < number < inf):
+                raise ConfigurationError(name, expected="more than 0", got=number)
+
+    @property
+    def reach(self) -> int:
+        """The window, with the method's default."""
+        return self.window if self.window is not None else {"skipgram": 5, "ranking": 2}[self.method]
+
+    @property
+    def first_rate(self) -> float:
+        return self.rate if self.rate is not None else {"skipgram": 0.025, "ranking": 0.1}[self.method]
 
 
 class Method(ABC):
     """A way to learn vectors from text: initial parameters, and one pass over a shard."""
 
-    vectors: str
-    """The parameter whose rows are the vectors."""
-    unit_length: bool
-    """Whether the vectors are brought to length 1 in the end."""
-    curvature: float
-    """Of the cost of one touch along a row, roughly; see ``merging_scales``."""
+    vectors: str  # the parameter whose rows are the vectors
+    unit_length: bool  # whether the vectors are brought to length 1 in the end
+    curvature: float  # of the cost of one touch along a row, roughly; see ``merging_scales``
 
     def __init__(self, config: PretrainingConfig, corpus: Corpus) -> None:
         self.config, self.corpus, self.sampler = config, corpus, WordSampler(corpus.counts)
@@ -104,12 +155,9 @@ class WordSampler:
 
 @final
 class Skipgram(Method):
-    """See ``Method``."""
-
     vectors = "inputs"
     unit_length = False
-    curvature = 0.1
-    """Of the cost of one pair along a row: σ'(s) |x|² with vectors of an ordinary length."""
+    curvature = 0.1  # of the cost of one pair along a row: σ'(s) |x|² with vectors of an ordinary length
 
     def initial(self, V: int, rng: np.random.Generator) -> Parameters:
         D = self.config.dimensions
@@ -122,23 +170,19 @@ class Skipgram(Method):
         return kernels.skipgram_shard(parameters["inputs"], parameters["outputs"], self.drawn(ids, rng), rate, room)
 
     @cached_property
-    def _keeping(self) -> Array:
-        return keeping_probabilities(self.corpus.counts, self.corpus.tokens, self.config.sample)
+    def keeping(self) -> Array:
+        """(V,) with which probability an occurrence is used, √(t/f) + t/f for a word of frequency f."""
+        ratio = self.config.sample * self.corpus.tokens / self.corpus.counts
+        return np.minimum(np.sqrt(ratio) + ratio, 1).astype(np.float32)
 
     def drawn(self, ids: Array, rng: np.random.Generator) -> plain.SkipgramText:
         """A text without unknown words and some of the frequent ones; with the reach and the negatives of each word."""
         is_kept = ids >= 0
-        is_kept[is_kept] = rng.random(int(is_kept.sum()), np.float32) < self._keeping[ids[is_kept]]
+        is_kept[is_kept] = rng.random(int(is_kept.sum()), np.float32) < self.keeping[ids[is_kept]]
         words = ids[is_kept]
         offsets = np.concatenate([[0], np.cumsum(is_kept)[ids == SENTENCE_END], [len(words)]])
         reach = rng.integers(1, self.config.reach, len(words), np.uint8, endpoint=True)
         return plain.SkipgramText(words, offsets, reach, self.sampler.draw((len(words), self.config.negatives), rng))
-
-
-def keeping_probabilities(counts: Array, tokens: int, sample: float) -> Array:
-    """(V,) float32: with which probability an occurrence is used, √(t/f) + t/f for a word of frequency f."""
-    ratio = sample * tokens / counts
-    return np.minimum(np.sqrt(ratio) + ratio, 1).astype(np.float32)
 
 
 def negative_sampling(contexts: Node, outputs: Node, wanted: Array) -> Result:
@@ -163,13 +207,10 @@ _INITIAL_SIZE = 0.01  # standard deviation of the words' numbers
 
 @final
 class Ranking(Method):
-    """See ``Method``."""
-
     vectors = "words"
     unit_length = True
     """Words grow with every window that moves them. Without this, frequent words drown all others in a tagger."""
-    curvature = 0.002
-    """Measured: a hinge is flat almost everywhere."""
+    curvature = 0.002  # measured: a hinge is flat almost everywhere
 
     def initial(self, V: int, rng: np.random.Generator) -> Parameters:
         S, D, H = 2 * self.config.reach + 1, self.config.dimensions, self.config.hidden
@@ -259,15 +300,14 @@ def merging_scales(rows: Array, touches: Array, pull: float, V: int) -> Array:
 # ------------------------------------------------------------------------------------------------ the loop
 
 
-SHARDS = 8
-"""Parts of a block, always: a block can use at most this many cores."""
+SHARDS = 8  # parts of a block, always: a block can use at most this many cores
 SHARD_WORDS = 50_000
 """Words of a shard in a long text. A short one has smaller shards, so that an epoch has many steps."""
 _LEAST_SHARD_WORDS = 500
 _STEPS_PER_EPOCH = 50
 _LAST_RATE = 0.01
 CHECKPOINT_SECONDS = 120.0
-_OF_CORPUS = {field.name for field in dataclasses.fields(CorpusConfig)}
+_OF_CORPUS = {setting.name for setting in fields(CorpusConfig)}
 
 
 class PretrainingStep(NamedTuple):
@@ -335,8 +375,6 @@ class Pretraining:
         matrix = np.concatenate([np.zeros((1, table.shape[1]), np.float32), table])
         return WordVectors(Vocabulary.build(["", *self.corpus.words]), matrix)
 
-    # -------------------------------------------------------------------------------------------- steps
-
     def _step(
         self, ids: Array, progress: float, pool: ThreadPoolExecutor, rooms: list[ShardRoom], began: float
     ) -> PretrainingStep:
@@ -359,15 +397,13 @@ class Pretraining:
         words = int(np.count_nonzero(ids != SENTENCE_END))
         return PretrainingStep(self.epoch, words, progress, loss, time.perf_counter() - began)
 
-    # -------------------------------------------------------------------------------------------- checkpoints
-
     def save_checkpoint(self) -> None:
         """Write everything that is needed to continue."""
         assert self.checkpoint is not None
         archive.save(self.checkpoint, self.parameters, {"pretraining": self._state()})
 
     def _state(self) -> dict[str, Any]:
-        settings, text = dataclasses.asdict(self.config), self.corpus.fingerprint
+        settings, text = asdict(self.config), self.corpus.fingerprint
         return {"config": settings, "text": text, "epoch": self.epoch, "block": self.block}
 
     def _resumed(self) -> Parameters:
@@ -412,14 +448,13 @@ def pretrain(texts: Texts, *, threads: int = 1, **settings: Any) -> WordVectors:
     -------
     WordVectors
     """
-    known = _OF_CORPUS | {field.name for field in dataclasses.fields(PretrainingConfig)} - {"corpus"}
+    known = _OF_CORPUS | {setting.name for setting in fields(PretrainingConfig)} - {"corpus"}
     for name in settings:
         if name not in known:
             raise ConfigurationError(f"unknown setting {name!r}{similar(name, known)}")
-    corpus_config = CorpusConfig(**{name: value for name, value in settings.items() if name in _OF_CORPUS})
-    others = {name: value for name, value in settings.items() if name not in _OF_CORPUS}
-    config = PretrainingConfig(corpus=corpus_config, **others)
-    with read_corpus(texts, corpus_config) as corpus:
+    of_corpus = CorpusConfig(**{name: settings.pop(name) for name in _OF_CORPUS & settings.keys()})
+    config = PretrainingConfig(corpus=of_corpus, **settings)
+    with read_corpus(texts, of_corpus) as corpus:
         training = Pretraining(corpus, config, threads=threads)
         for _ in training:
             pass

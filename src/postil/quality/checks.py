@@ -1,23 +1,114 @@
-"""Checks of labelled data that need no model: one function per kind of finding."""
+"""Labelled data to examine, as named splits, and the checks that need no model: one function per kind of finding."""
 
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple, final
 from zlib import crc32
 
 import numpy as np
 
-from postil.quality.corpus import Split, known_labels, occurrences
-from postil.text.labels.schemes import convert, violations
+from postil.features.inputs import Sentences, forms_of
+from postil.models.inputs import checked_labelled
+from postil.text import Span, with_marks
+from postil.text.labels.partial import Labels
+from postil.text.labels.schemes import PartialLabel, convert, recognise, spans_from_labels, violations
 
-RARE = 5
-"""Examples of a class below which little can be learned about it."""
-LONG = 200
-"""Tokens of a sentence above which it is probably several."""
-SIMILAR = 0.8
-"""Share of common word triples above which two sentences are near-duplicates."""
+RARE = 5  # examples of a class below which little can be learned about it
+LONG = 200  # tokens of a sentence above which it is probably several
+SIMILAR = 0.8  # share of common word triples above which two sentences are near-duplicates
+Place = Callable[[int, int], str]  # where a token of a sentence stands, both counted from 0
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Sentences that are used together: for training, for development, for testing."""
+
+    name: str
+    X: Sentences
+    labels: Labels
+    scheme: str
+    place: Place
+    documents: Sequence[int] = field(default=())  # of each sentence; empty if none are marked
+
+    @classmethod
+    def of(cls, name: str, X: Any, y: Any) -> "Split":
+        """From what a program passes."""
+        X, y = checked_labelled(X, y)
+        y = with_marks(y, X)
+        return cls(name, X, y, recognise(y), lambda sentence, token: f"sentence {sentence + 1}, token {token + 1}")
+
+    @cached_property
+    def tokens(self) -> list[list[str]]:
+        """The forms."""
+        return list(map(forms_of, self.X))
+
+    @cached_property
+    def spans(self) -> list[list[Span]]:
+        """The entities of every sentence; without a scheme, none."""
+        if self.scheme == "none":
+            return [[] for _ in self.X]
+        return [spans_from_labels(known_labels(labels), self.scheme) for labels in self.labels]
+
+    @cached_property
+    def classes(self) -> Counter[str]:
+        """How many entities of each class there are; without a scheme, how many tokens have each label."""
+        if self.scheme == "none":
+            return Counter(label for labels in self.labels for label in labels if not isinstance(label, PartialLabel))
+        return Counter(span.label for spans in self.spans for span in spans)
+
+    def form(self, sentence: int, span: Span) -> tuple[str, ...]:
+        return tuple(self.tokens[sentence][span.start : span.end])
+
+    def excerpt(self, sentence: int, start: int, end: int, words: int = 6) -> str:
+        """The tokens around a span, which is in brackets."""
+        tokens = self.tokens[sentence]
+        left, right = tokens[max(0, start - words) : start], tokens[end : end + words]
+        shown = [*["…"] * (start > words), *left, f"[{' '.join(tokens[start:end])}]", *right]
+        return " ".join([*shown, *["…"] * (end + words < len(tokens))])
+
+
+def known_labels(labels: Sequence[str]) -> list[str]:
+    """The labels, with O where one is unknown."""
+    return ["O" if isinstance(label, PartialLabel) else label for label in labels]
+
+
+class Occurrence(NamedTuple):
+    """A place where a form occurs: labelled as an entity of this class, or "" if not exactly as one."""
+
+    split: int
+    sentence: int
+    start: int
+    label: str
+
+
+def occurrences(splits: Sequence[Split], forms: set[tuple[str, ...]]) -> dict[tuple[str, ...], list[Occurrence]]:
+    """Every place where one of the forms occurs, entity or not.
+
+    Inside of a longer entity a form is part of another name (New York in New York Times) and does not count, nor where
+    one of its labels is unknown.
+    """
+    by_first: dict[str, set[int]] = {}
+    for form in forms:
+        by_first.setdefault(form[0], set()).add(len(form))
+    found: dict[tuple[str, ...], list[Occurrence]] = {form: [] for form in forms}
+    for number, split in enumerate(splits):
+        for i, tokens in enumerate(split.tokens):
+            exact = {(span.start, span.end): span.label for span in split.spans[i]}
+            for start, end in ((at, at + n) for at, token in enumerate(tokens) for n in by_first.get(token, ())):
+                form = tuple(tokens[start:end])
+                if form not in forms:
+                    continue
+                label = exact.get((start, end))
+                inside = any(a < end and start < b for a, b in exact)
+                unknown = any(isinstance(label, PartialLabel) for label in split.labels[i][start:end])
+                if label is not None or not (inside or unknown):
+                    found[form].append(Occurrence(number, i, start, label or ""))
+    return found
 
 
 class Finding(NamedTuple):
@@ -27,14 +118,6 @@ class Finding(NamedTuple):
     where: str
     what: str
     excerpt: str = ""
-
-
-class Check(NamedTuple):
-    """A kind of finding: its title, what to do about it, and the function that finds it."""
-
-    title: str
-    advice: str
-    find: Callable[[Sequence[Split]], Iterator[Finding]]
 
 
 def _scheme(splits: Sequence[Split]) -> Iterator[Finding]:
@@ -168,30 +251,23 @@ def _missing(splits: Sequence[Split]) -> Iterator[Finding]:
                 yield Finding("missing", split.name, what)
 
 
+_OPENING, _CLOSING = ("(", "[", "“", '"', "``", "'"), (")", "]", "”", '"', "''", "'")
+
+
 def _boundaries(splits: Sequence[Split]) -> Iterator[Finding]:
     for split in splits:
         for i, spans in enumerate(split.spans):
             for span in spans:
                 form = split.form(i, span)
-                for token, place in ((form[0], "begins"), (form[-1], "ends")):
-                    if _is_punctuation(token) and len(form) > 1 and not _is_balanced(form):
-                        what = f"{span.label} {place} with {token!r}"
+                edges: tuple[tuple[str, str], ...] = ((form[0], "begins with"), (form[-1], "ends with"))
+                if len(form) == 1:
+                    edges = ((form[0], "is nothing but"),)
+                elif form[-1] in (".", "!", "?") or (form[-1] in _CLOSING and any(t in _OPENING for t in form[:-1])):
+                    continue  # the marks at the edges belong to the name: Yahoo! stays, "Hamlet" stays
+                for token, what in edges:
+                    if not token.strip() or all(unicodedata.category(c)[0] in "PZ" for c in token):
                         excerpt = split.excerpt(i, span.start, span.end)
-                        yield Finding("boundary", split.place(i, span.start), what, excerpt)
-                if len(form) == 1 and _is_punctuation(form[0]):
-                    what = f"{span.label} is nothing but {form[0]!r}"
-                    yield Finding("boundary", split.place(i, span.start), what, split.excerpt(i, span.start, span.end))
-
-
-def _is_punctuation(token: str) -> bool:
-    return not token.strip() or all(unicodedata.category(c)[0] in "PZ" for c in token)
-
-
-def _is_balanced(form: Sequence[str]) -> bool:
-    """Whether brackets and quotation marks at the edges belong to the name: Yahoo! stays, "Hamlet" stays."""
-    return form[-1] in (".", "!", "?", ")", "]", "”", '"', "''", "'") and (
-        form[-1] in (".", "!", "?") or any(token in ("(", "[", "“", '"', "``", "'") for token in form[:-1])
-    )
+                        yield Finding("boundary", split.place(i, span.start), f"{span.label} {what} {token!r}", excerpt)
 
 
 # UTF-8 that was read as Latin-1 or Windows-1252: a lead byte as a letter, then a continuation byte as a sign.
@@ -224,9 +300,16 @@ def _lengths(splits: Sequence[Split]) -> Iterator[Finding]:
     for split in splits:
         for i, tokens in enumerate(split.tokens):
             if len(tokens) > LONG:
-                yield Finding(
-                    "length", split.place(i, 0), f"a sentence of {len(tokens):,} tokens", " ".join(tokens[:14])
-                )
+                what = f"a sentence of {len(tokens):,} tokens"
+                yield Finding("length", split.place(i, 0), what, " ".join(tokens[:14]))
+
+
+class Check(NamedTuple):
+    """A kind of finding: its title, what to do about it, and the function that finds it."""
+
+    title: str
+    advice: str
+    find: Callable[[Sequence[Split]], Iterator[Finding]]
 
 
 CHECKS: dict[str, Check] = {
@@ -250,8 +333,3 @@ CHECKS: dict[str, Check] = {
     "length": Check("very long sentences", "split them", _lengths),
 }
 """In the order in which they are reported."""
-
-
-def examined(splits: Sequence[Split]) -> list[Finding]:
-    """Everything that is found, by kind and place."""
-    return [finding for check in CHECKS.values() for finding in check.find(splits)]

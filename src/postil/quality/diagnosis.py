@@ -15,8 +15,7 @@ from postil.features.inputs import Sentences
 from postil.html.fragments import fragment, note, titled
 from postil.metrics.tables import Cell, Table, drawn_table, show_class, text
 from postil.models.tagger import Tagger
-from postil.quality.checks import CHECKS, Finding, examined
-from postil.quality.corpus import Split
+from postil.quality.checks import CHECKS, Finding, Split
 from postil.quality.suggestion import text_and_tokens
 from postil.quality.suspicions import MOST_LEARNT, Suspicion, judged
 from postil.text import Sentence, Span
@@ -24,22 +23,10 @@ from postil.text.annotations.annotated import Record
 from postil.text.labels.partial import Labels
 from postil.text.labels.schemes import convert, recognise
 
-FEWEST = 20
-"""Sentences below which models for the purpose would only guess."""
-SHOWN = 10
-"""Findings of a kind, and suspected errors, that are printed."""
+FEWEST = 20  # sentences below which models for the purpose would only guess
+SHOWN = 10  # findings of a kind, and suspected errors, that are printed
 
 Data = tuple[Sentences, Labels]
-
-
-class Size(NamedTuple):
-    """How large a split is. ``lengths``: tokens of the shortest, median, 99th percentile and longest sentence."""
-
-    name: str
-    sentences: int
-    tokens: int
-    classes: Counter[str]
-    lengths: tuple[int, int, int, int]
 
 
 @final
@@ -56,13 +43,15 @@ class Diagnosis:
     """Why suspicions and curve are missing; empty if they are not."""
 
     @property
-    def sizes(self) -> list[Size]:
-        found = []
+    def sizes(self) -> list[dict[str, Any]]:
+        """How large the splits are: ``lengths`` of the shortest, median, 99th percentile and longest sentence."""
+        sizes = []
         for split in self.splits:
             lengths = np.array([len(tokens) for tokens in split.X] or [0])
             spread = np.percentile(lengths, [0, 50, 99, 100], method="nearest").astype(int).tolist()
-            found.append(Size(split.name, len(split.X), int(lengths.sum()), split.classes, tuple(spread)))
-        return found
+            size = {"name": split.name, "sentences": len(split.X), "tokens": int(lengths.sum())}
+            sizes.append({**size, "classes": dict(split.classes.most_common()), "lengths": spread})
+        return sizes
 
     @property
     def counts(self) -> dict[str, int]:
@@ -72,15 +61,12 @@ class Diagnosis:
 
     def table(self) -> Table:
         """A row per split: its size, the lengths of its sentences, and its most frequent classes."""
-        sizes = self.sizes
-        labels = [label for label, _ in sum((size.classes for size in sizes), Counter[str]()).most_common(8)]
-        rows: list[tuple[Cell, ...]] = [
-            (
-                *(size.name, size.sentences, size.tokens, f"{size.lengths[1]} / {size.lengths[3]}"),
-                *(size.classes[label] for label in labels),
-            )
-            for size in sizes
-        ]
+        labels = [label for label, _ in sum((split.classes for split in self.splits), Counter[str]()).most_common(8)]
+        rows: list[tuple[Cell, ...]] = []
+        for size in self.sizes:
+            _, median, _, longest = size["lengths"]
+            row = (size["name"], size["sentences"], size["tokens"], f"{median} / {longest}")
+            rows.append((*row, *(size["classes"].get(label, 0) for label in labels)))
         return Table("Data", ("split", "sentences", "tokens", "median / longest", *map(show_class, labels)), rows)
 
     def _repr_html_(self) -> str:
@@ -139,10 +125,7 @@ class Diagnosis:
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
         return {
-            "splits": [
-                size._asdict() | {"classes": dict(size.classes.most_common()), "lengths": list(size.lengths)}
-                for size in self.sizes
-            ],
+            "splits": self.sizes,
             "counts": self.counts,
             "findings": [finding._asdict() for finding in self.findings],
             "suspicions": [
@@ -212,42 +195,27 @@ def diagnosed(
     train = splits[0]
     if not any(map(len, train.X)):
         raise DataError("no sentences", expected="at least one token with its label")
-    findings = examined(splits)
-    left_out = "" if quick else _too_little(train)
+    findings = [finding for check in CHECKS.values() for finding in check.find(splits)]
+    left_out = ""  # why no models are trained
+    if len(train.X) < FEWEST:
+        number = "1 sentence is" if len(train.X) == 1 else f"{len(train.X)} sentences are"
+        left_out = f"{number} too few to look for wrong labels with models: at least {FEWEST} are needed"
+    elif not train.classes:
+        left_out = "without any entity there is nothing to learn: no models were trained"
     if quick or left_out:
-        return Diagnosis(splits, findings, left_out=left_out)
+        return Diagnosis(splits, findings, left_out="" if quick else left_out)
     show = progress or (lambda what: lambda done, total: None)
     estimator = estimator or Tagger()
     folds = min(folds, len(set(groups_of(train.documents))) or folds)
-    judgements = judged(
-        estimator, train, number=folds, repeats=repeats, seed=seed, threads=threads, progress=show("looking for errors")
-    )
+    same: dict[str, Any] = {"seed": seed, "threads": threads}
+    progressing = show("looking for errors")
+    judgements = judged(estimator, train, number=folds, repeats=repeats, progress=progressing, **same)
     is_alike = [split.classes and (split.scheme == "none") == (train.scheme == "none") for split in splits[1:]]
     held_out = next(((split.X, split.labels) for split in compress(splits[1:], is_alike)), None)
-    growth = curve(
-        estimator,
-        train.X,
-        train.labels,
-        held_out,
-        sizes=5,
-        repeats=2,
-        seed=seed,
-        threads=threads,
-        progress=show("learning curve"),
-        most=MOST_LEARNT,
-    )
+    same |= {"sizes": 5, "repeats": 2, "progress": show("learning curve"), "most": MOST_LEARNT}
+    growth = curve(estimator, train.X, train.labels, held_out, **same)
     worse = [one for one in judgements.ranked(seed) if one.suggestion_probability > one.gold_probability]
     return Diagnosis(splits, findings, worse, growth)
-
-
-def _too_little(split: Split) -> str:
-    """Why no models are trained."""
-    if len(split.X) < FEWEST:
-        number = "1 sentence is" if len(split.X) == 1 else f"{len(split.X)} sentences are"
-        return f"{number} too few to look for wrong labels with models: at least {FEWEST} are needed"
-    if not split.classes:
-        return "without any entity there is nothing to learn: no models were trained"
-    return ""
 
 
 # ------------------------------------------------------------------------------- a file for review, and what comes back
@@ -322,15 +290,12 @@ def apply(reviewed: Iterable[Sentence], sentences: Sequence[Sentence], scheme: s
                 expected, place = "must be in the data", f"{where}, line {corrected.line}" if where else None
                 raise DataError("a reviewed sentence", expected=expected, got=" ".join(tokens)[:60], where=place)
             given = by_tokens[tokens]
-        labels = _labels(corrected, scheme)
+        labels = corrected.labels or ["O"] * len(corrected)
+        own = recognise([labels])
+        if scheme != "none":
+            labels = convert(labels, "bio" if own == "none" else own, scheme)
+        elif own != "none":
+            labels = [label.partition("-")[2] or label for label in labels]
         counts["unchanged" if labels == sentences[given].labels else "changed"] += 1
         sentences[given].labels = labels
     return Applied(**counts)
-
-
-def _labels(corrected: Sentence, scheme: str) -> list[str]:
-    labels = corrected.labels or ["O"] * len(corrected)
-    own = recognise([labels])
-    if scheme == "none":
-        return [label if own == "none" else label.partition("-")[2] or label for label in labels]
-    return convert(labels, "bio" if own == "none" else own, scheme)

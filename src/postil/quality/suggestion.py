@@ -1,12 +1,7 @@
 """Active learning: choose the sentences of a pool from which a model would learn most.
 
-A sentence scores
-
-    uncertainty · density ^ DENSITY
-
-with its uncertainty per token, exact by the posterior, and how typical it is of the pool. Sentences with a high
-score are chosen one by one, preferably those unlike the ones chosen before. The pool is read once, block by block;
-only the candidates are kept.
+A sentence scores its uncertainty per token, exact by the posterior. Sentences with a high score are chosen one by one,
+preferably those unlike the ones chosen before. The pool is read once, block by block; only the candidates are kept.
 """
 
 import heapq
@@ -33,10 +28,7 @@ from postil.text import Sentence
 from postil.text.annotations.annotated import Record
 from postil.text.labels.partial import runs
 
-# ------------------------------------------------------------ a suggestion
-
-LOWEST = 0.05
-"""Probability below which an alternative is not listed."""
+LOWEST = 0.05  # probability below which an alternative is not listed
 MOST_OPTIONS = 6
 
 
@@ -67,7 +59,7 @@ class Suggestion:
     index: int
     """Its place among the sentences of the pool, from 0."""
     score: float
-    """The uncertainty, weighted by density; see ``suggest``."""
+    """The uncertainty; see ``suggest``."""
     spans: list[Option]
     """The model's entities with their probabilities; without a labelling scheme, the label of each token."""
     doubts: list[Doubt]
@@ -114,11 +106,6 @@ class Suggestion:
             figures = {"label": one.label, "probability": round(one.probability, 4)}
             return {**place(one.start, one.end), **figures}
 
-        unsure = [
-            {**place(one.start, one.end), "options": [option(other) for other in one.options]} for one in self.doubts
-        ]
-        rest = self.sentence.rest
-        others = dict(rest.fields) if isinstance(rest, Record) else {}
         fields: dict[str, Any] = {"text": text, "tokens": tokens}
         if self.has_spans:
             fields["spans"] = [
@@ -128,8 +115,12 @@ class Suggestion:
         else:
             fields["labels"] = self.labels
             fields["probabilities"] = [round(span.probability, 4) for span in self.spans]
-        ours = {**fields, "unsure": unsure, "sentence": self.index, "score": round(self.score, 6), "answer": None}
-        return {**ours, **{name: value for name, value in others.items() if name not in ours}}
+        fields["unsure"] = [
+            {**place(one.start, one.end), "options": [option(other) for other in one.options]} for one in self.doubts
+        ]
+        fields |= {"sentence": self.index, "score": round(self.score, 6), "answer": None}
+        others = self.sentence.rest.fields if isinstance(self.sentence.rest, Record) else {}
+        return {**fields, **{name: value for name, value in others.items() if name not in fields}}
 
 
 def text_and_tokens(sentence: Sentence) -> tuple[str, list[dict[str, Any]]]:
@@ -145,13 +136,9 @@ def text_and_tokens(sentence: Sentence) -> tuple[str, list[dict[str, Any]]]:
     return text, [{"text": token, "start": s, "end": e, "id": i} for i, (token, s, e) in enumerate(places)]
 
 
-# ------------------------------------------------------------ similarity of sentences
-
-
 BUCKETS = 1 << 16
 DIMENSIONS = 256
-MOST_CACHED = 500_000
-"""Words whose bucket is cached."""
+MOST_CACHED = 500_000  # words whose bucket is cached
 
 
 @final
@@ -159,61 +146,35 @@ class WordStatistics:
     """Word statistics of the sentences of a pool read so far; their order does not matter."""
 
     def __init__(self) -> None:
-        self._sentences = 0
-        self._counts, self._sums = np.zeros(BUCKETS), np.zeros(BUCKETS)
+        self._sentences, self._counts = 0, np.zeros(BUCKETS)
         self._cached: dict[str, int] = {}
 
     def add(self, sentences: Sequence[Sequence[str]]) -> None:
         """Count the words of more sentences."""
-        buckets, lengths = self._buckets(sentences)
         self._sentences += len(sentences)
-        self._counts += np.bincount(buckets, minlength=BUCKETS)
-        shares = np.repeat(1 / np.sqrt(np.maximum(lengths, 1)), lengths)
-        self._sums += np.bincount(buckets, shares, minlength=BUCKETS)
-
-    def density(self, sentences: Sequence[Sequence[str]]) -> Array:
-        """(B,) the mean similarity of each sentence to those of the pool."""
-        buckets, lengths = self._buckets(sentences)
-        rarity = self._rarity()
-        rows = np.repeat(np.arange(len(lengths)), lengths)
-        common = np.bincount(rows, (rarity**2 * self._sums)[buckets], minlength=len(lengths))
-        norms = np.sqrt(np.bincount(rows, rarity[buckets] ** 2, minlength=len(lengths)))
-        return np.asarray(common / np.maximum(norms, 1e-9) / max(self._sentences, 1))
+        self._counts += np.bincount(self._buckets(sentences), minlength=BUCKETS)
 
     def vectors(self, sentences: Sequence[Sequence[str]]) -> Array:
         """(B, DIMENSIONS) unit rows whose products are about the similarities of the sentences."""
-        buckets, lengths = self._buckets(sentences)
+        B, buckets = len(sentences), self._buckets(sentences)
         rng = np.random.default_rng(0)  # fixed: part of the definition of the vectors
         places, signs = rng.integers(DIMENSIONS, size=BUCKETS), rng.choice([-1.0, 1.0], BUCKETS)
-        rows = np.repeat(np.arange(len(lengths)), lengths)
-        cells = rows * DIMENSIONS + places[buckets]
-        values = np.bincount(cells, (signs * self._rarity())[buckets], minlength=len(lengths) * DIMENSIONS)
-        vectors = values.reshape(len(lengths), DIMENSIONS)
+        # The logarithm of how many sentences there are for each occurrence of a word, at least 0.
+        rarity = np.log(np.maximum(self._sentences / np.maximum(self._counts, 1.0), 1.0)) + 1e-3
+        cells = np.repeat(np.arange(B), [len(tokens) for tokens in sentences]) * DIMENSIONS + places[buckets]
+        vectors = np.bincount(cells, (signs * rarity)[buckets], minlength=B * DIMENSIONS).reshape(B, DIMENSIONS)
         norms = np.sqrt(np.einsum("bd,bd->b", vectors, vectors))
         return np.asarray(vectors / np.maximum(norms, 1e-9)[:, None])
 
-    def _rarity(self) -> Array:
-        """(BUCKETS,) the logarithm of how many sentences there are for each occurrence of a word, at least 0."""
-        return np.log(np.maximum(self._sentences / np.maximum(self._counts, 1.0), 1.0)) + 1e-3
-
-    def _buckets(self, sentences: Sequence[Sequence[str]]) -> tuple[Array, Array]:
-        """The bucket of every word (N,), lower-cased, and the lengths of the sentences (B,)."""
-        lengths = np.array([len(tokens) for tokens in sentences], np.int64)
+    def _buckets(self, sentences: Sequence[Sequence[str]]) -> Array:
+        """(N,) the bucket of every word, lower-cased."""
         cached = self._cached
         if len(cached) > MOST_CACHED:
             cached.clear()
         for word in chain.from_iterable(sentences):
             if word not in cached:
                 cached[word] = crc32(word.lower().encode("utf8", "surrogatepass")) % BUCKETS
-        return np.array([cached[word] for word in chain.from_iterable(sentences)], np.int64), lengths
-
-
-# ------------------------------------------------------------ uncertainty about sentences
-
-
-def entropy(posterior: LabelPosterior) -> Array:
-    """(B,) of the whole labelling, in nats."""
-    return posterior.posterior.entropy()
+        return np.array([cached[word] for word in chain.from_iterable(sentences)], np.int64)
 
 
 def spans(posterior: LabelPosterior) -> Array:
@@ -248,42 +209,29 @@ def confidence(posterior: LabelPosterior) -> Array:
 
 
 MEASURES: dict[str, Callable[[LabelPosterior], Array]] = {
-    "entropy": entropy,
+    "entropy": lambda posterior: posterior.posterior.entropy(),
     "spans": spans,
     "margin": margin,
     "confidence": confidence,
 }
-
-
-# ------------------------------------------------------------------------------------------------ suggestions
+"""(B,) how uncertain the labelling of each sentence is."""
 
 
 RANDOM = "random"
 WAYS = (*MEASURES, RANDOM)
 """Ways to rank sentences."""
-BLOCK = 4096
-"""Sentences that are scored at once."""
-CANDIDATES = 10
-"""Candidates for each sentence that is wanted."""
+BLOCK = 4096  # sentences that are scored at once
+CANDIDATES = 10  # candidates for each sentence that is wanted
 FEWEST_CANDIDATES = 500
 DIVERSITY = 0.5
 """The default power. In simulations on WikiGold 0.5 was ahead of 0 and 1, by little: a seed or two each."""
 EFFORT = 4
 """Tokens that a sentence counts more than it has: reading it takes time, and fragments of two words teach little."""
-LONGEST = 2000
-"""Tokens of a sentence; nobody labels a longer one in one go."""
+LONGEST = 2000  # tokens of a sentence; nobody labels a longer one in one go
 
 PoolItem = Sentence | Sequence[Token] | str
 Progress = Callable[[int], None]
 """Called with the number of tokens ranked since the last call."""
-
-
-class PoolSentence(NamedTuple):
-    """A sentence of the pool, its tokens as the model takes them, and its place among the sentences of the pool."""
-
-    sentence: Sentence
-    tokens: list[Token]
-    place: int
 
 
 def suggest(
@@ -292,8 +240,6 @@ def suggest(
     n: int = 50,
     *,
     by: str = "entropy",
-    per_token: bool = True,
-    density: float = 0.0,
     diversity: float = DIVERSITY,
     labelled: Iterable[Sequence[Token]] = (),
     sure: float = 0.9,
@@ -312,11 +258,10 @@ def suggest(
         Number of sentences.
     by : str, default='entropy'
         Measure of uncertainty: "entropy" of the whole labelling, "spans" (expected number of wrong and missed
-        entities), "margin" between the two best labellings, "confidence" in the best one, or "random".
-    per_token : bool, default=True
-        Divide the measure by the number of tokens plus 4, because labelling costs by the token.
-    density, diversity : float
-        Powers of the weights for typical sentences, and for sentences unlike the others that are suggested; 0: off.
+        entities), "margin" between the two best labellings, "confidence" in the best one, or "random". It is divided
+        by the number of tokens plus 4, because labelling costs by the token.
+    diversity : float, default=0.5
+        Power of the weight for sentences unlike the others that are suggested; 0: off.
     labelled : iterable of token lists, optional
         Sentences that are labelled already, and not suggested.
     sure : float, default=0.9
@@ -338,35 +283,41 @@ def suggest(
         raise ConfigurationError("n", expected="must be at least 1", got=n)
     if by not in WAYS:
         raise ConfigurationError("by", expected=f"must be one of {', '.join(WAYS)}", got=repr(by))
-    for name, power in (("density", density), ("diversity", diversity)):
-        if not 0 <= power <= 100:
-            raise ConfigurationError(name, expected="must be from 0 to 100", got=power)
+    if not 0 <= diversity <= 100:
+        raise ConfigurationError("diversity", expected="must be from 0 to 100", got=diversity)
     posteriors, rng, words = Posteriors(tagger.model), np.random.default_rng(seed), WordStatistics()
     excluded = {tuple(one.tokens if isinstance(one, Sentence) else forms_of(one)) for one in labelled}
-    candidates = _Candidates(max(CANDIDATES * n, FEWEST_CANDIDATES), excluded)
+    most, present = max(CANDIDATES * n, FEWEST_CANDIDATES), set[tuple[str, ...]]()
+    # The most uncertain sentences so far, none of them twice: a bounded heap, the least uncertain one on top. Of
+    # equally uncertain ones, the first of the pool is larger.
+    heap: list[tuple[float, int, Sentence, list[Token]]] = []
     items = _items(tagger, pool)
     while block := list(islice(items, BLOCK)):
-        words.add([item.sentence.tokens for item in block])
+        words.add([sentence.tokens for _, sentence, _ in block])
         uncertainty = rng.random(len(block)) if by == RANDOM else np.zeros(len(block))
-        for posterior in posteriors.of([item.tokens for item in block]) if by != RANDOM else ():
-            effort = posterior.lattice.lengths + EFFORT if per_token else 1
-            uncertainty[posterior.which] = MEASURES[by](posterior) / effort
-        candidates.add(block, uncertainty)
+        for posterior in posteriors.of([tokens for _, _, tokens in block]) if by != RANDOM else ():
+            uncertainty[posterior.which] = MEASURES[by](posterior) / (posterior.lattice.lengths + EFFORT)
+        for (place, sentence, tokens), score in zip(block, uncertainty.tolist(), strict=True):
+            key = tuple(sentence.tokens)
+            if key in present or key in excluded or (len(heap) == most and (score, -place) < heap[0][:2]):
+                continue
+            present.add(key)
+            heapq.heappush(heap, (score, -place, sentence, tokens))
+            if len(heap) > most:
+                present.remove(tuple(heapq.heappop(heap)[2].tokens))
         if progress is not None:
-            progress(sum(len(item.tokens) for item in block))
-    best = sorted(candidates.heap, key=lambda one: one[:2], reverse=True)  # the most uncertain first
-    scores, forms = np.array([one[0] for one in best]), [item.sentence.tokens for _, _, item in best]
-    if density and by != RANDOM and best:
-        scores = scores * words.density(forms) ** density
+            progress(sum(len(tokens) for _, _, tokens in block))
+    best = sorted(heap, key=lambda one: one[:2], reverse=True)  # the most uncertain first
+    scores = np.array([one[0] for one in best])
     if by == RANDOM or not diversity:
-        chosen = np.argsort(-scores, kind="stable")[:n].tolist()
+        chosen = list(range(len(best)))[:n]
     else:
-        chosen = diverse(scores, words.vectors(forms), n, diversity)
-    answers = annotated(posteriors, [best[i][2].tokens for i in chosen], sure)
+        chosen = diverse(scores, words.vectors([one[2].tokens for one in best]), n, diversity)
+    answers = annotated(posteriors, [best[i][3] for i in chosen], sure)
     return [
         Suggestion(
-            sentence=replace(best[i][2].sentence, labels=labels),
-            index=best[i][2].place,
+            sentence=replace(best[i][2], labels=labels),
+            index=-best[i][1],
             score=float(scores[i]),
             spans=spans,
             doubts=doubts,
@@ -392,35 +343,8 @@ def diverse(scores: Array, vectors: Array, n: int, power: float) -> list[int]:
     return chosen
 
 
-@final
-class _Candidates:
-    """The most uncertain sentences so far, none of them twice: a bounded heap, the least uncertain one on top."""
-
-    def __init__(self, most: int, excluded: set[tuple[str, ...]]) -> None:
-        self._most, self._excluded = most, excluded
-        self.heap: list[
-            tuple[float, int, PoolSentence]
-        ] = []  # of equally uncertain ones, the first of the pool is larger
-        self._present: set[tuple[str, ...]] = set()
-
-    def add(self, items: Sequence[PoolSentence], uncertainties: Array) -> None:
-        for item, uncertainty in zip(items, uncertainties.tolist(), strict=True):
-            candidate = (uncertainty, -item.place, item)
-            if len(self.heap) == self._most and candidate[:2] < self.heap[0][:2]:
-                continue
-            key = tuple(item.sentence.tokens)
-            if key in self._present or key in self._excluded:
-                continue
-            self._present.add(key)
-            if len(self.heap) < self._most:
-                heapq.heappush(self.heap, candidate)
-            else:
-                dropped = heapq.heapreplace(self.heap, candidate)
-                self._present.remove(tuple(dropped[2].sentence.tokens))
-
-
-def _items(tagger: Tagger, pool: Iterable[Any]) -> Iterator[PoolSentence]:
-    """The sentences of a pool, but for empty and endless ones."""
+def _items(tagger: Tagger, pool: Iterable[Any]) -> Iterator[tuple[int, Sentence, list[Token]]]:
+    """The sentences of a pool but for empty and endless ones: place in the pool, sentence, tokens for the model."""
     parts, index = tagger.model, -1
     for place, entry in enumerate(pool):
         found: list[tuple[Sentence | None, Any]]
@@ -437,10 +361,7 @@ def _items(tagger: Tagger, pool: Iterable[Any]) -> Iterator[PoolSentence]:
             index += 1
             if given and len(given) <= LONGEST:
                 tokens = checked_sentence(given, parts.config.word_key)
-                yield PoolSentence(sentence or Sentence(forms_of(tokens)), tokens, index)
-
-
-# ------------------------------------------------------------ labels, spans and doubts of a model
+                yield index, sentence or Sentence(forms_of(tokens)), tokens
 
 
 Annotation = tuple[list[str], list[Option], list[Doubt]]
@@ -489,17 +410,12 @@ def _doubts(
     for start, end in runs(unsure) if has_spans else ((t, t + 1) for t in np.flatnonzero(unsure).tolist()):
         options = [one for one in others if start <= one.start and one.end <= end]
         if has_spans and outside is not None:
-            nothing = _nothing(posterior, row, start, end, outside)
+            # The probability that no entity is in these tokens.
+            tokens = posterior.lattice.offsets[row] + np.arange(start, end)
+            allowed = np.tile(np.arange(posterior.lattice.chain.labels) == outside, (len(tokens), 1))
+            windows = Windows(tokens, np.array([0, len(tokens)]), allowed)
+            nothing = float(window_probabilities(posterior.posterior, windows)[0])
             options += [Option("O", start, end, nothing)] if nothing >= LOWEST or not options else []
         ordered = sorted(options, key=lambda one: (-one.probability, one.start, one.end, one.label))
         doubts.append(Doubt(start, end, tuple(ordered[:MOST_OPTIONS])))
     return doubts
-
-
-def _nothing(posterior: LabelPosterior, row: int, start: int, end: int, outside: int) -> float:
-    """The probability that no entity is in these tokens of a sentence."""
-    tokens = posterior.lattice.offsets[row] + np.arange(start, end)
-    allowed = np.zeros((len(tokens), posterior.lattice.chain.labels), bool)
-    allowed[:, outside] = True
-    windows = Windows(tokens, np.array([0, len(tokens)]), allowed)
-    return float(window_probabilities(posterior.posterior, windows)[0])

@@ -11,8 +11,9 @@ the original ones, most of which are right. Its log-odds rank the findings. On p
 any fixed rule (``benchmarks/doctor.py``): an improbable label means less if all labels are improbable.
 """
 
-from collections.abc import Hashable, Iterator, Sequence
-from typing import Any, NamedTuple, Self
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 
@@ -21,34 +22,18 @@ from postil.evaluation import Progress, folds, groups_of, run_all, unfitted
 from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.tagger import Tagger
-from postil.quality.corpus import Mentions, Split, known_labels
+from postil.quality.checks import Split, known_labels, occurrences
 from postil.text import Span
 from postil.text.labels.schemes import PartialLabel, labels_from_spans
 
 LOWEST, PROBABLE = 0.02, 0.05
 """Probabilities of a span: below the first a model does not report it, below the second, on average, it is ignored."""
-ENOUGH = 30
-"""Stretches of either kind below which nothing is learned about them: their log-odds are used unchanged."""
-MOST_LEARNT = 20_000
-"""Sentences that a model learns from at most: keeps the time of a very large file within bounds."""
-MOST_ALTERED = 20_000
-"""Errors that are made on paper."""
+ENOUGH = 30  # stretches of either kind below which nothing is learned about them: their log-odds are used unchanged
+MOST_LEARNT = 20_000  # sentences that a model learns from at most: keeps the time of a very large file within bounds
+MOST_ALTERED = 20_000  # errors that are made on paper
 
 
-# ------------------------------------------------------------------------------------------------ simulated errors
-
-
-KINDS = ("removed", "moved", "swapped")
-
-
-def altered(
-    span: Span, gold: Sequence[Span], tokens: int, classes: Sequence[str], scheme: str, rng: np.random.Generator
-) -> Iterator[Span | None]:
-    """One error of each kind that is possible with an entity of a sentence: None if it is left out altogether."""
-    for kind in KINDS if scheme != "none" else ("swapped",):
-        found = alternatives(kind, span, gold, tokens, classes)
-        if found:
-            yield found[int(rng.integers(len(found)))]
+KINDS = ("removed", "moved", "swapped")  # simulated errors
 
 
 def alternatives(kind: str, span: Span, gold: Sequence[Span], tokens: int, classes: Sequence[str]) -> list[Span | None]:
@@ -58,18 +43,12 @@ def alternatives(kind: str, span: Span, gold: Sequence[Span], tokens: int, class
     if kind == "swapped":
         return [span._replace(label=label) for label in classes if label != span.label]
     taken = {t for other in gold if other != span for t in range(other.start, other.end)}
-    edges = [
-        *((span.start - 1, span.end), (span.start + 1, span.end)),
-        *((span.start, span.end - 1), (span.start, span.end + 1)),
-    ]
+    moves = (-1, 0), (1, 0), (0, -1), (0, 1)
     return [
         span._replace(start=start, end=end)
-        for start, end in edges
+        for start, end in ((span.start + first, span.end + last) for first, last in moves)
         if 0 <= start < end <= tokens and not taken.intersection(range(start, end))
     ]
-
-
-# ------------------------------------------------------------------------------------------------ logistic regression
 
 
 _STEPS = 30
@@ -109,7 +88,36 @@ class Logistic(NamedTuple):
         return np.asarray((X - self.mean) / self.scale @ self.weights + self.bias)
 
 
-# ------------------------------------------------------------ judgements of held-out models
+@final
+class Mentions:
+    """How often the words of every entity, and of anything else, are labelled as what."""
+
+    def __init__(self, split: Split) -> None:
+        forms = {split.form(i, span) for i, spans in enumerate(split.spans) for span in spans}
+        found = occurrences([split], forms)
+        self._split = split
+        self._counts = {form: Counter(place.label for place in places) for form, places in found.items()}
+
+    def odds(self, sentence: int, spans: Sequence[Span], labelled: bool, instead_of: Span | None = None) -> float:
+        """How much more often the words of these spans are labelled otherwise elsewhere: log-odds, from 0.
+
+        They are ``labelled`` so here, or are not labelled at all. What really stands here, if that is another entity,
+        is not elsewhere.
+        """
+        worst = 0.0
+        for span in spans:
+            form = self._split.form(sentence, span)
+            counts = self._counts.get(form)
+            if counts is None:
+                continue
+            here = label = span.label if labelled else ""
+            if instead_of is not None and self._split.form(sentence, instead_of) == form:
+                here = instead_of.label
+            elsewhere = sum(counts.values()) - (counts[here] > 0)
+            same = counts[label] - (here == label and counts[label] > 0)
+            if elsewhere:
+                worst = max(worst, float(np.log((elsewhere - same + 0.3) / (same + 0.3))))
+        return worst
 
 
 class Suspicion(NamedTuple):
@@ -129,30 +137,18 @@ class Suspicion(NamedTuple):
     """Log-odds of an error, up to a constant: the larger, the more suspicious."""
 
 
-class Stretch(NamedTuple):
-    """Tokens ``start`` to ``end`` with what the data say about them, what else is probable, and its description."""
-
-    start: int
-    end: int
-    gold: list[Span]
-    others: list[Span]
-    description: list[float]
-
-
 def judged(
     estimator: Tagger,
     split: Split,
     *,
     number: int = 5,
     repeats: int = 2,
-    groups: Sequence[Hashable] = (),
     seed: int = 0,
     threads: int = 1,
     progress: Progress | None = None,
 ) -> "Judgements":
     """Judge every sentence with models that were not trained on it."""
-    groups = groups or groups_of(split.documents)
-    sizes = [len(tokens) for tokens in split.X]
+    groups, sizes = groups_of(split.documents), [len(tokens) for tokens in split.X]
     parts, tasks = [], []
     for repeat in range(repeats):
         for part in folds(sizes, number, np.random.default_rng(seed + repeat), groups):
@@ -216,23 +212,21 @@ class Judgements:
 
     def marginals(self, sentence: int) -> tuple[Array, list[int]]:
         """(T, L) of a sentence, and the number of each token's label in the data, -1 if the label is unknown."""
-        spelt: Sequence[str] = self._split.labels[sentence]
-        if self._split.scheme != "none":
-            spelt = labels_from_spans(self._gold(sentence), len(spelt), self._inner)
+        spelt = self._spelt(sentence, self._gold(sentence))
         return self._marginals[sentence], [self._number.get(label, -1) for label in spelt]
 
     def ranked(self, seed: int = 0) -> list[Suspicion]:
         """All doubtful stretches, the most suspicious first."""
-        found = [(i, stretch) for i in range(len(self._spans)) for stretch in self._stretches(i, self._gold(i))]
+        found = [pair for i in range(len(self._spans)) for pair in self._stretches(i, self._gold(i))]
         if not found:
             return []
         # Log-odds of an error, from what tells the stretches of the data from those with an error on paper.
-        ordinary = np.array([stretch.description for _, stretch in found])
+        ordinary = np.array([description for _, description in found])
         wrong = self._on_paper(np.random.default_rng(seed))
         scores = ordinary[:, 0]  # the most improbable label
         if min(len(wrong), len(ordinary)) >= ENOUGH:
             scores = Logistic.between(ordinary, np.array(wrong)).log_odds(ordinary)
-        ranked = [self._suspicion(i, stretch, score) for (i, stretch), score in zip(found, scores, strict=True)]
+        ranked = [one._replace(score=float(score)) for (one, _), score in zip(found, scores, strict=True)]
         return sorted(ranked, key=lambda one: (-one.score, one.sentence, one.start))
 
     def _gold(self, sentence: int) -> list[Span]:
@@ -240,11 +234,17 @@ class Judgements:
             return self._split.spans[sentence]
         return [Span(label, t, t + 1) for t, label in enumerate(self._split.labels[sentence])]
 
-    # -------------------------------------------------------------------------------------------- descriptions
+    def _stretches(
+        self, sentence: int, gold: list[Span], instead_of: Span | None = None
+    ) -> Iterator[tuple[Suspicion, list[float]]]:
+        """Where ``gold`` and the models differ, with a description.
 
-    def _stretches(self, sentence: int, gold: list[Span], instead_of: Span | None = None) -> Iterator[Stretch]:
-        """Where ``gold`` and the models differ. ``instead_of``: the entity that an invented error replaces in gold."""
-        labels, given = self._split.labels[sentence], self._given(sentence, gold)
+        ``instead_of``: the entity that an invented error replaces in gold.
+        """
+        labels = self._split.labels[sentence]
+        # (T,) the marginals of the labels that spell these entities; 0 of a class that no model has seen.
+        numbers = [self._number.get(label, -1) for label in known_labels(self._spelt(sentence, gold))]
+        given = np.array([row[i] if i >= 0 else 0.0 for row, i in zip(self._marginals[sentence], numbers, strict=True)])
         others = [span for span, p in self._spans[sentence].items() if p >= PROBABLE and span not in gold]
         for start, end, group in _overlapping([*gold, *others]):
             if any(isinstance(label, PartialLabel) for label in labels[start:end]):
@@ -252,19 +252,16 @@ class Judgements:
             here, alternatives = [span for span in group if span in gold], [span for span in group if span not in gold]
             if alternatives or given[start:end].min() < 0.5:
                 described = self._described(sentence, start, end, here, alternatives, given, instead_of)
-                yield Stretch(start, end, here, alternatives, described)
+                yield self._suspicion(sentence, start, end, here, alternatives), described
 
-    def _given(self, sentence: int, gold: list[Span]) -> Array:
-        """(T,) the marginals of the labels that spell these entities; 0 of a class that no model has seen."""
-        marginals = self._marginals[sentence]
-        if self._split.scheme == "none":
-            spelt: Sequence[str] = self._split.labels[sentence]
-            for span in gold:
-                spelt = [*spelt[: span.start], span.label, *spelt[span.end :]]
-        else:
-            spelt = labels_from_spans(gold, len(marginals), self._inner)
-        numbers = [self._number.get(label, -1) for label in known_labels(spelt)]
-        return np.array([row[i] if i >= 0 else 0.0 for row, i in zip(marginals, numbers, strict=True)])
+    def _spelt(self, sentence: int, gold: list[Span]) -> list[str]:
+        """The labels that spell these entities."""
+        if self._split.scheme != "none":
+            return labels_from_spans(gold, len(self._marginals[sentence]), self._inner)
+        spelt = list(self._split.labels[sentence])
+        for span in gold:
+            spelt[span.start] = span.label
+        return spelt
 
     def _described(
         self,
@@ -294,18 +291,12 @@ class Judgements:
             *(_surprise(1 - outside.min()), _surprise(outside.min())),
             *(float(entropy.max()), float(entropy.mean()), float(np.log(top / (1 - top + 1e-3)))),
             self._mentions.odds(sentence, gold or ([best] if best is not None else []), bool(gold), instead_of),
-            *(
-                float(np.log(end - start)),
-                float(bool(gold)),
-                float(len(gold) > 1),
-                float(same_class),
-                float(same_place),
-            ),
+            *(float(np.log(end - start)), *map(float, (bool(gold), len(gold) > 1, same_class, same_place))),
         ]
 
     def _on_paper(self, rng: np.random.Generator) -> list[list[float]]:
         """The descriptions of stretches with an error that was made on purpose."""
-        classes = sorted(self._split.classes)
+        classes, kinds = sorted(self._split.classes), KINDS if self._split.scheme != "none" else ("swapped",)
         made = [
             (i, gold, span)
             for i in range(len(self._spans))
@@ -317,20 +308,20 @@ class Judgements:
             made = [made[i] for i in sorted(rng.choice(len(made), MOST_ALTERED, replace=False))]
         wrong = []
         for i, gold, span in made:
-            for other in altered(span, gold, len(self._split.X[i]), classes, self._split.scheme, rng):
-                changed = sorted(
-                    [*(one for one in gold if one != span), *([other] if other else [])], key=lambda s: s.start
-                )
+            for kind in kinds:
+                possible = alternatives(kind, span, gold, len(self._split.X[i]), classes)
+                if not possible:
+                    continue
+                other = possible[int(rng.integers(len(possible)))]
+                others = [one for one in gold if one != span]
+                changed = sorted([*others, other] if other else others, key=lambda one: one.start)
                 low, high = min(span.start, (other or span).start), max(span.end, (other or span).end)
                 stretches = self._stretches(i, changed, span)
-                wrong += [stretch.description for stretch in stretches if stretch.start < high and low < stretch.end]
+                wrong += [description for one, description in stretches if one.start < high and low < one.end]
         return wrong
 
-    # -------------------------------------------------------------------------------------------- findings
-
-    def _suspicion(self, sentence: int, stretch: Stretch, score: float) -> Suspicion:
+    def _suspicion(self, sentence: int, start: int, end: int, gold: list[Span], others: list[Span]) -> Suspicion:
         probability = self._spans[sentence]
-        start, end, gold, others = stretch[:4]
         # How probable it is, at most, that no entity is there.
         rows = self._marginals[sentence][start:end]
         nothing = 0.0 if self._outside is None else float(rows[:, self._outside].min())
@@ -344,7 +335,7 @@ class Judgements:
                 apart = all(span.end <= one.start or one.end <= span.start for one in suggestion)
                 suggestion += [span] * (apart and probability[span] > 0.5)
         suggested = tuple(sorted(suggestion, key=lambda span: span.start))
-        return Suspicion(sentence, start, end, tuple(gold), suggested, of_gold, of_suggestion, float(score))
+        return Suspicion(sentence, start, end, tuple(gold), suggested, of_gold, of_suggestion, 0.0)
 
 
 def _surprise(probability: float, lowest: float = 1e-3) -> float:

@@ -13,8 +13,7 @@ from postil.models.voting.rule import (
     TextAnswer,
     Vote,
 )
-from postil.rules.learning import Learned, learn
-from postil.rules.report import RuleReport, check
+from postil.rules.learning import Learned, RuleReport, check, learn
 
 __all__ = ["read_rules", "Rules", "Vote", "ListRule", "PatternRule", "ModelRule", "FunctionRule", "ColumnRule"]
 __all__ += ["MentionRule", "TextAnswer", "Reliability", "learn", "Learned", "check", "RuleReport"]

@@ -12,29 +12,29 @@ the same class. So each class gets one more list, with the short forms that the 
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from types import SimpleNamespace
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import ConfigurationError, DataError
+from postil.metrics.tables import Table, text
 from postil.models.config import EPOCHS, FEW_SENTENCES
 from postil.models.decoding.codec import LabelCodec, possible
 from postil.models.voting.reliability import Reliability, Votes
 from postil.models.voting.rule import LONGEST_WORD, MOST_RULES, ListRule, MentionRule, Rule, Rules, Tokens, Vote
 from postil.objectives.crf import ChainScores, Lattice, expected_counts
 from postil.objectives.mentions import Change, Mention, given_mentions
+from postil.text import Sentence
 from postil.text.labels.partial import with_marks
+from postil.text.report import counted
 
-ROUNDS = 1
-"""How often the tagger is fitted again to its own posterior with the votes."""
-AGAIN = 3
-"""Epochs of the fit after a change of the rules, which starts from the tagger of before."""
-_DOUBT = 1e-3, 10.0
-"""Smallest and largest weight of labellings without a mention, if those with one weigh 1."""
+ROUNDS = 1  # how often the tagger is fitted again to its own posterior with the votes
+AGAIN = 3  # epochs of the fit after a change of the rules, which starts from the tagger of before
+_DOUBT = 1e-3, 10.0  # smallest and largest weight of labellings without a mention, if those with one weigh 1
 Gold = tuple[Sequence[Tokens], Sequence[Sequence[str]]]
 
 
@@ -138,39 +138,34 @@ class Learning:
         for first, numbers in zip(gold_offsets, self.codec.numbers(marked), strict=True):
             self._allowed[first : first + len(numbers)] = possible(numbers, len(labels))
         self.reliability, self._is_first = Reliability.prior(rules, labels), before is None
-        self._mentions = self._located()
+        # The rule, class, and spans of each name of which at least one occurrence is an entity.
+        number = {tuple(tokens): place for place, tokens in enumerate(self._all)}
+        self._mentions = [
+            (rule.name, label, [(number[tokens], start, end) for tokens, start, end in occurrences])
+            for rule in rules
+            if isinstance(rule, MentionRule)
+            for label, occurrences in rule.ambiguous
+        ]
         if not any(self.votes) and not self._mentions:
             raise DataError("the rules", expected="at least one vote on the raw text", got="none")
         self._scores: Array = np.broadcast_to(np.log(self.reliability.shares), self._allowed.shape)
         self._chain = ChainScores.under_mask(
             len(labels), allowed_transitions=mask.transitions, allowed_start=mask.start, allowed_end=mask.end
         )
-        self._start: dict[str, Any] = {}
-        if before is not None:
-            self._start = {"warm_start": before.tagger}
-            self._go_on_from(before)
         # One raw sentence stands among the labelled ones with every label open: so the labels are known without gold.
         everything = ["|".join(self.codec.answers)] * len(self.sentences[0])
-        self._labelled = [self.sentences[0], *X], [everything, *y]
+        self._lesson: dict[str, Any] = {"X": [self.sentences[0], *X], "y": [everything, *y], "partial": True}
+        self._lesson["unlabelled"] = self.sentences[1:]
+        if before is not None:
+            self._lesson["warm_start"] = before.tagger
+            self._go_on_from(before)
 
     def data(self) -> dict[str, Any]:
         """Arguments of ``fit`` and ``fitting``."""
         unary = self._scores + self._evidence(silence=self._is_first)
         scores = self._votes.by_sentence(unary)
         teacher = _Posterior(self.codec, self._all, scores, self._chain, self._changes(unary))
-        X, y = self._labelled
-        lesson = {"unlabelled": self.sentences[1:], "teachers": [teacher]}
-        return {"X": X, "y": y, "partial": True, **lesson, **self._start}
-
-    def _located(self) -> list[tuple[str, str, list[tuple[int, int, int]]]]:
-        """The rule, class, and spans of each name of which at least one occurrence is an entity."""
-        number = {tuple(tokens): place for place, tokens in enumerate(self._all)}
-        return [
-            (rule.name, label, [(number[tokens], start, end) for tokens, start, end in occurrences])
-            for rule in self.rules
-            if isinstance(rule, MentionRule)
-            for label, occurrences in rule.ambiguous
-        ]
+        return {**self._lesson, "teachers": [teacher]}
 
     def _evidence(self, *, silence: bool = False) -> Array:
         """(N, L) of the votes; a token that an answer may be about is not silent."""
@@ -269,6 +264,9 @@ def _is_same(rule: Rule, rules: Rules) -> bool:
 # ------------------------------------------------------------------------------------------------------- abbreviations
 
 
+_SHORT = range(2, 11)  # characters of a short form
+
+
 def abbreviations(sentences: Sequence[Tokens], votes: Sequence[Sequence[Vote]]) -> list[ListRule]:
     """A list for each class, of the short forms whose long forms most often have a vote for that class.
 
@@ -276,7 +274,13 @@ def abbreviations(sentences: Sequence[Tokens], votes: Sequence[Sequence[Vote]]) 
     """
     classes: dict[str, Counter[str | None]] = {}
     for tokens, of_sentence in zip(sentences, votes, strict=True):
-        for place, short in _explained(tokens):
+        for place in range(1, len(tokens) - 2):
+            short = tokens[place + 1]
+            if tokens[place] != "(" or tokens[place + 2] not in (")", ",", ";") or len(short) not in _SHORT:
+                continue
+            first = max(0, place - min(len(short) + 5, 2 * len(short)))
+            if not short[0].isalnum() or short == short.lower() or not _abbreviates(short, tokens[first:place]):
+                continue
             labels = {vote.label for vote in of_sentence if vote.end == place and not vote.negated}
             classes.setdefault(short, Counter())[labels.pop() if len(labels) == 1 else None] += 1
     phrases: dict[str, list[str]] = {}
@@ -288,19 +292,6 @@ def abbreviations(sentences: Sequence[Tokens], votes: Sequence[Sequence[Vote]]) 
         ListRule(name=f"{label} abbreviations"[:LONGEST_WORD], label=label, phrases=short)
         for label, short in sorted(phrases.items())
     ]
-
-
-_SHORT = range(2, 11)  # characters of a short form
-
-
-def _explained(tokens: Tokens) -> Iterator[tuple[int, str]]:
-    """The short forms that a sentence explains, each with the place of the parenthesis behind its long form."""
-    for place in range(1, len(tokens) - 2):
-        short = tokens[place + 1]
-        if tokens[place] == "(" and tokens[place + 2] in (")", ",", ";") and len(short) in _SHORT:
-            first = max(0, place - min(len(short) + 5, 2 * len(short)))
-            if short[0].isalnum() and short != short.lower() and _abbreviates(short, tokens[first:place]):
-                yield place, short
 
 
 def _abbreviates(short: str, words: Tokens) -> bool:
@@ -318,9 +309,6 @@ def _abbreviates(short: str, words: Tokens) -> bool:
         if place < 0:
             return False
     return short.lower() not in text[place:].split()
-
-
-# ---------------------------------------------------------------------------------------------------------------- EM
 
 
 def shorter(tagger: Any, sentences: int) -> Any:
@@ -370,3 +358,108 @@ def learn(
         learning.update(shorter(tagger, len(learning.sentences)).fit(**learning.data(), **options))
     tagger.fit(**learning.data(), **options)
     return learning.learned(tagger)
+
+
+# ----------------------------------------------------------------------------------------- a report on rules
+
+
+_EXAMPLES, _LIKELY, _SURE = 3, 0.5, 0.9
+
+
+class RuleRow(NamedTuple):
+    """One rule."""
+
+    rule: str
+    classes: str
+    votes: int
+    sentences: int
+    alone: int  # votes that touch no other rule's vote
+    conflicts: int  # votes on a span where another rule votes for another span or class
+    precision: float | None  # the share of votes that are estimated to be right; None for a rule that never votes
+    outvoted: list[str]  # examples that the model and the other rules contradict
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class RuleReport:
+    """The result of ``check``."""
+
+    sentences: int
+    tokens: int
+    covered: int
+    """Sentences with at least one vote."""
+    rows: list[RuleRow]
+    suggestions: list[tuple[str, str, int]]
+    """Phrases that the model labels with high probability and no rule knows: phrase, class, occurrences."""
+
+    @property
+    def dead(self) -> list[str]:
+        """Rules that never vote."""
+        return [row.rule for row in self.rows if not row.votes]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "rows": [row._asdict() for row in self.rows], "dead": self.dead}
+
+    def __str__(self) -> str:
+        share = 100 * self.covered / max(1, self.sentences)
+        size = f"{counted(len(self.rows), 'rule')}, {counted(self.sentences, 'sentence')}"
+        lines = [f"{size}, {share:.1f} % of them with a vote", ""]
+        columns = ("rule", "class", "votes", "alone", "conflicts", "right, %")
+        cells = [
+            (row.rule, row.classes, row.votes, row.alone, row.conflicts, row.precision and 100 * row.precision)
+            for row in self.rows
+        ]
+        lines.append(text(Table("", columns, cells)))
+        lines += [f"{row.rule} is outvoted: {'; '.join(row.outvoted)}" for row in self.rows if row.outvoted]
+        if self.dead:
+            lines.append(f"never vote: {', '.join(self.dead)}")
+        if self.suggestions:
+            named = ", ".join(f"{phrase} ({label}, {count})" for phrase, label, count in self.suggestions)
+            lines.append(f"no rule knows, the model is sure: {named}")
+        return "\n".join(lines)
+
+
+def check(learned: Learned, sentences: Sequence[Tokens], *, suggestions: int = 15) -> RuleReport:
+    """Look at the votes of rules with the eyes of the model that was trained on them."""
+    rows = []
+    entities = learned.tagger.entities_above([Sentence(list(tokens)) for tokens in sentences], _LIKELY)
+    found = [[(e.start, e.end, e.label, e.probability) for e in of_sentence] for of_sentence in entities]
+    votes = learned.rules.votes(sentences)
+    for rule in learned.rules:
+        cast = conflicts = alone = touched = 0
+        outvoted: list[str] = []
+        for tokens, of_sentence, spans in zip(sentences, votes, found, strict=True):
+            own = [vote for vote in of_sentence if vote.rule == rule.name]
+            touched += bool(own)
+            for vote in own:
+                cast += 1
+                near = [one for one in of_sentence if vote.start < one.end and one.start < vote.end]
+                others = [one for one in near if one.rule != rule.name]
+                alone += not others
+                conflicts += any(
+                    vote.label == one.label
+                    if vote.negated != one.negated
+                    else not vote.negated and vote[1:4] != one[1:4]
+                    for one in others
+                )
+                answered = any((start, end, label) == vote[1:4] for start, end, label, _ in spans)
+                if answered == vote.negated and len(outvoted) < _EXAMPLES:
+                    voted = f"[{' '.join(tokens[vote.start : vote.end])}]"
+                    around = tokens[max(0, vote.start - 3) : vote.start], tokens[vote.end : vote.end + 3]
+                    outvoted.append(" ".join([*around[0], voted, *around[1]]))
+        shares = [learned.reliability.precision(rule.name, label) for label in rule.labels]
+        precision = sum(shares) / len(shares) if cast and shares else None
+        rows.append(RuleRow(rule.name, " ".join(rule.labels), cast, touched, alone, conflicts, precision, outvoted))
+    unknown: Counter[tuple[str, str]] = Counter()
+    for tokens, of_sentence, spans in zip(sentences, votes, found, strict=True):
+        spoken = {place for vote in of_sentence for place in range(vote.start, vote.end)}
+        for start, end, label, probability in spans:
+            if probability >= _SURE and spoken.isdisjoint(range(start, end)):
+                unknown[" ".join(tokens[start:end]), label] += 1
+    return RuleReport(
+        sentences=len(sentences),
+        tokens=sum(map(len, sentences)),
+        covered=sum(map(bool, votes)),
+        rows=rows,
+        suggestions=[(phrase, label, count) for (phrase, label), count in unknown.most_common(suggestions)],
+    )

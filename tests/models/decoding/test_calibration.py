@@ -6,16 +6,16 @@ import pytest
 import postil
 from oracles.corpora import named_entities, parts_of_speech
 from postil import Decoding
-from postil.models.decoding.calibration import (
+from postil.models.decoding.codec import LabelCodec
+from postil.models.decoding.distribution import calibrated_lattice
+from postil.models.decoding.posteriors import Posteriors
+from postil.models.decoding.tuning import (
     LabelledLattices,
     calibrated,
     entity_calibration,
     known_labels,
     reliability,
 )
-from postil.models.decoding.codec import LabelCodec
-from postil.models.decoding.distribution import calibrated_lattice
-from postil.models.decoding.posteriors import Posteriors
 from postil.objectives import ChainScores, Lattice, k_best
 
 LABELLING = LabelCodec("bio", ("X", "Y"))

@@ -3,14 +3,14 @@
 import pytest
 
 from postil.errors import DataError, PostilError
-from postil.models.decoding.codec import LONGEST_NAME, MOST_LABELS, checked_name, checked_names, checked_scheme
+from postil.models.decoding.codec import LONGEST_NAME, MOST_LABELS, LabelCodec, checked_name, checked_names
 
 
 def test_names_in_any_script_are_kept_in_their_order():
     names = ["PER", "", "地名", "a b", "O|X", "é" * LONGEST_NAME]
     assert checked_names(tuple(names), "labels") == names
     assert len(checked_names([str(i) for i in range(MOST_LABELS)], "labels")) == MOST_LABELS
-    assert checked_scheme("bio") == "bio"
+    assert LabelCodec.from_json({"scheme": "bio", "classes": names}).classes == tuple(names)
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,6 @@ def test_other_names_are_refused(names, message):
 @pytest.mark.parametrize("scheme", ["zoo", None, ["bio"], "bio\n"])
 def test_unknown_schemes_are_refused(scheme):
     with pytest.raises(PostilError):
-        checked_scheme(scheme)
+        LabelCodec.from_json({"scheme": scheme, "classes": ["PER"]})
     with pytest.raises(DataError):
         checked_name(scheme if scheme != "zoo" else 3, "scheme")

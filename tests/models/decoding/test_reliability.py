@@ -5,8 +5,8 @@ import pytest
 
 import postil
 from oracles.corpora import named_entities, parts_of_speech
-from postil.models.decoding.calibration import entity_calibration
 from postil.models.decoding.posteriors import Posteriors
+from postil.models.decoding.tuning import entity_calibration
 
 
 def calibration_of(tagger, X, y):

@@ -42,8 +42,7 @@ from postil.text.labels.schemes import LETTERS, UNKNOWN, check_scheme_name, conv
 # ---------------------------------------- Names of labels and classes: what training data and model files may call them
 
 
-MOST_LABELS = 4096
-"""Of one network. Scores of transitions grow with the square of their number."""
+MOST_LABELS = 4096  # of one network. Scores of transitions grow with the square of their number.
 LONGEST_NAME = 1000  # characters
 
 
@@ -67,11 +66,6 @@ def checked_name(name: Any, what: str) -> str:
         expected = f"names of at most {LONGEST_NAME:,} characters, none of them a control character"
         raise DataError(what, expected=expected, got=repr(name)[:80])
     return name
-
-
-def checked_scheme(scheme: Any) -> str:
-    """The name of a labelling scheme, or an error."""
-    return check_scheme_name(checked_name(scheme, "scheme"))
 
 
 MANY_CLASSES = 100
@@ -162,10 +156,9 @@ class LabelCodec:
                 continue
             if self.has_spans:
                 labels = labels_from_spans(spans_from_labels(labels, self.scheme), len(labels), self.inner)
-            for label in labels:
-                if label not in number:
-                    known = ", ".join(self.classes[:12])
-                    raise DataError("unknown label", expected=f"one of {known}", got=repr(label))
+            if unknown := [label for label in labels if label not in number]:
+                known = ", ".join(self.classes[:12])
+                raise DataError("unknown label", expected=f"one of {known}", got=repr(unknown[0]))
             found.append(np.array([number[label] for label in labels]))
         return found
 
@@ -295,32 +288,32 @@ class LabelCodec:
 
         IOB1's B depends on the neighbour: ``marked`` (T, classes) are its probabilities; without them answers are BIO.
         """
-        spellings = self._spellings
         answers = []
-        for row in probabilities:
-            merged = dict.fromkeys(spellings, 0.0)
-            for label, probability in zip(spellings, map(float, row), strict=True):
+        for t, row in enumerate(probabilities.tolist()):
+            merged = dict.fromkeys(self._spellings, 0.0)
+            for label, probability in zip(self._spellings, row, strict=True):
                 merged[label] += probability
+            for name, probability in zip(self.classes, marked[t].tolist(), strict=True) if marked is not None else ():
+                begin, inside = _spelt("B", name), _spelt("I", name)
+                merged[begin], merged[inside] = probability, max(merged[begin] + merged[inside] - probability, 0.0)
             answers.append(merged)
-        if marked is not None:
-            for merged, row in zip(answers, marked.tolist(), strict=True):
-                for name, probability in zip(self.classes, row, strict=True):
-                    begin, inside = _spelt("B", name), _spelt("I", name)
-                    merged[begin], merged[inside] = probability, max(merged[begin] + merged[inside] - probability, 0.0)
         return answers
 
-    def iob1_probabilities_of(self, numbers: Array, offsets: Array, probabilities: Array, marked: Array) -> Array:
-        """``probabilities_of`` for IOB1: B is ``marked`` (N, classes), I is everything else of its class."""
+    def probabilities_of(
+        self, numbers: Array, offsets: Array, probabilities: Array, marked: Array | None = None
+    ) -> Array:
+        """(N,) how probable each token's answer is: labels that the data's scheme spells alike add up.
+
+        In IOB1, B is ``marked`` (N, classes) and I is everything else of its class.
+        """
+        if marked is None:
+            return np.asarray(np.einsum("nl,nl->n", probabilities, self.spelt_alike[numbers]))
         begins, classes = self.begins_and_classes
         kinds = classes[numbers]
         of_class = np.einsum("nl,nl->n", probabilities, (classes == kinds[:, None]).astype(np.float64))
         begin = np.where(kinds >= 0, marked[np.arange(len(numbers)), kinds], 0.0)
         is_marked = begins[numbers] & ~self._is_bare(numbers, offsets)
         return np.asarray(np.where(is_marked, begin, np.maximum(of_class - begin, 0.0)))
-
-    def probabilities_of(self, numbers: Array, probabilities: Array) -> Array:
-        """(N,) how probable each token's answer is: labels that the data's scheme spells alike add up."""
-        return np.asarray(np.einsum("nl,nl->n", probabilities, self.spelt_alike[numbers]))
 
     @cached_property
     def spelt_alike(self) -> Array:
@@ -354,7 +347,8 @@ class LabelCodec:
     def from_json(cls, content: Mapping[str, Any]) -> Self:
         """Read and check the output of ``as_json`` from a model file."""
         classes = tuple(checked_names(content["classes"], "classes"))
-        codec = cls(checked_scheme(content["scheme"]), classes, content.get("ends") is not False)
+        scheme = check_scheme_name(checked_name(content["scheme"], "scheme"))
+        codec = cls(scheme, classes, content.get("ends") is not False)
         # How many labels there will be, before any is made.
         L = 1 + 4 * len(codec.classes) if codec.inner == "iobes" else 1 + 2 * len(codec.classes)
         L = L if codec.has_spans else len(codec.classes)
@@ -365,9 +359,8 @@ class LabelCodec:
 
 def _single_labels(sequences: Iterable[Sequence[str]]) -> set[str]:
     """Labels, also those that occur only as one of several."""
-    single = {label for labels in sequences for label in labels if not isinstance(label, PartialLabel)}
-    marks = {label for labels in sequences for label in labels if isinstance(label, PartialLabel)}
-    return single.union(*(mark.alternatives for mark in marks))
+    distinct = {label for labels in sequences for label in labels}
+    return set[str]().union(*(one.alternatives if isinstance(one, PartialLabel) else [one] for one in distinct))
 
 
 def _spelt(letter: str, name: str) -> str:
@@ -385,9 +378,6 @@ def joined_numbers(gold: Sequence[Array], L: int) -> Array:
     if all(numbers.ndim == 1 for numbers in gold):
         return np.concatenate(gold)
     return np.concatenate([possible(numbers, L) for numbers in gold])
-
-
-# ------------------------------------------------ The label that a detector looks for, in the labels of the user's data
 
 
 UNDECIDED = -1  # a token that may have the label or not: neither learned from nor counted
@@ -415,9 +405,8 @@ class Target:
             known = ", ".join(sorted(plain - {"O"})[:SHOWN])
             raise DataError("no token has the label to detect", expected=f"one of {known or 'some'}", got=repr(label))
         if plain == {label}:
-            raise DataError(
-                "every token has the label to detect", expected="also tokens without it", got=f"{label!r} only"
-            )
+            what, expected = "every token has the label to detect", "also tokens without it"
+            raise DataError(what, expected=expected, got=f"{label!r} only")
         return target
 
     @property
@@ -448,18 +437,17 @@ class Target:
 
     def numbers(self, sequences: Labels) -> list[Array]:
         """1 where a token has the label, 0 where it has not, UNDECIDED where it may have it, (T,) of each sentence."""
-        return [np.array([self._number(text) for text in labels], np.int64) for labels in sequences]
 
-    def _number(self, text: str) -> int:
-        if not isinstance(text, PartialLabel):
-            return int(self.plain(text) == self.label)
-        parts = {self.plain(part) if part != self.label else part for part in text.alternatives}
-        return int(self.label in parts) if parts and (parts == {self.label} or self.label not in parts) else UNDECIDED
+        def number(text: str) -> int:
+            possible = text.alternatives if isinstance(text, PartialLabel) else (text,)
+            is_one = {self.plain(part) == self.label for part in possible}
+            return int(is_one.pop()) if len(is_one) == 1 else UNDECIDED
+
+        return [np.array([number(text) for text in labels], np.int64) for labels in sequences]
 
     def widened(self, sequences: Labels, annotates: Annotates) -> Sequence[Sequence[str]]:
         """Sentences that do not annotate the label have it or have it not where they have O."""
-        entries = per_sentence(annotates, len(sequences))
-        return widened(sequences, entries, [self.label], self.scheme)
+        return widened(sequences, per_sentence(annotates, len(sequences)), [self.label], self.scheme)
 
     def detected(self, scores: Array) -> list[str]:
         """The label or O for each score."""
@@ -474,12 +462,8 @@ class Target:
         threshold = content["threshold"]
         if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not abs(threshold) < 1e300:
             raise DataError("threshold of a detector", expected="a finite number", got=repr(threshold)[:80])
-        return cls(
-            checked_name(content["label"], "label to detect"), checked_scheme(content["scheme"]), float(threshold)
-        )
-
-
-# ---------------------------------------------------------------------------------------------- Labels of predictions
+        label = checked_name(content["label"], "label to detect")
+        return cls(label, check_scheme_name(checked_name(content["scheme"], "scheme")), float(threshold))
 
 
 @final
@@ -504,7 +488,6 @@ class Predictions(list[list[str]]):
 
 MOST_TASKS = 100
 _NAME = re.compile(r"[^\W\d][\w-]{0,63}")
-_EXPECTED = "a letter, then letters, digits, - and _ (at most 64 characters)"
 
 
 def checked_tasks(names: Iterable[Any]) -> list[str]:
@@ -512,14 +495,14 @@ def checked_tasks(names: Iterable[Any]) -> list[str]:
     tasks = list(names)
     for name in tasks:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise ConfigurationError("name of a task", expected=_EXPECTED, got=repr(name)[:80])
+            expected = "a letter, then letters, digits, - and _ (at most 64 characters)"
+            raise ConfigurationError("name of a task", expected=expected, got=repr(name)[:80])
     if not 1 <= len(tasks) <= MOST_TASKS:
         raise ConfigurationError("tasks", expected=f"1 to {MOST_TASKS}", got=len(tasks))
     return tasks
 
 
-Tasks = Iterable[str] | None
-"""Names of tasks; None: all."""
+Tasks = Iterable[str] | None  # names of tasks; None: all
 
 
 def known_tasks(wanted: Tasks, tasks: Iterable[str]) -> list[str]:

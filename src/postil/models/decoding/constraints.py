@@ -97,8 +97,16 @@ class Constraints:
         constraint, is skipped: the caller's constraints count more than a list.
         """
         taken = {t for start, end, _ in (*self.require, *self.forbid, *self.allow) for t in range(start, end)}
-        required = list(self.require)
-        names = [span for gazetteer in gazetteers for span in _names(gazetteer, tokens)]
+        required, names = list(self.require), list[Span]()
+        begin, _, end, single = (GAZETTEER_CODES.index(code) for code in "BIES")
+        for gazetteer in gazetteers:
+            codes = gazetteer.match(tokens)
+            for column, label in enumerate(gazetteer.columns):
+                start = 0
+                for t, code in enumerate(codes[:, column].tolist()):
+                    start = t if code in (begin, single) else start
+                    if code in (end, single):
+                        names.append(Span(label, start, t + 1))
         for label, start, end in sorted(names, key=lambda span: (span.start - span.end, span.start)):
             if taken.isdisjoint(range(start, end)):
                 taken.update(range(start, end))
@@ -112,10 +120,11 @@ class Constraints:
         for item in items:
             start, end = item[:2]
             if not 0 <= start < end <= len(text):
-                expected = f"0 <= start < end <= {len(text)} (the length of the text)"
-                raise DataError(
-                    "a constraint outside the text", expected=expected, got=_place(item), where=self.where or None
+                what, expected = (
+                    "a constraint outside the text",
+                    f"0 <= start < end <= {len(text)} (the length of the text)",
                 )
+                raise DataError(what, expected=expected, got=_place(item), where=self.where or None)
             if text[start].isspace() or (starts and starts[0] <= start < ends[-1] and not tokens.fits(start, end)):
                 first, last = tokens.touched(start, end)
                 expected = f"whole tokens of one sentence, as {shortened(' '.join(sentence.tokens[first:last]))}"
@@ -126,21 +135,7 @@ class Constraints:
                 yield item._replace(**dict(zip(("start", "end"), tokens.touched(start, end), strict=True)))
 
 
-Conditions = Sequence[Constraints | None] | None
-"""Constraints on each sentence or None; None: on none of them."""
-
-
-def _names(gazetteer: Gazetteer, tokens: Sequence[str]) -> Iterator[Span]:
-    """The names of a gazetteer in a sentence, with their classes."""
-    codes = gazetteer.match(tokens)
-    begin, _, end, single = (GAZETTEER_CODES.index(code) for code in "BIES")
-    for column, label in enumerate(gazetteer.columns):
-        start = 0
-        for t, code in enumerate(codes[:, column].tolist()):
-            if code in (begin, single):
-                start = t
-            if code in (end, single):
-                yield Span(label, start, t + 1)
+Conditions = Sequence[Constraints | None] | None  # constraints on each sentence or None; None: on none of them
 
 
 # ------------------------------------------------------------------------------------------------------- on the lattice
@@ -187,11 +182,9 @@ def _possible(
         if not np.isfinite(scores).all():
             first = int(rows[np.isfinite(scores).argmin()])
             given = by_row[first]
-            raise DataError(
-                "constraints that contradict each other: no labelling is left",
-                got=f"{_described(given)} (counted in tokens)",
-                where=given.where or f"sentence {posterior.which[first]}",
-            )
+            what, got = "constraints that contradict each other: no labelling is left", _described(given)
+            where = given.where or f"sentence {posterior.which[first]}"
+            raise DataError(what, got=f"{got} (counted in tokens)", where=where)
     return replace(posterior, which=which, lattice=lattice, meaning=meaning)
 
 
@@ -200,7 +193,7 @@ def _allowed(lattice: Lattice, row: int, given: Constraints, codec: LabelCodec) 
     T, L = int(lattice.lengths[row]), lattice.chain.labels
     allowed = np.ones((T, L), bool)
     for start, end, labels in given.allow:
-        allowed[start:end] &= np.logical_or.reduce([_labels(codec, name) for name in labels])
+        allowed[start:end] &= np.any([_labels(codec, name) for name in labels], axis=0)
     if given.require:
         entities = codec.entity_labels()
         # After all classes stands an entity of any. Its labels are of one class, as only valid sequences are possible.
@@ -218,10 +211,7 @@ def _allowed(lattice: Lattice, row: int, given: Constraints, codec: LabelCodec) 
 
 def _labels(codec: LabelCodec, name: str) -> Array:
     """(L,) the model's labels that a label of the data, or a class, stands for."""
-    return np.array([name in (spelt, name_of) for spelt, name_of in codec.names()])
-
-
-# --------------------------------------------------------------------------------------------------------------- checks
+    return np.array([name in spellings for spellings in codec.names()])
 
 
 def check_constraints(constraints: Sequence[Constraints | None], lengths: Sequence[int]) -> None:
@@ -246,9 +236,8 @@ def _check(given: Constraints, codec: LabelCodec, valid_only: bool, where: str) 
         raise DataError("constraints on spans", expected="a model of spans", got=got, where=where)
     for *_, label in spans:
         if label is not None and label not in codec.classes:
-            raise DataError(
-                "unknown class", expected="one of " + ", ".join(codec.classes[:12]), got=repr(label), where=where
-            )
+            expected = "one of " + ", ".join(codec.classes[:12])
+            raise DataError("unknown class", expected=expected, got=repr(label), where=where)
     for *_, labels in given.allow:
         for name in labels:
             if not _labels(codec, name).any():

@@ -33,8 +33,7 @@ from postil.text import Span
 # the dial stands.
 
 
-LARGEST = 1e6
-"""Of temperature, shift and bias: far beyond any use, and far from where float64 ends."""
+LARGEST = 1e6  # of temperature, shift and bias: far beyond any use, and far from where float64 ends
 
 
 @final
@@ -158,12 +157,10 @@ class LabelPosterior:
             for (row, start, end), kind, probability in zip(rows.tolist(), kinds.tolist(), probabilities, strict=True)
         ]
 
-    def may_be_outside(self, entity: FoundSpan) -> bool:
-        """Whether no token of the span has to belong to an entity, as constraints may demand."""
-        first = self.lattice.offsets[entity.row]
-        scores = self.lattice.unary[first + entity.span.start : first + entity.span.end]  # (T, S)
-        outside = np.flatnonzero(self._meanings == self.codec.outside)
-        return bool(np.isfinite(scores[:, outside]).any(axis=1).all())
+    def may_be_outside(self, tokens: slice) -> bool:
+        """Whether none of the tokens has to belong to an entity, as constraints may demand."""
+        scores = self.lattice.unary[tokens, self._meanings == self.codec.outside]
+        return bool(np.isfinite(scores).any(axis=1).all())
 
     def marginals(self) -> Array:
         """(N, L) the probability of every label at every token."""
@@ -176,11 +173,8 @@ class LabelPosterior:
 
     def label_probabilities(self, numbers: Array) -> Array:
         """(N,) how probable each token's answer is, of label numbers (N,), as the data's scheme spells it."""
-        marginals, codec = self.marginals(), self.codec
-        if codec.scheme != "iob1":
-            return codec.probabilities_of(numbers, marginals)
-        marked = self.marked_beginnings()
-        return codec.iob1_probabilities_of(numbers, self.lattice.offsets, marginals, marked)
+        marked = self.marked_beginnings() if self.codec.scheme == "iob1" else None
+        return self.codec.probabilities_of(numbers, self.lattice.offsets, self.marginals(), marked)
 
     def marked_beginnings(self) -> Array:
         """(N, classes) the probability that an entity begins here right after another one of its class: IOB1's B."""

@@ -78,12 +78,13 @@ class Decoded:
 
     def entities(self) -> Array:
         """(M, 3) first token, end and class of each entity, counted through all sentences."""
-        spans = self._spans()
+        spans = self.all_spans()
         placed: Array = spans[:, 1:].copy()
         placed[:, :2] += self.offsets[spans[:, 0], None]
         return placed
 
-    def _spans(self) -> Array:
+    def all_spans(self) -> Array:
+        """``spans``, also if they were not requested."""
         if self.spans is not None:
             return self.spans
         return np.column_stack(self.codec.spans_of_sentences(self.numbers, self.offsets))
@@ -97,7 +98,7 @@ def together(tasks: Mapping[str, Decoded]) -> Decoded:
     parts = list(tasks.values())
     spans, before = [], 0
     for part in parts:
-        spans.append(part._spans() + np.array([0, 0, 0, before]))
+        spans.append(part.all_spans() + np.array([0, 0, 0, before]))
         before += len(part.codec.classes)
     joined = np.concatenate(spans)
     order = np.lexsort((joined[:, 3], -joined[:, 2], joined[:, 1], joined[:, 0]))
@@ -180,8 +181,6 @@ class Posteriors:
         """Whether words need not be strings: labels depend on nothing else and are always valid sequences."""
         return self.engine.takes_cells and bool(self._model.config.constrained)
 
-    # -------------------------------------------------------------------------------------------- distributions
-
     def of(self, X: Sentences, constraints: Conditions = None) -> Iterator[LabelPosterior]:
         """The posterior of the sentences, in blocks; given the constraints, one or None per sentence."""
         if constraints is not None:
@@ -236,8 +235,6 @@ class Posteriors:
         voted: Array = scores + self.decoding.temperature * evidence
         return voted.astype(scores.dtype)
 
-    # -------------------------------------------------------------------------------------------- labels
-
     def labels_and_spans(self, posterior: LabelPosterior, threshold: Threshold = None) -> tuple[Array, list[FoundSpan]]:
         """Label numbers (N,) without improbable entities; and the entities that were kept.
 
@@ -247,14 +244,13 @@ class Posteriors:
         numbers = posterior.best(self.decoding.bias)
         kept = []
         for entity in posterior.spans_of(numbers):
-            if entity.probability < lowest.get(entity.span.label, 0.0) and posterior.may_be_outside(entity):
-                first = posterior.lattice.offsets[entity.row]
-                numbers[first + entity.span.start : first + entity.span.end] = self.codec.outside
+            first = posterior.lattice.offsets[entity.row]
+            tokens = slice(first + entity.span.start, first + entity.span.end)
+            if entity.probability < lowest.get(entity.span.label, 0.0) and posterior.may_be_outside(tokens):
+                numbers[tokens] = self.codec.outside
             else:
                 kept.append(entity)
         return numbers, kept
-
-    # -------------------------------------------------------------------------------------------- answers
 
     def decode(self, X: Sentences, **asked: Any) -> Decoded:
         """``decode`` by this head alone."""
@@ -331,8 +327,7 @@ class Posteriors:
 
     def _general(self, posterior: LabelPosterior, threshold: Threshold, label_probabilities: bool) -> Decoded:
         numbers, entities = self.labels_and_spans(posterior, threshold)
-        number_of = {name: i for i, name in enumerate(self.codec.classes)}
-        rows = [(row, span.start, span.end, number_of[span.label]) for row, span, _ in entities]
+        rows = [(row, span.start, span.end, self.codec.classes.index(span.label)) for row, span, _ in entities]
         return Decoded(
             codec=self.codec,
             offsets=posterior.lattice.offsets,
@@ -362,9 +357,6 @@ class Posteriors:
         numbers = np.where(inside, kinds, self.codec.outside or 0)[:-1]
         spans = np.column_stack(self.codec.spans_of_sentences(numbers, offsets))
         return Decoded(codec=self.codec, offsets=offsets, numbers=numbers, spans=spans, scores=of_tokens)
-
-
-# --------------------------------------------------------------------------------------------------- some heads at once
 
 
 def decode(

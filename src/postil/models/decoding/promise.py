@@ -30,10 +30,8 @@ from postil.errors import ConfigurationError, DataError
 SLACK = 1e-6  # of the threshold: the same sentence in another batch may differ in the last digits
 MOST_NAMES = 1_000_000
 MANY, TIMES = 20, 5  # the design effect is measured at MANY misses, or TIMES those promised if that is more
-FEWEST_DOCUMENTS = 5
-"""The variance over fewer marked documents is not known."""
-RUNS = 20
-"""Runs of sentences count as groups if at least so many of them have names."""
+FEWEST_DOCUMENTS = 5  # the variance over fewer marked documents is not known
+RUNS = 20  # runs of sentences count as groups if at least so many of them have names
 
 
 # ------------------------------------------------------------------------------------------------ the bound
@@ -153,19 +151,9 @@ class ClassShare(NamedTuple):
         return (self.value - base.value) / error
 
 
-Profile = Mapping[str, ClassShare]
-"""Figures of some sentences by name, without any of their text."""
+Profile = Mapping[str, ClassShare]  # figures of some sentences by name, without any of their text
 UNKNOWN, LEFT = "unknown words", "names left, by the model's own probabilities"
 MOST_FIGURES = 100_000
-
-
-def added(one: Profile, other: Profile) -> Profile:
-    """The profile of two sets of sentences together: its figures are sums."""
-    nothing = ClassShare(0.0, 0.0, 0.0, 0.0, 0.0)
-    return {
-        name: ClassShare(*map(sum, zip(one.get(name, nothing), other.get(name, nothing), strict=True)))
-        for name in {**one, **other}
-    }
 
 
 def profile_from_json(content: Any, what: str = "profile") -> dict[str, ClassShare]:
@@ -205,9 +193,6 @@ def unlike(profile: Profile, base: Profile) -> list[str]:
     ]
 
 
-# ------------------------------------------------------------------------------------------------ the promise
-
-
 @final
 @dataclass(frozen=True, kw_only=True)
 class Promise:
@@ -219,22 +204,15 @@ class Promise:
     classes: tuple[str, ...]
     miss: float
     confidence: float
-    threshold: float
-    """Tokens are hidden if they belong to such a name with at least this probability."""
-    names: int
-    """On dev."""
+    threshold: float  # tokens are hidden if they belong to such a name with at least this probability
+    names: int  # on dev
     missed: int
-    design_effect: float
-    """``names`` divided by it is the number of independent names in the binomial bound."""
-    hidden: float
-    """Share of dev's tokens that are hidden."""
-    in_names: float
-    """Share of dev's tokens that belong to such names."""
+    design_effect: float  # ``names`` divided by it is the number of independent names in the binomial bound
+    hidden: float  # share of dev's tokens that are hidden
+    in_names: float  # share of dev's tokens that belong to such names
     temperature: float
-    shift: float
-    """The calibration for which the promise was made."""
-    profile: Profile
-    """Figures of dev, with which texts are compared."""
+    shift: float  # the calibration for which the promise was made
+    profile: Profile  # figures of dev, with which texts are compared
 
     def __post_init__(self) -> None:
         classes: object = self.classes
@@ -259,14 +237,11 @@ class Promise:
     def __str__(self) -> str:
         names = f"{self.missed:,} of {self.names:,} missed on dev"
         names += f", which count as {int(self.names / self.design_effect):,}" if self.design_effect > 1 else ""
-        classes = ", ".join(self.classes)
-        return (
-            f"at most {100 * self.miss:g} % of {classes} missed, with {100 * self.confidence:g} % confidence ({names})"
-        )
+        promise = f"at most {100 * self.miss:g} % of {', '.join(self.classes)} missed"
+        return f"{promise}, with {100 * self.confidence:g} % confidence ({names})"
 
 
-def check_open(value: object, what: str) -> float:
-    """A number between 0 and 1, or an error."""
+def check_open(value: object, what: str) -> None:
+    """Refuse what is not a number between 0 and 1."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.floating) or not 0 < value < 1:
         raise ConfigurationError(what, expected="a number between 0 and 1", got=repr(value)[:80])
-    return float(value)

@@ -16,7 +16,6 @@ from postil.html import Markup, element, joined
 from postil.html.fragments import note, page_of
 from postil.metrics.counts import check_same_shape
 from postil.models.decoding.codec import LabelCodec
-from postil.models.decoding.distribution import LabelPosterior
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.decoding.promise import (
     FEWEST_DOCUMENTS,
@@ -25,7 +24,6 @@ from postil.models.decoding.promise import (
     ClassShare,
     Profile,
     Promise,
-    added,
     check_open,
     chosen_threshold,
     unlike,
@@ -33,13 +31,10 @@ from postil.models.decoding.promise import (
 from postil.models.model import FittedModel
 from postil.models.sentences import entity, tokens_of
 from postil.text import Entity, Sentence, recognise, spans_from_labels, with_marks
-from postil.text.labels.partial import Labels, is_partial
+from postil.text.labels.partial import Labels, is_partial, runs
 
-LOWEST = 0.001
-"""Spans less probable than this are not worth a look."""
+LOWEST = 0.001  # spans less probable than this are not worth a look
 MOST_LOOKS, SHOWN_LOOKS = 20, 5  # of a text; of many
-
-# ------------------------------------------------------------------------------------------------ tokens of names
 
 
 def labels_of(codec: LabelCodec, classes: Sequence[str]) -> Array:
@@ -56,14 +51,13 @@ def labels_of(codec: LabelCodec, classes: Sequence[str]) -> Array:
     return np.isin(numbers, [codec.classes.index(name) for name in classes])
 
 
-def is_unknown(model: FittedModel, X: Sentences) -> list[Array]:
-    """(T,) of each sentence: whether the training data did not have the word, in any capitals and with any digits."""
-    vocabulary = model.features.words.vocabularies.get("word")
+def unknown_words(model: FittedModel, X: Sentences) -> Array:
+    """(B,) how many words the training data did not have, in any capitals and with any digits."""
+    vocabulary, forms = model.features.words.vocabularies.get("word"), list(map(forms_of, X))
     if vocabulary is None:
-        return [np.zeros(len(tokens), bool) for tokens in X]
-    forms = list(map(forms_of, X))
-    unknown = {form: normalise(form) not in vocabulary for form in {form for some in forms for form in some}}
-    return [np.array([unknown[form] for form in some], bool) for some in forms]
+        return np.zeros(len(forms), np.int64)
+    unknown = {form for form in {form for some in forms for form in some} if normalise(form) not in vocabulary}
+    return np.array([sum(form in unknown for form in some) for some in forms], np.int64)
 
 
 class HiddenTokens(NamedTuple):
@@ -90,36 +84,26 @@ def hidden_tokens(
         probability = of_class.sum(axis=1)
         hidden = probability >= threshold
         log_kept = posterior.log_probability_within(hidden[:, None] | ~of_names)
-        left = _left(posterior, hidden, classes) if look else [[] for _ in posterior.which]
+        # What is not hidden of the spans that may be names.
+        left: list[dict[tuple[int, int, str], float]] = [{} for _ in posterior.which]
+        for row, span, p in posterior.spans_above(LOWEST) if look else ():
+            first = int(posterior.lattice.offsets[row])
+            for start, end in runs(~hidden[first + span.start : first + span.end]) if span.label in classes else ():
+                place = span.start + start, span.start + end, span.label
+                left[row][place] = max(p, left[row].get(place, 0.0))
+        listed = [[(*place, p) for place, p in spans.items()] for spans in left]
         values = map(posterior.by_sentence, (probability, of_class.argmax(axis=1), hidden))
-        for i, *of_sentence in zip(posterior.which, *values, log_kept.tolist(), left, strict=True):
+        for i, *of_sentence in zip(posterior.which, *values, log_kept.tolist(), listed, strict=True):
             found[i] = HiddenTokens._make(of_sentence)
     return found
-
-
-def _left(posterior: LabelPosterior, hidden: Array, classes: Sequence[str]) -> list[list[tuple[int, int, str, float]]]:
-    """Of every sentence what is not hidden of the spans that may be names: the rest of them is nobody's concern."""
-    left: list[dict[tuple[int, int, str], float]] = [{} for _ in posterior.which]
-    for row, span, probability in posterior.spans_above(LOWEST):
-        first = posterior.lattice.offsets[row]
-        for is_hidden, run in groupby(range(span.start, span.end), key=lambda t: bool(hidden[first + t])):
-            if span.label in classes and not is_hidden:
-                tokens = list(run)
-                place = tokens[0], tokens[-1] + 1, span.label
-                left[row][place] = max(probability, left[row].get(place, 0.0))
-    return [[(*place, probability) for place, probability in spans.items()] for spans in left]
 
 
 def profile_of(model: FittedModel, X: Sentences, found: Sequence[HiddenTokens]) -> Profile:
     """The figures by which a text is compared with dev."""
     lengths = np.array([len(tokens) for tokens in X])
-    unknown = [int(words.sum()) for words in is_unknown(model, X)]
-    expected = [float(one.probability.sum()) for one in found]
-    left = [float(one.probability[~one.hidden].sum()) for one in found]
-    return {UNKNOWN: ClassShare.of(np.array(unknown), lengths), LEFT: ClassShare.of(np.array(left), np.array(expected))}
-
-
-# ------------------------------------------------------------------------------------------------ the promise on dev
+    expected = np.array([one.probability.sum() for one in found])
+    left = np.array([one.probability[~one.hidden].sum() for one in found])
+    return {UNKNOWN: ClassShare.of(unknown_words(model, X), lengths), LEFT: ClassShare.of(left, expected)}
 
 
 def promised(
@@ -189,9 +173,6 @@ def valid_promise(model: FittedModel) -> Promise:
     return promise
 
 
-# ------------------------------------------------------------------------------------------------ a redacted text
-
-
 class RiskyPassage(NamedTuple):
     """A sentence of a text, in characters, and the probability that it still has a name."""
 
@@ -206,8 +187,7 @@ class Redacted:
     """A text, what is hidden in it, and what may be left."""
 
     text: str
-    hidden: list[Entity]
-    """The hidden names; ``probability`` is the lowest of their tokens."""
+    hidden: list[Entity]  # the hidden names; ``probability`` is the lowest of their tokens
     passages: list[RiskyPassage]
     log_probability: float
     look_first: list[Entity]
@@ -229,8 +209,7 @@ class Redacted:
 
     def pseudonyms(self, numbers: "Pseudonyms | None" = None) -> str:
         """The text with ``PER-1`` in place of each name, the same for the same name."""
-        numbers = Pseudonyms() if numbers is None else numbers
-        return self.replaced(numbers)
+        return self.replaced(Pseudonyms() if numbers is None else numbers)
 
     def replaced(self, name: Callable[[Entity], str]) -> str:
         """The text with something else in place of what is hidden."""
@@ -281,7 +260,11 @@ class RedactionRun:
 
     def add(self, one: Redacted) -> None:
         """Count one more text."""
-        self._profile = added(self._profile, one.profile)
+        nothing, before = ClassShare(0.0, 0.0, 0.0, 0.0, 0.0), self._profile
+        self._profile = {  # its figures are sums
+            name: ClassShare(*map(sum, zip(before.get(name, nothing), one.profile.get(name, nothing), strict=True)))
+            for name in {**before, **one.profile}
+        }
         self.log_probability += one.log_probability
         looks = [*self.look_first, *one.look_first]
         self.look_first = sorted(looks, key=lambda look: -(look.probability or 0.0))[:SHOWN_LOOKS]
@@ -340,15 +323,27 @@ def check_like_dev(promise: Promise, profile: Profile) -> None:
         raise DataError(what, expected="text like dev, or a promise made on labelled text like this")
 
 
-# ------------------------------------------------------------------------------------------------ the page
-
-
 def redacted_page(texts: Iterable[Redacted], title: str | None = None) -> str:
     """The redacted texts, every passage shaded by its risk, each text with the spans to look at first."""
     content: list[Markup] = []
     for one in texts:
         head = f"no name is left with probability {one.probability:.3f}; darker passages have more risk"
-        content += [note(head), _shaded(one)]
+        parts: list[Any] = []
+        last, largest = 0, max((passage.risk for passage in one.passages), default=0.0) or 1.0
+        for passage in one.passages:
+            words: list[Any] = []
+            at = passage.start
+            for span in one.hidden:
+                if passage.start <= span.start < passage.end:
+                    words += [one.text[at : span.start], element("strong", f"[{span.label}]")]
+                    at = span.end
+            words.append(one.text[at : passage.end])
+            shade = {"class_": "effect oppose", "style": f"--share:{passage.risk / largest:.2f}"}
+            shade = shade if passage.risk > LOWEST else {}
+            shaded = element("span", joined(words), title=f"risk {passage.risk:.3f}", **shade)
+            parts += [one.text[last : passage.start], shaded]
+            last = passage.end
+        content += [note(head), element("p", *parts, one.text[last:], class_="excerpt text", dir="auto")]
         if one.look_first:
             rows = []
             for span in one.look_first:
@@ -358,26 +353,3 @@ def redacted_page(texts: Iterable[Redacted], title: str | None = None) -> str:
             heading = element("thead", element("tr", *(element("th", name) for name in names)))
             content.append(element("table", heading, element("tbody", *rows)))
     return page_of(title, *content)
-
-
-def _shaded(one: Redacted) -> Markup:
-    parts: list[Any] = []
-    last, ahead = 0, list(one.hidden)
-    largest = max((passage.risk for passage in one.passages), default=0.0) or 1.0
-    for passage in one.passages:
-        inside = [span for span in ahead if passage.start <= span.start < passage.end]
-        words: list[Any] = []
-        at = passage.start
-        for span in inside:
-            words += [one.text[at : span.start], element("strong", f"[{span.label}]")]
-            at = span.end
-        words.append(one.text[at : passage.end])
-        risk = f"risk {passage.risk:.3f}"
-        shade = (
-            {"class_": "effect oppose", "style": f"--share:{passage.risk / largest:.2f}"}
-            if passage.risk > LOWEST
-            else {}
-        )
-        parts += [one.text[last : passage.start], element("span", joined(words), title=risk, **shade)]
-        last = passage.end
-    return element("p", *parts, one.text[last:], class_="excerpt text", dir="auto")

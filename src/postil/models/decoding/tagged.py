@@ -5,7 +5,7 @@ Objects of Python are made when somebody looks at them.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, Self, final
 
@@ -23,10 +23,8 @@ from postil.text.document import LaterItems
 from postil.text.output import is_utf8
 from postil.text.splitting.segmenter import Forms, Segmenter, Tokens, character_places
 
-BATCH = 1 << 19
-"""Bytes of texts that are tagged at once."""
-ALL_GROUPS = ""
-"""Among the tasks: the entities of all groups of classes."""
+BATCH = 1 << 19  # bytes of texts that are tagged at once
+ALL_GROUPS = ""  # among the tasks: the entities of all groups of classes
 
 
 @final
@@ -42,15 +40,13 @@ class Tagged:
     offsets: Array  # (B + 1,) of the sentences among the tokens
     documents: Array | None = None  # (D, 2) first byte and end of each raw text; None: rows of tokens
     document_tokens: Array | None = None  # (D + 1,) of the raw texts among the tokens
-    strings: Sequence[str] = ()
-    """The raw texts, if they came as strings."""
+    strings: Sequence[str] = ()  # the raw texts, if they came as strings
     heads: Sequence[tuple[int, Sentence]] = ()
     """Rows: sentences with comments or document marks, and for each a sentence of one token that has the same."""
     fields: Sequence[bytes] | None = None
     """Records: the other fields of each as JSON, with a comma and a space before them."""
     tasks: Mapping[str, Decoded] = field(default_factory=dict)
-    forms: Forms | None = None
-    """The words, if there are multiword tokens."""
+    forms: Forms | None = None  # the words, if there are multiword tokens
 
     @classmethod
     def cut(
@@ -113,18 +109,17 @@ class Tagged:
         places[:, 0], places[:, 1] = self.cells[before + spans[:, 1], 0], self.cells[before + spans[:, 2] - 1, 1]
         return places
 
-    # -------------------------------------------------------------------------------------------- documents
-
     def document(self, d: int, main: str, layers: Sequence[str] = ()) -> Document:
         """Text d with the answers of one task, and those of ``layers``."""
-        return Document.later(partial(self._field, d, main, layers), text=self.strings[d])
 
-    def _field(self, d: int, main: str, layers: Sequence[str], name: str) -> Any:
-        if name == "layers":
-            return {task: self.document(d, task) for task in layers}
-        if name == "sentences":
-            return self.sentences(d, main)
-        return self._entities(d, ALL_GROUPS if layers and ALL_GROUPS in self.tasks else main)
+        def later(name: str) -> Any:
+            if name == "layers":
+                return {task: self.document(d, task) for task in layers}
+            if name == "sentences":
+                return self.sentences(d, main)
+            return self._entities(d, ALL_GROUPS if layers and ALL_GROUPS in self.tasks else main)
+
+        return Document.later(later, text=self.strings[d])
 
     def _places(self, d: int, cells: Array) -> list[list[int]]:
         """Cells (n, 2) of a text, counted in its characters."""
@@ -226,8 +221,7 @@ class Labelling(NamedTuple):
 
     labels: list[str]
     entities: list[Entity]
-    probability: float
-    """Of the whole label sequence."""
+    probability: float  # of the whole label sequence
 
 
 def entities_of(decoded: Decoded, sentences: Sequence[Sentence]) -> Sequence[list[Entity]]:

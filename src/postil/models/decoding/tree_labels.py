@@ -76,13 +76,8 @@ def named_weights(weights: Mapping[str, float], labels: Sequence[str]) -> Array:
     return np.array([weights.get(label, 1.0) for label in labels])
 
 
-# --------------------------------------------------------------------------------------- What a tree classifier answers
-
-
-MOST_SHOWN = 20
-"""Trees that a notebook draws."""
-MOST_LEVELS = 30
-"""Deeper phrases are printed no further to the right."""
+MOST_SHOWN = 20  # trees that a notebook draws
+MOST_LEVELS = 30  # deeper phrases are printed no further to the right
 
 
 class NodeLabel(NamedTuple):
@@ -143,15 +138,13 @@ class NodeLabels(list[NodeLabel]):
         answered = self.tree.with_labels([node.label for node in self])
         caption = f"{self[-1].label} ({self[-1].probability:.2f})"
         if len(answered.tokens) > LONGEST_DRAWN:
-            return joined(
-                [element("p", element("strong", caption)), element("p", bracketed(answered), class_="excerpt")]
-            )
+            words = element("p", bracketed(answered), class_="excerpt")
+            return joined([element("p", element("strong", caption)), words])
         notes = [f"{node.probability:.2f}" for node in self]
         picture = drawn_tree(answered, [None] * len(self), colours_of_trees([answered]), notes)
         return element("div", figure(caption, picture), class_="scroll")
 
     def _repr_html_(self) -> str:
-        """HTML for notebooks."""
         return fragment(self.drawn())
 
 
@@ -168,7 +161,6 @@ class TreeAnswers(list[NodeLabels]):
         return [nodes.to_dict() for nodes in self]
 
     def _repr_html_(self) -> str:
-        """HTML for notebooks."""
         more = len(self) - MOST_SHOWN
         rest = note(f"{more:,} more trees are not shown.") if more > 0 else None
         return fragment(*(nodes.drawn() for nodes in self[:MOST_SHOWN]), rest)

@@ -14,7 +14,7 @@ Hand-made features are added to the scores directly: what one of them adds is kn
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, NamedTuple, TypeAlias, final
+from typing import Any, ClassVar, NamedTuple, TypeAlias, final
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from postil.html.fragments import columns, fragment
 from postil.html.highlight import Effect, effects_table, effects_text, signed
 from postil.kernels import Attributes
 from postil.models.config import TaggerConfig
-from postil.models.decoding.codec import LabelCodec
+from postil.models.decoding.codec import OUTSIDE, SHOWN, LabelCodec
 from postil.models.decoding.distribution import calibrated_lattice
 from postil.models.model import FittedModel
 from postil.models.networks.encoders import reach
@@ -48,8 +48,6 @@ from postil.objectives.spans import (
 from postil.text import Sentence, spans_from_labels
 from postil.text.lines import shortened
 from postil.threads import one_blas_thread
-
-# ------------------------------------------------------------------------------------------------ contributions
 
 POSITION = "relative position"
 TOKENS_AT_ONCE = 8192
@@ -81,16 +79,9 @@ class WordContribution:
     features: dict[str, float]
 
 
-class Contributions(NamedTuple):
-    """To ``value``; ``unknown`` is what it would be if all words were left out."""
-
-    value: float
-    unknown: float
-    words: tuple[WordContribution, ...]
-    features: dict[str, Contribution]
-
-
-def contributions(model: FittedModel, tokens: Sequence[Token], measure: Measure, start: int, end: int) -> Contributions:
+def contributions(
+    model: FittedModel, tokens: Sequence[Token], measure: Measure, start: int, end: int, label: str = ""
+) -> "Explanation":
     """To the measure of one sentence; words very far from the tokens ``start:end`` are not left out."""
     network, groups = model.network, feature_groups(model.config, model.features, tokens)
     tried = words_in_reach(model.config, len(tokens), start, end)
@@ -123,7 +114,17 @@ def contributions(model: FittedModel, tokens: Sequence[Token], measure: Measure,
         )
         for t, (form, row) in enumerate(zip(forms_of(tokens), cells, strict=True))
     )
-    return Contributions(float(values[ORIGINAL]), float(values[UNKNOWN_WORDS]), words, features)
+    return Explanation(
+        tokens=tuple(forms_of(tokens)),
+        start=start,
+        end=end,
+        label=label,
+        measure=measure.name,
+        value=float(values[ORIGINAL]),
+        unknown=float(values[UNKNOWN_WORDS]),
+        words=words,
+        features=features,
+    )
 
 
 # ------------------------------------------------------------------------------------------------ features
@@ -228,9 +229,6 @@ def measured(network: ScoringNetwork | EnsembleNetwork, measure: Measure, copies
     return np.concatenate([measure.of(network.scores(part).value, part.offsets) for part in parts])
 
 
-# ------------------------------------------------------------------------------------------------ gradient times input
-
-
 def gradient_times_input(
     network: ScoringNetwork | EnsembleNetwork,
     measure: Measure,
@@ -244,49 +242,40 @@ def gradient_times_input(
     """
     original, unknown = (copies.selected(np.array([i])) for i in (ORIGINAL, UNKNOWN_WORDS))
     members = members_of(network)
-    slope = measure.slope(network.unary(original), original.offsets).astype(network.dtype) / len(members)
-    of_members = [_of_member(member, slope, original, unknown, groups) for member in members]
-    for member, (cells, _) in zip(members, of_members, strict=True):
+    slope = measure.slope(network.unary(original), original.offsets).astype(network.dtype) / len(members)  # (N, L)
+    of_members, of_positions = [], []
+    for member in members:
+        X = member.token_vectors(original)
+        tables = [layer.distances.table for layer in _layers(member) if isinstance(layer, SentenceConvolution)]
+        slopes = gradients(member.scores_of(X), [X, *tables], seed=slope)
+        products = dense(slopes[X]).astype(np.float64) * (X.value - member.token_vectors(unknown).value)
+        cells = np.stack([products[:, group.dims].sum(axis=1) for group in groups], axis=1)
         for place, attributes in named:
             cells[:, place] = (slope * sums_of_rows(member.named.value, attributes)).sum(axis=1)
-    cells = np.sum([cells for cells, _ in of_members], axis=0)
-    of_tables = [value for _, values in of_members for value in values]
-    return cells, sum(of_tables) if of_tables else None
-
-
-def _of_member(
-    network: ScoringNetwork, slope: Array, original: Inputs, unknown: Inputs, groups: Sequence[FeatureGroup]
-) -> tuple[Array, list[float]]:
-    """The share of the slope (N, L) that one network passes on to the features of its words and to its positions."""
-    X = network.token_vectors(original)
-    scores = network.scores_of(X)
-    tables = [layer.distances.table for layer in _layers(network) if isinstance(layer, SentenceConvolution)]
-    slopes = gradients(scores, [X, *tables], seed=slope)
-    products = dense(slopes[X]).astype(np.float64) * (X.value - network.token_vectors(unknown).value)
-    cells = np.stack([products[:, group.dims].sum(axis=1) for group in groups], axis=1)
-    of_tables = [float((dense(slopes[table]) * (table.value - table.value.mean(axis=0))).sum()) for table in tables]
-    return cells, of_tables
+        of_members.append(cells)
+        for table in tables:
+            of_positions.append(float((dense(slopes[table]) * (table.value - table.value.mean(axis=0))).sum()))
+    return np.sum(of_members, axis=0), sum(of_positions) if of_positions else None
 
 
 def without_positions(network: ScoringNetwork | EnsembleNetwork) -> ScoringNetwork | EnsembleNetwork:
     """The same network where all relative positions look alike; it shares everything else."""
     others = []
     for member in members_of(network):
+        layers: list[Layer] = []
+        for layer in _layers(member):
+            if not isinstance(layer, SentenceConvolution):
+                layers.append(layer)
+                continue
+            table, level = layer.distances.table.value, copy(layer)
+            level.distances = copy(layer.distances)
+            level.distances.table = Parameter(np.broadcast_to(table.mean(axis=0), table.shape).copy(), "table")
+            layers.append(level)
         other = copy(member)
-        other.encoder = Chain(*map(_levelled, _layers(member)))
+        other.encoder = Chain(*layers)
         others.append(other)
     alone: ScoringNetwork = others[0]
     return EnsembleNetwork(others) if isinstance(network, EnsembleNetwork) else alone
-
-
-def _levelled(layer: Layer) -> Layer:
-    if not isinstance(layer, SentenceConvolution):
-        return layer
-    other = copy(layer)
-    other.distances = copy(layer.distances)
-    table = layer.distances.table.value
-    other.distances.table = Parameter(np.broadcast_to(table.mean(axis=0), table.shape).copy(), "table")
-    return other
 
 
 def _layers(network: ScoringNetwork) -> list[Layer]:
@@ -295,8 +284,6 @@ def _layers(network: ScoringNetwork) -> list[Layer]:
 
 # ------------------------------------------------------------------------------------------------ explanations
 
-OUTSIDE = "O"
-SHOWN = 12  # labels named in an error
 MOST_LISTED = 40  # words in the table of an explanation that is drawn
 DIGITS = 6  # of the figures in ``to_dict``
 
@@ -376,7 +363,6 @@ class Explanation:
         )
 
     def _repr_html_(self) -> str:
-        """HTML for notebooks."""
         return fragment(self.drawn())
 
     def to_dict(self) -> dict[str, Any]:
@@ -384,15 +370,12 @@ class Explanation:
 
         ``left_out`` is None for words that are too far away to be tried.
         """
-        found = {name: getattr(self, name) for name in ("start", "end", "text", "label", "measure", "value")}
-        found |= {
-            "probability": self.probability,
-            "parts": {"words": self.of_words, "transitions": self.of_transitions},
-        }
+        names = ("start", "end", "text", "label", "measure", "value", "probability")
+        found = {name: getattr(self, name) for name in names}
+        found["parts"] = {"words": self.of_words, "transitions": self.of_transitions}
         found |= {"unknown": self.unknown, "words": [asdict(word) for word in self.words]}
         found["features"] = {name: part._asdict() for name, part in self.features.items()}
-        rounded: dict[str, Any] = _rounded(found)
-        return {"tokens": list(self.tokens), **rounded}
+        return {"tokens": list(self.tokens), **_rounded(found)}
 
 
 def _signed(value: float | None) -> str:
@@ -425,16 +408,14 @@ class LogOdds:
     lattice_over: LatticeOver
     allowed: Array
     temperature: float = 1.0
+    name: ClassVar[str] = "log-odds"
 
     def of(self, scores: Array, offsets: Array) -> Array:
-        return log_odds(self.lattice_over(scores, offsets), self._copies(offsets))
+        return log_odds(self.lattice_over(scores, offsets), np.tile(self.allowed, (len(offsets) - 1, 1)))
 
     def slope(self, scores: Array, offsets: Array) -> Array:
-        _, gradient = log_odds_and_gradient(self.lattice_over(scores, offsets), self._copies(offsets))
-        return gradient / self.temperature
-
-    def _copies(self, offsets: Array) -> Array:
-        return np.tile(self.allowed, (len(offsets) - 1, 1))
+        allowed = np.tile(self.allowed, (len(offsets) - 1, 1))
+        return log_odds_and_gradient(self.lattice_over(scores, offsets), allowed)[1] / self.temperature
 
 
 def explain_entity(
@@ -446,24 +427,15 @@ def explain_entity(
     codec = model.codec
     start, end = checked_span(tokens, *span)
     if not codec.has_spans and end != start + 1:
-        raise ConfigurationError(
-            "labels of single tokens", expected=f"the span {start}:{start + 1}", got=f"{start}:{end}"
-        )
+        expected = f"the span {start}:{start + 1}"
+        raise ConfigurationError("labels of single tokens", expected=expected, got=f"{start}:{end}")
     asked = answered_label(codec, lattice, start, end) if label is None else label
     allowed = allowed_labels(codec, lattice, start, end, asked)
     evidence = None if model.voters is None else model.voters.evidence([tokens], codec)
-    contributed = contributions(model, tokens, log_odds_of(model, allowed, evidence), start, end)
+    explained = contributions(model, tokens, log_odds_of(model, allowed, evidence), start, end, asked)
     of_transitions = log_odds(lattice, allowed)[0] - log_odds(without_transition_scores(lattice), allowed)[0]
-    return Explanation(
-        tokens=tuple(forms_of(tokens)),
-        start=start,
-        end=end,
-        label=asked,
-        measure="log-odds",
-        probability=float(np.exp(-np.logaddexp(0, -contributed.value))),
-        of_transitions=float(of_transitions),
-        **contributed._asdict(),
-    )
+    probability = float(np.exp(-np.logaddexp(0, -explained.value)))
+    return replace(explained, probability=probability, of_transitions=float(of_transitions))
 
 
 def log_odds_of(model: FittedModel, allowed: Array, evidence: Array | None = None) -> LogOdds:
@@ -517,9 +489,6 @@ def allowed_labels(codec: LabelCodec, lattice: Lattice, start: int, end: int, la
     return outside_spans(lattice, spans, entities)
 
 
-# ------------------------------------------------------------------------------------------------------------ detectors
-
-
 @final
 @dataclass(frozen=True)
 class Margin:
@@ -527,6 +496,7 @@ class Margin:
 
     token: int
     threshold: float
+    name: ClassVar[str] = "margin"
 
     def of(self, scores: Array, offsets: Array) -> Array:
         return np.asarray(scores[offsets[:-1] + self.token, 0].astype(np.float64) - self.threshold)
@@ -546,14 +516,7 @@ def explain_detection(
     if label not in (None, target.label):
         raise ConfigurationError("label of a detector", expected=repr(target.label), got=repr(label))
     measure = Margin(start + int(np.argmin(scores[start:end])), target.threshold)
-    return Explanation(
-        tokens=tuple(forms_of(tokens)),
-        start=start,
-        end=end,
-        label=target.label,
-        measure="margin",
-        **contributions(model, tokens, measure, start, end)._asdict(),
-    )
+    return contributions(model, tokens, measure, start, end, target.label)
 
 
 # ---------------------------------------------------------------------------------------------- which tokens to explain
@@ -589,9 +552,8 @@ def places_of_words(sentences: list[Sentence], words: list[str], label: str | No
     ]
     if not places:
         tokens = " ".join(token for sentence in sentences for token in sentence.tokens)
-        raise ConfigurationError(
-            what, expected=f"must be whole words of {shortened(tokens)}", got=repr(" ".join(words))
-        )
+        expected = f"must be whole words of {shortened(tokens)}"
+        raise ConfigurationError(what, expected=expected, got=repr(" ".join(words)))
     return places
 
 

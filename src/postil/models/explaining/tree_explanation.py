@@ -22,13 +22,12 @@ from postil.html import Markup, element, joined
 from postil.html.fragments import columns, figure, fragment, note
 from postil.html.highlight import Effect, effects_table, effects_text, key, signed
 from postil.models.model import FittedModel
-from postil.models.networks.tree_network import TreeBatch, TreeInputs, TreeNetwork
+from postil.models.networks.tree_network import TreeInputs
 from postil.objectives import softmax_cross_entropy
 from postil.text.trees.tree import Tree
 from postil.text.trees.tree_drawing import LONGEST_DRAWN, drawn_tree
 
-MOST_PHRASES = 10
-"""Longer phrases in the table of an explanation."""
+MOST_PHRASES = 10  # longer phrases in the table of an explanation
 DIGITS = 4
 EFFECT_COLOURS = {"+": "var(--right)", "\u2212": "var(--wrong)"}
 _NODES_AT_ONCE = 500_000  # of trees with something left out
@@ -101,7 +100,6 @@ class TreeExplanation:
         )
 
     def _repr_html_(self) -> str:
-        """HTML for notebooks."""
         return fragment(self.drawn())
 
     def left_out(self) -> tuple[dict[int, float], list[PhraseEffect]]:
@@ -143,9 +141,14 @@ def explained(model: FittedModel, probabilities: RootProbabilities, tree: Tree, 
     size = max(1, _NODES_AT_ONCE // len(tree))  # in blocks, so that memory does not grow with their number
     blocks = [phrases[i : i + size] for i in range(0, len(phrases), size)]
     without = [p for some in blocks for p in probabilities([without_phrase(tree, node) for node in some])[:, column]]
-    columns = np.array([labels.labels.index(name) for name in labels.at_roots])
-    batch = TreeInputs.of([tree], model.features.words).selected(np.zeros(1, np.int64))
-    effects = _gradient_times_input(model.network, batch, columns, column)
+    columns = np.array([labels.labels.index(name) for name in labels.at_roots])  # the labels that compete at a root
+    # Gradient times input of the words of a batch of one tree.
+    network, batch = model.network, TreeInputs.of([tree], model.features.words).selected(np.zeros(1, np.int64))
+    words = network.word_vectors(batch.words, batch.vectors)
+    scores = network.output(graph.take_rows(network.composition(network.mapped(words), batch.plan), batch.plan.roots))
+    loss = softmax_cross_entropy(graph.getitem(scores, (slice(None), columns)), np.array([column]))
+    dwords = graph.dense(gradients(loss, words)[words])
+    effects = -(dwords * words.value).sum(axis=1)[np.argsort(batch.plan.nodes[: batch.plan.leaves])]
     tokens, spans = tree.tokens, tree.spans
     return TreeExplanation(
         label=chosen,
@@ -175,13 +178,3 @@ def without_phrase(tree: Tree, node: int) -> Tree:
         [tree.words[i] for i in kept],
         [tuple(new[child] for child in tree.children[i]) for i in kept],
     )
-
-
-def _gradient_times_input(network: TreeNetwork, batch: TreeBatch, columns: Array, label: int) -> Array:
-    """(T,) of a batch of one tree. ``columns`` are the labels that compete at a root, ``label`` is one of them."""
-    words = network.word_vectors(batch.words, batch.vectors)
-    X = network.composition(network.mapped(words), batch.plan)
-    scores = network.output(graph.take_rows(X, batch.plan.roots))
-    loss = softmax_cross_entropy(graph.getitem(scores, (slice(None), columns)), np.array([label]))
-    dwords = graph.dense(gradients(loss, words)[words])
-    return np.asarray(-(dwords * words.value).sum(axis=1))[np.argsort(batch.plan.nodes[: batch.plan.leaves])]

@@ -68,8 +68,7 @@ _KEYS = {**KEYS, "spacy": ("name",), "model": ("name", "classes"), "votes": ("na
 _STRING = re.compile(r""" "(?:[^"\\\n]|\\.)*+"? | '[^'\n]*+'? """, re.VERBOSE)
 _DOTTED = re.compile(r"(?<![\w-])[\w-]++(?:[ \t]*+\.[ \t]*+[\w-]++){20}")
 
-RuleSource = Rules | Iterable[Rule] | str | os.PathLike[str]
-"""Rules, or a file of them."""
+RuleSource = Rules | Iterable[Rule] | str | os.PathLike[str]  # rules, or a file of them
 
 
 def rules_of(source: RuleSource) -> Rules:

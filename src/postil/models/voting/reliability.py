@@ -31,15 +31,14 @@ from postil.arrays import Array, offsets_from_lengths
 from postil.errors import ConfigurationError, ModelFileError
 from postil.features.inputs import Sentences, forms_of
 from postil.models.decoding.codec import LabelCodec
-from postil.models.voting.rule import ListRule, PatternRule, Rule, Rules, Vote, rule_of_table
+from postil.models.voting.rule import ListRule, PatternRule, Rule, Rules, Vote, rule_of_table, table_of
 from postil.objectives.crf import ChainScores, Lattice, expected_counts
 from postil.reading import parsed_json
 from postil.text.labels.schemes import Span as TokenSpan
 from postil.text.labels.schemes import labels_from_spans, parse_label
 
 RELATIONS = ("same", "boundary", "class", "outside")
-Key = tuple[str, str, bool]
-"""A rule, a class, and whether the votes are against it."""
+Key = tuple[str, str, bool]  # a rule, a class, and whether the votes are against it
 # Shares of votes in each relation that are believed before any are seen, and the number of votes this counts for.
 _PRIOR = np.array([0.7, 0.15, 0.03, 0.12])
 _AGAINST = 0.1  # a vote against a class makes it this much less probable
@@ -84,6 +83,7 @@ class Reliability:
     @classmethod
     def from_dict(cls, content: Any) -> "Reliability":
         """The reliability whose ``to_dict`` this is, checked completely."""
+        what, expected = "reliability of rules", "shares of each rule and class, above 0, that sum to 1"
         try:
             rates = {
                 (str(rule), str(label), bool(against)): np.array(list(map(float, numbers)))
@@ -91,14 +91,10 @@ class Reliability:
             }
             shares = np.array(list(map(float, content["shares"])))
         except (TypeError, ValueError, KeyError, OverflowError):
-            raise ModelFileError(
-                "reliability of rules", expected="shares of each rule and class", got="others"
-            ) from None
+            raise ModelFileError(what, expected=expected, got="others") from None
         fits = all(len(numbers) == (2 if key[2] else 4) for key, numbers in rates.items())
-        if not fits or not all(((numbers > 0) & (numbers <= 1)).all() for numbers in (*rates.values(), shares)):
-            raise ModelFileError("reliability of rules", expected="shares above 0, at most 1", got="others")
-        if any(abs(numbers.sum() - 1) > 1e-6 for numbers in (*rates.values(), shares)):
-            raise ModelFileError("reliability of rules", expected="shares that sum to 1", got="others")
+        if not fits or not all((some > 0).all() and abs(some.sum() - 1) < 1e-6 for some in (*rates.values(), shares)):
+            raise ModelFileError(what, expected=expected, got="others")
         return cls(rates, shares)
 
 
@@ -185,11 +181,7 @@ class Votes:
         return np.split(rows, self._starts[1:-1]) if len(self._lengths) else []
 
 
-# ------------------------------------------------------------------------------------------------ the rules of a tagger
-
-
-MOST_BYTES = 8 << 20
-"""Of the rules in a model file."""
+MOST_BYTES = 8 << 20  # of the rules in a model file
 _PASSES = 2  # over the votes, to estimate how reliable rules are
 
 
@@ -216,8 +208,7 @@ class Voters:
 
     def evidence(self, sentences: Sentences, codec: LabelCodec) -> Array:
         """(N, L) log P(votes | label) of every token of the sentences, up to a constant."""
-        forms = [forms_of(tokens) for tokens in sentences]
-        return self._votes(forms, codec).evidence(self.reliability)
+        return self._votes([forms_of(tokens) for tokens in sentences], codec).evidence(self.reliability)
 
     def _votes(self, forms: Sequence[Sequence[str]], codec: LabelCodec) -> Votes:
         return Votes(self.rules.votes(forms), [len(tokens) for tokens in forms], codec.labels, codec.inner)
@@ -235,15 +226,13 @@ class Voters:
             reliability = votes.estimated(expected_counts(lattice).unary, reliability)
         return Voters(self.rules, reliability)
 
-    # -------------------------------------------------------------------------------------------- in a model file
-
     def to_bytes(self) -> bytes:
         """The rules as JSON; an error for rules that are not lists or patterns."""
         for rule in self.rules:
             if not is_plain(rule):
                 expected = "lists, and patterns without <pos:TAG>: other rules cannot be stored"
                 raise ConfigurationError("rules of a model file", expected=expected, got=f"rule {rule.name!r}")
-        tables = [rule.to_table() for rule in self.rules]
+        tables = [table_of(rule) for rule in self.rules]
         content = json.dumps({"rules": tables, "reliability": self.reliability.to_dict()}).encode()
         if len(content) > MOST_BYTES:
             expected = f"at most {MOST_BYTES >> 20} MiB"
@@ -266,8 +255,7 @@ class Voters:
         voters, reliability = cls.of(rules, codec), Reliability.from_dict(parts["reliability"])
         if reliability.of_rules.keys() != voters.reliability.of_rules.keys():
             raise ModelFileError("reliability of rules", expected="that of every rule and no other", got="others")
-        if len(reliability.shares) != len(codec.labels):
-            L = len(codec.labels)
+        if len(reliability.shares) != (L := len(codec.labels)):
             raise ModelFileError("reliability of rules", expected=f"{L} shares of labels", got=len(reliability.shares))
         return cls(rules, reliability)
 

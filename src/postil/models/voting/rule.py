@@ -101,10 +101,6 @@ class ListRule:
     def labels(self) -> Sequence[str]:
         return [self.label]
 
-    def to_table(self) -> dict[str, Any]:
-        """The rule as a table of a file of rules."""
-        return {**_head(self), "list": list(self.phrases), **{flag: True for flag in FLAGS if getattr(self, flag)}}
-
     @cached_property
     def keys(self) -> frozenset[str]:
         """The names as they are looked up, with all their endings."""
@@ -172,8 +168,7 @@ class Choice(NamedTuple):
     kind: str = ""
     folds: bool = False
     words: Collection[str] = ()
-    parts: Sequence[tuple[str, str]] = ()
-    """Beginning and ending, with at least one more character between them."""
+    parts: Sequence[tuple[str, str]] = ()  # beginning and ending, with at least one more character between them
 
     def matches(self, word: str, tag: str | None) -> bool:
         if self.kind:
@@ -194,8 +189,7 @@ class Element(NamedTuple):
     matches: Test
     least: int
     most: int
-    choice: Choice | None
-    """The condition, if it is a plain one."""
+    choice: Choice | None  # the condition, if it is a plain one
 
 
 _BODY = r"~?/(?:\\.|[^/\\])+/|<[^<>\s]+>|(?:\\.|[^\s{}\\])+?"
@@ -320,10 +314,6 @@ class PatternRule:
         """Whether the pattern has ``<pos:TAG>``, and needs a tagger."""
         return re.search(r"(?:^|\s)<pos:", self.pattern) is not None
 
-    def to_table(self) -> dict[str, Any]:
-        """The rule as a table of a file of rules."""
-        return {**_head(self), "pattern": self.pattern, **({"ignore_case": True} if self.ignore_case else {})}
-
     @cached_property
     def compiled(self) -> tuple[list[Element], int, int]:
         """The elements, and which of them are the entity."""
@@ -332,9 +322,8 @@ class PatternRule:
         first, last = 0, None
         words = re.findall(r"~?/(?:\\.|[^/\\])+/\S*|\S+", self.pattern)
         if [word for word in words if word in ("(", ")")] not in ([], ["(", ")"]):
-            raise DataError(
-                "a pattern", expected="one pair of parentheses, or none", got=self.pattern[:80], where=where
-            )
+            expected = "one pair of parentheses, or none"
+            raise DataError("a pattern", expected=expected, got=self.pattern[:80], where=where)
         for word in words:
             if word == "(":
                 first = len(elements)
@@ -348,16 +337,13 @@ class PatternRule:
                 if match["body"].startswith("<pos:") and self.tagger is None:
                     expected = 'needs a tagger of parts of speech, such as pos = "english:upos" at the top of the file'
                     raise DataError("<pos:TAG> in a pattern", expected=expected, where=where)
-                least = int(match["least"] or 1)
-                most = int(match["most"] or match["least"] or 1)
+                least, most = int(match["least"] or 1), int(match["most"] or match["least"] or 1)
                 if not 0 <= least <= most <= MOST_REPEATS or most == 0:
                     expected = f"{{m,n}} with 0 <= m <= n and 1 <= n <= {MOST_REPEATS}"
                     raise DataError("repeats in a pattern", expected=expected, got=word, where=where)
                 test = _choice(match["body"], self.ignore_case, where)
-                if isinstance(test, Choice):
-                    elements.append(Element(test.matches, least, most, test))
-                else:
-                    elements.append(Element(test, least, most, None))
+                plain = test if isinstance(test, Choice) else None
+                elements.append(Element(test.matches if isinstance(test, Choice) else test, least, most, plain))
         last = len(elements) if last is None else last
         if not 0 < len(elements) <= MOST_ELEMENTS or not any(element.least for element in elements[first:last]):
             expected = f"1 to {MOST_ELEMENTS} elements, and at least one token in the entity"
@@ -367,9 +353,9 @@ class PatternRule:
         return elements, first, last
 
     def votes(self, sentences: Sequence[Tokens]) -> list[list[Vote]]:
-        tagged = (
-            self.tagger.predict(sentences) if self.asks_for_tags else [[None] * len(tokens) for tokens in sentences]
-        )
+        tagged = [[None] * len(tokens) for tokens in sentences]
+        if self.asks_for_tags:
+            tagged = self.tagger.predict(sentences)
         first = self.compiled[0][0]
 
         @lru_cache(maxsize=100_000)
@@ -397,26 +383,25 @@ class PatternRule:
         elements, first, last = self.compiled
         states: dict[tuple[int, int], tuple[int, int]] = {}
         best: tuple[int, int] | None = None
+        reached = start
 
         def enter(index: int, count: int, begin: int, end: int, place: int) -> None:
             """Add a state and those that follow from it without a token; longer entities replace shorter ones."""
-            nonlocal best
+            nonlocal best, reached
             while True:
                 if index == first and count == 0:
                     begin = place
                 if index == last and count == 0:
                     end = place
                 if index == len(elements):
-                    if end > begin and (best is None or place >= reached[0]):
-                        best, reached[0] = (begin, end), place
+                    if end > begin and (best is None or place >= reached):
+                        best, reached = (begin, end), place
                     return
-                if (index, count) not in states:
-                    states[index, count] = begin, end
+                states.setdefault((index, count), (begin, end))
                 if count < elements[index].least:
                     return
                 index, count = index + 1, 0
 
-        reached = [start]
         enter(0, 0, start, start, start)
         for place in range(start, len(tokens)):
             word, tag = tokens[place], tags[place]
@@ -424,10 +409,8 @@ class PatternRule:
             for (index, count), (begin, end) in advanced.items():
                 element = elements[index]
                 if count < element.most and element.matches(word, tag):
-                    if count + 1 == element.most:
-                        enter(index + 1, 0, begin, end, place + 1)
-                    else:
-                        enter(index, count + 1, begin, end, place + 1)
+                    is_done = count + 1 == element.most
+                    enter(index + is_done, 0 if is_done else count + 1, begin, end, place + 1)
             if not states:
                 break
         return best
@@ -443,8 +426,11 @@ KEYS: Mapping[str, Collection[str]] = {
 """Kind of rule -> the keys that its table may have in addition."""
 
 
-def _head(rule: ListRule | PatternRule) -> dict[str, Any]:
-    return {"name": rule.name, "not" if rule.negated else "label": rule.label}
+def table_of(rule: ListRule | PatternRule) -> dict[str, Any]:
+    """The rule as a table of a file of rules."""
+    content = {"list": list(rule.phrases)} if isinstance(rule, ListRule) else {"pattern": rule.pattern}
+    flags = {flag: True for flag in FLAGS if getattr(rule, flag, False)}
+    return {"name": rule.name, "not" if rule.negated else "label": rule.label, **content, **flags}
 
 
 def kind_of_table(table: Mapping[str, Any], keys: Mapping[str, Collection[str]], where: str) -> str:
@@ -472,7 +458,7 @@ def text_of(table: Mapping[str, Any], key: str, where: object) -> str:
 def rule_of_table(table: Mapping[str, Any], number: int, where: str, tagger: Any = None) -> ListRule | PatternRule:
     """The list or the pattern of a table, with the names of the list in it. Everything is checked."""
     kind = kind_of_table(table, KEYS, where)
-    flags = {flag: table[flag] for flag in FLAGS if flag in table}
+    flags: dict[str, Any] = {flag: table[flag] for flag in FLAGS if flag in table}
     if wrong := [flag for flag, value in flags.items() if not isinstance(value, bool)]:
         raise DataError(wrong[0], expected="true or false", got=repr(table[wrong[0]])[:80], where=where)
     is_against = "not" in table
@@ -481,10 +467,8 @@ def rule_of_table(table: Mapping[str, Any], number: int, where: str, tagger: Any
     label = text_of(table, "not" if is_against else "label", where)
     name = text_of(table, "name", where) if "name" in table else f"{label} {number}"
     if kind == "pattern":
-        pattern = text_of(table, "pattern", where)
-        return PatternRule(
-            name=name, label=label, pattern=pattern, negated=is_against, where=where, tagger=tagger, **flags
-        )
+        flags |= {"pattern": text_of(table, "pattern", where), "where": where, "tagger": tagger}
+        return PatternRule(name=name, label=label, negated=is_against, **flags)
     phrases = table["list"]
     if not isinstance(phrases, list) or not all(isinstance(phrase, str) for phrase in phrases):
         raise DataError("list", expected="a file or a list of names", got=repr(phrases)[:80], where=where)
@@ -511,14 +495,9 @@ class ModelRule:
         return sorted(set(self.classes.values()))
 
     def votes(self, sentences: Sequence[Tokens]) -> list[list[Vote]]:
-        return [
-            [
-                Vote(self.name, span.start, span.end, self.classes[span.label])
-                for span in spans_from_labels(labels)
-                if span.label in self.classes
-            ]
-            for labels in self.model.predict(sentences)
-        ]
+        found = map(spans_from_labels, self.model.predict(sentences))
+        known = ([span for span in spans if span.label in self.classes] for spans in found)
+        return [[Vote(self.name, start, end, self.classes[label]) for label, start, end in spans] for spans in known]
 
 
 @final
@@ -544,10 +523,8 @@ class ColumnRule:
     labels: Sequence[str]
 
     def votes(self, sentences: Sequence[Tokens]) -> list[list[Vote]]:
-        found = (self.spans.get(tuple(tokens), ()) for tokens in sentences)
-        return [
-            checked_spans(spans, tokens, self.name, self.labels) for spans, tokens in zip(found, sentences, strict=True)
-        ]
+        spans = self.spans
+        return [checked_spans(spans.get(tuple(one), ()), one, self.name, self.labels) for one in sentences]
 
 
 def checked_spans(
@@ -561,9 +538,6 @@ def checked_spans(
             raise DataError("spans of a rule", expected=expected, got=(start, end, label), where=f"rule {name!r}")
         votes.append(Vote(name, start, end, label))
     return votes
-
-
-# ------------------------------------------------------------------------------------------------------------ together
 
 
 @final
@@ -615,8 +589,7 @@ class Rules:
 # several classes, at least one of the occurrences is an entity of the class: ``objectives/mentions.py`` sums over them.
 
 
-Occurrence = tuple[tuple[str, ...], int, int]
-"""A sentence, and where the name begins and ends in it."""
+Occurrence = tuple[tuple[str, ...], int, int]  # a sentence, and where the name begins and ends in it
 
 
 class TextAnswer(NamedTuple):

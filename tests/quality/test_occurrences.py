@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.quality.corpus import Mentions, Split, occurrences
+from postil.quality.checks import Split, occurrences
+from postil.quality.suspicions import Mentions
 from postil.text import Span
 
 X = [["New", "York", "Times", "in", "New", "York"], ["old", "New", "York"]]
