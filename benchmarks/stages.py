@@ -31,11 +31,12 @@ from postil.models.decoding.posteriors import Posteriors
 from postil.models.decoding.tagged import Tagged
 from postil.models.engine import Words
 from postil.models.tagger import Tagger
-from postil.tagging.bulk import PASSAGE, Labeller, label
+from postil.tagging import Labeller
+from postil.tagging.bulk import PASSAGE, label
 from postil.tagging.fast_path import read_plain, write_columns
 from postil.tagging.options import TaggingOptions
 from postil.text import read
-from postil.text.passages import Passage
+from postil.text.lines import Passage
 from postil.threads import one_blas_thread
 
 MOST_BYTES, TURNS = 8_000_000, 3

@@ -154,7 +154,7 @@ def _both(labeller: Labeller, content: bytes, format: str) -> Iterator[tuple[byt
         for passage in reading.passages(PASSAGE):
             fast = labeller.fast.label(passage) if labeller.fast is not None else None
             general = labeller.general.label(passage)
-            yield general.content if fast is None else fast[0], general.content, fast is not None
+            yield (fast or general).content, general.content, fast is not None
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import pytest
 
 from oracles import faults, forgeries, strangers
 from postil import reading
-from postil.tagging.labeller import Labeller
+from postil.tagging.fast_path import Labeller
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 

@@ -121,7 +121,7 @@ def test_json_lines_have_one_list_of_spans(here, capsys, monkeypatch):
     inputs = (["--text", "Ü é 𝄞 to 7 Hill Lane, Oakdale."], ["--text", QUESTION, "--offsets", "bytes"], ["test.jsonl"])
     forms = [[*words, "--to", "jsonl", *more] for words in inputs for more in ([], ["--probabilities"])]
     fast = [tagged(capsys, *words) for words in forms]
-    monkeypatch.setattr("postil.tagging.labeller.FastPath.of", lambda model, options: None)
+    monkeypatch.setattr("postil.tagging.fast_path.FastPath.of", lambda model, options: None)
     assert [tagged(capsys, *words) for words in forms] == fast, "by the general path"
 
 

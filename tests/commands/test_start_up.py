@@ -51,10 +51,9 @@ NOT_FOR_TAGGING = [
     *["kernels.plain_trees", "kernels.training", "kernels.plain_skipgram"],
     *["kernels.plain_ranking", "kernels.plain_brown", "kernels.plain_quadratic"],
     *[
-        "text.annotations.brat",
         "text.annotations.tools",
         "text.columns.csv_table",
-        "text.annotations.hugging_face",
+        "text.annotations.libraries",
     ],
     *[
         "text.trees.treebank",

@@ -131,7 +131,7 @@ def test_mistakes(groups, y, error, message):
 
 def test_the_probability_of_all_labellings_is_the_product(tagger):
     from postil.tagging import Labeller, TaggingOptions
-    from postil.text.passages import Passage
+    from postil.text.lines import Passage
 
     options = TaggingOptions(output="jsonl", probabilities=True)
     passage = Passage(name="a", format="text", first=1, text=TEXT, whole=True)

@@ -17,7 +17,7 @@ from postil.export.flat import whole_tokens
 from postil.models.segmentation import Splits, learn_segmenter, texts_of
 from postil.tagging import Labeller, TaggingOptions
 from postil.text import Segmenter, Sentence, read
-from postil.text.passages import Passage
+from postil.text.lines import Passage
 
 WORDS = "anna berta caesar dora emil fritz gustav haus ida jana kurt lampe mond nacht otto paul quelle rose".split()
 STEMS = "faz tem quer pod diz trag".split()
@@ -149,9 +149,9 @@ def test_both_paths_of_tag_write_the_same(taggers: dict, task: str, output: str 
 
 def test_entities_of_records_take_the_fast_path(taggers: dict) -> None:
     labeller = Labeller(taggers["names"], TaggingOptions(output="jsonl"))
-    answer = labeller.fast and labeller.fast.records(["anna, du haus. du.", "mondn't"])
+    answer = labeller.fast and labeller.fast.label_texts(["anna, du haus. du.", "mondn't"])
     assert answer
-    records = [json.loads(line) for line in answer[0].splitlines()]
+    records = [json.loads(line) for line in answer.content.splitlines()]
     assert [(one["start"], one["end"]) for one in records[0]["spans"]] == [(6, 8), (9, 13), (15, 17)]
     assert records[1]["spans"] == []
 

@@ -17,8 +17,7 @@ from postil.export.c import conformance_file
 from postil.export.flat import exported
 from postil.models import storage
 from postil.reports.card import card_of
-from postil.tagging.bulk import label
-from postil.tagging.labeller import Labeller
+from postil.tagging.bulk import Labeller, label
 from postil.tagging.options import TaggingOptions
 from postil.text import Rules, Segmenter, SentenceRules, read
 from postil.text.splitting.segmenter import CHARACTERS

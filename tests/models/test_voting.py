@@ -146,13 +146,13 @@ def test_bulk_writes_what_tag_answers(tmp_path, voting):
 
 def test_the_fast_path_and_the_general_path_write_the_same_bytes(voting):
     from postil.tagging import Labeller
-    from postil.text.passages import Passage
+    from postil.text.lines import Passage
 
     for output in ("jsonl", "conll"):
         labeller = Labeller(voting, TaggingOptions(output=output, probabilities=True))
         passage = Passage(name="text", format="text", first=1, text=f"{TEXT}\n" * 3, whole=True)
         assert labeller.fast is not None
-        content, _ = labeller.fast.label(passage)
+        content = labeller.fast.label(passage).content
         assert content == labeller.general.label(passage).content
 
 

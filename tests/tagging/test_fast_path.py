@@ -12,7 +12,7 @@ from oracles.corpora import as_conll, named_entities, parts_of_speech
 from postil import kernels
 from postil.errors import PostilError
 from postil.tagging import Labeller, TaggingOptions, general_path
-from postil.tagging import options as options_module
+from postil.tagging import fast_path as fast_path_module
 from postil.tagging.fast_path import FastPath
 from postil.text import lines, read
 from postil.text.options import ReadOptions
@@ -267,7 +267,7 @@ def test_plain_files_take_the_fast_path(both, monkeypatch):
 
 
 def test_very_long_sentences_are_noted(both, monkeypatch):
-    for path in (options_module, general_path):
+    for path in (fast_path_module, general_path):
         monkeypatch.setattr(path, "LONGEST_VIEW", 5)
     data = b"Anna\tO\n" * 9 + b"\nOslo\tO\n"
     assert outcome(both.label, data, 1000)[1:] == (10, [9], 1, None)

@@ -14,8 +14,8 @@ from postil.tagging.fast_path import are_writable, read_plain, write_columns
 from postil.text import Report
 from postil.text.columns.conll import write_conll
 from postil.text.formats import FORMATS
+from postil.text.lines import Passage
 from postil.text.options import ReadOptions, WriteOptions
-from postil.text.passages import Passage
 
 pytest.importorskip("postil.kernels.compiled_text", reason="the kernels were not compiled here")
 

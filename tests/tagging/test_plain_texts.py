@@ -12,8 +12,8 @@ from postil.tagging.fast_path import read_plain
 from postil.text import Report
 from postil.text.annotations.records import is_plain_record
 from postil.text.formats import FORMATS
+from postil.text.lines import Passage
 from postil.text.options import ReadOptions
-from postil.text.passages import Passage
 
 OPTIONS = ReadOptions(features=(), every_record=True)
 

@@ -40,7 +40,7 @@ def test_columns_of_several_tasks_are_the_same_on_both_paths(
     options = {"output": output, "tasks": tasks, "probabilities": probabilities}
     assert Labeller(tagger, TaggingOptions(**options)).fast is not None
     fast = tagged(tagger, content, **options)
-    monkeypatch.setattr("postil.tagging.labeller.FastPath.of", lambda model, options: None)
+    monkeypatch.setattr("postil.tagging.fast_path.FastPath.of", lambda model, options: None)
     assert fast == tagged(tagger, content, **options)
     rows = [line.split("\t") for line in fast.splitlines() if "\t" in line and not line.startswith("-DOC")]
     columns = 10 if output == "conllu" else 1 + (len(tasks) or 3) * (2 if probabilities else 1)
@@ -61,7 +61,7 @@ def test_layers_are_the_same_on_both_paths(tagger, monkeypatch, content, probabi
     options = {"output": "jsonl", "tasks": tasks, "probabilities": probabilities, "offsets": offsets}
     assert Labeller(tagger, TaggingOptions(**options)).fast is not None
     fast = tagged(tagger, content, **options)
-    monkeypatch.setattr("postil.tagging.labeller.FastPath.of", lambda model, options: None)
+    monkeypatch.setattr("postil.tagging.fast_path.FastPath.of", lambda model, options: None)
     assert fast == tagged(tagger, content, **options)
     assert all(json.loads(line)["layers"].keys() >= {*tasks} for line in fast.splitlines())
 

@@ -102,7 +102,7 @@ def test_what_one_process_would_write_and_say(tagger, labeller, pool, found, mis
     data = end.join(found).encode()
     for format in ("conll", "tokens"):
         assert by_passages(labeller, pool, data, format) == plainly(tagger, data, format)
-    assert all(worker._process.poll() is None for worker in pool._all), "they have answered"
+    assert all(worker.process.poll() is None for worker in pool._all), "they have answered"
 
 
 @pytest.mark.slow
@@ -168,7 +168,7 @@ def test_what_a_dead_or_stopped_worker_leaves_is_done_elsewhere(labeller, tagger
                 monkeypatch.setattr(workers, "LOST_AFTER", 2.0)  # not before: starting takes a while
                 pool._all[0]._process.send_signal(number)
             answers.append(answer.content)
-            pids |= {worker._process.pid for worker in pool._all}
+            pids |= {worker.process.pid for worker in pool._all}
     assert (b"".join(answers), None) == plainly(tagger, CONLL, "conll")
     assert not any(map(is_running, pids))
 
@@ -190,8 +190,8 @@ def test_a_dead_worker_is_started_again_but_not_for_ever(labeller):
         (worker,) = pool._all
         for _ in range(1 + workers.RESTARTS):
             assert pool.ask(passage) == labeller.label(passage)
-            worker._process.kill()
-            worker._process.wait()
+            worker.process.kill()
+            worker.process.wait()
         assert pool.ask(passage) is None
 
 
@@ -201,16 +201,14 @@ def test_a_silent_worker_is_reported_once(labeller, monkeypatch):
     (passage, *_) = passages_of(CONLL)
     with WorkerPool(labeller, 1) as pool, ThreadPoolExecutor(1) as thread:
         (worker,) = pool._all
-        os.kill(worker._process.pid, signal.SIGSTOP)
+        os.kill(worker.process.pid, signal.SIGSTOP)
         answer = thread.submit(pool.ask, passage)
         while not worker._questions:
             time.sleep(0.001)
-        with pytest.warns(
-            WorkerWarning, match=f"stream, line 1: worker process {worker._process.pid} has not answered"
-        ):
+        with pytest.warns(WorkerWarning, match=f"stream, line 1: worker process {worker.process.pid} has not answered"):
             pool.watch()
         pool.watch()  # a second warning would be an error
-        os.kill(worker._process.pid, signal.SIGCONT)
+        os.kill(worker.process.pid, signal.SIGCONT)
         assert answer.result() == labeller.label(passage)
 
 

@@ -1,10 +1,12 @@
 """Options of reading and writing refuse what they do not know, when they are made."""
 
+import io
 from dataclasses import FrozenInstanceError
 
 import pytest
 
 from postil.errors import ConfigurationError
+from postil.text import read
 from postil.text.options import CHOICES, ReadOptions, WriteOptions
 
 
@@ -24,10 +26,9 @@ def test_choices_of_writing():
             WriteOptions(**wrong)
 
 
-def test_whether_the_user_named_columns():
-    assert not ReadOptions().names_columns and not ReadOptions(label=None).names_columns
-    for named in ({"token": 1}, {"label": 3}, {"features": (1,)}):
-        assert ReadOptions(**named).names_columns
+def test_a_file_has_columns_if_the_user_names_them():
+    for named, format in (({}, "text"), ({"label": None}, "text"), ({"token": 1}, "conll"), ({"label": 3}, "conll")):
+        assert read(io.BytesIO(b"Anna left Oslo again.\n"), **named).format == format
 
 
 def test_options_do_not_change():

@@ -36,7 +36,7 @@ SHOWN = (
     "--no-split --strict --encoding --overwrite"
 )
 _DELIMITERS = {"tab": "\t", "space": " "}
-_WRITABLE = [name for name, row in FORMATS.items() if row.is_written]
+_WRITABLE = [name for name, row in FORMATS.items() if row.writes]
 
 
 OPTIONS = {

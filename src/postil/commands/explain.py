@@ -106,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _explain_trees(classifier: TreeClassifier, sentences: list[Sentence], arguments: argparse.Namespace) -> int:
     """Explain the label of each sentence: the predicted one, or ``--label``."""
-    from postil.tagging.tree_answers import tree_over
+    from postil.text.trees.treebank import tree_over
 
     refuse(arguments, "a tree classifier explains whole sentences", "entity", "span")
     trees = [tree_over(sentence, classifier.config.tree) for sentence in sentences]

@@ -19,10 +19,10 @@ from postil.text.annotations.annotated import Record
 from postil.text.document import Sentence
 from postil.text.formats import FORMATS, Reading, read
 from postil.text.labels.schemes import IO
-from postil.text.languages import looks_english, rules_for_texts, script_of, script_of_words
+from postil.text.languages import looks_english, rules_for_texts, script_of
 from postil.text.options import CHOICES
 from postil.text.splitting.segmenter import CHARACTERS as SINGLE
-from postil.text.splitting.segmenter import ENGLISH, Segmenter
+from postil.text.splitting.segmenter import ENGLISH, Segmenter, is_unspaced
 
 CHARACTERS = "characters"
 """Value of --from: plain text in which every character is a token."""
@@ -42,7 +42,7 @@ def format_option(
 
 def warn_of_unspaced(reading: Reading, segmenter: Segmenter = ENGLISH) -> bool:
     """Warn of raw text in which the tokeniser of words finds no borders; whether that was the case."""
-    found = segmenter.has_rules and reading.is_unspaced()
+    found = segmenter.has_rules and is_unspaced(reading.head_text())
     if found:
         long = "text without spaces, such as Chinese, Japanese or Thai: a whole run of it is one token"
         warn(f"{reading.name}: {long}; --from characters makes every character a token")
@@ -52,7 +52,7 @@ def warn_of_unspaced(reading: Reading, segmenter: Segmenter = ENGLISH) -> bool:
 def model_script(model: FittedModel) -> str | None:
     """The script of the words that a model has learned; None if it has none."""
     words = model.features.words.vocabularies.get("word")
-    return None if words is None else script_of_words(words)
+    return None if words is None else script_of(words)
 
 
 def warn_of_script(reading: Reading, script: str | None) -> bool:

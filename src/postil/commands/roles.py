@@ -16,7 +16,7 @@ from postil.models.role_labeller import RoleLabeller
 from postil.models.sentences import tokens_of
 from postil.tagging.options import TAGGER_OPTIONS, TaggingOptions
 from postil.text import FORMATS, Reading, Sentence, WriteOptions, frames_of, read
-from postil.text.columns.roles import write_roles
+from postil.text.columns.conll import write_roles
 from postil.text.document import record_of, row_of
 from postil.text.labelled import LabelledFile, check_same_tokens
 from postil.text.report import Report, counted

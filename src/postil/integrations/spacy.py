@@ -23,7 +23,7 @@ from postil.models.multi_task_tagger import MultiTaskTagger
 from postil.models.storage import from_bytes, to_bytes
 from postil.models.tagger import Tagger
 from postil.text import Entity, Segmenter, Sentence, Tokens
-from postil.text.annotations.spacy_docs import is_space
+from postil.text.annotations.libraries import is_space
 
 __all__ = ["PostilComponent"]
 

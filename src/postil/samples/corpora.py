@@ -32,10 +32,9 @@ _LAST = """Hilton London Moss Reed Stone Vale Banks Marsh Ford Lima Berlin Kent 
 _ORDINARY = """Hope Grace May Rose Summer Ivy Dawn Faith Joy""".split()
 _MAKERS = """Acorn Nimbus Delphi Orbit Falcon Harbour Summit Pioneer Meridian Beacon Cobalt Juniper""".split()
 
-# Sentences; words in capitals are symbols of the grammar below.
-#
+# Words in capitals are symbols of the grammar below.
+_SENTENCES = """\
 # The words next to a name tell what it is.
-_PLAIN = """\
 THINGS in LOC are QUALITY .
 THINGS in LOC are QUALITY .
 the THINGS of LOC are QUALITY .
@@ -60,24 +59,18 @@ ORG lost to ORG in LOC .
 ORG and ORG will merge in YEAR .
 the ORG office in LOC is QUALITY .
 NUMBER people from LOC work for ORG .
-""".splitlines()
 # One name or two?
-_ONE_OR_TWO = """\
 the LOC ORG office is QUALITY .
 ORG of LOC hired PER and PER .
 DAY PER VERB THINGS .
 PER and PER are QUALITY .
-""".splitlines()
 # An ordinary word or a name?
-_WORD_OR_NAME = """\
 WORD is what PER wants .
 WORD is QUALITY .
 WORD was QUALITY in LOC .
 WORD came late in YEAR .
 WORD is not for sale .
-""".splitlines()
 # Nothing in these tells what the name is.
-_OPEN = """\
 ANY won DAY .
 ANY was QUALITY in YEAR .
 nobody VERB ANY .
@@ -87,16 +80,14 @@ ANY lost again .
 what ANY wants is QUALITY .
 THINGS for ANY and ANY .
 ANY , ANY and ANY were QUALITY .
-""".splitlines()
 # The first word of a sentence has a capital anyway.
-_CAPITALS = """\
 Museums in LOC are QUALITY .
 Yesterday PER MOVED to LOC .
 Shares of ORG rose .
 Nobody VERB PER .
 THINGS are QUALITY DAY .
 NUMBER THINGS were QUALITY in YEAR .
-""".splitlines()
+"""
 
 # Symbols are on the left, alternatives on the right; anything else is a word. An alternative that is written
 # twice is drawn twice as often.
@@ -121,7 +112,7 @@ _GRAMMAR: Mapping[str, Sequence[str]] = {
     "FEATURE": ["Bay", "Valley", "Island", "Airport", "Street"],
     "BUSINESS": ["Electric", "Airlines", "Foods", "Motors", "Press", "Steel", "Insurance", "Holdings"],
     "CLUB": ["United", "Rovers", "City", "Athletic"],
-    "S": [*_PLAIN, *_ONE_OR_TWO, *_WORD_OR_NAME, *_OPEN, *_CAPITALS],
+    "S": [line for line in _SENTENCES.splitlines() if not line.startswith("#")],
     "ANY": ["PER", "LOC", "ORG"],
     "THINGS": "museums cafés bridges parks gardens markets streets theatres trains hotels".split(),
     "QUALITY": "amazing quiet crowded lovely famous dull expensive open closed".split(),
@@ -148,14 +139,13 @@ class LabelledSentence:
 def made_up_sentences(count: int, rng: np.random.Generator, *, new_names: bool = False) -> list[LabelledSentence]:
     """``count`` sentences drawn from the grammar; with ``new_names`` also from the names that training data lack."""
     grammar = _GRAMMAR if new_names else {**_GRAMMAR, **_KNOWN_NAMES}
-    return [_sentence(grammar, rng) for _ in range(count)]
-
-
-def _sentence(grammar: Mapping[str, Sequence[str]], rng: np.random.Generator) -> LabelledSentence:
-    tokens: list[str] = []
-    spans: list[Span] = []
-    _write("S", grammar, rng, tokens, spans)
-    return LabelledSentence(tuple(tokens), tuple(labels_from_spans(spans, len(tokens), "bio")))
+    sentences = []
+    for _ in range(count):
+        tokens: list[str] = []
+        spans: list[Span] = []
+        _write("S", grammar, rng, tokens, spans)
+        sentences.append(LabelledSentence(tuple(tokens), tuple(labels_from_spans(spans, len(tokens), "bio"))))
+    return sentences
 
 
 def _write(
@@ -171,8 +161,6 @@ def _write(
     if symbol in CLASSES:
         spans.append(Span(symbol, start, len(tokens)))
 
-
-# ------------------------------------------------------------------------------------------------ opinions as trees
 
 GOOD, BAD, NEITHER = "good", "bad", "neither"
 _OPPOSITE = {GOOD: BAD, BAD: GOOD}
@@ -190,44 +178,40 @@ _Nested = tuple[object, ...]
 
 def made_up_trees(count: int, rng: np.random.Generator, *, new_pairs: bool = False) -> list[Tree]:
     """``count`` opinions with a label at every node; with ``new_pairs`` also negations that training data lack."""
-    return [Tree.of(_opinion(rng, new_pairs)) for _ in range(count)]
-
-
-def _opinion(rng: np.random.Generator, new_pairs: bool) -> _Nested:
-    label = _drawn((GOOD, BAD), rng)
-    statement = _statement(label, rng, new_pairs)
-    if rng.random() < 0.8:
-        return statement
-    before = _statement(_OPPOSITE[label], rng, new_pairs)
-    return (label, before, (label, _plain("but"), statement))
+    trees = []
+    for _ in range(count):
+        label = _drawn((GOOD, BAD), rng)
+        opinion = _statement(label, rng, new_pairs)
+        if rng.random() >= 0.8:
+            before = _statement(_OPPOSITE[label], rng, new_pairs)
+            opinion = (label, before, (label, _plain("but"), opinion))
+        trees.append(Tree.of(opinion))
+    return trees
 
 
 def _statement(label: str, rng: np.random.Generator, new_pairs: bool) -> _Nested:
     """The film is …; half of the statements say what they say by a negation."""
     subject = _plain(f"{_drawn(('the', 'this'), rng)} {_drawn(_WHAT, rng)}")
-    predicate = _negated(label, rng, new_pairs) if rng.random() < 0.5 else _plainly(label, rng)
+    predicate: _Nested
+    if rng.random() < 0.5:
+        said = _OPPOSITE[label]
+        number = int(rng.integers(len(_QUALITIES[said])))
+        allowed = [word for i, word in enumerate(_NEGATIONS) if new_pairs or (i + number) % 3 != 2]
+        predicate = (said, _QUALITIES[said][number])
+        ending = int(rng.integers(3))
+        if ending == 1:
+            predicate = (said, predicate, _plain("at all"))
+        elif ending == 2:
+            predicate = (said, _plain("a"), (said, predicate, _plain("one")))
+        predicate = (label, _plain(_drawn(allowed, rng)), predicate)
+    else:
+        predicate = (label, _drawn(_QUALITIES[label], rng))
+        form = int(rng.integers(3))
+        if form == 1:
+            predicate = (label, _plain(_drawn(_DEGREES, rng)), predicate)
+        elif form == 2:
+            predicate = (label, _plain("a"), (label, predicate, _plain("one")))
     return (label, subject, (label, _plain("is"), predicate))
-
-
-def _negated(label: str, rng: np.random.Generator, new_pairs: bool) -> _Nested:
-    said = _OPPOSITE[label]
-    number = int(rng.integers(len(_QUALITIES[said])))
-    allowed = [word for i, word in enumerate(_NEGATIONS) if new_pairs or (i + number) % 3 != 2]
-    negated: _Nested = (said, _QUALITIES[said][number])
-    ending = int(rng.integers(3))
-    if ending == 1:
-        negated = (said, negated, _plain("at all"))
-    elif ending == 2:
-        negated = (said, _plain("a"), (said, negated, _plain("one")))
-    return (label, _plain(_drawn(allowed, rng)), negated)
-
-
-def _plainly(label: str, rng: np.random.Generator) -> _Nested:
-    quality: _Nested = (label, _drawn(_QUALITIES[label], rng))
-    form = int(rng.integers(3))
-    if form == 1:
-        return (label, _plain(_drawn(_DEGREES, rng)), quality)
-    return (label, _plain("a"), (label, quality, _plain("one"))) if form == 2 else quality
 
 
 def _plain(words: str) -> _Nested:

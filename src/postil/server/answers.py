@@ -20,12 +20,11 @@ from postil.server.batching import Steps
 from postil.server.registry import SEVERAL_TASKS, Registry, Served
 from postil.server.requests import Refusal, refused, unfit
 from postil.tagging import Labelled, Labeller, TaggingOptions
-from postil.tagging.tree_answers import tree_over
 from postil.text import Sentence, tokenise
 from postil.text.document import record_of
+from postil.text.lines import Passage
 from postil.text.options import ReadOptions
-from postil.text.passages import Passage
-from postil.text.trees.treebank import parse_tree
+from postil.text.trees.treebank import parse_tree, tree_over
 
 SENTENCE_KINDS = ("tagger", "detector")
 TAGGED_KINDS = (*SENTENCE_KINDS, SEVERAL_TASKS)

@@ -46,13 +46,12 @@ from postil.server.api import CardAsked, ErrorsAsked, GraphAsked, LatticeAsked, 
 from postil.server.batching import Steps
 from postil.server.registry import Registry, Served
 from postil.server.requests import refused
-from postil.tagging.tree_answers import tree_over
 from postil.text import read
 from postil.text.formats import FORMATS
 from postil.text.labelled import LabelledFile
 from postil.text.labels.partial import annotated_classes, with_marks
 from postil.text.labels.schemes import recognise
-from postil.text.trees.treebank import parse_tree
+from postil.text.trees.treebank import parse_tree, tree_over
 
 # ------------------------------------------------------------------------------------------------ the lattice
 

@@ -8,7 +8,7 @@ Summary         what ``label`` has seen
 """
 
 from postil.tagging.bulk import Summary, label
-from postil.tagging.labeller import Labeller
+from postil.tagging.fast_path import Labeller
 from postil.tagging.options import Labelled, TaggingOptions
 
 __all__ = ["Labelled", "Labeller", "Summary", "TaggingOptions", "label"]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, BinaryIO, TypeAlias, TypeVar, final
 
 from postil.errors import ConfigurationError
 from postil.models.estimator import Estimator
-from postil.tagging.labeller import Labeller
+from postil.tagging.fast_path import Labeller
 from postil.tagging.options import Labelled, TaggingOptions
 from postil.text import Reading, Sentence
-from postil.text.passages import Passage
+from postil.text.lines import Passage
 
 if TYPE_CHECKING:  # one thread needs none
     from postil.tagging.workers import WorkerPool
@@ -23,8 +23,7 @@ PAYS = 4  # times that many have to be there, or the processes would start for n
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Progress: TypeAlias = Callable[[int], None]
-"""Called with the number of tokens labelled since the last call."""
+Progress: TypeAlias = Callable[[int], None]  # called with the number of tokens labelled since the last call
 
 
 @final
@@ -63,17 +62,6 @@ def label(
         if progress is not None:
             progress(tokens)
 
-    def label_passages(readings: Iterable[Reading]) -> None:
-        """Inputs that can be cut into passages, which are labelled by processes."""
-        passages = (passage for reading in readings for passage in reading.passages(PASSAGE))
-        with closing(labelled(passages, labeller, threads)) as answers:
-            for answer in answers:
-                output.write(answer.content)
-                summary.long_sentences += answer.long_sentences
-                count(answer.tokens)
-                if answer.mistake is not None:
-                    raise answer.mistake
-
     def annotated(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         """Inputs that can only be read from beginning to end. Their blocks are labelled by threads."""
         general = labeller.general
@@ -84,29 +72,36 @@ def label(
                 yield sentence
                 count(len(sentence))
 
-    def label_sentences(readings: Iterable[Reading]) -> None:
-        sentences = (sentence for reading in readings for sentence in reading)
-        labeller.general.write(annotated(sentences), output)
-
-    def fill_columns(readings: Iterable[Reading]) -> None:
-        """CoNLL-U to CoNLL-U: one column changes, every other byte stays."""
-        before = b"\n\n"
-        for reading in readings:
-            originals = reading.originals()
-            if not before.endswith((b"\n\n", b"\n\r\n")):  # a source may end without a blank line, its sentences not
-                output.write(b"\n" if before.endswith(b"\n") else b"\n\n")
-            for piece in labeller.general.refill(annotated(reading), originals):
-                output.write(piece)
-                before = (before + piece)[-4:]
-
-    def way(reading: Reading) -> Callable[[Iterable[Reading]], None]:
+    def way(reading: Reading) -> str:
         if reading.format == options.output == "conllu":
-            return fill_columns
+            return "columns"
         # A table of words numbers its sentences.
-        return label_passages if reading.has_passages and options.output != "csv" else label_sentences
+        return "passages" if reading.has_passages and options.output != "csv" else "sentences"
 
     for by, readings in groupby(inputs, way):
-        by(readings)
+        if by == "passages":
+            passages = (passage for reading in readings for passage in reading.passages(PASSAGE))
+            with closing(labelled(passages, labeller, threads)) as answers:
+                for answer in answers:
+                    output.write(answer.content)
+                    summary.long_sentences += answer.long_sentences
+                    count(answer.tokens)
+                    if answer.mistake is not None:
+                        raise answer.mistake
+        elif by == "sentences":
+            sentences = (sentence for reading in readings for sentence in reading)
+            labeller.general.answers.write(annotated(sentences), output)
+        else:  # CoNLL-U to CoNLL-U: one column changes, every other byte stays
+            from postil.text.columns.conllu import refill
+
+            before = b"\n\n"
+            for reading in readings:
+                originals = reading.originals()
+                if not before.endswith((b"\n\n", b"\n\r\n")):  # a source may end without a blank line
+                    output.write(b"\n" if before.endswith(b"\n") else b"\n\n")
+                for piece in refill(annotated(reading), originals, labeller.general.answers.columns()):
+                    output.write(piece)
+                    before = (before + piece)[-4:]
     return summary
 
 
@@ -116,10 +111,7 @@ def check_threads(threads: int) -> None:
 
 
 def labelled(passages: Iterator[Passage], labeller: Labeller, threads: int) -> Generator[Labelled, None, None]:
-    """The passages with labels, in order.
-
-    Processes take a moment to start, in which this one labels the first passages; all of them if there are few.
-    """
+    """The passages with labels, in order. Processes take a moment to start, in which this one labels the first ones."""
     first = list(islice(passages, ALONE * PAYS)) if threads > 1 else []
     if threads == 1 or len(first) < ALONE * PAYS:
         yield from map(labeller.label, chain(first, passages))
@@ -162,31 +154,26 @@ def in_order(
 
     pool = ThreadPoolExecutor(threads)
     waiting: deque[Future[Result]] = deque()
-    is_done = False
-
-    def submitted() -> Iterator[Future[Result]]:
-        try:
-            for item in items:
-                yield pool.submit(function, item)
-        except Exception as error:
-            failed: Future[Result] = Future()
-            failed.set_exception(error)
-            yield failed
-
-    def result(future: Future[Result]) -> Result:
-        while watch is not None and not wait([future], timeout=1.0).done:
-            watch()
-        return future.result()
-
+    remaining, is_done = iter(items), False
+    failure: Exception | None = None
     try:
-        for future in submitted():
-            waiting.append(future)
-            if len(waiting) > 2 * threads:
-                yield result(waiting.popleft())
-        while waiting:
-            yield result(waiting.popleft())
-        is_done = True
+        while waiting or not is_done:
+            while not is_done and len(waiting) <= 2 * threads:
+                try:
+                    waiting.append(pool.submit(function, next(remaining)))
+                except StopIteration:
+                    is_done = True
+                except Exception as error:
+                    is_done, failure = True, error
+            if waiting:
+                future = waiting.popleft()
+                while watch is not None and not wait([future], timeout=1.0).done:
+                    watch()
+                yield future.result()
+        if failure is not None:
+            raise failure
+        abandon = None
     finally:
-        if not is_done and abandon is not None:
+        if abandon is not None:
             abandon()
         pool.shutdown(cancel_futures=True)

@@ -1,4 +1,4 @@
-"""The fast path: bytes to labelled bytes, without an object for each token.
+"""A model with its options, and its fast path: bytes to labelled bytes, without an object for each token.
 
 Well-formed passages become places of words among bytes, those become scores and answers in arrays, and those become
 bytes again. The fast path reads what the readers of sentences (``FORMATS``) read and serves the most common requests:
@@ -10,8 +10,9 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -23,21 +24,33 @@ from postil.kernels.plain_records import ESCAPED, json_string
 from postil.models.decoding.codec import known_tasks
 from postil.models.decoding.posteriors import Decoded, Posteriors, together
 from postil.models.decoding.tagged import Tagged
+from postil.models.estimator import Estimator
 from postil.models.tagger import Tagger
-from postil.tagging.options import TaggingOptions, conllu_column, has_groups, threshold_of
+from postil.network.window import LONGEST_VIEW
+from postil.tagging.options import (
+    Labelled,
+    TaggingOptions,
+    check_columns,
+    chosen,
+    conllu_column,
+    has_groups,
+    threshold_of,
+)
 from postil.text import ReadOptions, Report, Sentence
 from postil.text import plain as plain_text
 from postil.text.annotations.records import NOT_ACCEPTED, is_plain_record, parse
 from postil.text.columns.conll import columns_of, read_conll, write_conll
 from postil.text.labels.schemes import looks_like_mark
-from postil.text.lines import lines_of
-from postil.text.options import Column, WriteOptions
+from postil.text.lines import Passage, lines_of
+from postil.text.options import WriteOptions
 from postil.text.output import is_utf8
-from postil.text.passages import Passage
+from postil.text.splitting.segmenter import ENGLISH
 from postil.text.splitting.segmenter import lines_of as line_places
 
-LONGEST = 1 << 24
-"""Characters. Longer passages have very long sentences, or none that ends."""
+if TYPE_CHECKING:  # seldom needed: most passages are plain
+    from postil.tagging.general_path import GeneralPath
+
+LONGEST = 1 << 24  # characters. Longer passages have very long sentences, or none that ends.
 _MOST_DIGITS = 9
 _OTHER_OPTIONS = ("scores", "tree", "keep_gold", "nbest", "all_above", "constraints", "gazetteer_constraints")
 _NOT_IN_COLUMNS = (b"-DOCSTART-", b"\0")
@@ -48,9 +61,6 @@ _LEFT_OUT = {("conllu", "jsonl"), ("conllu", "conllu"), ("jsonl", "conllu")}
 """Formats of input and output in which an input has more than the fast path writes."""
 
 
-# ------------------------------------------------------------------------------------------------ reading
-
-
 def read_plain(passage: Passage, options: ReadOptions) -> Tagged | None:
     """The sentences of a passage; None if there are none, or if a reader of sentences has to look at it."""
     if passage.mistake is not None or len(passage.text) > LONGEST or passage.format not in _READERS:
@@ -59,9 +69,6 @@ def read_plain(passage: Passage, options: ReadOptions) -> Tagged | None:
         return _READERS[passage.format](passage, options)
     except (PostilError, UnicodeEncodeError):
         return None
-
-
-# ------------------------------------------------------------------------------------------------ raw texts
 
 
 def _read_lines(passage: Passage, options: ReadOptions) -> Tagged | None:
@@ -83,17 +90,7 @@ def _read_records(passage: Passage, options: ReadOptions) -> Tagged | None:
     return _placed(texts, options, fields)
 
 
-def plain_texts(texts: Sequence[str], options: ReadOptions) -> Tagged | None:
-    """Texts as records without other fields; None if a reader of sentences has to look at them."""
-    try:
-        encoded = [text.encode() for text in texts]
-    except UnicodeEncodeError:
-        return None
-    return _placed(encoded, options, None) if sum(map(len, encoded)) <= LONGEST else None
-
-
 def _placed(texts: Sequence[bytes], options: ReadOptions, fields: list[bytes] | None) -> Tagged | None:
-    """Texts one after the other."""
     ends = accumulate(map(len, texts), initial=0)
     documents = np.array(list(pairwise(ends)), np.int64).reshape(-1, 2)
     return _segmented(b"".join(texts), documents, options, every=options.every_record, fields=fields)
@@ -103,7 +100,7 @@ def _segmented(
     text: bytes, documents: Array, options: ReadOptions, *, every: bool, fields: list[bytes] | None = None
 ) -> Tagged | None:
     """``every``: also texts without tokens."""
-    if options.characters:
+    if options.segmenter.characters:
         return None
     cells, offsets, tokens, forms = options.segmenter.cells(text, documents=documents, split=options.split)
     if not every:
@@ -112,9 +109,6 @@ def _segmented(
         if fields is not None:
             fields = [one for one, is_kept in zip(fields, has_tokens.tolist(), strict=True) if is_kept]
     return Tagged(text, cells, offsets, documents, tokens, fields=fields, forms=forms) if len(documents) else None
-
-
-# ------------------------------------------------------------------------------------------------ rows of tokens
 
 
 def _read_columns(passage: Passage, options: ReadOptions) -> Tagged | None:
@@ -137,7 +131,7 @@ def _read_token_lines(passage: Passage, options: ReadOptions) -> Tagged | None:
     found = kernels.line_cells(text)
     if found is None or not len(found.tokens) or np.diff(found.offsets).max() > plain_text.MOST_TOKENS:
         return None
-    return _rows(text, found, [])
+    return _rows(text, found)
 
 
 def _read_conllu(passage: Passage, options: ReadOptions) -> Tagged | None:
@@ -204,7 +198,7 @@ def _numbers(text: bytes, cells: Array) -> Array:
     return np.where(is_number, numbers, 0)
 
 
-def _rows(text: bytes, found: TokenCells, heads: list[Sentence]) -> Tagged | None:
+def _rows(text: bytes, found: TokenCells, heads: Sequence[Sentence] = ()) -> Tagged | None:
     """None if there is more before a sentence than comments and marks."""
     if len(heads) != len(found.heads) or any(len(sentence) != 1 for sentence in heads):
         return None
@@ -220,9 +214,6 @@ _READERS: dict[str, Callable[[Passage, ReadOptions], Tagged | None]] = {
     "conllu": _read_conllu,
     "tokens": _read_token_lines,
 }
-
-
-# ------------------------------------------------------------------------------------------------ labelling
 
 
 @final
@@ -251,47 +242,59 @@ class FastPath:
         is_possible = all(can_write(one.codec.spellings) and one.takes_cells for one in path._heads.values())
         return path if is_possible else None
 
-    def label(self, passage: Passage) -> tuple[bytes, Array] | None:
-        """The passage with labels, and the lengths of its sentences; None if it is not plain."""
+    def label(self, passage: Passage) -> Labelled | None:
+        """The passage with labels; None if it is not plain."""
         plain = read_plain(passage, self._options.reading)
         if plain is None or (passage.format, self._options.output) in _LEFT_OUT:
             return None
-        content = WRITERS[self._options.output][1](self, plain)
-        return None if content is None else (content, np.diff(plain.offsets))
+        return self._labelled(plain)
 
-    def records(self, texts: Sequence[str]) -> tuple[bytes, Array] | None:
+    def label_texts(self, texts: Sequence[str]) -> Labelled | None:
         """Like ``label``, for a passage of JSON Lines with these texts and no other fields."""
-        if self._options.output != "jsonl" or self._options.reading.characters:
+        if self._options.output != "jsonl":
             return None
-        plain = plain_texts(texts, self._options.reading)
-        content = None if plain is None else self._records(plain)
-        return None if plain is None or content is None else (content, np.diff(plain.offsets))
+        try:
+            encoded = [text.encode() for text in texts]
+        except UnicodeEncodeError:
+            return None
+        plain = _placed(encoded, self._options.reading, None) if sum(map(len, encoded)) <= LONGEST else None
+        return None if plain is None else self._labelled(plain)
 
-    def _tagged(self, plain: Tagged, *, of_labels: bool = False, all: bool = False) -> Tagged:
-        """Labels, the probabilities ``of_labels``, and ``all``: entities and all others."""
-        return plain.by(self._heads, threshold=self._threshold, probabilities=all, label_probabilities=of_labels)
-
-    # -------------------------------------------------------------------------------------------- columns
+    def _labelled(self, plain: Tagged) -> Labelled | None:
+        content = WRITERS[self._options.output][1](self, plain)
+        if content is None:
+            return None
+        lengths = np.diff(plain.offsets)
+        long_sentences = lengths[lengths > LONGEST_VIEW].tolist()
+        return Labelled(content=content, tokens=int(lengths.sum()), long_sentences=long_sentences)
 
     def _columns(self, plain: Tagged) -> bytes | None:
         """A token and its label on each line, the probability between them."""
         if plain.documents is not None and any(part in plain.text for part in _NOT_IN_COLUMNS):
             return None
-        return write_columns(self._tagged(plain, of_labels=self._options.probabilities))
-
-    # -------------------------------------------------------------------------------------------- CoNLL-U
+        probable = self._options.probabilities
+        return write_columns(plain.by(self._heads, threshold=self._threshold, label_probabilities=probable))
 
     def _conllu(self, plain: Tagged) -> bytes | None:
         """Ten columns for each token; before each sentence of raw text, that text."""
-        from postil.text.columns.conllu import columns_after_form, comment_lines, multiword_ranges, range_line
+        from postil.text.columns.conllu import columns_after_form, comments_of, multiword_ranges, range_line
 
         text, is_raw = plain.text, plain.documents is not None
         if _has_empty_tokens(plain) or any(character in text for character in _NOT_IN_CONLLU[is_raw]):
             return None
-        places, labels = _label_rows(list(self._tagged(plain).tasks.values()))
+        (decoded, *others) = plain.by(self._heads, threshold=self._threshold).tasks.values()
+        places, labels = decoded.places(), [(label,) for label in decoded.codec.spellings]
+        for decoded in others:  # (N,) places in a list of what all tasks say about a token: a label of each
+            names = decoded.codec.spellings
+            distinct, places = np.unique(places.astype(np.int64) * len(names) + decoded.places(), return_inverse=True)
+            labels = [(*labels[pair // len(names)], names[pair % len(names)]) for pair in distinct.tolist()]
         for row in labels:  # of each, the columns after the form of a token: before a space, and without one after it
-            if row not in self._ends:
-                self._ends[row] = columns_after_form(row, self._conllu_columns())
+            if row not in self._ends and others:
+                from postil.tagging.general_path import TokenAnswers
+
+                self._ends[row] = columns_after_form(row, TokenAnswers(self._model, self._options).columns())
+            elif row not in self._ends:
+                self._ends[row] = columns_after_form(row, [conllu_column(self._codecs[0].scheme, self._options)])
         ends = [self._ends[row] for row in labels]
         cells, rows, pieces = plain.cells.tolist(), places.tolist(), list[bytes]()
         (spellings, of_words), lines, parts = plain.words, dict[int, bytes](), set[int]()
@@ -300,7 +303,10 @@ class FastPath:
         def is_glued(i: int, high: int) -> bool:
             return is_raw and i + 1 < high and cells[i + 1][0] == cells[i][1]
 
-        heads = {int(plain.offsets[place]): comment_lines(sentence) for place, sentence in plain.heads}
+        heads = {}
+        for place, sentence in plain.heads:
+            comments = "".join(f"{line}\n" for line in comments_of(sentence, Report()))
+            heads[int(plain.offsets[place])] = comments.encode()
         for low, high in pairwise(plain.offsets.tolist()):
             if is_raw:
                 content = text[cells[low][0] : cells[high - 1][1]].decode()
@@ -317,15 +323,6 @@ class FastPath:
             pieces.append(b"\n")
         return b"".join(pieces)
 
-    def _conllu_columns(self) -> list[Column]:
-        if len(self._codecs) == 1:
-            return [conllu_column(self._codecs[0].scheme, self._options)]
-        from postil.tagging.general_path import TokenAnswers
-
-        return TokenAnswers(self._model, self._options).columns()
-
-    # -------------------------------------------------------------------------------------------- JSON Lines
-
     def _records(self, plain: Tagged) -> bytes | None:
         """A JSON object for each text, or each sentence of rows, whose text is its tokens with spaces between them."""
         text, cells, documents, fields = plain.text, plain.cells, plain.documents, plain.fields
@@ -334,12 +331,16 @@ class FastPath:
             if _has_empty_tokens(plain):  # an empty token is not a span of characters
                 return None
             text, cells, documents = _joined(plain)
-            heads = {place: _head_fields(sentence) for place, sentence in plain.heads}
-            fields = [heads.get(place, b"") for place in range(len(documents))]
+            fields = [b""] * len(documents)
+            for place, head in plain.heads:
+                comments = ", ".join(map(json_string, head.comments))
+                mark = "" if head.document is None else f', "newdoc": {json_string(head.document)}'
+                fields[place] = (mark + (f', "comments": [{comments}]' if comments else "")).encode()
         probable, of_words = self._options.probabilities, not all(codec.has_spans for codec in self._codecs)
         if plain.forms is not None and of_words:
             return None
-        tasks = self._tagged(plain, of_labels=probable and of_words, all=probable).tasks
+        asked = {"probabilities": probable, "label_probabilities": probable and of_words}
+        tasks = plain.by(self._heads, threshold=self._threshold, **asked).tasks
         if is_grouped := has_groups(self._model, tasks):
             if plain.forms is not None:
                 return None
@@ -376,17 +377,6 @@ class FastPath:
         return written(self._main, False, fields=fields, has_layers=True)
 
 
-def _label_rows(tasks: list[Decoded]) -> tuple[Array, list[tuple[str, ...]]]:
-    """(N,) places in a list of what the tasks say about a token: a label of each."""
-    numbers = tasks[0].places()
-    rows: list[tuple[str, ...]] = [(label,) for label in tasks[0].codec.spellings]
-    for decoded in tasks[1:]:
-        names = decoded.codec.spellings
-        distinct, numbers = np.unique(numbers.astype(np.int64) * len(names) + decoded.places(), return_inverse=True)
-        rows = [(*rows[pair // len(names)], names[pair % len(names)]) for pair in distinct.tolist()]
-    return numbers, rows
-
-
 def _answered(decoded: Decoded, probable: bool, edges: Array | None) -> dict[str, Any]:
     """Labels and probabilities of a task, as fields of ``Records``; ``edges``: (N + 1,) the tokens before each word."""
     codec = decoded.codec
@@ -414,13 +404,6 @@ def _joined(plain: Tagged) -> tuple[bytes, Array, Array]:
     return text, cells, np.stack([cells[plain.offsets[:-1], 0], cells[plain.offsets[1:] - 1, 1]], axis=1)
 
 
-def _head_fields(sentence: Sentence) -> bytes:
-    """The document mark and the comments of a sentence."""
-    comments = ", ".join(map(json_string, sentence.comments))
-    mark = "" if sentence.document is None else f', "newdoc": {json_string(sentence.document)}'
-    return (mark + (f', "comments": [{comments}]' if comments else "")).encode()
-
-
 def write_columns(tagged: Tagged) -> bytes:
     """The labels of each task after the token, each after its probability if it has one."""
     tasks = list(tagged.tasks.values())
@@ -446,9 +429,6 @@ def write_columns(tagged: Tagged) -> bytes:
     return b"".join(pieces)
 
 
-# ------------------------------------------------------------------------------------------------ labels
-
-
 def are_writable(names: Sequence[str]) -> bool:
     """Whether labels can be written in a column, in UTF-8."""
     return all(map(is_utf8, names)) and all(
@@ -456,15 +436,50 @@ def are_writable(names: Sequence[str]) -> bool:
     )
 
 
-def _are_json_labels(names: Sequence[str]) -> bool:
-    """Whether spans are written as spans: no label looks like an unknown one."""
-    return all(map(is_utf8, names)) and not any(map(looks_like_mark, names))
-
-
-WRITERS = {
+WRITERS: dict[str | None, tuple[Callable[[Sequence[str]], bool], Callable[[FastPath, Tagged], bytes | None]]] = {
     None: (are_writable, FastPath._columns),
     "conll": (are_writable, FastPath._columns),
     "conllu": (are_writable, FastPath._conllu),
-    "jsonl": (_are_json_labels, FastPath._records),
+    # Spans are written as spans: no label looks like an unknown one.
+    "jsonl": (lambda names: all(map(is_utf8, names)) and not any(map(looks_like_mark, names)), FastPath._records),
 }
 """Format of the output -> whether these labels can be written in it, and its writer."""
+
+
+@final
+class Labeller:
+    """Labels passages by the fast path if possible, otherwise by the general path. Both return the same bytes.
+
+    The same in this process and in workers, which open the file of the model at ``path`` themselves.
+    """
+
+    def __init__(self, model: Estimator, options: TaggingOptions, path: str | None = None) -> None:
+        # Workers choose their task themselves: the file has all of them.
+        self.whole, self.path = model, path
+        self.model = model = chosen(model, options.tasks)
+        if options.reading.segmenter == ENGLISH:  # no other rules were asked for
+            options = replace(options, reading=replace(options.reading, segmenter=model.model.segmenter))
+        self.options = options
+        self.fast = FastPath.of(model, options)
+        if self.fast is None or model.KIND == "multi-task-tagger":
+            _ = self.general  # refuses options that do not apply to the model
+        check_columns(model, options.reading.features or ())
+
+    @cached_property
+    def general(self) -> "GeneralPath":
+        from postil.tagging.general_path import GeneralPath
+
+        return GeneralPath(self.model, self.options)
+
+    def label(self, passage: Passage) -> Labelled:
+        """The passage with labels."""
+        answer = self.fast.label(passage) if self.fast is not None else None
+        return self.general.label(passage) if answer is None else answer
+
+    def label_texts(self, texts: Sequence[str]) -> Labelled:
+        """The answers for texts as JSON Lines: those of a passage of such records, without its JSON to parse."""
+        answer = self.fast.label_texts(texts) if self.fast is not None else None
+        if answer is not None:
+            return answer
+        lines = "".join([json.dumps({"text": text}) + "\n" for text in texts])
+        return self.label(Passage(name="request", format="jsonl", first=1, text=lines, whole=True))

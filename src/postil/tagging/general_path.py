@@ -5,9 +5,11 @@ model with one task, but its answers go to the record of JSON Lines itself inste
 """
 
 import io
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -18,49 +20,59 @@ from postil.models.decoding.tagged import entities_of
 from postil.models.inputs import listed_sentences
 from postil.models.sentences import tokens_of
 from postil.network.window import LONGEST_VIEW
-from postil.tagging.options import ConstraintSource, Labelled, TaggingOptions, conllu_column, has_groups, threshold_of
-from postil.text import Entity, Report, Sentence, Span, write
+from postil.tagging.options import (
+    REFUSED,
+    ConstraintSource,
+    Labelled,
+    TaggingOptions,
+    conllu_column,
+    has_groups,
+    threshold_of,
+)
+from postil.text import Entity, Report, Sentence, Span, Tree, bracketed, write
 from postil.text.annotations.annotated import CharacterSpan, Record
-from postil.text.columns.conllu import refill
+from postil.text.document import Rest
 from postil.text.formats import read_passage
-from postil.text.lines import Originals
+from postil.text.lines import Passage
 from postil.text.options import Column
-from postil.text.output import Target
-from postil.text.passages import Passage
+from postil.text.output import Target, write_text
+from postil.text.trees.treebank import tree_over
 
-BLOCK_TOKENS = 20_000
-"""Tokens that are labelled at once."""
-LAYERS = "layers"
-"""The field of JSON Lines with the answers of each task."""
+if TYPE_CHECKING:
+    from postil.models import NodeLabel, TreeClassifier
+
+BLOCK_TOKENS = 20_000  # tokens that are labelled at once
+LAYERS = "layers"  # the field of JSON Lines with the answers of each task
 CONLLU_TASKS = ("lemma", "upos", "xpos", "feats", "deprel")
 """Tasks whose labels are written to the column of CoNLL-U with their name."""
 
 
-@final
 class GeneralPath:
     """Labels sentences."""
 
     def __init__(self, model: Any, options: TaggingOptions) -> None:
-        options.check_kind(model.KIND)
+        for names, why in REFUSED[model.KIND]:
+            options.refuse(*names, why=why)
         self._options = options
-        if model.KIND == "tree-classifier":
-            from postil.tagging.tree_answers import PhraseAnswers
-
-            self._answers: Any = PhraseAnswers(model, options)
-        else:
-            self._answers = TokenAnswers(model, options)
+        self.answers: Any = (PhraseAnswers if model.KIND == "tree-classifier" else TokenAnswers)(model, options)
 
     def blocks(self, sentences: Iterable[Sentence], long_sentences: list[int]) -> Iterator[list[Sentence]]:
         """Sentences for ``annotate``. Lengths of very long ones are appended to ``long_sentences``."""
-        whole_records = self._options.output == "jsonl"
-        if self._options.output != "conllu":
-            sentences = _with_records(sentences)
+        output = self._options.output
+        record, text, line = Record({}), None, 0
         block: list[Sentence] = []
         tokens = 0
         try:
             for sentence in sentences:
+                if output != "conllu" and sentence.text is not None and not isinstance(sentence.rest, Record):
+                    # The sentences of one raw text share a record. Lines of one character may be the same object.
+                    if sentence.text is not text or sentence.line != line:
+                        record, text, line = Record({}), sentence.text, sentence.line
+                    sentence.rest = record
                 # The sentences of one JSON object stay in one block: they collect their answers in it.
-                continues = whole_records and block and sentence.rest is not None and sentence.rest is block[-1].rest
+                continues = (
+                    output == "jsonl" and block and sentence.rest is not None and sentence.rest is block[-1].rest
+                )
                 if tokens >= BLOCK_TOKENS and not continues:
                     yield block
                     block, tokens = [], 0
@@ -77,21 +89,18 @@ class GeneralPath:
 
     def annotate(self, block: list[Sentence]) -> list[Sentence]:
         """Annotate the sentences in place. One without tokens, of an empty JSON record, has no labels."""
-        gold = [_gold(sentence) for sentence in block] if self._options.keep_gold else None
+        gold: list[list[str]] = []
+        for sentence in block if self._options.keep_gold else ():
+            if sentence.labels is None:
+                where = f"line {sentence.line}"
+                raise DataError("keep_gold", expected="needs labels in the input", got="none", where=where)
+            gold.append(sentence.labels)
         for sentence in block:
             sentence.labels = None if sentence.tokens else []
-        self._answers.annotate(block)
-        for sentence, labels in zip(block, gold or (), strict=False):
+        self.answers.annotate(block)
+        for sentence, labels in zip(block, gold, strict=False):
             add_column(sentence, labels)
         return block
-
-    def write(self, sentences: Iterable[Sentence], target: Target) -> None:
-        """Write annotated sentences."""
-        self._answers.write(sentences, target)
-
-    def refill(self, sentences: Iterable[Sentence], originals: Originals) -> Iterator[bytes]:
-        """The CoNLL-U source of annotated sentences, byte for byte, with the answers in their columns."""
-        return refill(sentences, originals, self._answers.columns())
 
     def label(self, passage: Passage) -> Labelled:
         """The passage with labels, up to its first mistake."""
@@ -99,28 +108,10 @@ class GeneralPath:
         blocks = self.blocks(read_passage(passage, report, self._options.reading), long_sentences)
         mistake = None
         try:
-            self.write((sentence for block in blocks for sentence in self.annotate(block)), target)
+            self.answers.write((sentence for block in blocks for sentence in self.annotate(block)), target)
         except PostilError as error:
             mistake = error
         return Labelled(content=target.getvalue(), tokens=report.tokens, long_sentences=long_sentences, mistake=mistake)
-
-
-def _gold(sentence: Sentence) -> list[str]:
-    if sentence.labels is None:
-        raise DataError("keep_gold", expected="needs labels in the input", got="none", where=f"line {sentence.line}")
-    return sentence.labels
-
-
-def _with_records(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-    """The sentences of one raw text share a record."""
-    record, text, line = Record({}), None, 0
-    for sentence in sentences:
-        if sentence.text is not None and not isinstance(sentence.rest, Record):
-            # Lines of one character may be the same object.
-            if sentence.text is not text or sentence.line != line:
-                record, text, line = Record({}), sentence.text, sentence.line
-            sentence.rest = record
-        yield sentence
 
 
 @final
@@ -144,10 +135,7 @@ class TokenAnswers:
             self._threshold, self._constraints = threshold_of(codec, options), ConstraintSource(codec, options)
 
     def columns(self) -> list[Column]:
-        """The columns of CoNLL-U that the answers go to, labels to the last one.
-
-        Of several tasks each has the column of its name, NER for the first one with spans, or its own key.
-        """
+        """The columns of CoNLL-U that the answers go to, labels to the last one; of several tasks, each has its own."""
         if not self._has_tasks:
             return [conllu_column(self._scheme, self._options)]
         places: dict[str, Column] = {}
@@ -167,6 +155,7 @@ class TokenAnswers:
         return list(places.values())
 
     def write(self, sentences: Iterable[Sentence], target: Target) -> None:
+        """Write annotated sentences."""
         options = self._options
         if options.output == "conllu":
             *features, label = self.columns()
@@ -175,14 +164,10 @@ class TokenAnswers:
         if options.output == "trees":
             expected = "needs a tree classifier (other models write conll, conllu or jsonl)"
             raise ConfigurationError("output trees", expected=expected)
-        form, names = options.output or "conll", self._column_names()
-        write(sentences, target, form, scheme=self._scheme, offsets=options.offsets, names=names)
-
-    def _column_names(self) -> tuple[str, ...]:
-        """The names of the columns that `_add_columns` adds."""
-        figures = ["probability"] * self._options.probabilities + ["score"] * self._options.scores
+        figures = ["probability"] * options.probabilities + ["score"] * options.scores
         tasks = self._heads if self._has_tasks else ("Tag",)
-        return tuple(name for task in tasks for name in (*(f"{task} {figure}" for figure in figures), task))
+        names = tuple(name for task in tasks for name in (*(f"{task} {figure}" for figure in figures), task))
+        write(sentences, target, options.output or "conll", scheme=self._scheme, offsets=options.offsets, names=names)
 
     def annotate(self, block: list[Sentence]) -> None:
         options, filled = self._options, [sentence for sentence in block if sentence.tokens]
@@ -241,22 +226,40 @@ class TokenAnswers:
                 sentence.columns = [row[len(row) - others :] for row in cells] or None
 
     def _add_fields(self, block: list[Sentence], task: str, decoded: Decoded) -> None:
-        """Labels, from which the writer makes spans, and all other answers as fields of JSON objects."""
-        options, probable, of_words = self._options, self._options.probabilities, not decoded.codec.has_spans
-        nothing = [None] * len(block)
+        """Labels, from which the writer makes spans, and all other answers as fields of JSON objects or of a layer."""
+        options, of_words = self._options, not decoded.codec.has_spans
+        nothing: Any = [None] * len(block)
         entities: Any = [[] for _ in block] if decoded.spans is None else entities_of(decoded, block)
-        figures = decoded.by_sentence() if probable and of_words else nothing
-        whole = nothing if decoded.probabilities is None or not probable else decoded.probabilities.tolist()
+        figures = decoded.by_sentence() if options.probabilities and of_words else nothing
+        whole = (
+            decoded.probabilities.tolist() if decoded.probabilities is not None and options.probabilities else nothing
+        )
         scores = iter(decoded.entity_scores() if options.scores else ())
         for i, (sentence, labels) in enumerate(zip(block, decoded.texts(), strict=True)):
             if task == self._main:
                 sentence.labels = labels
             if options.scores:
                 add_to_spans(sentence, entities[i], "score", [next(scores) for _ in entities[i]])
+                continue
+            if decoded.scores is not None and not self._has_tasks:
+                continue
+            record = record_of(sentence)
+            fields, given = record.fields, record.tokens
+            if self._has_tasks:
+                fields, given = fields.setdefault(LAYERS, {}).setdefault(task, {}), None
+            elif whole[i] is not None:
+                add_to_spans(sentence, entities[i], "probability", [one.probability or 0.0 for one in entities[i]])
+                fields.setdefault("labelling_probabilities", [])  # before the tokens
+            if of_words and given and all(isinstance(token, str) for token in given):
+                # A record that lists its tokens as strings keeps them; its labels are a list of the same length.
+                if figures[i] is not None:
+                    fields.setdefault("probabilities", []).extend(round(float(p), 6) for p in figures[i])
+            elif of_words:
+                _add_tokens(fields, sentence, labels, figures[i], given)
             elif self._has_tasks:
-                _add_layer(sentence, task, labels if of_words else None, entities[i], figures[i], whole[i])
-            elif decoded.scores is None:
-                _add_to_record(sentence, labels if of_words else None, entities[i], figures[i], whole[i])
+                fields.setdefault("spans", []).extend(_span_objects(sentence, entities[i], whole[i] is not None))
+            if whole[i] is not None:
+                fields.setdefault("labelling_probabilities", []).append(round(whole[i], 6))
 
     def _add_spans(self, block: list[Sentence], decoded: Decoded) -> None:
         """The entities of all groups of classes, from which the writer makes spans with the name of the group."""
@@ -271,42 +274,6 @@ class TokenAnswers:
                 record.span_fields[span] = {"group": entity.group} | (figure if self._options.probabilities else {})
             if self._options.probabilities:
                 record.fields.setdefault("labelling_probabilities", []).append(round(float(whole[i]), 6))
-
-
-# ---------------------------------------------------------------------------------------------- fields and columns
-
-
-def _add_to_record(
-    sentence: Sentence, labels: list[str] | None, entities: Sequence[Entity], figures: Any, whole: float | None
-) -> None:
-    """``labels`` with ``figures`` are those of words; ``whole`` is the probability of the labelling, if asked for."""
-    record = record_of(sentence)
-    if whole is not None:
-        add_to_spans(sentence, entities, "probability", [one.probability or 0.0 for one in entities])
-        record.fields.setdefault("labelling_probabilities", []).append(round(whole, 6))
-    if labels is not None and record.tokens and all(isinstance(token, str) for token in record.tokens):
-        # A record that lists its tokens as strings keeps them; its labels are a list of the same length.
-        if figures is not None:
-            record.fields.setdefault("probabilities", []).extend(round(float(p), 6) for p in figures)
-    elif labels is not None:
-        _add_tokens(record.fields, sentence, labels, figures, record.tokens)
-
-
-def _add_layer(
-    sentence: Sentence,
-    task: str,
-    labels: list[str] | None,
-    entities: Sequence[Entity],
-    figures: Any,
-    whole: float | None,
-) -> None:
-    layer: dict[str, Any] = record_of(sentence).fields.setdefault(LAYERS, {}).setdefault(task, {})
-    if labels is not None:
-        _add_tokens(layer, sentence, labels, figures)
-    else:
-        layer.setdefault("spans", []).extend(_span_objects(sentence, entities, whole is not None))
-    if whole is not None:
-        layer.setdefault("labelling_probabilities", []).append(round(whole, 6))
 
 
 def record_of(sentence: Sentence) -> Record:
@@ -342,10 +309,7 @@ def _add_tokens(
 
 
 def character_spans(sentence: Sentence, entities: Sequence[Entity]) -> list[CharacterSpan]:
-    """The spans of entities in the sentence's text, or in the text that the writer joins from its tokens.
-
-    All at once: a sentence may contain very many entities.
-    """
+    """The spans of entities in the sentence's text, or in the text that the writer joins from its tokens."""
     if sentence.text is not None or not entities:
         return [CharacterSpan(e.start, e.end, e.label) for e in entities]
     starts, ends = _token_places(sentence)
@@ -365,3 +329,75 @@ def _token_places(sentence: Sentence) -> tuple[list[int], list[int]]:
     lengths = [len(token) for token in sentence.tokens]
     starts = [*accumulate((length + 1 for length in lengths), initial=0)][:-1]
     return starts, [start + length for start, length in zip(starts, lengths, strict=True)]
+
+
+# --------------------------------------------------------------------------------------------------- tree classifiers
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Classified(Rest):
+    """A sentence's tree and what the classifier says about its phrases."""
+
+    tree: Tree  # the tree of the input, or one of the chosen shape, with predicted labels
+    phrases: "list[NodeLabel]"  # one for each node of ``tree``
+
+    def lost(self) -> Mapping[str, int]:
+        return {}
+
+
+@final
+class PhraseAnswers:
+    """A label for every phrase, as trees or as JSON Lines."""
+
+    def __init__(self, classifier: "TreeClassifier", options: TaggingOptions) -> None:
+        self._classifier, self._options = classifier, options
+        if options.output in ("conll", "conllu"):
+            expected = "must be trees or jsonl"
+            raise ConfigurationError("output of a tree classifier", expected=expected, got=options.output)
+        if options.probabilities and options.output != "jsonl":
+            raise ConfigurationError("probabilities", expected="needs output jsonl", got="trees")
+
+    def annotate(self, block: list[Sentence]) -> None:
+        filled, config = [sentence for sentence in block if sentence.tokens], self._classifier.config
+        trees = [tree_over(sentence, self._options.tree or config.tree) for sentence in filled]
+        pairs = [tree.binarised_with_places(config.binarise) for tree in trees]
+        predicted = self._classifier.predict_nodes([binary for binary, _ in pairs]) if pairs else []
+        for sentence, tree, nodes, (_, places) in zip(filled, trees, predicted, pairs, strict=True):
+            phrases = [nodes[place] for place in places]
+            sentence.rest = Classified(tree.with_labels([phrase.label for phrase in phrases]), phrases)
+
+    def write(self, sentences: Iterable[Sentence], target: Target) -> None:
+        """Write annotated sentences: a line for each record, also for one without tokens."""
+
+        def lines() -> Iterator[str]:
+            for sentence in sentences:
+                answer = sentence.rest if isinstance(sentence.rest, Classified) else None
+                if self._options.output == "jsonl":
+                    yield json.dumps(self._record(sentence, answer), ensure_ascii=False)
+                elif answer is not None:
+                    yield from (comment for comment in sentence.comments if comment.startswith("#"))
+                    yield bracketed(answer.tree)
+
+        write_text(target, (f"{line}\n" for line in lines()))
+
+    def _record(self, sentence: Sentence, answer: Classified | None) -> dict[str, Any]:
+        if answer is None:
+            return {"text": sentence.text or "", "tokens": [], "label": None}
+        label, probabilities = answer.phrases[-1]
+        fields: dict[str, Any] = {}
+        if sentence.text is not None and sentence.starts and sentence.ends:
+            fields["text"] = sentence.text[sentence.starts[0] : sentence.ends[-1]]
+        fields |= {
+            "tokens": answer.tree.tokens,
+            "label": label,
+            "probability": round(probabilities[label], 6),
+            "probabilities": {name: round(value, 6) for name, value in probabilities.items()},
+            "tree": bracketed(answer.tree),
+        }
+        if self._options.probabilities:
+            fields["phrases"] = [
+                {"start": start, "end": end, "label": name, "probability": round(distribution[name], 6)}
+                for (start, end), (name, distribution) in zip(answer.tree.spans, answer.phrases, strict=True)
+            ]
+        return fields

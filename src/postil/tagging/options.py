@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, final
 
-from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError, PostilError
 from postil.features.gazetteer import Gazetteer
 from postil.kernels.plain_records import UNITS
@@ -12,7 +11,6 @@ from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.constraints import Constraints
 from postil.models.decoding.distribution import lowest_probabilities
 from postil.models.estimator import Estimator
-from postil.network.window import LONGEST_VIEW
 from postil.text import Sentence
 from postil.text.annotations.annotated import Record
 from postil.text.options import Column, ReadOptions
@@ -27,16 +25,11 @@ class TaggingOptions:
     """Format of the answers, a name of `FORMATS`; parquet for tables. None: the usual one of the model."""
     reading: ReadOptions = field(default_factory=lambda: ReadOptions(features=()))
     """How inputs are read; ``reading.features`` are the extra columns that the model sees."""
-    probabilities: bool = False
-    """Add the probability of each answer."""
-    keep_gold: bool = False
-    """CoNLL: write the labels of the input in the column before the predicted ones."""
-    scores: bool = False
-    """Detectors: add the score of each token or entity."""
-    nbest: int | None = None
-    """JSON Lines: add the ``nbest`` most probable labellings of each sentence."""
-    threshold: float | None = None
-    """Taggers: drop entities that are less probable than this."""
+    probabilities: bool = False  # add the probability of each answer
+    keep_gold: bool = False  # CoNLL: write the labels of the input in the column before the predicted ones
+    scores: bool = False  # detectors: add the score of each token or entity
+    nbest: int | None = None  # JSON Lines: add the ``nbest`` most probable labellings of each sentence
+    threshold: float | None = None  # taggers: drop entities that are less probable than this
     class_thresholds: Mapping[str, float] = field(default_factory=dict)
     """The same by class; takes precedence over ``threshold``."""
     all_above: float | None = None
@@ -49,10 +42,8 @@ class TaggingOptions:
     """Multi-task models: answer these only; one is answered as by a model that has no other. Empty: all."""
     tree: str | None = None
     """Tree classifiers: shape of the tree over a sentence without one. None: the shape the model was trained with."""
-    offsets: str = "characters"
-    """JSON Lines: what offsets count: "characters", "utf16" units or "bytes" of UTF-8."""
-    source: str = ""
-    """Name of the input in messages about constraints, if there is only one input."""
+    offsets: str = "characters"  # JSON Lines: what offsets count: "characters", "utf16" units or "bytes" of UTF-8
+    source: str = ""  # name of the input in messages about constraints, if there is only one input
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gazetteer_constraints", tuple(self.gazetteer_constraints))
@@ -82,11 +73,6 @@ class TaggingOptions:
         for name in self.sets(*names):
             raise ConfigurationError(f"{_SPOKEN.get(name, name)} cannot be used here: {why}")
 
-    def check_kind(self, kind: str) -> None:
-        """Raise ConfigurationError if an option is set that does not apply to this kind of model."""
-        for names, why in _REFUSED[kind]:
-            self.refuse(*names, why=why)
-
 
 _SPOKEN = {"class_thresholds": "threshold", "gazetteer_constraints": "gazetteer_constraint"}
 """Options that users give one at a time."""
@@ -94,7 +80,7 @@ TAGGER_OPTIONS = ("nbest", "threshold", "class_thresholds", "all_above", "constr
 """Options that require a distribution over whole labellings."""
 _NO_TREES = (("tree",), "only tree classifiers build trees")
 _NO_SCORES = (("scores",), "a tagger has probabilities instead")
-_REFUSED: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {
+REFUSED: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {
     "tagger": (_NO_SCORES, _NO_TREES),
     "multi-task-tagger": (
         ((*TAGGER_OPTIONS, "keep_gold"), "the model has several tasks; choose one with --task"),
@@ -121,17 +107,10 @@ _REFUSED: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {
 class Labelled:
     """A passage with labels."""
 
-    content: bytes
-    """The passage as it is written, up to the first mistake."""
+    content: bytes  # the passage as it is written, up to the first mistake
     tokens: int
-    long_sentences: list[int]
-    """Lengths of the sentences that some models see only in pieces."""
+    long_sentences: list[int]  # lengths of the sentences that some models see only in pieces
     mistake: PostilError | None = None
-
-    @classmethod
-    def plain(cls, content: bytes, lengths: Array) -> "Labelled":
-        """``lengths`` (B,) of the sentences."""
-        return cls(content=content, tokens=int(lengths.sum()), long_sentences=lengths[lengths > LONGEST_VIEW].tolist())
 
 
 def chosen(model: Estimator, tasks: Sequence[str]) -> Any:
@@ -172,9 +151,6 @@ def conllu_column(scheme: str, options: TaggingOptions) -> Column:
     return "misc:NER" if is_new else "auto"
 
 
-FIELD = "constraints"  # of a JSON object
-
-
 @final
 class ConstraintSource:
     """Finds the constraints on each sentence."""
@@ -191,26 +167,17 @@ class ConstraintSource:
 
     def of_block(self, block: list[Sentence]) -> list[Constraints | None] | None:
         """The constraints on every sentence, in tokens; None if there are none at all."""
-        if not (self._of_text or self._gazetteers or any(_record_constraints(one) is not None for one in block)):
-            return None
-        constraints: list[Constraints | None] = [self._of_sentence(sentence) for sentence in block]
+        constraints: list[Constraints | None] = []
+        for sentence in block:
+            record = sentence.rest if isinstance(sentence.rest, Record) else None
+            given = None if record is None else record.fields.get("constraints")
+            where = f"{self._source}, line {sentence.line}" if self._source else f"line {sentence.line}"
+            if self._of_text:
+                found = self._of_text.in_tokens(sentence)
+            elif record is None or given is None:
+                found = Constraints(where=where)
+            else:
+                found = Constraints.from_json(given, where)
+                found = found.in_tokens(sentence) if record.tokens is None else found
+            constraints.append(found.with_names(self._gazetteers, sentence.tokens) if self._gazetteers else found)
         return constraints if any(constraints) else None
-
-    def _of_sentence(self, sentence: Sentence) -> Constraints:
-        """Offsets of a record's constraints count characters of the text, or tokens if the record lists them."""
-        given = _record_constraints(sentence)
-        where = f"{self._source}, line {sentence.line}" if self._source else f"line {sentence.line}"
-        if self._of_text:
-            constraints = self._of_text.in_tokens(sentence)
-        elif given is None:
-            constraints = Constraints(where=where)
-        else:
-            constraints = Constraints.from_json(given, where)
-            if isinstance(sentence.rest, Record) and sentence.rest.tokens is None:
-                constraints = constraints.in_tokens(sentence)
-        return constraints.with_names(self._gazetteers, sentence.tokens) if self._gazetteers else constraints
-
-
-def _record_constraints(sentence: Sentence) -> Any:
-    """The constraints of the sentence's JSON object; None if it has none."""
-    return sentence.rest.fields.get(FIELD) if isinstance(sentence.rest, Record) else None

@@ -19,24 +19,20 @@ import warnings
 from collections import deque
 from queue import SimpleQueue
 from threading import Lock
-from typing import Any, BinaryIO, Self, final
+from typing import IO, Any, BinaryIO, Self, final
 
 from postil.errors import LongSentenceWarning, WorkerWarning
 from postil.models.storage import load
-from postil.tagging.labeller import Labeller
+from postil.tagging.fast_path import Labeller
 from postil.tagging.options import Labelled
-from postil.text.passages import Passage
+from postil.text.lines import Passage
 
-REPORTED_AFTER = 30.0
-"""Seconds without an answer after which a worker is reported."""
-LOST_AFTER = 300.0
-"""Seconds without an answer after which a worker is killed. Its passage is then labelled elsewhere."""
-GRACE = 1.0
-"""Seconds in which all workers have to end once there is nothing more to do."""
+REPORTED_AFTER = 30.0  # seconds without an answer after which a worker is reported
+LOST_AFTER = 300.0  # seconds without an answer after which a worker is killed. Its passage is then labelled elsewhere.
+GRACE = 1.0  # seconds in which all workers have to end once there is nothing more to do
 QUESTIONS = 2
 """Passages that a worker is given at a time: it begins with the second while the answer to the first is read."""
-RESTARTS = 2
-"""Times that a worker is started again."""
+RESTARTS = 2  # times that a worker is started again
 
 # If the system can (Linux), it kills the worker with the thread that has started it. That thread outlives its work;
 # if not, the work is done elsewhere. Before the imports, which take a while.
@@ -51,11 +47,6 @@ if os.getppid() == int(sys.argv[1]):
 """
 
 
-# A worker computes on one core. Without this, NumPy's import starts threads for the others, which only wait, and use up
-# CPU time with it.
-_ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1"}
-
-
 @final
 class WorkerPool:
     """``Labeller.label``, done by several processes."""
@@ -64,6 +55,7 @@ class WorkerPool:
         task = (labeller.whole if labeller.path is None else labeller.path, labeller.options)
         self._all: list[_Worker] = []
         self._free: SimpleQueue[_Worker] = SimpleQueue()
+        self.questions = QUESTIONS * count  # that can be asked at a time
         try:
             for _ in range(count):
                 self._all.append(_Worker(task))
@@ -81,14 +73,10 @@ class WorkerPool:
             self.kill()
         ends = time.monotonic() + GRACE
         for worker in self._all:
-            worker.end_input()
+            worker.closed = True
+            worker.drop(worker.process.stdin)
         for worker in self._all:
             worker.close(max(0.0, ends - time.monotonic()))
-
-    @property
-    def questions(self) -> int:
-        """Those that can be asked at a time."""
-        return QUESTIONS * len(self._all)
 
     def ask(self, passage: Passage) -> Labelled | None:
         """Wait for a worker that has less than QUESTIONS to do and return its answer; None if it has failed."""
@@ -114,7 +102,7 @@ class _Worker:
     """The near end of one process."""
 
     def __init__(self, task: Any) -> None:
-        self._task, self._restarts, self._closed = task, RESTARTS, False
+        self._task, self._restarts, self.closed = task, RESTARTS, False
         self._lock = Lock()  # between those who start a process and those who end it
         self._sending, self._receiving = Lock(), Lock()
         self._questions: deque[Passage] = deque()  # that are not answered yet
@@ -125,13 +113,14 @@ class _Worker:
     def _start(self) -> None:
         # In a separate process group: Ctrl-C goes to this process alone, which then ends the worker. And if this
         # process is killed, the system wakes up a stopped worker with a SIGHUP, as its group has lost its parent.
-        # Its error output is dropped: a defect shows again when its work is repeated here.
-        self._process = subprocess.Popen(
+        # Its error output is dropped: a defect shows again when its work is repeated here. It computes on one core:
+        # NumPy's import would start threads for the others, which only wait, and use up CPU time with it.
+        self.process = subprocess.Popen(
             [sys.executable, "-c", _BODY, str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=os.environ | _ENVIRONMENT,
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
             process_group=None if sys.platform == "win32" else 0,
         )
         self._is_new = True
@@ -141,55 +130,51 @@ class _Worker:
         with self._sending:
             self._questions.append(passage)
             if len(self._questions) == 1:
-                self._next()
-            process = self._send_to_process(passage)
+                self._begin_to_wait()
+            process = self._asked_process(passage)
             self._receiving.acquire()  # answers come in the order of the questions
         try:
-            return None if process is None else _answer(process)
+            if process is None:
+                return None
+            answer: Labelled = pickle.load(process.stdout)  # type: ignore[arg-type]
+            return answer
+        except (OSError, EOFError, ValueError, pickle.UnpicklingError):
+            assert process is not None
+            process.kill()  # half an answer may still be on its way
+            return None
         finally:
             self._questions.popleft()
-            self._next()
+            self._begin_to_wait()
             self._receiving.release()
 
-    def _next(self) -> None:
-        """The process turns to the first question."""
+    def _begin_to_wait(self) -> None:
         self._asked, self._reported = time.monotonic(), False
 
-    def _send_to_process(self, passage: Passage) -> "subprocess.Popen[bytes] | None":
-        """The process that will answer."""
-        if not self._is_ready():
-            return None
-        try:
-            if self._is_new:
-                self._send(self._task)
-                self._is_new = False
-            self._send(passage)
-        except (OSError, ValueError):
-            self._process.kill()
-            return None
-        return self._process
-
-    def _is_ready(self) -> bool:
-        """Whether there is a process to ask; a dead one is replaced if it has not died too often."""
+    def _asked_process(self, passage: Passage) -> "subprocess.Popen[bytes] | None":
+        """The process that will answer; None if there is none. A dead one is replaced if it has not died too often."""
         with self._lock:
-            if self._closed:
-                return False
-            if self._process.poll() is None:
-                return True
-            if not self._restarts:
-                return False
-            self._restarts -= 1
-            self._drop_streams()
-            with contextlib.suppress(OSError):  # no more processes or memory: there is nothing to ask
-                self._start()
-                return True
-            self._restarts = 0
-            return False
-
-    def _send(self, content: Any) -> None:
-        assert self._process.stdin is not None
-        pickle.dump(content, self._process.stdin, pickle.HIGHEST_PROTOCOL)
-        self._process.stdin.flush()
+            if self.closed:
+                return None
+            if self.process.poll() is not None:
+                if not self._restarts:
+                    return None
+                self._restarts -= 1
+                self.drop(self.process.stdin, self.process.stdout)
+                try:
+                    self._start()
+                except OSError:  # no more processes or memory: there is nothing to ask
+                    self._restarts = 0
+                    return None
+        try:
+            assert self.process.stdin is not None
+            for content in (self._task, passage) if self._is_new else (passage,):
+                pickle.dump(content, self.process.stdin, pickle.HIGHEST_PROTOCOL)
+                self.process.stdin.flush()
+            self._is_new = False
+            return self.process
+        except (OSError, ValueError):
+            self.process.kill()
+            return None
 
     def watch(self) -> None:
         try:
@@ -198,11 +183,11 @@ class _Worker:
             return
         seconds = time.monotonic() - self._asked
         if seconds > LOST_AFTER:
-            self._process.kill()
+            self.process.kill()
         elif seconds > REPORTED_AFTER and not self._reported:
             self._reported = True
             warnings.warn(
-                f"{passage.where(passage.first)}: worker process {self._process.pid} has not answered for "
+                f"{passage.where(passage.first)}: worker process {self.process.pid} has not answered for "
                 f"{seconds:.0f} s; after {LOST_AFTER:.0f} s it is replaced",
                 WorkerWarning,
                 stacklevel=1,
@@ -210,40 +195,24 @@ class _Worker:
 
     def kill(self) -> None:
         with self._lock:
-            self._closed = True
-            self._process.kill()
-
-    def end_input(self) -> None:
-        self._closed = True
-        with contextlib.suppress(OSError):
-            if self._process.stdin is not None:
-                self._process.stdin.close()
+            self.closed = True
+            self.process.kill()
 
     def close(self, seconds: float) -> None:
         """Wait for the end of the process for some seconds, then end it."""
         try:
-            self._process.wait(seconds)
+            self.process.wait(seconds)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+            self.process.kill()
+            self.process.wait()
         finally:
-            self._drop_streams()
+            self.drop(self.process.stdin, self.process.stdout)
 
-    def _drop_streams(self) -> None:
-        for stream in (self._process.stdin, self._process.stdout):
+    def drop(self, *streams: IO[bytes] | None) -> None:
+        for stream in streams:
             with contextlib.suppress(OSError):
                 if stream is not None:
                     stream.close()
-
-
-def _answer(process: "subprocess.Popen[bytes]") -> Labelled | None:
-    """The next answer of a process; None if it fails."""
-    try:
-        answer: Labelled = pickle.load(process.stdout)  # type: ignore[arg-type]
-        return answer
-    except (OSError, EOFError, ValueError, pickle.UnpicklingError):
-        process.kill()  # half an answer may still be on its way
-        return None
 
 
 def work(source: BinaryIO, target: BinaryIO) -> None:

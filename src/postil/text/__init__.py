@@ -7,7 +7,7 @@ from postil import lazy
 
 if typing.TYPE_CHECKING:
     from postil.errors import SchemeWarning as SchemeWarning
-    from postil.text.annotations.hugging_face import *
+    from postil.text.annotations.libraries import *
     from postil.text.annotations.tables import *
     from postil.text.document import *
     from postil.text.formats import *
@@ -23,7 +23,7 @@ if typing.TYPE_CHECKING:
 else:
     _MODULES = {
         "postil.errors": "SchemeWarning",
-        ".annotations.hugging_face": "from_datasets",
+        ".annotations.libraries": "from_datasets",
         ".annotations.tables": "read_spans",
         ".document": "Document Entity Frame Sentence frames_of",
         ".formats": "FORMATS Reading read write",

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 OUTSIDE = "O"
 T = TypeVar("T")
-LONGEST_SHOWN = 20_000
-"""Characters of a text that a notebook shows: more would make its page slow."""
+LONGEST_SHOWN = 20_000  # characters of a text that a notebook shows: more would make its page slow
 
 
 class Rest(ABC):
@@ -168,15 +167,22 @@ class Document(Later):
         ``label`` is None for tokens without labels; without offsets, ``start`` and ``end`` are None. ``layers``, if
         there are any, are such dicts by task, without the text. A sentence with semantic roles has ``predicates``.
         """
-        content = {
+        content: dict[str, Any] = {
             "text": self.text,
             "entities": [entity.to_dict() for entity in self.entities],
-            "sentences": [_sentence_dict(sentence) for sentence in self.sentences],
+            "sentences": [],
         }
+        for one in self.sentences:
+            nothing = [None] * len(one)
+            rows = zip(one.tokens, one.starts or nothing, one.ends or nothing, one.labels or nothing, strict=True)
+            tokens = [dict(zip(("text", "start", "end", "label"), row, strict=True)) for row in rows]
+            frames = frames_of(one)
+            roles = {} if frames is None else {"predicates": record_of(one.tokens, frames)["predicates"]}
+            content["sentences"].append({"tokens": tokens, **roles})
         layers = {task: layer.to_dict() for task, layer in self.layers.items()}
         for layer in layers.values():
             del layer["text"]
-        return {**content, "layers": layers} if layers else content
+        return content | ({"layers": layers} if layers else {})
 
     def to_html(self, title: str | None = None) -> str:
         """A complete HTML page: the text with its entities marked, or every token with its label."""
@@ -185,7 +191,6 @@ class Document(Later):
         return page_of(title, _marked(self, sys.maxsize))
 
     def _repr_html_(self) -> str:
-        """HTML for notebooks."""
         from postil.html.fragments import fragment
 
         return fragment(_marked(self, LONGEST_SHOWN))
@@ -213,45 +218,56 @@ class Document(Later):
         return "\n".join([*map(printable, self.text.split("\n")), *(f"  {line}" for line in padded)])
 
 
-def _sentence_dict(sentence: Sentence) -> dict[str, Any]:
-    nothing = [None] * len(sentence)
-    fields = (sentence.tokens, sentence.starts or nothing, sentence.ends or nothing, sentence.labels or nothing)
-    names = ("text", "start", "end", "label")
-    tokens = [dict(zip(names, row, strict=True)) for row in zip(*fields, strict=True)]
-    frames = frames_of(sentence)
-    roles = {} if frames is None else {"predicates": record_of(sentence.tokens, frames)["predicates"]}
-    return {"tokens": tokens, **roles}
-
-
 def _marked(document: Document, most: int) -> "Markup":
-    """The text as HTML, at most its first characters."""
+    """About the first characters as HTML: the text, or each sentence once for every predicate, with its roles."""
     from postil.html import joined
     from postil.html.fragments import note
     from postil.html.highlight import Mark, lasting_colours, marked_text
 
-    if any(frames_of(one) is not None for one in document.sentences):
-        return _predicates(document, most)
-    entities = document.entities or [  # every token with its label, if labels are not those of entities
-        Entity(text=token, label=label, start=start, end=end)
-        for one in document.sentences
-        for token, label, start, end in zip(
-            one.tokens, one.labels or (), one.starts or (), one.ends or (), strict=False
-        )
-        if label != OUTSIDE
-    ]
-    # The last of those at one place, words of a multiword token, is shown first.
-    marks = [Mark(one, False, True, one.probability) for one in reversed(entities) if one.end <= most]
-    colours = lasting_colours({entity.label for entity in entities})
-    rest = len(document.text) - most
-    more = note(f"{rest:,} more characters are not shown; to_html() has them.") if rest > 0 else None
-    nothing = note("No entities.") if not entities else None
-    return joined([marked_text(document.text[:most], marks, colours), nothing, more])
+    if not any(frames_of(one) is not None for one in document.sentences):
+        entities = document.entities or [  # every token with its label, if labels are not those of entities
+            Entity(text=token, label=label, start=start, end=end)
+            for one in document.sentences
+            for token, label, start, end in zip(
+                one.tokens, one.labels or (), one.starts or (), one.ends or (), strict=False
+            )
+            if label != OUTSIDE
+        ]
+        # The last of those at one place, words of a multiword token, is shown first.
+        marks = [Mark(one, False, True, one.probability) for one in reversed(entities) if one.end <= most]
+        colours = lasting_colours({entity.label for entity in entities})
+        rest = len(document.text) - most
+        more = note(f"{rest:,} more characters are not shown; to_html() has them.") if rest > 0 else None
+        nothing = note("No entities.") if not entities else None
+        return joined([marked_text(document.text[:most], marks, colours), nothing, more])
+    labels = {role.label for one in document.sentences for frame in frames_of(one) or () for role in frame.roles}
+    colours, size = lasting_colours(labels), 0
+    parts: list[Markup] = []
+    for i, one in enumerate(document.sentences):
+        if size > most:
+            parts.append(note(f"{len(document.sentences) - i:,} more sentences are not shown; to_html() has them."))
+            break
+        text, starts, ends = one.text, one.starts, one.ends
+        if text is None or starts is None or ends is None:
+            ends = [end - 1 for end in accumulate(len(token) + 1 for token in one.tokens)]
+            text, starts = " ".join(one.tokens), [end - len(token) for end, token in zip(ends, one.tokens, strict=True)]
+        first = starts[0]
+        text = text[first : ends[-1]]
+        rows: list[list[Mark]] = []
+        for frame in frames_of(one) or ():
+            rows.append([])
+            for (label, start, end), figure in zip_longest(frame.roles, frame.probabilities or ()):
+                low, high = starts[start] - first, ends[end - 1] - first
+                role = Entity(text=text[low:high], label=label, start=low, end=high)
+                rows[-1].append(Mark(role, False, True, figure))
+        parts += [marked_text(text, marks, colours) for marks in rows or [[]]]
+        size += len(text)
+    return joined(parts)
 
 
 # ------------------------------------------------------------------------------------------------ semantic roles
 
-VERB = "V"
-"""The role of the predicate itself."""
+VERB = "V"  # the role of the predicate itself
 
 
 @final
@@ -309,34 +325,3 @@ def row_of(tokens: Sequence[str], frame: Frame) -> str:
             words = f"{role} [{' '.join(tokens[start:end])}]"
             parts.append(words if figure is None else f"{words} {figure:.2f}")
     return printable("  ".join(parts))
-
-
-def _predicates(document: Document, most: int) -> "Markup":
-    """Each sentence as HTML, once for every predicate, with its roles marked; about the first characters."""
-    from postil.html import joined
-    from postil.html.fragments import note
-    from postil.html.highlight import Mark, lasting_colours, marked_text
-
-    labels = {role.label for one in document.sentences for frame in frames_of(one) or () for role in frame.roles}
-    colours, size = lasting_colours(labels), 0
-    parts: list[Markup] = []
-    for i, one in enumerate(document.sentences):
-        if size > most:
-            parts.append(note(f"{len(document.sentences) - i:,} more sentences are not shown; to_html() has them."))
-            break
-        text, starts, ends = one.text, one.starts, one.ends
-        if text is None or starts is None or ends is None:
-            ends = [end - 1 for end in accumulate(len(token) + 1 for token in one.tokens)]
-            text, starts = " ".join(one.tokens), [end - len(token) for end, token in zip(ends, one.tokens, strict=True)]
-        first = starts[0]
-        text = text[first : ends[-1]]
-        rows: list[list[Mark]] = []
-        for frame in frames_of(one) or ():
-            rows.append([])
-            for (label, start, end), figure in zip_longest(frame.roles, frame.probabilities or ()):
-                low, high = starts[start] - first, ends[end - 1] - first
-                role = Entity(text=text[low:high], label=label, start=low, end=high)
-                rows[-1].append(Mark(role, False, True, figure))
-        parts += [marked_text(text, marks, colours) for marks in rows or [[]]]
-        size += len(text)
-    return joined(parts)

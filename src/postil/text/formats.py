@@ -5,22 +5,21 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast, final
 
 from postil.errors import ConfigurationError, DataError
 from postil.text.annotations.annotated import AnnotatedText, count_losses, sentences_of, texts_of
 from postil.text.annotations.records import NOT_ACCEPTED, is_plain_record, parse
-from postil.text.columns.conll import conll_border, conllu_border
+from postil.text.columns.conll import conll_border
 from postil.text.document import Rest, Sentence
 from postil.text.labels.schemes import IO, from_io
-from postil.text.lines import HEAD, Lines, NumberedLines, Originals, Source, Unread
+from postil.text.lines import HEAD, Border, Lines, NumberedLines, Originals, Passage, Source, Unread, cut
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.output import Target, write_text
-from postil.text.passages import Border, Passage, cut
 from postil.text.plain import line_border
 from postil.text.report import Report
-from postil.text.splitting.segmenter import is_unspaced
 
 
 @final
@@ -32,69 +31,52 @@ class Format:
     """
 
     title: str
-    module: str
-    """Below ``postil.text``."""
+    module: str  # below ``postil.text``
     reads: str = ""
     """The function that reads sentences or, with ``texts``, whole texts with their spans (`AnnotatedText`)."""
     writes: str = ""
     """The function that returns the lines to write; with ``opens``, one that writes them to a target itself."""
-    texts: bool = False
-    """Whether the two take and return whole texts, as annotation tools have them."""
-    spans: bool = False
-    """Whether the labels of sentences are written as spans."""
+    texts: bool = False  # whether the two take and return whole texts, as annotation tools have them
+    spans: bool = False  # whether the labels of sentences are written as spans
     keeps: str | None = None
     """The class of ``Sentence.rest`` that the writer writes again, by its name: its module is seldom needed."""
-    keeps_text: bool = False
-    """Whether the writer writes the raw text."""
-    loses: tuple[str, ...] = ()
-    """Data of texts that the writer has no place for: see `count_losses`."""
-    span_fields: tuple[str, ...] = ()
-    """Fields of spans that it keeps nevertheless."""
-    endings: tuple[str, ...] = ()
-    """Endings of file names for which it is written."""
+    keeps_text: bool = False  # whether the writer writes the raw text
+    loses: tuple[str, ...] = ()  # data of texts that the writer has no place for: see `count_losses`
+    span_fields: tuple[str, ...] = ()  # fields of spans that it keeps nevertheless
+    endings: tuple[str, ...] = ()  # endings of file names for which it is written
     border: Border | None = None
     """Finds where a source can be cut into passages; None: it is read from its beginning to its end."""
-    opens: bool = False
-    """Whether its functions open files themselves: a folder, or a file that is not text."""
-    like: str | None = None
-    """The format that its files are recognised and read as, if it is another one."""
-
-    @property
-    def is_written(self) -> bool:
-        return bool(self.writes)
+    opens: bool = False  # whether its functions open files themselves: a folder, or a file that is not text
+    like: str | None = None  # the format that its files are recognised and read as, if it is another one
 
     @property
     def has_spans(self) -> bool:
         """Whether its writer needs the spans of the labels."""
-        return self.is_written and (self.texts or self.spans)
+        return bool(self.writes) and (self.texts or self.spans)
 
     def read(self, lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
         """The sentences of a source."""
-        if self.like is not None:
-            return FORMATS[self.like].read(lines, options, report)
-        if not self.texts:
-            return _counted(self._function(self.reads)(lines, options, report), options, report)
-        opening = self.read_texts(lines.opening, options, Report()) if lines.opening is not None else ()
-        return sentences_of(self.read_texts(lines, options, report), lines, options, report, opening)
+        row = self if self.like is None else FORMATS[self.like]
+        if row.texts:
+            opening = row.read_texts(lines.opening, options, Report()) if lines.opening is not None else ()
+            yield from sentences_of(row.read_texts(lines, options, report), lines, options, report, opening)
+            return
+        for sentence in row._function(row.reads)(lines, options, report):
+            report.sentences += 1
+            report.tokens += len(sentence.tokens)
+            if options.from_scheme == IO and sentence.labels is not None:
+                sentence.labels = from_io(sentence.labels)
+            yield sentence
 
     def read_texts(self, lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[AnnotatedText]:
         """The whole texts of a source, for a format of texts."""
         row = self if self.like is None else FORMATS[self.like]
         return cast(Iterator[AnnotatedText], row._function(row.reads)(lines, options, report))
 
-    def save(self, sentences: Iterable[Sentence], target: Target, options: WriteOptions, report: Report) -> None:
-        """Write sentences."""
+    def save(self, items: Iterable[Any], target: Target, options: WriteOptions, report: Report) -> None:
+        """Write sentences or, in a format of texts, whole texts with their spans."""
         if self.texts:
-            texts = texts_of(sentences, options, report, labels="token data" not in self.loses)
-            self.save_texts(texts, target, options, report)
-        else:
-            self._save(sentences, target, options, report)
-
-    def save_texts(self, texts: Iterable[AnnotatedText], target: Target, options: WriteOptions, report: Report) -> None:
-        """Write whole texts with their spans."""
-        self._save(count_losses(texts, self.loses, self.span_fields, report), target, options, report)
-
-    def _save(self, items: Iterable[Any], target: Target, options: WriteOptions, report: Report) -> None:
+            items = count_losses(items, self.loses, self.span_fields, report)
         writer = self._function(self.writes)
         if self.opens:
             writer(items, target, options, report)
@@ -105,24 +87,13 @@ class Format:
         return cast(Callable[..., Any], getattr(importlib.import_module(f"postil.text.{self.module}"), name))
 
 
-def _counted(sentences: Iterable[Sentence], options: ReadOptions, report: Report) -> Iterator[Sentence]:
-    for sentence in sentences:
-        report.sentences += 1
-        report.tokens += len(sentence.tokens)
-        if options.from_scheme == IO and sentence.labels is not None:
-            sentence.labels = from_io(sentence.labels)
-        yield sentence
+def _of_tool(title: str, reads: str, writes: str, *loses: str, **others: Any) -> Format:
+    others = {"module": "annotations.tools", "texts": True, "keeps": "Record", "keeps_text": True, **others}
+    return Format(title, reads=reads, writes=writes, loses=(*loses, "token data"), **others)
 
 
-def _of_texts(title: str, module: str, reads: str, writes: str, *loses: str, **others: Any) -> Format:
-    """The row of an annotation tool."""
-    loses = (*loses, "token data")
-    return Format(title, module, reads, writes, texts=True, keeps="Record", keeps_text=True, loses=loses, **others)
-
-
-_RECORDS, _TOOLS = "annotations.records", "annotations.tools"
+_RECORDS, _LIBRARIES = "annotations.records", "annotations.libraries"
 _FLAT = ("fragments", "documents")
-_DATASETS = "annotations.hugging_face"
 
 FORMATS: dict[str, Format] = {
     "conll": Format(
@@ -142,11 +113,11 @@ FORMATS: dict[str, Format] = {
         keeps="Dependencies",
         keeps_text=True,
         endings=(".conllu",),
-        border=conllu_border,
+        border=partial(conll_border, comments="#"),  # every line that begins with # is a comment
     ),
     "conll05": Format(
         "CoNLL-2005 columns of roles",
-        "columns.roles",
+        "columns.conll",
         "read_roles",
         "write_roles",
         keeps="Frames",
@@ -175,29 +146,28 @@ FORMATS: dict[str, Format] = {
     ),
     "text": Format("plain text", "plain", "read_text", border=line_border),
     "tokens": Format("pre-tokenised lines", "plain", "read_tokens", border=line_border),
-    "doccano": _of_texts("doccano's JSON Lines", _TOOLS, "", "write_doccano", *_FLAT, "span fields", like="jsonl"),
-    "prodigy": _of_texts("Prodigy's JSON Lines", _TOOLS, "", "write_prodigy", *_FLAT, like="jsonl"),
-    "label-studio": _of_texts("Label Studio's JSON", _TOOLS, "read_label_studio", "write_label_studio", *_FLAT),
-    "label-studio-min": _of_texts(
-        "Label Studio's JSON-MIN", _TOOLS, "read_label_studio", "write_label_studio_min", *_FLAT, "span fields"
+    "doccano": _of_tool("doccano's JSON Lines", "", "write_doccano", *_FLAT, "span fields", like="jsonl"),
+    "prodigy": _of_tool("Prodigy's JSON Lines", "", "write_prodigy", *_FLAT, like="jsonl"),
+    "label-studio": _of_tool("Label Studio's JSON", "read_label_studio", "write_label_studio", *_FLAT),
+    "label-studio-min": _of_tool(
+        "Label Studio's JSON-MIN", "read_label_studio", "write_label_studio_min", *_FLAT, "span fields"
     ),
-    "brat": _of_texts(
+    "brat": _of_tool(
         "brat standoff",
-        "annotations.brat",
         "read_brat",
         "save_brat",
         *("fields", "span fields", "unannotated"),
         span_fields=("attributes", "notes"),
         opens=True,
     ),
-    "datasets": Format("JSON Lines for Hugging Face datasets", _DATASETS, writes="write_datasets", like="jsonl"),
-    "parquet": Format("Parquet", _DATASETS, "read_parquet", "save_parquet", opens=True, endings=(".parquet",)),
+    "datasets": Format("JSON Lines for Hugging Face datasets", _LIBRARIES, writes="write_datasets", like="jsonl"),
+    "parquet": Format("Parquet", _LIBRARIES, "read_parquet", "save_parquet", opens=True, endings=(".parquet",)),
     "csv": Format("a table of words", "annotations.tables", "read_words", "write_words", endings=(".csv",)),
     "csv-spans": Format("a table of texts with spans", "annotations.tables", "read_table", texts=True),
     "json": Format("a JSON array of texts with spans", _RECORDS, "read_json_array", texts=True),
     "spacy": Format(
         "spaCy's DocBin",
-        "annotations.spacy_docs",
+        _LIBRARIES,
         "read_docs",
         "save_docs",
         spans=True,
@@ -221,7 +191,18 @@ class Reading:
         format, self._lines = _opened(source, format, options)
         try:
             self.name = self._lines.name
-            self.format = _known(format) if format is not None else self._recognise(options)
+            if format is None:
+                head = self._lines.head()
+                if not head:
+                    raise _nothing(self.name)
+                if options.comment is not None and options.comment != "auto":
+                    head = [line for line in head if not line.startswith(options.comment)]
+                from postil.text.recognition import recognise_format  # knows every format
+
+                format = recognise_format(head, self.name)
+                names_columns = options.token != 0 or options.label not in ("auto", None) or bool(options.features)
+                format = "conll" if format in ("text", "tokens") and names_columns else format
+            self.format = _known(format)
         except BaseException:
             self._lines.close()
             raise
@@ -256,13 +237,6 @@ class Reading:
         except DataError:  # which reading meets again
             return False
 
-    def is_unspaced(self) -> bool:
-        """Whether its first lines are raw text with long runs of Chinese, Japanese, Thai or the like without a space.
-
-        The tokeniser of words takes such a run for one token; `CHARACTERS` cuts it.
-        """
-        return is_unspaced(self.head_text())
-
     def head_text(self) -> str:
         """The first lines of raw text; empty if it is another format."""
         if self.format not in ("text", "jsonl"):
@@ -290,7 +264,7 @@ class Reading:
                 self.report.notes["spans"] += len(text.spans or ())
                 yield text
             if not self.report.texts:
-                raise _empty(self.name) if lines.empty else _no_sentence(self.name, self.report)
+                raise _nothing(self.name, None if lines.empty else self.report)
         self.report.warn_of_repairs(self.name)
 
     def has_labels_per_token(self) -> bool:
@@ -298,23 +272,11 @@ class Reading:
         head = next((line for line in self._lines.head() if line), "")
         return self.format == "jsonl" and _LABELS_PER_TOKEN.search(head) is not None
 
-    def _recognise(self, options: ReadOptions) -> str:
-        head = self._lines.head()
-        if not head:
-            raise _empty(self.name)
-        prefix = options.comment
-        if prefix is not None and prefix != "auto":
-            head = [line for line in head if not line.startswith(prefix)]
-        from postil.text.recognition import recognise_format  # knows every format
-
-        format = recognise_format(head, self.name)
-        return "conll" if format in ("text", "tokens") and options.names_columns else format
-
     def _run(self, options: ReadOptions) -> Iterator[Sentence]:
         with self._lines as lines:
             yield from FORMATS[self.format].read(lines, options, self.report)
             if not self.report.sentences:
-                raise _empty(self.name) if lines.empty else _no_sentence(self.name, self.report)
+                raise _nothing(self.name, None if lines.empty else self.report)
         self.report.warn_of_repairs(self.name)
 
 
@@ -356,14 +318,13 @@ def read_passage(passage: Passage, report: Report, options: ReadOptions) -> Iter
     """The sentences of a passage, as if they had been read with the whole source and the same ``options``."""
     yield from FORMATS[passage.format].read(passage, options, report)
     if passage.whole and not report.sentences:
-        raise _no_sentence(passage.name, report) if passage.text else _empty(passage.name)
+        raise _nothing(passage.name, report if passage.text else None)
 
 
-def _empty(name: str) -> DataError:
-    return DataError("the file is empty", expected="sentences", got="0 characters", where=name)
-
-
-def _no_sentence(name: str, report: Report) -> DataError:
+def _nothing(name: str, report: Report | None = None) -> DataError:
+    """The error about a source without a sentence; without a report, it is empty."""
+    if report is None:
+        return DataError("the file is empty", expected="sentences", got="0 characters", where=name)
     others = [what for counts in (report.notes, report.dropped) for what, n in counts.items() if n]
     got = f"only {', '.join(others)}" if others else "nothing but blank lines"
     return DataError("no sentence", expected=f"sentences as {FORMATS[report.format].title}", got=got, where=name)
@@ -396,13 +357,16 @@ def write(
 
         scheme, sentences = peek_scheme(sentences)
         chosen = replace(chosen, scheme=scheme)
-    row.save(_count_losses(sentences, row, report), target, chosen, report)
+    items: Iterable[Any] = _count_losses(sentences, row, report)
+    if row.texts:
+        items = texts_of(items, chosen, report, labels="token data" not in row.loses)
+    row.save(items, target, chosen, report)
     return report
 
 
 def write_annotated(texts: Iterable[AnnotatedText], target: Target, format: str, report: Report) -> None:
     """Write whole texts with their spans in a format of texts; ``report`` says what was left out."""
-    FORMATS[_known(format, writing=True)].save_texts(texts, target, WriteOptions(), report)
+    FORMATS[_known(format, writing=True)].save(texts, target, WriteOptions(), report)
 
 
 def format_named(path: str | os.PathLike[str]) -> str | None:
@@ -417,21 +381,16 @@ def format_of_path(target: Target) -> str:
     if format is not None:
         return format
     endings = ", ".join(ending for row in FORMATS.values() for ending in row.endings)
-    raise ConfigurationError(
-        "unknown format to write", expected=f"a format ({_writable()}) or a file name in {endings}", got=target
-    )
-
-
-def _writable() -> str:
-    return ", ".join(name for name, row in FORMATS.items() if row.is_written)
+    writable = ", ".join(name for name, row in FORMATS.items() if row.writes)
+    expected = f"a format ({writable}) or a file name in {endings}"
+    raise ConfigurationError("unknown format to write", expected=expected, got=target)
 
 
 def _known(name: str, writing: bool = False) -> str:
-    if name not in FORMATS or (writing and not FORMATS[name].is_written):
-        expected = _writable() if writing else ", ".join(FORMATS)
-        raise ConfigurationError(
-            f"no {'writer' if writing else 'reader'} for this format", expected=expected, got=repr(name)
-        )
+    known = [format for format, row in FORMATS.items() if row.writes or not writing]
+    if name not in known:
+        what = f"no {'writer' if writing else 'reader'} for this format"
+        raise ConfigurationError(what, expected=", ".join(known), got=repr(name))
     return name
 
 

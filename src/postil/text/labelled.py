@@ -34,9 +34,18 @@ class LabelledFile(NamedTuple):
 
 def check_same_tokens(gold: LabelledFile, other: LabelledFile) -> None:
     """Raise DataError if two files differ in their tokens, with the first place where they do."""
-    for number, (one, two) in enumerate(zip(gold.sentences, other.sentences, strict=False)):
-        if one.tokens != two.tokens:
-            raise _difference(gold, other, number)
+    for number, (one, two) in enumerate(zip(gold.tokens, other.tokens, strict=False)):
+        if one == two:
+            continue
+        common = min(len(one), len(two))
+        token = next((t for t in range(common) if one[t] != two[t]), common)
+        if token < common:
+            what = f"the token differs from {gold.where(number, token)}"
+            where, got = other.where(number, token), shortened(two[token])
+            raise DataError(what, expected=shortened(one[token]), got=got, where=where)
+        what = f"the sentence is {'shorter' if len(two) < len(one) else 'longer'} than at {gold.where(number, 0)}"
+        where = other.where(number, min(token, len(two) - 1))
+        raise DataError(what, expected=f"{len(one)} tokens", got=len(two), where=where)
     if len(gold.sentences) != len(other.sentences):
         shorter, longer = sorted((gold, other), key=lambda file: len(file.sentences))
         raise DataError(
@@ -45,22 +54,3 @@ def check_same_tokens(gold: LabelledFile, other: LabelledFile) -> None:
             got=f"{len(other.sentences):,}",
             where=longer.where(len(shorter.sentences), 0),
         )
-
-
-def _difference(gold: LabelledFile, other: LabelledFile, number: int) -> DataError:
-    one, two = gold.sentences[number].tokens, other.sentences[number].tokens
-    common = min(len(one), len(two))
-    token = next((t for t in range(common) if one[t] != two[t]), common)
-    if token < common:
-        return DataError(
-            f"the token differs from {gold.where(number, token)}",
-            expected=shortened(one[token]),
-            got=shortened(two[token]),
-            where=other.where(number, token),
-        )
-    return DataError(
-        f"the sentence is {'shorter' if len(two) < len(one) else 'longer'} than at {gold.where(number, 0)}",
-        expected=f"{len(one)} tokens",
-        got=len(two),
-        where=other.where(number, min(token, len(two) - 1)),
-    )

@@ -9,6 +9,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import islice
 
 from postil.text.splitting.rules import NEUTRAL, NEUTRAL_SENTENCES
 from postil.text.splitting.segmenter import ENGLISH, Segmenter
@@ -35,10 +36,7 @@ _INNER_APOSTROPHE, _INNER_HYPHEN = re.compile(r"\w['’]\w"), re.compile(r"\w-\w
 
 
 def looks_english(words: Mapping[str, int]) -> bool:
-    """Whether nothing speaks against it; ``words``: how often each occurs.
-
-    Against it speak letters outside of ASCII, or many words, without the commonest words of English.
-    """
+    """Whether neither letters outside of ASCII nor many words without the commonest English ones speak against it."""
     total = sum(words.values())
     english = sum(times for word, times in words.items() if word.lower() in _FUNCTION_WORDS)
     if english > _FEW * total:
@@ -52,10 +50,7 @@ def looks_english(words: Mapping[str, int]) -> bool:
 
 
 def rules_for(words: Mapping[str, int]) -> Segmenter:
-    """Rules for raw text like the training words: those of English, or neutral ones.
-
-    Neutral rules cut hyphens and apostrophes as the training words are cut.
-    """
+    """Rules for raw text like the training words: those of English, or neutral ones that cut as those words are cut."""
     if looks_english(words):
         return ENGLISH
     counts: Counter[str] = Counter()
@@ -81,30 +76,14 @@ def rules_for_texts(texts: Iterable[str]) -> Segmenter:
     return ENGLISH if looks_english(words) else Segmenter(NEUTRAL, NEUTRAL_SENTENCES)
 
 
-def script_of(text: str) -> str | None:
-    """The script of most letters, such as ``Latin``, ``Han`` or ``Arabic``; None if there are no letters."""
+def script_of(text: Iterable[str]) -> str | None:
+    """The script of most letters of a text or of words, such as ``Latin`` or ``Han``; None if there are no letters."""
     counts: Counter[str] = Counter()
-    for letter, times in Counter(text[:_SAMPLE]).items():
+    for letter, times in Counter("".join(islice(text, _SAMPLE))[:_SAMPLE]).items():
         if letter.isalpha():
-            counts[unicodedata.name(letter, "OTHER").split(" ")[0].split("-")[0] if letter > "\x7f" else "LATIN"] += (
-                times
-            )
-    merged: Counter[str] = Counter()
-    for name, times in counts.items():
-        merged["HAN" if name in _HAN else name] += times
-    return merged.most_common(1)[0][0].capitalize() if merged else None
-
-
-def script_of_words(words: Iterable[str]) -> str | None:
-    """The script of a sample of words."""
-    sample = []
-    size = 0
-    for word in words:
-        sample.append(word)
-        size += len(word)
-        if size > _SAMPLE:
-            break
-    return script_of("".join(sample))
+            name = unicodedata.name(letter, "OTHER").split(" ")[0].split("-")[0] if letter > "\x7f" else "LATIN"
+            counts["HAN" if name in _HAN else name] += times
+    return counts.most_common(1)[0][0].capitalize() if counts else None
 
 
 def language_of_file(name: str) -> str | None:

@@ -5,6 +5,7 @@ NUL bytes, endless lines.
 """
 
 import codecs
+import contextlib
 import gzip
 import io
 import os
@@ -13,7 +14,9 @@ import sys
 import zlib
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from typing import BinaryIO, Self, cast, final
 
 import numpy as np
@@ -22,12 +25,10 @@ from postil.errors import ConfigurationError, DataError
 
 Source = str | os.PathLike[str] | BinaryIO
 
-PIECE = 1 << 18
-"""Bytes read at a time."""
+PIECE = 1 << 18  # bytes read at a time
 LINE_LIMIT = 50_000_000
 """Longest line, in characters. Beyond it, a file is not text in lines, and memory would not stay flat."""
-HEAD = 1 << 16
-"""Characters that are looked at to recognise a format."""
+HEAD = 1 << 16  # characters that are looked at to recognise a format
 
 _GZIP = b"\x1f\x8b"
 _NOT_TEXT = {
@@ -90,32 +91,24 @@ class Originals:
         self.next_line = 1
         """Number of the first line that has not been taken."""
         self._lines: deque[str] = deque()
-        self._pieces: list[str] = []  # what follows these lines, not yet split
+        self.pieces: list[str] = []  # what follows these lines, not yet split
 
-    def add(self, text: str) -> None:
-        self._pieces.append(text)
-
-    def take(self, count: int) -> list[str]:
+    def take(self, count: int = sys.maxsize, *, if_blank: bool = False) -> list[str]:
         """The next lines, at most ``count`` of them; the last line of the source may have no end."""
+        if if_blank and (not self._lines or self._lines[0].strip(" \t\r\n")):
+            return []
         if len(self._lines) <= count:
-            text = "".join(self._pieces)
+            text = "".join(self.pieces)
             found = _ORIGINAL_LINE.findall(text)
             self._lines += found
             rest = text[sum(map(len, found)) :]
-            self._pieces = [rest] if rest else []
+            self.pieces = [rest] if rest else []
         taken = [self._lines.popleft() for _ in range(min(count, len(self._lines)))]
         if len(taken) < count:
-            taken += self._pieces
-            self._pieces = []
+            taken += self.pieces
+            self.pieces = []
         self.next_line += len(taken)
         return taken
-
-    def take_blank(self) -> list[str]:
-        """The next line if it is blank."""
-        return self.take(1) if self._lines and not self._lines[0].strip(" \t\r\n") else []
-
-    def take_all(self) -> list[str]:
-        return self.take(sys.maxsize)
 
 
 @final
@@ -129,16 +122,27 @@ class Lines(NumberedLines):
     def __init__(
         self, source: Source, *, encoding: str | None = None, piece: int | None = None, line_limit: int = LINE_LIMIT
     ) -> None:
-        self.name = _name(source)
+        name = source if isinstance(source, str | os.PathLike) else getattr(source, "name", None)
+        self.name = os.fspath(name) if isinstance(name, str | os.PathLike) else "stream"
+        self.name = "standard input" if source == "-" else self.name
         self._piece = PIECE if piece is None else piece
         self._line_limit = line_limit
         self._owned = isinstance(source, str | os.PathLike) and source != "-"
         self._opened = _open(source)
         self._wrapped = not self._owned and source != "-" and self._opened is not source
-        self._bytes = self._unpacked(self._opened)
         self._originals: Originals | None = Originals()  # until it is clear that nobody asks for them
         self._keeps_originals = False
-        self._decoder = self._make_decoder(encoding)
+        try:
+            self.magic = self._opened.peek(64)[:64]
+            for beginning, what in _NOT_TEXT.items():
+                if self.magic.startswith(beginning):
+                    raise DataError(f"this is {what}", expected="text or gzip of text", where=self.name)
+            is_gzip = self.magic.startswith(_GZIP)
+            self._bytes = cast(io.BufferedReader, gzip.GzipFile(fileobj=self._opened)) if is_gzip else self._opened
+            self._decoder = self._make_decoder(encoding, self._originals)
+        except (ConfigurationError, DataError):
+            self.close()
+            raise
         self._consumed = 0  # bytes
         self._ended = False
         self._next_line = 1
@@ -210,7 +214,17 @@ class Lines(NumberedLines):
         end = len(text) if self._ended else text.rfind("\n") + 1
         text, unfinished = text[:end], text[end:]
         self._pending, self._pending_length = [unfinished], len(unfinished)
-        self._refuse_long_lines(text, unfinished)
+        # Only the first line and the unfinished one can be longer than a piece.
+        end = text.find("\n")
+        first = text[:end] if end > self._line_limit else text if end < 0 else ""
+        for line, before in ((first, ""), (unfinished, text)):
+            if len(line) > self._line_limit:
+                raise DataError(
+                    "line too long",
+                    expected=f"at most {self._line_limit:,} characters",
+                    got=f"more, beginning with {shortened(line, 30)}",
+                    where=self.where(self._next_line + line_ends(before)),
+                )
         self._next_line += line_ends(text) + (text[-1:] not in ("", "\n"))
         return text
 
@@ -232,7 +246,7 @@ class Lines(NumberedLines):
             text = text[: text.index("\0")]
             self._fails("NUL byte", "text", "binary data or another encoding", text)
         if self._originals is not None:
-            self._originals.add(text)
+            self._originals.pieces.append(text)
         return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
     def _fails(self, what: str, expected: str, got: str, good: str) -> None:
@@ -241,53 +255,23 @@ class Lines(NumberedLines):
         self._failure = DataError(what, expected=expected, got=got, where=where)
         self._ended = False
 
-    def _refuse_long_lines(self, text: str, unfinished: str) -> None:
-        """Only the first line and the unfinished one can be longer than a piece."""
-        end = text.find("\n")
-        first = text[:end] if end > self._line_limit else text if end < 0 else ""
-        for line, before in ((first, ""), (unfinished, text)):
-            if len(line) > self._line_limit:
-                raise DataError(
-                    "line too long",
-                    expected=f"at most {self._line_limit:,} characters",
-                    got=f"more, beginning with {shortened(line, 30)}",
-                    where=self.where(self._next_line + line_ends(before)),
-                )
-
-    def _unpacked(self, stream: io.BufferedReader) -> io.BufferedReader:
-        self.magic = stream.peek(64)[:64]
-        for beginning, what in _NOT_TEXT.items():
-            if self.magic.startswith(beginning):
-                self.close()
-                raise DataError(f"this is {what}", expected="text or gzip of text", where=self.name)
-        if self.magic.startswith(_GZIP):
-            return cast(io.BufferedReader, gzip.GzipFile(fileobj=stream))
-        return stream
-
-    def _make_decoder(self, encoding: str | None) -> io.IncrementalNewlineDecoder:
-        marked = self._marked_encoding()
+    def _make_decoder(self, encoding: str | None, originals: Originals) -> io.IncrementalNewlineDecoder:
+        marked = "utf-8"
+        with contextlib.suppress(*_DAMAGED):  # reading will meet the damage again and name it
+            beginning = self._bytes.peek(4)[:4]
+            for mark, (name, rest) in _BYTE_ORDER_MARKS.items():
+                if beginning.startswith(mark):
+                    marked, originals.mark, originals.encoding = name, mark, rest
+                    break
         encoding = encoding or marked
         try:
-            if self._originals is not None and codecs.lookup(encoding).name != codecs.lookup(marked).name:
-                self._originals.mark, self._originals.encoding = b"", encoding
+            if codecs.lookup(encoding).name != codecs.lookup(marked).name:
+                originals.mark, originals.encoding = b"", encoding
             decoder = codecs.getincrementaldecoder(encoding)(errors="strict")
         except LookupError:
-            self.close()
             raise unknown_encoding(encoding) from None
         # It does not translate line ends, but returns both characters of "\r\n" together.
         return io.IncrementalNewlineDecoder(decoder, translate=False)
-
-    def _marked_encoding(self) -> str:
-        try:
-            beginning = self._bytes.peek(4)[:4]
-        except _DAMAGED:
-            return "utf-8"  # reading will meet the damage again and name it
-        for mark, (encoding, rest) in _BYTE_ORDER_MARKS.items():
-            if beginning.startswith(mark):
-                if self._originals is not None:
-                    self._originals.mark, self._originals.encoding = mark, rest
-                return encoding
-        return "utf-8"
 
 
 @final
@@ -325,13 +309,6 @@ def _open(source: Source) -> io.BufferedReader:
     return source if isinstance(source, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, source), PIECE)
 
 
-def _name(source: Source) -> str:
-    if isinstance(source, str | os.PathLike):
-        return "standard input" if source == "-" else os.fspath(source)
-    name = getattr(source, "name", None)
-    return name if isinstance(name, str) else "stream"
-
-
 def line_ends(text: str) -> int:
     """``text.count("\\n")``, for ASCII in a quarter of the time."""
     if not text.isascii():
@@ -355,3 +332,61 @@ def split_spaces(line: str) -> list[str]:
     if "" in fields or "\t" in line:
         return [field for field in line.replace("\t", " ").split(" ") if field]
     return fields
+
+
+# ------------------------------------------------------------------------------------------------------------- passages
+# Parts of a long source that can be read separately, by other processes and in any order.
+
+
+Border = Callable[[str, int], int]
+"""From a text of whole lines and a position to the first position at or after it where the text can be split, with a
+sentence before it; 0 if there is none."""
+
+
+@final
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Passage(NumberedLines):
+    """Some lines of a source."""
+
+    name: str
+    format: str
+    first: int  # number of the first line in the source, from 1
+    text: str  # the lines, each with its end, but for the last one of the source perhaps
+    opening: "Passage | None" = None
+    whole: bool = False  # whether the source has no other lines
+    mistake: DataError | None = None  # the error of the source after these lines
+
+    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
+        yield self.first, lines_of(self.text)
+        if self.mistake is not None:
+            raise self.mistake
+
+
+def cut(lines: Lines, format: str, border: Border, size: int) -> Iterator[Passage]:
+    """Passages up to the first border after ``size`` characters each: the same however the source arrives."""
+    make = partial(Passage, name=lines.name, format=format)
+    first, opening = 1, None
+    mistake: DataError | None = None
+    held, enough = "", size
+    texts = lines.texts()
+    while True:
+        try:
+            text = next(texts, "")
+        except DataError as error:
+            text, mistake = "", error
+        held += text
+        enough = enough if text else size
+        while len(held) > enough:
+            end = border(held, size)
+            if not end:
+                enough = 5 * len(held) // 4  # so that a long search is not done again for every little piece
+                break
+            passage = make(first=first, text=held[:end], opening=opening)
+            yield passage
+            opening = opening or make(first=1, text=held[: border(held, 0)])
+            first += line_ends(passage.text)
+            held, enough = held[end:], size
+        if not text:
+            break
+    if held or first == 1 or mistake is not None:
+        yield make(first=first, text=held, opening=opening, whole=first == 1, mistake=mistake)

@@ -14,32 +14,26 @@ from numpy.typing import NDArray
 
 from postil.kernels.plain_records import UNITS
 
-_UTF16_STEPS = (0x10000,)
-_UTF8_STEPS = (0x80, 0x800, 0x10000)
-_STEPS: dict[str, tuple[int, ...]] = dict(zip(UNITS, ((), _UTF16_STEPS, _UTF8_STEPS), strict=True))
+_STEPS: dict[str, tuple[int, ...]] = dict(zip(UNITS, ((), (0x10000,), (0x80, 0x800, 0x10000)), strict=True))
 
 
 def utf16_offsets(text: str, offsets: Sequence[int]) -> NDArray[np.int64]:
     """Number of UTF-16 code units before each character offset (N,)."""
-    return _count_units(text, offsets, _UTF16_STEPS)
+    return offsets_in("utf16", text, offsets)
 
 
 def utf8_offsets(text: str, offsets: Sequence[int]) -> NDArray[np.int64]:
     """Number of UTF-8 bytes before each character offset (N,)."""
-    return _count_units(text, offsets, _UTF8_STEPS)
+    return offsets_in("bytes", text, offsets)
 
 
 def offsets_in(units: str, text: str, offsets: Sequence[int]) -> NDArray[np.int64]:
     """Number of ``units`` (characters, utf16 or bytes) before each character offset (N,)."""
-    return _count_units(text, offsets, _STEPS[units])
-
-
-def _count_units(text: str, offsets: Sequence[int], steps: tuple[int, ...]) -> NDArray[np.int64]:
     positions = np.array(offsets, dtype=np.int64)
     if text.isascii():
         return positions
     code_points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-    longer = (np.searchsorted(np.flatnonzero(code_points >= step), positions) for step in steps)
+    longer = (np.searchsorted(np.flatnonzero(code_points >= step), positions) for step in _STEPS[units])
     return positions + sum(longer)
 
 
@@ -48,10 +42,8 @@ def _count_units(text: str, offsets: Sequence[int], steps: tuple[int, ...]) -> N
 
 
 MOVED = "spans moved to where their text is"
-_WIDEST = 4
-"""Bytes of a character."""
-_NEAR = 1000
-"""Characters on both sides of a span in which its text is looked for."""
+_WIDEST = 4  # bytes of a character
+_NEAR = 1000  # characters on both sides of a span in which its text is looked for
 
 
 class Claim(NamedTuple):
@@ -62,21 +54,26 @@ class Claim(NamedTuple):
     covered: str
 
 
-Place = tuple[int, int]
-
-
-def realigned(text: str, claims: Sequence[Claim]) -> list[Place | None]:
+def realigned(text: str, claims: Sequence[Claim]) -> list[tuple[int, int] | None]:
     """Where the texts of claims are, in characters; None if a text is not near to where it should be.
 
     All claims about a text count in one unit: characters, UTF-16 units, characters with line ends counted as two or as
     one, or UTF-8 bytes; the first of these in which most claims are true. If a claim is not true in it, the
     occurrence of its words that begins nearest is used. White space is compared as spaces.
     """
-    best: list[Place | None] = [None] * len(claims)
+    best: list[tuple[int, int] | None] = [None] * len(claims)
     most = -1
-    for reading in _readings(text, claims):
-        places = [_checked(text, place, claim) for place, claim in zip(reading, claims, strict=True)]
-        true = sum(place is not None for place in places)
+    for units in _units(text):
+        places: list[tuple[int, int] | None] = []
+        for start, end, covered in claims:
+            if units is not None:
+                edges = [min(max(edge, -1), _WIDEST * len(text) + 1) for edge in (start, end)]
+                start, end = np.searchsorted(units, edges).tolist()
+                if not (start < len(units) and end < len(units) and units[[start, end]].tolist() == edges):
+                    start = end = -1
+            is_true = 0 <= start < end <= len(text) and text[start:end].split() == covered.split()
+            places.append((start, end) if is_true else None)
+        true = len(places) - places.count(None)
         if true > most:
             best, most = places, true
         if most == len(claims):
@@ -84,23 +81,9 @@ def realigned(text: str, claims: Sequence[Claim]) -> list[Place | None]:
     return [place or _nearest(text, claim) for place, claim in zip(best, claims, strict=True)]
 
 
-def _checked(text: str, place: Place, claim: Claim) -> Place | None:
-    start, end = place
-    is_inside = 0 <= start < end <= len(text)
-    return place if is_inside and text[start:end].split() == claim.covered.split() else None
-
-
-def _readings(text: str, claims: Sequence[Claim]) -> Iterator[list[Place]]:
-    """The places of the claims, unit by unit; (-1, -1) if the place does not exist."""
-    yield [(claim.start, claim.end) for claim in claims]
-    largest = _WIDEST * len(text) + 1
-    bounded = [(min(max(claim.start, -1), largest), min(max(claim.end, -1), largest)) for claim in claims]
-    for units in _units(text):
-        yield [_characters(units, *place) for place in bounded]
-
-
-def _units(text: str) -> Iterator[NDArray[np.int64]]:
-    """Number of units before each of the N + 1 places of a text."""
+def _units(text: str) -> Iterator[NDArray[np.int64] | None]:
+    """Number of units before each of the N + 1 places of a text; None: characters."""
+    yield None
     places = range(len(text) + 1)
     yield utf16_offsets(text, places)
     yield np.arange(len(text) + 1) + np.cumsum([0, *(character == "\n" for character in text)])
@@ -108,19 +91,9 @@ def _units(text: str) -> Iterator[NDArray[np.int64]]:
     yield utf8_offsets(text, places)
 
 
-def _characters(units: NDArray[np.int64], start: int, end: int) -> Place:
-    first, last = (int(place) for place in np.searchsorted(units, [start, end]))
-    is_place = last < len(units) and first < len(units) and units[first] == start and units[last] == end
-    return (first, last) if is_place else (-1, -1)
-
-
-def _nearest(text: str, claim: Claim) -> Place | None:
+def _nearest(text: str, claim: Claim) -> tuple[int, int] | None:
     words = claim.covered.split()
-    if not words:
-        return None
     start = min(max(0, claim.start), len(text))
     pattern = re.compile(r"\s+".join(map(re.escape, words)))
-    found = [
-        match.span() for match in pattern.finditer(text, max(0, start - _NEAR), start + _NEAR + len(claim.covered))
-    ]
-    return min(found, key=lambda place: abs(place[0] - start), default=None)
+    matches = pattern.finditer(text, max(0, start - _NEAR), start + _NEAR + len(claim.covered)) if words else ()
+    return min((match.span() for match in matches), key=lambda place: abs(place[0] - start), default=None)

@@ -62,16 +62,6 @@ class ReadOptions:
     def __post_init__(self) -> None:
         check_choices(self)
 
-    @property
-    def characters(self) -> bool:
-        """Whether every character of raw text is a token, as Chinese, Japanese and Thai need it."""
-        return self.segmenter.characters
-
-    @property
-    def names_columns(self) -> bool:
-        """Whether the user has specified columns, which implies that the file has columns."""
-        return self.token != 0 or self.label not in ("auto", None) or bool(self.features)
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WriteOptions:

@@ -13,8 +13,7 @@ from postil.files import replaced
 Target = str | os.PathLike[str] | BinaryIO
 
 _HALF = re.compile("[\ud800-\udfff]")
-PIECE = 1 << 18
-"""Characters that are encoded at once."""
+PIECE = 1 << 18  # characters that are encoded at once
 
 
 def is_utf8(text: str) -> bool:

@@ -14,8 +14,7 @@ from postil.text.splitting.segmenter import ENGLISH, Segmenter
 _WORD = re.compile(r"\S")
 _SPACE = re.compile(r"\s")
 _FIELD = re.compile(r"[^ \t]+")
-PIECE = 1 << 18
-"""Characters of a long line that are cut into tokens at once."""
+PIECE = 1 << 18  # characters of a long line that are cut into tokens at once
 MOST_TOKENS = 1_000_000
 """Of one pre-tokenised line. A token takes hundreds of bytes, and such a line is hardly a sentence."""
 
@@ -27,27 +26,21 @@ def read_text(lines: NumberedLines, options: ReadOptions, report: Report) -> Ite
         if not segmenter.has_rules and len(line) > MOST_TOKENS:
             expected, got = f"at most {MOST_TOKENS:,} characters", f"{len(line):,} characters"
             raise DataError("a line of too many tokens", expected=expected, got=got, where=lines.where(number))
-        for sentence in _sentences(line, segmenter, options.split):
+        if options.split and segmenter.has_rules:
+            for words, starts, ends in sentences_of_line(line, segmenter):
+                yield Sentence(words, text=line, starts=starts, ends=ends, line=number)
+            continue
+        tokens = segmenter.tokenise(line)
+        for first, last in segmenter.split(tokens) if options.split else [(0, len(tokens))] * bool(len(tokens)):
+            sentence = tokens.sentence(first, last)
             sentence.line = number
             yield sentence
 
 
-Words = tuple[list[str], list[int], list[int]]
-"""The tokens of a sentence, and where they begin and end in its line."""
-
-
-def _sentences(line: str, segmenter: Segmenter, split: bool) -> Iterator[Sentence]:
-    if split and segmenter.has_rules:
-        for words, starts, ends in sentences_of_line(line, segmenter):
-            yield Sentence(words, text=line, starts=starts, ends=ends)
-        return
-    tokens = segmenter.tokenise(line)
-    for first, last in segmenter.split(tokens) if split else [(0, len(tokens))] * bool(len(tokens)):
-        yield tokens.sentence(first, last)
-
-
-def sentences_of_line(line: str, segmenter: Segmenter = ENGLISH, piece: int = PIECE) -> Iterator[Words]:
-    """A line may be a whole book, whose tokens need many times its memory: they are made piece by piece.
+def sentences_of_line(
+    line: str, segmenter: Segmenter = ENGLISH, piece: int = PIECE
+) -> Iterator[tuple[list[str], list[int], list[int]]]:
+    """The tokens of each sentence, their starts and ends. A line may be a whole book: it is cut piece by piece.
 
     Where a sentence ends depends on what comes after it, up to the next sentence; on nothing before it. So the last two
     sentences of a piece are cut again, with the next one.

@@ -9,17 +9,14 @@ from collections.abc import Callable
 from itertools import islice
 
 from postil.errors import DataError
-from postil.text.annotations.tables import EXPECTED, columns_of, is_span_table, is_text_table, is_word_table
-from postil.text.columns.conll import DOCUMENT_MARK, is_numbered, looks_like_label, looks_like_tree
+from postil.text.annotations.tables import EXPECTED, columns_of, is_word_table, layout_of
+from postil.text.columns.conll import DOCUMENT_MARK, is_numbered, looks_like_label, looks_like_tree, recognises_roles
 from postil.text.columns.conllu import recognises
-from postil.text.columns.roles import recognises as recognises_roles
 from postil.text.lines import shortened
 
-_ENOUGH = 2000
-"""Lines that are looked at."""
+_ENOUGH = 2000  # lines that are looked at
 _MOST = 0.8
-_FEW_ROWS = 3
-"""With fewer rows, equal numbers of words may be chance."""
+_FEW_ROWS = 3  # with fewer rows, equal numbers of words may be chance
 _OBJECT = re.compile(r'\s*\{\s*"')
 _CONLLU_COMMENT = re.compile(r"# (?:sent_id|newdoc|newpar|text)\b")
 _SURE_LABEL = re.compile(r"O$|[BIES]-\S")
@@ -53,7 +50,8 @@ def recognise_format(head: list[str], where: str) -> str:
         raise DataError("WebAnno TSV is not read", expected=expected, where=where)
     if is_word_table(lines[0]):
         return "csv"
-    if is_span_table(lines[0]):
+    layout = layout_of(columns_of(lines[0]))
+    if layout is not None and (layout.spans is not None or layout.start):
         return "csv-spans"
     rows = [line for line in lines if not line.startswith(("#", DOCUMENT_MARK))]
     # Ten columns after a number; fewer will do if comments are those of CoNLL-U.
@@ -67,13 +65,21 @@ def recognise_format(head: list[str], where: str) -> str:
         return "conll05"
     rows = rows or lines
     # Lines that are trees; or the beginning of one, and no line continues after its last closing bracket.
-    begins = looks_like_tree(rows[0]) or _TWO_BRACKETS.match("\n".join(rows[:_FEW_ROWS])) is not None
-    if _most(rows, looks_like_tree) or (begins and _most(rows, lambda row: _LAST_BRACKET.search(row) is not None)):
+    begins = looks_like_tree(rows[0]) or _TWO_BRACKETS.match("\n".join(rows[:_FEW_ROWS]))
+    if _most(rows, looks_like_tree) or (begins and _most(rows, _LAST_BRACKET.search)):
         return "trees"
     if _most(rows, lambda row: "\t" in row):
         return "conll"
-    if array := _json_array(rows):
-        return array
+    head_of_array = "\n".join(rows)[:_JSON_HEAD].lstrip()
+    if head_of_array.startswith("["):
+        if _TUPLE.match(head_of_array):
+            return "jsonl"
+        if _TASK.search(head_of_array):  # of Label Studio: objects with data, or flat ones with spans that have labels
+            return "label-studio"
+        if _FLAT_SPANS.search(head_of_array) and '"start"' in head_of_array:
+            return "label-studio-min"
+        if _ARRAY.match(head_of_array):
+            return "json"
     if _OBJECT.match(rows[0]) or 2 * sum(_OBJECT.match(row) is not None for row in rows) >= len(rows):
         return "jsonl"
     if any(map(_MARKED_UP.search, rows)):
@@ -82,7 +88,7 @@ def recognise_format(head: list[str], where: str) -> str:
     if rows[0].strip() in ("{", "[", "[{", "{}", "[]"):
         raise DataError("JSON, but not JSON Lines", expected="one object a line", got=shortened(rows[0]), where=where)
     if where.removesuffix(".gz").endswith(".csv"):  # a table of texts, or of nothing that can be labelled
-        if is_text_table(lines[0]):
+        if layout is not None:
             return "csv-spans"
         if _most(rows, lambda row: "," in row or ";" in row):
             what, got = "a CSV table without the columns that are needed", ", ".join(columns_of(lines[0]))
@@ -96,22 +102,8 @@ def recognise_format(head: list[str], where: str) -> str:
     return "tokens" if detached > 4 * attached else "text"
 
 
-def _json_array(rows: list[str]) -> str | None:
-    """Label Studio's tasks: objects with data, or flat ones with a list of spans that have labels; or other records."""
-    head = "\n".join(rows)[:_JSON_HEAD]
-    if not head.lstrip().startswith("["):
-        return None
-    if _TUPLE.match(head):
-        return "jsonl"
-    if _TASK.search(head):
-        return "label-studio"
-    if _FLAT_SPANS.search(head) and '"start"' in head:
-        return "label-studio-min"
-    return "json" if _ARRAY.match(head) else None
-
-
-def _most(rows: list[str], test: Callable[[str], bool]) -> bool:
-    return sum(map(test, rows)) >= _MOST * len(rows)
+def _most(rows: list[str], test: Callable[[str], object]) -> bool:
+    return sum(bool(test(row)) for row in rows) >= _MOST * len(rows)
 
 
 def _has_columns(rows: list[str]) -> bool:

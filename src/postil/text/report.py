@@ -6,10 +6,8 @@ from dataclasses import dataclass, field
 
 from postil.errors import DataError, RepairWarning, warn_caller
 
-_CONTEXT = 40
-"""Characters shown on both sides of a span."""
-_LONGEST = 80
-"""Characters shown of the span itself."""
+_CONTEXT = 40  # characters shown on both sides of a span
+_LONGEST = 80  # characters shown of the span itself
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import pytest
 
 from postil.errors import ConfigurationError, DataError
 from postil.text.annotations.annotated import AnnotatedSpan, AnnotatedText
-from postil.text.annotations.brat import read_brat
+from postil.text.annotations.tools import read_brat
 from postil.text.document import Sentence
 from postil.text.formats import read, write, write_annotated
 from postil.text.lines import Unread

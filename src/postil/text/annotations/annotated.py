@@ -9,10 +9,10 @@ they are, so that nothing depends on tokens.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, TypeVar, final
 
 from postil.errors import DataError, PostilError
 from postil.text.document import OUTSIDE, Rest, Sentence
@@ -32,6 +32,7 @@ from postil.text.options import ReadOptions, WriteOptions
 from postil.text.report import Problem, Report, SpanError, excerpt
 from postil.text.splitting.segmenter import Tokens
 
+T = TypeVar("T")
 REFUSED = "rejected"
 Fragments = tuple[tuple[int, int], ...]
 
@@ -51,8 +52,7 @@ class AnnotatedSpan:
     start: int
     end: int
     label: str
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    """Attributes, notes, ids."""
+    fields: Mapping[str, Any] = field(default_factory=dict)  # attributes, notes, ids
     fragments: Fragments = ()
     """Two or more parts of a discontinuous span, which runs from the first to the last; otherwise empty."""
 
@@ -66,59 +66,39 @@ class AnnotatedText:
     """A text with its spans, or with a label for each token."""
 
     text: str
-    spans: list[AnnotatedSpan] | None = None
-    """None: nobody has annotated it, or it has labels."""
-    tokens: list[tuple[int, int]] | None = None
-    """Start and end of each token, if the source has tokens."""
-    sentences: list[int] | None = None
-    """Number of tokens in each of its sentences, if known."""
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    """Whatever else the tool says about the text."""
-    document: str | None = None
-    """Set if a document starts with this text: its name, or "" if it has none."""
+    spans: list[AnnotatedSpan] | None = None  # None: nobody has annotated it, or it has labels
+    tokens: list[tuple[int, int]] | None = None  # start and end of each token, if the source has tokens
+    sentences: list[int] | None = None  # number of tokens in each of its sentences, if known
+    fields: Mapping[str, Any] = field(default_factory=dict)  # whatever else the tool says about the text
+    document: str | None = None  # set if a document starts with this text: its name, or "" if it has none
     continues: bool = False
     """Whether the text continues the document of the one before, as the sentences of a corpus do."""
-    lines_are_sentences: bool = False
-    """Whether a sentence ends where a line does."""
+    lines_are_sentences: bool = False  # whether a sentence ends where a line does
     line: int = 0
-    where: str | None = None
-    """The place for an error message, if the line of the source is not enough."""
-    labels: list[str] | None = None
-    """One label per token instead of spans, for labels that spans cannot express."""
-    columns: list[tuple[str, ...]] | None = None
-    """Extra columns of each token."""
+    where: str | None = None  # the place for an error message, if the line of the source is not enough
+    labels: list[str] | None = None  # one label per token instead of spans, for labels that spans cannot express
+    columns: list[tuple[str, ...]] | None = None  # extra columns of each token
     comments: Sequence[str] = ()
-    token_fields: list[Any] | None = None
-    """The tokens as a JSON record has them; None: the text came without tokens."""
+    token_fields: list[Any] | None = None  # the tokens as a JSON record has them; None: the text came without tokens
 
 
 @dataclass(frozen=True, slots=True)
 class Record(Rest):
     """Content of a text other than its characters and labels. All sentences of the text share it."""
 
-    fields: dict[str, Any]
-    """Fields of the user's own, such as id and meta."""
-    span_fields: dict[CharacterSpan, dict[str, Any]] = field(default_factory=dict)
-    """Other keys of single spans."""
-    tokens: list[Any] | None = None
-    """The tokens as they were given; None: the text was tokenised here."""
+    fields: dict[str, Any]  # fields of the user's own, such as id and meta
+    span_fields: dict[CharacterSpan, dict[str, Any]] = field(default_factory=dict)  # other keys of single spans
+    tokens: list[Any] | None = None  # the tokens as they were given; None: the text was tokenised here
 
     def lost(self) -> Mapping[str, int]:
         lost = {f"JSON field {name!r}": 1 for name in self.fields}
         return {**lost, "other keys of spans": len(self.span_fields)}
 
 
-# ------------------------------------------------------------------------------------------------------------ alignment
-
-
 def align(
     spans: Iterable[AnnotatedSpan], tokens: Tokens, where: str, options: ReadOptions, report: Report
 ) -> list[Span]:
-    """Spans over tokens, sorted, that do not overlap, unless the user's rule is to group them by their classes.
-
-    A span that does not fit is listed in ``report.problems``; the caller raises if one of them was refused. Of spans
-    that overlap, those are kept that come first by the user's rule.
-    """
+    """Spans over tokens, sorted. Those that do not fit are listed in ``report.problems``: some as refused."""
 
     def described(span: AnnotatedSpan) -> str:
         return f"{span.label} {span.start}:{span.end} {shortened(tokens.text[span.start : span.end])}"
@@ -183,9 +163,6 @@ def repaired(spans: Iterable[AnnotatedSpan], tokens: Tokens, report: Report) -> 
     return list(kept.values())
 
 
-# --------------------------------------------------------------------------------------------------- texts to sentences
-
-
 def sentences_of(
     texts: Iterable[AnnotatedText],
     lines: NumberedLines,
@@ -193,10 +170,7 @@ def sentences_of(
     report: Report,
     opening: Iterable[AnnotatedText] = (),
 ) -> Iterator[Sentence]:
-    """The sentences of texts. Spans that must not be taken are all listed before the error is raised.
-
-    ``opening`` holds the first texts of a source with which ``texts`` do not begin.
-    """
+    """The sentences of texts; those of a source begin with ``opening``. All refused spans are in one error."""
     assembler = _Assembler(lines, options, report)
     for text in opening:
         assembler.check_labelled(text)
@@ -251,8 +225,23 @@ class _Assembler:
             several = sum(bool(span.fragments) for span in sources)
             report.changed["discontinuous spans, taken from their first to their last character"] += several
             refused = any(problem.action == REFUSED for problem in report.problems[before:])
-        ranges = [] if refused else self._ranges(text, tokens, spans)
-        sentences = [self._sentence(text, tokens, record, spans, first, last) for first, last in ranges]
+        sentences = []
+        for first, last in [] if refused else self._ranges(text, tokens, spans):
+            labels = None if text.labels is None else text.labels[first:last]
+            if labels is not None and self.options.from_scheme == IO:
+                labels = from_io(labels)
+            sentence = tokens.sentence(first, last)
+            if spans is not None:
+                low, high = (bisect_left(spans, edge, key=lambda span: span.start) for edge in (first, last))  # sorted
+                inside = [Span(span.label, span.start - first, span.end - first) for span in spans[low:high]]
+                overlapping = any(map(bool, overlaps(inside)))
+                sentence.spans = inside if overlapping else None
+                labels = None if overlapping else labels_of_spans(inside, last - first, self.options.scheme)
+            sentence.labels, sentence.line, sentence.rest = labels, text.line, record
+            sentence.columns = None if text.columns is None else text.columns[first:last]
+            if first == 0:
+                sentence.document, sentence.comments = text.document, list(text.comments)
+            sentences.append(sentence)
         report.notes["records"] += 1
         report.dropped["records without tokens"] += not tokens.tokens and not sentences
         report.sentences += len(sentences)
@@ -280,27 +269,6 @@ class _Assembler:
                     ranges.append((begin, end))
         return ranges
 
-    def _sentence(
-        self, text: AnnotatedText, tokens: Tokens, record: Record, spans: list[Span] | None, first: int, last: int
-    ) -> Sentence:
-        labels = None if text.labels is None else text.labels[first:last]
-        inside: list[Span] = []
-        overlapping = False
-        if labels is not None and self.options.from_scheme == IO:
-            labels = from_io(labels)
-        if spans is not None:
-            low, high = (bisect_left(spans, edge, key=lambda span: span.start) for edge in (first, last))  # sorted
-            inside = [Span(span.label, span.start - first, span.end - first) for span in spans[low:high]]
-            overlapping = any(map(bool, overlaps(inside)))
-            labels = None if overlapping else labels_of_spans(inside, last - first, self.options.scheme)
-        sentence = tokens.sentence(first, last)
-        sentence.labels, sentence.line, sentence.rest = labels, text.line, record
-        sentence.spans = inside if overlapping else None
-        sentence.columns = None if text.columns is None else text.columns[first:last]
-        if first == 0:
-            sentence.document, sentence.comments = text.document, list(text.comments)
-        return sentence
-
 
 def placed_tokens(text: str, places: Sequence[tuple[int, int]], fields: Sequence[Any] = ()) -> Tokens:
     """The tokens at some places of a text; ``fields`` have the words of multiword tokens, which share a place."""
@@ -314,9 +282,6 @@ def placed_tokens(text: str, places: Sequence[tuple[int, int]], fields: Sequence
     return Tokens(text, tokens, starts, ends, None, joined[: len(tokens)])
 
 
-# --------------------------------------------------------------------------------------------------- sentences to texts
-
-
 def texts_of(
     sentences: Iterable[Sentence], options: WriteOptions, report: Report, labels: bool = False
 ) -> Iterator[AnnotatedText]:
@@ -326,26 +291,27 @@ def texts_of(
     express (without a scheme, not all known, or on tokens without characters) stay labels.
     """
     previous = False
-    for group in records_of(sentences):
+
+    def share_record(group: list[Sentence], sentence: Sentence) -> bool:
+        return isinstance(sentence.rest, Record) and sentence.rest is group[0].rest
+
+    for group in grouped(sentences, share_record):
         first = group[0]
         record = first.rest if isinstance(first.rest, Record) else None
         place = place_of(group, report)
-        spans = written = None
+        spans = None
+        written = [label for sentence in group for label in sentence.labels or ()]
         if first.labels is not None or first.spans is not None:
             spans = _spans_of(group, place, record, options.scheme, exact=labels)
-            if spans is None:
-                written = [label for sentence in group for label in sentence.labels or ()]
+        is_written = spans is None and (first.labels is not None or first.spans is not None)
         if spans is not None:
             report.dropped["spans of empty tokens"] += sum(span.start == span.end for span in spans)
             spans = [span for span in spans if span.start < span.end]
+            has_scheme = options.scheme != "none"
             report.dropped["marks of unknown labels (? and A|B)"] += sum(
-                isinstance(label, PartialLabel) or (options.scheme != "none" and looks_like_mark(label))
-                for sentence in group
-                for label in sentence.labels or ()
+                isinstance(label, PartialLabel) or (has_scheme and looks_like_mark(label)) for label in written
             )
-        columns = (
-            [cells for sentence in group for cells in sentence.columns or ()] if first.columns is not None else None
-        )
+        cells = [cells for sentence in group for cells in sentence.columns or ()]
         yield AnnotatedText(
             place.text,
             spans,
@@ -355,8 +321,8 @@ def texts_of(
             first.document,
             continues=previous and record is None and first.document is None,
             line=first.line,
-            labels=written,
-            columns=columns,
+            labels=written if is_written else None,
+            columns=cells if first.columns is not None else None,
             comments=[comment for sentence in group for comment in sentence.comments],
             token_fields=record.tokens if record is not None else [],
         )
@@ -381,38 +347,29 @@ def _spans_of(
         else:
             found = spans_from_labels([OUTSIDE if looks_like_mark(label) else label for label in labels], scheme)
         for label, start, end in found:
-            key = CharacterSpan(place.starts[first + start], place.ends[first + end - 1], label)
-            if exact and (label == UNKNOWN or not _covers(place, *key[:2], first + start, first + end)):
-                return None
+            start, end = first + start, first + end
+            key = CharacterSpan(place.starts[start], place.ends[end - 1], label)
+            if exact:
+                low, high = place.touched(key.start, key.end)
+                # Other words of their multiword tokens, which share a place with the tokens of a span, belong to it.
+                places = list(zip(place.starts[low:high], place.ends[low:high], strict=True))
+                own = {*places[start - low : end - low]}
+                is_inside = low <= start < end <= high and key.start < key.end and own.issuperset(places)
+                if label == UNKNOWN or not ((low, high) == (start, end) or is_inside):
+                    return None
             spans.append(AnnotatedSpan(*key, others.get(key, {})))
     return spans
 
 
-def _covers(tokens: Tokens, start: int, end: int, first: int, last: int) -> bool:
-    """Whether the characters ``start:end`` are those of the tokens ``first:last`` and of nothing else.
-
-    Other words of their multiword tokens, which share a place with them, are not something else.
-    """
-    low, high = tokens.touched(start, end)
-    if (low, high) == (first, last):
-        return True
-    places = list(zip(tokens.starts[low:high], tokens.ends[low:high], strict=True))
-    own = {*places[first - low : last - low]}
-    return low <= first < last <= high and start < end and all(place in own for place in places)
-
-
-def records_of(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
-    """Groups of neighbours that share a record; any other sentence is a group alone.
-
-    A mistake in the input is raised after the group of the sentences before it.
-    """
-    group: list[Sentence] = []
+def grouped(items: Iterable[T], goes_on: Callable[[list[T], T], bool]) -> Iterator[list[T]]:
+    """Groups of neighbours: an item joins the group before it if it ``goes_on``. A mistake comes after its group."""
+    group: list[T] = []
     try:
-        for sentence in sentences:
-            if group and not (isinstance(sentence.rest, Record) and sentence.rest is group[0].rest):
+        for item in items:
+            if group and not goes_on(group, item):
                 yield group
                 group = []
-            group.append(sentence)
+            group.append(item)
     except PostilError:
         if group:
             yield group

@@ -14,8 +14,9 @@ brings its tokens is one sentence; a raw text is tokenised and cut into sentence
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any
 
 from postil.errors import DataError
 from postil.kernels.plain_records import ESCAPED
@@ -28,13 +29,11 @@ from postil.text.options import ReadOptions, WriteOptions
 from postil.text.report import Report
 from postil.text.splitting.segmenter import Tokens
 
-Records = Iterator[tuple[int, dict[str, Any]]]
-"""The number of the line of each record, and its fields."""
+Records = Iterator[tuple[int, dict[str, Any]]]  # the number of the line of each record, and its fields
 SPAN_FIELDS = ("spans", "label", "labels", "entities", "annotations")
 LABEL_FIELDS = ("labels", "tags", "ner_tags")
 NUMBERED = "spans labelled by a number, as no names of labels were given"
-NOT_ACCEPTED = ("reject", "ignore")
-"""Values of Prodigy's field "answer"."""
+NOT_ACCEPTED = ("reject", "ignore")  # values of Prodigy's field "answer"
 _SPECIAL = frozenset((*SPAN_FIELDS, *LABEL_FIELDS, "tokens", "columns", "newdoc", "comments", "constraints")) | {
     "labelling_probabilities",
     "probabilities",
@@ -47,8 +46,9 @@ _OFFSET_NAMES = (("start", "end"), ("start_offset", "end_offset"))
 
 def read_json_lines(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[AnnotatedText]:
     """The texts of JSON Lines."""
-    records = ((number, parse(line, lines.where(number))) for number, line in lines.numbered())
-    return texts_of_records(records, lines, options, report)
+    return texts_of_records(
+        ((number, parse(line, lines.where(number))) for number, line in lines.numbered()), lines, options, report
+    )
 
 
 def read_json_array(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[AnnotatedText]:
@@ -67,9 +67,6 @@ def texts_of_records(
             report.dropped[f"records whose answer is {answer!r}"] += 1
         else:
             yield take_apart(fields, lines.where(number), number, options, report)
-
-
-# ------------------------------------------------------------------------------------------------------- JSON to values
 
 
 def parse(line: str, where: str) -> dict[str, Any]:
@@ -117,8 +114,7 @@ def decode(text: str, where: str, expected: str) -> Any:
 
 
 _ARRAY = "an array of objects: [{…}, {…}]"
-_EDGE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
-"""A string, in which brackets mean nothing, or a bracket."""
+_EDGE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)  # a string, in which brackets mean nothing, or a bracket
 
 
 def json_items(lines: NumberedLines, brackets: str = "{") -> Iterator[tuple[int, Any]]:
@@ -160,9 +156,6 @@ def _skip(text: str, position: int) -> int:
     return position
 
 
-# ------------------------------------------------------------------------------------------------------ values to texts
-
-
 def take_apart(
     fields: dict[str, Any], where: str, line: int = 0, options: ReadOptions | None = None, report: Report | None = None
 ) -> AnnotatedText:
@@ -173,163 +166,157 @@ def take_apart(
     """
     options, report = options or ReadOptions(), report or Report()
     fields = _of_layer(fields, options, where) if options.layer is not None else dict(fields)
-    record = _Record(fields, where, options, report)
-    labels, spans, columns = record.take_labels(), record.take_spans(), record.take_columns()
+    given, text = fields.pop("tokens", None), fields.pop("text", None)
+    if text is None and is_list_of(given, str):
+        text = " ".join(given)
+    if not isinstance(text, str):
+        got = "no field text" if text is None else f"text: {shown(text)}"
+        raise DataError("the text is missing", expected='{"text": "…"}', got=got, where=where)
+    places = None if given is None else _token_places(given, text, where)
+
+    @cache
+    def tokens() -> Tokens:
+        return options.segmenter.tokenise(text) if places is None else placed_tokens(text, places)
+
+    labels = _take_labels(fields, tokens, options, where)
+    spans = _take_spans(fields, text, tokens, options, where, report)
     return AnnotatedText(
-        record.text,
+        text,
         spans if labels is None else None,  # our writer adds labels if spans alone would not give them back
-        record.places,
+        places,
+        columns=_take_columns(fields, tokens, where),
         fields=fields,
         document=fields.pop("newdoc") if isinstance(fields.get("newdoc"), str) else None,
         line=line,
         where=where,
         labels=labels,
-        columns=columns,
         comments=fields.pop("comments") if is_list_of(fields.get("comments"), str) else [],
-        token_fields=record.given,
+        token_fields=given,
     )
 
 
-@final
-class _Record:
-    """A record while it is parsed: fields are removed as they are understood."""
+def _token_places(given: Any, text: str, where: str) -> list[tuple[int, int]]:
+    if not isinstance(given, list):
+        raise DataError("tokens", expected="a list", got=shown(given), where=where)
+    places = [(0, 0)]
+    for n, token in enumerate(given):
+        start: Any = -1  # if the token does not occur after the one before it and blanks
+        end: Any = -1
+        if isinstance(token, str):
+            at = text.find(token, places[-1][1])
+            if at >= 0 and not text[places[-1][1] : at].strip():
+                start, end = at, at + len(token)
+        elif isinstance(token, dict) and is_number(token.get("start")) and is_number(token.get("end")):
+            first, last = token["start"], token["end"]
+            # Words of one multiword token share its place, and its text is not theirs.
+            around = [other for other in (*given[max(n - 1, 0) : n], *given[n + 1 : n + 2]) if type(other) is dict]
+            is_shared = any((other.get("start"), other.get("end")) == (first, last) for other in around)
+            if is_shared or token.get("text", text[first:last]) == text[first:last]:
+                start, end = first, last
+        if not (places[-1][0] <= start <= end <= len(text) and places[-1][1] <= end):
+            expected = "tokens in the order of the text, with start and end in characters"
+            raise DataError("a token does not occur in the text", expected=expected, got=shown(token), where=where)
+        places.append((start, end))
+    return places[1:]
 
-    def __init__(self, fields: dict[str, Any], where: str, options: ReadOptions, report: Report) -> None:
-        self.fields, self.where, self.options, self.report = fields, where, options, report
-        self.given, text = fields.pop("tokens", None), fields.pop("text", None)
-        if text is None and is_list_of(self.given, str):
-            text = " ".join(self.given)
-        if not isinstance(text, str):
-            got = "no field text" if text is None else f"text: {shown(text)}"
-            raise DataError("the text is missing", expected='{"text": "…"}', got=got, where=where)
-        self.text: str = text
-        self.places = None if self.given is None else self._token_places(self.given)
 
-    def _token_places(self, given: Any) -> list[tuple[int, int]]:
-        text = self.text
-        if not isinstance(given, list):
-            raise DataError("tokens", expected="a list", got=shown(given), where=self.where)
-        places = [(0, 0)]
-        for n, token in enumerate(given):
-            start: Any = -1  # if the token does not occur after the one before it and blanks
-            end: Any = -1
-            if isinstance(token, str):
-                at = text.find(token, places[-1][1])
-                if at >= 0 and not text[places[-1][1] : at].strip():
-                    start, end = at, at + len(token)
-            elif isinstance(token, dict) and is_number(token.get("start")) and is_number(token.get("end")):
-                first, last = token["start"], token["end"]
-                # Words of one multiword token share its place, and its text is not theirs.
-                around = [other for other in (*given[max(n - 1, 0) : n], *given[n + 1 : n + 2]) if type(other) is dict]
-                is_shared = any((other.get("start"), other.get("end")) == (first, last) for other in around)
-                if is_shared or token.get("text", text[first:last]) == text[first:last]:
-                    start, end = first, last
-            if not (places[-1][0] <= start <= end <= len(text) and places[-1][1] <= end):
-                what, expected = "a token does not occur in the text", "tokens in the order of the text"
-                expected = f"{expected}, with start and end in characters"
-                raise DataError(what, expected=expected, got=shown(token), where=self.where)
-            places.append((start, end))
-        return places[1:]
-
-    def _tokens(self) -> Tokens:
-        if self.places is None:
-            return self.options.segmenter.tokenise(self.text)
-        return placed_tokens(self.text, self.places)
-
-    def take_labels(self) -> list[str] | None:
-        """One label for each given token."""
-        fields, names, where = self.fields, self.options.label_names, self.where
-        for field_name in LABEL_FIELDS if names is not None or not self.options.every_record else ():
-            numbers = fields.get(field_name)
-            if numbers and isinstance(numbers, list) and all(map(is_number, numbers)):
-                if names is None:
-                    expected = "their names (--label-names)"
-                    raise DataError("the labels are numbers", expected=expected, got=shown(numbers), where=where)
-                fields[field_name] = [name_of(number, names, where) for number in numbers]
-        name = next((name for name in LABEL_FIELDS if fields.get(name) and is_list_of(fields[name], str)), None)
-        if name is None:
-            return None
-        labels: list[str] = fields.pop(name)
-        number = len(self._tokens())
-        if len(labels) != number:
-            raise DataError("wrong number of labels", expected=f"{number}, one a token", got=len(labels), where=where)
-        if not all(labels):
-            raise DataError("a label is empty", expected="a label for each token", got=shown(labels), where=where)
-        return labels
-
-    def take_columns(self) -> list[tuple[str, ...]] | None:
-        """Extra columns as our writer keeps them: a list of cells for each token."""
-        columns = self.fields.get("columns")
-        if not columns or not is_list_of(columns, list) or not all(is_list_of(cells, str) for cells in columns):
-            return None
-        number = len(self._tokens())
-        if len(columns) != number or len({len(cells) for cells in columns}) != 1:
-            expected = f"{number} lists of one length, one a token"
-            raise DataError("columns do not match the tokens", expected=expected, got=len(columns), where=self.where)
-        return [tuple(cells) for cells in self.fields.pop("columns")]
-
-    def take_spans(self) -> list[AnnotatedSpan] | None:
-        """The labelled stretches, with the other keys of each."""
-        fields = self.fields
-        names = [name for name in SPAN_FIELDS if is_list_of(fields.get(name), (dict, list))]
-        if "annotations" in names and not all(
-            isinstance(one, dict) and "start_offset" in one for one in fields["annotations"]
-        ):
-            names.remove("annotations")  # which could be anything, unless they look like doccano's
-        filled = [name for name in names if fields[name]]
-        if len(filled) > 1:
-            got = " and ".join(filled)
-            raise DataError("two fields with spans", expected="one of them", got=got, where=self.where)
-        if names:
-            return [self._span(value) for value in fields.pop((filled or names)[0])]
-        odd = fields.get("spans")  # null counts as absent
-        if odd is not None:
-            expected = '[{"start": …, "end": …, "label": …}]'
-            raise DataError("spans is not a list of spans", expected=expected, got=shown(odd), where=self.where)
+def _take_labels(
+    fields: dict[str, Any], tokens: Callable[[], Tokens], options: ReadOptions, where: str
+) -> list[str] | None:
+    names = options.label_names
+    for name in LABEL_FIELDS:
+        numbers = fields.get(name)
+        if numbers and isinstance(numbers, list) and all(map(is_number, numbers)):
+            if names is not None:
+                fields[name] = [name_of(number, names, where) for number in numbers]
+            elif not options.every_record:
+                expected = "their names (--label-names)"
+                raise DataError("the labels are numbers", expected=expected, got=shown(numbers), where=where)
+    found = next((name for name in LABEL_FIELDS if fields.get(name) and is_list_of(fields[name], str)), None)
+    if found is None:
         return None
+    labels: list[str] = fields.pop(found)
+    if len(labels) != len(tokens()):
+        expected = f"{len(tokens())}, one a token"
+        raise DataError("wrong number of labels", expected=expected, got=len(labels), where=where)
+    if not all(labels):
+        raise DataError("a label is empty", expected="a label for each token", got=shown(labels), where=where)
+    return labels
 
-    def _span(self, value: Any) -> AnnotatedSpan:
-        """A span from an object or a triple."""
-        other: dict[str, Any] = {}
-        if isinstance(value, dict):
-            if "token_start" in value and not {"start", "start_offset"} & value.keys():
-                # Prodigy: a span that has only its tokens, of which the last is inside.
-                first: Any = value["token_start"]
-                last: Any = value.get("token_end")
-                tokens = self._tokens()
-                if is_number(first) and is_number(last) and 0 <= first <= last < len(tokens):
-                    value = {**value, "start": tokens.starts[first], "end": tokens.ends[last]}
-            names = next((names for names in _OFFSET_NAMES if names[0] in value), _OFFSET_NAMES[0])
-            parts: list[Any] = [value.get(name) for name in (*names, "label")]
-            other = {key: item for key, item in value.items() if key not in (*names, "label")}
-        else:
-            parts = list(value)
-        if len(parts) == 3:
-            if is_number(parts[2]) and self.options.label_names is not None:
-                parts[2] = name_of(parts[2], self.options.label_names, self.where)
-            elif is_number(parts[2]):
-                self.report.changed[NUMBERED] += not self.options.every_record
-                parts[2] = str(parts[2])
-            if any(isinstance(part, float) and part.is_integer() for part in parts[:2]):  # 4.0, from a column with gaps
-                parts[:2] = [int(part) if isinstance(part, float) and part.is_integer() else part for part in parts[:2]]
-                self.report.repaired["offsets written as decimals"] += 1
-        is_label = len(parts) == 3 and (
-            isinstance(parts[2], str) or (parts[2] and is_list_of(parts[2], str) and all(map(str.strip, parts[2])))
-        )
-        if not is_label or not is_number(parts[0]) or not is_number(parts[1]):
-            expected = '{"start": number, "end": number, "label": "…"} or [start, end, "label"]'
-            raise DataError("not a span", expected=expected, got=shown(value), where=self.where)
-        start, end, label = parts
-        if isinstance(label, list):
-            label = PartialLabel(SEPARATOR.join(label)) if len(label) > 1 else str(label[0])
-        elif label == UNKNOWN:
-            label = PartialLabel(label)
-        if not 0 <= start < end <= len(self.text):
-            what, expected = "a span that is empty or outside its text", f"0 <= start < end <= {len(self.text)}"
-            raise DataError(what, expected=f"{expected} (the length of the text)", got=shown(value), where=self.where)
-        if not label.strip():
-            raise DataError("a span without a label", expected="a label", got=shown(value), where=self.where)
-        return AnnotatedSpan(start, end, label, other)
+
+def _take_columns(fields: dict[str, Any], tokens: Callable[[], Tokens], where: str) -> list[tuple[str, ...]] | None:
+    """Extra columns as our writer keeps them: a list of cells for each token."""
+    columns = fields.get("columns")
+    if not columns or not is_list_of(columns, list) or not all(is_list_of(cells, str) for cells in columns):
+        return None
+    if len(columns) != len(tokens()) or len({len(cells) for cells in columns}) != 1:
+        expected = f"{len(tokens())} lists of one length, one a token"
+        raise DataError("columns do not match the tokens", expected=expected, got=len(columns), where=where)
+    return [tuple(cells) for cells in fields.pop("columns")]
+
+
+def _take_spans(
+    fields: dict[str, Any], text: str, tokens: Callable[[], Tokens], options: ReadOptions, where: str, report: Report
+) -> list[AnnotatedSpan] | None:
+    """The labelled stretches, with the other keys of each."""
+    names = [name for name in SPAN_FIELDS if is_list_of(fields.get(name), (dict, list))]
+    if "annotations" in names and not all(
+        isinstance(one, dict) and "start_offset" in one for one in fields["annotations"]
+    ):
+        names.remove("annotations")  # which could be anything, unless they look like doccano's
+    filled = [name for name in names if fields[name]]
+    if len(filled) > 1:
+        raise DataError("two fields with spans", expected="one of them", got=" and ".join(filled), where=where)
+    if names:
+        return [_span(value, text, tokens, options, where, report) for value in fields.pop((filled or names)[0])]
+    if (odd := fields.get("spans")) is not None:  # null counts as absent
+        expected = '[{"start": …, "end": …, "label": …}]'
+        raise DataError("spans is not a list of spans", expected=expected, got=shown(odd), where=where)
+    return None
+
+
+def _span(
+    value: Any, text: str, tokens: Callable[[], Tokens], options: ReadOptions, where: str, report: Report
+) -> AnnotatedSpan:
+    other: dict[str, Any] = {}
+    if isinstance(value, dict):
+        if "token_start" in value and not {"start", "start_offset"} & value.keys():
+            # Prodigy: a span that has only its tokens, of which the last is inside.
+            first: Any = value["token_start"]
+            last: Any = value.get("token_end")
+            if is_number(first) and is_number(last) and 0 <= first <= last < len(tokens()):
+                value = {**value, "start": tokens().starts[first], "end": tokens().ends[last]}
+        names = next((names for names in _OFFSET_NAMES if names[0] in value), _OFFSET_NAMES[0])
+        parts: list[Any] = [value.get(name) for name in (*names, "label")]
+        other = {key: item for key, item in value.items() if key not in (*names, "label")}
+    else:
+        parts = list(value)
+    if len(parts) == 3:
+        if is_number(parts[2]) and options.label_names is not None:
+            parts[2] = name_of(parts[2], options.label_names, where)
+        elif is_number(parts[2]):
+            report.changed[NUMBERED] += not options.every_record
+            parts[2] = str(parts[2])
+        if any(isinstance(part, float) and part.is_integer() for part in parts[:2]):  # 4.0, from a column with gaps
+            parts[:2] = [int(part) if isinstance(part, float) and part.is_integer() else part for part in parts[:2]]
+            report.repaired["offsets written as decimals"] += 1
+    is_label = len(parts) == 3 and (
+        isinstance(parts[2], str) or (parts[2] and is_list_of(parts[2], str) and all(map(str.strip, parts[2])))
+    )
+    if not is_label or not is_number(parts[0]) or not is_number(parts[1]):
+        expected = '{"start": number, "end": number, "label": "…"} or [start, end, "label"]'
+        raise DataError("not a span", expected=expected, got=shown(value), where=where)
+    start, end, label = parts
+    if isinstance(label, list):
+        label = PartialLabel(SEPARATOR.join(label)) if len(label) > 1 else str(label[0])
+    elif label == UNKNOWN:
+        label = PartialLabel(label)
+    if not 0 <= start < end <= len(text):
+        what, expected = "a span that is empty or outside its text", f"0 <= start < end <= {len(text)}"
+        raise DataError(what, expected=f"{expected} (the length of the text)", got=shown(value), where=where)
+    if not label.strip():
+        raise DataError("a span without a label", expected="a label", got=shown(value), where=where)
+    return AnnotatedSpan(start, end, label, other)
 
 
 def name_of(number: int, names: Mapping[int, str], where: str) -> str:
@@ -388,9 +375,6 @@ def _of_layer(fields: dict[str, Any], options: ReadOptions, where: str) -> dict[
     return others | {"tokens": places, "labels": labels}
 
 
-# -------------------------------------------------------------------------------------------------------------- writing
-
-
 def write_json_lines(texts: Iterable[AnnotatedText], options: WriteOptions, report: Report) -> Iterator[str]:
     """The lines of a JSON Lines file of our own."""
     for text in texts:
@@ -401,9 +385,12 @@ def write_json_lines(texts: Iterable[AnnotatedText], options: WriteOptions, repo
         if text.labels is not None:
             fields["labels"] = text.labels
         elif text.spans is not None:
-            fields["spans"] = [
-                {**span.key._asdict(), "label": _written(span.label), **span.fields} for span in text.spans
-            ]
+            fields["spans"] = []
+            for span in text.spans:
+                label: Any = span.label  # a list of several labels, of which one is right
+                if isinstance(span.label, PartialLabel):
+                    label = list(span.label.alternatives) or UNKNOWN
+                fields["spans"].append({"start": span.start, "end": span.end, "label": label, **span.fields})
         if text.columns is not None:
             fields["columns"] = [list(cells) for cells in text.columns]
         if text.document is not None:
@@ -416,11 +403,6 @@ def write_json_lines(texts: Iterable[AnnotatedText], options: WriteOptions, repo
         yield json_line(fields)
 
 
-def _written(label: str) -> str | list[str]:
-    """The label of a span; of several, of which one is right, a list."""
-    return list(label.alternatives) or UNKNOWN if isinstance(label, PartialLabel) else label
-
-
 def token_objects(text: str, places: Iterable[tuple[int, int]]) -> list[dict[str, Any]]:
     """Tokens as Prodigy writes them."""
     return [{"text": text[start:end], "start": start, "end": end, "id": n} for n, (start, end) in enumerate(places)]
@@ -431,8 +413,7 @@ def json_line(fields: Mapping[str, Any]) -> str:
     return json.dumps(fields, ensure_ascii=False).translate(ESCAPED) + "\n"
 
 
-_PLACED = ("spans", "tokens", "spans_above")
-"""Fields whose objects have a start and an end."""
+_PLACED = ("spans", "tokens", "spans_above")  # fields whose objects have a start and an end
 
 
 def _counted(fields: dict[str, Any], text: str, units: str) -> dict[str, Any]:

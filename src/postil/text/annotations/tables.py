@@ -39,8 +39,7 @@ _ENDS = ("end", "end_offset", "end_char", "stop")
 _LABELS = ("label", "entity_label", "entity_type", "type", "class", "tag", "entity")
 _WORDS = ("word", "words", "token", "tokens", "text", "form")
 _TAGS = ("tag", "tags", "label", "labels", "ner", "ner_tag", "ner_tags", "entity", "iob")
-_LONGEST = 1_000_000
-"""Characters of a cell."""
+_LONGEST = 1_000_000  # characters of a cell
 EXPECTED = (
     "columns text and spans (a row for each text), text, start, end and label (a row for each span), "
     "or Sentence #, Word and Tag (a row for each word)"
@@ -65,7 +64,18 @@ def _names(cells: Sequence[str]) -> list[str]:
 
 def _rows(lines: NumberedLines) -> Iterator[tuple[int, list[str]]]:
     """The number of the first line and the cells of each row; a quoted cell may have several lines."""
-    texts = _original_lines(lines)
+
+    def originals() -> Iterator[str]:
+        """The source as it is: offsets count the ends of lines inside of cells, and lines of blanks."""
+        if not isinstance(lines, Lines):
+            yield from (f"{line}\n" for _, batch in lines for line in batch)
+            return
+        kept = lines.originals()
+        for text in lines.texts():
+            yield from kept.take(text.count("\n"))
+        yield from kept.take()
+
+    texts = originals()
     head = next(texts, "")
     before = csv.field_size_limit(_LONGEST)
     number = 1
@@ -81,21 +91,7 @@ def _rows(lines: NumberedLines) -> Iterator[tuple[int, list[str]]]:
         csv.field_size_limit(before)
 
 
-def _original_lines(lines: NumberedLines) -> Iterator[str]:
-    """The source as it is: offsets count the ends of lines inside of cells, and lines of blanks."""
-    if not isinstance(lines, Lines):
-        yield from (f"{line}\n" for _, batch in lines for line in batch)
-        return
-    originals = lines.originals()
-    for text in lines.texts():
-        yield from originals.take(text.count("\n"))
-    yield from originals.take_all()
-
-
-# ---------------------------------------------------------------------------------------------------- texts with spans
-
-
-class _Layout(NamedTuple):
+class Layout(NamedTuple):
     """Which column holds what; the others are fields."""
 
     text: str
@@ -103,22 +99,11 @@ class _Layout(NamedTuple):
     start: str = ""
     end: str = ""
     label: str = ""
-    others: tuple[str, ...] = ()
-    """Columns that may hold spans (doccano), or the class of the whole text."""
+    others: tuple[str, ...] = ()  # columns that may hold spans (doccano), or the class of the whole text
 
 
-def is_span_table(header: str) -> bool:
-    """Whether the first line of a file is the header of such a table, whatever the name of the file is."""
-    layout = _layout(columns_of(header))
-    return layout is not None and (layout.spans is not None or layout.start != "")
-
-
-def is_text_table(header: str) -> bool:
-    """Whether the first line of a CSV file names a column of texts."""
-    return _layout(columns_of(header)) is not None
-
-
-def _layout(names: Sequence[str]) -> _Layout | None:
+def layout_of(names: Sequence[str]) -> Layout | None:
+    """The layout of a table of texts with these columns; None if it is not one."""
     lower = {name.lower(): name for name in reversed(names)}
 
     def first(candidates: Sequence[str]) -> str:
@@ -128,37 +113,35 @@ def _layout(names: Sequence[str]) -> _Layout | None:
     if not text:
         return None
     if start and end and label:
-        return _Layout(text, None, start, end, label)
-    return _Layout(text, first(_SPANS) or None, others=tuple(lower[name] for name in SPAN_FIELDS if name in lower))
+        return Layout(text, None, start, end, label)
+    return Layout(text, first(_SPANS) or None, others=tuple(lower[name] for name in SPAN_FIELDS if name in lower))
 
 
 def read_table(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[AnnotatedText]:
     """The texts of a table with spans."""
-    return texts_of_records(_table_records(lines, options), lines, options, report)
-
-
-def _table_records(lines: NumberedLines, options: ReadOptions) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The line and the fields of each text, as a record of JSON Lines would have them."""
     rows = (row for row in _rows(lines) if any(row[1]))
     names = next((cells for _, cells in rows), None)
     if names is None:
         return
-    layout = _layout(names)
+    layout = layout_of(names)
     if layout is None or len({*names}) < len(names):
         got = f"columns {shortened(', '.join(names))}"
         raise DataError("not a table of texts with spans", expected=EXPECTED, got=got, where=lines.where(1))
-    records = (
-        (line, dict(zip(names, _checked(cells, len(names), lines.where(line)), strict=True))) for line, cells in rows
-    )
-    if layout.start:
-        yield from _joined(records, layout, lines)
-        return
-    for line, row in records:
-        fields: dict[str, Any] = {"text": row.pop(layout.text), **row}
-        name = layout.spans or next((name for name in layout.others if fields[name].lstrip()[:1] == "["), None)
-        if name is not None:
-            fields["spans"] = _spans(fields.pop(name), name, lines.where(line), options)
-        yield line, fields
+
+    def records() -> Iterator[tuple[int, dict[str, Any]]]:
+        for line, cells in rows:
+            row = dict(zip(names, _checked(cells, len(names), lines.where(line)), strict=True))
+            if layout.start:
+                yield line, row
+                continue
+            fields: dict[str, Any] = {"text": row.pop(layout.text), **row}
+            name = layout.spans or next((name for name in layout.others if fields[name].lstrip()[:1] == "["), None)
+            if name is not None:
+                fields["spans"] = _spans(fields.pop(name), name, lines.where(line), options)
+            yield line, fields
+
+    found = _joined(records(), layout, lines) if layout.start else records()
+    yield from texts_of_records(found, lines, options, report)
 
 
 def _checked(cells: list[str], width: int, where: str) -> list[str]:
@@ -168,7 +151,7 @@ def _checked(cells: list[str], width: int, where: str) -> list[str]:
 
 
 def _joined(
-    records: Iterator[tuple[int, dict[str, str]]], layout: _Layout, lines: NumberedLines
+    records: Iterable[tuple[int, dict[str, str]]], layout: Layout, lines: NumberedLines
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """The spans of each text together, in the order of the texts; the same span twice is one."""
     texts: dict[str, tuple[int, list[dict[str, Any]]]] = {}
@@ -214,9 +197,6 @@ def _spans(cell: Any, name: str, where: str, options: ReadOptions) -> list[Any]:
         expected = '[{"start": 0, "end": 4, "label": "PER"}] or [[0, 4, "PER"]]'
         raise DataError(f"{name} is not a list of spans", expected=expected, got=shortened(str(cell)), where=where)
     return [list(span) if isinstance(span, tuple) or hasattr(span, "tolist") else span for span in value]
-
-
-# ------------------------------------------------------------------------------------------------ tables in memory
 
 
 def read_spans(
@@ -265,13 +245,13 @@ def read_spans(
             for number, row in enumerate(rows)
         )
     else:
-        layout = _layout(["text", *(name for name in names if name != text)])
+        layout = layout_of(["text", *(name for name in names if name != text)])
         if layout is None or not layout.start:
             expected = f"a column {spans!r}, or columns start, end and label"
             raise DataError("no spans", expected=expected, got=", ".join(map(str, names)), where="frame")
         columns = {text: "text", **{name: name for name in (layout.start, layout.end, layout.label)}}
-        cells = ((number, {new: _cell(row[old]) for old, new in columns.items()}) for number, row in enumerate(rows))
-        records = _joined(cells, layout, place)
+        cells = [{new: "" if _is_missing(row[old]) else str(row[old]) for old, new in columns.items()} for row in rows]
+        records = _joined(enumerate(cells), layout, place)
     sentences = list(sentences_of(texts_of_records(records, place, options, report), place, options, report))
     report.warn_of_repairs("frame")
     y: list[Any] = [sentence.labels or [] if sentence.spans is None else sentence.spans for sentence in sentences]
@@ -294,8 +274,7 @@ class _Frame(NumberedLines):
 def _rows_of_frame(frame: Any) -> list[Mapping[str, Any]]:
     for method, arguments in (("to_dicts", ()), ("to_pylist", ()), ("to_dict", ("records",))):  # Polars, Arrow, pandas
         if hasattr(frame, method):
-            rows: list[Mapping[str, Any]] = getattr(frame, method)(*arguments)
-            return rows
+            return list(getattr(frame, method)(*arguments))
     if isinstance(frame, Mapping):
         columns = {name: list(values) for name, values in frame.items()}
         if len({len(values) for values in columns.values()}) > 1:
@@ -311,10 +290,6 @@ def _rows_of_frame(frame: Any) -> list[Mapping[str, Any]]:
 def _is_missing(cell: Any) -> bool:
     """Whether a cell is empty: None, or NaN, which pandas puts there."""
     return cell is None or (isinstance(cell, float) and cell != cell)
-
-
-def _cell(cell: Any) -> str:
-    return "" if _is_missing(cell) else str(cell)
 
 
 # -------------------------------------------------------------------------------------------------------------- words

@@ -12,7 +12,8 @@ from typing import final
 from postil.errors import ConfigurationError, DataError
 from postil.kernels import Columns
 from postil.lazy import Remembered
-from postil.text.document import Rest, Sentence
+from postil.text.document import Frame, Frames, Rest, Sentence, frames_of
+from postil.text.labels.schemes import Span, labels_from_spans
 from postil.text.lines import NumberedLines, shortened, split_spaces
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.report import Report
@@ -35,7 +36,8 @@ def read_conll(lines: NumberedLines, options: ReadOptions, report: Report) -> It
         sentence = reader.sentence(block, first)
         if sentence is not None:
             yield sentence
-    reader.finish()
+    report.dropped["comments after the last sentence"] += len(reader.comments)
+    report.dropped["documents without a sentence"] += reader.mark is not None
 
 
 def columns_of(lines: NumberedLines, options: ReadOptions) -> Columns | None:
@@ -51,20 +53,14 @@ def columns_of(lines: NumberedLines, options: ReadOptions) -> Columns | None:
     return Columns(tabs=reader.delimiter == "\t", width=reader.width, token=reader.token, label=label)
 
 
-def _clean(cell: str) -> str:
-    """The label of a cell."""
-    if label := cell.strip(" "):
-        return label
-    raise ValueError("empty label")
-
-
 @final
 class _ConllReader:
     """Blocks of lines to sentences; the first row of the file fixes delimiter and number of columns."""
 
     def __init__(self, lines: NumberedLines, options: ReadOptions, report: Report) -> None:
         self.lines, self.options, self.report = lines, options, report
-        self.labels = Remembered(_clean)  # all tokens with a label share one string
+        # All tokens with a label share one string.
+        self.labels: Remembered[str, str] = Remembered(lambda cell: cell.strip(" "))
         self.delimiter = "\t"
         self.width = 0
         self.width_line = 0
@@ -92,22 +88,14 @@ class _ConllReader:
             self.report.documents += 1
         return sentence
 
-    def finish(self) -> None:
-        """Count what stood after the last sentence."""
-        self.report.dropped["comments after the last sentence"] += len(self.comments)
-        self.report.dropped["documents without a sentence"] += self.mark is not None
-
     def _whole(self, rows: list[str], first: int) -> Sentence | None:
         """All rows at once; None if one of them is not a plain row."""
         columns = self._columns(rows)
         if columns is None:
             return None
-        try:
-            labels = None if self.label is None else list(map(self.labels.__getitem__, columns[self.label]))
-        except ValueError:
-            return None
+        labels = None if self.label is None else list(map(self.labels.__getitem__, columns[self.label]))
         tokens = columns[self.token]
-        if DOCUMENT_MARK in tokens:
+        if DOCUMENT_MARK in tokens or (labels is not None and "" in labels):
             return None
         if "" in tokens:
             if self.options.strict:
@@ -132,15 +120,24 @@ class _ConllReader:
             return list(map(list, zip(*split, strict=True))) if {len(row) for row in split} == {self.width} else None
         return [cells[index::stride] for index in range(self.width)] if regular else None
 
-    # Line by line
-
     def _rows(self, block: list[str], first: int) -> list[tuple[int, str]]:
         """The numbered rows of a block; its comments and marks are kept for the sentence that comes next."""
         if not self.width:
             self.learn_layout(block, first)
         rows: list[tuple[int, str]] = []
         for number, line in enumerate(block, first):
-            if self._is_comment(line, number, head=not rows):
+            prefix = self.options.comment
+            is_comment = prefix is not None and prefix != "auto" and line.startswith(prefix)
+            if prefix == "auto" and not rows and could_be_comment(line):
+                fields = split_spaces(line)
+                is_comment = bool(is_header(line)) or self.delimiter != " " or len(fields) != self.width
+                if not is_comment and (self.label is None or not looks_like_label(fields[self.label])):
+                    raise DataError(
+                        f"{shortened(line)} could be a comment or a token '#'",
+                        expected="the option comment: '#' if it is a comment, none if it is a token",
+                        where=self.lines.where(number),
+                    )
+            if is_comment:
                 self.comments.append(line)
                 self.report.notes["comments"] += 1
             elif not is_mark(line):
@@ -150,27 +147,8 @@ class _ConllReader:
                 raise DataError(what, expected="a blank line before it", got=shortened(line), where=where)
             else:
                 self.report.dropped["documents without a sentence"] += self.mark is not None
-                self.mark = DocumentMark(tuple(line.split("\t") if "\t" in line else split_spaces(line)))
+                self.mark = DocumentMark(tuple(_cells(line)))
         return rows
-
-    def _is_comment(self, line: str, number: int, head: bool) -> bool:
-        prefix = self.options.comment
-        if prefix != "auto":
-            return prefix is not None and line.startswith(prefix)
-        if not head or not could_be_comment(line):
-            return False
-        if is_header(line) or not self.width or self.delimiter != " ":
-            return True
-        fields = split_spaces(line)
-        if len(fields) != self.width:
-            return True
-        if self.label is not None and looks_like_label(fields[self.label]):
-            return False
-        raise DataError(
-            f"{shortened(line)} could be a comment or a token '#'",
-            expected="the option comment: '#' if it is a comment, none if it is a token",
-            where=self.lines.where(number),
-        )
 
     def learn_layout(self, block: list[str], first: int) -> None:
         """Delimiter, number of columns and the places of token, label and features, from the first row of all."""
@@ -189,11 +167,11 @@ class _ConllReader:
         self.delimiter = "\t" if "\t" in line or " " not in line.strip(" ") else " "
         self.width = len(self._split(line))
         wanted: int | str | None = -1 if options.label == "auto" else options.label
-        numbered = (
-            options.label == "auto" and options.token == 0 and is_numbered(self._split(line)) and self._counts(block)
-        )
-        if numbered:
-            wanted = 2
+        numbered = False
+        if options.label == "auto" and options.token == 0 and is_numbered(self._split(line)):
+            rows = [fields for one in block if len(fields := self._split(one)) == self.width]
+            numbered = [fields[0] for fields in rows] == [str(number) for number in range(1, len(rows) + 1)]
+            wanted = 2 if numbered else wanted
         is_bare = self.width == 1 and not options.features and not _OTHER_DELIMITER.search(line)
         if is_bare and options.label == "auto":
             wanted = None  # one token a line, without labels
@@ -208,11 +186,6 @@ class _ConllReader:
             self.features = [index for index in range(self.width) if index not in (self.token, self.label)]
         else:
             self.features = [self._place(column, "feature") for column in options.features]
-
-    def _counts(self, block: list[str]) -> bool:
-        """Whether the rows of a block are numbered from 1."""
-        rows = [fields for line in block if len(fields := self._split(line)) == self.width]
-        return [fields[0] for fields in rows] == [str(number) for number in range(1, len(rows) + 1)]
 
     def _place(self, column: int | str, what: str) -> int:
         if isinstance(column, str) or not -self.width <= column < self.width:
@@ -250,21 +223,16 @@ _OTHER_DELIMITER = re.compile(r"\S[,;|](?:O|[BIESLUMW]-\S+|[A-Z]{1,5})$")
 _EXPECTED = "a token and a label with a tab or spaces between them"
 
 
-# --------------------------------------------------------------------------------------------------------- single lines
-
-
 DOCUMENT_MARK = "-DOCSTART-"
 
-_COMMENT = re.compile(r"# |#(?:begin|end) document\b")
-_HEADER = re.compile(r"#\s*annotates\s*[=:]")
-_TREE = re.compile(r"\((?:[^\s()]+ ?)?\(.*\)\s*$|\([^\s()]+ [^\s()]+\)\s*$")
+# Tests of a line, or of a cell. In a file of spaces, what could be a comment could still be a row whose token is '#';
+# a line that says which classes a corpus annotates is always a comment, however many columns there are.
+could_be_comment = re.compile(r"(?!.*\t)(?:# |#(?:begin|end) document\b)", re.DOTALL).match
+is_header = re.compile(r"(?!.*\t)#\s*annotates\s*[=:]", re.DOTALL).match
+is_mark = re.compile(rf"{DOCUMENT_MARK}(?![^ \t])").match
+looks_like_tree = re.compile(r"\((?:[^\s()]+ ?)?\(.*\)\s*$|\([^\s()]+ [^\s()]+\)\s*$").match
+looks_like_label = re.compile(r"O$|[BIESLUMW]-.|[A-Z][A-Z0-9$|+:-]*$|[^\w\s]+$").match  # but not an ordinary word
 _OF_SCHEME = re.compile(r"(?:O|[BI]-\S+)$")
-_LABEL = re.compile(r"O$|[BIESLUMW]-.|[A-Z][A-Z0-9$|+:-]*$|[^\w\s]+$")
-
-
-def looks_like_label(cell: str) -> bool:
-    """Whether a cell could be a label: O, B-PER, NN, $ - but not an ordinary word."""
-    return _LABEL.match(cell) is not None
 
 
 def is_numbered(fields: list[str]) -> bool:
@@ -272,33 +240,9 @@ def is_numbered(fields: list[str]) -> bool:
     return len(fields) == 5 and fields[0].isdecimal() and _OF_SCHEME.match(fields[2]) is not None
 
 
-def looks_like_tree(line: str) -> bool:
-    """Whether a line is a bracketed parse tree."""
-    return _TREE.match(line) is not None
-
-
-def could_be_comment(line: str) -> bool:
-    """Whether a line begins as comments do. In a file of spaces it could still be a row whose token is '#'."""
-    return "\t" not in line and _COMMENT.match(line) is not None
-
-
-def is_header(line: str) -> bool:
-    """Whether a line says which classes a corpus annotates: always a comment, however many columns there are."""
-    return "\t" not in line and _HEADER.match(line) is not None
-
-
-def is_mark(line: str) -> bool:
-    """Whether a document begins with this line."""
-    return line.startswith(DOCUMENT_MARK) and line[len(DOCUMENT_MARK) :][:1] in ("", " ", "\t")
-
-
-# --------------------------------------------------------------------------------------------------- blocks and borders
-
-
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 
-SENTENCE_LIMIT = 10_000_000
-"""Maximum number of lines without a blank line. Beyond it, memory use would not stay flat."""
+SENTENCE_LIMIT = 10_000_000  # maximum number of lines without a blank line. Beyond it, memory use would not stay flat.
 
 
 def blocks(lines: NumberedLines) -> Iterator[tuple[int, list[str]]]:
@@ -338,18 +282,11 @@ def conll_border(text: str, start: int, comments: str | None = None) -> int:
     blank = None
     for blank in _BLANK_LINE.finditer(text, start):
         line = text[text.rfind("\n", 0, blank.start()) + 1 : blank.start()]
-        if comments is None:
-            goes_before = could_be_comment(line) or is_header(line) or is_mark(line)
-        else:
-            goes_before = line.startswith(comments)
+        before = could_be_comment(line) or is_header(line) or is_mark(line)
+        goes_before = before is not None if comments is None else line.startswith(comments)
         if line.strip(" \t") and not goes_before:
             return blank.end()
     return len(text) if blank is None and text.count("\n", start) > SENTENCE_LIMIT else 0
-
-
-def conllu_border(text: str, start: int) -> int:
-    """The same for CoNLL-U, where every line that begins with ``#`` is a comment on the sentence after it."""
-    return conll_border(text, start, "#")
 
 
 # -------------------------------------------------------------------------------------------------------------- writing
@@ -386,21 +323,16 @@ def write_conll(sentences: Iterable[Sentence], options: WriteOptions, report: Re
         for place, column in enumerate(cells):
             pieces[2 * place :: step] = column
         pieces[step - 1 :: step] = ["\n"] * len(sentence)
-        yield f"{_preamble(sentence, width, delimiter, report)}{''.join(pieces)}\n"
-
-
-def _preamble(sentence: Sentence, width: int, delimiter: str, report: Report) -> str:
-    """Document mark and comments of a sentence."""
-    lines = []
-    if sentence.document is not None:
-        padding = ("-X-",) * (width - 2) + ("O",) * (width > 1)
-        fields = sentence.rest.fields if isinstance(sentence.rest, DocumentMark) else (DOCUMENT_MARK, *padding)
-        lines += [delimiter.join(fields), ""]
-    for comment in sentence.comments:
-        plain = could_be_comment(comment)
-        report.changed["comments that began with something else than '# '"] += not plain
-        lines.append(comment if plain else "# " + " ".join(comment.removeprefix("#").split()))
-    return "".join(f"{line}\n" for line in lines)
+        lines = []
+        if sentence.document is not None:
+            padding = ("-X-",) * (width - 2) + ("O",) * (width > 1)
+            fields = sentence.rest.fields if isinstance(sentence.rest, DocumentMark) else (DOCUMENT_MARK, *padding)
+            lines += [delimiter.join(fields), ""]
+        for comment in sentence.comments:
+            plain = could_be_comment(comment)
+            report.changed["comments that began with something else than '# '"] += not plain
+            lines.append(comment if plain else "# " + " ".join(comment.removeprefix("#").split()))
+        yield "".join([*(f"{line}\n" for line in lines), *pieces, "\n"])
 
 
 _MOST_REMEMBERED = 1 << 17
@@ -423,3 +355,119 @@ def _check_writable(name: str, column: Iterable[str], delimiter: str, width: int
 
 def _place_of(sentence: Sentence) -> str:
     return f"sentence of line {sentence.line}" if sentence.line else f"sentence {shortened(' '.join(sentence.tokens))}"
+
+
+# --------------------------------------------------------------------------------------------------------------- roles
+# Semantic roles in the columns of CoNLL-2005 and CoNLL-2012: a token, its predicate, then a column for each predicate.
+#
+#     Anna    -       B-ARG0  O            or     Anna    -       (A0*)   *
+#     gave    give    B-V     O                   gave    give    (V*)    *
+#     him     -       B-ARG2  O                   him     -       (A2*)   *
+#     time    -       B-ARG1  B-ARG0              time    -       (A1*    (A0*)
+#     to      -       I-ARG1  O                   to      -       *       *
+#     think   think   I-ARG1  B-V                 think   think   *)      (V*)
+#
+# The n-th word whose second column is not ``-`` is the predicate of the n-th column after it. Sentences differ in their
+# number of columns; one without a predicate has none. Labels are written as BIO.
+
+
+NO_PREDICATE = "-"
+_ROLE = re.compile(r"O$|[BI]-\S+$")
+_BRACKETS = re.compile(r"(?:\(([^\s()*]+))?\*(\)?)$")
+_ENOUGH = 5  # sentences with predicates that are looked at to recognise the format
+
+
+def recognises_roles(head: Sequence[str]) -> bool:
+    """Whether the first lines of a file are such columns: every predicate is the V of its column."""
+    found, block = 0, list[list[str]]()
+    for line in head:
+        if line.strip():
+            block.append(_cells(line))
+            continue
+        width = len(block[0]) if block else 0
+        if width > 2 and all(len(row) == width for row in block):
+            places = [t for t, row in enumerate(block) if row[1] != NO_PREDICATE]
+            are_verbs = len(places) == width - 2 and all(
+                block[t][2 + n] in ("B-V", "(V*)", "(V*") for n, t in enumerate(places)
+            )
+            if not are_verbs or (found := found + 1) == _ENOUGH:
+                return are_verbs
+        block = []
+    return found > 0
+
+
+def _cells(line: str) -> list[str]:
+    return line.split("\t") if "\t" in line else split_spaces(line)
+
+
+def read_roles(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
+    """The sentences of a file. ``options.label`` is the column of the predicates (default: the second)."""
+    column = 1 if options.label in ("auto", None) else options.label
+    if not isinstance(column, int) or column < 1 or options.token != 0:
+        raise ConfigurationError(
+            "column of the predicates", expected="1 or more, and the token in column 0", got=column
+        )
+    for first, block in blocks(lines):
+        rows = list(map(_cells, block))
+        width = len(rows[0])
+        for number, row in enumerate(rows, first):
+            where = lines.where(number)
+            if width <= column:
+                expected = f"a token, {NO_PREDICATE} or its predicate, and a column of roles for each predicate"
+                raise DataError("no column of predicates", expected=expected, got=shortened(block[0]), where=where)
+            if len(row) != width or not all(row):
+                expected = f"{width} as in the first line of the sentence"
+                got = f"{len([cell for cell in row if cell])}: {shortened(block[number - first])}"
+                raise DataError("wrong number of columns", expected=expected, got=got, where=where)
+        places = [t for t, row in enumerate(rows) if row[column] != NO_PREDICATE]
+        if len(places) != width - column - 1:
+            expected = f"a column for each of {len(places)} predicates"
+            raise DataError("columns of roles", expected=expected, got=width - column - 1, where=lines.where(first))
+        frames = []
+        for n, t in enumerate(places, column + 1):
+            labels = _role_labels([row[n] for row in rows], lines, first)
+            frames.append(Frame(t, labels, rows[t][column]))
+        report.notes["predicates"] += len(frames)
+        yield Sentence([row[0] for row in rows], line=first, rest=Frames(tuple(frames)))
+
+
+def _role_labels(cells: list[str], lines: NumberedLines, first: int) -> list[str]:
+    if all(map(_ROLE.match, cells)):
+        return cells
+    spans: list[Span] = []
+    label: str | None = None
+    start = 0
+    for t, cell in enumerate(cells):
+        found = _BRACKETS.match(cell)
+        is_odd = found is None or (found[1] and label is not None) or (found[2] and not found[1] and label is None)
+        if found is None or is_odd:
+            expected = "O, B-ROLE, I-ROLE or brackets such as (A0* and *)"
+            raise DataError("label of a role", expected=expected, got=shortened(cell), where=lines.where(first + t))
+        if found[1]:
+            label, start = found[1], t
+        if found[2] and label is not None:
+            spans.append(Span(label, start, t + 1))
+            label = None
+    if label is not None:
+        raise DataError(f"({label}* has no end", expected="*) in the same sentence", where=lines.where(first + start))
+    return labels_from_spans(spans, len(cells), "bio")
+
+
+def write_roles(sentences: Iterable[Sentence], options: WriteOptions, report: Report) -> Iterator[str]:
+    """The lines of a file, one string per sentence; a predicate without a lemma is written as its word."""
+    for sentence in sentences:
+        if not sentence.tokens:
+            report.dropped["sentences without tokens"] += 1
+            continue
+        lemmas = [NO_PREDICATE] * len(sentence)
+        frames = sorted(frames_of(sentence) or (), key=lambda frame: frame.predicate)
+        for frame in frames:
+            word = frame.lemma or sentence.tokens[frame.predicate].lower()
+            lemmas[frame.predicate] = "_" if word == NO_PREDICATE else word
+        columns = [sentence.tokens, lemmas, *(frame.labels for frame in frames)]
+        rows = list(zip(*columns, strict=True))
+        for t, row in enumerate(rows):
+            if any(not cell or any(map(str.isspace, cell)) for cell in row):
+                where = f"sentence of line {sentence.line}, token {t + 1}" if sentence.line else f"token {t + 1}"
+                raise DataError("a cell that cannot be written", expected="text without spaces", got=row, where=where)
+        yield "\n".join(map(options.delimiter.join, rows)) + "\n\n"

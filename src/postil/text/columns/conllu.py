@@ -70,7 +70,6 @@ def read_conllu(lines: NumberedLines, options: ReadOptions, report: Report) -> I
     report.dropped["comments after the last sentence"] += len(reader.comments)
 
 
-@final
 class _ConlluReader:
     def __init__(self, lines: NumberedLines, options: ReadOptions, report: Report) -> None:
         self.lines, self.options, self.report = lines, options, report
@@ -88,9 +87,6 @@ class _ConlluReader:
             return None
         first += count
         rest = self._rows(block[count:], first)
-        if not rest.rows:
-            where = self.lines.where(first)
-            raise DataError("the sentence has no words", expected="lines numbered 1, 2, …", where=where)
         tokens = [row[FORM] for row in rest.rows]
         labels = None if self.label is None else [get(row, self.label) for row in rest.rows]
         columns = [tuple(get(row, place) for place in self.features) for row in rest.rows] if self.features else None
@@ -138,6 +134,9 @@ class _ConlluReader:
         if got:
             expected = f"word {len(rest.rows) + 1} (or a multiword token or an empty node that fits there)"
             raise DataError("the word is misnumbered", expected=expected, got=got, where=self.lines.where(number))
+        if not rest.rows:
+            where = self.lines.where(first)
+            raise DataError("the sentence has no words", expected="lines numbered 1, 2, …", where=where)
         return rest
 
 
@@ -212,10 +211,7 @@ def _multiword(rest: Dependencies) -> list[tuple[int, int, str]]:
 
 
 def _word_offsets(text: str, rest: Dependencies) -> tuple[list[int], list[int]] | None:
-    """The offsets of the words in the text; None if they do not match it.
-
-    The words of a multiword token that do not match it (French "du" = "de le") all get its whole span.
-    """
+    """The offsets of the words; None if they do not match the text. "de" and "le" of French "du" share its span."""
     forms = [row[FORM] for row in rest.rows]
     multiword = {first: (end, form) for first, end, form in _multiword(rest)}
     starts: list[int] = []
@@ -274,7 +270,7 @@ def write_conllu(sentences: Iterable[Sentence], options: WriteOptions, report: R
         lines = ["\t".join(row) for row in rows]
         for other in reversed(others):
             lines.insert(other.before, other.line)
-        yield "".join(f"{line}\n" for line in [*_comments(sentence, report), *lines, ""])
+        yield "".join(f"{line}\n" for line in [*comments_of(sentence, report), *lines, ""])
 
 
 def _new_rows(sentence: Sentence) -> tuple[list[list[str]], list[Surface]]:
@@ -324,22 +320,18 @@ def refill(sentences: Iterable[Sentence], originals: Originals, columns: Sequenc
         answers = zip(*cells[len(cells) - len(places) + 1 :], sentence.labels or (), strict=True)
         lines = originals.take(sentence.line - originals.next_line)
         for line in originals.take(len(rest.rows) + len(rest.others)):
-            is_word = line[: line.index("\t")].isdecimal()  # not 3-4, not 8.1
-            lines.append(_refilled(line, places, next(answers), sentence) if is_word else line)
-        yield _encoded([*lines, *originals.take_blank()], originals.encoding)
-    yield _encoded(originals.take_all(), originals.encoding)
-
-
-def _refilled(line: str, places: Sequence[CellPlace], values: Sequence[str], sentence: Sentence) -> str:
-    content = line.rstrip("\r\n")
-    row = content.split("\t")
-    if all(get(row, place) == value for place, value in zip(places, values, strict=True)):
-        return line
-    for place, value in zip(places, values, strict=True):
-        if get(row, place) != value:
-            put(row, place, value)
-    _check_writable([row], sentence)
-    return "\t".join(row) + line[len(content) :]
+            if line[: line.index("\t")].isdecimal():  # not 3-4, not 8.1
+                content = line.rstrip("\r\n")
+                row = content.split("\t")
+                for place, value in zip(places, next(answers), strict=True):
+                    if get(row, place) != value:
+                        put(row, place, value)
+                if (changed := "\t".join(row)) != content:
+                    _check_writable([row], sentence)
+                    line = changed + line[len(content) :]
+            lines.append(line)
+        yield _encoded([*lines, *originals.take(1, if_blank=True)], originals.encoding)
+    yield _encoded(originals.take(), originals.encoding)
 
 
 def _encoded(lines: list[str], encoding: str) -> bytes:
@@ -364,7 +356,7 @@ def columns_after_form(labels: Sequence[str], columns: Sequence[Column]) -> tupl
     return ends[0], ends[1]
 
 
-def _comments(sentence: Sentence, report: Report) -> list[str]:
+def comments_of(sentence: Sentence, report: Report) -> list[str]:
     """The comments, with document mark and text if they are known but not among them."""
     comments = []
     for comment in sentence.comments:
@@ -377,11 +369,6 @@ def _comments(sentence: Sentence, report: Report) -> list[str]:
         text = sentence.text[sentence.starts[0] : sentence.ends[-1]]
         comments.append(f"# text = {' '.join(text.split())}")
     return comments
-
-
-def comment_lines(sentence: Sentence) -> bytes:
-    """The comment lines before the rows of a sentence."""
-    return "".join(f"{line}\n" for line in _comments(sentence, Report())).encode()
 
 
 def _check_writable(rows: list[list[str]], sentence: Sentence) -> None:

@@ -15,8 +15,7 @@ from postil.text.labels.schemes import SEPARATOR, UNKNOWN, PartialLabel, Span, l
 from postil.text.lines import shortened
 
 Groups = Mapping[str, Sequence[str]]
-Annotation = Sequence[str] | Sequence[Span]
-"""A label for every token of a sentence, or its spans, which may overlap."""
+Annotation = Sequence[str] | Sequence[Span]  # a label for every token of a sentence, or its spans, which may overlap
 
 
 def checked_groups(groups: Groups) -> dict[str, list[str]]:
@@ -105,33 +104,34 @@ def by_group(
 
 
 def _classes(annotation: Annotation) -> list[str]:
-    """The class of each span, or of each token that has one."""
-    if has_spans(annotation):
-        return [name for item in annotation if isinstance(item, Span) for name in classes_of_span(item.label)]
+    spans = [name for item in annotation if isinstance(item, Span) for name in classes_of_span(item.label)]
     tags = [parse_label(part) for item in annotation if isinstance(item, str) for part in classes_of_span(item)]
-    return [tag.label for tag in tags if tag.role != "O"]
+    return spans + [tag.label for tag in tags if tag.role != "O"]
 
 
 def labels_in_group(
     annotation: Annotation, tokens: Sequence[object], classes: Sequence[str], where: str | None = None
 ) -> list[str]:
-    """One label per token: those of the group's classes; of a sentence with spans, in BIO.
-
-    If only some of the alternatives of a mark are in the group, the token may also be outside of its spans.
-    """
+    """One label per token: those of the group's classes; of a sentence with spans, in BIO."""
     inside = set(classes)
-    if annotation and not has_spans(annotation):
-        return [_kept(label, inside) for label in annotation if isinstance(label, str)]
     spans = [span for span in annotation if isinstance(span, Span)]
-    names = [classes_of_span(span.label) for span in spans]  # none: nothing is known, in any group
-    spans = [span for span, of_span in zip(spans, names, strict=True) if not of_span or not inside.isdisjoint(of_span)]
-    for one, other in overlaps(spans):
-        raise overlap_error(one, other, "are in one group", tokens, where)
-    return [_kept(label, inside) for label in labels_of_spans(spans, len(tokens))]
-
-
-def has_spans(annotation: Annotation) -> bool:
-    return any(isinstance(item, Span) for item in annotation)
+    labels = [label for label in annotation if isinstance(label, str)]
+    if spans or not annotation:
+        names = [classes_of_span(span.label) for span in spans]  # none: nothing is known, in any group
+        spans = [span for span, of in zip(spans, names, strict=True) if not of or not inside.isdisjoint(of)]
+        for one, other in overlaps(spans):
+            raise overlap_error(one, other, "are in one group", tokens, where)
+        labels = labels_of_spans(spans, len(tokens))
+    kept = []
+    for label in labels:
+        if isinstance(label, PartialLabel):
+            parts = [part for part in label.alternatives if part == OUTSIDE or parse_label(part).label in inside]
+            if len(parts) < len(label.alternatives):  # the token may also be outside of the group's spans
+                parts = list(dict.fromkeys([*parts, OUTSIDE]))
+            kept.append(parts[0] if len(parts) == 1 else PartialLabel(SEPARATOR.join(parts) or UNKNOWN))
+        else:
+            kept.append(label if parse_label(label).label in inside else OUTSIDE)
+    return kept
 
 
 def labels_of_spans(spans: Iterable[Span], length: int, scheme: str = "bio") -> list[str]:
@@ -145,15 +145,6 @@ def labels_of_spans(spans: Iterable[Span], length: int, scheme: str = "bio") -> 
                 names = [f"{letter}-{name}" for name in span.label.alternatives]
                 labels[token] = PartialLabel(SEPARATOR.join(names) or UNKNOWN)
     return labels
-
-
-def _kept(label: str, classes: set[str]) -> str:
-    if not isinstance(label, PartialLabel):
-        return label if parse_label(label).label in classes else OUTSIDE
-    parts = [part for part in label.alternatives if part == OUTSIDE or parse_label(part).label in classes]
-    if len(parts) < len(label.alternatives):
-        parts = list(dict.fromkeys([*parts, OUTSIDE]))
-    return parts[0] if len(parts) == 1 else PartialLabel(SEPARATOR.join(parts) or UNKNOWN)
 
 
 def overlap_error(one: Span, other: Span, why: str, tokens: Sequence[object], where: str | None) -> DataError:

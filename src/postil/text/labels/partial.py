@@ -8,7 +8,7 @@ has not), and ``A|B`` if A and B both occur alone (and are not features such as 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice, pairwise
-from typing import NamedTuple, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,31 +56,22 @@ def with_marks(
     if partial is False:
         return sequences
     distinct = {label for label in chain.from_iterable(sequences) if not isinstance(label, PartialLabel)}
-    candidates = {label for label in distinct if looks_like_mark(label)}.difference(known)
-    marks = candidates if partial or not candidates else _marks_among(candidates, distinct, sequences, tokens)
+    marks = candidates = {label for label in distinct if looks_like_mark(label)}.difference(known)
+    if not candidates:
+        return sequences
+    marked = [[PartialLabel(label) if label in candidates else label for label in labels] for labels in sequences]
+    if not partial and recognise(marked) == "none":
+        alone, choices = distinct - candidates, (label for label in candidates - {UNKNOWN} if "=" not in label)
+        marks = {label for label in choices if alone.issuperset(PartialLabel(label).alternatives)}
+        for token, label in chain.from_iterable(map(zip, tokens or (), sequences)):
+            form = str(token[0]) if isinstance(token, tuple) else token if isinstance(token, str) else ""
+            if label == UNKNOWN and any(map(str.isalnum, form)):  # not only the tag of question marks
+                marks.add(UNKNOWN)
+                break
     if not marks:
         return sequences
     by_label = {label: PartialLabel(label) for label in marks}
     return [[by_label.get(label, label) for label in labels] for labels in sequences]
-
-
-def _marks_among(
-    candidates: set[str], distinct: set[str], sequences: Labels, tokens: Sequence[Sequence[object]] | None
-) -> set[str]:
-    marked = [[PartialLabel(label) if label in candidates else label for label in labels] for labels in sequences]
-    if recognise(marked) != "none":
-        return candidates
-    alone = distinct - candidates
-    marks = {
-        label
-        for label in candidates - {UNKNOWN}
-        if "=" not in label and alone.issuperset(PartialLabel(label).alternatives)
-    }
-    for token, label in chain.from_iterable(map(zip, tokens or (), sequences)):
-        form = str(token[0]) if isinstance(token, tuple) else token if isinstance(token, str) else ""
-        if label == UNKNOWN and any(map(str.isalnum, form)):  # not only the tag of question marks
-            return marks | {UNKNOWN}
-    return marks
 
 
 def is_partial(labels: Sequence[str]) -> bool:
@@ -100,9 +91,6 @@ def count_marks(sequences: Labels) -> dict[str, int]:
     return {"unknown": unknown, "several": len(marks) - unknown}
 
 
-# ---------------------------------------------------------------------------------------------------- classes in labels
-
-
 def classes_of(sequences: Labels) -> set[str]:
     """The entity classes of labels and marks of a span scheme."""
     distinct = {(isinstance(label, PartialLabel), label) for label in chain.from_iterable(sequences)}
@@ -114,8 +102,6 @@ def classes_of(sequences: Labels) -> set[str]:
             classes.add(tag.label if tag.known else part)
     return classes
 
-
-# ---------------------------------------------------------------------------------------------------- annotated classes
 
 Annotates = Sequence[str] | Sequence[Sequence[str] | None] | None
 """The classes that all sentences annotate, or those of each sentence; None: all of them."""
@@ -162,10 +148,7 @@ def per_sentence(annotates: Annotates, number: int) -> list[tuple[str, ...] | No
 def widened(
     sequences: Labels, annotates: Sequence[Sequence[str] | None], classes: Iterable[str], scheme: str
 ) -> Labels:
-    """Where a sentence does not annotate all ``classes``, its O means O or one of the others.
-
-    Without a scheme, classes are the labels themselves, and O is one of them.
-    """
+    """Where a sentence does not annotate all ``classes`` (or labels), its O means O or one of the others."""
     known = sorted({*classes} - {"O"})
     marks: dict[tuple[str, ...], PartialLabel | None] = {}
     answers: list[Sequence[str]] = []
@@ -187,32 +170,22 @@ def widened(
     return answers
 
 
-# ------------------------------------------------------------------------------------------------------ possible labels
-#
-# Which labels each token can have: the smallest set per token that loses no labelling.
-#
-# A labelling of spans is *possible* if, spelled in the data's scheme, it agrees with every label and mark. Here the
-# labels are those of an inner scheme (IOBES, or BIO), which the network learns; one label of the data may be several
-# inner ones (B-PER of BIO is B-PER or S-PER), and which one depends on tokens that may be unknown.
-#
-# A label is kept at a token if it lies on a possible labelling: reachable from the left and from the right. For BIO and
-# IOBES data the valid labellings under the kept labels are exactly the possible ones. In IOB1 the letter of a token
-# depends on the token before it, which sets per token cannot say: the kept labels are then the smallest sets that hold
-# all possible labellings, and may hold a few more.
-
-
+# Which labels each token can have: the smallest set per token that loses no labelling. A labelling of spans is
+# *possible* if, spelled in the data's scheme, it agrees with every label and mark. Here the labels are those of an
+# inner scheme (IOBES, or BIO), which the network learns; one label of the data may be several inner ones (B-PER of BIO
+# is B-PER or S-PER), and which one depends on tokens that may be unknown. A label is kept at a token if it lies on a
+# possible labelling: reachable from the left and from the right. For BIO and IOBES data the valid labellings under the
+# kept labels are exactly the possible ones. In IOB1 the letter of a token depends on the token before it, which sets
+# per token cannot say: the kept labels are then the smallest sets that hold all possible labellings, and may hold a
+# few more.
 Flags = NDArray[np.bool_]
 
 # How a label's role in the data may be spelled in IOBES; BIO as the inner scheme has only the first of each pair.
 _SPELLINGS = {"O": "O", "B": "BS", "I": "IE"}
-_SAME = {role: role for role in "OBIES"}
 
 
-class _Choice(NamedTuple):
-    """The inner labels (L,) that agree with a label or mark: behind a touching span of the same class, and else."""
-
-    touching: Flags
-    otherwise: Flags
+Choice = tuple[Flags, Flags]
+"""The inner labels (L,) that agree with a label or mark: behind a touching span of the same class, and else."""
 
 
 @final
@@ -231,7 +204,7 @@ class PossibleLabels:
         self._start, self._end = mask.start, mask.end
         self._touching, self._others = touching.astype(np.float32), (mask.transitions & ~touching).astype(np.float32)
         self._names = {*self._classes[self._roles != "O"].tolist()} if inner != "none" else set()
-        self._choices: dict[tuple[bool, str], _Choice] = {}
+        self._choices: dict[tuple[bool, str], Choice] = {}
 
     def __call__(self, labels: Sequence[str]) -> Flags:
         """(T, L) of one sentence.
@@ -240,106 +213,76 @@ class PossibleLabels:
         nothing agrees even then, every label stands for its class.
         """
         if self.scheme == "none":
-            return np.array([self._choice(label).otherwise for label in labels]).reshape(-1, len(self.labels))
+            return np.array([self._choice(label)[1] for label in labels]).reshape(-1, len(self.labels))
         possible = self._on_some_path(list(map(self._choice, labels)))
         if not possible.any() and len(labels):
             possible = self._on_some_path(list(map(self._choice, mended(labels, self.scheme))))
         if not possible.any() and len(labels):
-            possible = self._on_some_path(list(map(self._class_of, labels)))
+            choices = []  # every place in a span of the classes that a choice has
+            for touching, otherwise in map(self._choice, labels):
+                outside = (self._roles == "O") & (touching | otherwise)
+                names = [*{*self._classes[touching | otherwise].tolist()}]
+                choices.append((outside | ((self._roles != "O") & np.isin(self._classes, names)),) * 2)
+            possible = self._on_some_path(choices)
         return possible
 
-    # -------------------------------------------------------------------------------------------- one token
-
-    def _choice(self, label: str) -> _Choice:
+    def _choice(self, label: str) -> Choice:
         key = isinstance(label, PartialLabel), str(label)
         if key not in self._choices:
-            if not isinstance(label, PartialLabel):
-                self._choices[key] = self._one(label)
-            elif not label.alternatives:
-                self._choices[key] = _twice(np.ones(len(self.labels), bool))
-            else:
-                choices = [self._one(alternative) for alternative in label.alternatives]
-                self._choices[key] = _Choice(*(np.logical_or.reduce(sides) for sides in zip(*choices, strict=True)))
+            alternatives = label.alternatives if isinstance(label, PartialLabel) else (label,)
+            ones = [self._one(alternative) for alternative in alternatives] or [(np.ones(len(self.labels), bool),) * 2]
+            touching, otherwise = (np.logical_or.reduce(sides) for sides in zip(*ones, strict=True))
+            self._choices[key] = touching, otherwise
         return self._choices[key]
 
-    def _one(self, label: str) -> _Choice:
-        """A label, or if it is one of several a class."""
-        if self.scheme == "none":
-            return _twice(np.array([label == other for other in self.labels]))
-        if label in self._names:
-            return _twice((self._classes == label) & (self._roles != "O"))
-        tag = parse_label(label)
-        if tag.role == "O":
-            return _twice(self._roles == "O")
+    def _one(self, label: str) -> Choice:
+        tag, is_inside = parse_label(label), self._roles != "O"
         of_class = self._classes == tag.label
-        if self.scheme != "iob1":
-            spellings = _SPELLINGS if self.scheme == "bio" else _SAME
-            return _twice(of_class & np.isin(self._roles, [*spellings[tag.role]]))
-        opening, inside = of_class & np.isin(self._roles, ["B", "S"]), of_class & np.isin(self._roles, ["I", "E"])
-        nothing = np.zeros(len(self.labels), bool)
-        return _Choice(opening, nothing) if tag.role == "B" else _Choice(inside, opening | inside)
+        if self.scheme == "none":
+            same = np.array([label == other for other in self.labels])
+        elif label in self._names:
+            same = (self._classes == label) & is_inside
+        elif tag.role == "O":
+            same = ~is_inside
+        elif self.scheme != "iob1":
+            same = of_class & np.isin(self._roles, [*(_SPELLINGS[tag.role] if self.scheme == "bio" else tag.role)])
+        else:
+            opening, inside = of_class & np.isin(self._roles, ["B", "S"]), of_class & np.isin(self._roles, ["I", "E"])
+            return (opening, np.zeros_like(opening)) if tag.role == "B" else (inside, opening | inside)
+        return same, same
 
-    # -------------------------------------------------------------------------------------------- one sentence
-
-    def _on_some_path(self, choices: Sequence[_Choice]) -> Flags:
+    def _on_some_path(self, choices: Sequence[Choice]) -> Flags:
         """(T, L) labels that lie on a valid labelling which agrees with all choices."""
         T = len(choices)
         forward, backward = np.zeros((T, len(self.labels)), bool), np.zeros((T, len(self.labels)), bool)
-        for t, choice in enumerate(choices):
+        for t, (touching, otherwise) in enumerate(choices):
             if t == 0:
-                forward[t] = self._start & choice.otherwise
+                forward[t] = self._start & otherwise
             else:
                 before = forward[t - 1].astype(np.float32)
-                forward[t] = choice.otherwise & (before @ self._others > 0)
-                forward[t] |= choice.touching & (before @ self._touching > 0)
+                forward[t] = (otherwise & (before @ self._others > 0)) | (touching & (before @ self._touching > 0))
         if T:
             backward[-1] = self._end
         for t in range(T - 1, 0, -1):
-            touching, otherwise = ((side & backward[t]).astype(np.float32) for side in choices[t])
-            backward[t - 1] = (self._others @ otherwise > 0) | (self._touching @ touching > 0)
+            glued, apart = ((side & backward[t]).astype(np.float32) for side in choices[t])
+            backward[t - 1] = (self._others @ apart > 0) | (self._touching @ glued > 0)
         return forward & backward
-
-    def _class_of(self, label: str) -> _Choice:
-        """Every place in a span of the classes that a choice has."""
-        touching, otherwise = self._choice(label)
-        names = {*self._classes[touching | otherwise].tolist()}
-        outside = (self._roles == "O") & (touching | otherwise)
-        return _twice(outside | ((self._roles != "O") & np.isin(self._classes, [*names])))
-
-
-def _twice(flags: Flags) -> _Choice:
-    return _Choice(flags, flags)
-
-
-# -------------------------------------------------------------------------------------------------------- broken labels
 
 
 def mended(labels: Sequence[str], scheme: str) -> list[str]:
-    """The labels between two marks, where they break their scheme, as conlleval reads them.
-
-    Beside a mark a span may go on: there a label keeps its role.
-    """
-    answer: list[str] = list(labels)
+    """The labels between two marks, as conlleval reads them. Beside a mark a label keeps its role: a span may go on."""
+    answer, target = list(labels), scheme if scheme in ("bio", "iob1") else "iobes"
     for start, end in runs(not isinstance(label, PartialLabel) for label in labels):
-        if scheme in ("bio", "iob1"):
-            new = _respelt(labels[start:end], scheme)
+        new = labels_from_spans(spans_from_labels(labels[start:end], target), end - start, target)
+        if target != "iobes":
             new[0] = labels[start] if start else new[0]
         else:
-            new = _respelt(labels[start:end], "iobes")
             if end < len(labels) and parse_label(labels[end - 1]).role in "BI":
-                new[-1] = _moved(new[-1], {"S": "B", "E": "I"})
+                new[-1] = {"S": "B", "E": "I"}.get(new[-1][0], new[-1][0]) + new[-1][1:]
             if start and parse_label(labels[start]).role in "IE":
-                new[0] = _moved(new[0], {"B": "I", "S": "E"})
+                new[0] = {"B": "I", "S": "E"}.get(new[0][0], new[0][0]) + new[0][1:]
         answer[start:end] = new
     return answer
-
-
-def _respelt(labels: Sequence[str], scheme: str) -> list[str]:
-    return labels_from_spans(spans_from_labels(labels, scheme), len(labels), scheme)
-
-
-def _moved(label: str, roles: dict[str, str]) -> str:
-    return roles.get(label[0], label[0]) + label[1:]
 
 
 def runs(marked: Iterable[bool]) -> list[tuple[int, int]]:
@@ -348,8 +291,6 @@ def runs(marked: Iterable[bool]) -> list[tuple[int, int]]:
     return [(int(start), int(end)) for start, end in edges.reshape(-1, 2)]
 
 
-# ------------------------------------------------------------------------------------------------------- another scheme
-
 _OTHER_CLASS = "\0"  # stands for all classes that a sentence does not name
 
 
@@ -357,41 +298,33 @@ def respelt(labels: Sequence[str], source: str, target: str) -> list[str]:
     """The labels of a sentence with unknown ones in another span scheme; ``?`` stays ``?``.
 
     A label whose spelling depends on an unknown neighbour becomes a choice: B-PER of BIO before ``?`` is B-PER|S-PER of
-    IOBES.
+    IOBES. One of IOB1 has two spellings if it depends on which class stands before.
     """
     names = [*sorted(classes_of([labels])), _OTHER_CLASS]
     inner = iobes_labels(names)
     possible = PossibleLabels(inner, "iobes", source)(labels)
     answer: list[str] = []
     for t, label in enumerate(labels):
-        choices = [inner[i] for i in np.flatnonzero(possible[t])]
         before = {parse_label(inner[i]).label for i in np.flatnonzero(possible[t - 1])} if t else {""}
-        spellings = [*dict.fromkeys(text for one in choices for text in _spelt(one, target, before))]
+        spellings: list[str] = []
+        for role, name, _ in (parse_label(inner[i]) for i in np.flatnonzero(possible[t])):
+            if role == "O":
+                letters = ["O"]
+            elif target == "iob1":
+                letters = ["I"] * (role in "IE" or before != {name}) + ["B"] * (role in "BS" and name in before)
+            else:
+                letters = [LETTERS[target]["BIES".index(role)]]
+            spellings += [f"{letter}-{name}" if name and role != "O" else letter for letter in letters]
+        spellings = list(dict.fromkeys(spellings))
         unknown = label == UNKNOWN or any(_OTHER_CLASS in text for text in spellings)
         choice = spellings[0] if len(spellings) == 1 else PartialLabel(SEPARATOR.join(spellings))
         answer.append(PartialLabel(UNKNOWN) if unknown else choice)
     return answer
 
 
-def _spelt(label: str, scheme: str, before: set[str]) -> list[str]:
-    """An IOBES label in another scheme; two spellings if IOB1 depends on which class stands ``before``."""
-    role, name, _ = parse_label(label)
-    if role == "O":
-        return ["O"]
-    if scheme == "iob1":
-        touching = name in before
-        letters = ["I"] * (role in "IE" or before != {name}) + ["B"] * (role in "BS" and touching)
-    else:
-        letters = [LETTERS[scheme]["BIES".index(role)]]
-    return [f"{letter}-{name}" if name else letter for letter in letters]
-
-
 def iobes_labels(classes: Sequence[str]) -> list[str]:
     """All labels of some classes."""
     return ["O", *(f"{letter}-{name}" if name else letter for name in classes for letter in LETTERS["iobes"])]
-
-
-# ---------------------------------------------------------------------------------------------------------------- spans
 
 
 @final
@@ -429,11 +362,7 @@ class PossibleSpans:
         return [self._number[label] for label in labels_from_spans([Span(span.label, 0, length)], length, "iobes")]
 
 
-# ------------------------------------------------------------------------------------------ sentences in another scheme
-
-
-SAMPLE = 10_000
-"""Sentences from which a scheme is recognised."""
+SAMPLE = 10_000  # sentences from which a scheme is recognised
 
 
 def peek_scheme(sentences: Iterable[Sentence]) -> tuple[str, Iterator[Sentence]]:
@@ -449,10 +378,7 @@ def peek_scheme(sentences: Iterable[Sentence]) -> tuple[str, Iterator[Sentence]]
 def relabel(
     sentences: Iterable[Sentence], source: str, target: str, report: Report, *, name: str, strict: bool = False
 ) -> Iterator[Sentence]:
-    """The sentences with their labels in the scheme ``target``.
-
-    Labels that break ``source`` are read by conlleval's rules and counted, or refused if ``strict``.
-    """
+    """The sentences in the scheme ``target``. Labels that break ``source`` are counted, or refused if ``strict``."""
     if (source == "none") != (target == "none"):
         raise ConfigurationError(
             f"cannot turn labels of scheme {source!r} into {target!r}",

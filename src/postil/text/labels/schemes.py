@@ -24,15 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postil.errors import ConfigurationError, DataError, SchemeWarning, warn_caller
+from postil.text.report import counted
 
 
-class _SpanFields(NamedTuple):
-    label: str
-    start: int
-    end: int
-
-
-class Span(_SpanFields):
+class Span(NamedTuple("_SpanFields", [("label", str), ("start", int), ("end", int)])):
     """Tokens ``start`` to ``end`` (exclusive) have the class ``label``."""
 
     __slots__ = ()
@@ -79,10 +74,7 @@ _ROLES_OF = {"iob1": "OBI", "bio": "OBI", "iobes": "OBIES"}
 
 @lru_cache(maxsize=65536)
 def parse_label(label: str) -> ParsedLabel:
-    """Take ``B-some-thing`` apart at its first hyphen; a bare ``B`` has the class ``""``.
-
-    An unknown prefix before a class (``X-PER``) is read as I, a label without either as O.
-    """
+    """Take ``B-some-thing`` apart at its first hyphen. ``X-PER`` is read as I, a label without prefix as O."""
     prefix, hyphen, name = label.partition("-")
     if prefix == "O":
         return ParsedLabel("O", "", not hyphen)
@@ -188,18 +180,18 @@ def recognise(sequences: Iterable[Sequence[str]]) -> str:
     its alternatives are; names of classes in marks count for nothing.
     """
     pairs: Counter[tuple[str, str]] = Counter()
-    alone: Counter[str] = Counter()  # labels after a mark, and marks as labels of their kind
+    kinds: Counter[str] = Counter()  # of labels; first of marks and of labels after one
     has_marks = has_outside = False
     for labels in sequences:
         has_outside |= "O" in labels
-        neighbours = pairwise(["O", *labels, "O"])
+        neighbours = list(pairwise(["O", *labels, "O"]))
         if any(isinstance(label, PartialLabel) for label in labels):
             has_marks = True
+            of_marks = [pair for pair in neighbours if any(isinstance(label, PartialLabel) for label in pair)]
             pairs.update(pair for pair in neighbours if not any(isinstance(label, PartialLabel) for label in pair))
-            alone.update(_kind_after_mark(*pair) for pair in pairwise(["O", *labels, "O"]))
+            kinds.update(_kind_of_label(label) for _, label in of_marks)
         else:
             pairs.update(neighbours)
-    kinds = alone
     for (_, label), count in pairs.items():
         kinds[_kind_of_label(label)] += count
     if kinds["strange"] and kinds["strange"] >= kinds["with class"]:
@@ -222,8 +214,19 @@ def transition_mask(labels: Sequence[str], scheme: str) -> TransitionMask:
         if not belongs(label, scheme):
             what, letters = f"label is not of the {scheme.upper()} scheme", ", ".join(dict.fromkeys(LETTERS[scheme]))
             raise ConfigurationError(what, expected=f"O or a class after {letters}", got=repr(label))
+    # ``may_follow`` for all pairs at once, (L, L): a thousand classes make sixteen million of them.
+    tags = [parse_label(label) for label in labels]
+    number = {name: i for i, name in enumerate(dict.fromkeys(tag.label for tag in tags))}
+    classes = np.array([number[tag.label] for tag in tags], np.int64)
+    roles = np.array([tag.role for tag in tags], "U1")
+    opens = np.isin(roles, ["B", "I"])
+    continues = opens[:, None] & (classes[:, None] == classes)
+    if (rules := _RULES[scheme]) == "iobes":
+        allowed = np.where(np.isin(roles, ["I", "E"]), continues, ~opens[:, None])
+    else:
+        allowed = (roles != {"bio": "I", "iob1": "B"}[rules]) | continues
     return TransitionMask(
-        _allowed_pairs(labels, _RULES[scheme]),
+        allowed,
         np.array([may_follow("O", label, scheme) for label in labels], bool),
         np.array([may_follow(label, "O", scheme) for label in labels], bool),
     )
@@ -243,15 +246,10 @@ def _continues(previous_label: str, label: str) -> bool:
     return tag.role in "IE" and previous.role in "BI" and tag.label == previous.label
 
 
-def _kind_after_mark(one: str, other: str) -> str:
-    """The kind of a mark, or of a label after one; others are counted as pairs."""
-    if isinstance(other, PartialLabel):
-        kinds = {_kind_of_label(part) for part in other.alternatives}
-        return "with class" if "with class" in kinds and kinds <= {"with class", "outside"} else "mark"
-    return _kind_of_label(other) if isinstance(one, PartialLabel) else "counted"
-
-
 def _kind_of_label(label: str) -> str:
+    if isinstance(label, PartialLabel):
+        kinds = {_kind_of_label(part) for part in label.alternatives}
+        return "with class" if "with class" in kinds and kinds <= {"with class", "outside"} else "mark"
     tag = parse_label(label)
     if not tag.known:
         return "strange"
@@ -276,19 +274,6 @@ def may_follow(previous_label: str, label: str, scheme: str) -> bool:
     if rules == "iob1":
         return tag.role != "B" or span_continues
     return span_continues if tag.role in "IE" else previous.role not in "BI"
-
-
-def _allowed_pairs(labels: Sequence[str], rules: str) -> NDArray[np.bool_]:
-    """``may_follow`` for all pairs at once, (L, L): a thousand classes make sixteen million of them."""
-    tags = [parse_label(label) for label in labels]
-    number = {name: i for i, name in enumerate(dict.fromkeys(tag.label for tag in tags))}
-    classes = np.array([number[tag.label] for tag in tags], np.int64)
-    roles = np.array([tag.role for tag in tags], "U1")
-    opens = np.isin(roles, ["B", "I"])
-    span_continues = opens[:, None] & (classes[:, None] == classes)
-    if rules in ("bio", "iob1"):
-        return np.asarray((roles != {"bio": "I", "iob1": "B"}[rules]) | span_continues)
-    return np.where(np.isin(roles, ["I", "E"]), span_continues, ~opens[:, None])
 
 
 def _require_spans(scheme: str) -> None:
@@ -329,9 +314,6 @@ def looks_like_mark(label: str) -> bool:
     return label == UNKNOWN or (SEPARATOR in label and all(part.strip() for part in label.split(SEPARATOR)))
 
 
-# ------------------------------------------------------------------------------------- labels that violate their scheme
-
-
 class SchemeReport(NamedTuple):
     """How well label sequences follow a scheme; ``first`` is (sentence, token) of the first violation, from 0."""
 
@@ -348,7 +330,13 @@ def inspect(sequences: Iterable[Sequence[str]], scheme: str) -> SchemeReport:
     for number, labels in enumerate(sequences):
         positions = violations(labels, scheme)
         if positions and first is None:
-            first, example = (number, positions[0]), _describe(labels, positions[0], scheme)
+            first, t = (number, positions[0]), positions[0]
+            before = repr(labels[t - 1]) if t else "the start of the sentence"
+            example = f"{labels[t]!r} after {before}"
+            if not belongs(labels[t], scheme):
+                example = f"{labels[t]!r} is not a label of this scheme"
+            elif may_follow(labels[t - 1] if t else "O", labels[t], scheme):
+                example = f"{labels[t]!r} at the end of the sentence"
         broken += len(positions)
         sentences += bool(positions)
     return SchemeReport(scheme, broken, sentences, first, example)
@@ -378,7 +366,7 @@ def complaint(
     ``place`` says where a token of a sentence is, both counted from 0: ``on line 7``.
     """
     if scheme == "none":
-        return _mixed(sequences, place or _in_sentence)
+        return _mixed(sequences, place or (lambda sentence, token: f"in sentence {sentence + 1}, token {token + 1}"))
     report = inspect(sequences, scheme)
     if report.first is None:
         return None
@@ -387,13 +375,18 @@ def complaint(
 
 def _mixed(sequences: Sequence[Sequence[str]], place: Callable[[int, int], str]) -> str | None:
     """Labels without a scheme of which many are spelled as if they had one: B-PER, I-PER and 0 where O was meant."""
+
+    def spells_span(label: str) -> bool:  # B-PER, also b-per
+        prefix, _, name = label.partition("-")
+        return bool(name) and prefix.upper() in _PREFIXES and not isinstance(label, PartialLabel)
+
     spans = [
         (sentence, token, label)
         for sentence, labels in enumerate(sequences)
         for token, label in enumerate(labels)
-        if _spells_span(label)
+        if spells_span(label)
     ]
-    others = Counter(label for labels in sequences for label in labels if label != "O" and not _spells_span(label))
+    others = Counter(label for labels in sequences for label in labels if label != "O" and not spells_span(label))
     prefixes = {label.partition("-")[0] for _, _, label in spans}
     if not others or not spans or (len(prefixes) == 1 and len(spans) < _FEW * others.total()):
         return None  # parts of speech, one of which has a hyphen
@@ -408,34 +401,15 @@ def _mixed(sequences: Sequence[Sequence[str]], place: Callable[[int, int], str])
 _FEW = 0.05
 
 
-def _spells_span(label: str) -> bool:
-    """``B-PER``, also ``b-per``."""
-    prefix, _, name = label.partition("-")
-    return bool(name) and prefix.upper() in _PREFIXES and not isinstance(label, PartialLabel)
-
-
 _PREFIXES = frozenset(letter for letters in LETTERS.values() for letter in letters)
-
-
-def _in_sentence(sentence: int, token: int) -> str:
-    return f"in sentence {sentence + 1}, token {token + 1}"
 
 
 def summarise(report: SchemeReport, place: str = "") -> str:
     """One line on a report with breaks: how many, where the first one is (``place``, if given) and how it looks."""
-    places = "1 label" if report.broken == 1 else f"{report.broken:,} labels"
-    sentences = "1 sentence" if report.sentences == 1 else f"{report.sentences:,} sentences"
-    verb = "violates" if report.broken == 1 else "violate"
     sentence, token = report.first or (0, 0)
-    line = f"{places} in {sentences} {verb} the {report.scheme.upper()} scheme"
-    return f"{line}, first {place or _in_sentence(sentence, token)}: {report.example}"
-
-
-def _describe(labels: Sequence[str], position: int, scheme: str) -> str:
-    """A description of what is wrong at ``position``."""
-    label, before = labels[position], labels[position - 1] if position else "O"
-    if not belongs(label, scheme):
-        return f"{label!r} is not a label of this scheme"
-    if may_follow(before, label, scheme):
-        return f"{label!r} at the end of the sentence"
-    return f"{label!r} after {repr(before) if position else 'the start of the sentence'}"
+    verb, place = (
+        "violates" if report.broken == 1 else "violate",
+        place or f"in sentence {sentence + 1}, token {token + 1}",
+    )
+    size = f"{counted(report.broken, 'label')} in {counted(report.sentences, 'sentence')}"
+    return f"{size} {verb} the {report.scheme.upper()} scheme, first {place}: {report.example}"

@@ -57,26 +57,26 @@ class Rules:
         for name, kinds in (("hyphens", get_args(Hyphens)), ("apostrophes", get_args(Apostrophes))):
             if (value := getattr(self, name)) not in kinds:
                 raise ConfigurationError(f"rule {name!r} is unknown", expected=" or ".join(kinds), got=repr(value))
+
+        def wrong(what: str, expected: str | None, got: str) -> ConfigurationError:
+            return ConfigurationError(what, expected=expected, got=got)
+
         for entry in self.fused:
             if "" in entry.split("|") or "|" not in entry:
-                raise ConfigurationError("rule 'fused' lacks a cut", expected="parts like 'can|not'", got=repr(entry))
+                raise wrong("rule 'fused' lacks a cut", "parts like 'can|not'", repr(entry))
         for entry in self.contractions:
             if "'" not in entry:
-                raise ConfigurationError(
-                    "rule 'contractions' lacks an apostrophe", expected="one like 'll", got=repr(entry)
-                )
+                raise wrong("rule 'contractions' lacks an apostrophe", "one like 'll", repr(entry))
         for pattern in self.extra_patterns:
             try:
                 compiled = re.compile(pattern)
             except re.error as error:
-                what, got = "an extra pattern is not a regular expression", f"{pattern!r} ({error})"
-                raise ConfigurationError(what, got=got) from None
+                what = "an extra pattern is not a regular expression"
+                raise wrong(what, None, f"{pattern!r} ({error})") from None
             if compiled.groups:
-                what, expected = "an extra pattern captures", "groups written (?:…)"
-                raise ConfigurationError(what, expected=expected, got=repr(pattern))
+                raise wrong("an extra pattern captures", "groups written (?:…)", repr(pattern))
             if compiled.fullmatch(""):
-                what, expected = "an extra pattern is empty", "one character at least"
-                raise ConfigurationError(what, expected=expected, got=repr(pattern))
+                raise wrong("an extra pattern is empty", "one character at least", repr(pattern))
 
     def __repr__(self) -> str:
         """Only what differs from the default, for the lists are long."""
@@ -139,6 +139,20 @@ def token_alternatives(rules: Rules) -> dict[str, str]:
     clitic = f"(?i:{_any_of(rules.contractions)})"
     ampersand = rf"[A-Za-z]{{1,4}}(?:&[A-Za-z]{{1,3}})+{_END}|&(?:amp|lt|gt|quot|nbsp);"
     same_mark = "|".join(rf"{mark}{{2,}}" for mark in (r"\$", "#", ",", "<", ">", "'", "`", "’", "‘"))
+    abbreviation = (
+        rf"{_spellings(rules.abbreviations)}\.(?!\w|\.\.)",
+        rf"{_spellings(rules.abbreviations_before_numbers)}\.(?=\s?\d)",
+        rf"[A-Za-z](?:\.[A-Za-z])+\.?{_END}",  # an acronym
+        r"(?!I)[A-Z]\.(?=\s[^\W\d_a-z]|[A-Z][a-z]|[,'’-])",  # an initial
+    )
+    dotted_name = (
+        rf"(?:{_DOMAIN}|(?<!\w))\.(?i:{_any_of(rules.name_endings)})(?![\w-])",
+        r"[a-z]\w{0,62}(?:\.[a-z][a-z_-]{1,62}){2,9}(?![\w-])",
+        rf"[A-Za-z]{{1,9}}\d++(?:\.\d++)+{_END}",  # a version
+    )
+    telephone = r"\d{1,5}-\d{1,5}(?:-\d{1,5}){1,4}(?![\w-])|\d{3}-\d{4}(?![\w-])|\d{5}-\d{4}(?![\w-])"
+    plain_number = r"(?:(?<!\w)\+|(?<![\w.])\.)?\d++(?:[.,:/]\d++)*"
+    after_number = rf"(?:{APOSTROPHE}s{_END}|(?=(?i:{_any_of(rules.units)}){_END})|{_END})"
     # Any character, and what a zero-width joiner ties to it: one emoji of several code points is one token.
     one_character = rf"\S[{_marks()}]*(?:\u200D\S[{_marks()}]*)*"
     return {
@@ -147,9 +161,9 @@ def token_alternatives(rules: Rules) -> dict[str, str]:
         "email": rf"(?:mailto:)?[\w.+%-]{{1,64}}@{_DOMAIN}" if rules.emails else "",
         "hashtag or mention": rf"(?<!\w)(?:#(?=\d*[^\W\d])\w+|@{_DOMAIN})" if rules.hashtags_and_mentions else "",
         "emoticon": rf"{smile}|{smiling_letter}|<3(?!\d)|\^_*\^" if rules.emoticons else "",
-        "abbreviation": _abbreviation(rules),
-        "dotted name": _dotted_name(rules),
-        "number": _number(rules),
+        "abbreviation": rf"(?<!\w)(?=\w+\.)(?:{'|'.join(abbreviation)})",
+        "dotted name": rf"(?=[\w-]{{0,63}}\.)(?:{'|'.join(dotted_name)})",
+        "number": rf"(?<!\w)(?:{telephone}|{plain_number}{after_number})",
         "clitic": rf"(?<=[\w.]){clitic}{_END}|(?<!\S){clitic}(?!\S)",
         "elision": rf"(?<!\w)(?:(?i:{_any_of(rules.elisions)})|{APOSTROPHE}\d\ds?){_END}",
         "fused": _fused(rules),
@@ -158,28 +172,6 @@ def token_alternatives(rules: Rules) -> dict[str, str]:
         "run of marks": rf"[.!?…]{{2,}}|[-=_*~+|]{{2,}}|{same_mark}",
         "one character": r"[\U0001F1E6-\U0001F1FF]{2}|" + one_character,
     }
-
-
-def _abbreviation(rules: Rules) -> str:
-    listed = rf"{_spellings(rules.abbreviations)}\.(?!\w|\.\.)"
-    numbered = rf"{_spellings(rules.abbreviations_before_numbers)}\.(?=\s?\d)"
-    acronym = rf"[A-Za-z](?:\.[A-Za-z])+\.?{_END}"
-    initial = r"(?!I)[A-Z]\.(?=\s[^\W\d_a-z]|[A-Z][a-z]|[,'’-])"
-    return rf"(?<!\w)(?=\w+\.)(?:{listed}|{numbered}|{acronym}|{initial})"
-
-
-def _dotted_name(rules: Rules) -> str:
-    known = rf"(?:{_DOMAIN}|(?<!\w))\.(?i:{_any_of(rules.name_endings)})(?![\w-])"
-    lower = r"[a-z]\w{0,62}(?:\.[a-z][a-z_-]{1,62}){2,9}(?![\w-])"
-    version = r"[A-Za-z]{1,9}\d++(?:\.\d++)+"
-    return rf"(?=[\w-]{{0,63}}\.)(?:{known}|{lower}|{version}{_END})"
-
-
-def _number(rules: Rules) -> str:
-    telephone = r"\d{1,5}-\d{1,5}(?:-\d{1,5}){1,4}(?![\w-])|\d{3}-\d{4}(?![\w-])|\d{5}-\d{4}(?![\w-])"
-    plain = r"(?:(?<!\w)\+|(?<![\w.])\.)?\d++(?:[.,:/]\d++)*"
-    ending = rf"(?:{APOSTROPHE}s{_END}|(?=(?i:{_any_of(rules.units)}){_END})|{_END})"
-    return rf"(?<!\w)(?:{telephone}|{plain}{ending})"
 
 
 def _fused(rules: Rules) -> str:
@@ -236,8 +228,6 @@ def _marks() -> str:
     ranges = "".join(f"{chr(first)}-{chr(last)}" for first, last in zip(firsts, lasts, strict=True))
     return ranges + "\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f\U000e0100-\U000e01ef"
 
-
-# ------------------------------------------------------------------------------------------ sentences
 
 LineBreaks = Literal["blank", "every", "never"]
 

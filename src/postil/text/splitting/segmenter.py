@@ -19,7 +19,7 @@ token.
 import functools
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from itertools import pairwise
 from typing import Any, NamedTuple, Self, final
@@ -102,12 +102,9 @@ class Tokens:
 class Forms(NamedTuple):
     """N words of texts with multiword tokens."""
 
-    text: bytes
-    """The texts, and after them the forms that are not in them."""
-    cells: Array
-    """(N, 2): the first byte of each word there and the one after its last."""
-    joined: Array
-    """(N,): whether a word belongs to the token of the word before it."""
+    text: bytes  # the texts, and after them the forms that are not in them
+    cells: Array  # (N, 2): the first byte of each word there and the one after its last
+    joined: Array  # (N,): whether a word belongs to the token of the word before it
 
 
 class Segments(NamedTuple):
@@ -160,13 +157,10 @@ class Segmenter:
             value = getattr(self, name)
             if not isinstance(value, kind):
                 raise ConfigurationError(f"{name} of a segmenter", expected=f"a {kind.__name__}", got=repr(value))
-        others = [*self._options(), *(["learned"] if self.learned is not None else [])]
-        if self.characters and others:
-            what = "a segmenter of characters has no rules"
+        others = [*self._options(), *["learned"] * (self.characters and self.learned is not None)]
+        if others and (self.characters or self.learned is not None):
+            what = f"a {'segmenter of characters' if self.characters else 'learned segmenter'} has no rules"
             raise ConfigurationError(what, expected="none", got=", ".join(others))
-        if self.learned is not None and self._options():
-            what = "a learned segmenter has no rules"
-            raise ConfigurationError(what, expected="none", got=", ".join(self._options()))
         if not isinstance(self.learned, CutsTexts | None):
             raise ConfigurationError("learned of a segmenter", expected="CutsTexts", got=repr(self.learned)[:80])
 
@@ -188,18 +182,14 @@ class Segmenter:
 
     def __str__(self) -> str:
         """For people, as in a model's card: ``english``, ``english (hyphens)``, ``characters``."""
-        if self.learned is not None:
-            return LEARNED
-        name, *options = [_CHARACTERS] if self.characters else [self._base, *self._options()]
+        name, *options = [LEARNED] if self.learned is not None else [self.to_dict()["rules"], *self._options()]
         return f"{name} ({', '.join(options)})" if options else str(name)
 
     def to_dict(self) -> dict[str, Any]:
         """The name of the rules, and the options that differ from them: values of JSON."""
         if self.learned is not None:
             return {"rules": LEARNED, **self.learned.settings()}
-        if self.characters:
-            return {"rules": _CHARACTERS}
-        return {"rules": self._base, **self._options()}
+        return {"rules": _CHARACTERS} if self.characters else {"rules": self._base, **self._options()}
 
     @property
     def _base(self) -> str:
@@ -214,31 +204,40 @@ class Segmenter:
         if name not in (*_BASES, _CHARACTERS):
             expected = f"rules {_ENGLISH!r}, {_NEUTRAL!r} or {_CHARACTERS!r}"
             raise ConfigurationError("unknown rules of a segmenter", expected=expected, got=repr(name))
-        allowed = [] if name == _CHARACTERS else [*_TOKEN_OPTIONS, *_SENTENCE_OPTIONS]
+        rules, sentence_rules = _BASES.get(name, _BASES[_ENGLISH])
+        tokens = {field.name for field in fields(rules)}
+        allowed = (
+            [] if name == _CHARACTERS else [field.name for one in (rules, sentence_rules) for field in fields(one)]
+        )
         for option in options:
             if option not in allowed:
                 expected = f"{allowed[0]} and others{similar(option, allowed)}" if allowed else "none"
                 raise ConfigurationError(f"unknown option of the rules {name!r}", expected=expected, got=repr(option))
         if name == _CHARACTERS:
             return cls(characters=True)
-        rules, sentence_rules = _BASES[name]
-        tokens = {name: options[name] for name in _TOKEN_OPTIONS if name in options}
-        sentences = {name: options[name] for name in _SENTENCE_OPTIONS if name in options}
+        of_tokens = {option: value for option, value in options.items() if option in tokens}
+        of_sentences = {option: value for option, value in options.items() if option not in tokens}
         return cls(
-            replace(rules, **tokens) if tokens else rules,
-            replace(sentence_rules, **sentences) if sentences else sentence_rules,
+            replace(rules, **of_tokens) if of_tokens else rules,
+            replace(sentence_rules, **of_sentences) if of_sentences else sentence_rules,
         )
 
+    @functools.cached_property
+    def _cutter(self) -> "_Cutter":
+        return _cutter_of(self.rules)
+
+    @functools.cached_property
+    def _splitter(self) -> SentencePatterns:
+        return _splitter_of(self.sentence_rules)
+
     def _options(self) -> dict[str, Any]:
-        """Whatever differs from the default rules."""
         changed: dict[str, Any] = {}
         tokens, sentences = _BASES[self._base]
         for rules, default in ((self.rules, tokens), (self.sentence_rules, sentences)):
-            if rules is not default:
-                for field in fields(rules):
-                    value = getattr(rules, field.name)
-                    if value != getattr(default, field.name):
-                        changed[field.name] = list(value) if isinstance(value, tuple) else value
+            for field in fields(rules) if rules is not default else ():
+                value = getattr(rules, field.name)
+                if value != getattr(default, field.name):
+                    changed[field.name] = list(value) if isinstance(value, tuple) else value
         return changed
 
     def tokenise(self, text: str) -> Tokens:
@@ -251,8 +250,12 @@ class Segmenter:
         """The sentences as consecutive ranges of tokens ``(first, last + 1)`` that cover every token."""
         if tokens.sentences is not None:
             return tokens.sentences
-        if self.learned is not None:
-            return _sentences_by_model(tokens, self.learned)
+        if self.learned is not None:  # where the model ends sentences of these tokens, which others have cut
+            cut = _cut_by_model(tokens.text, self.learned)
+            ends = [cut.ends[last - 1] for _, last in cut.sentences or ()]
+            borders = sorted({bisect_left(tokens.ends, end) + 1 for end in ends[:-1]})
+            borders = [0, *(border for border in borders if border < len(tokens)), len(tokens)]
+            return [(first, last) for first, last in pairwise(borders) if first < last]
         if self.characters:
             return character_sentences(tokens)
         return ranges(tokens.text, tokens.tokens, tokens.starts, tokens.ends, self._splitter)
@@ -289,18 +292,6 @@ class Segmenter:
         if not split:
             return Segments(cells, np.unique(offsets), offsets)
         return Segments(cells, kernels.split_sentences(text, documents, cells, offsets, self._splitter), offsets)
-
-    @functools.cached_property
-    def _cutter(self) -> "_Cutter":
-        return _cutter_of(self.rules)
-
-    @functools.cached_property
-    def _splitter(self) -> SentencePatterns:
-        return _splitter_of(self.sentence_rules)
-
-
-_TOKEN_OPTIONS = [field.name for field in fields(Rules)]
-_SENTENCE_OPTIONS = [field.name for field in fields(SentenceRules)]
 
 
 @final
@@ -345,13 +336,15 @@ _cutter_of = functools.lru_cache(maxsize=16)(_Cutter)
 _splitter_of = functools.lru_cache(maxsize=16)(sentence_patterns)
 
 
-ENGLISH = Segmenter()
-"""The default."""
+ENGLISH = Segmenter()  # the default
 CHARACTERS = Segmenter(characters=True)
 
 
 def _cut_by_model(text: str, model: CutsTexts) -> Tokens:
-    content = _without_surrogates(text).encode()
+    try:
+        content = text.encode()
+    except UnicodeEncodeError:  # halves of characters, as the character that stands for an unknown one
+        content = "".join("\ufffd" if "\ud800" <= one <= "\udfff" else one for one in text).encode()
     cells, offsets, _, forms = model.segments(content, np.array([[0, len(content)]]))
     starts, ends = character_places(content, len(text), cells).T.tolist()
     tokens = [text[start:end] for start, end in zip(starts, ends, strict=True)]
@@ -371,24 +364,6 @@ def character_places(text: bytes, size: int, cells: Array) -> Array:
         return kernels.character_offsets(text, places).reshape(-1, 2)
     distinct, which = np.unique(places, return_inverse=True)
     return kernels.character_offsets(text, distinct)[which].reshape(-1, 2)
-
-
-def _sentences_by_model(tokens: Tokens, model: CutsTexts) -> list[tuple[int, int]]:
-    """Where the model ends sentences of these tokens, which others have cut."""
-    cut = _cut_by_model(tokens.text, model)
-    ends = [cut.ends[last - 1] for _, last in cut.sentences or ()]
-    borders = sorted({bisect_left(tokens.ends, end) + 1 for end in ends[:-1]})
-    borders = [0, *(border for border in borders if border < len(tokens)), len(tokens)]
-    return [(first, last) for first, last in pairwise(borders) if first < last]
-
-
-def _without_surrogates(text: str) -> str:
-    """Halves of characters, which UTF-8 cannot write, as the character that stands for an unknown one."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return "".join("\ufffd" if "\ud800" <= one <= "\udfff" else one for one in text)
-    return text
 
 
 def tokenise(text: str, rules: Rules = DEFAULT) -> Tokens:
@@ -455,7 +430,6 @@ def characters(text: str) -> Tokens:
 
 
 def _continues(before: str, character: str) -> bool:
-    """Whether a character belongs to the one before it."""
     if character.isascii():
         return False
     if category(character)[0] == "M" or character in ("\u200c", _JOINER):
@@ -464,13 +438,11 @@ def _continues(before: str, character: str) -> bool:
         return True
     if before == _JOINER:
         return category(character) == "So"
-    earlier, later = _jamo(before), _jamo(character)
+    earlier, later = (
+        next((kind for kind, (first, last) in enumerate(_JAMO) if first <= ord(one) <= last), None)
+        for one in (before, character)
+    )
     return earlier is not None and later is not None and earlier <= later
-
-
-def _jamo(character: str) -> int | None:
-    code = ord(character)
-    return next((kind for kind, (first, last) in enumerate(_JAMO) if first <= code <= last), None)
 
 
 def character_sentences(tokens: Tokens) -> list[tuple[int, int]]:
@@ -494,7 +466,7 @@ def is_character(token: str) -> bool:
     return len(token) == 1 or (bool(token) and len(characters(token)) == 1)
 
 
-def are_characters(sentences: Iterator[list[str]]) -> bool:
+def are_characters(sentences: Iterable[list[str]]) -> bool:
     """Whether all tokens are single characters and some of them are of writing without spaces."""
     found = False
     for tokens in sentences:

@@ -19,10 +19,8 @@ from typing import final
 from postil.text.labels.schemes import Span
 from postil.text.trees.tree import Tree
 
-TRACE = "-NONE-"
-"""Label of what the Penn Treebank puts where nothing is said, such as ``*T*-1``."""
-CHUNKS = "chunks"
-"""The label column of trees that stands for their chunks."""
+TRACE = "-NONE-"  # label of what the Penn Treebank puts where nothing is said, such as ``*T*-1``
+CHUNKS = "chunks"  # the label column of trees that stands for their chunks
 
 _SAME = {"WHNP": "NP", "NX": "NP", "NAC": "NP", "QP": "NP", "WHADVP": "ADVP", "WHADJP": "ADJP", "WHPP": "PP"}
 _CHUNKS = {"NP", "VP", "PP", "SBAR", "ADVP", "ADJP", "PRT", "CONJP", "INTJ", "LST", "UCP"}
@@ -33,14 +31,14 @@ _BEFORE_A_VERB = {"RB", "RBR", "RBS", "ADVP"}
 _AFTER_A_NOUN = {"PP", "SBAR", "S", "SBARQ", "SQ", "VP", "PRN", "RRC", "FRAG", "NP"}
 _NEVER_BEFORE_A_NOUN = {"PP", "SBAR", "S"}
 _CLAUSES = {"S", "SBAR", "VP", "PRN", "PP"}
-_ALONE = {"POS": "NP", "RP": "PRT"}
-"""Chunks of words that are in no other."""
+_ALONE = {"POS": "NP", "RP": "PRT"}  # chunks of words that are in no other
 
 
 def chunks_of(tree: Tree) -> list[Span]:
     """The chunks of a tree without empty elements as spans over its words, in order."""
     chunker = _Chunker(tree)
-    chunker.run()
+    while chunker.todo:
+        chunker.step(*chunker.todo.pop())
     return sorted(chunker.chunks, key=lambda span: span.start)
 
 
@@ -65,26 +63,25 @@ def without_empty_elements(tree: Tree) -> Tree | None:
 class _Chunker:
     def __init__(self, tree: Tree) -> None:
         self.tree, self.spans = tree, tree.spans
-        self.kinds = [_kind(label, word is not None) for label, word, _ in tree]
+        self.kinds: list[str] = []
+        for label, word, _ in tree:  # without function tags; of phrases that make the same chunks, one of them
+            name = (label or "").partition("-")[0].partition("=")[0].partition("|")[0]
+            self.kinds.append(label or "" if word is not None else _SAME.get(name, name))
         self.is_word = [word is not None for word in tree.words]
         self.chunks: list[Span] = []
         self.taken: set[int] = set()
-        self.todo: list[tuple[int, str]] = []
-        """Nodes that are in no chunk yet, each with the kind of its parent."""
+        self.todo = [(len(tree) - 1, "")]  # nodes that are in no chunk yet, each with the kind of its parent
 
-    def run(self) -> None:
-        self.todo.append((len(self.tree) - 1, ""))
-        while self.todo:
-            node, parent = self.todo.pop()
-            kind, children = self.kinds[node], self.tree.children[node]
-            if self.is_word[node]:
-                self._word(node, parent)
-            elif kind == "VP":
-                self._verbs(node)
-            elif kind == "NP":
-                self._nouns(children)
-            else:
-                self._others(kind, children)
+    def step(self, node: int, parent: str) -> None:
+        kind, children = self.kinds[node], self.tree.children[node]
+        if self.is_word[node]:
+            self._word(node, parent)
+        elif kind == "VP":
+            self._verbs(node)
+        elif kind == "NP":
+            self._nouns(children)
+        else:
+            self._others(kind, children)
 
     def _push(self, children: Sequence[int], parent: str) -> None:
         self.todo += [(child, parent) for child in children]
@@ -119,18 +116,17 @@ class _Chunker:
             if self.kinds[child] == "NP" and inner and self.kinds[inner[-1]] == "POS":
                 self._push([child], "NP")
                 start = self.spans[inner[-1]][0]
-            elif self.kinds[child] in _AFTER_A_NOUN and not self._is_premodifier(child, children[place + 1]):
+            elif self.kinds[child] in _AFTER_A_NOUN and not (
+                # Words alone, right before more of the noun phrase and not beside it, are a premodifier.
+                all(self.is_word[one] for one in inner)
+                and (not self.is_word[children[place + 1]] or _is_inside(self.kinds[children[place + 1]]))
+            ):
                 self._push([child], "NP")
                 start = None
             elif start is None and (not self.is_word[child] or _is_inside(self.kinds[child])):
                 start = self.spans[child][0]
         if start is not None:
             self._add("NP", start, self.spans[children[head]][1])
-
-    def _is_premodifier(self, node: int, following: int) -> bool:
-        """Whether a phrase of words alone stands right before more of its noun phrase, and not beside it."""
-        is_flat = all(self.is_word[child] for child in self.tree.children[node])
-        return is_flat and (not self.is_word[following] or _is_inside(self.kinds[following]))
 
     def _verbs(self, node: int) -> None:
         start, end = self.spans[node][0], -1
@@ -139,7 +135,13 @@ class _Chunker:
             while place < len(children) and self.kinds[children[place]] in _VERBS | _BEFORE_A_VERB:
                 verb = place if self.kinds[children[place]] in _VERBS else verb
                 place += 1
-            following = self._verb_phrase(children[place]) if place < len(children) else None
+            # A verb phrase continues the chunk of the verb before it: a VP, or a clause that begins with to.
+            following = children[place] if place < len(children) else None
+            if following is not None and self.kinds[following] != "VP":
+                inner = self.tree.children[following]
+                is_clause = self.kinds[following] == "S" and len(inner) == 1 and self.kinds[inner[0]] == "VP"
+                first = self.tree.children[inner[0]] if is_clause else ()
+                following = inner[0] if first and self.kinds[first[0]] == "TO" else None
             if following is not None and (verb >= 0 or (end >= 0 and place == 0)):
                 end = self.spans[children[verb]][1] if verb >= 0 else end
                 self._push(children[place + 1 :], "VP")
@@ -156,16 +158,6 @@ class _Chunker:
         if end > start:
             self._add("VP", start, end)
 
-    def _verb_phrase(self, node: int) -> int | None:
-        """The verb phrase that continues the chunk of the verb before it: a VP, or a clause that begins with to."""
-        if self.kinds[node] == "VP":
-            return node
-        children = self.tree.children[node]
-        if self.kinds[node] != "S" or len(children) != 1 or self.kinds[children[0]] != "VP":
-            return None
-        first = self.tree.children[children[0]]
-        return children[0] if first and self.kinds[first[0]] == "TO" else None
-
     def _others(self, kind: str, children: Sequence[int]) -> None:
         """Everything up to the end of the first words of the phrase."""
         words = [place for place, child in enumerate(children) if self.is_word[child] and _is_inside(self.kinds[child])]
@@ -180,15 +172,6 @@ class _Chunker:
             last = place if _is_inside(self.kinds[children[place]]) else last
         self._push(children[last + 1 :], kind)
         self._add(kind, self.spans[before[0] if before else children[first]][0], self.spans[children[last]][1])
-
-
-def _kind(label: str | None, is_word: bool) -> str:
-    """The label without function tags; of phrases that make the same chunks, one of them."""
-    name = label or ""
-    if is_word:
-        return name
-    name = name.partition("-")[0].partition("=")[0].partition("|")[0]
-    return _SAME.get(name, name)
 
 
 def _is_inside(tag: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import Any, Literal, cast, final
+from typing import Any, Literal, final
 
 from postil.errors import ConfigurationError, DataError
 
@@ -54,9 +54,8 @@ class Tree:
     def unchecked(cls, labels: list[str | None], words: list[str | None], children: list[tuple[int, ...]]) -> "Tree":
         """A tree of lists known to be in post-order: for readers, to avoid the check at every tree."""
         tree = object.__new__(cls)
-        object.__setattr__(tree, "labels", labels)
-        object.__setattr__(tree, "words", words)
-        object.__setattr__(tree, "children", children)
+        for name, values in (("labels", labels), ("words", words), ("children", children)):
+            object.__setattr__(tree, name, values)
         return tree
 
     def __len__(self) -> int:
@@ -81,7 +80,7 @@ class Tree:
     @property
     def is_binary(self) -> bool:
         """Whether every inner node has exactly two children."""
-        return widths_of_nodes([self]) is not None
+        return all(len(children) in (0, 2) for children in self.children)
 
     @property
     def heights(self) -> list[int]:
@@ -133,7 +132,43 @@ class Tree:
 
         Merged nodes share their place; a node that only joins others is the place of none.
         """
-        labels, words, children, places = binarise(self.labels, self.words, self.children, direction)
+        if direction not in ("left", "right"):
+            raise ConfigurationError("direction", expected="'left' or 'right'", got=repr(direction))
+        labels: list[str | None] = []
+        words: list[str | None] = []
+        children: list[tuple[int, ...]] = []
+        places: list[int] = []  # old node -> new node
+        joined: dict[int, int] = {}  # old node -> the new node that joins its children so far
+        siblings = {
+            child: (parent, place, len(nodes))
+            for parent, nodes in enumerate(self.children)
+            if len(nodes) > 2
+            for place, child in enumerate(nodes)
+        }
+
+        def append(label: str | None, word: str | None, pair: tuple[int, ...]) -> int:
+            labels.append(label)
+            words.append(word)
+            children.append(pair)
+            return len(labels) - 1
+
+        for node, (label, word, old) in enumerate(self):
+            pair = [places[child] for child in old]
+            if len(pair) > 2 and direction == "left":
+                pair = [joined[node], pair[-1]]
+            while len(pair) > 2:  # (a (b c)): the last child of all comes right before its joins
+                last = pair.pop()
+                pair[-1] = append(None, None, (pair[-1], last))
+            if len(old) == 1:
+                labels[pair[0]] = label if label is not None else labels[pair[0]]
+            places.append(pair[0] if len(old) == 1 else append(label, word, tuple(pair)))
+            if direction == "left" and node in siblings:
+                # ((a b) c): a join follows its last child at once, so that the lists stay in post-order.
+                parent, place, number = siblings[node]
+                if place == 0:
+                    joined[parent] = places[node]
+                elif place < number - 1:
+                    joined[parent] = append(None, None, (joined[parent], places[node]))
         return Tree(labels, words, children), places
 
     def with_labels(self, labels: Sequence[str | None]) -> "Tree":
@@ -185,8 +220,7 @@ def _over(tokens: Sequence[str], children: Sequence[tuple[int, ...]]) -> Tree:
     return Tree([None] * len(words), words, list(children))
 
 
-_USUAL_LENGTH = 256
-"""Tokens of a sentence whose tree is kept for the next one of the same length."""
+_USUAL_LENGTH = 256  # tokens of a sentence whose tree is kept for the next one of the same length
 
 
 @lru_cache(maxsize=_USUAL_LENGTH)
@@ -246,9 +280,10 @@ def _from_nested(value: Any) -> Tree:
 
 def _opened(item: Any, nltk: bool) -> tuple[str | None, str | None, Sequence[Any]]:
     """Label, word and children of one nested item; the word is None if there are children."""
+    label: Any = None
     if isinstance(item, str):
-        return None, _text(item), ()
-    if _is_nltk(item):
+        inside: list[Any] = [item]
+    elif _is_nltk(item):
         label, inside = item.label(), list(item)
     elif nltk and isinstance(item, tuple) and len(item) == 2:  # nltk's chunk trees have leaves (word, tag)
         label, inside = item[1], [item[0]]
@@ -258,69 +293,12 @@ def _opened(item: Any, nltk: bool) -> tuple[str | None, str | None, Sequence[Any
         raise DataError("not a tree", expected=_EXPECTED, got=reprlib.repr(item))
     if not inside:
         raise DataError("a node without word or child", expected=_EXPECTED, got=reprlib.repr(item))
-    if len(inside) == 1 and isinstance(inside[0], str):
-        return _label(label), _text(inside[0]), ()
-    return _label(label), None, inside
-
-
-def _label(value: Any) -> str | None:
-    if isinstance(value, list | tuple | dict | float | bool):
-        raise DataError("not a label", expected="a text, a number or None before the children", got=reprlib.repr(value))
-    return str(cast(object, value)) or None if value is not None else None
-
-
-def _text(word: str) -> str:
-    if not word:
+    if isinstance(label, list | tuple | dict | float | bool):
+        expected = "a text, a number or None before the children"
+        raise DataError("not a label", expected=expected, got=reprlib.repr(label))
+    label = str(label) or None if label is not None else None
+    if len(inside) > 1 or not isinstance(inside[0], str):
+        return label, None, inside
+    if not inside[0]:
         raise DataError("an empty word", expected="a text", got="''")
-    return word
-
-
-# --------------------------------------------------------------------------------------------------------- binary trees
-
-LabelList = list[str | None]
-Words = list[str | None]
-Children = list[tuple[int, ...]]
-
-
-def binarise(
-    labels: LabelList, words: Words, children: Children, direction: Direction
-) -> tuple[LabelList, Words, Children, list[int]]:
-    """The lists of the binary tree and, for each old node, the new node with the same words."""
-    if direction not in ("left", "right"):
-        raise ConfigurationError("direction", expected="'left' or 'right'", got=repr(direction))
-    new_labels: LabelList = []
-    new_words: Words = []
-    new_children: Children = []
-    places: list[int] = []  # old node -> new node
-    joined: dict[int, int] = {}  # old node -> the new node that joins its children so far
-    siblings = {
-        child: (parent, place, len(nodes))
-        for parent, nodes in enumerate(children)
-        if len(nodes) > 2
-        for place, child in enumerate(nodes)
-    }
-
-    def append(label: str | None, word: str | None, pair: tuple[int, ...]) -> int:
-        new_labels.append(label)
-        new_words.append(word)
-        new_children.append(pair)
-        return len(new_labels) - 1
-
-    for node, (label, word, old) in enumerate(zip(labels, words, children, strict=True)):
-        pair = [places[child] for child in old]
-        if len(pair) > 2 and direction == "left":
-            pair = [joined[node], pair[-1]]
-        while len(pair) > 2:  # (a (b c)): the last child of all comes right before its joins
-            last = pair.pop()
-            pair[-1] = append(None, None, (pair[-1], last))
-        if len(old) == 1:
-            new_labels[pair[0]] = label if label is not None else new_labels[pair[0]]
-        places.append(pair[0] if len(old) == 1 else append(label, word, tuple(pair)))
-        if direction == "left" and node in siblings:
-            # ((a b) c): a join follows its last child at once, so that the lists stay in post-order.
-            parent, place, number = siblings[node]
-            if place == 0:
-                joined[parent] = places[node]
-            elif place < number - 1:
-                joined[parent] = append(None, None, (joined[parent], places[node]))
-    return new_labels, new_words, new_children, places
+    return label, inside[0], ()

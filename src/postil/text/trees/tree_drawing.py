@@ -7,8 +7,7 @@ from postil.html.highlight import OTHER, lasting_colours
 from postil.html.svg import Point, drawing, line, rectangle, text, title
 from postil.text.trees.tree import Tree
 
-LONGEST_DRAWN = 60
-"""Words; a wider drawing is of no use on a page."""
+LONGEST_DRAWN = 60  # words; a wider drawing is of no use on a page
 LONGEST_LABEL = 8
 _LETTER, _GAP, _LEVEL, _RADIUS = 7.4, 14.0, 34.0, 10.0
 _DEGREES = {str(degree): f"var(--degree-{degree})" for degree in range(5)}
@@ -37,10 +36,16 @@ def drawn_tree(
         f"{label or ''}{note and f' {note}'}{f', gold {other}' if _differs(label, other) else ''}: {phrase}"
         for label, note, other, phrase in zip(tree.labels, notes or [""] * len(tree), gold, phrases, strict=True)
     ]
-    inside = [
-        _node(label, point, tooltip, _differs(label, other), colours)
-        for label, point, tooltip, other in zip(tree.labels, points, tooltips, gold, strict=True)
-    ]
+    inside = []
+    for label, (x, y), tooltip, other in zip(tree.labels, points, tooltips, gold, strict=True):
+        colour = colours.get(label or "", OTHER)
+        ring: dict[str, Value] = {"stroke": "var(--wrong)", "stroke_width": 3} if _differs(label, other) else {}
+        look: dict[str, Value] = {"rx": _RADIUS, "style": f"fill:{colour}", **ring}
+        corner = (x - _width(label) / 2, y - _RADIUS)
+        disc = rectangle(corner, _width(label), 2 * _RADIUS, title(tooltip), **look)  # as wide as its label
+        ink = "var(--on-degree)" if colour.startswith("var(--degree") else "var(--on-label)"
+        name = text((x, y + 4), _shortened(label), style=f"fill:{ink}", pointer_events="none")
+        inside.append(element("g", disc, name))
     below = [
         text((x, y + _RADIUS + 14), word) for word, (x, y) in zip(tree.words, points, strict=True) if word is not None
     ]
@@ -69,21 +74,10 @@ def _points(tree: Tree) -> tuple[list[Point], float]:
     return [(x, _RADIUS + 4 + level * _LEVEL) for x, level in zip(xs, levels, strict=True)], right
 
 
-def _node(label: str | None, point: Point, tooltip: str, is_wrong: bool, colours: Mapping[str, str]) -> Markup:
-    """A disc, as wide as its label."""
-    colour = colours.get(label or "", OTHER)
-    corner = (point[0] - _width(label) / 2, point[1] - _RADIUS)
-    ring: dict[str, Value] = {"stroke": "var(--wrong)", "stroke_width": 3} if is_wrong else {}
-    disc = rectangle(corner, _width(label), 2 * _RADIUS, title(tooltip), rx=_RADIUS, style=f"fill:{colour}", **ring)
-    ink = "var(--on-degree)" if colour.startswith("var(--degree") else "var(--on-label)"
-    name = text((point[0], point[1] + 4), _shown(label), style=f"fill:{ink}", pointer_events="none")
-    return element("g", disc, name)
-
-
-def _shown(label: str | None) -> str:
+def _shortened(label: str | None) -> str:
     label = label or ""
     return label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
 
 
 def _width(label: str | None) -> float:
-    return max(2 * _RADIUS, len(_shown(label)) * _LETTER + 8)
+    return max(2 * _RADIUS, len(_shortened(label)) * _LETTER + 8)

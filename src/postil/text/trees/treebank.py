@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from io import BytesIO
 from itertools import islice
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 from postil.errors import DataError
 from postil.lazy import Remembered
@@ -25,12 +25,11 @@ from postil.text.options import ReadOptions, WriteOptions
 from postil.text.output import Target, write_text
 from postil.text.report import Report
 from postil.text.trees.chunks import CHUNKS, TRACE, chunks_of, without_empty_elements
-from postil.text.trees.tree import Tree
+from postil.text.trees.tree import Tree, shaped
 
 TREE_LIMIT = 2_000_000
 """Maximum number of nodes of a tree. Beyond it a bracket is missing, and memory use would not stay flat."""
-_CACHED = 1 << 18
-"""Distinct leaves and labels that a reader keeps."""
+_CACHED = 1 << 18  # distinct leaves and labels that a reader keeps
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,12 @@ def tree_of(sentence: Sentence) -> Tree:
     return Tree([*labels, None], [*sentence.tokens, None], [*[()] * T, tuple(range(T))])
 
 
-# Reading
+def tree_over(sentence: Sentence, shape: Any) -> Tree:
+    """The tree that a sentence was read with, or else a tree of this shape over its tokens."""
+    if isinstance(sentence.rest, Bracketing):
+        return sentence.rest.tree
+    # Tokens of treebanks often come with their escapes; models are trained without them.
+    return shaped([decoded(token) for token in sentence.tokens], shape)
 
 
 def read_treebank(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
@@ -84,24 +88,22 @@ def read_treebank(lines: NumberedLines, options: ReadOptions, report: Report) ->
     """
     for tree, line, comments in _trees(lines, "#" if options.comment == "auto" else options.comment, report):
         if options.label == CHUNKS:
-            if (words := without_empty_elements(tree)) is not None:
-                yield _chunked(words, line, comments, options, lines)
+            if (found := without_empty_elements(tree)) is not None:
+                tokens, tags = found.tokens, [label for label, word, _ in found if word is not None]
+                if None in tags:
+                    expected, got = "(NP (DT the) (NN film)), to find chunks", shortened(tokens[tags.index(None)])
+                    where = lines.where(line)
+                    raise DataError("a word has no part of speech", expected=expected, got=got, where=where)
+                columns: list[tuple[str, ...]] | None = (
+                    None if options.features == () else [(tag or "",) for tag in tags]
+                )
+                chunks = labels_from_spans(chunks_of(found), len(tokens))
+                yield Sentence(tokens, chunks, columns, line=line, comments=comments)
             continue
         leaves = [label for label, word in zip(tree.labels, tree.words, strict=True) if word is not None]
         labels = [label for label in leaves if label is not None]
         every = labels if len(labels) == len(leaves) else None
         yield Sentence(tree.tokens, every, line=line, comments=comments, rest=Bracketing(tree))
-
-
-def _chunked(tree: Tree, line: int, comments: list[str], options: ReadOptions, lines: NumberedLines) -> Sentence:
-    tags = [label for label, word, _ in tree if word is not None and label is not None]
-    tokens = tree.tokens
-    if len(tags) != len(tokens):
-        got = next(word for label, word, _ in tree if word is not None and label is None)
-        expected = "(NP (DT the) (NN film)), to find chunks"
-        raise DataError("a word has no part of speech", expected=expected, got=shortened(got), where=lines.where(line))
-    columns: list[tuple[str, ...]] | None = None if options.features == () else [(tag,) for tag in tags]
-    return Sentence(tokens, labels_from_spans(chunks_of(tree), len(tokens)), columns, line=line, comments=comments)
 
 
 def _trees(lines: NumberedLines, prefix: str | None, report: Report) -> Iterator[tuple[Tree, int, list[str]]]:
@@ -137,15 +139,12 @@ def _parsed(piece: str) -> tuple[str | None, str | None] | None:
 class _OpenBracket(NamedTuple):
     """A bracket that is not closed yet."""
 
-    atoms: list[str]
-    """The label, then words without separate brackets."""
+    atoms: list[str]  # the label, then words without separate brackets
     children: list[int]
     number: int
     line: str
-    place: int
-    """Number and text of its line, and which of its pieces it is."""
-    has_label: bool
-    """Whether the first of ``atoms`` follows the bracket without a space."""
+    place: int  # number and text of its line, and which of its pieces it is
+    has_label: bool  # whether the first of ``atoms`` follows the bracket without a space
 
 
 @final
@@ -250,9 +249,6 @@ def _column(line: str, place: int) -> int:
 _EVERY_WORD = "(LABEL word), or ( word) without a label"
 
 
-# Writing
-
-
 def write_treebank(sentences: Iterable[Sentence], options: WriteOptions, report: Report) -> Iterator[str]:
     """The trees of sentences, one a line, each after its comments."""
     for sentence in sentences:
@@ -262,9 +258,6 @@ def write_treebank(sentences: Iterable[Sentence], options: WriteOptions, report:
         report.dropped["extra columns of tokens"] += len(sentence.columns[0]) * len(sentence) if sentence.columns else 0
         comments = [comment if comment.startswith("#") else f"# {comment}" for comment in sentence.comments]
         yield "".join(f"{line}\n" for line in (*comments, bracketed(tree_of(sentence))))
-
-
-# -------------------------------------------------------------- one tree as text, with the escapes of the Penn Treebank
 
 
 def bracketed(tree: Tree) -> str:
