@@ -464,7 +464,8 @@ def viterbi(lattice: Lattice) -> Array:
 
 def best_paths(lattice: Lattice) -> tuple[Array, Array]:
     """Viterbi's labels (N,) and scores (B,); the labels mean nothing if the score is -inf."""
-    return kernels.viterbi(*_arguments(lattice))
+    labels, scores = kernels.viterbi(*_arguments(lattice))
+    return labels, scores
 
 
 # ------------------------------------------------------------------------------------------------ the k best labellings
