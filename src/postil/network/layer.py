@@ -67,9 +67,12 @@ class Layer(Parameterised, ABC):
         def pullback(dY: Array) -> list[Gradient | None]:
             dX, gradients = back(dY)
             if unlisted := gradients.keys() - parameters:
-                what = "a gradient for a parameter that parameters() does not list"
-                expected = "every parameter in an attribute of the layer, or in a list, tuple, dict or layer there"
-                raise ConfigurationError(what, expected=expected, got=unlisted.pop().name, where=self.name)
+                raise ConfigurationError(
+                    "a gradient for a parameter that parameters() does not list",
+                    expected="every parameter in an attribute of the layer, or in a list, tuple, dict or layer there",
+                    got=unlisted.pop().name,
+                    where=self.name,
+                )
             of_parameters = [gradients.get(parameter) for parameter in parameters]
             return [dX, *of_parameters] if isinstance(x, Node) else of_parameters
 
@@ -84,19 +87,18 @@ def checked_forward(layer: Layer, X: Array, run: Run) -> tuple[Array, LayerPullb
         expected = "must return (Y, pullback)"
         raise ConfigurationError("forward of a layer", expected=expected, got=_kind(answer), where=layer.name)
     Y, back = answer
+    return Y, lambda dY: _checked_gradients(layer, back(dY))
 
-    def checked(dY: Array) -> tuple[Array | None, ParameterGradients]:
-        gradients: Any = back(dY)
-        what = "the pullback of a layer"
-        if not (isinstance(gradients, tuple) and len(gradients) == 2 and isinstance(gradients[1], dict)):
-            expected = "must return (dX, {parameter: gradient}), with an empty dict if the layer has no parameters"
-            raise ConfigurationError(what, expected=expected, got=_kind(gradients), where=layer.name)
-        if others := [key for key in gradients[1] if not isinstance(key, Parameter)]:
-            what, expected = f"gradients that {what} returns", "must have parameters as keys, such as self.W"
-            raise ConfigurationError(what, expected=expected, got=describe(others[0]), where=layer.name)
-        return gradients
 
-    return Y, checked
+def _checked_gradients(layer: Layer, gradients: Any) -> tuple[Array | None, ParameterGradients]:
+    what = "the pullback of a layer"
+    if not (isinstance(gradients, tuple) and len(gradients) == 2 and isinstance(gradients[1], dict)):
+        expected = "must return (dX, {parameter: gradient}), with an empty dict if the layer has no parameters"
+        raise ConfigurationError(what, expected=expected, got=_kind(gradients), where=layer.name)
+    if others := [key for key in gradients[1] if not isinstance(key, Parameter)]:
+        what, expected = f"gradients that {what} returns", "must have parameters as keys, such as self.W"
+        raise ConfigurationError(what, expected=expected, got=describe(others[0]), where=layer.name)
+    return gradients
 
 
 def _kind(answer: Any) -> str:
