@@ -31,6 +31,7 @@ from postil.models.gradients import (
     tree_inputs,
     unused_settings,
 )
+from postil.models.networks.network import network_of
 from postil.network import ACTIVATIONS, COMPOSITIONS, Layer
 from postil.network.layer import Finish
 
@@ -189,6 +190,6 @@ def estimator_requirements() -> Iterator[str]:
 
 def networks_of_estimators() -> list[type]:
     """The classes of the networks that estimators train."""
-    estimators: list[Any] = [*sentence_estimators(), MultiTaskTagger, TreeClassifier]
-    returned = [get_type_hints(estimator._network)["return"] for estimator in estimators]
-    return [network for hint in returned for network in get_args(hint) or [hint]]
+    returned = [get_type_hints(make)["return"] for make in (network_of, TreeClassifier._network)]
+    networks = [network for hint in returned for network in get_args(hint) or [hint]]
+    return [*networks, *(kind for network in networks for kind in network.__subclasses__())]
