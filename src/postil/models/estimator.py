@@ -16,7 +16,7 @@ from postil.models import storage
 from postil.models.config import PRESETS, TaggerConfig, configured
 from postil.models.decoding.codec import LabelCodec, Tasks, known_tasks
 from postil.models.model import FittedModel
-from postil.models.networks.network import MAIN, network_of
+from postil.models.networks.network import MAIN, SentenceNetwork, network_of
 from postil.models.settings import Declared
 from postil.text.labels.partial import Annotates, Labels
 from postil.text.splitting.segmenter import Segmenter
@@ -215,7 +215,7 @@ class Trainee(Estimator):
     @classmethod
     def _network(
         cls, config: TaggerConfig, features: InputFeatures, labels: Mapping[str, Any], vectors: Any, rng: Any
-    ) -> Any:
+    ) -> SentenceNetwork:
         return network_of(config, features, labels, vectors, rng, has_tasks=cls._HAS_TASKS)
 
     def _by_task(self, data: FitData) -> tuple[FitData, bool]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 
@@ -437,6 +437,9 @@ class TaskNetwork(_SharedFeatures):
         return TaskNetwork(next(iter(self.heads.values())).resized(**sizes), masks, None)
 
 
+SentenceNetwork: TypeAlias = TaggerNetwork | DetectorNetwork | EnsembleNetwork | TaskNetwork
+
+
 def networks_by_task(network: Any) -> dict[str, Any]:
     """The network of each task: that of one task is the network itself."""
     return dict(network.heads) if isinstance(network, TaskNetwork) else {MAIN: network}
@@ -450,7 +453,7 @@ def network_of(
     rng: "np.random.Generator | None",
     *,
     has_tasks: bool,
-) -> ScoringNetwork | EnsembleNetwork | TaskNetwork:
+) -> SentenceNetwork:
     """The network of a model of sentences; ``labels`` are those of each task."""
     given: dict[str, Any] = {**feature_sizes(config, features), "vectors": vectors, "rng": rng}
     if config.objective == "margin":
