@@ -166,7 +166,7 @@ def test_what_a_dead_or_stopped_worker_leaves_is_done_elsewhere(labeller, tagger
         for i, answer in enumerate(bulk.by_workers(passages, labeller, pool)):
             if i == 1:
                 monkeypatch.setattr(workers, "LOST_AFTER", 2.0)  # not before: starting takes a while
-                pool._all[0]._process.send_signal(number)
+                pool._all[0].process.send_signal(number)
             answers.append(answer.content)
             pids |= {worker.process.pid for worker in pool._all}
     assert (b"".join(answers), None) == plainly(tagger, CONLL, "conll")
