@@ -1,10 +1,10 @@
 """Semantic roles: who did what to whom, for every predicate of a sentence.
 
-A sentence is read once for each of its predicates, and every word has its distance to the predicate, the predicate and
-the words next to it as extra columns of its features. A CRF then labels the roles. Predicates are found by a
-second head of the same network, which reads the sentence without them. The encoder ``dilated`` sees the whole sentence;
-in ``sentence``, a word also knows its distance to the word being labelled, so that both position features of the
-sentence approach (A12) are there.
+A sentence is read once for each of its predicates, and every word has its distance to the predicate, the number of
+other predicates between, the predicate and the words next to it as extra columns of its features. A CRF then labels the
+roles. Predicates are found by a second head of the same network, which reads the sentence without them. The encoder
+``dilated`` sees the whole sentence; in ``sentence``, a word also knows its distance to the word being labelled, so that
+both position features of the sentence approach (A12) are there.
 """
 
 import re
@@ -138,7 +138,7 @@ class RoleLabeller(WordEstimator):
         X : sequence of sentences
             Each is a sequence of tokens.
         predicates : sequence of sequences of int, optional
-            The places of the predicates of each sentence, if they are known.
+            The places of all predicates of each sentence, if they are known: each is read with the others.
         once : bool, default=True
             Each of the core roles (ARG0 to ARG5, ARGA) occurs at most once for a predicate: the best labelling of
             those that satisfy this, found exactly. Probabilities are those of the model without this condition.
