@@ -1,11 +1,15 @@
 """Semantic roles: F1 by the rules of CoNLL-2005, training and tagging times, size of the model, beside two peers.
 
-    python -m benchmarks.roles FOLDER --vectors glove-50d [--predicates 4000] [--part dev] [--python PATH]
+    python -m benchmarks.roles FOLDER --vectors glove-50d [--tags UD] [--predicates 4000] [--part dev] [--python PATH]
 
 FOLDER has train.conll05.txt, dev.conll05.txt and test.conll05.txt. The predicates are given, and all contestants learn
 from the same part of the training data, with the same vectors: CRFsuite with rich features of words, of the predicate
 and of the distance to it (it cannot use vectors), a BiLSTM-CRF in PyTorch with a mark at the predicate, and the preset
 ``roles``. --predicates 0 takes all of the training data. Tokens of the tagging speed count once for each predicate.
+
+With --tags, the preset ``roles`` has predicted parts of speech as a column. UD has train.pos.txt: form, Penn tag and
+universal tag of the same sentences. Each third of them is tagged by a model of the other two, so that the tags have
+about as many errors as those of held-out sentences, which a model of all of them tags.
 
 The peers run in an environment of their own, or in --python, which has torch, pytorch-crf and python-crfsuite. Times
 are CPU seconds of one thread.
@@ -23,12 +27,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks.environments import ROOT, TORCH, environment
-from postil import RoleLabeller
+from postil import RoleLabeller, Tagger
 from postil.features.vectors import load_vectors
 from postil.metrics import RoleScores, score_roles
+from postil.models.sentences import tokens_of
 from postil.text import Frame, Sentence, frames_of, read
 
 PEERS = {"crfsuite": "CRFsuite, rich features", "bilstm": "BiLSTM-CRF, PyTorch"}
+FOLDS = 3
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
@@ -44,8 +50,22 @@ def part_of(sentences: list[Sentence], predicates: int) -> list[Sentence]:
     return chosen
 
 
-def examples(sentences: list[Sentence]) -> tuple[list[list[str]], list[list[Frame]]]:
-    return [one.tokens for one in sentences], [list(frames_of(one) or ()) for one in sentences]
+def examples(sentences: list[Sentence]) -> tuple[list[Any], list[list[Frame]]]:
+    return [tokens_of(one) for one in sentences], [list(frames_of(one) or ()) for one in sentences]
+
+
+def add_tags(folder: Path, train: list[Sentence], held_out: list[Sentence], vectors: str | None) -> None:
+    """Give all sentences a column of predicted Penn tags."""
+    gold = list(read(folder / "train.pos.txt", "conll", label=1))
+    folds = np.random.default_rng(0).integers(FOLDS, size=len(gold))
+    fold_of = {tuple(one.tokens): fold for one, fold in zip(gold, folds, strict=True)}
+    for fold in range(FOLDS + 1):  # the last one is held out from none
+        learned = [one for one in gold if fold_of[tuple(one.tokens)] != fold]
+        tagger = Tagger(vectors=vectors, epochs=3, seed=0)
+        tagger.fit([one.tokens for one in learned], [one.labels for one in learned])
+        some = held_out if fold == FOLDS else [one for one in train if fold_of[tuple(one.tokens)] == fold]
+        for one, tags in zip(some, tagger.predict([one.tokens for one in some]), strict=True):
+            one.columns = [(tag,) for tag in tags]
 
 
 def row(name: str, scores: RoleScores, training: float, speed: float, size: float) -> str:
@@ -99,6 +119,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--vectors")
+    parser.add_argument("--tags", type=Path, metavar="UD")
     parser.add_argument("--predicates", type=int, default=4000)
     parser.add_argument("--part", choices=("dev", "test"), default="test")
     parser.add_argument("--contestants", default="crfsuite,bilstm,postil")
@@ -108,6 +129,10 @@ def main() -> None:
     settings = {name: json.loads(value) for name, _, value in (word.partition("=") for word in given.set)}
     train, test = (list(read(given.folder / f"{name}.conll05.txt", "conll05")) for name in ("train", given.part))
     train = part_of(train, given.predicates)
+    if given.tags is not None:
+        began = time.process_time()
+        add_tags(given.tags, train, test, given.vectors)
+        print(f"tags: {time.process_time() - began:,.0f} CPU s")
     count = sum(len(frames_of(one) or ()) for one in train)
     print(f"{len(train):,} training sentences, {count:,} predicates\n", flush=True)
     print("| | F1 | precision | recall | training, CPU s | tagging, tokens/s | MB |\n|---|--:|--:|--:|--:|--:|--:|")

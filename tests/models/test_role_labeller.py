@@ -39,8 +39,10 @@ def test_predicates_are_found_or_given_and_roles_are_learned(labeller):
 def test_probabilities_are_those_of_the_spans(labeller):
     X, _ = semantic_roles(5, seed=3)
     for tokens, frames in zip(X, labeller.predict(X), strict=True):
+        predicates = [frame.predicate for frame in frames]
         for frame in frames:
-            posterior = Posteriors(labeller.model.of_task(ROLES)).of_one(with_distances(tokens, frame.predicate))
+            marked = with_distances(tokens, frame.predicate, predicates=predicates)
+            posterior = Posteriors(labeller.model.of_task(ROLES)).of_one(marked)
             expected = posterior.span_probabilities([(0, span) for span in frame.roles])
             assert np.allclose(frame.probabilities, expected, atol=1e-6)
 
@@ -63,13 +65,44 @@ def test_core_roles_are_not_repeated_and_the_predicate_is_v(labeller):
 def test_values_that_one_predicate_alone_has_are_learned_as_rare(labeller):
     known = [{"old", "ing"}, {"the"}, {"sold"}, {"map"}]
     (token, *_) = with_distances(["Anna", "mislaid", "map"], 1, known)
-    assert token == ("Anna", "-1", "rare", "rare", "rare", "map")
+    assert token == ("Anna", "-1", "rare", "rare", "rare", "map", "0")
     X, y = semantic_roles(20)
     X, y = [*X, ["Anna", "mislaid", "maps"]], [*y, [(1, ["B-ARG0", "B-V", "B-ARG1"])]]
     columns = postil.RoleLabeller(**SMALL | {"epochs": 1}).fit(X, y).model.features.columns
     assert "rare" in columns[3] and "mislaid" not in columns[3]
     unheard = labeller.predict([["Anna", "unearthed", "the", "map", "."]], [[1]])[0][0]
     assert unheard.labels[:2] == ["B-ARG0", "B-V"]
+
+
+def test_the_other_predicates_are_counted():
+    tokens = "Anna said she wants to go".split()
+    between = [columns[-1] for columns in with_distances(tokens, 3, predicates=[1, 3, 5])]
+    assert between == ["-1", "0p", "0", "0", "0", "0p"]
+    between = [columns[-1] for columns in with_distances(tokens, 1, predicates=[1, 3, 5])]
+    assert between == ["0", "0", "0", "0p", "1", "1p"]
+
+
+def test_further_columns_are_those_of_the_predicate_and_its_neighbours_as_well():
+    tokens = [("Anna", "NNP"), ("sold", "VBD"), ("maps", "NNS")]
+    assert {columns[7:10] for columns in with_distances(tokens, 0)} == {("", "NNP", "VBD")}
+    X, y = semantic_roles(20)
+    tagged = [[(form, form[-1]) for form in sentence] for sentence in X]
+    labeller = postil.RoleLabeller(**SMALL | {"epochs": 6}).fit(tagged, y)
+    places = [[frame.predicate for frame in frames] for frames in y]
+    answers = labeller.predict(tagged, places)
+    assert answers == labeller.predict([[(*token, "more") for token in tokens] for tokens in tagged], places)
+    with pytest.raises(DataError, match="lacks extra columns: expected 1, as in training, got 0"):
+        labeller.predict(X, places)
+    assert labeller.explain(tagged[0], places[0][0], 0, 1).text == X[0][0]
+
+
+def test_columns_by_number_are_those_of_the_tokens(labeller):
+    features, tokens = labeller.model.features, "Anna sold the map".split()
+    marked = with_distances(tokens, 1, labeller.model.features.columns[1:], [1, 3])
+    columns = [of_all[0] if len(set(of_all)) == 1 else of_all for of_all in list(zip(*marked, strict=True))[1:]]
+    numbered = features.numbered(tokens, columns)
+    assert numbered == tokens and any(isinstance(column, str) for column in columns)
+    assert np.array_equal(features.extra([marked], 4), features.extra([numbered], 4))
 
 
 def test_the_labels_are_bio_after_saving_as_well(labeller, tmp_path):
@@ -96,7 +129,7 @@ def test_the_same_seed_gives_the_same_file(tmp_path):
 
 def test_the_sentence_approach_has_both_distances():
     X, y = semantic_roles(40)
-    labeller = postil.RoleLabeller(preset="sentence-sll", hidden=20, epochs=8, batch_sentences=4).fit(X, y)
+    labeller = postil.RoleLabeller(preset="sentence-sll", hidden=20, epochs=16, batch_sentences=4).fit(X, y)
     assert labeller.score(X, y) > 0.9
 
 

@@ -97,6 +97,15 @@ def distinct_rows(ids: Array) -> tuple[Array, Array]:
 
 
 @final
+class NumberedSentence(list[str]):
+    """The forms of a sentence, and the ids (T, E) of its extra columns."""
+
+    def __init__(self, tokens: Sequence[Token], ids: Array) -> None:
+        super().__init__(forms_of(tokens))
+        self.ids = ids
+
+
+@final
 class InputFeatures:
     """All features of a tagger: of words, of the file's extra columns (one vocabulary each), gazetteers, hand-made."""
 
@@ -155,7 +164,7 @@ class InputFeatures:
             forms=ids,
             vectors=vectors,
             places=places,
-            extra=self.extra(sentences, forms, len(places)),
+            extra=self.extra(sentences, len(places)),
             offsets=offsets,
             attributes=None if self.named is None else self.named.of(sentences),
         )
@@ -167,19 +176,25 @@ class InputFeatures:
             return rows, np.zeros(len(rows), np.int32)
         return rows[:, :-1], rows[:, -1]
 
-    def extra(self, sentences: Sequence[Sequence[Token]], forms: Sequence[Sequence[str]], N: int) -> Array:
+    def numbered(self, tokens: Sequence[Token], columns: Sequence[str | Sequence[str]]) -> NumberedSentence:
+        """A sentence with its extra columns, each a value for every token or one for all of them."""
+        ids = np.empty((len(tokens), len(self.columns)), np.int64)
+        for e, (of_value, column) in enumerate(zip(self._column_ids, columns, strict=False)):
+            ids[:, e] = of_value[column] if isinstance(column, str) else [of_value[value] for value in column]
+        return NumberedSentence(tokens, ids)
+
+    def extra(self, sentences: Sequence[Sequence[Token]], N: int) -> Array:
         """(N, E) ids of the features of each token in its sentence."""
-        parts = []
-        if self.columns:
+        parts: list[Array] = []
+        numbered = [tokens.ids for tokens in sentences if isinstance(tokens, NumberedSentence)]
+        if numbered and len(numbered) == len(sentences):
+            parts.append(np.concatenate(numbered))
+        elif self.columns:
             tokens = list(chain.from_iterable(sentences))
-            for token in tokens:
-                form, *values = (token,) if isinstance(token, str) else token
-                if len(values) < len(self.columns):
-                    what, expected = f"token {form!r} lacks extra columns", f"{len(self.columns)}, as in training"
-                    raise DataError(what, expected=expected, got=len(values))
+            check_columns(tokens, len(self.columns))
             for i, ids in enumerate(self._column_ids, 1):
                 parts.append(np.fromiter(map(ids.__getitem__, map(itemgetter(i), tokens)), np.int64, N))
-        matched = [self.gazetteer.match(tokens) for tokens in forms] if self.gazetteer is not None else []
+        matched = [self.gazetteer.match(forms_of(one)) for one in sentences] if self.gazetteer is not None else []
         codes = np.concatenate(matched) if matched else np.zeros((N, 0), np.int64)
         return np.column_stack([*parts, codes]).astype(np.int64) if parts else codes
 
@@ -219,6 +234,15 @@ def forms_of(tokens: Sequence[Token]) -> list[str]:
     if wrong := [kind for kind in kinds if not issubclass(kind, str | tuple)]:
         raise TypeError(f"a token is a string or a tuple, not a {wrong[0].__name__}")
     return [token if isinstance(token, str) else token[0] for token in tokens]
+
+
+def check_columns(tokens: Sequence[Token], expected: int) -> None:
+    """A DataError if a token has fewer extra columns than this."""
+    for token in tokens:
+        if isinstance(token, str) or len(token) <= expected:
+            got = 0 if isinstance(token, str) else len(token) - 1
+            form = token if isinstance(token, str) else token[0]
+            raise DataError(f"token {form!r} lacks extra columns", expected=f"{expected}, as in training", got=got)
 
 
 # -------------------------------------------------------------------- Batches: which sentences share a step of training

@@ -59,7 +59,7 @@ class CompiledEngine:
     ) -> list[Array] | None:
         """The scores (N, L) of some heads, for words in cells (N, 2) of a text in UTF-8 and sentences (B + 1,).
 
-        ``extra``: rows that are added to the first layer, as wide as those of words, and which of them, (N,).
+        ``extra``: rows that are added to the first layer, as wide as those of words, and which of them, (E, N).
         None if the words are not UTF-8 or the scores not finite: the flow graph says what is wrong.
         """
         N, B = len(cells), len(offsets) - 1
@@ -71,10 +71,10 @@ class CompiledEngine:
             pointers[head] = kept[-1]
         words = ffi.from_buffer("int64_t[]", np.ascontiguousarray(cells, np.int64))
         sentences = ffi.from_buffer("int64_t[]", np.ascontiguousarray(offsets, np.int64))
-        more: list[Any] = [ffi.NULL, 0, ffi.NULL]
+        more: list[Any] = [ffi.NULL, 0, ffi.NULL, 0]
         if extra is not None:
             rows, ids = np.ascontiguousarray(extra[0], np.float32), np.ascontiguousarray(extra[1], np.int64)
-            more = [ffi.from_buffer(_FLOATS, rows), len(rows), ffi.from_buffer("int64_t[]", ids)]
+            more = [ffi.from_buffer(_FLOATS, rows), len(rows), ffi.from_buffer("int64_t[]", ids), len(ids)]
         workspace = self._workspace()
         try:
             code = lib.engine_score(workspace, text, len(text), words, N, sentences, B, *more, pointers)

@@ -59,8 +59,8 @@ void engine_workspace_free(engine_workspace *workspace) { postil_workspace_free(
 
 int engine_score(engine_workspace *w, const uint8_t *text, int64_t size, const int64_t *cells, int64_t N,
                  const int64_t *offsets, int64_t B, const float *extra_rows, int64_t extra_count,
-                 const int64_t *extra_ids, float *const *scores) {
-    const passage p = {text, size, cells, offsets, N, B, extra_rows, extra_ids, extra_count};
+                 const int64_t *extra_ids, int64_t extra_columns, float *const *scores) {
+    const passage p = {text, size, cells, offsets, N, B, extra_rows, extra_ids, extra_count, extra_columns};
     if (longest_sentence(offsets, B, N) < 0) return POSTIL_WRONG_ARGUMENT;
     for (int64_t t = 0; t < N; t++)
         if (cells[2 * t] < 0 || cells[2 * t + 1] < cells[2 * t] || cells[2 * t + 1] > size) return POSTIL_WRONG_ARGUMENT;

@@ -172,8 +172,8 @@ enum { OF_SUMS, OF_PAIRS, OF_CELLS };
 /* engine.c: from words to scores. A model is made of sections, arrays with names (see models/engine.py), which must stay
    where they are until it is closed; any number of threads may share it. A workspace belongs to one thread at a time.
    `touched`, where it is not NULL, has a byte for each 64 KiB of the vectors, which becomes 1 when a row in them is read.
-   `extra_rows` (extra_count, K * members * H), of which row 0 is zeros, are added to the first layer by `extra_ids` (N,);
-   NULL: nothing is. `scores` has a pointer to (N, L) for each head, NULL where they are not wanted. Codes are those of engine/postil.h. */
+   `extra_rows` (extra_count, K * members * H), of which row 0 is zeros, are added to the first layer by `extra_ids`
+   (extra_columns, N), several to each token; NULL: nothing is. `scores` has a pointer to (N, L) for each head, NULL where they are not wanted. Codes are those of engine/postil.h. */
 typedef struct postil_model engine_model;
 typedef struct postil_workspace engine_workspace;
 typedef struct {
@@ -188,7 +188,7 @@ int engine_workspace_new(const engine_model *model, void *product, int wide_inte
 void engine_workspace_free(engine_workspace *workspace);
 int engine_score(engine_workspace *w, const uint8_t *text, int64_t size, const int64_t *cells, int64_t N,
                  const int64_t *offsets, int64_t B, const float *extra_rows, int64_t extra_count,
-                 const int64_t *extra_ids, float *const *scores);
+                 const int64_t *extra_ids, int64_t extra_columns, float *const *scores);
 
 /* characters.c: what characters.py knows, see there; `spaces` (256,) of a byte: 1 it is whitespace, 2 it may begin some */
 typedef struct {

@@ -26,7 +26,7 @@ from postil.archive import Rows
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import ConfigurationError, DataError
 from postil.features.folds import composition
-from postil.features.inputs import InputFeatures, Sentences, distinct_rows, forms_of
+from postil.features.inputs import InputFeatures, Sentences, distinct_numbers, forms_of
 from postil.features.vectors import CodedVectors, digit_mark
 from postil.features.vocabulary import Vocabulary
 from postil.features.words import WordFeatures
@@ -37,8 +37,8 @@ from postil.models.config import TaggerConfig
 from postil.models.inputs import checked_sentences
 from postil.models.networks.encoders import dilations, reach, warn_of_long_sentences
 from postil.models.networks.network import EnsembleNetwork, ScoringNetwork, TaggerNetwork, mean_scores, members_of
-from postil.network import Activation, Chain, Dropout, LayerNorm, Linear, Residual, Window, WindowAverage
-from postil.network.layer import EPSILON, Run
+from postil.network import Activation, Chain, Dropout, LayerNorm, Linear, LookupTables, Residual, Window, WindowAverage
+from postil.network.layer import EPSILON
 from postil.network.lookup import sums_of_rows
 from postil.network.window import LONGEST_VIEW
 from postil.text.lines import shortened
@@ -113,6 +113,7 @@ class Engine:
             with suppress(ConfigurationError):
                 sections = engine_sections(self.features, self.heads, vectors)
                 self._splits = [split_network(member) for member in self._members]
+                self._extra_tables = [_tables(member.extra_tables) for member in self._members]
                 widths = [members_of(head)[0].outputs[0].W.shape[0] for head in networks]
                 self._compiled = CompiledEngine(sections, widths, blas_product(), touched)
         in_sentences = bool(features.columns) or features.gazetteer is not None or features.named is not None
@@ -180,15 +181,7 @@ class Engine:
         tokens: list[Any] = list(chain.from_iterable(sentences))
         extra = None
         if self._members[0].extra_tables is not None:
-            # The contribution of token features to the first layer: a row for each combination of values.
-            columns = self.features.extra(sentences, [forms_of(of_one) for of_one in sentences], len(tokens))
-            distinct, ids = distinct_rows(columns)
-            K, H = self._splits[0].b.shape
-            rows = np.zeros((1 + len(distinct), K, len(self._members), H), np.float32)  # by position, as of words
-            for m, (member, split) in enumerate(zip(self._members, self._splits, strict=True)):
-                vectors = member.extra_tables.forward(distinct, Run())[0]
-                rows[1:, :, m] = np.tensordot(vectors, split.W[:, :, member.form_dim :], (1, 2))
-            extra = rows.reshape(len(rows), -1), ids + 1
+            extra = self._extra_rows(self.features.extra(sentences, len(tokens)))
         found = self._of_cells(*cells_of(tokens), offsets, tasks, extra)
         if found is None:
             return self._by_graph(sentences, tasks), offsets
@@ -198,6 +191,20 @@ class Engine:
                 weights = [member.named.value for member in members_of(self.heads[task])]
                 found[task] += mean_scores([sums_of_rows(of_member, attributes) for of_member in weights])
         return found, offsets
+
+    def _extra_rows(self, extra: Array) -> tuple[Array, Array]:
+        """What token features (N, E) add to the first layer: a row for each value, and those of each token, (E, N)."""
+        K, H = self._splits[0].b.shape
+        rows = [np.zeros((1, K, len(self._members), H), np.float32)]  # by position, as of words
+        ids, count, column = np.empty(extra.shape[::-1], np.int64), 1, self._members[0].form_dim
+        for e, (V, D) in enumerate(self._members[0].extra_tables.sizes):
+            used, places = distinct_numbers(extra[:, e], V)
+            ids[e] = count + places
+            rows.append(np.empty((len(used), *rows[0].shape[1:]), np.float32))
+            for m, (tables, split) in enumerate(zip(self._extra_tables, self._splits, strict=True)):
+                rows[-1][:, :, m] = np.tensordot(tables[e][used], split.W[:, :, column : column + D], (1, 2))
+            count, column = count + len(used), column + D
+        return np.concatenate(rows).reshape(count, -1), ids
 
     def _of_cells(
         self, text: bytes, cells: Array, offsets: Array, tasks: Sequence[str], extra: tuple[Array, Array] | None = None
@@ -322,7 +329,7 @@ def engine_sections(
     steps = _steps(layers)
     sections |= {
         "network": integers(
-            len(members), K, H, activation, splits[0].is_mean, len(steps), around, len(_form_tables(members[0]))
+            len(members), K, H, activation, splits[0].is_mean, len(steps), around, len(_tables(members[0].form_tables))
         ),
         "steps": np.array([(kind, function) for kind, function, _ in steps], np.int64).reshape(-1, 2),
     }
@@ -332,7 +339,7 @@ def engine_sections(
     sections |= vector_sections(members[0].vectors if vectors is None else vectors)
     for m, (member, one) in enumerate(zip(members, splits, strict=True)):
         _, of_member = _fused(one.layers)
-        found = {f"table{f}": table for f, table in enumerate(_form_tables(member))}
+        found = {f"table{f}": table for f, table in enumerate(_tables(member.form_tables))}
         if member.characters is not None:
             # The contribution of each character to the filters at each position; row 0 is for places beyond the word.
             letters, size = member.characters, member.characters.window.size
@@ -420,9 +427,8 @@ def _fused(layers: Sequence[Any]) -> tuple[int, list[Any]]:
     return FUSED.index("identity"), layers
 
 
-def _form_tables(member: Any) -> list[Array]:
-    """The table (V, D) of each learned feature of words."""
-    tables = member.form_tables
+def _tables(tables: LookupTables | None) -> list[Array]:
+    """The table (V, D) of each learned feature of words, or of tokens in their sentences."""
     if tables is None:
         return []
     parameter_of = [i for i, group in enumerate(tables.groups) for _ in group]

@@ -1,23 +1,24 @@
 """Semantic roles: who did what to whom, for every predicate of a sentence.
 
-A sentence is read once for each of its predicates, and every word has its distance to the predicate, the predicate and
-the words next to it as extra columns of its features. A CRF then labels the roles. Predicates are found by a
-second head of the same network, which reads the sentence without them. The encoder ``dilated`` sees the whole sentence;
-in ``sentence``, a word also knows its distance to the word being labelled, so that both position features of the
-sentence approach (A12) are there.
+A sentence is read once for each of its predicates, and every word has its distance to the predicate, the number of
+other predicates between, the predicate and the words next to it as extra columns of its features. A CRF then labels the
+roles. Predicates are found by a second head of the same network, which reads the sentence without them. The encoder
+``dilated`` sees the whole sentence; in ``sentence``, a word also knows its distance to the word being labelled, so that
+both position features of the sentence approach (A12) are there.
 """
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
+from itertools import repeat
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
 from postil.errors import ConfigurationError, DataError
-from postil.features.inputs import Token, forms_of
+from postil.features.inputs import Token, check_columns, forms_of
 from postil.models.config import RoleParameters
 from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.posteriors import Posteriors
@@ -44,7 +45,7 @@ PREDICATE, OTHER = "predicate", "-"
 """The labels of the first head."""
 NEAR = 4
 """Words whose distance to the predicate is a value of its own; further ones share one with others."""
-MOST_ROLES = 40
+MOST_ROLES = 28
 """Roles that are learned, the most frequent ones: the CRF compares each of their labels with each."""
 _CORE = re.compile(r"A(?:RG)?[0-5A]$")
 _NO_DISTANCE, _RARE = "no predicate", "rare"
@@ -137,12 +138,12 @@ class RoleLabeller(WordEstimator):
         X : sequence of sentences
             Each is a sequence of tokens.
         predicates : sequence of sequences of int, optional
-            The places of the predicates of each sentence, if they are known.
+            The places of all predicates of each sentence, if they are known: each is read with the others.
         once : bool, default=True
             Each of the core roles (ARG0 to ARG5, ARGA) occurs at most once for a predicate: the best labelling of
             those that satisfy this, found exactly. Probabilities are those of the model without this condition.
         """
-        X = checked_sentences(X)
+        X = self._with_columns(X)
         if predicates is None:
             predicates = self.predicates(X)
         elif len(predicates) != len(X):
@@ -150,8 +151,8 @@ class RoleLabeller(WordEstimator):
         pairs = [(i, place) for i, places in enumerate(predicates) for place in sorted(places)]
         for i, place in pairs:
             _check_place(place, X[i], i)
-        known = self._known()
-        marked = [with_distances(X[i], place, known) for i, place in pairs]
+        known, numbered = self._known(), self.model.features.numbered
+        marked = [numbered(X[i], _columns(X[i], place, known, predicates[i])) for i, place in pairs]
         posteriors = Posteriors(self.model.of_task(ROLES))
         decoded, codec = posteriors.decode(marked), posteriors.codec
         assert decoded.spans is not None and decoded.span_probabilities is not None
@@ -185,14 +186,26 @@ class RoleLabeller(WordEstimator):
             frames[i].append(Frame(place, of_words, probabilities=figures))
         return frames
 
+    def _of_file(self) -> int:
+        """The number of columns of the file; after them come the distance and what is said about the predicate."""
+        return next(i for i, column in enumerate(self.model.features.columns) if _NO_DISTANCE in column)
+
     def _known(self) -> Sequence[Container[str]]:
-        """The values of each column about a predicate; before them are those of the file and the distance."""
-        columns = self.model.features.columns
-        return columns[1 + next(i for i, column in enumerate(columns) if _NO_DISTANCE in column) :]
+        """The values of each column about a predicate."""
+        return self.model.features.columns[1 + self._of_file() :]
+
+    def _with_columns(self, X: Sequence[Sequence[Token]]) -> list[list[Token]]:
+        """The sentences with the columns that the model has learned from, and no others."""
+        X, count = checked_sentences(X), self._of_file()
+        if not count:
+            return [[*forms_of(tokens)] for tokens in X]
+        for tokens in X:
+            check_columns(tokens, count)
+        return [[token[: 1 + count] for token in tokens if isinstance(token, tuple)] for tokens in X]
 
     def predicates(self, X: Sequence[Sequence[Token]]) -> list[list[int]]:
         """The places of the predicates of every sentence."""
-        marked = [with_distances(tokens, None) for tokens in checked_sentences(X)]
+        marked = [with_distances(tokens, None) for tokens in self._with_columns(X)]
         decoded = Posteriors(self.model.of_task(PREDICATES)).decode(marked, probabilities=False)
         return [[t for t, label in enumerate(labels) if label == PREDICATE] for labels in decoded.texts()]
 
@@ -223,7 +236,8 @@ class RoleLabeller(WordEstimator):
     ) -> "Explanation":
         """Why the words ``start:end`` have a role for the predicate at this place: see ``Tagger.explain``."""
         tagger: Tagger = self.by_task([ROLES])[ROLES]
-        return tagger.explain(with_distances(tokens, predicate, self._known()), start, end, label)
+        (tokens,), (predicates,) = self._with_columns([tokens]), self.predicates([tokens])
+        return tagger.explain(with_distances(tokens, predicate, self._known(), predicates), start, end, label)
 
     def evaluate(self, X: Sequence[Sequence[Token]], y: Sequence[Any], *, given: bool = True) -> "RoleScores":
         """Score by the rules of CoNLL-2005. ``given``: the predicates are those of y; otherwise they are found."""
@@ -238,30 +252,63 @@ class RoleLabeller(WordEstimator):
         return self.evaluate(X, y).main_score
 
 
-def with_distances(tokens: Sequence[Token], predicate: int | None, known: Sequence[Container[str]] = ()) -> list[Token]:
-    """The tokens with five more columns: their distance to the predicate, and what is said about the predicate.
+def with_distances(
+    tokens: Sequence[Token],
+    predicate: int | None,
+    known: Sequence[Container[str]] = (),
+    predicates: Sequence[int] = (),
+) -> list[Token]:
+    """The tokens with more columns: their distance to the predicate, what is said about the predicate, and how many of
+    the sentence's ``predicates`` are between.
 
     Without a predicate there is nothing in the columns; a value that is not ``known`` is _RARE.
     """
     forms = [token if isinstance(token, tuple) else (token,) for token in tokens]
     if predicate is None:
-        return [(*form, *[_NO_DISTANCE] * 5) for form in forms]
+        return [(*form, *[_NO_DISTANCE] * (3 + 3 * len(form))) for form in forms]
+    columns = _columns(tokens, predicate, known, predicates)[len(forms[0]) - 1 :]
+    values = [repeat(column, len(tokens)) if isinstance(column, str) else column for column in columns]
+    return [(*form, *more) for form, *more in zip(forms, *values, strict=True)]
+
+
+def _columns(
+    tokens: Sequence[Token], predicate: int, known: Sequence[Container[str]], predicates: Sequence[int]
+) -> list[str | Sequence[str]]:
+    """The columns of tokens, then those of ``with_distances``: a value for each token, or one for all."""
+    count = len(tokens[predicate]) if isinstance(tokens[predicate], tuple) else 1
+    of_tokens = [[token[column] for token in tokens] for column in range(1, count)]
+    distances = []
+    for words in range(-predicate, len(tokens) - predicate):  # up to 4 words one by one, then 5 to 7, 8 to 15, …
+        group = f"{'<' if words < 0 else '>'}{min(abs(words).bit_length(), 6)}"
+        distances.append(str(words) if abs(words) <= NEAR else group)
     about = list(_about(tokens, predicate))
     about[: len(known)] = [value if value in values else _RARE for value, values in zip(about, known, strict=False)]
-    placed: list[Token] = []
-    for t, form in enumerate(forms):  # the nearest words have their distance, then 5 to 7, 8 to 15, … to each side
-        words = t - predicate
-        group = f"{'<' if words < 0 else '>'}{min(abs(words).bit_length(), 6)}"
-        placed.append((*form, str(words) if abs(words) <= NEAR else group, *about))
-    return placed
+    return [*of_tokens, distances, *about, _between(len(tokens), predicate, predicates)]
+
+
+def _between(T: int, predicate: int, predicates: Sequence[int]) -> list[str]:
+    """The number of other predicates between each token and the predicate, -3 to 3, and a mark if the token is one."""
+    others = set(predicates) - {predicate}
+    values = [""] * T
+    for step in (-1, 1):
+        count = 0
+        for t in range(predicate, T if step > 0 else -1, step):
+            values[t] = f"{step * min(count, 3)}{'p' if t in others else ''}"
+            count += t in others
+    return values
 
 
 def _about(tokens: Sequence[Token], predicate: int) -> tuple[str, ...]:
-    """The ending of the predicate and the word before it, which tell active from passive; itself, the word after it."""
-    before, verb, after = (
-        forms_of([tokens[t]])[0].lower() if 0 <= t < len(tokens) else "" for t in range(predicate - 1, predicate + 2)
+    """The ending of the predicate and the word before it, which tell active from passive; itself, the word after it;
+    the further columns of the three words.
+    """
+    none = ("",) * (len(tokens[predicate]) if isinstance(tokens[predicate], tuple) else 1)
+    near = [tokens[t] if 0 <= t < len(tokens) else none for t in range(predicate - 1, predicate + 2)]
+    (before, *of_before), (verb, *of_verb), (after, *of_after) = (
+        token if isinstance(token, tuple) else (token,) for token in near
     )
-    return verb[-3:], before, verb, after
+    before, verb, after = before.lower(), verb.lower(), after.lower()
+    return verb[-3:], before, verb, after, *of_before, *of_verb, *of_after
 
 
 def _checked(X: Any, y: Any, name: str) -> tuple[list[list[Token]], list[list[Frame]]]:
@@ -297,13 +344,15 @@ def _tasks(
     X: Sequence[Sequence[Token]], y: Sequence[Sequence[Frame]], roles: set[str], known: Sequence[Container[str]]
 ) -> dict[str, tuple[Any, Any]]:
     """The sentences and labels of each head; words of other roles have none."""
-    found = []
-    for tokens, frames in zip(X, y, strict=True):
-        places = {frame.predicate for frame in frames}
-        found.append([PREDICATE if t in places else OTHER for t in range(len(tokens))])
-    pairs = [(tokens, frame) for tokens, frames in zip(X, y, strict=True) for frame in frames]
-    labels = [[label if label[2:] in roles else "O" for label in frame.labels] for _, frame in pairs]
+    places = [{frame.predicate for frame in frames} for frames in y]
+    found = [
+        [PREDICATE if t in of_one else OTHER for t in range(len(tokens))]
+        for tokens, of_one in zip(X, places, strict=True)
+    ]
+    pairs = [(i, tokens, frame) for i, (tokens, frames) in enumerate(zip(X, y, strict=True)) for frame in frames]
+    labels = [[label if label[2:] in roles else "O" for label in frame.labels] for _, _, frame in pairs]
+    marked = [with_distances(tokens, frame.predicate, known, sorted(places[i])) for i, tokens, frame in pairs]
     return {
-        ROLES: ([with_distances(tokens, frame.predicate, known) for tokens, frame in pairs], labels),
+        ROLES: (marked, labels),
         PREDICATES: ([with_distances(tokens, None) for tokens in X], found),
     }

@@ -598,8 +598,8 @@ typedef struct {
     int64_t N, B;
     /* What else is added to the first layer, from features of tokens in their sentences; NULL: nothing. Row 0 is zeros. */
     const float *extra_rows; /* (extra_count, K * members * H) */
-    const int64_t *extra_ids; /* (N,) */
-    int64_t extra_count;
+    const int64_t *extra_ids; /* (extra_columns, N) */
+    int64_t extra_count, extra_columns;
 } passage;
 
 /* The scores of the wanted tasks of the tokens left:right of a piece of n, which begins at token `from`. */
@@ -608,10 +608,12 @@ static int score_piece(postil_workspace *w, const passage *p, int64_t from, int6
     const postil_model *model = w->model;
     const int64_t M = model->members, H = model->H, rows = 1 + w->sets * WAYS_OF_ROWS + piece_room(model);
     float *sums = M == 1 ? w->layer : w->sums;
-    const int function = (int)model->function, more = p->extra_rows != NULL;
+    const int function = (int)model->function;
+    const int64_t more = p->extra_columns;
     int code = sum_windows(w->rows, rows, model->K, M * H, w->ids, offsets, n, B, more ? IDENTITY : function, 0, sums);
-    if (code == DONE && more)
-        code = sum_windows(p->extra_rows, p->extra_count, model->K, M * H, p->extra_ids + from, offsets, n, B, function, 1, sums);
+    for (int64_t e = 0; e < more && code == DONE; e++)
+        code = sum_windows(p->extra_rows, p->extra_count, model->K, M * H, p->extra_ids + e * p->N + from, offsets, n, B,
+                           e + 1 < more ? IDENTITY : function, 1, sums);
     if (code != DONE) return error_of(code);
     if (model->is_mean) share_sums(offsets, B, model->K / 2, M * H, sums);
     for (int64_t m = 0; m < M; m++) {
@@ -877,7 +879,7 @@ static void add_votes(postil_workspace *w, const task_head *head, const passage 
 static int tag_cells(postil_workspace *w, const uint8_t *text, int64_t size, int64_t N, int64_t sentences,
                      postil_result *result) {
     const postil_model *model = w->model;
-    const passage p = {text, size, w->cells, w->offsets, N, sentences, NULL, NULL, 0};
+    const passage p = {text, size, w->cells, w->offsets, N, sentences, NULL, NULL, 0, 0};
     for (int64_t h = 0, before = 0; h < model->head_count; before += N * model->heads[h++].L) w->head_scores[h] = w->scores + before;
     int code = score_tokens(w, &p, w->head_scores);
     if (code != POSTIL_OK) return code;
