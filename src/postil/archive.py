@@ -82,40 +82,34 @@ def to_bytes(arrays: Mapping[str, Array], metadata: Mapping[str, Any]) -> bytes:
 
 def _serialised(arrays: Mapping[str, Array], metadata: Mapping[str, Any]) -> tuple[bytes, list[memoryview]]:
     """The header with its length before it, and the bytes of every array in the order of the file."""
-    given = {name: _writable(name, array) for name, array in arrays.items()}
+    given = {}
+    for name, array in arrays.items():
+        if name == "__metadata__":
+            raise ConfigurationError("name of an array in a model file", expected="any other", got=name)
+        array = np.asarray(array)
+        dtype = array.dtype.newbyteorder("<")
+        if dtype not in _CODES:
+            raise DtypeError("array in a model file", expected="numbers or booleans", got=describe(array), where=name)
+        given[name] = np.asarray(array, dtype, order="C")
     ordered = dict(sorted(given.items(), key=lambda item: (-item[1].itemsize, item[0])))
     data = {name: _bytes_of(array) for name, array in ordered.items()}
     checksums = {
         name: [zlib.crc32(content[first : first + BLOCK]) for first in range(0, len(content), BLOCK)]
         for name, content in data.items()
     }
+    written: Any = {"metadata": dict(metadata), "checksums": checksums}
     try:
-        content = _text({"metadata": dict(metadata), "checksums": checksums})
-        # Keys that are numbers became texts, and sort differently: written from what a reader gets, they stand still.
-        content = _text(json.loads(content))
+        # Twice: keys that are numbers become texts, and sort differently. What a reader gets stands still.
+        text = json.dumps(written, sort_keys=True, allow_nan=False)
+        content = json.dumps(json.loads(text), sort_keys=True, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise ConfigurationError("metadata of a model file", expected="what JSON can hold", got=error) from None
-    return _header(ordered, content), list(data.values())
-
-
-def _writable(name: str, array: Array) -> Array:
-    """The array in C order and little-endian."""
-    if name == "__metadata__":
-        raise ConfigurationError("name of an array in a model file", expected="any other", got=name)
-    array = np.asarray(array)
-    dtype = array.dtype.newbyteorder("<")
-    if dtype not in _CODES:
-        raise DtypeError("array in a model file", expected="numbers or booleans", got=describe(array), where=name)
-    return np.asarray(array, dtype, order="C")
-
-
-def _header(arrays: Mapping[str, Array], content: str) -> bytes:
-    entries, end = {}, 0
-    for name, array in arrays.items():
+    rest, end = f'","content":{json.dumps(content)}}}', 0
+    for name, array in ordered.items():
         bounds = [end, end := end + array.nbytes]
-        entries[name] = {"dtype": _CODES[array.dtype], "shape": list(array.shape), "data_offsets": bounds}
-    rest = f'","content":{json.dumps(content)}}}'
-    rest += "".join(f",{json.dumps(name)}:{json.dumps(entry)}" for name, entry in entries.items()) + "}"
+        entry = {"dtype": _CODES[array.dtype], "shape": list(array.shape), "data_offsets": bounds}
+        rest += f",{json.dumps(name)}:{json.dumps(entry)}"
+    rest += "}"
     size = 8 + len(_BEFORE_CHECKSUM) + _CHECKSUM_DIGITS + len(rest)
     rest += " " * (-size % _ALIGNMENT)
     length = size + -size % _ALIGNMENT - 8
@@ -123,11 +117,7 @@ def _header(arrays: Mapping[str, Array], content: str) -> bytes:
         expected = f"at most {MOST_HEADER_BYTES >> 20} MiB"
         raise ConfigurationError("metadata of a model file", expected=expected, got=f"{length:,} bytes")
     prefix, checked = length.to_bytes(8, "little"), rest.encode("ascii")
-    return prefix + _BEFORE_CHECKSUM + _header_checksum(prefix, checked) + checked
-
-
-def _text(content: Mapping[str, Any]) -> str:
-    return json.dumps(content, sort_keys=True, allow_nan=False)
+    return prefix + _BEFORE_CHECKSUM + _header_checksum(prefix, checked) + checked, list(data.values())
 
 
 def _header_checksum(length: bytes, rest: bytes) -> bytes:
@@ -180,11 +170,27 @@ def from_bytes(
     """Invert ``to_bytes``: return arrays and metadata; the arrays are read-only views into ``content``."""
     try:
         header, start = _parsed_header(content)
-        metadata, checksums = _content(header.pop("__metadata__"))
+        strings = header.pop("__metadata__")
+        text = strings.get("content") if isinstance(strings, dict) else None
+        if not isinstance(text, str):
+            raise ModelFileError("the model file is damaged in its header", expected="one text, 'content'")
+        stored = _json_object(text, "its metadata")
+        metadata, checksums = stored.get("metadata"), stored.get("checksums")
+        if set(stored) != {"metadata", "checksums"} or not (isinstance(metadata, dict) and isinstance(checksums, dict)):
+            raise ModelFileError("the model file is damaged in its metadata", expected="metadata and checksums")
         if len(header) > _MOST_ARRAYS:
             raise ModelFileError("too many arrays", expected=f"at most {_MOST_ARRAYS:,}", got=len(header))
         places = sorted((_place(name, entry) for name, entry in header.items()), key=lambda place: place.bounds)
-        _check_cover(places, len(content) - start)
+        end = 0  # the arrays lie one after the other from the first byte of the data to the last
+        for place in places:
+            if place.bounds[0] != end:
+                what = f"array {place.name[:80]!r} overlaps another or leaves a gap"
+                what = f"the model file is damaged in its header: {what}"
+                raise ModelFileError(what, expected=f"its beginning at byte {end}", got=place.bounds[0])
+            end = place.bounds[1]
+        if (size := len(content) - start) != end:
+            what = "the model file is truncated" if size < end else "the model file has bytes after its end"
+            raise ModelFileError(what, expected=f"{end} bytes of arrays", got=size)
         if set(checksums) != set(header):
             different = sorted(set(checksums) ^ set(header))
             raise ModelFileError("the model file is damaged in the names of its arrays", got=repr(different)[:120])
@@ -222,7 +228,14 @@ class Rows:
         return len(self._array)
 
     def __getitem__(self, ids: Any) -> Array:
-        self._check(self._blocks_of(np.asarray(ids)))
+        numbers, width = np.asarray(ids), self._array.nbytes // max(len(self._array), 1)
+        if numbers.dtype.kind not in "iu" or not 0 < width <= BLOCK:
+            self._check(np.arange(len(self._checked)))
+        else:
+            first = numbers.reshape(-1).astype(np.int64) % len(self._array) * width
+            is_touched = np.zeros(len(self._checked), bool)  # np.unique imports numpy.ma: milliseconds of a cold start
+            is_touched[np.concatenate([first, first + width - 1]) // BLOCK] = True
+            self._check(np.flatnonzero(is_touched))
         rows = np.asarray(self._array[ids])
         if not np.isfinite(rows).all():
             raise ModelFileError(f"array {self._name!r}", expected="finite numbers", got="others", where=self._where)
@@ -246,16 +259,6 @@ class Rows:
         """Compare the checksums of all blocks that were read so far."""
         if self._touched is not None:
             self._check(np.flatnonzero(self._touched > self._checked))
-
-    def _blocks_of(self, ids: Array) -> Array:
-        """The numbers of the blocks in which these rows lie."""
-        width = self._array.nbytes // max(len(self._array), 1)
-        if ids.dtype.kind not in "iu" or not 0 < width <= BLOCK:
-            return np.arange(len(self._checked))
-        first = ids.reshape(-1).astype(np.int64) % len(self._array) * width
-        is_touched = np.zeros(len(self._checked), bool)  # np.unique would import numpy.ma: milliseconds of a cold start
-        is_touched[np.concatenate([first, first + width - 1]) // BLOCK] = True
-        return np.flatnonzero(is_touched)
 
     def _check(self, blocks: Array) -> None:
         new = blocks[~self._checked[blocks]]
@@ -283,21 +286,6 @@ def _parsed_header(content: bytes | mmap.mmap) -> tuple[dict[str, Any], int]:
     length = int.from_bytes(content[:8], "little")
     if len(content) < 10 or length < 2 or content[8:9] != b"{":
         raise ModelFileError("not a Postil model file", expected="a file that `save` or `postil train` has written")
-    _check_version(content)
-    if length > MOST_HEADER_BYTES:
-        expected = f"at most {MOST_HEADER_BYTES:,} bytes"
-        raise ModelFileError("the header of the model file is too long", expected=expected, got=length)
-    if len(content) < 8 + length:
-        raise ModelFileError("the model file is truncated", expected=f"at least {8 + length} bytes", got=len(content))
-    header = content[8 : 8 + length]
-    digits, rest = len(_BEFORE_CHECKSUM), len(_BEFORE_CHECKSUM) + _CHECKSUM_DIGITS
-    if not header.startswith(_BEFORE_CHECKSUM) or header[digits:rest] != _header_checksum(content[:8], header[rest:]):
-        raise ModelFileError("the model file is damaged in its header: its checksum is wrong")
-    return _json_object(header, "its header"), 8 + length
-
-
-def _check_version(content: bytes | mmap.mmap) -> None:
-    """Refuse other programs' files and other versions, as far as their first bytes tell."""
     begin = content[8 : 8 + len(MAGIC) + 20]
     if not begin.startswith(MAGIC):
         raise ModelFileError("a safetensors file, but not a model of Postil's")
@@ -310,18 +298,16 @@ def _check_version(content: bytes | mmap.mmap) -> None:
         raise ModelFileError(what, expected=f"format {VERSION}", got=int(version))
     if version != b"%d" % VERSION:
         raise ModelFileError("the model file is damaged in its header", expected=f"format {VERSION}", got=version)
-
-
-def _content(strings: object) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The metadata saved with the arrays, and the checksums of the arrays."""
-    text = strings.get("content") if isinstance(strings, dict) else None
-    if not isinstance(text, str):
-        raise ModelFileError("the model file is damaged in its header", expected="one text, 'content'")
-    content = _json_object(text, "its metadata")
-    metadata, checksums = content.get("metadata"), content.get("checksums")
-    if set(content) != {"metadata", "checksums"} or not (isinstance(metadata, dict) and isinstance(checksums, dict)):
-        raise ModelFileError("the model file is damaged in its metadata", expected="metadata and checksums")
-    return metadata, checksums
+    if length > MOST_HEADER_BYTES:
+        expected = f"at most {MOST_HEADER_BYTES:,} bytes"
+        raise ModelFileError("the header of the model file is too long", expected=expected, got=length)
+    if len(content) < 8 + length:
+        raise ModelFileError("the model file is truncated", expected=f"at least {8 + length} bytes", got=len(content))
+    header = content[8 : 8 + length]
+    digits, rest = len(_BEFORE_CHECKSUM), len(_BEFORE_CHECKSUM) + _CHECKSUM_DIGITS
+    if not header.startswith(_BEFORE_CHECKSUM) or header[digits:rest] != _header_checksum(content[:8], header[rest:]):
+        raise ModelFileError("the model file is damaged in its header: its checksum is wrong")
+    return _json_object(header, "its header"), 8 + length
 
 
 def _json_object(text: str | bytes, part: str) -> dict[str, Any]:
@@ -344,37 +330,17 @@ def _place(name: str, entry: object) -> _ArrayPlace:
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
         raise damaged
     code, shape, bounds = entry["dtype"], entry["shape"], entry["data_offsets"]
-    if not (
-        isinstance(code, str) and code in _DTYPES and _are_sizes(shape, _MOST_DIMENSIONS) and _are_sizes(bounds, 2)
-    ):
+    if not isinstance(code, str) or code not in _DTYPES:
         raise damaged
+    for sizes, most in ((shape, _MOST_DIMENSIONS), (bounds, 2)):
+        if not isinstance(sizes, list) or len(sizes) > most:
+            raise damaged
+        if not all(type(size) is int and 0 <= size < 2**63 for size in sizes):
+            raise damaged
     dtype = np.dtype(_DTYPES[code])
     if len(bounds) != 2 or bounds[1] - bounds[0] != math.prod(shape) * dtype.itemsize:
         raise damaged
     return _ArrayPlace(name, dtype, tuple(shape), (bounds[0], bounds[1]))
-
-
-def _are_sizes(value: object, at_most: int) -> bool:
-    return (
-        isinstance(value, list)
-        and len(value) <= at_most
-        and all(type(size) is int and 0 <= size < 2**63 for size in value)
-    )
-
-
-def _check_cover(places: list[_ArrayPlace], size: int) -> None:
-    """The arrays lie one after the other from the first byte of the data to the last."""
-    end = 0
-    for place in places:
-        if place.bounds[0] != end:
-            what = (
-                f"the model file is damaged in its header: array {place.name[:80]!r} overlaps another or leaves a gap"
-            )
-            raise ModelFileError(what, expected=f"its beginning at byte {end}", got=place.bounds[0])
-        end = place.bounds[1]
-    if size != end:
-        what = "the model file is truncated" if size < end else "the model file has bytes after its end"
-        raise ModelFileError(what, expected=f"{end} bytes of arrays", got=size)
 
 
 def _view(content: bytes | mmap.mmap, start: int, place: _ArrayPlace) -> Array:

@@ -68,18 +68,15 @@ def format_message(what: str, expected: object = None, got: object = None, where
     An ``expected`` that begins with "must" or "needs" is the predicate of any ``what``: ``("size of a batch", "must be
     at least 1", 0)``, ``("--nbest", "needs --to jsonl")``.
     """
-    line = _sentence(what, expected, got)
-    return printable(" ".join((line if where is None else f"{where}: {line}").split("\n")))
-
-
-def _sentence(what: str, expected: object, got: object) -> str:
-    if expected is None:
-        return what if got is None else f"{what} ({got})"
     is_predicate = str(expected).startswith(("must ", "needs "))
-    if is_predicate or " " not in what:
+    if expected is None:
+        line = what if got is None else f"{what} ({got})"
+    elif is_predicate or " " not in what:
         requirement = expected if is_predicate else f"must be {expected}"
-        return f"{what} {requirement}" + ("" if got is None else f" (got {got})")
-    return f"{what}: expected {expected}" + ("" if got is None else f", got {got}")
+        line = f"{what} {requirement}" + ("" if got is None else f" (got {got})")
+    else:
+        line = f"{what}: expected {expected}" + ("" if got is None else f", got {got}")
+    return printable(" ".join((line if where is None else f"{where}: {line}").split("\n")))
 
 
 class PostilError(Exception):

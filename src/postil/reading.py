@@ -208,7 +208,12 @@ def parsed_json(text: str | bytes, *, finite: bool = True) -> Any:
     except RecursionError:
         raise TooDeep(_TOO_DEEP) from None
     if text.count("[") + text.count("{") > MOST_DEPTH:
-        _check_depth(value)
+        level = [value]  # level by level: the depth is what it is about
+        for _ in range(MOST_DEPTH):
+            outer = [one for one in level if type(one) is list or type(one) is dict]
+            level = [inner for one in outer for inner in (one.values() if type(one) is dict else one)]
+        if any(type(one) is list or type(one) is dict for one in level):
+            raise TooDeep(_TOO_DEEP)
     return value
 
 
@@ -219,17 +224,6 @@ def read_json(path: str | os.PathLike[str], what: str) -> Any:
         return parsed_json(content)
     except ValueError as error:
         raise DataError(f"{what} must be JSON", got=str(error)[:120], where=path) from None
-
-
-def _check_depth(value: Any) -> None:
-    """Level by level: the depth is what it is about."""
-    level = [value]
-    for _ in range(MOST_DEPTH + 1):
-        level = [one for one in level if type(one) is list or type(one) is dict]
-        if not level:
-            return
-        level = [inner for outer in level for inner in (outer.values() if type(outer) is dict else outer)]
-    raise TooDeep(_TOO_DEEP)
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

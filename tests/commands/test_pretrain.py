@@ -3,12 +3,13 @@
 import json
 import re
 import signal
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
 import postil
-from postil.commands.fitting import stop_on_request
+from postil.commands.fitting import follow
 from postil.commands.main import main
 from postil.features import load_vectors
 from postil.features.lexicon import load_clusters
@@ -111,11 +112,16 @@ def test_interrupted_and_resumed(text, capsys, monkeypatch):
 
 
 def test_a_second_request_stops_at_once(capsys):
-    with stop_on_request() as stop:
-        signal.raise_signal(signal.SIGINT)
-        assert stop.by is signal.SIGINT
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
+    before, steps = signal.getsignal(signal.SIGINT), []
+
+    def training():
+        for _ in range(2):
+            steps.append(signal.raise_signal(signal.SIGINT))
+        yield
+
+    with pytest.raises(KeyboardInterrupt):
+        follow(training(), nullcontext())
+    assert len(steps) == 1 and signal.getsignal(signal.SIGINT) is before
     assert "press Ctrl-C again" in capsys.readouterr().err
 
 

@@ -1,14 +1,13 @@
 """``postil annotate``: label text on a local page while a model learns from the answers."""
 
-import argparse
 import secrets
-from contextlib import ExitStack
+from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from postil.commands.labelled import load_labelled, tagger_of, tagger_options
 from postil.commands.models import open_model, tagger_of_names
-from postil.commands.notices import note, warn
+from postil.commands.notices import note
 from postil.commands.output import check_output
 from postil.commands.parser import option, refuse, typed_name
 from postil.commands.reading import reading_options, rules_for_file, warn_of_unspaced
@@ -73,7 +72,7 @@ OPTIONS = {
 }
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Namespace) -> int:
     if (arguments.pool is None) == (arguments.review is None):
         arguments.usage_error("POOL and --review exclude each other" if arguments.pool else "POOL is needed")
     check_extra()
@@ -83,12 +82,20 @@ def run(arguments: argparse.Namespace) -> int:
 
     token = token_of(None) or secrets.token_urlsafe(24)
     settings = ServerSettings(port=arguments.port, token=token)
-    with ExitStack() as stack:
-        tagger = _given_tagger(arguments)
-        reading = stack.enter_context(_reading(arguments, tagger))
-        journal = stack.enter_context(Journal(arguments.output))
+    tagger = None
+    if arguments.model is not None:
+        model = open_model(arguments.model)
+        tagger = tagger_of_names(model)
+        if tagger is None:
+            raise ConfigurationError("--model", expected="must be a tagger of spans", got=f"a {model.KIND}")
+        if tagger.model.features.columns or tagger.model.config.word_key is not None:
+            raise ConfigurationError("--model", expected="must need words alone", got="a model with extra features")
+    own = rules_for_file(arguments.pool, **reading_options(arguments)) if tagger is None else tagger.model.segmenter
+    options = {**reading_options(arguments, own), "features": ()}
+    with read(arguments.pool or arguments.review, **options) as reading, Journal(arguments.output) as journal:
+        warn_of_unspaced(reading, options["segmenter"])
         if journal.torn is not None:
-            warn(journal.torn)
+            note(journal.torn)
         annotation = _annotation(arguments, reading, tagger, journal)
         app = create_annotator(annotation, settings, is_review=arguments.review is not None)
         secret = f"/#token={token}" if token_of(None) is None else f" (the token is in {VARIABLE})"
@@ -98,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _check(arguments: argparse.Namespace) -> None:
+def _check(arguments: Namespace) -> None:
     if not 0 < arguments.sure <= 1:
         raise ConfigurationError("sure", expected="must be above 0 and at most 1", got=arguments.sure)
     if arguments.review is not None:
@@ -118,20 +125,7 @@ def _check(arguments: argparse.Namespace) -> None:
     check_output(arguments.output, "file of answers", "jsonl", inputs=inputs, overwrite=True)
 
 
-def _reading(arguments: argparse.Namespace, tagger: Tagger | None) -> Reading:
-    """The sentences of the pool, of words or of characters."""
-    segmenter = (
-        rules_for_file(arguments.pool, **reading_options(arguments)) if tagger is None else tagger.model.segmenter
-    )
-    options = {**reading_options(arguments, segmenter), "features": ()}
-    reading = read(arguments.pool or arguments.review, **options)
-    warn_of_unspaced(reading, options["segmenter"])
-    return reading
-
-
-def _annotation(
-    arguments: argparse.Namespace, reading: Reading, tagger: Tagger | None, journal: "Journal"
-) -> "Annotation":
+def _annotation(arguments: Namespace, reading: Reading, tagger: Tagger | None, journal: "Journal") -> "Annotation":
     from postil.annotation import REVIEWED, Annotation, EditedRules, Pool, checked_class, key_of, rules_of_names
 
     labelled = _labelled(arguments)
@@ -167,20 +161,7 @@ def _class_and_file(word: str) -> tuple[str, str]:
     return (label, path) if equals and not Path(word).exists() else ("", word)
 
 
-def _given_tagger(arguments: argparse.Namespace) -> Tagger | None:
-    if arguments.model is None:
-        return None
-    model = open_model(arguments.model)
-    tagger = tagger_of_names(model)
-    if tagger is None:
-        raise ConfigurationError("--model", expected="must be a tagger of spans", got=f"a {model.KIND}")
-    parts = tagger.model
-    if parts.features.columns or parts.config.word_key is not None:
-        raise ConfigurationError("--model", expected="must need words alone", got="a model with extra features")
-    return tagger
-
-
-def _estimator(arguments: argparse.Namespace, known: Tagger | None) -> Tagger:
+def _estimator(arguments: Namespace, known: Tagger | None) -> Tagger:
     """The estimator to train on the answers."""
     if known is None:
         tagger = tagger_of(arguments).set_params(threads=arguments.threads)
@@ -193,7 +174,7 @@ def _estimator(arguments: argparse.Namespace, known: Tagger | None) -> Tagger:
     return tagger
 
 
-def _labelled(arguments: argparse.Namespace) -> "Labelled | None":
+def _labelled(arguments: Namespace) -> "Labelled | None":
     """The files of --train: words, and labels in BIO."""
     if not arguments.train:
         return None

@@ -1,14 +1,13 @@
 """``postil bench``: how fast this machine trains and tags."""
 
-import argparse
 import io
 import platform
 import time
+from argparse import Namespace
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -47,20 +46,13 @@ OPTIONS = {
 }
 
 
-class Measured(NamedTuple):
-    """One measurement in units per second of CPU time (of wall time for training with several threads)."""
-
-    what: str
-    unit: str
-    per_second: float
+Measured = tuple[str, str, float]
+"""What was measured, the unit, and units per second of CPU time (of wall time for training with several threads)."""
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Namespace) -> int:
     is_generated = arguments.model is None
-    measured = (
-        _generated(arguments.threads, arguments.seed) if is_generated else _codec(arguments.model, arguments.file)
-    )
-    rows = list(measured)
+    rows = list(_generated(arguments.threads, arguments.seed) if is_generated else _codec(arguments))
     machine = {
         "postil": version("postil"),
         "kernels": kernels.IN_USE,
@@ -71,10 +63,11 @@ def run(arguments: argparse.Namespace) -> int:
     table = Table(
         title="Speed on generated sentences" if is_generated else f"Labelling {arguments.file}",
         columns=("what", "speed"),
-        rows=[(row.what, f"{row.per_second:,.0f} {row.unit}/s") for row in rows],
+        rows=[(what, f"{per_second:,.0f} {unit}/s") for what, unit, per_second in rows],
         note=" · ".join(f"{name} {value}" for name, value in machine.items()),
     )
-    result = {"machine": machine, "rows": [row._asdict() for row in rows]}
+    measured = [dict(zip(("what", "unit", "per_second"), row, strict=True)) for row in rows]
+    result = {"machine": machine, "rows": measured}
     return present(arguments, result, lambda: show_table(table))
 
 
@@ -85,12 +78,11 @@ def _generated(threads: int, seed: int) -> Iterator[Measured]:
     N = sum(map(len, X))
     for preset in ("fast", "accurate"):
         tagger = Tagger(preset=preset, threads=threads, epochs=2)
-        yield Measured(f"train {preset}", "tokens", N / _epoch(tagger, threads, X, y))
-        yield Measured(f"tag {preset}", "tokens", N / _best(tagger.predict, X))
-        seconds = _best(tagger.predict_with_probabilities, X)
-        yield Measured(f"tag {preset}, with probabilities", "tokens", N / seconds)
+        yield f"train {preset}", "tokens", N / _epoch(tagger, threads, X, y)
+        yield f"tag {preset}", "tokens", N / _best(tagger.predict, X)
+        yield f"tag {preset}, with probabilities", "tokens", N / _best(tagger.predict_with_probabilities, X)
     trees = made_up_trees(TREES, rng)
-    yield Measured("train trees", "trees", TREES / _epoch(TreeClassifier(threads=threads, epochs=2), threads, trees))
+    yield "train trees", "trees", TREES / _epoch(TreeClassifier(threads=threads, epochs=2), threads, trees)
 
 
 def _epoch(estimator: Tagger | TreeClassifier, threads: int, *data: Any) -> float:
@@ -100,13 +92,14 @@ def _epoch(estimator: Tagger | TreeClassifier, threads: int, *data: Any) -> floa
     return marks[1] - marks[0]
 
 
-def _codec(name: str, path: Path | None) -> Iterator[Measured]:
+def _codec(arguments: Namespace) -> Iterator[Measured]:
     """From the bytes of a file, its first megabytes, to the bytes of the labelled one, on one core."""
+    path: Path | None = arguments.file
     if path is None:
         raise ConfigurationError("postil bench MODEL needs a FILE to label")
-    model = open_model(name)
+    model = open_model(arguments.model)
     if not isinstance(model, Tagger):
-        raise ConfigurationError("the model", expected="a tagger", got=f"a {model.KIND}", where=name)
+        raise ConfigurationError("the model", expected="a tagger", got=f"a {model.KIND}", where=arguments.model)
     try:
         with path.open("rb") as file:
             content = file.read(MOST_BYTES) + file.readline()
@@ -115,12 +108,12 @@ def _codec(name: str, path: Path | None) -> Iterator[Measured]:
     if not content.strip():
         raise ConfigurationError("nothing to measure", expected="a file with text", got="an empty one", where=path)
     for what, probabilities in (("labels", False), ("labels and probabilities", True)):
-        options = replace(TaggingOptions(), probabilities=probabilities)
+        options = TaggingOptions(probabilities=probabilities)
 
         def labelled(options: TaggingOptions = options) -> int:
             return label(model, [read(io.BytesIO(content))], options, io.BytesIO()).tokens
 
-        yield Measured(what, "tokens", labelled() / _best(labelled))
+        yield what, "tokens", labelled() / _best(labelled)
 
 
 def _best(function: Callable[..., object], *arguments: object) -> float:

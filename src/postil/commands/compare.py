@@ -1,6 +1,6 @@
 """``postil compare``: is one system better than another, and where do they differ?"""
 
-import argparse
+from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +8,13 @@ from postil.commands.console import show_table
 from postil.commands.evaluate import compared_predictions
 from postil.commands.labelled import load, resolve_labels
 from postil.commands.models import checked_scheme, inputs_of, names_model, one_tagger, open_model
-from postil.commands.output import check_report, present
+from postil.commands.output import present
 from postil.commands.parser import JSON, OVERWRITE, SEED, option
 from postil.commands.reading import PARTIAL, column_argument, reading_arguments, reading_options
 from postil.errors import ConfigurationError, printable
 from postil.evaluation import compare_answers, compared_by
 from postil.models.tagger import Tagger
+from postil.reports.data import comparison_page
 from postil.tagging.options import check_columns
 from postil.text.labels.schemes import SCHEMES
 
@@ -35,7 +36,7 @@ OPTIONS = {
         option("B", "the other one", dest="second"),
         option("GOLD", "labelled file of any format", dest="data"),
         JSON,
-        option("--report FILE", "write an HTML page with all differences", type=Path),
+        option("--report FILE", "write an HTML page with all differences", type=Path, writes=("report", "report")),
         option("--resamples N=2000", "bootstrap resamples"),
         SEED,
         option("--task NAME", "multi-task models: use this task"),
@@ -50,11 +51,18 @@ OPTIONS = {
 }
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Namespace) -> int:
     names = [arguments.first, arguments.second]
-    check_report(arguments, *names, arguments.data)
     models: dict[str, Any] = {name: open_model(name) for name in names if names_model(name)}
-    taggers = _taggers(models, arguments)
+    if not models and arguments.task is not None:
+        raise ConfigurationError("--task cannot be used here: it is for multi-task models")
+    # A model with one task is compared with that task of the other one.
+    has_tasks = any(getattr(model, "tasks", None) for model in models.values())
+    taggers: dict[str, Tagger] = {}
+    for name, model in models.items():
+        task = arguments.task if getattr(model, "tasks", None) or not has_tasks else None
+        taggers[name] = one_tagger(model, task, where=name)
+        check_columns(taggers[name], arguments.feature_columns)
     # Both models label the same tokens: characters if one of them needs them.
     segmenters = sorted((tagger.model.segmenter for tagger in taggers.values()), key=lambda one: not one.characters)
     options = reading_options(arguments, *segmenters[:1])
@@ -78,22 +86,4 @@ def run(arguments: argparse.Namespace) -> int:
         if len(result.differences) > _LISTED:
             print(f"  … and {len(result.differences) - _LISTED:,} more: --report shows them side by side")
 
-    def page() -> str:
-        from postil.reports.data import comparison_page
-
-        return comparison_page(result, names, gold)
-
-    return present(arguments, result, show, page)
-
-
-def _taggers(models: dict[str, Any], arguments: argparse.Namespace) -> dict[str, Tagger]:
-    """The taggers of models. A model with one task is compared with that task of the other one."""
-    has_tasks = any(getattr(model, "tasks", None) for model in models.values())
-    taggers = {}
-    for name, model in models.items():
-        task = arguments.task if getattr(model, "tasks", None) or not has_tasks else None
-        taggers[name] = one_tagger(model, task, where=name)
-        check_columns(taggers[name], arguments.feature_columns)
-    if not models and arguments.task is not None:
-        raise ConfigurationError("--task cannot be used here: it is for multi-task models")
-    return taggers
+    return present(arguments, result, show, lambda: comparison_page(result, names, gold))

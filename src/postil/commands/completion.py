@@ -1,6 +1,7 @@
 """``postil completion``: a script with which a shell completes commands, options, their values and files."""
 
 import argparse
+from argparse import Namespace
 from pathlib import Path
 
 from postil.commands.parser import COMMANDS, add_options, command_module, option
@@ -21,7 +22,7 @@ SHELLS = ("bash", "zsh", "fish", "tcsh")
 OPTIONS = {"": [option("", "the shell to complete in", dest="shell", choices=SHELLS)]}
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Namespace) -> int:
     """shtab reads one parser with all commands; arguments that take a path complete files."""
     import shtab
 

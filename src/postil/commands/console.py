@@ -22,8 +22,6 @@ from postil.metrics.tables import Table, format_cell, is_words
 from postil.models.tagger import Tagger
 from postil.text import Entity, Sentence
 
-WIDTH_OF_FILES = 120
-
 
 @final
 class _Console(Console):
@@ -37,7 +35,7 @@ def make_console() -> Console:
     """A console for standard output; into a file or a pipe, lines are not cut at a terminal's width."""
     console = _Console(highlight=False, emoji=False)
     if not console.is_terminal:
-        console.width = max(console.width, WIDTH_OF_FILES)
+        console.width = max(console.width, 120)
     return console
 
 
@@ -47,10 +45,7 @@ def say(*parts: str | Text | tuple[str, str], style: str = "", wrap: bool = Fals
 
 
 def show_table(table: Table, console: Console | None = None) -> None:
-    """Print one table with its title above and its note below, and a blank line before it.
-
-    Labels come from files and models of any origin: control characters in them are shown, not sent to the terminal.
-    """
+    """Print a table with its title and its note. Control characters of labels, whose origin is unknown, are escaped."""
     console = console or make_console()
     drawn = RichTable(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for place, name in enumerate(table.columns):
@@ -123,10 +118,7 @@ def coloured(text: str, entities: Sequence[Entity]) -> Text:
 
 
 def show_tagged(console: Console, layers: Mapping[str, Tagger], sentences: Iterable[Sentence]) -> None:
-    """Print each text with its entities in colour, once for each layer, after its name. Sentences of one text share it.
-
-    A layer without entities is left out, but for the first.
-    """
+    """Print each text with its entities in colour, for each layer; but the first only layers that have some."""
     width = max(len(name) + 2 for name in layers) if len(layers) > 1 else 0
     for text, of_text in by_text(sentences):
         for number, (name, tagger) in enumerate(layers.items()):
@@ -137,10 +129,7 @@ def show_tagged(console: Console, layers: Mapping[str, Tagger], sentences: Itera
 
 
 def by_text(sentences: Iterable[Sentence], most: int | None = None) -> Iterator[tuple[str, list[Sentence]]]:
-    """Each text with its sentences; two texts with the same characters are two objects.
-
-    Sentences without a text, of which there may be any number, come ``most`` at a time.
-    """
+    """Each text with its sentences. Sentences without one, perhaps very many, come ``most`` at a time."""
     group: list[Sentence] = []
     for sentence in sentences:
         if group and (group[0].text is not sentence.text or (sentence.text is None and len(group) == most)):

@@ -1,7 +1,7 @@
 """``postil convert``: from one format or labelling scheme to another."""
 
-import argparse
 import sys
+from argparse import Namespace
 from collections.abc import Iterator
 
 from postil.commands.notices import show_problems
@@ -80,7 +80,7 @@ OPTIONS = {
 }
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Namespace) -> int:
     """Read, relabel, write, report."""
     if arguments.output == "-" and arguments.target is None:
         raise ConfigurationError("standard output", expected="needs --to FORMAT")
@@ -97,9 +97,15 @@ def run(arguments: argparse.Namespace) -> int:
         "split": not arguments.no_split,
         **reading_options(arguments, rules_for_file(arguments.input, **reading_options(arguments))),
     }
+    # Texts pass from one annotation tool to another as they are, without tokens and labels: spans may overlap and need
+    # not fit tokens. Who asks for what becomes of those wants tokens.
+    wants_tokens = arguments.scheme or arguments.strict or arguments.from_scheme
+    wants_tokens = wants_tokens or (arguments.misaligned, arguments.overlaps) != ("error", "error")
     with read(arguments.input, **settings) as reading:
+        keeps_texts = not wants_tokens and FORMATS[reading.format].texts and row.texts
+        keeps_texts = keeps_texts and not (reading.format == target == "jsonl") and not reading.has_labels_per_token()
         try:
-            if _keeps_texts(reading, arguments, target):
+            if keeps_texts:
                 del settings["format"]
                 write_annotated(reading.texts(ReadOptions(**settings)), arguments.output, target, reading.report)
             else:
@@ -114,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _write(reading: Reading, arguments: argparse.Namespace, target: str) -> None:
+def _write(reading: Reading, arguments: Namespace, target: str) -> None:
     """Write the sentences in the wanted scheme."""
     sentences: Iterator[Sentence] = iter(reading)
     scheme = "none"  # it does not matter
@@ -137,15 +143,3 @@ def _write(reading: Reading, arguments: argparse.Namespace, target: str) -> None
         label=label if arguments.to_label_column is None else arguments.to_label_column,
         features=arguments.to_feature_columns,
     )
-
-
-def _keeps_texts(reading: Reading, arguments: argparse.Namespace, target: str) -> bool:
-    """Whether texts pass from one annotation tool to another as they are, without tokens and labels.
-
-    Spans may then overlap and need not fit tokens. Who asks for what becomes of those wants tokens.
-    """
-    wants_tokens = arguments.scheme or arguments.strict or arguments.from_scheme
-    wants_tokens = wants_tokens or (arguments.misaligned, arguments.overlaps) != ("error", "error")
-    if wants_tokens or not FORMATS[reading.format].texts or not FORMATS[target].texts:
-        return False
-    return not (reading.format == target == "jsonl") and not reading.has_labels_per_token()

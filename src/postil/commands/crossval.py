@@ -1,13 +1,14 @@
 """``postil crossval``: how good a model of these data is without a held-out file, and what more data would add."""
 
-import argparse
+from argparse import Namespace
 from pathlib import Path
 
 from postil.commands.console import show_table, training_progress
 from postil.commands.labelled import joined_split, load_labelled, tagger_of, tagger_options
-from postil.commands.output import check_output, check_report, present
+from postil.commands.output import present
 from postil.commands.parser import JSON, OVERWRITE, option, refuse
 from postil.evaluation import crossval, curve, groups_of
+from postil.reports.data import curve_page
 from postil.text.formats import write
 
 DESCRIPTION = """\
@@ -33,36 +34,39 @@ OPTIONS = {
         option("--dev FILE", "--curve: held-out file to score on"),
         option("--sizes N", "--curve: number of sizes (default: 6)"),
         option("--repeats N", "--curve: training runs for each size (default: 3)"),
-        option("--report FILE", "--curve: write an HTML page with the curve", type=Path),
+        option("--report FILE", "--curve: write an HTML page with the curve", type=Path, writes=("report", "report")),
         JSON,
-        option("-o --output FILE", "write all out-of-fold predictions as CoNLL", type=Path),
+        option(
+            "-o --output FILE", "write all out-of-fold predictions as CoNLL", type=Path, writes=("predictions", "conll")
+        ),
         OVERWRITE,
     ],
     **tagger_options("once for each part, or for each point of the curve"),
 }
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Namespace) -> int:
     if arguments.curve:
         refuse(arguments, "it is not for --curve", "folds", "output")
-        return _curve(arguments)
-    refuse(arguments, "it is for --curve", "dev", "sizes", "repeats", "report")
-    check_output(arguments.output, "predictions", "conll", inputs=arguments.data, overwrite=arguments.overwrite)
+    else:
+        refuse(arguments, "it is for --curve", "dev", "sizes", "repeats", "report")
     tagger = tagger_of(arguments)
     files = load_labelled(arguments.data, arguments)
-    split = joined_split(files, "data")
+    split = joined_split(files, "train" if arguments.curve else "data")
+    options = {name: getattr(arguments, name) for name in ("folds", "sizes", "repeats")}
+    options = {name: value for name, value in options.items() if value is not None}
+    options |= {"seed": arguments.seed, "threads": arguments.threads}
+    if arguments.curve:
+        dev = joined_split(load_labelled([arguments.dev], arguments), "dev") if arguments.dev else None
+        held_out = None if dev is None else (dev.X, dev.labels)
+        with training_progress() as progress:
+            drawn = curve(tagger, split.X, split.labels, held_out, progress=progress("learning curve"), **options)
+        name = ", ".join(arguments.data)
+        return present(arguments, drawn, lambda: print(drawn), lambda: curve_page(drawn, name))
     groups = groups_of(split.documents)
     with training_progress() as progress:
-        result = crossval(
-            tagger,
-            split.X,
-            split.labels,
-            folds=5 if arguments.folds is None else arguments.folds,
-            groups=groups,
-            seed=arguments.seed,
-            threads=arguments.threads,
-            progress=progress("cross-validation"),
-        )
+        begun = progress("cross-validation")
+        result = crossval(tagger, split.X, split.labels, groups=groups, progress=begun, **options)
     if arguments.output is not None:
         sentences = [sentence for file in files for sentence in file.sentences]
         for sentence, labels in zip(sentences, result.predictions, strict=True):
@@ -76,29 +80,3 @@ def run(arguments: argparse.Namespace) -> int:
         show_table(result.pooled.tables()[0])
 
     return present(arguments, result, show)
-
-
-def _curve(arguments: argparse.Namespace) -> int:
-    check_report(arguments, *arguments.data, arguments.dev)
-    tagger = tagger_of(arguments)
-    split = joined_split(load_labelled(arguments.data, arguments), "train")
-    dev = joined_split(load_labelled([arguments.dev], arguments), "dev") if arguments.dev else None
-    with training_progress() as progress:
-        result = curve(
-            tagger,
-            split.X,
-            split.labels,
-            None if dev is None else (dev.X, dev.labels),
-            sizes=6 if arguments.sizes is None else arguments.sizes,
-            repeats=3 if arguments.repeats is None else arguments.repeats,
-            seed=arguments.seed,
-            threads=arguments.threads,
-            progress=progress("learning curve"),
-        )
-
-    def page() -> str:
-        from postil.reports.data import curve_page
-
-        return curve_page(result, ", ".join(arguments.data))
-
-    return present(arguments, result, lambda: print(result), page)

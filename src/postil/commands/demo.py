@@ -3,8 +3,8 @@
 First a tagger of names, then a classifier of opinions in trees, which a bag of words cannot learn.
 """
 
-import argparse
 import shlex
+from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -56,15 +56,11 @@ ENGLISH_TEXTS = (
     "The University of Oslo and Reuters reported from northern Norway on Monday.",
 )
 EXAMPLE = "Museums in Paris are amazing."
-SAME_WORD = "Paris Hilton flew to Paris."
-UNCLEAR = "Washington lost again."
 MEANINGS = {"PER": "a person", "LOC": "a place", "ORG": "an organisation"}
-NEGATED = "( ( not) ( ( bad) ( ( at) ( all))))"
-OPINIONS = ("( ( never) ( dull))", "( ( hardly) ( ( a) ( ( good) ( film))))")
 OPINION_STYLES = {GOOD: "#101418 on #9fdc9f", BAD: "#101418 on #f2a3a3"}
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Namespace) -> int:
     folder: Path = arguments.output
     there = [name for name in WRITTEN if (folder / name).exists()]
     if not arguments.overwrite:  # nothing that an earlier tour did not write is replaced
@@ -96,10 +92,6 @@ def show(folder: Path, seed: int, sizes: Mapping[str, int] = SIZES, tree_sizes: 
     return 0
 
 
-def _heading(title: str) -> None:
-    say(title, style="bold cyan")
-
-
 def _say(*parts: Text | str | tuple[str, str]) -> None:
     """One line, a little to the right."""
     say("   ", *parts)
@@ -117,7 +109,7 @@ def show_english() -> None:
     if path is None:
         return
     model = load_model(path)
-    _heading("English, without any training of yours")
+    say("English, without any training of yours", style="bold cyan")
     _say((f'$ {command()} tag "{ENGLISH_TEXTS[0]}"', "bold"))
     for text in ENGLISH_TEXTS:
         _say(coloured(text, model.tag(text).entities))
@@ -128,7 +120,7 @@ def show_english() -> None:
 
 
 def show_names(folder: Path, seed: int, sizes: Mapping[str, int]) -> int:
-    _heading("1. Labelled sentences")
+    say("1. Labelled sentences", style="bold cyan")
     sentences = write_corpus(folder, seed, sizes)
     styles = styles_of(MEANINGS)
     _say(*(part for label, text in MEANINGS.items() for part in ((f" {label} ", styles[label]), f" {text}   ")))
@@ -137,7 +129,7 @@ def show_names(folder: Path, seed: int, sizes: Mapping[str, int]) -> int:
     _say(f"{len(sentences):,} such sentences are in {folder / 'train.txt'}. Two more files are for choosing the")
     _say("best epoch (dev.txt) and for scoring the model (test.txt). Both have many new names.\n")
 
-    _heading("2. Training")
+    say("2. Training", style="bold cyan")
     train_path, dev, test = (str(folder / f"{name}.txt") for name in ("train", "dev", "test"))
     name = str(folder / "names.postil")
     code = _learn([train_path, "--dev", dev, "--test", test, "-o", name], seed)
@@ -146,18 +138,18 @@ def show_names(folder: Path, seed: int, sizes: Mapping[str, int]) -> int:
         return code
     tagger: Tagger = load_model(name)
 
-    _heading("3. New sentences, with probabilities")
-    for text in (EXAMPLE, SAME_WORD):
+    say("3. New sentences, with probabilities", style="bold cyan")
+    for text in (EXAMPLE, "Paris Hilton flew to Paris."):
         _say(coloured(text, tagger.tag(text).entities))
     _say("The numbers are probabilities. Whether Paris is a place or a person depends on the words around it.\n")
 
-    _heading("4. Ambiguous sentences")
-    tokens = tokenise(UNCLEAR).tokens
+    say("4. Ambiguous sentences", style="bold cyan")
+    tokens = tokenise("Washington lost again.").tokens
     for labels, probability in tagger.nbest(tokens, k=3):
         _say((f"{probability:>6.1%}  ", "bold"), coloured(" ".join(tokens), entities_of(tokens, labels)))
     _say("A person, a place, a club? The model gives the probability of each reading.\n")
 
-    _heading("5. Explanations")
+    say("5. Explanations", style="bold cyan")
     tokens = tokenise(EXAMPLE).tokens
     explanation = tagger.explain(tokens, tokens.index("Paris"), tokens.index("Paris") + 1)
     meaning = MEANINGS.get(explanation.label, explanation.label)
@@ -168,7 +160,7 @@ def show_names(folder: Path, seed: int, sizes: Mapping[str, int]) -> int:
         _say(f"{word.word:>10}  ", (bar, FOR if loss > 0 else AGAINST), "" if loss >= 0 else " (opposes it)")
     _say(f'More: {command()} explain {quote(name)} "{EXAMPLE}"\n')
 
-    _heading("6. A report")
+    say("6. A report", style="bold cyan")
     file, path = load(test), folder / "report.html"
     write_text(path, [evaluate.page(tagger, evaluate.report(tagger, name, file), name, file)])
     _say("Open ", (str(path.resolve()), "bold green"), " in a browser:")
@@ -201,7 +193,7 @@ def entities_of(tokens: Sequence[str], labels: Sequence[str]) -> list[Entity]:
 
 def show_trees(folder: Path, seed: int, sizes: Mapping[str, int] = TREE_SIZES) -> int:
     """Train, show the results, write a report; everything is left in the folder."""
-    _heading("7. Trees: words that negate a phrase")
+    say("7. Trees: words that negate a phrase", style="bold cyan")
     rng = np.random.default_rng(seed)
     parts = {name: made_up_trees(size, rng, new_pairs=name == "test") for name, size in sizes.items()}
     paths = {name: str(folder / f"opinions-{name}.trees") for name in sizes}
@@ -219,7 +211,9 @@ def show_trees(folder: Path, seed: int, sizes: Mapping[str, int] = TREE_SIZES) -
     _say("Each word is equally frequent in good and bad opinions: counting words would be no better than guessing.\n")
 
     _say("The label of each phrase with its probability:")
-    tree, *opinions = map(parse_tree, (NEGATED, *OPINIONS))
+    negated = "( ( not) ( ( bad) ( ( at) ( all))))"
+    others = "( ( never) ( dull))", "( ( hardly) ( ( a) ( ( good) ( film))))"
+    tree, *opinions = map(parse_tree, (negated, *others))
     nodes, *answers = classifier.predict_nodes([tree, *opinions])
     make_console().print(Padding(branches(tree, nodes), (0, 0, 0, 3)))
     for opinion, answer in zip(opinions, answers, strict=True):
@@ -233,10 +227,7 @@ def show_trees(folder: Path, seed: int, sizes: Mapping[str, int] = TREE_SIZES) -
 
 
 def branches(tree: Tree, nodes: Sequence[NodeLabel] | None = None) -> Branches:
-    """A small tree for the terminal, the root on top; with the labels of ``nodes`` instead of its labels.
-
-    The inside of a phrase without an opinion is left out.
-    """
+    """A small tree for the terminal, labelled by ``nodes`` if given, without the inside of phrases of no opinion."""
     spans, tokens = tree.spans, tree.tokens
     drawn: list[Branches] = []
     for i, (label, _, children) in enumerate(tree):

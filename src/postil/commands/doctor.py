@@ -1,16 +1,17 @@
 """``postil doctor``: what is odd or wrong in labelled data."""
 
-import argparse
+from argparse import Namespace
 from pathlib import Path
 
 from postil.commands.console import say, show_table, training_progress
 from postil.commands.labelled import joined_split, load_labelled, tagger_of, tagger_options
 from postil.commands.notices import note
-from postil.commands.output import check_output, check_report, present
+from postil.commands.output import check_output, present
 from postil.commands.parser import JSON, OVERWRITE, option
 from postil.commands.reading import reading_options, rules_for_file
 from postil.errors import ConfigurationError, printable
 from postil.quality import Diagnosis, apply, diagnosed, review
+from postil.reports.data import diagnosis_page
 from postil.text import Sentence, read, recognise, write
 from postil.text.output import write_text
 
@@ -38,8 +39,8 @@ OPTIONS = {
         option("--folds N=5", "parts to hold out in turn", least=2),
         option("--repeats N=2", "how often every sentence is held out", least=1),
         JSON,
-        option("--report FILE", "write an HTML page with all findings", type=Path),
-        option("--review FILE", "write suspected errors as JSON Lines", type=Path),
+        option("--report FILE", "write an HTML page with all findings", type=Path, writes=("report", "report")),
+        option("--review FILE", "write suspected errors as JSON Lines", type=Path, writes=("review", "jsonl")),
         option("--apply FILE", "apply the accepted corrections of a review to DATA"),
         option("-o --output FILE", "--apply: the corrected file to write", type=Path),
         OVERWRITE,
@@ -48,22 +49,20 @@ OPTIONS = {
 }
 
 
-def run(arguments: argparse.Namespace) -> int:
-    inputs = [*arguments.data, arguments.dev, arguments.test, arguments.apply]
-    check_report(arguments, *inputs)
-    check_output(arguments.review, "review", "jsonl", inputs=inputs, overwrite=arguments.overwrite)
+def run(arguments: Namespace) -> int:
     if arguments.apply is not None or arguments.output is not None:
-        return _apply(arguments, inputs)
-    diagnosis = _diagnosis(arguments)
+        return _apply(arguments)
+    if arguments.quick and arguments.review is not None:
+        raise ConfigurationError("--review", expected="must not be given with --quick: models find the errors")
+    tagger = tagger_of(arguments)
+    files = [arguments.data, *([path] for path in (arguments.dev, arguments.test) if path)]
+    splits = [joined_split(load_labelled(paths, arguments), ", ".join(paths)) for paths in files]
+    with training_progress() as progress:
+        same = {name: getattr(arguments, name) for name in ("quick", "folds", "repeats", "seed", "threads")}
+        diagnosis = diagnosed(splits, estimator=tagger, progress=progress, **same)
     if arguments.review is not None:
         write_text(arguments.review, review(diagnosis))
-
-    def page() -> str:
-        from postil.reports.data import diagnosis_page
-
-        return diagnosis_page(diagnosis)
-
-    code = present(arguments, diagnosis, lambda: _show(diagnosis), page)
+    code = present(arguments, diagnosis, lambda: _show(diagnosis), lambda: diagnosis_page(diagnosis))
     if arguments.review is not None and not arguments.json:
         wrong = (
             f'The suspected errors are in {arguments.review}: set "answer" to "accept" or "reject", then --apply it.'
@@ -73,26 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     return code
 
 
-def _diagnosis(arguments: argparse.Namespace) -> Diagnosis:
-    if arguments.quick and arguments.review is not None:
-        raise ConfigurationError("--review", expected="must not be given with --quick: models find the errors")
-    tagger = tagger_of(arguments)
-    files = [arguments.data, *([path] for path in (arguments.dev, arguments.test) if path)]
-    splits = [joined_split(load_labelled(paths, arguments), ", ".join(paths)) for paths in files]
-    with training_progress() as progress:
-        return diagnosed(
-            splits,
-            quick=arguments.quick,
-            estimator=tagger,
-            folds=arguments.folds,
-            repeats=arguments.repeats,
-            seed=arguments.seed,
-            threads=arguments.threads,
-            progress=progress,
-        )
-
-
-def _apply(arguments: argparse.Namespace, inputs: list[str]) -> int:
+def _apply(arguments: Namespace) -> int:
     if arguments.apply is None or arguments.output is None:
         raise ConfigurationError("--apply", expected="needs -o FILE, and -o needs --apply", got=None)
     cut_by = rules_for_file(arguments.data[0], **reading_options(arguments))
@@ -105,6 +85,7 @@ def _apply(arguments: argparse.Namespace, inputs: list[str]) -> int:
         formats.add(reading.format)
     if len(formats) > 1:
         raise ConfigurationError("--apply", expected="needs files of one format", got=" and ".join(sorted(formats)))
+    inputs = [*arguments.data, arguments.apply]
     check_output(arguments.output, "output", reading.format, inputs=inputs, overwrite=arguments.overwrite)
     with read(arguments.apply, split=False) as reviewed:
         scheme = recognise([sentence.labels or [] for sentence in sentences])

@@ -1,8 +1,9 @@
 """``postil evaluate``: how good a model or a file of predictions is on labelled data, and where it fails."""
 
-import argparse
+from argparse import Namespace
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,8 @@ import numpy as np
 
 from postil.commands import labelled, models
 from postil.commands.console import say, show_table
-from postil.commands.notices import warn
-from postil.commands.output import check_report, present, tell_of_report
+from postil.commands.notices import note
+from postil.commands.output import present, tell_of_report
 from postil.commands.parser import JSON, OVERWRITE, option, refuse
 from postil.commands.reading import MAP, PARTIAL, column_argument, reading_arguments, reading_options, rules_for_file
 from postil.commands.roles import are_roles, compare_role_files, evaluate_roles, role_examples
@@ -90,7 +91,9 @@ OPTIONS = {
             "--against BASE",
             "--expected: compare with the calibration data: a file, or the --json output of an earlier --expected",
         ),
-        option("--report FILE", "write an HTML page with charts and all mistakes", type=Path),
+        option(
+            "--report FILE", "write an HTML page with charts and all mistakes", type=Path, writes=("report", "report")
+        ),
         OVERWRITE,
     ],
     "reading": reading_arguments(PARTIAL, MAP),
@@ -105,9 +108,9 @@ OPTIONS = {
 }
 
 
-def run(arguments: argparse.Namespace) -> int:
-    inputs = [arguments.model, arguments.data, arguments.train]
-    check_report(arguments, *inputs, *(word.partition("=")[2] for word in arguments.task))
+def run(arguments: Namespace) -> int:
+    if arguments.data is None and (arguments.expected or not arguments.task):
+        arguments.usage_error("the following arguments are required: GOLD")
     if not models.names_model(arguments.model):
         return compare_role_files(arguments) if are_roles(arguments) else _evaluate_predictions(arguments)
     of_predictions = ("predicted_column", "scheme", "predicted_scheme", "strict", "resamples", "seed")
@@ -123,8 +126,6 @@ def run(arguments: argparse.Namespace) -> int:
         refuse(arguments, "it is a multi-task model", "mistakes")
         return _evaluate_tasks(model, arguments)
     model.by_task(arguments.task or None)  # an error: there is none to choose
-    if arguments.data is None:
-        arguments.usage_error("the following arguments are required: GOLD")
     options = reading_options(arguments, model.model.segmenter)
     is_of_trees = isinstance(model, TreeClassifier)
     if is_of_trees:
@@ -132,8 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.map:
             raise ConfigurationError("--map cannot be used here: it is for labels of words")
     else:
-        file = labelled.load(arguments.data, **options)
-        labelled.map_files([file], arguments.map)
+        file = _gold(arguments, options)
         labelled.resolve_labels(model, file, arguments.partial)
     models.warn_of_long_sentences(model, map(len, file.tokens))
     if arguments.raw:
@@ -155,7 +155,14 @@ def run(arguments: argparse.Namespace) -> int:
     return _present(arguments, scores, file, lambda: page(model, scores, arguments.model, file))
 
 
-def _present(arguments: argparse.Namespace, scores: Any, file: LabelledFile, page: Any) -> int:
+def _gold(arguments: Namespace, options: Mapping[str, Any]) -> LabelledFile:
+    """GOLD, its labels renamed as --map says."""
+    file = labelled.load(arguments.data, **options)
+    labelled.map_labels(file, labelled.label_maps(arguments.map, [file.path])[file.path])
+    return file
+
+
+def _present(arguments: Namespace, scores: Any, file: LabelledFile, page: Any) -> int:
     """With the data of --mistakes."""
     if arguments.mistakes and not isinstance(scores, FileScores):
         raise ConfigurationError("--mistakes cannot be used here: it is for taggers")
@@ -170,7 +177,7 @@ TO_LABEL = 20
 """Sentences to label first, listed if the text is unlike the base."""
 
 
-def _expected(whole: Any, arguments: argparse.Namespace) -> int:
+def _expected(whole: Any, arguments: Namespace) -> int:
     """Expected scores on text without labels; what differs from the base, and what to label then."""
     from postil.evaluation.expectation import expected
     from postil.quality import suggest
@@ -179,8 +186,6 @@ def _expected(whole: Any, arguments: argparse.Namespace) -> int:
     if len(arguments.task) > 1 or any("=" in word for word in arguments.task):
         raise ConfigurationError("--task", expected="one NAME with --expected", got=" ".join(arguments.task))
     tagger = models.one_tagger(whole, next(iter(arguments.task), None), "--expected", "needs a tagger")
-    if arguments.data is None:
-        arguments.usage_error("the following arguments are required: GOLD")
 
     def sentences(path: str) -> list[Any]:
         with read(path, **reading_options(arguments, whole.model.segmenter)) as reading:
@@ -226,9 +231,15 @@ def stored_profile(path: str) -> Profile | None:
 # ------------------------------------------------------------------------------------------------ several tasks
 
 
-def _evaluate_tasks(tagger: MultiTaskTagger, arguments: argparse.Namespace) -> int:
+def _evaluate_tasks(tagger: MultiTaskTagger, arguments: Namespace) -> int:
     """The reports of the tasks that --task names, on its files or on GOLD; each on a page with its name."""
-    files = _files_to_score(tagger, arguments)
+    refuse(arguments, "save one task of the model first: tagger[task].save(FILE)", "train")
+    groups = tagger.groups_
+    options = reading_options(arguments, tagger.model.segmenter, groups=bool(groups))
+    if groups and not arguments.task:
+        files = labelled.in_groups(_gold(arguments, options), groups, arguments.partial)
+    else:
+        files = _files_of_tasks(tagger, arguments, options)
     reports: dict[str, Any] = {}
     pages = []
     for task, file in files.items():
@@ -245,16 +256,39 @@ def _evaluate_tasks(tagger: MultiTaskTagger, arguments: argparse.Namespace) -> i
         path = path.with_name(f"{path.stem}-{task}{path.suffix}") if len(reports) > 1 else path
         write_text(path, [page(tagger[task], scores, f"{arguments.model}[{task}]", files[task])])
         pages.append(path)
-
     together: FileScores | None = None
     if not (arguments.task or arguments.raw):
         parts = [scores.compared for scores in reports.values()]
-        together = score_groups(arguments.data, arguments.model, parts, _rng(arguments))
+        together = score_groups(arguments.data, arguments.model, parts, np.random.default_rng(0))
     return _present_parts(arguments, reports, together, pages)
 
 
+def _files_of_tasks(
+    tagger: MultiTaskTagger, arguments: Namespace, options: Mapping[str, Any]
+) -> dict[str, LabelledFile]:
+    sources: dict[str, list[labelled.Source]] = {}
+    for word in arguments.task:
+        task, equals, place = word.partition("=")
+        task, colon, column = (task, "", "") if equals else word.partition(":")
+        if not equals and arguments.data is None:
+            raise ConfigurationError("--task", expected="must be NAME=FILE if DATA is not given", got=repr(word))
+        known_tasks([task], tagger.tasks)
+        source = labelled.source_of(place if equals else f"{arguments.data}{colon}{column}")
+        sources.setdefault(task, []).append(source)
+    if not sources:
+        first = tagger.tasks[0]
+        raise ConfigurationError(f"the model has several tasks: choose one with --task {first}, or --task {first}=FILE")
+    maps = labelled.label_maps(arguments.map, labelled.paths_of(sources))
+    files = {}
+    for task in known_tasks(sources, tagger.tasks):
+        file = labelled.joined([source.load(options, maps[source.path], task) for source in sources[task]])
+        is_group = task in tagger.groups_
+        files[task] = labelled.in_groups(file, tagger.groups_, arguments.partial)[task] if is_group else file
+    return files
+
+
 def _present_parts(
-    arguments: argparse.Namespace, parts: Mapping[str, Any], together: FileScores | None, pages: Iterable[Path] = ()
+    arguments: Namespace, parts: Mapping[str, Any], together: FileScores | None, pages: Iterable[Path] = ()
 ) -> int:
     """The scores of tasks; of groups of classes, before them those of all groups together."""
 
@@ -270,47 +304,10 @@ def _present_parts(
     return present(arguments, content if together is None else together.to_dict() | {"groups": content}, show_all)
 
 
-def _rng(arguments: argparse.Namespace) -> np.random.Generator:
-    return np.random.default_rng(arguments.seed or 0)
-
-
-def _files_to_score(tagger: MultiTaskTagger, arguments: argparse.Namespace) -> dict[str, LabelledFile]:
-    sources: dict[str, list[labelled.Source]] = {}
-    refuse(arguments, "save one task of the model first: tagger[task].save(FILE)", "train")
-    groups = tagger.groups_
-    options = reading_options(arguments, tagger.model.segmenter, groups=bool(groups))
-    if groups and not arguments.task and arguments.data is not None:
-        file = labelled.load(arguments.data, **options)
-        labelled.map_files([file], arguments.map)
-        return labelled.in_groups(file, groups, arguments.partial)
-    for word in arguments.task:
-        task, equals, place = word.partition("=")
-        task, colon, column = (task, "", "") if equals else word.partition(":")
-        if not equals and arguments.data is None:
-            raise ConfigurationError("--task", expected="must be NAME=FILE if DATA is not given", got=repr(word))
-        known_tasks([task], tagger.tasks)
-        source = labelled.source_of(place if equals else f"{arguments.data}{colon}{column}")
-        sources.setdefault(task, []).append(source)
-    if not sources:
-        first = tagger.tasks[0]
-        raise ConfigurationError(f"the model has several tasks: choose one with --task {first}, or --task {first}=FILE")
-    maps = labelled.label_maps(arguments.map, [source.path for of_task in sources.values() for source in of_task])
-    files = {
-        task: labelled.joined([source.load(options, maps[source.path], task) for source in sources[task]])
-        for task in known_tasks(sources, tagger.tasks)
-    }
-    return {
-        task: labelled.in_groups(file, groups, arguments.partial)[task] if task in groups else file
-        for task, file in files.items()
-    }
-
-
 # ------------------------------------------------------------------------------------------------ predictions in a file
 
 
-def _evaluate_predictions(arguments: argparse.Namespace) -> int:
-    if arguments.data is None:
-        arguments.usage_error("the following arguments are required: GOLD")
+def _evaluate_predictions(arguments: Namespace) -> int:
     refuse(arguments, "it is for multi-task models", "task")
     if [arguments.model, arguments.data, arguments.train].count("-") > 1:
         raise ConfigurationError("standard input can be read only once", expected="at most one file named -")
@@ -318,10 +315,22 @@ def _evaluate_predictions(arguments: argparse.Namespace) -> int:
     options = {**reading_options(arguments, cut_by, groups=True), "strict": arguments.strict}
     column = {} if arguments.predicted_column is None else {"label": arguments.predicted_column}
     gold, predicted = labelled.load(arguments.data, **options), labelled.load(arguments.model, **{**options, **column})
-    if arguments.map:
-        labelled.map_files([gold, predicted], arguments.map)
-    if labelled.has_overlaps(gold, predicted):
-        return _evaluate_groups(gold, predicted, arguments)
+    maps = labelled.label_maps(arguments.map, [gold.path, predicted.path])
+    for file in (gold, predicted):
+        labelled.map_labels(file, maps[file.path])
+    rng, resamples = partial(np.random.default_rng, arguments.seed or 0), arguments.resamples or 2 * RESAMPLES
+    if labelled.has_overlaps(gold, predicted):  # spans of different classes: in groups, found in both files
+        refuse(arguments, "spans overlap", "report", "train", "mistakes")
+        check_same_tokens(gold, predicted)
+        files = [gold, predicted]
+        groups = found_groups(one for file in files for one in labelled.annotations_of(file, arguments.partial))
+        sides = [labelled.in_groups(file, groups, arguments.partial) for file in files]
+        parts = {name: compared_predictions(sides[0][name], sides[1][name], arguments) for name in groups}
+        reports = {
+            name: score_compared(gold.path, predicted.path, part, rng(), resamples) for name, part in parts.items()
+        }
+        together = score_groups(gold.path, predicted.path, list(parts.values()), rng(), resamples)
+        return _present_parts(arguments, reports, together)
     compared = compared_predictions(gold, predicted, arguments)
     broken = {
         "gold": _broken(gold, compared.scheme, arguments.strict),
@@ -329,16 +338,8 @@ def _evaluate_predictions(arguments: argparse.Namespace) -> int:
     }
     train = labelled.load(arguments.train, **options) if arguments.train else None
     span_parts, word_parts = novelty_parts(gold, compared, train) if train is not None else ({}, {})
-    scores = score_compared(
-        gold.path,
-        predicted.path,
-        compared,
-        _rng(arguments),
-        arguments.resamples or 2 * RESAMPLES,
-        broken=broken,
-        span_parts=span_parts,
-        word_parts=word_parts,
-    )
+    novelty = {"span_parts": span_parts, "word_parts": word_parts}
+    scores = score_compared(gold.path, predicted.path, compared, rng(), resamples, broken=broken, **novelty)
 
     def page() -> str:
         from postil.reports.data import predictions_page
@@ -348,24 +349,7 @@ def _evaluate_predictions(arguments: argparse.Namespace) -> int:
     return _present(arguments, scores, gold, page)
 
 
-def _evaluate_groups(gold: LabelledFile, predicted: LabelledFile, arguments: argparse.Namespace) -> int:
-    """Predictions in which spans of different classes overlap: in groups of classes, found in both files."""
-    refuse(arguments, "spans overlap", "report", "train", "mistakes")
-    check_same_tokens(gold, predicted)
-    files = [gold, predicted]
-    groups = found_groups(one for file in files for one in labelled.annotations_of(file, arguments.partial))
-    sides = [labelled.in_groups(file, groups, arguments.partial) for file in files]
-    compared = {name: compared_predictions(sides[0][name], sides[1][name], arguments) for name in groups}
-    resamples = arguments.resamples or 2 * RESAMPLES
-    reports = {
-        name: score_compared(gold.path, predicted.path, of_group, _rng(arguments), resamples)
-        for name, of_group in compared.items()
-    }
-    together = score_groups(gold.path, predicted.path, list(compared.values()), _rng(arguments), resamples)
-    return _present_parts(arguments, reports, together)
-
-
-def compared_predictions(gold: LabelledFile, predicted: LabelledFile, arguments: argparse.Namespace) -> Compared:
+def compared_predictions(gold: LabelledFile, predicted: LabelledFile, arguments: Namespace) -> Compared:
     check_same_tokens(gold, predicted)
     answers = {label for labels in predicted.labels for label in labels}
     labelled.resolve_partial_labels([gold], arguments.partial, known=answers)
@@ -379,7 +363,7 @@ def _broken(file: LabelledFile, scheme: str, strict: bool) -> int:
         what = schemes.summarise(report, f"on {file.place(*report.first)}")
         if strict:
             raise DataError(what, expected=f"valid {scheme.upper()} labels", where=file.path)
-        warn(f"{file.path}: {what}; read by conlleval's rules")
+        note(f"{file.path}: {what}; read by conlleval's rules")
     return report.broken
 
 
@@ -400,11 +384,11 @@ def trees_of(file: LabelledFile) -> list[Tree]:
     return [tree_of(sentence) for sentence in file.sentences]
 
 
-def evaluation(model: Any, file: LabelledFile) -> Any:
-    """Scores without their uncertainty, for the end of a training run."""
+def examples_of(model: Any, file: LabelledFile) -> tuple[Any, Any]:
+    """The sentences or trees of a file and their labels, as the model takes them."""
     if isinstance(model, TreeClassifier):
-        return model.evaluate(trees_of(file))
-    return model.evaluate(*(role_examples(file) if isinstance(model, RoleLabeller) else labelled.examples(file)))
+        return trees_of(file), None
+    return role_examples(file) if isinstance(model, RoleLabeller) else labelled.examples(file)
 
 
 def report(model: Any, name: str, file: LabelledFile) -> FileScores | ModelScores:
@@ -414,7 +398,7 @@ def report(model: Any, name: str, file: LabelledFile) -> FileScores | ModelScore
         if not any(label is not None for tree in trees for label in tree.labels):
             expected = "trees such as (3 (2 good) (2 film))"
             raise DataError("no labels", expected=expected, got=shortened(bracketed(trees[0])), where=file.path)
-        scores = evaluation(model, file)
+        scores = model.evaluate(trees)
         counts = scores.root_counts if scores.roots.tokens else scores.node_counts
         rng = np.random.default_rng(0)
         interval = significance.bootstrap_interval(counts, significance.accuracy, rng=rng, resamples=RESAMPLES)
@@ -424,11 +408,14 @@ def report(model: Any, name: str, file: LabelledFile) -> FileScores | ModelScore
         classes = LabelCodec.of(file.labels).classes
         if codec.label not in classes:
             what = f"the model detects {codec.label}, which does not occur in this file"
-            warn(f"{file.path}: {what}: {', '.join(classes[:20])}")
-        return ModelScores(name, file.path, evaluation(model, file))
+            note(f"{file.path}: {what}: {', '.join(classes[:20])}")
+        return ModelScores(name, file.path, model.evaluate(*labelled.examples(file)))
     gold_scheme = models.checked_scheme(file, codec)
-    if codec.has_spans:
-        models.warn_of_unknown_classes(file, codec.classes)
+    classes = LabelCodec.of(file.labels).classes if codec.has_spans else ()
+    if unknown := [name for name in classes if name not in codec.classes]:
+        what = "none of the classes" if len(unknown) == len(classes) else f"nothing of {models.listed(unknown)}"
+        both = f"the file has {models.listed(classes)}; the model has {models.listed(codec.classes)}"
+        note(f"{file.path}: the model can find {what} in this file: {both}")
     X = models.inputs_of(file)
     compared = prepare(file.labels, model.predict(X), gold_scheme, codec.scheme)
     calibration = reliability(model.model, X, file.labels)
@@ -522,7 +509,7 @@ def show(scores: Any) -> None:
         return
     say(f"{found.size()}\n")
     say(found.summary(), style="bold green")
-    say(f"{'root' if found.roots.tokens else 'node'} accuracy: {_interval(interval)}")
+    say(f"{'root' if found.roots.tokens else 'node'} accuracy: {interval}")
     for name, part, calibration in (
         ("Roots", found.roots, found.root_calibration),
         ("All nodes", found.nodes, found.node_calibration),
@@ -533,10 +520,6 @@ def show(scores: Any) -> None:
             table = tables.calibration_table(calibration)
             show_table(table._replace(title=f"{name}: {table.title.lower()}"))
     show_table(length_table(found))
-
-
-def _interval(interval: significance.Interval) -> str:
-    return f"{100 * interval.level:g} % interval {100 * interval.low:.2f} to {100 * interval.high:.2f}"
 
 
 def _show_file_scores(scores: FileScores) -> None:
@@ -551,7 +534,7 @@ def _show_file_scores(scores: FileScores) -> None:
         of_spans = f"{left_out.gold_entities:,} gold and {left_out.predicted_entities:,} predicted entities"
         of_spans = f", {of_spans} that depend on them" if any(left_out[1:]) else ""
         say(f"not scored: {left_out.tokens:,} tokens whose gold label is unknown{of_spans}")
-    accuracy, interval = f"token accuracy {100 * tokens.accuracy:.2f}", f"   {_interval(scores.interval)}"
+    accuracy, interval = f"token accuracy {100 * tokens.accuracy:.2f}", f"   {scores.interval}"
     if spans is None:
         say("\n", (accuracy, "bold green"), interval)
         show_table(tables.label_table(tokens.by_label(), title="Labels", column="label"))

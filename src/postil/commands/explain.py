@@ -1,6 +1,7 @@
 """``postil explain``: which words and features led a model to its answer."""
 
 import argparse
+from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from rich.text import Text
 
 from postil.commands import models
 from postil.commands.console import make_console, say, show_table
-from postil.commands.output import check_report, present
+from postil.commands.output import present
 from postil.commands.parser import JSON, OVERWRITE, option, refuse
 from postil.commands.reading import CHARACTERS, reading_arguments, reading_options, warn_of_unspaced
 from postil.html import Markup, joined
@@ -20,7 +21,7 @@ from postil.models import Explanation, TreeClassifier, TreeExplanation
 from postil.models.explaining.explanation import Place, place_of_span, places_of_entities, places_of_words
 from postil.models.sentences import tokens_of
 from postil.tagging.options import check_columns
-from postil.text import Segmenter, Sentence, Tree, bracketed, read
+from postil.text import Sentence, bracketed, read
 
 DESCRIPTION = """\
 Explain why a model found an entity, or why not. For a tree classifier, explain the label of the sentence.
@@ -61,21 +62,20 @@ OPTIONS = {
         option("--label L", "explain this label (default: the one that the model predicts)"),
         option("--task NAME", "multi-task models: use this task"),
         JSON,
-        option("--report FILE", "write the explanations as an HTML page", type=Path),
+        option("--report FILE", "write the explanations as an HTML page", type=Path, writes=("report", "report")),
         OVERWRITE,
     ],
     "reading": reading_arguments(default="text"),
 }
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Namespace) -> int:
     arguments.model, inputs = models.take_model(arguments.words, arguments.text)
     arguments.text, arguments.files = models.take_inputs(inputs, arguments.text)
     for name in ("entity", "label"):  # in a locale that cannot decode them, they are typed in UTF-8 all the same
         if getattr(arguments, name) is not None:
             typed = getattr(arguments, name).encode("utf8", "surrogateescape")
             setattr(arguments, name, typed.decode("utf8", "backslashreplace"))
-    check_report(arguments, arguments.model)
     model: Any = models.open_model(arguments.model)
     model = models.one_task(model, arguments.task, needed=False)
     check_columns(model, arguments.feature_columns)
@@ -88,7 +88,17 @@ def run(arguments: argparse.Namespace) -> int:
     if isinstance(model, TreeClassifier):
         return _explain_trees(model, sentences, arguments)
     models.warn_of_long_sentences(model, map(len, sentences))
-    chosen = list(_chosen(model, sentences, arguments, options["segmenter"]))
+    if arguments.span is not None:
+        start, end = arguments.span
+        places: Iterable[Place] = [place_of_span(sentences, start, end, arguments.label, "--span")]
+    elif arguments.entity is not None:
+        is_raw = arguments.source_format in ("text", CHARACTERS)
+        words = options["segmenter"].tokenise(arguments.entity).tokens if is_raw else arguments.entity.split()
+        places = places_of_words(sentences, words, arguments.label, "--entity")
+    else:
+        instead = "--entity WORD or --span START:END"
+        places = places_of_entities(model, sentences, arguments.label, what="--label", instead=instead)
+    chosen = list(places)
     explanations = [model.explain(tokens_of(at.sentence), at.start, at.end, at.label) for at in chosen]
 
     def show() -> None:
@@ -104,7 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
     return present(arguments, result, show, lambda: _page(arguments, drawn))
 
 
-def _explain_trees(classifier: TreeClassifier, sentences: list[Sentence], arguments: argparse.Namespace) -> int:
+def _explain_trees(classifier: TreeClassifier, sentences: list[Sentence], arguments: Namespace) -> int:
     """Explain the label of each sentence: the predicted one, or ``--label``."""
     from postil.text.trees.treebank import tree_over
 
@@ -113,8 +123,12 @@ def _explain_trees(classifier: TreeClassifier, sentences: list[Sentence], argume
     explanations = [classifier.explain(tree, arguments.label) for tree in trees]
 
     def show() -> None:
-        for tree, explanation in zip(trees, explanations, strict=True):
-            _show_tree(classifier, tree, explanation)
+        for tree, nodes, explanation in zip(trees, classifier.predict_nodes(trees), explanations, strict=True):
+            say(bracketed(tree.binarised(classifier.config.binarise).with_labels([node.label for node in nodes])))
+            say(f"{explanation.label}: probability {explanation.probability:.4f}", style="bold green")
+            for table in _tables_of(explanation):
+                show_table(table)
+            print()
 
     def page() -> str:
         answers = zip(classifier.predict_nodes(trees), explanations, strict=True)
@@ -125,26 +139,29 @@ def _explain_trees(classifier: TreeClassifier, sentences: list[Sentence], argume
     return present(arguments, {"explanations": [one.to_dict() for one in explanations]}, show, page)
 
 
-def _page(arguments: argparse.Namespace, explanations: list[tuple[str, Markup]]) -> str:
+MOST_PHRASES = 10
+
+
+def _tables_of(explanation: TreeExplanation) -> Iterator[Table]:
+    """Each word with its gradient and the effect of removing it, and the strongest phrases."""
+
+    def signed(effect: float | None) -> str:
+        return "" if effect is None else f"{effect:+.4f}"
+
+    alone, longer = explanation.left_out()
+    words = [(word.word, signed(word.effect), signed(alone.get(word.position))) for word in explanation.words]
+    note = "gradient: of the log-probability, times input; left out: decrease of the probability"
+    yield Table("Words", ("word", "gradient", "left out"), words, note)
+    if explanation.phrases:
+        rows = [(one.text, f"{one.start}:{one.end}", signed(one.effect)) for one in longer[:MOST_PHRASES]]
+        note = f"and {len(longer) - MOST_PHRASES:,} with smaller effects" if len(longer) > MOST_PHRASES else ""
+        yield Table("Phrases left out", ("phrase", "words", "left out"), rows, note)
+
+
+def _page(arguments: Namespace, explanations: list[tuple[str, Markup]]) -> str:
     from postil.reports.data import explanation_page
 
     return explanation_page(Path(arguments.model).stem, explanations)
-
-
-def _chosen(
-    model: Any, sentences: list[Sentence], arguments: argparse.Namespace, segmenter: Segmenter
-) -> Iterator[Place]:
-    """The places to explain."""
-    if arguments.span is not None:
-        start, end = arguments.span
-        yield place_of_span(sentences, start, end, arguments.label, "--span")
-    elif arguments.entity is not None:
-        is_raw = arguments.source_format in ("text", CHARACTERS)
-        words = segmenter.tokenise(arguments.entity).tokens if is_raw else arguments.entity.split()
-        yield from places_of_words(sentences, words, arguments.label, "--entity")
-    else:
-        instead = "--entity WORD or --span START:END"
-        yield from places_of_entities(model, sentences, arguments.label, what="--label", instead=instead)
 
 
 # ------------------------------------------------------------------------------------------------ on a terminal
@@ -168,7 +185,15 @@ def _show(explanation: Explanation) -> None:
         for i, word in enumerate(explanation.words)
     ]
     limit = SMALL * _largest(words)
-    say("\n", _sentence(explanation, words, 5 * limit), wrap=True)
+    line = Text()  # the tokens in the colour of their contributions, the explained ones in brackets
+    for i, row in enumerate(words):
+        value = next((value for value in row.values if value is not None), 0.0)
+        style = _colour(value) if abs(value) >= 5 * limit > 0 else ""
+        line.append(" " if i else "")
+        line.append("[" if i == explanation.start else "", "bold")
+        line.append(row.name, f"bold {style}" if row.is_explained else style)
+        line.append(f"]{explanation.label}" if i == explanation.end - 1 else "", "bold")
+    say("\n", line, wrap=True)
     if explanation.probability is None:
         side = "above" if explanation.value > 0 else "below"
         title, text = explanation.text, f" scores {side} the threshold of {explanation.label}: "
@@ -189,22 +214,13 @@ def _show(explanation: Explanation) -> None:
     say(f"\n+ supports {explanation.label}, - opposes it. {unknown}", style="dim")
 
 
-def _sentence(explanation: Explanation, words: Sequence[Effect], limit: float) -> Text:
-    """The tokens in the colour of their contributions, the explained ones in brackets."""
-    line = Text()
-    for i, row in enumerate(words):
-        value = next((value for value in row.values if value is not None), 0.0)
-        style = _colour(value) if abs(value) >= limit and limit > 0 else ""
-        line.append(" " if i else "")
-        line.append("[" if i == explanation.start else "", "bold")
-        line.append(row.name, f"bold {style}" if row.is_explained else style)
-        line.append(f"]{explanation.label}" if i == explanation.end - 1 else "", "bold")
-    return line
-
-
 def _signed(value: float) -> str:
     """Two digits; no sign if they are 0."""
     return f"{value:+.2f}" if abs(value) >= 0.005 else "0.00"
+
+
+def _colour(value: float) -> str:
+    return FOR if value > 0 else AGAINST
 
 
 def _show_rows(title: str, rows: Sequence[Effect], columns: tuple[str, ...] = ("left out", "gradient")) -> None:
@@ -228,30 +244,3 @@ def _show_rows(title: str, rows: Sequence[Effect], columns: tuple[str, ...] = ("
     console = make_console()
     console.print()
     console.print(table)
-
-
-def _colour(value: float) -> str:
-    return FOR if value > 0 else AGAINST
-
-
-MOST_PHRASES = 10
-
-
-def _show_tree(classifier: TreeClassifier, tree: Tree, explanation: TreeExplanation) -> None:
-    """The labelled tree, each word with its gradient and the effect of removing it, and the strongest phrases."""
-
-    def signed(effect: float | None) -> str:
-        return "" if effect is None else f"{effect:+.4f}"
-
-    labels = [node.label for node in classifier.predict_nodes([tree])[0]]
-    say(bracketed(tree.binarised(classifier.config.binarise).with_labels(labels)))
-    say(f"{explanation.label}: probability {explanation.probability:.4f}", style="bold green")
-    alone, longer = explanation.left_out()
-    words = [(word.word, signed(word.effect), signed(alone.get(word.position))) for word in explanation.words]
-    note = "gradient: of the log-probability, times input; left out: decrease of the probability"
-    show_table(Table("Words", ("word", "gradient", "left out"), words, note))
-    if explanation.phrases:
-        rows = [(one.text, f"{one.start}:{one.end}", signed(one.effect)) for one in longer[:MOST_PHRASES]]
-        note = f"and {len(longer) - MOST_PHRASES:,} with smaller effects" if len(longer) > MOST_PHRASES else ""
-        show_table(Table("Phrases left out", ("phrase", "words", "left out"), rows, note))
-    print()

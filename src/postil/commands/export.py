@@ -1,7 +1,7 @@
 """``postil export``: a model for places without Python."""
 
-import argparse
 import importlib
+from argparse import Namespace
 from collections.abc import Callable
 from typing import Any
 
@@ -26,7 +26,7 @@ they are written with (French du) stay whole.
 """
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Namespace) -> int:
     if arguments.to is None:
         if not arguments.output.endswith((".html", ".htm")):
             if arguments.trainable:
@@ -39,10 +39,6 @@ def run(arguments: argparse.Namespace) -> int:
             raise ConfigurationError("--trainable", expected="needs --to web", got=arguments.to)
     elif arguments.model is None:
         arguments.usage_error("the following arguments are required: MODEL")
-    if arguments.to != "c":
-        for name in ("array", "conformance"):
-            if getattr(arguments, name):
-                raise ConfigurationError(f"--{name}", expected="needs --to c", got=arguments.to)
     for line in TARGETS[arguments.to](arguments):
         print(printable(line))
     fitted = None if arguments.model is None else open_model(arguments.model).model
@@ -61,7 +57,7 @@ def _module(name: str) -> Any:
         ) from None
 
 
-def _to_c(arguments: argparse.Namespace) -> list[str]:
+def _to_c(arguments: Namespace) -> list[str]:
     texts = None
     if arguments.conformance is not None:
         texts = read_text(arguments.conformance, "the texts", MOST_LIST_BYTES).splitlines()
@@ -79,7 +75,7 @@ def _to_c(arguments: argparse.Namespace) -> list[str]:
     return [*lines, f"make -C {arguments.output} check   compares it with what Python answers"]
 
 
-def _to_web(arguments: argparse.Namespace) -> list[str]:
+def _to_web(arguments: Namespace) -> list[str]:
     if arguments.trainable:
         model = None if arguments.model is None else located(arguments.model)
         if model is not None:
@@ -98,7 +94,7 @@ def _size(size: int) -> str:
     return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.1f} kB"
 
 
-TARGETS: dict[str, Callable[[argparse.Namespace], list[str]]] = {"c": _to_c, "web": _to_web}
+TARGETS: dict[str, Callable[[Namespace], list[str]]] = {"c": _to_c, "web": _to_web}
 """Target -> the function that writes it and returns the messages to print."""
 OPTIONS = {
     "": [
@@ -107,7 +103,11 @@ OPTIONS = {
         option("-o --output PATH", "folder or file to write", required=True),
         option("--trainable", "web: a page that trains (preset fast, without vectors); MODEL is what it begins with"),
         option("--half", "c, web: half precision for the tables of words"),
-        option("--array", "c: also write the model as a C array"),
-        option("--conformance FILE", "c: texts for the conformance test, one per line (default: samples)"),
+        option("--array", "c: also write the model as a C array", needs="--to c"),
+        option(
+            "--conformance FILE",
+            "c: texts for the conformance test, one per line (default: samples)",
+            needs="--to c",
+        ),
     ]
 }

@@ -1,15 +1,14 @@
 """``postil extend``: add classes or text to a tagger without forgetting the old classes."""
 
-import argparse
-from collections.abc import Sequence
+from argparse import Namespace
 from pathlib import Path
 
 from postil.commands import labelled
 from postil.commands.console import show_table
 from postil.commands.fitting import Display
 from postil.commands.models import one_tagger, open_model
-from postil.commands.notices import note, warn
-from postil.commands.output import check_output, present
+from postil.commands.notices import note
+from postil.commands.output import present
 from postil.commands.parser import JSON, OVERWRITE, SEED, SETTINGS, option
 from postil.commands.reading import PARTIAL, reading_arguments, reading_options
 from postil.commands.teaching import THREADS, raw_sentences, tokens_option
@@ -17,11 +16,8 @@ from postil.errors import ConfigurationError, DataError
 from postil.models import FORGETTING_TOLERANCE, Extending, Tagger
 from postil.models import Extension as Extension
 from postil.models.config import parsed_setting
-from postil.models.storage import located
 from postil.tagging.options import check_columns
-from postil.text.labelled import LabelledFile
 from postil.text.labels.partial import annotated_classes, classes_of
-from postil.text.labels.schemes import recognise
 
 DESCRIPTION = """\
 Extend a tagger with data in which only new classes are labelled, or with new text. The old model fills in the classes
@@ -44,7 +40,7 @@ OPTIONS = {
     "": [
         option("MODEL", "the tagger to extend; its file is not changed"),
         option("NEW", "labelled files with the new classes or text", nargs="+"),
-        option("-o --output MODEL2", "model file to write", type=Path, required=True),
+        option("-o --output MODEL2", "model file to write", type=Path, required=True, writes=("model file", "model")),
         option("--old FILE …", "labelled data that the model was trained on, all or some of them (repeatable)"),
         option(
             "--unlabelled FILE …", "raw text that the old model labels, so that it keeps the old classes (repeatable)"
@@ -69,14 +65,12 @@ OPTIONS = {
 }
 
 
-def run(arguments: argparse.Namespace) -> int:
-    inputs = [located(arguments.model), *arguments.new, *arguments.old, *arguments.unlabelled, arguments.dev]
-    check_output(arguments.output, "model file", "model", inputs=inputs, overwrite=arguments.overwrite)
+def run(arguments: Namespace) -> int:
     tagger = one_tagger(open_model(arguments.model), arguments.task, where=arguments.model)
     check_columns(tagger, arguments.feature_columns)
     extending = _extending(tagger, arguments)
     if arguments.dev is None:
-        warn("without --dev, the scores of the old classes are not checked")
+        note("without --dev, the scores of the old classes are not checked")
     if arguments.json:
         for _ in extending.fitting:
             pass
@@ -102,27 +96,31 @@ def run(arguments: argparse.Namespace) -> int:
     present(arguments, {**content, "model": written}, show)
     if gate is not None and not gate.passed:
         fallen = ", ".join(f"{one.name} by {-(one.difference or 0):.2f}" for one in gate.fallen)
-        warn(f"nothing is written: {fallen} points worse; more of --old or --unlabelled helps, or a higher --tolerance")
+        note(f"nothing is written: {fallen} points worse; more of --old or --unlabelled helps, or a higher --tolerance")
     return 0 if extension.passed else NOT_PASSED
 
 
-def _extending(tagger: Tagger, arguments: argparse.Namespace) -> Extending:
+def _extending(tagger: Tagger, arguments: Namespace) -> Extending:
     parts = tagger.model
     settings = dict(map(parsed_setting, arguments.settings))
     options = reading_options(arguments, parts.segmenter)
-    dev_paths = [] if arguments.dev is None else [arguments.dev]
     new, old, dev = (
-        [labelled.load(path, **options) for path in paths] for paths in (arguments.new, arguments.old, dev_paths)
+        labelled.load_labelled(paths, arguments, options, parts.codec.answers)
+        for paths in (arguments.new, arguments.old, [] if arguments.dev is None else [arguments.dev])
     )
-    for files in (new, old, dev):
-        for file in files:
-            labelled.check_not_empty(file)
-        labelled.resolve_partial_labels(files, arguments.partial, known=parts.codec.answers)
-        for file in files:
-            labelled.warn_of_broken_labels(file, recognise(file.labels))
     for file in (*old, *dev):
         labelled.widen(file, parts.codec)
-    annotates = _annotates(new, tagger, arguments)
+    named = labelled.annotated_by_option(arguments.annotates, arguments.new)
+    annotates: list[tuple[str, ...] | None] = []  # by each new sentence: as its comment, the option or its file says
+    if not parts.codec.has_spans and arguments.annotates:
+        raise ConfigurationError("--annotates cannot be used here: the model's labels are not spans")
+    for file in new if parts.codec.has_spans else ():
+        classes = named[file.path] or tuple(sorted(classes_of(file.labels)))
+        if not classes:
+            expected = "some entities, or --annotates with the classes that are annotated"
+            raise DataError("no entities", expected=expected, where=file.path)
+        annotates += [stated or classes for stated in annotated_classes(file.sentences)]
+        note(f"{file.path}: annotates {', '.join(classes)}")
     raw = None
     if arguments.unlabelled:
         if parts.features.columns or parts.config.word_key is not None or parts.segmenter.characters:
@@ -135,29 +133,9 @@ def _extending(tagger: Tagger, arguments: argparse.Namespace) -> Extending:
         unlabelled=raw,
         dev=labelled.examples(*dev) if dev else None,
         tolerance=arguments.tolerance,
-        annotates=annotates,
+        annotates=annotates if parts.codec.has_spans else None,
         partial=arguments.partial,
         seed=arguments.seed,
         threads=arguments.threads,
         **settings,
     )
-
-
-def _annotates(
-    files: Sequence[LabelledFile], tagger: Tagger, arguments: argparse.Namespace
-) -> list[tuple[str, ...] | None] | None:
-    """The classes that each new sentence annotates: by its comment, by the option, else those of its file."""
-    named = labelled.annotated_by_option(arguments.annotates, arguments.new)
-    if not tagger.model.codec.has_spans:
-        if arguments.annotates:
-            raise ConfigurationError("--annotates cannot be used here: the model's labels are not spans")
-        return None
-    entries: list[tuple[str, ...] | None] = []
-    for file in files:
-        classes = named[file.path] or tuple(sorted(classes_of(file.labels)))
-        if not classes:
-            expected = "some entities, or --annotates with the classes that are annotated"
-            raise DataError("no entities", expected=expected, where=file.path)
-        entries += [stated or classes for stated in annotated_classes(file.sentences)]
-        note(f"{file.path}: annotates {', '.join(classes)}")
-    return entries

@@ -3,13 +3,12 @@
 import json
 import signal
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self, final
 
 from postil.commands.console import say
-from postil.commands.notices import note, warn
+from postil.commands.notices import note
 from postil.errors import CheckpointWarning
 from postil.files import append_line
 from postil.models.fitting.fitting import Fitting, TrainingDisplay
@@ -60,39 +59,33 @@ class Display:
 
 
 def follow(fitting: Any, display: Any) -> int:
-    """Train to the end with progress. If a signal stops it, its state is saved; returns the exit code."""
-    with stop_on_request() as stop, display:
-        for event in fitting:
-            display.show(event)
-            if stop.by is not None:
-                fitting.save_checkpoint()
-                what = "terminated" if stop.by is signal.SIGTERM else "interrupted"
-                warn(f"{what}; the training so far is saved in {fitting.checkpoint}: add --resume to continue")
-                return 128 + stop.by
-    return 0
+    """Train to the end with progress; returns the exit code.
 
-
-class Stop:
-    """The signal that asked for it, if one did."""
-
-    by: signal.Signals | None = None
-
-
-@contextmanager
-def stop_on_request() -> Iterator[Stop]:
-    """Ctrl-C and SIGTERM stop between two batches, where the state is consistent; a second one stops at once."""
-    stop = Stop()
+    Ctrl-C and SIGTERM stop between two batches, where the state is consistent, and save it if there is a checkpoint;
+    a second one stops at once.
+    """
+    asked: list[signal.Signals] = []
 
     def ask(number: int, frame: Any) -> None:
-        if stop.by is not None:
+        if asked:
             raise KeyboardInterrupt
-        stop.by = signal.Signals(number)
+        asked.append(signal.Signals(number))
         with suppress(RuntimeError):  # it came while another line was being printed
-            warn("stopping after this batch (press Ctrl-C again to stop at once)")
+            note("stopping after this batch (press Ctrl-C again to stop at once)")
 
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield stop
+        with display:
+            for event in fitting:
+                display.show(event)
+                if asked and fitting.checkpoint is None:
+                    raise KeyboardInterrupt
+                if asked:
+                    fitting.save_checkpoint()
+                    what = "terminated" if asked[0] is signal.SIGTERM else "interrupted"
+                    note(f"{what}; the training so far is saved in {fitting.checkpoint}: add --resume to continue")
+                    return 128 + asked[0]
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+    return 0

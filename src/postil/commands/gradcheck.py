@@ -1,7 +1,8 @@
 """``postil gradcheck``: every gradient of the package, or of one model, against central differences."""
 
-import argparse
 import sys
+from argparse import Namespace
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,39 +32,31 @@ sentences or trees with random labels.
 OPTIONS = {"": [option("MODEL", "model file (default: everything in the package)", nargs="?"), JSON]}
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Namespace) -> int:
     if arguments.model is not None:
         return _check_model(arguments)
     checks: Any = gradient_checks()
     if not arguments.json:
         checks = track(checks, description="checking gradients", console=Console(stderr=True), transient=True)
     reports = [(check, check.run()) for check in checks]
-    rows = [
-        {"name": check.name, "equations": list(check.equations), **_figures(report), "passed": report.passed}
-        for check, report in reports
-    ]
+    passed = all(report.passed for _, report in reports)
     failures = [failure for _, report in reports for failure in report.failures]
+    rows: list[dict[str, Any]] = []
+    lines: list[tuple[Cell, ...]] = []
+    for check, report in reports:
+        rows.append({"name": check.name, "equations": list(check.equations), **_figures(report, report.passed)})
+        figures = report.checked, report.left_out, f"{report.worst_error:.1e}", "ok" if report.passed else "WRONG"
+        lines.append((check.name, " ".join(check.equations), *figures))
 
     def show() -> None:
-        lines: list[tuple[Cell, ...]] = [
-            (
-                *(check.name, " ".join(check.equations), report.checked, report.left_out),
-                *(f"{report.worst_error:.1e}", "ok" if report.passed else "WRONG"),
-            )
-            for check, report in reports
-        ]
         show_table(Table("Gradients", ("gradient", "equations", "values checked", "skipped", "worst error", ""), lines))
         worst = f"{max(report.worst_error for _, report in reports):.1e} (at most {TOLERANCE:.0e})"
         print(f"\n{len(reports)} checks, {len(failures)} failures, worst error {worst}")
-        for failure in failures:
-            print(f"postil gradcheck: {failure}", file=sys.stderr)
 
-    passed = all(report.passed for _, report in reports)
-    present(arguments, {"checks": rows, "passed": passed}, show)
-    return 0 if passed else 1
+    return _told(arguments, {"checks": rows, "passed": passed}, show, failures)
 
 
-def _check_model(arguments: argparse.Namespace) -> int:
+def _check_model(arguments: Namespace) -> int:
     from postil.commands.models import open_model
     from postil.models.laboratory import examine_parts
 
@@ -71,23 +64,23 @@ def _check_model(arguments: argparse.Namespace) -> int:
     archive.check(arguments.model)  # the whole file: loading skips large arrays
     report = examine_parts(model.model, np.random.default_rng(7))
     entries = [
-        {
-            "name": entry.name,
-            "shape": list(entry.shape),
-            **_figures(entry),
-            "passed": entry.failure(report.tolerance) is None,
-        }
+        {"name": entry.name, "shape": list(entry.shape), **_figures(entry, entry.failure(report.tolerance) is None)}
         for entry in report.entries
     ]
+    content = {"model": arguments.model, "checks": entries, "passed": report.passed}
+    return _told(arguments, content, lambda: print(report), report.failures)
 
-    def show() -> None:
-        print(report)
-        for failure in report.failures:
+
+def _told(arguments: Namespace, content: dict[str, Any], show: Callable[[], None], failures: Sequence[str]) -> int:
+    def show_all() -> None:
+        show()
+        for failure in failures:
             print(f"postil gradcheck: {failure}", file=sys.stderr)
 
-    present(arguments, {"model": arguments.model, "checks": entries, "passed": report.passed}, show)
-    return 0 if report.passed else 1
+    present(arguments, content, show_all)
+    return 0 if content["passed"] else 1
 
 
-def _figures(report: Report | Entry) -> dict[str, Any]:
-    return {"values_checked": report.checked, "left_out": report.left_out, "worst_error": report.worst_error}
+def _figures(report: Report | Entry, passed: bool) -> dict[str, Any]:
+    checked = {"values_checked": report.checked, "left_out": report.left_out, "worst_error": report.worst_error}
+    return {**checked, "passed": passed}

@@ -1,7 +1,6 @@
 """``postil info``: a model's card, a drawing of its network, or the presets."""
 
-import argparse
-import json
+from argparse import Namespace
 from dataclasses import asdict
 from pathlib import Path
 from textwrap import wrap
@@ -61,7 +60,11 @@ OPTIONS = {
         option("MODEL", f"model file or name (default: {ENGLISH})", nargs="?"),
         option("--network", "draw the network of the model"),
         option("--text TEXT", "--network: draw the flow graph of the loss on this sentence", needs="--network"),
-        option("--task NAME", "--network --text: task of a multi-task model (default: the first with spans)"),
+        option(
+            "--task NAME",
+            "--network --text: task of a multi-task model (default: the first with spans)",
+            needs="--network",
+        ),
         option("--presets NAME", "list the presets, or all settings of one of them", nargs="?", const=""),
         option("-o --output FILE", "write the card as Markdown, or the network as SVG", type=Path),
         JSON,
@@ -70,14 +73,12 @@ OPTIONS = {
 }
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Namespace) -> int:
     if arguments.presets is not None:
         return _show_presets(arguments)
     arguments.model = arguments.model or ENGLISH
     if arguments.network:
         return _draw_network(arguments)
-    if arguments.task is not None:
-        raise ConfigurationError("--task", expected="needs --network")
     path = located(arguments.model)
     check_output(arguments.output, "card", "markdown", inputs=[path], overwrite=arguments.overwrite)
     open_model(arguments.model)  # which tells what is wrong with a file
@@ -103,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
 # ------------------------------------------------------------------------------------------------ the network
 
 
-def _draw_network(arguments: argparse.Namespace) -> int:
+def _draw_network(arguments: Namespace) -> int:
     if arguments.output is None:
         raise ConfigurationError("--network", expected="needs -o FILE.svg")
     inputs = [located(arguments.model)]
@@ -129,17 +130,14 @@ def _draw_network(arguments: argparse.Namespace) -> int:
 
         picture = drawn_network(model, Path(arguments.model).name)
     write_text(arguments.output, [picture])
-    if arguments.json:
-        print(json.dumps({"picture": str(arguments.output)}))
-    else:
-        print(f"The picture is in {arguments.output}: open it in a browser.")
-    return 0
+    told = f"The picture is in {arguments.output}: open it in a browser."
+    return present(arguments, {"picture": str(arguments.output)}, lambda: print(told))
 
 
 # ------------------------------------------------------------------------------------------------ presets
 
 
-def _show_presets(arguments: argparse.Namespace) -> int:
+def _show_presets(arguments: Namespace) -> int:
     """Name -> purpose, option of ``postil train``, and the settings that differ from the defaults; of one, all."""
     rows: dict[str, dict[str, Any]] = {
         name: {"purpose": purpose, "option": f"--preset {name}", "settings": PRESETS[name]}

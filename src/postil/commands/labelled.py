@@ -1,15 +1,14 @@
 """Labelled files of a command: read as a whole, with warnings about what was changed or is unknown in them."""
 
-import argparse
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from postil.commands.models import checked_scheme, inputs_of
-from postil.commands.notices import show_problems, warn
+from postil.commands.notices import note, show_problems
 from postil.commands.parser import SEED, SETTINGS, Options, option
 from postil.commands.reading import (
     PARTIAL,
@@ -40,14 +39,16 @@ def load(path: str, **options: Any) -> LabelledFile:
     segmenter = options.get("segmenter", ENGLISH)
     if segmenter.characters and options.get("format") == "text":  # of a labelled file, characters are only tokens
         options["format"] = None
+
+    def no_labels(where: str) -> DataError:
+        got = FORMATS[reading.format].title
+        return DataError("no labels", expected="a label for every token", got=got, where=where)
+
     with read(path, **{"features": (), **options}) as reading:
-        no_labels = partial(
-            DataError, "no labels", expected="a label for every token", got=FORMATS[reading.format].title
-        )
         if reading.format == "conll05":
-            raise no_labels(where=f"{reading.name} (postil train --roles learns them)")
+            raise no_labels(f"{reading.name} (postil train --roles learns them)")
         if reading.format in ("text", "tokens"):  # told before a large text is read
-            raise no_labels(where=f"{reading.name}, line 1")
+            raise no_labels(f"{reading.name}, line 1")
         warn_of_unspaced(reading, segmenter)
         try:
             file = LabelledFile(reading.name, reading.format, list(reading))
@@ -56,10 +57,10 @@ def load(path: str, **options: Any) -> LabelledFile:
             for what, counts in (("changed", reading.report.changed), ("dropped", reading.report.dropped)):
                 for thing, number in counts.items():
                     if number:
-                        warn(f"{reading.name}: {what}: {thing}: {number:,}")
-    for number, sentence in enumerate(file.sentences):
-        if sentence.labels is None and sentence.spans is None:
-            raise no_labels(where=file.where(number, 0))
+                        note(f"{reading.name}: {what}: {thing}: {number:,}")
+        for number, sentence in enumerate(file.sentences):
+            if sentence.labels is None and sentence.spans is None:
+                raise no_labels(file.where(number, 0))
     return file
 
 
@@ -68,45 +69,39 @@ def check_not_empty(file: LabelledFile) -> None:
         raise DataError("no sentences", expected="at least one token with its label", where=file.path)
 
 
+def _set_labels(file: LabelledFile, labels: Iterable[Sequence[str]]) -> None:
+    for sentence, of_sentence in zip(file.sentences, labels, strict=True):
+        sentence.labels = list(of_sentence)
+
+
 def resolve_partial_labels(
     files: Sequence[LabelledFile], partial: bool | None = None, known: Iterable[str] = ()
 ) -> None:
-    """Recognise ``?`` and ``A|B`` in the labels of files that belong to one corpus, and print how many there are.
-
-    ``known`` are labels, of a model for example, that stand for themselves.
-    """
-    sentences = [sentence for file in files for sentence in file.sentences]
-    given, tokens = [sentence.labels or [] for sentence in sentences], [sentence.tokens for sentence in sentences]
-    resolved = with_marks(given, tokens, partial=partial, known=known)
-    for sentence, labels in zip(sentences, resolved, strict=True):
-        sentence.labels = list(labels)
+    """Recognise ``?`` and ``A|B`` in the labels of a corpus and count them; ``known`` labels stand for themselves."""
+    corpus = joined(files)
+    _set_labels(corpus, with_marks(corpus.labels, corpus.tokens, partial=partial, known=known))
     for file in files:
         counts = count_marks(file.labels)
         if any(counts.values()):
             several = f"{counts['several']:,} have several possible labels"
-            warn(f"{file.path}: {counts['unknown']:,} tokens have an unknown label, {several}")
+            note(f"{file.path}: {counts['unknown']:,} tokens have an unknown label, {several}")
         if file.sentences and all(map(is_unknown, file.labels)):
             raise DataError("every label is unknown", expected="some labels", got="nothing but '?'", where=file.path)
 
 
 def widen(file: LabelledFile, codec: LabelCodec | Target, classes: Sequence[str] | None = None) -> None:
-    """In a file that does not annotate every class of a model, let O stand for the other classes as well.
-
-    ``classes``: those that the file annotates, unless its sentences say so themselves.
-    """
+    """Let O stand for the classes of a model that a sentence does not annotate; ``classes``: those it does."""
     annotates = [stated if stated is not None else classes for stated in annotated_classes(file.sentences)]
-    if all(entry is None for entry in annotates):
+    listed = sorted({", ".join(entry) for entry in annotates if entry is not None})
+    if not listed:
         return
     try:
         widened = codec.widened(file.labels, annotates)
     except DataError as error:
-        number = int(str(error.where).removeprefix("sentence ")) if error.where else 0
-        where = file.where(number, 0)
+        where = file.where(int(str(error.where or 0).removeprefix("sentence ")), 0)
         raise DataError(error.what, expected=error.expected, got=error.got, where=where) from None
-    listed = sorted({", ".join(entry) for entry in annotates if entry is not None})
-    warn(f"{file.path}: annotates {'; '.join(listed)}")
-    for sentence, labels in zip(file.sentences, widened, strict=True):
-        sentence.labels = list(labels)
+    note(f"{file.path}: annotates {'; '.join(listed)}")
+    _set_labels(file, widened)
 
 
 def resolve_labels(model: Any, file: LabelledFile, partial: bool | None = None) -> None:
@@ -118,26 +113,18 @@ def resolve_labels(model: Any, file: LabelledFile, partial: bool | None = None) 
 def warn_of_broken_labels(file: LabelledFile, scheme: str) -> None:
     """Warn once of labels that violate their scheme, with the first place and how they are read."""
     if what := complaint(file.labels, scheme, lambda sentence, token: f"on {file.place(sentence, token)}"):
-        warn(f"{file.path}: {what}")
+        note(f"{file.path}: {what}")
 
 
-# ------------------------------------------------------------------------------------------------ --map
+# ------------------------------------------------------------------------------------------------ --map, --annotates
 
 
 OTHERS = "*"
 """Stands for every class that a map does not name."""
 
 
-def map_files(files: Iterable[LabelledFile], words: Sequence[str]) -> None:
-    """Rename the labels of files as --map says, in place."""
-    files = list(files)
-    maps = label_maps(words, [file.path for file in files])
-    for file in files:
-        map_labels(file, maps[file.path])
-
-
 def label_maps(words: Sequence[str], paths: Iterable[str]) -> dict[str, dict[str, str]]:
-    """The new names of labels for each file."""
+    """The new names of labels for each file, as --map says."""
     maps: dict[str, dict[str, str]] = {path: {} for path in paths}
     for pairs, files in _by_file(words, maps, "--map", "labelled"):
         for text in pairs.split(","):
@@ -147,6 +134,14 @@ def label_maps(words: Sequence[str], paths: Iterable[str]) -> dict[str, dict[str
             for name in files:
                 maps[name][old] = new
     return maps
+
+
+def annotated_by_option(words: Iterable[str], paths: Iterable[str]) -> dict[str, tuple[str, ...] | None]:
+    """The classes of --annotates for each training file."""
+    annotated: dict[str, tuple[str, ...] | None] = dict.fromkeys(paths)
+    for classes, files in _by_file(words, annotated, "--annotates", "training"):
+        annotated |= dict.fromkeys(files, parse_classes(classes))
+    return annotated
 
 
 def _by_file(words: Iterable[str], paths: Collection[str], option: str, kind: str) -> Iterator[tuple[str, list[str]]]:
@@ -190,17 +185,6 @@ def map_labels(file: LabelledFile, names: Mapping[str, str]) -> None:
 # ------------------------------------------------------------------------------------------------ --group
 
 
-def groups_of(words: Sequence[str]) -> dict[str, list[str]]:
-    """The classes of each group, from ``NAME=CLASS,CLASS``."""
-    groups: dict[str, list[str]] = {}
-    for word in words:
-        name, equals, classes = word.partition("=")
-        if not equals or name in groups or not all(part.strip() for part in classes.split(",")):
-            raise ConfigurationError("--group", expected="NAME=CLASS,CLASS, each NAME once", got=repr(word))
-        groups[name] = [part.strip() for part in classes.split(",")]
-    return {name: groups[name] for name in checked_tasks(checked_groups(groups))} if groups else {}
-
-
 def annotations_of(file: LabelledFile, partial: bool | None = None) -> list[Annotation]:
     """The spans of sentences in which they overlap, the labels of the others."""
     labels = with_marks(file.labels, file.tokens, partial=partial)
@@ -215,16 +199,14 @@ def has_overlaps(*files: LabelledFile) -> bool:
 def in_groups(file: LabelledFile, groups: Groups, partial: bool | None = None) -> dict[str, LabelledFile]:
     """The file with the labels of each group."""
     places = [f"{file.path}, line {sentence.line}" for sentence in file.sentences]
-    labels = by_group(annotations_of(file, partial), file.tokens, groups, places)
-
-    def labelled(name: str) -> LabelledFile:
-        pairs = zip(file.sentences, labels[name], strict=True)
-        return file._replace(sentences=[replace(one, labels=of_one, spans=None) for one, of_one in pairs])
-
-    return {name: labelled(name) for name in groups}
+    files = {}
+    for name, labels in by_group(annotations_of(file, partial), file.tokens, groups, places).items():
+        pairs = zip(file.sentences, labels, strict=True)
+        files[name] = file._replace(sentences=[replace(one, labels=of_one, spans=None) for one, of_one in pairs])
+    return files
 
 
-# ------------------------------------------------------------------------------------------------ --task
+# ------------------------------------------------------------------------------------------------ training files
 
 
 class Source(NamedTuple):
@@ -233,26 +215,18 @@ class Source(NamedTuple):
     path: str
     column: int | str | None = "auto"
 
-    def like(self, columns: Sequence[int | str | None], option: str) -> "Source":
-        """The file with the column that the training files of its task have, unless it names its own."""
-        if self.column != "auto" or not columns:
-            return self
-        if len({*columns}) > 1:
-            expected = "must name the column: the training files of the task have several (NAME=FILE:COLUMN)"
-            raise ConfigurationError(f"--{option}", expected=expected, got=self.path)
-        return self._replace(column=columns[0])
-
     def load(self, options: Mapping[str, Any], names: Mapping[str, str], task: str | None = None) -> LabelledFile:
-        """The whole file, its labels renamed by ``names``.
-
-        Of JSON Lines with layers the one that the column names is read, else that of the ``task``.
-        """
+        """The whole file; of JSON Lines with layers the one that the column names, else that of the task."""
         own: dict[str, Any] = {} if self.column == "auto" else {"label": self.column}
         if self.path.endswith(FORMATS["jsonl"].endings):
             own = {"layer": task if self.column in ("auto", None) else str(self.column)}
         file = load(self.path, **{**options, **own})
         map_labels(file, names)
         return file
+
+
+Sources = Mapping[str, Mapping[str, Sequence[Source]]]
+"""The files of each task, for train, dev and test."""
 
 
 def task_sources(words: Iterable[str], option: str) -> dict[str, list[Source]]:
@@ -276,27 +250,21 @@ def source_of(text: str) -> Source:
     return Source(text)
 
 
+def paths_of(*sources: Mapping[str, Sequence[Source]]) -> list[str]:
+    return [source.path for by_task in sources for of_task in by_task.values() for source in of_task]
+
+
 def joined(files: Sequence[LabelledFile]) -> LabelledFile:
-    """Several files of one task as one."""
+    """Several files as one."""
     if len(files) == 1:
         return files[0]
     sentences = [sentence for file in files for sentence in file.sentences]
-    return LabelledFile(", ".join(file.path for file in files), files[0].format, sentences)
+    return LabelledFile(", ".join(file.path for file in files), files[0].format if files else "", sentences)
 
 
-# ------------------------------------------------------------------------------------------------ training files
-
-
-class TrainingFiles(NamedTuple):
-    """The names of the files of each task."""
-
-    train: dict[str, list[Source]]
-    dev: dict[str, list[Source]]
-    test: dict[str, list[Source]]
-
-    def paths(self, *, only_training: bool = False) -> list[str]:
-        groups = (self.train,) if only_training else self
-        return [source.path for group in groups for sources in group.values() for source in sources]
+def examples(*files: LabelledFile) -> tuple[list[Any], list[list[str]]]:
+    """Sentences and labels of files, as an estimator takes them."""
+    return [X for file in files for X in inputs_of(file)], [labels for file in files for labels in file.labels]
 
 
 class LoadedTask(NamedTuple):
@@ -308,79 +276,95 @@ class LoadedTask(NamedTuple):
     """The classes of --annotates by training file."""
 
     @classmethod
-    def load(
-        cls, sources: TrainingFiles, task: str, options: Mapping[str, Any], arguments: argparse.Namespace
-    ) -> "LoadedTask":
-        maps = label_maps(arguments.map, sources.paths())
-        annotated = annotated_by_option(arguments.annotates, sources.paths(only_training=True))
-        layer = None if task == MAIN else task
-        train = [source.load(options, maps[source.path], layer) for source in sources.train.get(task, [])]
-        columns = [source.column for source in sources.train.get(task, [])]
-        held_out = {
-            name: joined([source.like(columns, name).load(options, maps[source.path], layer) for source in of_task])
-            for name, of_task in (("dev", sources.dev.get(task, [])), ("test", sources.test.get(task, [])))
-            if of_task
-        }
-        return cls(train, held_out, annotated)
+    def load(cls, sources: Sources, task: str, options: Mapping[str, Any], arguments: Namespace) -> "LoadedTask":
+        maps = label_maps(arguments.map, paths_of(*sources.values()))
+        files: dict[str, list[LabelledFile]] = {}
+        columns = [source.column for source in sources["train"].get(task, [])]
+        for name, by_task in sources.items():
+            files[name] = []
+            for source in by_task.get(task, []):
+                if columns and source.column == "auto":  # that of the training files
+                    if len({*columns}) > 1 and name != "train":
+                        files_have = "the training files of the task have several (NAME=FILE:COLUMN)"
+                        expected = f"must name the column: {files_have}"
+                        raise ConfigurationError(f"--{name}", expected=expected, got=source.path)
+                    source = source if name == "train" else source._replace(column=columns[0])
+                files[name].append(source.load(options, maps[source.path], None if task == MAIN else task))
+        train = files.pop("train")
+        annotated = annotated_by_option(arguments.annotates, paths_of(sources["train"]))
+        return cls(train, {name: joined(of_name) for name, of_name in files.items() if of_name}, annotated)
 
-    def groups(self, arguments: argparse.Namespace) -> dict[str, list[str]]:
-        """The groups of --group, or those that the spans ask for; none if nothing overlaps."""
+    def groups(self, arguments: Namespace) -> dict[str, list[str]]:
+        """The groups of --group, ``NAME=CLASS,CLASS``, or those that the spans ask for; none if nothing overlaps."""
         files = (*self.train, *self.held_out.values())
-        if arguments.group or not has_overlaps(*files):
-            return groups_of(arguments.group)
+        groups: dict[str, list[str]] = {}
+        for word in arguments.group:
+            name, equals, classes = word.partition("=")
+            if not equals or name in groups or not all(part.strip() for part in classes.split(",")):
+                raise ConfigurationError("--group", expected="NAME=CLASS,CLASS, each NAME once", got=repr(word))
+            groups[name] = [part.strip() for part in classes.split(",")]
+        if groups:
+            return {name: groups[name] for name in checked_tasks(checked_groups(groups))}
+        if not has_overlaps(*files):
+            return {}
         return found_groups(one for file in files for one in annotations_of(file, arguments.partial))
 
-    def by_group(self, groups: Groups, arguments: argparse.Namespace) -> "dict[str, LoadedTask]":
+    def by_group(self, groups: Groups, arguments: Namespace) -> "dict[str, LoadedTask]":
         """The files of each group, with its labels."""
         train = [in_groups(file, groups, arguments.partial) for file in self.train]
         held_out = {name: in_groups(file, groups, arguments.partial) for name, file in self.held_out.items()}
+        tasks = {}
         for name, classes in groups.items():
-            if all(label == OUTSIDE for files in train for labels in files[name].labels for label in labels):
+            of_group = [file[name] for file in train]
+            if all(label == OUTSIDE for file in of_group for labels in file.labels for label in labels):
                 got = f"none of {', '.join(classes)}"
                 raise DataError(f"--group {name}", expected="a class of the training data", got=got)
-        return {
-            name: self._replace(
-                train=[file[name] for file in train], held_out={key: file[name] for key, file in held_out.items()}
-            )
-            for name in groups
-        }
+            tasks[name] = self._replace(train=of_group, held_out={key: file[name] for key, file in held_out.items()})
+        return tasks
 
-    def check(self, arguments: argparse.Namespace, known: LabelCodec | None = None) -> None:
-        """Refuse what cannot work, warn of what is probably a mistake.
-
-        ``known``: the labels of a model that is only scored here, because there is nothing to train it on.
-        """
+    def check(self, arguments: Namespace, known: LabelCodec | None = None) -> None:
+        """Refuse what cannot work, warn of probable mistakes. ``known``: labels of a task that is only scored."""
         for file in (*self.train, *self.held_out.values()):
             check_not_empty(file)
         resolve_partial_labels(self.train, arguments.partial)
         codec = known if known is not None and not self.train else self._checked_codec()
-        names = ", ".join(file.path for file in self.train) or "the training data"
+        whole = joined(self.train)
         for file in self.held_out.values():
-            if self.train:
-                warn_of_training_data(file, self.train)
+            for one in [*self.train, whole] if len(self.train) > 1 else self.train:
+                if one.tokens == file.tokens and one.labels == file.labels:
+                    note(f"{file.path}: the same sentences as in {one.path}: scores on training data are too good")
+                    break
             resolve_partial_labels([file], arguments.partial, known=codec.answers)
             warn_of_broken_labels(file, checked_scheme(file, codec))
             unseen = sorted({*LabelCodec.of(file.labels).classes} - {*codec.classes})
             if unseen:
-                warn(f"{file.path}: {len(unseen)} of its labels do not occur in {names}: {', '.join(unseen[:5])}")
+                names = whole.path or "the training data"
+                note(f"{file.path}: {len(unseen)} of its labels do not occur in {names}: {', '.join(unseen[:5])}")
             widen(file, codec)
 
     def _checked_codec(self) -> LabelCodec:
-        """The labels of the training files, which are brought to one scheme."""
-        _unify_schemes(self.train, self.held_out.values())
-        names, all_labels = ", ".join(file.path for file in self.train), examples(*self.train)[1]
-        labels = {label for labels in all_labels for label in labels}
+        """The labels of the training files. Files that violate the scheme of most labels are converted to it."""
+        whole = joined(self.train)
+        common = LabelCodec.of(whole.labels).scheme
+        for file in (*self.train, *self.held_out.values()):
+            own = recognise(file.labels)
+            if "none" in (own, common) or own == common or any(map(is_partial, file.labels)):
+                continue
+            if inspect(file.labels, common).first is not None and inspect(file.labels, own).first is None:
+                note(f"{file.path}: its labels are {own.upper()}; they are converted to {common.upper()}")
+                _set_labels(file, [convert(labels, own, common) for labels in file.labels])
+        names, labels = whole.path, {label for labels in whole.labels for label in labels}
         if len(labels) == 1:
-            warn(f"{names}: every token has the label {labels.pop()!r}, and so does every answer")
-        codec = LabelCodec.of(all_labels)
+            note(f"{names}: every token has the label {labels.pop()!r}, and so does every answer")
+        codec = LabelCodec.of(whole.labels)
         if not codec.has_spans and len(labels) > 1 and "O" in labels:
             what = "labels without B- and I- are labels of words, not spans; if neighbours with one label form a span"
-            warn(f"{names}: {what}, use --from-scheme io")
-        if alike := similar_classes(all_labels, has_spans=codec.has_spans):
+            note(f"{names}: {what}, use --from-scheme io")
+        if alike := similar_classes(whole.labels, has_spans=codec.has_spans):
             pairs = ", ".join(
                 f"{one} ({count:,} tokens) and {other} ({rarer:,})" for one, count, other, rarer in alike[:5]
             )
-            warn(f"{names}: classes with nearly the same name, perhaps a spelling mistake: {pairs}")
+            note(f"{names}: classes with nearly the same name, perhaps a spelling mistake: {pairs}")
         for file in self.train:
             warn_of_broken_labels(file, codec.scheme)
             # A file may have labels without spans for another task.
@@ -388,24 +372,8 @@ class LoadedTask(NamedTuple):
         return codec
 
 
-def examples(*files: LabelledFile) -> tuple[list[Any], list[list[str]]]:
-    """Sentences and labels of files, as an estimator takes them."""
-    return [X for file in files for X in inputs_of(file)], [labels for file in files for labels in file.labels]
-
-
-def warn_of_training_data(held_out: LabelledFile, train: Sequence[LabelledFile]) -> None:
-    """Warn if a held-out file has the content of a training file, or of all of them."""
-    for file in train if len(train) == 1 else (*train, joined(train)):
-        if file.tokens == held_out.tokens and file.labels == held_out.labels:
-            warn(f"{held_out.path}: the same sentences as in {file.path}: scores on training data are too good")
-            return
-
-
 def similar_classes(y: Iterable[Sequence[str]], *, has_spans: bool) -> list[tuple[str, int, str, int]]:
-    """Pairs of classes whose names are nearly the same, the more frequent one first, each with its tokens.
-
-    Names that differ only in upper and lower case; of spans also rare names that are one slip of the finger away.
-    """
+    """Pairs of classes, with their tokens, that differ in case; of spans also rare ones that are one slip away."""
     counts = Counter(str(label)[2:] if has_spans else str(label) for labels in y for label in labels if label != "O")
     ranked = [(name, count) for name, count in counts.most_common() if name]
     return [
@@ -430,35 +398,11 @@ def _is_one_slip(one: str, other: str) -> bool:
     return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
 
 
-def _unify_schemes(train: list[LabelledFile], held_out: Iterable[LabelledFile]) -> None:
-    """Each file may have its own scheme. Those that violate the one of most labels are converted to it."""
-    common = LabelCodec.of(examples(*train)[1]).scheme
-    for file in (*train, *held_out):
-        own = recognise(file.labels)
-        if "none" in (own, common) or own == common or any(map(is_partial, file.labels)):
-            continue
-        if inspect(file.labels, common).first is not None and inspect(file.labels, own).first is None:
-            warn(f"{file.path}: its labels are {own.upper()}; they are converted to {common.upper()}")
-            for sentence in file.sentences:
-                sentence.labels = convert(sentence.labels or [], own, common)
-
-
-def annotated_by_option(words: Iterable[str], paths: Iterable[str]) -> dict[str, tuple[str, ...] | None]:
-    """The classes of --annotates for each training file."""
-    annotated: dict[str, tuple[str, ...] | None] = dict.fromkeys(paths)
-    for classes, files in _by_file(words, annotated, "--annotates", "training"):
-        annotated |= dict.fromkeys(files, parse_classes(classes))
-    return annotated
-
-
 # ------------------------------------------------------------------------------------------------ taggers to train
 
 
 def tagger_options(trained: str, threads: str = "training runs at a time", **reading: str) -> Options:
-    """The options of the taggers that a command trains, and of the labelled files that it reads.
-
-    ``trained`` says what for, ``threads`` what that number is.
-    """
+    """Options of the taggers that a command trains (``trained``: what for) and of the files that it reads."""
     presets = [name for name in PRESETS if name != "margin"]  # which is a detector's
     preset = "preset to train with: see `postil info --presets` (default: fast)"
     return {
@@ -474,7 +418,7 @@ def tagger_options(trained: str, threads: str = "training runs at a time", **rea
     }
 
 
-def tagger_of(arguments: argparse.Namespace) -> Tagger:
+def tagger_of(arguments: Namespace) -> Tagger:
     """The tagger that the options describe, not trained."""
     tagger = Tagger(
         preset=arguments.preset,
@@ -487,15 +431,18 @@ def tagger_of(arguments: argparse.Namespace) -> Tagger:
     return tagger
 
 
-def load_labelled(paths: Sequence[str], arguments: argparse.Namespace) -> list[LabelledFile]:
-    """Files with labels, all of one kind."""
+def load_labelled(
+    paths: Sequence[str], arguments: Namespace, options: Mapping[str, Any] | None = None, known: Iterable[str] = ()
+) -> list[LabelledFile]:
+    """Files with labels, all of one kind, read with these options or by rules for their language."""
     files = [
-        load(path, **reading_options(arguments, rules_for_file(path, **reading_options(arguments)))) for path in paths
+        load(path, **(options or reading_options(arguments, rules_for_file(path, **reading_options(arguments)))))
+        for path in paths
     ]
     for file in files:
         check_not_empty(file)
-    resolve_partial_labels(files, arguments.partial)
-    scheme = recognise([labels for file in files for labels in file.labels])
+    resolve_partial_labels(files, arguments.partial, known)
+    scheme = recognise(joined(files).labels)
     for file in files:
         warn_of_broken_labels(file, scheme)
     return files
@@ -503,13 +450,11 @@ def load_labelled(paths: Sequence[str], arguments: argparse.Namespace) -> list[L
 
 def joined_split(files: Sequence[LabelledFile], name: str) -> Split:
     """Several files as one split; places in it name the file."""
-    places = [(file, number) for file in files for number in range(len(file.sentences))]
-    sentences = [sentence for file in files for sentence in file.sentences]
-    labels = [sentence.labels or [] for sentence in sentences]
+    whole, places = joined(files), [(file, number) for file in files for number in range(len(file.sentences))]
 
     def place(sentence: int, token: int) -> str:
         file, number = places[sentence]
         return file.where(number, token)
 
-    X = [tokens for file in files for tokens in inputs_of(file)]
-    return Split(name, X, labels, recognise(labels), place, documents_of(sentences))
+    labels = whole.labels
+    return Split(name, inputs_of(whole), labels, recognise(labels), place, documents_of(whole.sentences))

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from postil import errors
-from postil.commands.notices import warn
+from postil.commands.notices import note
 from postil.commands.parser import COMMANDS, GROUPS, Parser, check_options, command_module, command_parser
 
 
@@ -29,7 +29,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     # BLAS is held to one thread (see threads.py); the others would only cost time, from the import of NumPy on.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    _let_everything_be_printed()
+    # No character stops a command, whatever the locale can encode. Pipes and files get UTF-8, as all files do that
+    # commands write; on a terminal, what it cannot show is escaped.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and not stream.closed:
+            encodes_all = codecs.lookup(stream.encoding).name.startswith("utf")
+            if stream is sys.stdout and not encodes_all and not stream.isatty():
+                stream.reconfigure(encoding="utf-8")
+            stream.reconfigure(errors="backslashreplace")
     try:
         with _ended_by_sigterm():
             code = _dispatch(words)
@@ -52,20 +59,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain("interrupted", code=130)
 
 
-def _let_everything_be_printed() -> None:
-    """No character stops a command, whatever the locale can encode.
-
-    Pipes and files get UTF-8, as all files do that commands write; on a terminal, what it cannot show is escaped.
-    """
-    for stream in (sys.stdout, sys.stderr):
-        if not isinstance(stream, io.TextIOWrapper) or stream.closed:
-            continue
-        knows_all = codecs.lookup(stream.encoding).name.startswith("utf")
-        if stream is sys.stdout and not knows_all and not stream.isatty():
-            stream.reconfigure(encoding="utf-8")
-        stream.reconfigure(errors="backslashreplace")
-
-
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
@@ -85,10 +78,8 @@ def _ended_by_sigterm() -> Iterator[None]:
     def end(number: int, frame: object) -> NoReturn:
         raise Terminated
 
-    is_ours = threading.current_thread() is threading.main_thread() and (
-        signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    )
-    if not is_ours:
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield
         return
     signal.signal(signal.SIGTERM, end)
@@ -100,9 +91,9 @@ def _ended_by_sigterm() -> Iterator[None]:
 
 def _dispatch(words: list[str]) -> int:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", errors.LongSentenceWarning)  # commands warn with the number of sentences
-        warnings.simplefilter("ignore", errors.SchemeWarning)  # commands warn with the file and the line
-        warnings.simplefilter("ignore", errors.SlowTrainingWarning)  # train prints the reason in its first lines
+        # Of these, commands themselves warn with a number, with a place, or in the first lines of a training run.
+        for quiet in (errors.LongSentenceWarning, errors.SchemeWarning, errors.SlowTrainingWarning):
+            warnings.simplefilter("ignore", quiet)
         for category in _SHOWN:
             warnings.simplefilter("always", category)
         warnings.simplefilter("once", errors.UnspacedTextWarning)
@@ -111,7 +102,7 @@ def _dispatch(words: list[str]) -> int:
         def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
             """Print those warnings of the library that are meant for a user of commands as one line each."""
             if issubclass(category, (*_SHOWN, errors.UnspacedTextWarning)):
-                warn(str(message))
+                note(str(message))
             else:
                 otherwise(message, category, *place)
 
@@ -124,10 +115,22 @@ def _dispatch(words: list[str]) -> int:
             gc.freeze()  # nor to look through, at the first collection after them
         finally:
             gc.enable()
-        arguments = _parsed(parser, words[1:])
+        # Signals come after parsing: interrupted there, argparse fails with another error.
+        can_hold = hasattr(signal, "pthread_sigmask")
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM)) if can_hold else set()
+        try:  # options may come anywhere (`postil tag MODEL --probabilities FILE`), which parse_args does not accept
+            arguments = parser.parse_intermixed_args(words[1:])
+        finally:
+            if can_hold:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
         try:
             check_options(parser, arguments)
-            code: int = command_module(words[0]).run(arguments)
+            command = command_module(words[0])
+            if hasattr(arguments, "overwrite"):
+                from postil.commands.output import check_outputs  # which `postil --help` does not need
+
+                check_outputs(parser, arguments)
+            code: int = command.run(arguments)
             return code
         except errors.PostilError as error:
             return _complain(_as_typed(error, parser))
@@ -141,20 +144,6 @@ _SHOWN = (
     errors.SlowKernelsWarning,
     errors.WorkerWarning,
 )
-
-
-def _parsed(parser: Parser, words: list[str]) -> argparse.Namespace:
-    """Options may come anywhere: `postil tag MODEL --probabilities FILE`, which parse_args does not accept.
-
-    Signals come afterwards: interrupted while it parses, argparse fails with another error.
-    """
-    can_hold = hasattr(signal, "pthread_sigmask")
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM)) if can_hold else set()
-    try:
-        return parser.parse_intermixed_args(words)
-    finally:
-        if can_hold:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _as_typed(error: errors.PostilError, parser: argparse.ArgumentParser) -> str:
@@ -193,31 +182,26 @@ def _run_without_command(words: list[str]) -> int:
     options = parser.parse_args(words)
     if not options.version:
         parser.error("COMMAND is missing")
-    print(_versions(verbose=options.verbose))
-    return 0
-
-
-def _versions(*, verbose: bool) -> str:
-    """One line, or with ``verbose`` everything that the speed depends on."""
     import postil
     from postil.kernels import IN_USE, in_use
 
-    first = f"postil {postil.__version__}, kernels: {IN_USE}"
-    if not verbose:
-        return first
-    import platform
+    print(f"postil {postil.__version__}, kernels: {IN_USE}")
+    if options.verbose:  # everything that the speed depends on
+        import platform
 
-    import numpy as np
+        import numpy as np
 
-    found = in_use()
-    rows = {
-        "Python": f"{platform.python_version()} on {platform.platform()}",
-        "NumPy": np.__version__,
-        "kernels": f"{found.kernels}: {found.reason}" if found.reason else found.kernels,
-        "BLAS": f"{found.blas} ({found.blas_source})",
-        "training": "fused step" if found.fused else "general step: C cannot call the matrix product of this BLAS",
-    }
-    return "\n".join([first, *(f"  {name:<8} {value}" for name, value in rows.items())])
+        found = in_use()
+        general = "general step: C cannot call the matrix product of this BLAS"
+        for name, value in (
+            ("Python", f"{platform.python_version()} on {platform.platform()}"),
+            ("NumPy", np.__version__),
+            ("kernels", f"{found.kernels}: {found.reason}" if found.reason else found.kernels),
+            ("BLAS", f"{found.blas} ({found.blas_source})"),
+            ("training", "fused step" if found.fused else general),
+        ):
+            print(f"  {name:<8} {value}")
+    return 0
 
 
 def _complain(message: str, code: int = 1) -> int:

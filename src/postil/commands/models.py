@@ -1,16 +1,15 @@
 """The model that a command names, and whether a file goes with it."""
 
-import argparse
 import io
 import os
 import re
 import warnings
+from argparse import Namespace
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from postil.archive import is_model_file
-from postil.commands.notices import note, warn
-from postil.commands.parser import typed_name
+from postil.commands.notices import note
 from postil.errors import ConfigurationError, DataError, UnicodeVersionWarning
 from postil.features.inputs import Token
 from postil.models.config import TaggerConfig
@@ -51,23 +50,21 @@ def take_model(words: Sequence[str], text: str | None = None) -> tuple[str, list
 
 
 def take_inputs(words: Sequence[str], text: str | None) -> tuple[str | None, list[str]]:
-    """The text and the files of a command: --text, a word that is a text, or files. One of the two is empty.
-
-    A word is a text if it contains a space and is not the name of a file.
-    """
+    """The text (--text, or a word that is one) and the files of a command; one of the two is empty."""
     if text is not None and words:
         raise ConfigurationError("--text and files cannot be combined")
-    texts = [word for word in words if is_text(word)]
-    if texts and len(words) > 1:
-        raise ConfigurationError("inputs", expected="one text in quotes, or files", got=shortened(texts[0]))
     for word in words:
+        if is_text(word):
+            if len(words) > 1:
+                raise ConfigurationError("inputs", expected="one text in quotes, or files", got=shortened(word))
+            return word, []
         is_word = re.fullmatch(r"[^\W\d_][\w'’-]*[.!?]?", word) is not None  # such as Washington
         if is_word and not os.path.exists(word):  # noqa: PTH110
             raise ConfigurationError(f"no such file: {word} (to use it as a text: --text {word})")
-    return (texts[0], []) if texts else (text, list(words))
+    return text, list(words)
 
 
-def typed_source(arguments: argparse.Namespace, name: str) -> list[Any]:
+def typed_source(arguments: Namespace, name: str) -> list[Any]:
     """The input of a command: its files, the text that was typed, or standard input."""
     if arguments.text is None:
         return arguments.files or ["-"]
@@ -99,10 +96,7 @@ def names_model(word: str, hint: str = "") -> bool:
 
 
 def open_model(name: str, *, for_training: bool = False) -> Estimator:
-    """MODEL of the command line: the path of a model file, or the name of an installed model.
-
-    Unless it is ``for_training``, a model that has no labels yet prints a warning.
-    """
+    """The model of that path or name. Without labels it prints a warning, unless it is ``for_training``."""
     path = located(name)
     if path.is_dir():
         raise ConfigurationError("model", expected="a model file", got="a folder", where=name)
@@ -112,13 +106,13 @@ def open_model(name: str, *, for_training: bool = False) -> Estimator:
         warnings.simplefilter("always", UnicodeVersionWarning)
         model: Estimator = load(path)
     for warning in caught:
-        warn(str(warning.message))
+        note(str(warning.message))
     if not for_training and is_encoder(model.model):
-        warn(f"{name} has no labels yet: it was pretrained on raw text only (train --pretrained {name} trains a model)")
+        note(f"{name} has no labels yet: it was pretrained on raw text only (train --pretrained {name} trains a model)")
     return model
 
 
-def ruled_model(arguments: argparse.Namespace) -> tuple[Any, str | None]:
+def ruled_model(arguments: Namespace) -> tuple[Any, str | None]:
     """The model with the rules that are asked for, and its path; None if these rules are not those in its file."""
     model: Any = open_model(arguments.model)
     if arguments.rules is None and not arguments.no_rules:
@@ -126,7 +120,7 @@ def ruled_model(arguments: argparse.Namespace) -> tuple[Any, str | None]:
     if arguments.rules is not None and arguments.no_rules:
         arguments.usage_error("--rules and --no-rules exclude each other")
     if not hasattr(model, "with_rules"):
-        raise ConfigurationError(typed_name("rules"), expected="needs a tagger", got=f"a {model.KIND}")
+        raise ConfigurationError("--rules", expected="needs a tagger", got=f"a {model.KIND}")
     task = {"task": arguments.task[0]} if len(arguments.task) == 1 and model.KIND == "multi-task-tagger" else {}
     model = model.with_rules(arguments.rules, **task)
     if arguments.threads > 1:
@@ -182,8 +176,8 @@ def checked_scheme(file: "LabelledFile", codec: LabelCodec) -> str:
     if not codec.has_spans:  # if the model has none of the labels, this is the wrong file or the wrong column
         labels = dict.fromkeys(label for sentence in file.labels for label in sentence)
         if not any(isinstance(label, PartialLabel) for label in labels) and labels.keys().isdisjoint(codec.answers):
-            known, got = _listed(codec.answers), _listed(labels)
-            warn(f"{file.path}: the model has none of these labels: {got} (it has {known}); wrong --label-column?")
+            known, got = listed(codec.answers), listed(labels)
+            note(f"{file.path}: the model has none of these labels: {got} (it has {known}); wrong --label-column?")
         return "none"
     scheme = recognise(file.labels)
     if scheme == "none":
@@ -196,17 +190,7 @@ def checked_scheme(file: "LabelledFile", codec: LabelCodec) -> str:
     return scheme
 
 
-def warn_of_unknown_classes(file: "LabelledFile", known_classes: Sequence[str]) -> None:
-    """Warn, with both lists, of classes that the model does not know: it cannot find any of their entities."""
-    classes = LabelCodec.of(file.labels).classes
-    unknown = [name for name in classes if name not in known_classes]
-    if unknown:
-        what = "none of the classes" if len(unknown) == len(classes) else f"nothing of {_listed(unknown)}"
-        lists = f"the file has {_listed(classes)}; the model has {_listed(known_classes)}"
-        warn(f"{file.path}: the model can find {what} in this file: {lists}")
-
-
-def _listed(names: Iterable[str], most: int = 20) -> str:
+def listed(names: Iterable[str], most: int = 20) -> str:
     names = list(names)
     return ", ".join(names[:most]) + (f" and {len(names) - most:,} others" if len(names) > most else "")
 
@@ -215,4 +199,4 @@ def warn_of_long_sentences(model: Estimator, lengths: Iterable[int]) -> None:
     """Warn once, with their number, of sentences that a model of the sentence approach sees in pieces."""
     longest = ENCODERS[model.config.encoder].longest_view if isinstance(model.config, TaggerConfig) else None
     if longest is not None and (number := sum(length > longest for length in lengths)):
-        warn(f"{number:,} sentences of more than {longest:,} words are split: a word sees only its own piece")
+        note(f"{number:,} sentences of more than {longest:,} words are split: a word sees only its own piece")

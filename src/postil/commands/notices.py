@@ -8,25 +8,17 @@ from contextlib import contextmanager
 from postil.errors import printable
 
 
-def warn(message: str) -> None:
-    """Print one line on standard error."""
+def note(message: str) -> None:
+    """Say in one line on standard error what a command does, or warn of something."""
     print(f"postil: {printable(message)}", file=sys.stderr, flush=True)
 
 
-def note(message: str) -> None:
-    """Say on standard error what a command does next."""
-    warn(message)
-
-
-MOST_PROBLEMS = 20
-
-
-def show_problems(problems: Sequence[object]) -> None:
+def show_problems(problems: Sequence[object], most: int = 20) -> None:
     """Print the first problems of a file, which quote it, line by line."""
-    for problem in problems[:MOST_PROBLEMS]:
+    for problem in problems[:most]:
         print("\n".join(map(printable, str(problem).split("\n"))), file=sys.stderr)
-    if len(problems) > MOST_PROBLEMS:
-        print(f"… and {len(problems) - MOST_PROBLEMS:,} more", file=sys.stderr)
+    if len(problems) > most:
+        print(f"… and {len(problems) - most:,} more", file=sys.stderr)
 
 
 # ------------------------------------------------------------------------------------------------ progress
@@ -38,10 +30,7 @@ EVERY = 0.2
 
 @contextmanager
 def progress_line(unit: str = "tokens", *, to_file: bool = False) -> Iterator[Callable[[int], None] | None]:
-    """A function to call with the number of tokens just labelled; None if standard error is not free for a line.
-
-    ``to_file``: nothing is written to standard output.
-    """
+    """A function that is told how many were labelled; None if there is no terminal to show it on."""
     if not sys.stderr.isatty() or (sys.stdout.isatty() and not to_file):
         yield None
         return

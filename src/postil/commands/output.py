@@ -5,6 +5,7 @@ import json
 import os
 import re
 import stat
+from argparse import Namespace
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 from postil.archive import MAGIC
 from postil.errors import ConfigurationError, PostilError, printable
 from postil.files import is_temporary, remove_abandoned
+from postil.models.storage import located
 from postil.reading import parsed_json
 from postil.text.formats import FORMATS, format_named, format_of
 from postil.text.output import write_text
@@ -21,9 +23,7 @@ PARQUET, CSV = "parquet", "csv"
 _HEAD = 1 << 12  # bytes that tell the kinds apart
 
 
-def present(
-    arguments: argparse.Namespace, result: Any, show: Callable[[], None], page: Callable[[], str] | None = None
-) -> int:
+def present(arguments: Namespace, result: Any, show: Callable[[], None], page: Callable[[], str] | None = None) -> int:
     """Write the page that --report asks for, then print the result: with --json as JSON, else by ``show``.
 
     ``result`` is ready for JSON, or has a method to_dict that makes it so. Returns the exit code, 0.
@@ -50,9 +50,19 @@ def output_format(path: str) -> str | None:
     return "report" if path.endswith((".html", ".htm")) else format_named(path)
 
 
-def check_report(arguments: argparse.Namespace, *inputs: str | Path | None) -> None:
-    """``check_output`` of the page of --report."""
-    check_output(arguments.report, "report", "report", inputs=inputs, overwrite=arguments.overwrite)
+def check_outputs(parser: argparse.ArgumentParser, arguments: Namespace) -> None:
+    """``check_output`` of every option that writes a file. Any other word of the command line may name an input."""
+    outputs = {action.dest: vars(action)["writes"] for action in parser._actions if "writes" in vars(action)}
+    inputs: list[str | Path] = []
+    for name, value in vars(arguments).items() if outputs else ():
+        for word in value if isinstance(value, list) else [value]:
+            if isinstance(word, str | Path) and name not in outputs:
+                names = (str(located(str(word)) if name == "model" else word), str(word).partition("=")[2])
+                inputs += [path for path in names if os.path.exists(path)]  # noqa: PTH110  # a text is no path
+    for name, (what, kind) in outputs.items():
+        path = getattr(arguments, name)
+        check_output(path, what, kind, inputs=inputs, overwrite=arguments.overwrite)
+        inputs += [path] if path is not None else []
 
 
 def check_output(

@@ -8,6 +8,7 @@ import argparse
 import importlib
 import re
 import textwrap
+from argparse import Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, cast, final
 
@@ -22,7 +23,7 @@ class CommandOption(NamedTuple):
     flags: list[str]
     settings: dict[str, Any]
     """Those of argparse. Options with the same "instead" exclude each other; "least" is the smallest value; "needs"
-    names another option that must be given, and may say why."""
+    names another option that must be given, and may say why; "writes" names a file that is written, and its kind."""
 
 
 Options = Mapping[str, Iterable[CommandOption]]
@@ -53,6 +54,7 @@ def option(typed: str, help: str, **settings: Any) -> CommandOption:
     return CommandOption(flags.split(), {"help": help, **settings})
 
 
+_RULES = ("instead", "least", "needs", "writes")
 JSON = option("--json", "print one JSON object and nothing else")
 OVERWRITE = option("--overwrite", "replace an existing output even if it is read-only or of another kind")
 SEED = option("--seed N=0", "random seed")
@@ -65,31 +67,35 @@ def add_options(parser: argparse.ArgumentParser, options: Options) -> None:
         title, _, description = heading.partition("\n")
         group = parser.add_argument_group(title, description or None) if title else parser
         for flags, settings in declared:
-            target, instead = group, settings.get("instead")
+            rules = {name: value for name, value in settings.items() if name in _RULES}
+            target, instead = group, rules.get("instead")
             if instead is not None:
                 target = exclusive.setdefault(instead, exclusive.get(instead) or group.add_mutually_exclusive_group())
-            rules = {name: settings[name] for name in ("instead", "least", "needs") if name in settings}
             action = target.add_argument(*flags, **{name: settings[name] for name in settings if name not in rules})
             vars(action).update(**rules)
 
 
-def check_options(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+def check_options(parser: argparse.ArgumentParser, arguments: Namespace) -> None:
     """Raise ConfigurationError for a number that is too small, and for an option without another that it needs."""
+    choices = {action.dest: action.choices for action in parser._actions}
     for action in parser._actions:
         value, least, needs = getattr(arguments, action.dest, None), *map(vars(action).get, ("least", "needs"))
-        if least is not None and _is_given(value) and value < least:
+        if not _is_given(value):
+            continue
+        if least is not None and value < least:
             raise ConfigurationError(action.option_strings[0], expected=f"must be at least {least}", got=value)
-        if needs is not None and _is_given(value):
-            other = re.findall(r"--([\w-]+)", needs)[0].replace("-", "_")
-            if not _is_given(getattr(arguments, other)):
-                raise ConfigurationError(action.option_strings[0], expected=f"needs {needs}")
+        if needs is not None:
+            other, wanted = re.findall(r"--([\w-]+) ?(\w*)", needs)[0]
+            other = getattr(arguments, dest := other.replace("-", "_"))
+            if not _is_given(other) or (choices[dest] and other != wanted):
+                raise ConfigurationError(action.option_strings[0], expected=f"needs {needs}", got=other or None)
 
 
 def _is_given(value: object) -> bool:
     return value is not None and value is not False and value != [] and value != ()
 
 
-def refuse(arguments: argparse.Namespace, why: str, *names: str) -> None:
+def refuse(arguments: Namespace, why: str, *names: str) -> None:
     """Raise ConfigurationError if one of these options is used, which do not apply."""
     for name in names:
         if _is_given(getattr(arguments, name)):
@@ -177,7 +183,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(
             prog=prog, description=description, formatter_class=_Formatter, add_help=False, allow_abbrev=False
         )
-        self._shown, self._is_full = shown, False
+        self._shown, self.is_full = shown, False
         self._positionals.title = "arguments"
         self.add_argument("-h", "--help", action="help", help="show this help")
         self.add_argument(
@@ -189,7 +195,7 @@ class Parser(argparse.ArgumentParser):
 
     def format_help(self) -> str:
         self._width = None
-        if self._is_full or not self._shown:
+        if self.is_full or not self._shown:
             return super().format_help()
         options = {name: action for action in self._actions for name in action.option_strings}
         formatter = self._get_formatter()
@@ -205,10 +211,6 @@ class Parser(argparse.ArgumentParser):
         formatter.end_section()
         return formatter.format_help()
 
-    def print_everything(self) -> None:
-        self._is_full = True
-        self.print_help()
-
     def error(self, message: str) -> NoReturn:
         wrong = message.removeprefix("unrecognized arguments: ")
         if wrong != message:
@@ -223,7 +225,8 @@ class Parser(argparse.ArgumentParser):
 
 class _HelpAll(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        cast(Parser, parser).print_everything()
+        cast(Parser, parser).is_full = True
+        parser.print_help()
         parser.exit()
 
 

@@ -1,8 +1,8 @@
 """``postil pretrain``: raw text in, a file of word vectors, word clusters or the encoder of a tagger out."""
 
 import argparse
-import json
 import os
+from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields
@@ -16,8 +16,8 @@ from rich.text import Text
 
 from postil.commands import fitting
 from postil.commands.console import progress_bar, say, show_table
-from postil.commands.notices import progress_line, warn
-from postil.commands.output import check_output
+from postil.commands.notices import note, progress_line
+from postil.commands.output import check_output, present
 from postil.commands.parser import OVERWRITE, option, refuse, typed_name
 from postil.commands.teaching import named_segmenter, sampled_sentences
 from postil.errors import ConfigurationError, PostilError
@@ -60,7 +60,6 @@ _SETTINGS = {field.name for field in fields(PretrainingConfig)} - {"corpus"}
 _OF_CORPUS = ("min_count", "words", "cased", "fold_digits")
 _OF_BOTH = ("epochs", "rate", "hidden", "window")  # also settings of presets
 _ONLY_VECTORS = ("method", "dimensions", "window", "epochs", "negatives", "sample", "hidden", "rate", "seed")
-_ONLY_ENCODER = ("vectors", "clusters", "gazetteer", "settings", "tokens")
 _default = PretrainingConfig()
 _yes_or_no = argparse.BooleanOptionalAction
 OPTIONS = {
@@ -123,7 +122,7 @@ OPTIONS = {
 }
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Namespace) -> int:
     if arguments.neighbours:
         refuse(arguments, "it is for raw text", "segmenter")
         return _show_neighbours(arguments)
@@ -132,7 +131,15 @@ def run(arguments: argparse.Namespace) -> int:
     is_clusters, is_encoder = arguments.brown is not None, arguments.encoder is not None
     if is_clusters and (is_encoder or arguments.with_brown is not None):
         arguments.usage_error(f"--brown and --{'encoder' if is_encoder else 'with-brown'} exclude each other")
-    _refuse_unused(arguments)
+    if not is_encoder:
+        refuse(arguments, "it is for --encoder", "vectors", "clusters", "gazetteer", "settings", "tokens")
+    elif arguments.with_brown is not None and arguments.clusters is not None:
+        raise ConfigurationError("--clusters", expected="must not be given with --with-brown")
+    for name in (*_ONLY_VECTORS, *_OF_CORPUS) if is_encoder and arguments.with_brown is None else ():
+        if name != "seed" and getattr(arguments, name) is not None:
+            hint = f" (for the encoder: --set {name}=…)" if name in _OF_BOTH else ""
+            why = "it is for vectors, which --encoder learns with --with-brown"
+            raise ConfigurationError(f"{typed_name(name)} cannot be used here: {why}{hint}")
     kind = "clusters" if is_clusters else "vectors" if arguments.with_brown is None and not is_encoder else "model"
     what = "pretrained file" if kind == "model" else f"file of {kind}"
     inputs = [*arguments.texts, *arguments.vectors, arguments.clusters, *arguments.gazetteer]
@@ -142,16 +149,14 @@ def run(arguments: argparse.Namespace) -> int:
     for path in filter(os.path.isfile, arguments.texts):  # a pipe can be read only once
         with suppress(PostilError, OSError):  # which reading the text reports
             if (format := format_of(str(path))) in ("conll", "conllu", "jsonl"):  # labels would count as words
-                warn(f"{path}: looks like {FORMATS[format].title}, but is read as raw text, labels and all")
+                note(f"{path}: looks like {FORMATS[format].title}, but is read as raw text, labels and all")
     if is_clusters:
         for name in _ONLY_VECTORS:
             if getattr(arguments, name) is not None:
                 raise ConfigurationError(f"--{name}", expected="must not be given with --brown: it is for vectors")
         if arguments.resume:
             raise ConfigurationError("--resume", expected="must not be given with --brown, which has no checkpoint")
-        clusters = _clusters(arguments, arguments.brown)
-        clusters.save(output)
-        _tell_of_clusters(clusters, arguments.brown, output)
+        _clusters(arguments, arguments.brown, output).save(output)
         return 0
     if not is_encoder:
         return _learn_vectors(arguments, output)
@@ -171,7 +176,7 @@ def _beside(path: Path, suffix: str) -> Path:
     return path.with_name(path.name + suffix)
 
 
-def _show_neighbours(arguments: argparse.Namespace) -> int:
+def _show_neighbours(arguments: Namespace) -> int:
     from postil.features.vectors import load_vectors
     from postil.pretraining.clusters import neighbours
 
@@ -179,32 +184,26 @@ def _show_neighbours(arguments: argparse.Namespace) -> int:
         raise ConfigurationError("--neighbours", expected="needs one file of vectors", got=len(arguments.texts))
     vectors = load_vectors(str(arguments.texts[0]))
     nearest = {word: neighbours(vectors, word, arguments.count) for word in arguments.neighbours}
-    if arguments.json:
-        print(json.dumps({word: [near._asdict() for near in row] for word, row in nearest.items()}, ensure_ascii=False))
-        return 0
-    for word, row in nearest.items():
-        show_table(Table(word, ("word", "cosine"), [(near.word, near.cosine) for near in row]))
-    return 0
 
+    def show() -> None:
+        for word, row in nearest.items():
+            show_table(Table(word, ("word", "cosine"), [(near.word, near.cosine) for near in row]))
 
-def _refuse_unused(arguments: argparse.Namespace) -> None:
-    """Options of vectors without vectors, options of the encoder without an encoder."""
-    if arguments.encoder is None:
-        refuse(arguments, "it is for --encoder", *_ONLY_ENCODER)
-    elif arguments.with_brown is None:
-        for name in (*_ONLY_VECTORS, *_OF_CORPUS):
-            if name != "seed" and getattr(arguments, name) is not None:
-                hint = f" (for the encoder: --set {name}=…)" if name in _OF_BOTH else ""
-                why = "it is for vectors, which --encoder learns with --with-brown"
-                raise ConfigurationError(f"{typed_name(name)} cannot be used here: {why}{hint}")
-    elif arguments.clusters is not None:
-        raise ConfigurationError("--clusters", expected="must not be given with --with-brown")
+    return present(arguments, {word: [near._asdict() for near in row] for word, row in nearest.items()}, show)
 
 
 # ------------------------------------------------------------------------------------------------ vectors and clusters
 
 
-def _corpus_config(arguments: argparse.Namespace, for_clusters: bool) -> CorpusConfig:
+def _segmenter(arguments: Namespace) -> Segmenter | None:
+    name = arguments.segmenter
+    return None if name is None else _learned(name, arguments.seed or 0, arguments.threads)
+
+
+_learned = lru_cache(1)(named_segmenter)  # vectors and encoder of one call share it
+
+
+def _corpus_config(arguments: Namespace, for_clusters: bool) -> CorpusConfig:
     return CorpusConfig(
         min_count=CorpusConfig.min_count if arguments.min_count is None else arguments.min_count,
         words=arguments.words,
@@ -213,16 +212,8 @@ def _corpus_config(arguments: argparse.Namespace, for_clusters: bool) -> CorpusC
     )
 
 
-def _segmenter(arguments: argparse.Namespace) -> Segmenter | None:
-    name = arguments.segmenter
-    return None if name is None else _learned(name, arguments.seed or 0, arguments.threads)
-
-
-_learned = lru_cache(1)(named_segmenter)  # vectors and encoder of one call share it
-
-
 @contextmanager
-def _corpus(arguments: argparse.Namespace, config: CorpusConfig) -> Iterator[Corpus]:
+def _corpus(arguments: Namespace, config: CorpusConfig) -> Iterator[Corpus]:
     """Read the texts, with a temporary file next to the output; then say how large they are."""
     folder, segmenter = arguments.output.resolve().parent, _segmenter(arguments)
     with progress_line(to_file=True) as report:
@@ -234,7 +225,7 @@ def _corpus(arguments: argparse.Namespace, config: CorpusConfig) -> Iterator[Cor
         yield corpus
 
 
-def _learn_vectors(arguments: argparse.Namespace, output: Path) -> int:
+def _learn_vectors(arguments: Namespace, output: Path) -> int:
     """Word vectors, or with --with-brown both vectors and clusters in one file."""
     from postil.features.vectors import save_pretrained
     from postil.pretraining.clusters import save_vectors
@@ -255,17 +246,17 @@ def _learn_vectors(arguments: argparse.Namespace, output: Path) -> int:
         else:
             # the checkpoint has the finished vectors: an interruption of the clusters costs nothing but their own time
             training.save_checkpoint()
-            clusters = _clusters(arguments, arguments.with_brown)
+            clusters = _clusters(arguments, arguments.with_brown, output)
             lexicon = Lexicon.of_paths(dict(zip(clusters.words, clusters.paths, strict=True)))
             save_pretrained(output, vectors=vectors.arrays(), clusters=lexicon.arrays())
-            _tell_of_clusters(clusters, arguments.with_brown, output)
         checkpoint.unlink(missing_ok=True)
         size = f"{len(corpus.words):,} words, {config.dimensions} dimensions"
         say(f"{output}: {size}, trained in {display.seconds:.0f} s")
     return 0
 
 
-def _clusters(arguments: argparse.Namespace, number: int) -> WordClusters:
+def _clusters(arguments: Namespace, number: int, path: Path) -> WordClusters:
+    """``path``: where the clusters are to be written."""
     from postil.pretraining.clusters import brown_clusters
 
     columns = (TextColumn("merging"), BarColumn(30), TextColumn("{task.completed:,.0f} of {task.total:,.0f} words"))
@@ -274,11 +265,9 @@ def _clusters(arguments: argparse.Namespace, number: int) -> WordClusters:
         progress_bar(*columns, TimeRemainingColumn()) as progress,
     ):
         task = progress.add_task("", total=len(corpus.words) - 1)
-        return brown_clusters(corpus, number, report=lambda done: progress.update(task, completed=done))
-
-
-def _tell_of_clusters(clusters: WordClusters, number: int, path: Path) -> None:
+        clusters = brown_clusters(corpus, number, report=lambda done: progress.update(task, completed=done))
     say(f"{path}: {len(clusters.words):,} words in {number:,} clusters")
+    return clusters
 
 
 @final
@@ -324,7 +313,7 @@ class VectorsDisplay:
 # ------------------------------------------------------------------------------------------------ --encoder
 
 
-def _learn_encoder(arguments: argparse.Namespace, words: Path | None) -> int:
+def _learn_encoder(arguments: Namespace, words: Path | None) -> int:
     """Train and write the encoder. ``words`` is a file of vectors and clusters that were learned from the same text."""
     tokens = MOST_TOKENS if arguments.tokens is None else arguments.tokens
     if tokens < 1:

@@ -4,13 +4,14 @@ import argparse
 import contextlib
 import re
 import warnings
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Sequence
 from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
-from postil.commands.notices import warn
+from postil.commands.notices import note
 from postil.commands.parser import CommandOption, option
 from postil.errors import DataError, PostilError, RepairWarning
 from postil.models.model import FittedModel
@@ -45,7 +46,7 @@ def warn_of_unspaced(reading: Reading, segmenter: Segmenter = ENGLISH) -> bool:
     found = segmenter.has_rules and is_unspaced(reading.head_text())
     if found:
         long = "text without spaces, such as Chinese, Japanese or Thai: a whole run of it is one token"
-        warn(f"{reading.name}: {long}; --from characters makes every character a token")
+        note(f"{reading.name}: {long}; --from characters makes every character a token")
     return found
 
 
@@ -55,24 +56,23 @@ def model_script(model: FittedModel) -> str | None:
     return None if words is None else script_of(words)
 
 
-def warn_of_script(reading: Reading, script: str | None) -> bool:
-    """Warn of raw text in another script than that of the model; whether that was the case."""
-    written = script_of(reading.head_text())
-    found = None not in (script, written) and written != script
-    if found:
-        where = "" if reading.name == "stream" else f"{reading.name}: "
-        warn(f"{where}the text is in {written} script, the model was trained on {script}: do not expect good labels")
-    return found
+def warn_of_text(reading: Reading, segmenter: Segmenter, script: str | None) -> bool:
+    """Warn of raw text that the model is not made for; whether that was the case.
 
-
-def warn_of_language(reading: Reading, segmenter: Segmenter) -> bool:
-    """Warn of raw text that is not English if the model splits it by English rules; whether that was the case."""
-    words = re.findall(r"\w+", reading.head_text()) if segmenter == ENGLISH else []
-    found = len(words) >= _ENOUGH and not looks_english(Counter(words))
-    if found:
-        where = "" if reading.name == "stream" else f"{reading.name}: "
-        warn(f"{where}the text does not look English, but the model splits text by English rules")
-    return found
+    It has no spaces, is not in the ``script`` of the model's words, or is not English, by whose rules it is split.
+    """
+    if warn_of_unspaced(reading, segmenter):
+        return True
+    text, what = reading.head_text(), None
+    if None not in (script, written := script_of(text)) and written != script:
+        what = f"is in {written} script, the model was trained on {script}: do not expect good labels"
+    elif segmenter == ENGLISH:
+        words = re.findall(r"\w+", text)
+        if len(words) >= _ENOUGH and not looks_english(Counter(words)):
+            what = "does not look English, but the model splits text by English rules"
+    if what is not None:
+        note(("" if reading.name == "stream" else f"{reading.name}: ") + f"the text {what}")
+    return what is not None
 
 
 def reading_arguments(
@@ -90,8 +90,12 @@ def reading_arguments(
 
     ``what`` is read in one of the ``formats``. ``features`` are the default extra columns, described by ``kept``.
     """
-    misaligned_spans = "spans that do not match token boundaries: list them and stop, snap them, or drop them"
-    overlapping_spans = "overlapping spans: list them and stop, keep the longest, or keep the first"
+    misaligned_spans = (
+        "JSON Lines: spans that do not match token boundaries: list them and stop, snap them, or drop them"
+    )
+    misaligned_spans += f" (default: {misaligned})"
+    overlapping_spans = "JSON Lines: overlapping spans: list them and stop, keep the longest, or keep the first"
+    overlapping_spans += f" (default: {overlaps})"
     io = "io: classes without prefixes, a run of one class is a span" if schemes == (IO,) else f"{IO} is never detected"
     return [
         format_option("--from", what, formats, "detected", dest="source_format", default=default),
@@ -110,13 +114,8 @@ def reading_arguments(
             type=_columns,
             default=features,
         ),
-        *(
-            option(f"--{name}", f"JSON Lines: {spans} (default: %(default)s)", choices=choices, default=default)
-            for name, spans, choices, default in (
-                ("misaligned", misaligned_spans, CHOICES["misaligned"], misaligned),
-                ("overlaps", overlapping_spans, ("error", "longest", "first"), overlaps),
-            )
-        ),
+        option("--misaligned", misaligned_spans, choices=CHOICES["misaligned"], default=misaligned),
+        option("--overlaps", overlapping_spans, choices=("error", "longest", "first"), default=overlaps),
         option(
             "--label-names A,B|FILE",
             "names of labels that are numbers: a list from 0, or a JSON file of names (old doccano, datasets)",
@@ -187,13 +186,8 @@ def is_raw_text(sentence: Sentence) -> bool:
     return isinstance(sentence.rest, Record) and sentence.rest.tokens is None
 
 
-def reading_options(
-    arguments: argparse.Namespace, segmenter: Segmenter = ENGLISH, *, groups: bool = False
-) -> dict[str, Any]:
-    """The keyword arguments of `postil.text.formats.read`; ``segmenter``: that of the model that reads.
-
-    With ``groups`` of classes, spans of different classes may overlap.
-    """
+def reading_options(arguments: Namespace, segmenter: Segmenter = ENGLISH, *, groups: bool = False) -> dict[str, Any]:
+    """The keyword arguments of ``read``; with ``groups`` of classes, spans of different classes may overlap."""
     format = arguments.source_format
     return {
         "format": "text" if format == CHARACTERS else format,

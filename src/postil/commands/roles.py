@@ -1,12 +1,12 @@
 """Semantic roles on the command line: their files, what ``tag`` writes and shows of them, and their scores."""
 
-import argparse
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from argparse import Namespace
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, BinaryIO
 
-from postil.commands.console import make_console, say, show_table
+from postil.commands.console import say, show_table
 from postil.commands.output import present
 from postil.commands.parser import refuse
 from postil.commands.reading import reading_options
@@ -26,7 +26,7 @@ _AT_ONCE = 256
 """Sentences that are labelled together."""
 
 
-def load_roles(path: str, arguments: argparse.Namespace) -> LabelledFile:
+def load_roles(path: str, arguments: Namespace) -> LabelledFile:
     """Read a whole file of predicates with their roles."""
     options = {**reading_options(arguments), "features": ()}
     if options["format"] not in (None, COLUMNS):
@@ -47,19 +47,17 @@ def role_examples(file: LabelledFile) -> tuple[Any, Any]:
 # ------------------------------------------------------------------------------------------------ scores
 
 
-def evaluate_roles(model: RoleLabeller, arguments: argparse.Namespace) -> int:
+def evaluate_roles(model: RoleLabeller, arguments: Namespace) -> int:
     """Score a model on the predicates of a file; the predicates that it finds are scored as well."""
     refuse(arguments, "it is a role labeller", "task", "raw", "mistakes", "train", "report", "map", "partial")
     refuse(arguments, "it is a role labeller", "expected", "against", "feature_columns")
-    if arguments.data is None:
-        arguments.usage_error("the following arguments are required: GOLD")
     X, gold = role_examples(load_roles(arguments.data, arguments))
     scores, found = model.evaluate(X, gold), model.evaluate(X, gold, given=False)
     content = {**scores.to_dict(), "found": found.to_dict()}
     return present(arguments, content, lambda: _show(scores, f"{arguments.model} against {arguments.data}", found))
 
 
-def are_roles(arguments: argparse.Namespace) -> bool:
+def are_roles(arguments: Namespace) -> bool:
     """Whether GOLD is a file of roles, so that two such files are compared."""
     if arguments.source_format is not None or arguments.data in (None, "-"):
         return bool(arguments.source_format == COLUMNS)
@@ -67,7 +65,7 @@ def are_roles(arguments: argparse.Namespace) -> bool:
         return reading.format == COLUMNS
 
 
-def compare_role_files(arguments: argparse.Namespace) -> int:
+def compare_role_files(arguments: Namespace) -> int:
     """Score the predicates and roles of one file against those of another."""
     refuse(arguments, "it is not for semantic roles", "train", "mistakes", "report", "map", "partial", "scheme")
     gold, predicted = (load_roles(path, arguments) for path in (arguments.data, arguments.model))
@@ -109,8 +107,12 @@ def tag_roles(
     for stream, readings in outputs:
         for reading in readings:
             for sentences in labelled(model, reading):
-                if shown:
-                    show_roles(sentences)
+                if shown:  # each sentence, and a row for each of its predicates
+                    for sentence in sentences:
+                        rows = [row_of(sentence.tokens, frame) for frame in frames_of(sentence) or ()]
+                        say(printable(" ".join(sentence.tokens)), style="bold")
+                        for row in rows:
+                            say(f"  {row}")
                 elif format == COLUMNS:
                     stream.write("".join(write_roles(sentences, WriteOptions(), Report())).encode())
                 else:
@@ -127,12 +129,3 @@ def labelled(model: RoleLabeller, reading: Reading) -> Iterator[list[Sentence]]:
     while block := list(islice(sentences, _AT_ONCE)):
         model.annotate(block, given=reading.format == COLUMNS)
         yield block
-
-
-def show_roles(sentences: Sequence[Sentence]) -> None:
-    """Print each sentence, and a row for each of its predicates."""
-    console = make_console()
-    for sentence in sentences:
-        console.print(printable(" ".join(sentence.tokens)), style="bold", soft_wrap=True, markup=False)
-        for frame in frames_of(sentence) or ():
-            console.print("  " + row_of(sentence.tokens, frame), soft_wrap=True, markup=False)

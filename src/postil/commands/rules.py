@@ -1,6 +1,6 @@
 """``postil rules check``: what rules do on raw text."""
 
-import argparse
+from argparse import Namespace
 from pathlib import Path
 
 from postil.commands.console import say
@@ -38,7 +38,7 @@ OPTIONS = {
 }
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Namespace) -> int:
     rules = read_rules(arguments.rules)
     settings = dict(map(parsed_setting, arguments.settings))
     tagger = Tagger(preset="fast", seed=arguments.seed, threads=arguments.threads, **settings)

@@ -1,12 +1,12 @@
 """``postil serve``: an HTTP API for models, and a web page to try them."""
 
-import argparse
 import logging
 import os
 import secrets
 import sys
 import warnings
 import webbrowser
+from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -68,7 +68,7 @@ OPTIONS = {
 }
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Namespace) -> int:
     check_extra()
     from postil.server import Registry, create_app
 
@@ -79,12 +79,23 @@ def run(arguments: argparse.Namespace) -> int:
             raise ConfigurationError("no such model file", got=misspelt(name))
     registry = Registry.of_files(paths)
     warnings.simplefilter("ignore", UnspacedTextWarning)  # clients choose the texts; nobody reads about each of them
-    bases: dict[str, Any] = {}
+    taggers = [served.name for served in registry if served.kind == "tagger"]
+    bases: dict[str, Any] = {}  # the profile of the data with which a tagger's texts are compared, by default the first
     for word in arguments.against:
-        name, profile = _base(word, registry)
+        from postil.commands.evaluate import stored_profile  # serving as such needs none of this
+
+        name, equals, path = word.partition("=")
+        if not equals or Path(word).exists():
+            name, path = next(iter(taggers), ""), word
+        if not Path(path).is_file():
+            raise ConfigurationError("--against: no such file", got=path)
+        if name not in taggers:
+            raise ConfigurationError("--against", expected=f"the name of a tagger: {', '.join(taggers)}", got=name)
         if name in bases:
             raise ConfigurationError("--against", expected="one base for each model", got=f"two for {name}")
-        bases[name] = profile
+        bases[name] = stored_profile(path)
+        if bases[name] is None:
+            raise ConfigurationError("--against", expected="the output of postil evaluate --expected --json", got=path)
     app = create_app(registry, settings, reload=arguments.reload, bases=bases)
     names = ", ".join(served.name for served in registry)
 
@@ -97,24 +108,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     listen(app, settings, told)
     return 0
-
-
-def _base(word: str, registry: Any) -> tuple[str, Any]:
-    """The name of a tagger, by default the first, and the profile of the data with which its texts are compared."""
-    from postil.commands.evaluate import stored_profile
-
-    name, equals, path = word.partition("=")
-    taggers = [served.name for served in registry if served.kind == "tagger"]
-    if not equals or Path(word).exists():
-        name, path = next(iter(taggers), ""), word
-    if not Path(path).is_file():
-        raise ConfigurationError("--against: no such file", got=path)
-    profile = stored_profile(path)
-    if name not in taggers:
-        raise ConfigurationError("--against", expected=f"the name of a tagger: {', '.join(taggers)}", got=name)
-    if profile is None:
-        raise ConfigurationError("--against", expected="the output of postil evaluate --expected --json", got=path)
-    return name, profile
 
 
 def check_extra() -> None:
@@ -145,7 +138,7 @@ def listen(app: Any, settings: Any, told: Callable[[str], list[str]]) -> None:
         listening.close()
 
 
-def server_settings(arguments: argparse.Namespace) -> Any:
+def server_settings(arguments: Namespace) -> Any:
     """The settings that the command line asks for."""
     from postil.server import ServerSettings
 

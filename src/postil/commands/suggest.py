@@ -1,7 +1,7 @@
 """``postil suggest``: what to label next."""
 
-import argparse
 import json
+from argparse import Namespace
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,13 +10,13 @@ from postil.commands.console import say
 from postil.commands.labelled import load
 from postil.commands.models import one_tagger, open_model, take_model
 from postil.commands.notices import progress_line
-from postil.commands.output import check_output, present
+from postil.commands.output import present
 from postil.commands.parser import JSON, OVERWRITE, SEED, option
 from postil.commands.reading import reading_arguments, reading_options, warn_of_unspaced
 from postil.errors import printable
 from postil.quality import DIVERSITY, WAYS, Suggestion, suggest
 from postil.tagging.options import check_columns
-from postil.text import Segmenter, Sentence, read
+from postil.text import Sentence, read
 from postil.text.output import write_text
 from postil.text.report import counted
 
@@ -51,7 +51,7 @@ OPTIONS = {
         option("--labelled FILE …", "sentences that are already labelled, not to be suggested (repeatable)"),
         option("--task NAME", "multi-task models: use this task"),
         SEED,
-        option("-o --output FILE", "write the suggestions as JSON Lines", type=Path),
+        option("-o --output FILE", "write the suggestions as JSON Lines", type=Path, writes=("output", "jsonl")),
         JSON,
         OVERWRITE,
     ],
@@ -59,58 +59,45 @@ OPTIONS = {
 }
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Namespace) -> int:
     model, files = take_model(arguments.words)
-    inputs = [model, *files, *arguments.labelled]
-    check_output(arguments.output, "output", "jsonl", inputs=inputs, overwrite=arguments.overwrite)
     tagger = one_tagger(open_model(model), arguments.task, "suggest", "needs a tagger", where=model, needed=False)
     check_columns(tagger, arguments.feature_columns or ())
-    pool = _Pool(files or ["-"], arguments, tagger.model.segmenter)
-    labelled = [
-        load(path, **{**reading_options(arguments, tagger.model.segmenter), "format": None})
-        for path in arguments.labelled
-    ]
+    options = reading_options(arguments, tagger.model.segmenter)
+    firsts: list[int] = []  # of each file: the number of its first sentence, and its name
+    names: list[str] = []
+    size = 0
+
+    def pool() -> Iterator[Sentence]:
+        nonlocal size
+        for file in files or ["-"]:
+            with read(file, **options) as reading:
+                warn_of_unspaced(reading, options["segmenter"])
+                firsts.append(size)
+                names.append(reading.name)
+                for sentence in reading:
+                    size += 1
+                    yield sentence
+
+    labelled = [load(path, **{**options, "format": None}) for path in arguments.labelled]
     with progress_line(to_file=True) as progress:
         suggestions = suggest(
             tagger,
-            pool,
+            pool(),
             arguments.n,
             labelled=[tokens for file in labelled for tokens in file.tokens],
             progress=progress,
             **{name: getattr(arguments, name) for name in ("by", "diversity", "sure", "seed")},
         )
-    places = [pool.where(one) for one in suggestions]
+    places = []
+    for one in suggestions:
+        name, line = names[bisect_right(firsts, one.index) - 1], one.sentence.line
+        places.append(f"{name}, line {line}" if line else name)
     records = [{**one.record(), "where": place} for one, place in zip(suggestions, places, strict=True)]
     if arguments.output is not None:
         write_text(arguments.output, (json.dumps(record, ensure_ascii=False) + "\n" for record in records))
-    result = {"pool": pool.sentences, "by": arguments.by, "suggestions": records}
-    return present(arguments, result, lambda: show(suggestions, places, pool.sentences, arguments.output))
-
-
-class _Pool:
-    """The sentences of some files, one after the other, and where each of them stands."""
-
-    def __init__(self, files: list[str], arguments: argparse.Namespace, segmenter: Segmenter) -> None:
-        self._files, self._arguments, self._segmenter = files, arguments, segmenter
-        self._firsts: list[int] = []
-        self._names: list[str] = []
-        self.sentences = 0
-
-    def __iter__(self) -> Iterator[Sentence]:
-        options = reading_options(self._arguments, self._segmenter)
-        for file in self._files:
-            with read(file, **options) as reading:
-                warn_of_unspaced(reading, options["segmenter"])
-                self._firsts.append(self.sentences)
-                self._names.append(reading.name)
-                for sentence in reading:
-                    self.sentences += 1
-                    yield sentence
-
-    def where(self, suggestion: Suggestion) -> str:
-        name = self._names[bisect_right(self._firsts, suggestion.index) - 1]
-        line = suggestion.sentence.line
-        return f"{name}, line {line}" if line else name
+    result = {"pool": size, "by": arguments.by, "suggestions": records}
+    return present(arguments, result, lambda: show(suggestions, places, size, arguments.output))
 
 
 LISTED = 10

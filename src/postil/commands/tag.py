@@ -1,9 +1,10 @@
 """``postil tag``: label text of any size, streamed, in the order of the input."""
 
-import argparse
 import json
+import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from argparse import Namespace
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -16,16 +17,8 @@ from typing import Any, BinaryIO, cast, final
 from postil.commands import models
 from postil.commands.notices import note, progress_line
 from postil.commands.output import CSV, PARQUET, check_output, output_format
-from postil.commands.parser import OVERWRITE, option, typed_name
-from postil.commands.reading import (
-    CHARACTERS,
-    model_script,
-    reading_arguments,
-    reading_options,
-    warn_of_language,
-    warn_of_script,
-    warn_of_unspaced,
-)
+from postil.commands.parser import OVERWRITE, option
+from postil.commands.reading import CHARACTERS, model_script, reading_arguments, reading_options, warn_of_text
 from postil.errors import ConfigurationError, DataError
 from postil.files import replaced
 from postil.models.decoding.constraints import Constraints
@@ -99,7 +92,7 @@ PAGE, REDACTED = "html", "redacted"
 _FORMATS = ["conll", "conllu", "conll05", "jsonl", CSV, "trees", PARQUET, PAGE, REDACTED]
 _STYLES = ["placeholders", "pseudonyms", "html"]
 _RAY = "--engine ray"
-_SPAN, _LABELLED_SPAN = "START:END or START:END=CLASS", "START:END=LABEL,…"
+_TO_REDACTED = f"--to {REDACTED}"
 OPTIONS = {
     "": [
         option("[MODEL] [TEXT | FILE… | FOLDER]", models.WORDS_HELP.format("label"), nargs="*", dest="words"),
@@ -154,14 +147,24 @@ OPTIONS = {
         option("--no-rules", "ignore the rules in the model"),
     ],
     "redaction: --to redacted, with a model from postil tune --miss": [
-        option("--classes CLASS,…", "classes that the model must promise to hide (default: those it promises)"),
-        option("--miss E", "share of names that may be missed (default: the one it promises)", type=float),
+        option(
+            "--classes CLASS,…",
+            "classes that the model must promise to hide (default: those it promises)",
+            needs=_TO_REDACTED,
+        ),
+        option(
+            "--miss E",
+            "share of names that may be missed (default: the one it promises)",
+            type=float,
+            needs=_TO_REDACTED,
+        ),
         option(
             "--hide-as",
             "[PER]; the same PER-1 for the same name; or a page with the risk of every passage (default: placeholders)",
             choices=_STYLES,
+            needs=_TO_REDACTED,
         ),
-        option("--no-promise", "redact text that is unlike the data of the promise"),
+        option("--no-promise", "redact text that is unlike the data of the promise", needs=_TO_REDACTED),
     ],
     "tables: Parquet and CSV": [
         option("--column NAME", "tables: column of the texts (default: text)"),
@@ -186,7 +189,7 @@ OPTIONS = {
 }
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Namespace) -> int:
     folder, to_folder = _take_words(arguments)
     if arguments.engine == "ray" or _are_tables(arguments):
         from postil.commands.tag_tables import tag_tables
@@ -199,11 +202,8 @@ def run(arguments: argparse.Namespace) -> int:
     segmenter = reading_options(arguments, model.model.segmenter)["segmenter"]
     options = replace(options, reading=replace(options.reading, segmenter=segmenter))
     readings = _readings(arguments, segmenter, model_script(model.model))
-    of_redaction = [name for name in ("classes", "miss", "hide_as") if getattr(arguments, name) is not None]
     if arguments.to == REDACTED:
         return _write_redacted(model, readings, arguments, options, folder if to_folder else None)
-    for name in [*of_redaction, *(["no_promise"] if arguments.no_promise else [])]:
-        raise ConfigurationError(typed_name(name), expected=f"needs --to {REDACTED}")
     if arguments.to == PAGE:
         return _write_page(model, readings, arguments, options)
     is_read = _is_to_be_read(arguments, options)
@@ -211,9 +211,8 @@ def run(arguments: argparse.Namespace) -> int:
         from postil.commands.roles import COLUMNS, tag_roles
 
         format = options.output or COLUMNS
-        return tag_roles(
-            model, _outputs(arguments, readings, folder, to_folder, format), options, format, shown=is_read
-        )
+        outputs = _outputs(arguments, readings, folder, to_folder, format)
+        return tag_roles(model, outputs, options, format, shown=is_read)
     if is_read and (names := models.tagger_of_names(model)) is not None:
         from postil.commands.console import make_console, show_tagged
 
@@ -231,41 +230,41 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _take_words(arguments: argparse.Namespace) -> tuple[Path | None, bool]:
-    """Find model, inputs and format. Returns the folder of the inputs, and whether each of them gets a file."""
-    arguments.model, inputs = models.take_model(arguments.words, arguments.text)
-    arguments.text, arguments.files = models.take_inputs(inputs, arguments.text)
-    if arguments.engine != "ray":  # which may look for them on another file system
-        arguments.files = [path for name in arguments.files for path in _matched(name)]
-    folder = _folder(arguments.files)
-    if folder is not None:
-        arguments.files = _files_in(folder, arguments.output)
-    to_folder = folder is not None and arguments.output is not None  # an answer for each file of the folder
-    to_folder = to_folder and (
-        arguments.output.endswith("/") or Path(arguments.output).is_dir() or not Path(arguments.output).suffix
-    )
-    has_tables = arguments.column is not None or bool(arguments.files and arguments.files[0].endswith(f".{PARQUET}"))
-    arguments.to = arguments.to or ("jsonl" if to_folder and not has_tables else _named(arguments.output))
-    return folder, to_folder
-
-
 # ------------------------------------------------------------------------------------------------ what is read
 
 
-def _matched(name: str) -> list[str]:
-    """The files that a pattern in quotes stands for, in the order of their names; the name itself if there are none."""
-    is_pattern = any(sign in name for sign in "*?[") and not Path(name).exists()
-    return (sorted(glob(name, recursive=True)) if is_pattern else None) or [name]  # noqa: PTH207
-
-
-def _folder(files: Sequence[str]) -> Path | None:
-    """The folder that is to be labelled; None for files. A folder of brat is one source, which its reader opens."""
-    folders = [Path(name) for name in files if name != "-" and Path(name).is_dir()]
-    if not folders:
-        return None
-    if len(files) > 1:
-        raise ConfigurationError("inputs", expected="must be files or one folder", got=f"folder {folders[0]}")
-    return None if next(folders[0].rglob("*.ann"), None) is not None else folders[0]
+def _take_words(arguments: Namespace) -> tuple[Path | None, bool]:
+    """Find model, inputs and format. Returns the folder of the inputs, and whether each of them gets a file."""
+    arguments.model, inputs = models.take_model(arguments.words, arguments.text)
+    arguments.text, files = models.take_inputs(inputs, arguments.text)
+    if arguments.engine != "ray":  # which may look for them on another file system
+        files = [
+            path
+            for name in files
+            for path in (not os.path.exists(name) and sorted(glob(name, recursive=True))) or [name]  # noqa: PTH110, PTH207
+        ]
+    output, folder = arguments.output, next((Path(name) for name in files if name != "-" and Path(name).is_dir()), None)
+    if folder is not None and len(files) > 1:
+        raise ConfigurationError("inputs", expected="must be files or one folder", got=f"folder {folder}")
+    if folder is not None and next(folder.rglob("*.ann"), None) is not None:
+        folder = None  # a folder of brat is one source, which its reader opens
+    if folder is not None:
+        files = _files_in(folder, output)
+    arguments.files = files
+    # An answer for each file of the folder:
+    to_folder = folder is not None and output is not None
+    to_folder = to_folder and (output.endswith("/") or Path(output).is_dir() or not Path(output).suffix)
+    has_tables = arguments.column is not None or bool(files and files[0].endswith(f".{PARQUET}"))
+    if arguments.to is None and to_folder and not has_tables:
+        arguments.to = "jsonl"
+    elif arguments.to is None and output is not None and not output.endswith(".txt"):
+        named = output_format(output)
+        arguments.to = PAGE if named == "report" else named
+        if arguments.to is not None and arguments.to not in _FORMATS:
+            *endings, last = [f".{name}" for name in _FORMATS if name != REDACTED]
+            expected = f"must end in {', '.join(endings)} or {last} (or --to names the format)"
+            raise ConfigurationError("-o", expected=expected, got=output)
+    return folder, to_folder
 
 
 def _files_in(folder: Path, output: str | None) -> list[str]:
@@ -283,7 +282,7 @@ def _files_in(folder: Path, output: str | None) -> list[str]:
     return list(map(str, paths))
 
 
-def _are_tables(arguments: argparse.Namespace) -> bool:
+def _are_tables(arguments: Namespace) -> bool:
     """Whether the inputs are tables of texts, whose rows are kept.
 
     A CSV file can also be read as texts, or as a table of words, if nothing but its name says that it is a table.
@@ -293,17 +292,15 @@ def _are_tables(arguments: argparse.Namespace) -> bool:
     if arguments.source_format is not None or not arguments.files:
         return False
     first = arguments.files[0]
-    if first.endswith(f".{PARQUET}"):
-        return True
     if not first.endswith(f".{CSV}") or arguments.to not in (None, CSV):
-        return False
+        return bool(first.endswith(f".{PARQUET}"))
     try:
         return format_of(first, arguments.encoding) != CSV and arguments.output is not None
     except DataError:  # which the table's reader meets again
         return True
 
 
-def _readings(arguments: argparse.Namespace, segmenter: Segmenter, script: str | None) -> Iterator[Reading]:
+def _readings(arguments: Namespace, segmenter: Segmenter, script: str | None) -> Iterator[Reading]:
     """The inputs, of which every record of JSON Lines is answered."""
     options = {**reading_options(arguments, segmenter, groups=True), "every_record": True}
     if arguments.text is not None:
@@ -311,115 +308,91 @@ def _readings(arguments: argparse.Namespace, segmenter: Segmenter, script: str |
     is_warned = False
     for source in models.typed_source(arguments, "--text"):
         with read(source, **options) as reading:
-            is_warned = (
-                is_warned
-                or warn_of_unspaced(reading, options["segmenter"])
-                or warn_of_script(reading, script)
-                or warn_of_language(reading, options["segmenter"])
-            )
+            is_warned = is_warned or warn_of_text(reading, options["segmenter"], script)
             yield reading
+
+
+def _is_to_be_read(arguments: Namespace, options: TaggingOptions) -> bool:
+    """Whether labels of plain text go to a terminal, and no option asks for another form."""
+    asked = options.sets("output", "probabilities", "scores", "keep_gold", *TAGGER_OPTIONS)
+    if not sys.stdout.isatty() or arguments.output is not None or asked:
+        return False
+    if arguments.text is not None or arguments.source_format == "text":
+        return True
+    # Standard input can be read only once: it is not looked at.
+    if arguments.source_format not in (None, CHARACTERS) or not arguments.files or "-" in arguments.files:
+        return False
+    return all(Path(name).is_file() and format_of(name, arguments.encoding) == "text" for name in arguments.files)
 
 
 # ------------------------------------------------------------------------------------------------ what is asked for
 
 
-def tagging_options(arguments: argparse.Namespace) -> TaggingOptions:
+def tagging_options(arguments: Namespace) -> TaggingOptions:
     """The options that the command line asks for."""
-    for_all, by_class = _thresholds(arguments.threshold)
     files, reading = arguments.files, {**reading_options(arguments, groups=True), "every_record": True}
     del reading["format"]
+    thresholds: dict[str, float] = {}  # of a class, or "" for all
+    for word in arguments.threshold:
+        name, equals, number = word.rpartition("=")
+        try:
+            thresholds[name if equals else ""] = lowest = float(number)
+        except ValueError:
+            raise ConfigurationError("--threshold", expected="P or CLASS=P", got=repr(word)) from None
+        check_probability(lowest, f"--threshold {word}")
+    names = [word.partition("=") for word in arguments.gazetteer_constraint]
+    for name, _, path in names:
+        if not path:
+            raise ConfigurationError("--require-names", expected="CLASS=FILE", got=repr(name))
     same = ("probabilities", "scores", "keep_gold", "nbest", "all_above", "tree", "offsets")
     return TaggingOptions(
         output=arguments.to,
         reading=ReadOptions(**reading),
-        threshold=for_all,
-        class_thresholds=by_class,
+        threshold=thresholds.pop("", None),
+        class_thresholds=thresholds,
         constraints=_constraints(arguments),
-        gazetteer_constraints=[_class_and_file(word) for word in arguments.gazetteer_constraint],
+        gazetteer_constraints=[(name, path) for name, _, path in names],
         tasks=arguments.task,
         source=files[0] if len(files) == 1 and files[0] != "-" else "",
         **{name: getattr(arguments, name) for name in same},
     )
 
 
-def _thresholds(words: list[str]) -> tuple[float | None, dict[str, float]]:
-    """``0.8`` for all classes, ``LOC=0.8`` for one; the one of a class takes precedence."""
-    for_all: float | None = None
-    by_class: dict[str, float] = {}
-    for word in words:
-        name, equals, number = word.rpartition("=")
-        try:
-            lowest = float(number)
-        except ValueError:
-            raise ConfigurationError("--threshold", expected="P or CLASS=P", got=repr(word)) from None
-        check_probability(lowest, f"--threshold {word}")
-        if equals:
-            by_class[name] = lowest
-        else:
-            for_all = lowest
-    return for_all, by_class
-
-
-def _constraints(arguments: argparse.Namespace) -> Constraints:
-    used = [name for name in ("require", "forbid", "allow") if getattr(arguments, name)]
-    if not used:
-        return Constraints()
-    if arguments.text is None or "\n" in arguments.text.strip("\n"):
-        expected = "needs --text with a single line (the records of a JSON Lines file carry their own constraints)"
-        got = "no --text" if not arguments.text else "several lines"
-        raise ConfigurationError(f"--{used[0]}", expected=expected, got=got)
-    allowed = [(*place, labels.split(",")) for *place, labels in _spans(arguments, "allow", _LABELLED_SPAN)]
-    return Constraints(
-        require=_spans(arguments, "require", _SPAN),
-        forbid=_spans(arguments, "forbid", _SPAN),
-        allow=allowed,
-        where="--text",
-    )
-
-
-def _spans(arguments: argparse.Namespace, option: str, expected: str) -> list[tuple[int, int, Any]]:
+def _constraints(arguments: Namespace) -> Constraints:
     """``START:END`` and ``START:END=LABEL``, which --allow needs."""
-    spans = []
-    for word in getattr(arguments, option):
-        place, _, label = word.partition("=")
-        start, _, end = place.partition(":")
-        is_whole = start.isdecimal() and end.isdecimal() and not word.endswith("=")
-        if not is_whole or (option == "allow" and not label):
-            raise ConfigurationError(f"--{option}", expected=expected, got=repr(word))
-        spans.append((int(start), int(end), label or None))
-    return spans
-
-
-def _class_and_file(word: str) -> tuple[str, str]:
-    label, equals, path = word.partition("=")
-    if not equals or not path:
-        raise ConfigurationError("--require-names", expected="CLASS=FILE", got=repr(word))
-    return label, path
+    spans: dict[str, list[tuple[int, int, Any]]] = {}
+    for name in ("require", "forbid", "allow"):
+        spans[name] = []
+        for word in getattr(arguments, name):
+            if arguments.text is None or "\n" in arguments.text.strip("\n"):
+                what = "--text with a single line (the records of a JSON Lines file carry their own constraints)"
+                got = "no --text" if not arguments.text else "several lines"
+                raise ConfigurationError(f"--{name}", expected=f"needs {what}", got=got)
+            place, _, label = word.partition("=")
+            start, _, end = place.partition(":")
+            is_whole = start.isdecimal() and end.isdecimal() and not word.endswith("=")
+            if not is_whole or (name == "allow" and not label):
+                expected = "START:END=LABEL,…" if name == "allow" else "START:END or START:END=CLASS"
+                raise ConfigurationError(f"--{name}", expected=expected, got=repr(word))
+            spans[name].append((int(start), int(end), label.split(",") if name == "allow" else label or None))
+    return Constraints(**spans, where="--text") if any(spans.values()) else Constraints()
 
 
 # ------------------------------------------------------------------------------------------------ what is written
 
 
-def _named(output: str | None) -> str | None:
-    """The format that the ending of -o asks for; None: the usual one."""
-    named = None if output is None or output.endswith(".txt") else output_format(output)
-    named = PAGE if named == "report" else named
-    if named is None or named in _FORMATS:
-        return named
-    *endings, last = [f".{name}" for name in _FORMATS if name != REDACTED]
-    expected = f"must end in {', '.join(endings)} or {last} (or --to names the format)"
-    raise ConfigurationError("-o", expected=expected, got=output)
+def _check(arguments: Namespace, target: str | Path | None, kind: str) -> None:
+    inputs = [arguments.model, *arguments.files]
+    check_output(target, "output", kind, inputs=inputs, overwrite=arguments.overwrite)
 
 
 def _outputs(
-    arguments: argparse.Namespace, readings: Iterator[Reading], folder: Path | None, to_folder: bool, format: str
+    arguments: Namespace, readings: Iterator[Reading], folder: Path | None, to_folder: bool, format: str
 ) -> Iterator[tuple[BinaryIO, Iterable[Reading]]]:
     """Each file to write, and what goes into it. JSON Lines of several files name the file of each line."""
     if to_folder:
         assert folder is not None
-        targets = _targets(folder, arguments, format)
-        for reading, target in zip(readings, targets, strict=True):
-            target.parent.mkdir(parents=True, exist_ok=True)
+        for reading, target in zip(readings, _targets(folder, arguments, format), strict=True):
             with _opened(str(target), format, arguments) as stream:
                 yield _sourced(stream, reading.name) if format == "jsonl" else stream, [reading]
         return
@@ -431,28 +404,27 @@ def _outputs(
             yield stream, readings
 
 
-def _targets(folder: Path, arguments: argparse.Namespace, format: str) -> list[Path]:
+def _targets(folder: Path, arguments: Namespace, format: str) -> Iterator[Path]:
     """The path of each answer: that of its input, in another folder, with the ending of its format."""
-    targets = [
-        Path(arguments.output, Path(name).relative_to(folder)).with_suffix(f".{format}") for name in arguments.files
-    ]
-    seen: dict[Path, str] = {}
-    for name, target in zip(arguments.files, targets, strict=True):
-        if target in seen:
+    names: dict[Path, str] = {}
+    for name in arguments.files:
+        target = Path(arguments.output, Path(name).relative_to(folder)).with_suffix(f".{format}")
+        if target in names:
             expected = f"must have different names up to the ending (or -o answers.{format} for a single file)"
-            raise ConfigurationError("files of a folder", expected=expected, got=f"{seen[target]} and {name}")
-        seen[target] = name
-    return targets
+            raise ConfigurationError("files of a folder", expected=expected, got=f"{names[target]} and {name}")
+        names[target] = name
+    for target in names:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        yield target
 
 
 @contextmanager
-def _opened(target: str | None, format: str, arguments: argparse.Namespace) -> Iterator[BinaryIO]:
+def _opened(target: str | None, format: str, arguments: Namespace) -> Iterator[BinaryIO]:
     """Standard output, or a file that appears when everything is written."""
     if target is None:
         yield sys.stdout.buffer
         return
-    inputs = [arguments.model, *arguments.files]
-    check_output(target, "output", format, inputs=inputs, overwrite=arguments.overwrite)
+    _check(arguments, target, format)
     with replaced(target) as file, packed(file, target) as stream:
         yield stream
 
@@ -481,12 +453,17 @@ def _sourced(stream: BinaryIO, name: str) -> BinaryIO:
     return cast(BinaryIO, _Sourced(stream, name))
 
 
-def _write_page(model: Any, readings: Iterable[Reading], arguments: argparse.Namespace, options: TaggingOptions) -> int:
-    """The texts with their entities marked, as one HTML page."""
+def _title(arguments: Namespace) -> str:
+    return "the text" if arguments.text is not None else ", ".join(arguments.files[:3]) or "standard input"
+
+
+def _write_page(model: Any, readings: Iterable[Reading], arguments: Namespace, options: TaggingOptions) -> int:
+    """The texts with their entities marked, as one HTML page; sentences without a text have spaces between tokens."""
+    from postil.commands.console import by_text
+
     allowed = ("threshold", "class_thresholds", "constraints")
     options.refuse(*(name for name in TAGGER_OPTIONS if name not in allowed), why="a page shows entities only")
-    inputs = [arguments.model, *arguments.files]
-    check_output(arguments.output, "output", "report", inputs=inputs, overwrite=arguments.overwrite)
+    _check(arguments, arguments.output, "report")
     if not hasattr(model, "tag"):
         raise ConfigurationError("--to html", expected="needs a tagger or a detector", got=f"a {model.KIND}")
     if model.KIND == "role-labeller":
@@ -494,34 +471,26 @@ def _write_page(model: Any, readings: Iterable[Reading], arguments: argparse.Nam
         from postil.commands.roles import labelled
         from postil.text import Document
 
-        sentences = [sentence for reading in readings for block in labelled(model, reading) for sentence in block]
-        write_text(arguments.output or "-", [Document("", sentences).to_html(title=_title(arguments))])
-        return 0
-    text = "\n\n".join(text.strip("\n") for text in _texts(readings))
-    decoding: dict[str, Any] = {}
-    if options.constraints:
-        decoding["constraints"] = options.constraints
-    if options.threshold is not None or options.class_thresholds:
-        decoding["threshold"] = threshold_of(model.model.codec, options)
-    write_text(arguments.output or "-", [model.tag(text, **decoding).to_html(title=_title(arguments))])
+        labelled_sentences = [one for reading in readings for block in labelled(model, reading) for one in block]
+        document = Document("", labelled_sentences)
+    else:
+        texts = [
+            (text or "\n".join(" ".join(sentence.tokens) for sentence in sentences)).strip("\n")
+            for reading in readings
+            for text, sentences in by_text(reading)
+        ]
+        decoding: dict[str, Any] = {}
+        if options.constraints:
+            decoding["constraints"] = options.constraints
+        if options.threshold is not None or options.class_thresholds:
+            decoding["threshold"] = threshold_of(model.model.codec, options)
+        document = model.tag("\n\n".join(texts), **decoding)
+    write_text(arguments.output or "-", [document.to_html(title=_title(arguments))])
     return 0
 
 
-def _texts(readings: Iterable[Reading]) -> Iterator[str]:
-    """The texts of the inputs; sentences without one as their tokens with spaces between."""
-    from postil.commands.console import by_text
-
-    for reading in readings:
-        for text, sentences in by_text(reading):
-            yield text or "\n".join(" ".join(sentence.tokens) for sentence in sentences)
-
-
-def _title(arguments: argparse.Namespace) -> str:
-    return "the text" if arguments.text is not None else ", ".join(arguments.files[:3]) or "standard input"
-
-
 def _write_redacted(
-    model: Any, readings: Iterable[Reading], arguments: argparse.Namespace, options: TaggingOptions, folder: Path | None
+    model: Any, readings: Iterable[Reading], arguments: Namespace, options: TaggingOptions, folder: Path | None
 ) -> int:
     """The texts without the names that the model promises to hide, and what may be left on standard error.
 
@@ -546,15 +515,12 @@ def _write_redacted(
     style = arguments.hide_as or (PAGE if str(arguments.output).endswith(f".{PAGE}") else _STYLES[0])
     targets: list[Any] = [arguments.output]
     if folder is not None:
-        targets = _targets(folder, arguments, PAGE if style == PAGE else "txt")
-    inputs = [arguments.model, *arguments.files]
+        targets = list(_targets(folder, arguments, PAGE if style == PAGE else "txt"))
     for target in targets:
-        if folder is not None:
-            target.parent.mkdir(parents=True, exist_ok=True)
+        inputs = [arguments.model, *arguments.files]
         check_output(target, "output", "report", inputs=inputs, overwrite=arguments.overwrite or style != PAGE)
         if style != PAGE and target is not None and Path(target).is_file() and not arguments.overwrite:
-            expected = "must not exist: --overwrite replaces it"
-            raise ConfigurationError("output", expected=expected, where=target)
+            raise ConfigurationError("output", expected="must not exist: --overwrite replaces it", where=target)
     check_threads(arguments.threads)
     run, numbers = RedactionRun(promise), Pseudonyms()
 
@@ -599,11 +565,14 @@ def _write_redacted(
     return 0
 
 
-def _blocks_of_texts(readings: Iterable[Reading], segmenter: Segmenter) -> Iterator[list[tuple[str, list[Sentence]]]]:
-    """The texts of the inputs with their sentences, a bounded number of characters at a time.
+def _pieces(file: BinaryIO, end: int) -> Iterator[str]:
+    """The lines of a file up to a position."""
+    while file.tell() < end:
+        yield file.readline().decode("utf8", "surrogatepass")
 
-    A file of plain text is cut into passages; a sentence that is only given as tokens is a text.
-    """
+
+def _blocks_of_texts(readings: Iterable[Reading], segmenter: Segmenter) -> Iterator[list[tuple[str, list[Sentence]]]]:
+    """Texts with their sentences, a bounded size at a time: passages of plain text, and tokens joined by spaces."""
     from postil.commands.console import by_text
 
     for reading in readings:
@@ -615,8 +584,14 @@ def _blocks_of_texts(readings: Iterable[Reading], segmenter: Segmenter) -> Itera
             continue
         block, size = [], 0
         for text, sentences in by_text(reading, most=1):
-            block.append((text, sentences) if text else _spaced(sentences[0]))
-            size += len(block[-1][0])
+            if not text:
+                tokens = sentences[0].tokens
+                ends = list(accumulate(map(len, tokens), lambda end, length: end + 1 + length))
+                starts = [end - len(token) for end, token in zip(ends, tokens, strict=True)]
+                text = " ".join(tokens)
+                sentences = [replace(sentences[0], text=text, starts=starts, ends=ends)]
+            block.append((text, sentences))
+            size += len(text)
             if size >= _BLOCK:
                 yield block
                 block, size = [], 0
@@ -624,34 +599,4 @@ def _blocks_of_texts(readings: Iterable[Reading], segmenter: Segmenter) -> Itera
             yield block
 
 
-def _spaced(sentence: Sentence) -> tuple[str, list[Sentence]]:
-    """A text for a sentence of tokens: a space between them."""
-    text = " ".join(sentence.tokens)
-    ends = list(accumulate(len(token) + 1 for token in sentence.tokens))
-    starts = [end - len(token) - 1 for end, token in zip(ends, sentence.tokens, strict=True)]
-    return text, [replace(sentence, text=text, starts=starts, ends=[end - 1 for end in ends])]
-
-
-def _pieces(file: BinaryIO, end: int) -> Iterator[str]:
-    """The lines of a file up to a position."""
-    while file.tell() < end:
-        yield file.readline().decode("utf8", "surrogatepass")
-
-
 _BLOCK = 1 << 17  # characters that are redacted at once
-
-
-# ------------------------------------------------------------------------------------------------ on a terminal
-
-
-def _is_to_be_read(arguments: argparse.Namespace, options: TaggingOptions) -> bool:
-    """Whether labels of plain text go to a terminal, and no option asks for another form."""
-    asked = options.sets("output", "probabilities", "scores", "keep_gold", *TAGGER_OPTIONS)
-    if not sys.stdout.isatty() or arguments.output is not None or asked:
-        return False
-    if arguments.text is not None or arguments.source_format == "text":
-        return True
-    # Standard input can be read only once: it is not looked at.
-    if arguments.source_format not in (None, CHARACTERS) or not arguments.files or "-" in arguments.files:
-        return False
-    return all(Path(name).is_file() and format_of(name, arguments.encoding) == "text" for name in arguments.files)

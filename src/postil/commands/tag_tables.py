@@ -1,9 +1,8 @@
 """``postil tag`` for tables: a column of Parquet or CSV files, tagged into Parquet, on one machine or by Ray."""
 
-import argparse
 import json
 import os
-import sys
+from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from hashlib import sha256
@@ -12,10 +11,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from postil.commands.models import ruled_model
-from postil.commands.notices import progress_line
+from postil.commands.notices import note, progress_line
 from postil.commands.output import CSV, PARQUET, check_output
 from postil.commands.parser import refuse
-from postil.errors import ConfigurationError, printable
+from postil.errors import ConfigurationError
 from postil.extras import needed
 from postil.files import replaced
 from postil.integrations import column_files
@@ -30,37 +29,73 @@ TABLES = (PARQUET, CSV)
 _OTHER_OPTIONS = "keep_gold tree scores nbest all_above require forbid allow gazetteer_constraint".split()
 _OBJECT_STORE = 200_000_000  # bytes; our own Ray passes paths around, and at most the model
 
-OptionsOf = Callable[[argparse.Namespace], TaggingOptions]
+OptionsOf = Callable[[Namespace], TaggingOptions]
 
 
-def tag_tables(arguments: argparse.Namespace, options_of: OptionsOf) -> int:
+def tag_tables(arguments: Namespace, options_of: OptionsOf) -> int:
     """Tag tables into a folder or a file."""
-    if arguments.engine == "ray":
-        return _tag_by_ray(arguments, options_of)
-    kind = _kind(arguments)
-    _check(arguments, kind)
-    whole, path = ruled_model(arguments)
-    model = model_of(chosen(whole, arguments.task))
-    output: str = arguments.output
-    job = column_files.ColumnJob(
-        column=arguments.column,
-        tasks=tuple(arguments.task),
-        parts=asked_parts(arguments.parts and arguments.parts.split(","), model),
-        offsets=arguments.offsets,
-        threshold=_threshold(options_of(arguments), model),
-        input=kind,
-        encoding=arguments.encoding,
-        model=column_files.hash_of(path) if path else sha256(to_bytes(whole)).hexdigest(),
-    )
-    to_csv, is_file = arguments.to == CSV, arguments.to == CSV or output.endswith(f".{PARQUET}")
-    if is_file:
-        inputs = [arguments.model, *arguments.files]
-        check_output(output, "output", arguments.to, inputs=inputs, overwrite=arguments.overwrite)
-    write = column_files.write_file if is_file else column_files.write_folder
-    whole = _written_as_csv(output, job) if to_csv else nullcontext(output)
-    with progress_line("rows", to_file=True) as progress, whole as target:
-        written = write(arguments.files, model, job, target, threads=arguments.threads, progress=progress)
-    _report(output, written.rows, len(written.parts), len(written.kept), len(written.redone))
+    by_ray = arguments.engine == "ray"
+    if by_ray and (arguments.text is not None or arguments.source_format not in (None, PARQUET)):
+        got = arguments.source_format or "--text"
+        raise ConfigurationError("--engine ray", expected="needs Parquet files", got=got)
+    kind = PARQUET if by_ray else _kind(arguments)
+    if not arguments.files or "-" in arguments.files:
+        raise ConfigurationError(f"--from {kind}", expected="needs files")
+    if arguments.to not in (None, *TABLES) or (arguments.to == CSV and by_ray):
+        expected = "must be written as Parquet or CSV: -o FOLDER, -o FILE.parquet or -o FILE.csv"
+        raise ConfigurationError("a table of texts", expected=expected, got=arguments.to)
+    if arguments.output is None:
+        raise ConfigurationError("a table of texts", expected="needs -o FOLDER, -o FILE.parquet or -o FILE.csv")
+    arguments.to, arguments.column = arguments.to or PARQUET, arguments.column or column_files.ColumnJob.column
+    refuse(arguments, "it does not apply to tables", *_OTHER_OPTIONS)
+    parts, output = arguments.parts and arguments.parts.split(","), arguments.output
+    if by_ray:
+        if len(arguments.task) == 1:
+            refuse(arguments, "save the task as a model first: tagger[task].save(FILE)", "task")
+        from postil.integrations.ray import tag_files
+
+        model, path = ruled_model(arguments)
+        threshold = _threshold(options_of(arguments), model_of(model))
+        _start_ray(arguments.address)
+        done = tag_files(
+            arguments.files,
+            path or model,
+            output,
+            arguments.column,
+            tasks=arguments.task or None,
+            parts=parts,
+            offsets=arguments.offsets,
+            threshold=threshold,
+            workers=None if arguments.workers is None else (1, arguments.workers),
+            ship=arguments.ship_model,
+        )
+        figures = done.rows, done.parts, done.done_before, 0
+    else:
+        whole, path = ruled_model(arguments)
+        model = model_of(chosen(whole, arguments.task))
+        job = column_files.ColumnJob(
+            column=arguments.column,
+            tasks=tuple(arguments.task),
+            parts=asked_parts(parts, model),
+            offsets=arguments.offsets,
+            threshold=_threshold(options_of(arguments), model),
+            input=kind,
+            encoding=arguments.encoding,
+            model=column_files.hash_of(path) if path else sha256(to_bytes(whole)).hexdigest(),
+        )
+        is_file = arguments.to == CSV or output.endswith(f".{PARQUET}")
+        write = column_files.write_file if is_file else column_files.write_folder
+        if is_file:
+            inputs = [arguments.model, *arguments.files]
+            check_output(output, "output", arguments.to, inputs=inputs, overwrite=arguments.overwrite)
+        target = _written_as_csv(output, job) if arguments.to == CSV else nullcontext(output)
+        with progress_line("rows", to_file=True) as progress, target as place:
+            written = write(arguments.files, model, job, place, threads=arguments.threads, progress=progress)
+        figures = written.rows, len(written.parts), len(written.kept), len(written.redone)
+    rows, files, complete, redone = figures
+    others = f", {complete:,} already complete" if complete else ""
+    others += f", {redone:,} damaged and written again" if redone else ""
+    note(f"{output}: {rows:,} rows in {files:,} file{'' if files == 1 else 's'}{others}")
     return 0
 
 
@@ -96,13 +131,6 @@ def _written_as_csv(output: str, job: column_files.ColumnJob) -> Iterator[str]:
                 is_first = False
 
 
-def _report(output: str, rows: int, files: int, complete: int, redone: int = 0) -> None:
-    others = f", {complete:,} already complete" if complete else ""
-    others += f", {redone:,} damaged and written again" if redone else ""
-    line = f"{output}: {rows:,} rows in {files:,} file{'' if files == 1 else 's'}{others}"
-    print(f"postil: {printable(line)}", file=sys.stderr)
-
-
 def _threshold(options: TaggingOptions, model: Any) -> Mapping[str, float] | None:
     """The lowest probability of each class that the command line asks for."""
     if isinstance(model, Tagger):
@@ -113,7 +141,7 @@ def _threshold(options: TaggingOptions, model: Any) -> Mapping[str, float] | Non
     return None
 
 
-def _kind(arguments: argparse.Namespace) -> str:
+def _kind(arguments: Namespace) -> str:
     if arguments.source_format in TABLES:
         return str(arguments.source_format)
     option = "--column" if arguments.column is not None else "Parquet output"
@@ -126,53 +154,6 @@ def _kind(arguments: argparse.Namespace) -> str:
     got = arguments.source_format or ("--text" if arguments.text is not None else ", ".join(arguments.files[:3]))
     expected = "needs tables: files that end in .parquet, .csv or .tsv, or --from parquet or csv"
     raise ConfigurationError(option, expected=expected, got=got or "standard input")
-
-
-def _check(arguments: argparse.Namespace, kind: str) -> None:
-    """Check that there are files to read and a place to write, and fill in the format and the column.
-
-    Options that do not apply to tables are errors.
-    """
-    if not arguments.files or "-" in arguments.files:
-        raise ConfigurationError(f"--from {kind}", expected="needs files")
-    if arguments.to not in (None, *TABLES) or (arguments.to == CSV and arguments.engine == "ray"):
-        expected = "must be written as Parquet or CSV: -o FOLDER, -o FILE.parquet or -o FILE.csv"
-        raise ConfigurationError("a table of texts", expected=expected, got=arguments.to)
-    if arguments.output is None:
-        raise ConfigurationError("a table of texts", expected="needs -o FOLDER, -o FILE.parquet or -o FILE.csv")
-    arguments.to, arguments.column = arguments.to or PARQUET, arguments.column or column_files.ColumnJob.column
-    refuse(arguments, "it does not apply to tables", *_OTHER_OPTIONS)
-
-
-# ------------------------------------------------------------------------------------------------ Ray
-
-
-def _tag_by_ray(arguments: argparse.Namespace, options_of: OptionsOf) -> int:
-    if arguments.text is not None or arguments.source_format not in (None, PARQUET):
-        got = arguments.source_format or "--text"
-        raise ConfigurationError("--engine ray", expected="needs Parquet files", got=got)
-    _check(arguments, PARQUET)
-    if len(arguments.task) == 1:
-        refuse(arguments, "save the task as a model first: tagger[task].save(FILE)", "task")
-    from postil.integrations.ray import tag_files
-
-    model, path = ruled_model(arguments)
-    threshold = _threshold(options_of(arguments), model_of(model))
-    _start_ray(arguments.address)
-    done = tag_files(
-        arguments.files,
-        path or model,
-        arguments.output,
-        arguments.column,
-        tasks=arguments.task or None,
-        parts=arguments.parts and arguments.parts.split(","),
-        offsets=arguments.offsets,
-        threshold=threshold,
-        workers=None if arguments.workers is None else (1, arguments.workers),
-        ship=arguments.ship_model,
-    )
-    _report(arguments.output, done.rows, done.parts, done.done_before)
-    return 0
 
 
 def _start_ray(address: str | None) -> None:

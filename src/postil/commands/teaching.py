@@ -6,14 +6,15 @@ than is learned, and half of what is learned are sentences in which the teachers
 
 import argparse
 import random
+from argparse import Namespace
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar, final
+from typing import Any, TypeVar
 
-from postil.commands.fitting import Display, follow, stop_on_request
+from postil.commands.fitting import Display, follow
 from postil.commands.models import names_model, open_model
 from postil.commands.notices import note
 from postil.commands.parser import CommandOption, option
@@ -74,7 +75,7 @@ OPTIONS = [
 ]
 
 
-def raw_sentences(arguments: argparse.Namespace, segmenter: Segmenter | None = None, times: int = 1) -> list[list[str]]:
+def raw_sentences(arguments: Namespace, segmenter: Segmenter | None = None, times: int = 1) -> list[list[str]]:
     """A sample of the raw text's sentences, the same for the same seed; ``times`` the tokens that are to be learned."""
     tokens, encoding = times * arguments.unlabelled_tokens, arguments.encoding
     return sampled_sentences(arguments.unlabelled, tokens, seed=arguments.seed, encoding=encoding, segmenter=segmenter)
@@ -98,11 +99,7 @@ def learned_segmenter(sentences: Sequence[Sentence], seed: int, threads: int) ->
     fitting = SegmenterFitting(sentences, seed=seed, threads=threads)
     note(f"segmentation: learning to split raw text from {fitting.sentences:,} sentences")
     for one in fitting.fittings:
-        with stop_on_request() as stop, TrainingDisplay(one) as display:
-            for event in one:
-                display.show(event)
-                if stop.by is not None:
-                    raise KeyboardInterrupt
+        follow(one, TrainingDisplay(one))
     return fitting.segmenter()
 
 
@@ -132,75 +129,87 @@ def sentences_to_learn(drawn: Sequence[list[str]], teachers: Sequence[Tagger], t
             else:
                 others.append(sentence)
         seen += BLOCK
-    others += drawn[seen:]
-    others = first_sentences(others, tokens - sum(map(len, telling)))
+    others = first_sentences([*others, *drawn[seen:]], tokens - sum(map(len, telling)))
     note(f"to learn from: {len(telling):,} sentences in which the teacher finds entities, and {len(others):,} others")
     return telling + others
 
 
-def lesson(arguments: argparse.Namespace, student: SentenceEstimator, data: Any) -> dict[str, Any]:
-    """Raw text and its teachers, if there is any, and an encoder that has read it.
-
-    Without --teacher one is trained first.
-    """
+def lesson(arguments: Namespace, student: SentenceEstimator, data: Any) -> dict[str, Any]:
+    """Raw text, its teachers, of which one is trained if none is given, and an encoder that has read it."""
     if not arguments.unlabelled:
         return {}
     if not isinstance(student, Tagger):
         raise ConfigurationError("--unlabelled cannot be used here: only taggers learn from teachers")
-    has_encoders = are_wanted(
-        arguments, student.pretrained, data[0]
-    )  # before the raw text, which may take minutes to read
-    teachers = given_teachers(arguments)
+    # Before the raw text, which may take minutes to read:
+    has_encoders = are_wanted(arguments, student.pretrained, data[0])
+    kept = beside(arguments, "teacher")
+    names = arguments.teacher or ([str(kept)] if arguments.resume and kept.exists() else [])
+    teachers = [_opened_teacher(name) for name in names]
     check_student(student, teachers if not arguments.warm_start else (), LabelCodec.of(data[1]).labels)
     drawn = raw_sentences(arguments, segmenter_of(student, data[0]), times=DRAWN)
-    encoders = Encoders(arguments, drawn) if has_encoders else None
-    start = {"warm_start": encoders.of(student)} if encoders is not None else {}
+    learned: dict[TaggerConfig, Tagger] = {}
+
+    def encoder_of(tagger: Tagger) -> Tagger:
+        """An encoder that this tagger can start from; one of each configuration is learned."""
+        encoder, path = new_encoder(tagger), beside(arguments, f"encoder{len(learned)}")
+        config = encoder.config
+        if config in learned:
+            return learned[config]
+        if arguments.resume and path.exists():
+            trained: Any = open_model(str(path), for_training=True)
+        else:
+            note(f"learning words and encoder from the raw text: {encoder.config.ensemble} × {encoder.preset}")
+            trained = _stage(arguments, encoder, path, partial(encoder.pretraining, drawn))
+        learned[config] = trained
+        return learned[config]
+
+    start = {"warm_start": encoder_of(student)} if has_encoders else {}
     if not teachers:
         teacher = new_teacher(student)
-        known = None if encoders is None else encoders.of(teacher)
+        known = encoder_of(teacher) if has_encoders else None
         note(f"training the teacher: {MEMBERS} networks {teacher.preset}")
         fitting_of = partial(teacher.fitting, *data, warm_start=known, partial=arguments.partial)
-        teachers = [_stage(arguments, teacher, beside(arguments, "teacher"), fitting_of)]
+        teachers = [_stage(arguments, teacher, kept, fitting_of)]
     unlabelled = sentences_to_learn(drawn, teachers, arguments.unlabelled_tokens)
     return start | {"unlabelled": unlabelled, "teachers": teachers}
 
 
-def task_lesson(arguments: argparse.Namespace, tasks: Sequence[str], segmenter: Segmenter) -> dict[str, Any]:
-    """Raw text, and the teachers of each task that has some."""
+def task_lesson(arguments: Namespace, tasks: Sequence[str], segmenter: Segmenter) -> dict[str, Any]:
+    """Raw text, and the teachers of each task that has some: from NAME=MODEL, or of a multi-task model."""
     if not arguments.unlabelled:
         return {}
     if arguments.pretrain:
         raise ConfigurationError("--pretrain cannot be used with several tasks: use --pretrained FILE instead")
     teachers: dict[str, list[Tagger]] = {}
     for word in arguments.teacher:
-        for task, teacher in _teachers_of_tasks(word, tasks).items():
-            teachers.setdefault(task, []).append(teacher)
+        task, equals, name = word.partition("=")
+        if equals and task in tasks:
+            teachers.setdefault(task, []).append(_opened_teacher(name, task))
+            continue
+        model: Any = open_model(word)
+        shared = [task for task in model.tasks if task in tasks] if isinstance(model, MultiTaskTagger) else []
+        if not shared:
+            expected = f"must be NAME=MODEL with a task ({', '.join(tasks)}), or a model that has such a task"
+            raise ConfigurationError("--teacher", expected=expected, got=repr(word))
+        for task in shared:
+            teachers.setdefault(task, []).append(model[task])
     if not teachers:
         expected = f"--teacher {tasks[0]}=MODEL, or a model of several tasks"
         raise ConfigurationError("--unlabelled with several tasks", expected=expected, got="no --teacher")
     return {"unlabelled": raw_sentences(arguments, segmenter), "teachers": teachers}
 
 
-def _teachers_of_tasks(word: str, tasks: Sequence[str]) -> dict[str, Tagger]:
-    """Parse one --teacher: NAME=MODEL, or a multi-task model."""
-    task, equals, name = word.partition("=")
-    if equals and task in tasks:
-        model = open_model(name)
-        if isinstance(model, MultiTaskTagger):
-            model = model[task]
-        if not isinstance(model, Tagger):
-            raise ConfigurationError("--teacher", expected="a tagger", got=f"a {model.KIND}", where=name)
-        return {task: model}
-    model = open_model(word)
-    shared = [task for task in model.tasks if task in tasks] if isinstance(model, MultiTaskTagger) else []
-    if not shared:
-        expected = f"must be NAME=MODEL with a task ({', '.join(tasks)}), or a model that has such a task"
-        raise ConfigurationError("--teacher", expected=expected, got=repr(word))
-    assert isinstance(model, MultiTaskTagger)
-    return {task: model[task] for task in shared}
+def _opened_teacher(name: str, task: str | None = None) -> Tagger:
+    model: Any = open_model(name)
+    if task is not None and isinstance(model, MultiTaskTagger):
+        model = model[task]
+    if not isinstance(model, Tagger):
+        where = None if task is None else name
+        raise ConfigurationError("--teacher", expected="a tagger", got=f"a {model.KIND}", where=where)
+    return model
 
 
-def _stage(arguments: argparse.Namespace, model: Tagger, path: Path, fitting_of: Callable[..., Any]) -> Tagger:
+def _stage(arguments: Namespace, model: Tagger, path: Path, fitting_of: Callable[..., Any]) -> Tagger:
     """Train a model that a later stage needs, and keep it at ``path`` until the student is complete."""
     checkpoint = path.with_name(f"{path.name}.checkpoint")
     fitting = fitting_of(checkpoint=checkpoint, resume=arguments.resume and checkpoint.exists())
@@ -211,20 +220,10 @@ def _stage(arguments: argparse.Namespace, model: Tagger, path: Path, fitting_of:
     return model
 
 
-def beside(arguments: argparse.Namespace, name: str) -> Path:
+def beside(arguments: Namespace, name: str) -> Path:
     """Where the teacher, an encoder or the tagger of a round is kept."""
     output: Path = arguments.output
     return output.with_name(f"{output.name}.{name}")
-
-
-def given_teachers(arguments: argparse.Namespace) -> list[Tagger]:
-    teachers = [open_model(name) for name in arguments.teacher]
-    if arguments.resume and not teachers and beside(arguments, "teacher").exists():
-        teachers = [open_model(str(beside(arguments, "teacher")))]
-    for teacher in teachers:
-        if not isinstance(teacher, Tagger):
-            raise ConfigurationError("--teacher", expected="a tagger", got=f"a {teacher.KIND}")
-    return teachers  # type: ignore[return-value]
 
 
 def new_teacher(student: Any) -> Tagger:
@@ -232,14 +231,34 @@ def new_teacher(student: Any) -> Tagger:
 
     A pretrained encoder fits only networks like the student's, so then the teacher has such networks.
     """
-    shared = {name: getattr(student, name) for name in (*_KNOWLEDGE, "seed", "threads")}
+    shared = {name: getattr(student, name) for name in (*_KNOWLEDGE, "pretrained", "seed", "threads")}
     if student.pretrained is None:
         return Tagger(preset=PRESET, ensemble=MEMBERS, **shared)
     settings = {name: value for name, value in student.settings.items() if name in ARCHITECTURE}
     return Tagger(preset=student.preset, **shared, **settings | {"ensemble": MEMBERS})
 
 
-_KNOWLEDGE = ("vectors", "clusters", "gazetteers", "pretrained")
+def new_encoder(tagger: Tagger) -> Tagger:
+    """A tagger with the same words and encoder, and with the preset's number of networks."""
+    shared = {name: getattr(tagger, name) for name in (*_KNOWLEDGE, "seed", "threads")}
+    taken_over = {*ARCHITECTURE, "vector_clusters", "vector_scale"} - {"ensemble"}
+    settings = {name: value for name, value in tagger.settings.items() if name in taken_over}
+    return Tagger(preset=tagger.preset, **shared, **settings)
+
+
+_KNOWLEDGE = ("vectors", "clusters", "gazetteers")
+
+
+def are_wanted(arguments: Namespace, pretrained: Any, X: Sequence[Sequence[Any]]) -> bool:
+    """Whether networks are to learn from the raw text first. It has no extra columns, so neither may the data."""
+    starts = {"--pretrained": pretrained, "--warm-start": arguments.warm_start}
+    others = [name for name, start in starts.items() if start]
+    if arguments.pretrain and others:
+        raise ConfigurationError("--pretrain", expected=f"must not be given with {others[0]}, which is a start already")
+    has_columns = any(not isinstance(token, str) for tokens in X for token in tokens[:1])
+    if arguments.pretrain and has_columns:
+        raise ConfigurationError("--pretrain", expected="needs data without extra columns: raw text has none")
+    return arguments.pretrain is not False and not others and not has_columns
 
 
 # ------------------------------------------------------------------------------------------------ raw text
@@ -258,14 +277,18 @@ def sampled_sentences(
     encoding: str | None = None,
     segmenter: Segmenter | None = None,
 ) -> list[list[str]]:
-    """Sentences with at least this number of tokens, drawn at random from all files; the same for the same seed.
-
-    ``segmenter``: what splits raw text (default: rules for its language).
-    """
+    """Sentences with at least this number of tokens, drawn at random from all files; the same for the same seed."""
     rng = random.Random(seed)
     segmenter = segmenter or rules_for_file(paths[0], encoding=encoding)
     # Enough sentences for the tokens even if all are short; a sample of a stream of any length.
-    sample = _reservoir(_sentences(paths, encoding, segmenter), max(1, tokens // LENGTHS.start), rng)
+    # As text, one token per line: a large sample of lists of tokens would need several times the memory.
+    texts = (
+        "\n".join(token if isinstance(token, str) else token.text for token in sentence.tokens)
+        for path in paths
+        for sentence in read(path, encoding=encoding, segmenter=segmenter)
+        if len(sentence.tokens) in LENGTHS
+    )
+    sample = _reservoir(texts, max(1, tokens // LENGTHS.start), rng)
     rng.shuffle(sample)
     one_of: dict[str, str] = {}  # a word is kept once, however often it occurs
     split = ([one_of.setdefault(word, word) for word in sentence.split("\n")] for sentence in sample)
@@ -288,14 +311,6 @@ def first_sentences(sentences: Iterable[list[str]], tokens: int) -> list[list[st
     return chosen
 
 
-def _sentences(paths: Sequence[str | Path], encoding: str | None, segmenter: Segmenter) -> Iterator[str]:
-    """Sentences as text, one token per line: a large sample of lists of tokens would need several times the memory."""
-    for path in paths:
-        for sentence in read(path, encoding=encoding, segmenter=segmenter):
-            if len(sentence.tokens) in LENGTHS:
-                yield "\n".join(token if isinstance(token, str) else token.text for token in sentence.tokens)
-
-
 def _reservoir(items: Iterable[T], size: int, rng: random.Random) -> list[T]:
     """A uniform sample of a stream."""
     kept: list[T] = []
@@ -305,51 +320,3 @@ def _reservoir(items: Iterable[T], size: int, rng: random.Random) -> list[T]:
         elif (place := rng.randrange(seen + 1)) < size:
             kept[place] = item
     return kept
-
-
-# ------------------------------------------------------------------------------------------------ encoders
-
-
-def are_wanted(arguments: argparse.Namespace, pretrained: Any, X: Sequence[Sequence[Any]]) -> bool:
-    """Whether networks are to learn from the raw text first. It has no extra columns, so neither may the data."""
-    starts = {"--pretrained": pretrained, "--warm-start": arguments.warm_start}
-    others = [name for name, start in starts.items() if start]
-    if arguments.pretrain and others:
-        raise ConfigurationError("--pretrain", expected=f"must not be given with {others[0]}, which is a start already")
-    has_columns = any(not isinstance(token, str) for tokens in X for token in tokens[:1])
-    if arguments.pretrain and has_columns:
-        raise ConfigurationError("--pretrain", expected="needs data without extra columns: raw text has none")
-    return arguments.pretrain is not False and not others and not has_columns
-
-
-@final
-class Encoders:
-    """Those of a training run, by preset; each is learned when it is first asked for."""
-
-    def __init__(self, arguments: argparse.Namespace, sentences: Sequence[list[str]]) -> None:
-        self._arguments, self._sentences = arguments, sentences
-        self._learnt: dict[TaggerConfig, Tagger] = {}
-
-    def of(self, tagger: Tagger) -> Tagger:
-        """One that this tagger can start from."""
-        encoder = new_encoder(tagger)
-        config = encoder.config
-        if config not in self._learnt:
-            self._learnt[config] = self._trained(encoder, beside(self._arguments, f"encoder{len(self._learnt)}"))
-        return self._learnt[config]
-
-    def _trained(self, encoder: Tagger, path: Path) -> Tagger:
-        if self._arguments.resume and path.exists():
-            return open_model(str(path), for_training=True)  # type: ignore[return-value]
-        note(f"learning words and encoder from the raw text: {encoder.config.ensemble} × {encoder.preset}")
-        return _stage(self._arguments, encoder, path, partial(encoder.pretraining, self._sentences))
-
-
-def new_encoder(tagger: Tagger) -> Tagger:
-    """A tagger with the same words and encoder, and with the preset's number of networks."""
-    knowledge = {name: getattr(tagger, name) for name in ("vectors", "clusters", "gazetteers")}
-    settings = {name: value for name, value in tagger.settings.items() if name in _TAKEN_OVER}
-    return Tagger(preset=tagger.preset, seed=tagger.seed, threads=tagger.threads, **knowledge, **settings)
-
-
-_TAKEN_OVER = {*ARCHITECTURE, "vector_clusters", "vector_scale"} - {"ensemble"}

@@ -1,20 +1,20 @@
 """``postil train``: labelled files in, a model file out."""
 
-import argparse
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from postil.commands import teaching
 from postil.commands.console import say
-from postil.commands.evaluate import evaluation, load_trees, trees_of
+from postil.commands.evaluate import examples_of, load_trees, trees_of
 from postil.commands.fitting import Display, follow
-from postil.commands.labelled import LoadedTask, Source, TrainingFiles, examples, joined, task_sources
-from postil.commands.models import inputs_of, open_model, warn_of_long_sentences
-from postil.commands.notices import note, warn
+from postil.commands.labelled import LoadedTask, Source, Sources, examples, joined, paths_of, task_sources
+from postil.commands.models import open_model, warn_of_long_sentences
+from postil.commands.notices import note
 from postil.commands.output import check_output, tell_of_report
 from postil.commands.parser import OVERWRITE, SEED, option, refuse
 from postil.commands.reading import (
@@ -27,7 +27,7 @@ from postil.commands.reading import (
     reading_options,
     rules_for_file,
 )
-from postil.commands.roles import load_roles, role_examples
+from postil.commands.roles import load_roles
 from postil.errors import ConfigurationError, DataError
 from postil.metrics.calibration import Reliability
 from postil.metrics.spans import SpanScores
@@ -154,167 +154,110 @@ OPTIONS = {
 }
 
 
-# ------------------------------------------------------------------------------------------------ the request
+def run(arguments: Namespace) -> int:
+    _prepare(arguments)
+    if arguments.roles:
+        return _train_roles(arguments)
+    if arguments.rules is not None:
+        return _train_on_rules(arguments)
+    if arguments.task:
+        refuse(arguments, "--task has the labels of each task in its own files", "group")
+    if arguments.task and (len(arguments.sources["train"]) > 1 or arguments.warm_start):
+        return _train_tasks(arguments)
+    refuse(arguments, "it is for --task with --warm-start", "freeze_encoder")
+    if not arguments.task and _learns_from_trees(arguments):
+        return _train_trees(arguments)
+    return _train_tagger(arguments)
 
 
-class TrainRequest(NamedTuple):
-    """The request on the command line, with a pretrained file split into its parts."""
+def _prepare(arguments: Namespace) -> None:
+    """Find the files of each task, split a pretrained file into its parts, and check what is to be written.
 
-    arguments: argparse.Namespace
-    """As they were typed."""
-    sources: TrainingFiles
-    """The files of each task; without --task the only task is called main."""
-    preset: str | None
-    settings: list[str]
-    vectors: Any
-    clusters: Any
-    pretrained: str | None
-    """An encoder to go on from."""
+    A file of vectors and clusters is treated as one of each. An encoder stays one: its preset and its architecture are
+    the defaults.
+    """
+    from postil.features.lexicon import with_pretrained
+    from postil.features.vectors import holds_model
 
-    @classmethod
-    def of(cls, arguments: argparse.Namespace) -> "TrainRequest":
-        """A file of vectors and clusters is treated as one of each.
-
-        An encoder stays one: its preset and its architecture are the defaults.
-        """
-        from postil.features.lexicon import with_pretrained
-        from postil.features.vectors import holds_model
-
-        vectors, clusters = with_pretrained(arguments.vectors, arguments.clusters, arguments.pretrained)
-        preset, settings, pretrained = arguments.preset, arguments.settings, arguments.pretrained
-        if pretrained is not None and not holds_model(pretrained):
-            pretrained = None
-        if pretrained is not None:
-            known: Any = open_model(pretrained, for_training=True)
-            if is_encoder(known.model) and preset in (None, known.preset):  # other models raise an error later
-                preset, shape = known.preset, _of_architecture(known)
-                settings = [f"{name}={spelt(TaggerConfig, name, value)}" for name, value in shape.items()] + settings
-        return cls(arguments, _sources(arguments), preset, settings, vectors, clusters, pretrained)
-
-    @property
-    def checkpoint(self) -> Path:
-        path: Path = self.arguments.output
-        return path.parent / f"{path.name}.checkpoint"
-
-    def preset_and_settings(
-        self, known: Any, inherited: Mapping[str, Any] | None = None, usual: str = "fast"
-    ) -> tuple[str, dict[str, Any]]:
-        """The preset and the settings of the ``known`` model, all or those ``inherited``, are defaults."""
-        settings = dict(map(parsed_setting, self.settings))
-        if known is not None and self.preset in (None, known.preset):
-            return known.preset, {**(known.settings if inherited is None else inherited), **settings}
-        return self.preset or usual, settings
-
-    def held_out(self, load: Callable[[str], LabelledFile]) -> dict[str, LabelledFile]:
-        """The files of dev and test, of those that are given."""
-        given = {"dev": self.sources.dev, "test": self.sources.test}
-        return {name: load(sources[MAIN][0].path) for name, sources in given.items() if sources}
-
-    @property
-    def common(self) -> dict[str, Any]:
-        """The parameters that all estimators have."""
-        given = {name: getattr(self.arguments, name) for name in ("seed", "threads", "minutes")}
-        return {"vectors": self.vectors or None, **given}
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Those of taggers and detectors, without preset and settings."""
-        words = {"clusters": self.clusters, "gazetteers": self.arguments.gazetteer, "pretrained": self.pretrained}
-        return {**self.common, **words}
-
-    def check_outputs(self) -> None:
-        """The model file, its checkpoint, the log and the report: none of them replaces data."""
-        given = self.arguments
-        written: list[Any] = [
-            self.clusters,
-            given.pretrained,
-            given.warm_start,
-            given.rules,
-            *given.unlabelled,
-            *given.teacher,
-        ]
-        written += [*self.sources.paths(), *self.vectors, *given.gazetteer]
-        for path, what, kind in (
-            (given.output, "model file", "model"),
-            (self.checkpoint, "checkpoint", "model"),
-            (given.log, "log", "log"),
-            (given.report, "report", "report"),
-        ):
-            check_output(path, what, kind, inputs=written, overwrite=given.overwrite)
-            written.append(path)
+    given = arguments
+    vectors, clusters = with_pretrained(given.vectors, given.clusters, given.pretrained)
+    encoder = given.pretrained if given.pretrained is not None and holds_model(given.pretrained) else None
+    if encoder is not None:
+        known: Any = open_model(encoder, for_training=True)
+        if is_encoder(known.model) and given.preset in (None, known.preset):  # other models raise an error later
+            shape = _of_architecture(known).items()
+            given.settings = [f"{name}={spelt(TaggerConfig, name, value)}" for name, value in shape] + given.settings
+            given.preset = known.preset
+    given.sources = _sources(given)
+    given.common = {name: getattr(given, name) for name in ("seed", "threads", "minutes")}
+    given.common["vectors"] = vectors or None
+    given.parameters = {"clusters": clusters, "gazetteers": given.gazetteer, "pretrained": encoder, **given.common}
+    given.checkpoint = given.output.parent / f"{given.output.name}.checkpoint"
+    files: list[Any] = [given.clusters, given.pretrained, given.warm_start, given.rules, *given.unlabelled]
+    files += [*given.teacher, *given.vectors, *given.gazetteer, *paths_of(*given.sources.values())]
+    for path, what, kind in (
+        (given.output, "model file", "model"),
+        (given.checkpoint, "checkpoint", "model"),
+        (given.log, "log", "log"),
+        (given.report, "report", "report"),
+    ):
+        check_output(path, what, kind, inputs=files, overwrite=given.overwrite)
+        files.append(path)
 
 
 def _of_architecture(known: Any) -> dict[str, Any]:
     return {name: value for name, value in known.settings.items() if name in ARCHITECTURE}
 
 
-def _sources(arguments: argparse.Namespace) -> TrainingFiles:
+def _preset_and_settings(
+    arguments: Namespace, known: Any, inherited: Mapping[str, Any] | None = None, usual: str = "fast"
+) -> tuple[str, dict[str, Any]]:
+    """The preset and the settings of the ``known`` model, all or those ``inherited``, are defaults."""
+    settings = dict(map(parsed_setting, arguments.settings))
+    if known is not None and arguments.preset in (None, known.preset):
+        return known.preset, {**(known.settings if inherited is None else inherited), **settings}
+    return arguments.preset or usual, settings
+
+
+def _sources(arguments: Namespace) -> Sources:
+    """The files of each task; without --task the only task is called main."""
     if bool(arguments.train) == bool(arguments.task) and (arguments.task or arguments.rules is None):
         arguments.usage_error("TRAIN and --task exclude each other" if arguments.task else "TRAIN or --task is needed")
-    if not arguments.task:
-        held_out: list[dict[str, list[Source]]] = []
+    if arguments.task:
+        sources = {"train": task_sources(arguments.task, "--task")}
         for name in ("dev", "test"):
-            files = getattr(arguments, name)
-            if len(files) > 1:
-                raise ConfigurationError(f"--{name}", expected="must be one file without --task", got=", ".join(files))
-            held_out.append({MAIN: [Source(path) for path in files]} if files else {})
-        return TrainingFiles({MAIN: [Source(path) for path in arguments.train]} if arguments.train else {}, *held_out)
-    found = TrainingFiles(*(task_sources(getattr(arguments, name), f"--{name}") for name in ("task", "dev", "test")))
-    if not arguments.warm_start:
-        for option, by_task in (("--dev", found.dev), ("--test", found.test)):
-            for task in by_task:
-                if task not in found.train:
-                    expected = f"must name one of the tasks {', '.join(found.train)}"
-                    raise ConfigurationError(option, expected=expected, got=repr(task))
-    return found
+            sources[name] = task_sources(getattr(arguments, name), f"--{name}")
+            for task in sources[name] if not arguments.warm_start else ():
+                if task not in sources["train"]:
+                    expected = f"must name one of the tasks {', '.join(sources['train'])}"
+                    raise ConfigurationError(f"--{name}", expected=expected, got=repr(task))
+        return sources
+    for name in ("dev", "test"):
+        if len(files := getattr(arguments, name)) > 1:
+            raise ConfigurationError(f"--{name}", expected="must be one file without --task", got=", ".join(files))
+    given = {name: [Source(path) for path in getattr(arguments, name)] for name in ("train", "dev", "test")}
+    return {name: {MAIN: files} if files else {} for name, files in given.items()}
 
 
 # ------------------------------------------------------------------------------------------------ training
 
 
-class TrainingJob(NamedTuple):
-    """A model, its training, and the files of each task to score it on at the end, by dev and test."""
-
-    model: Estimator
-    fitting: Any
-    held_out: dict[str, dict[str, LabelledFile]]
+HeldOut = dict[str, dict[str, LabelledFile]]
+"""The files of dev and test, of those that are given, by task."""
 
 
-def run(arguments: argparse.Namespace) -> int:
-    request = TrainRequest.of(arguments)
-    request.check_outputs()
-    if arguments.roles:
-        return train(_role_job(request), request)
-    if arguments.rules is not None:
-        return _train_on_rules(request)
-    if arguments.task:
-        refuse(arguments, "--task has the labels of each task in its own files", "group")
-    if arguments.task and (len(request.sources.train) > 1 or arguments.warm_start):
-        return train(_task_job(request), request)
-    refuse(arguments, "it is for --task with --warm-start", "freeze_encoder")
-    if not arguments.task and _learns_from_trees(arguments, request):
-        why = "it is for taggers of words"
-        refuse(arguments, why, "segmenter", "clusters", "unlabelled", "map", "pretrained", "group")
-        return train(_tree_job(request), request)
-    return train(_tagger_job(request), request)
-
-
-def train(job: TrainingJob, request: TrainRequest) -> int:
+def train(arguments: Namespace, model: Estimator, fitting: Any, held_out: HeldOut) -> int:
     """Train, then ``finish``."""
-    fitting, arguments = job.fitting, request.arguments
     shown = Display(fitting, arguments.log)
-    if code := follow(fitting, shown):
-        return code
-    return finish(job, request, shown)
+    return follow(fitting, shown) or finish(arguments, model, fitting, held_out, shown)
 
 
-def finish(job: TrainingJob, request: TrainRequest, shown: Display) -> int:
+def finish(arguments: Namespace, model: Estimator, fitting: Any, held_out: HeldOut, shown: Display) -> int:
     """Score a trained model, write it, show how good it is."""
-    model, fitting, held_out = job
-    arguments = request.arguments
     heads = {MAIN: model} if isinstance(model, RoleLabeller) else model.by_task()
-    scores = {
-        name: {task: evaluation(heads[task], file) for task, file in files.items()} for name, files in held_out.items()
+    scores: dict[str, dict[str, Any]] = {
+        name: {task: heads[task].evaluate(*examples_of(heads[task], file)) for task, file in files.items()}
+        for name, files in held_out.items()
     }
     headlines, about = {}, {}
     for name, by_task in scores.items():
@@ -345,7 +288,7 @@ def finish(job: TrainingJob, request: TrainRequest, shown: Display) -> int:
             title, head = f"{name}, {task}" if isinstance(model, MultiTaskTagger) else name, heads[task]
             scored[title] = scores[name][task]
             if isinstance(head, Tagger):
-                calibrations[title] = reliability(head.model, inputs_of(file), file.labels)
+                calibrations[title] = reliability(head.model, *examples(file))
     progress = fitting.training.progress
     run = RunReport(history=progress.history, seconds=progress.seconds, scores=scored, reliability=calibrations)
     data_name = ", ".join(map(str, [*arguments.train, *arguments.task]))
@@ -358,41 +301,39 @@ def finish(job: TrainingJob, request: TrainRequest, shown: Display) -> int:
 # ------------------------------------------------------------------------------------------------ taggers and detectors
 
 
-def _tagger_job(request: TrainRequest) -> TrainingJob:
-    arguments = request.arguments
+def _train_tagger(arguments: Namespace) -> int:
     known = _known(arguments, "a tagger or a detector", SentenceEstimator, MultiTaskTagger)
-    model = _estimator(request, known)
-    cut_by = reading_segmenter(request, known)
+    model = _estimator(arguments, known)
+    cut_by = reading_segmenter(arguments, known)
     options = reading_options(arguments, cut_by, groups=not arguments.task)
-    files = LoadedTask.load(request.sources, next(iter(request.sources.train)), options, arguments)
+    files = LoadedTask.load(arguments.sources, next(iter(arguments.sources["train"])), options, arguments)
     if groups := files.groups(arguments):
         refuse(arguments, "groups of classes always start from scratch", "warm_start")
         refuse(arguments, "all classes of a group are learned from every file", "annotates")
         listed = "; ".join(f"{name} ({', '.join(classes)})" for name, classes in groups.items())
         note(f"classes in groups, as spans of different groups may overlap: {listed}")
-        return _task_job(request, groups, files.by_group(groups, arguments), cut_by)
-    if files.train[0].format == "trees" and not (_means_tagger(request) or known):
+        return _train_tasks(arguments, groups, files.by_group(groups, arguments), cut_by)
+    if files.train[0].format == "trees" and not (_means_tagger(arguments) or known):
         raise ConfigurationError(  # a pipe cannot be looked into before it is read
             "trees from a pipe",
             expected="--set composition=tree-lstm for a tree classifier, or --preset for a tagger of words",
         )
     files.check(arguments)
-    every = (*files.train, *files.held_out.values())
-    warn_of_long_sentences(model, [len(tokens) for file in every for tokens in file.tokens])
+    warn_of_long_sentences(model, map(len, file_tokens([*files.train, *files.held_out.values()])))
     data = *examples(*files.train), examples(files.held_out["dev"]) if "dev" in files.held_out else None
-    choose_segmenter(model, request, known, files.train, cut_by)
+    choose_segmenter(model, arguments, known, files.train, cut_by)
     lesson = teaching.lesson(arguments, model, data)
     fitting = model.fitting(
         *data,
-        checkpoint=request.checkpoint,
+        checkpoint=arguments.checkpoint,
         # A training run that was interrupted while its teacher learned has no checkpoint.
-        resume=arguments.resume and (request.checkpoint.exists() or not arguments.unlabelled),
+        resume=arguments.resume and (arguments.checkpoint.exists() or not arguments.unlabelled),
         **{"warm_start": known, "partial": arguments.partial} | lesson,
     )
     if options["segmenter"].characters or arguments.segmenter == CHARACTERS:
         fitting.model.about[INPUT] = CHARACTERS
     note_language(fitting, files.train)
-    return TrainingJob(model, fitting, {name: {MAIN: file} for name, file in files.held_out.items()})
+    return train(arguments, model, fitting, {name: {MAIN: file} for name, file in files.held_out.items()})
 
 
 def note_language(fitting: Any, train: Sequence[LabelledFile]) -> None:
@@ -402,33 +343,25 @@ def note_language(fitting: Any, train: Sequence[LabelledFile]) -> None:
         fitting.model.about["language"] = language
 
 
-def reading_segmenter(request: TrainRequest, known: Any) -> Segmenter:
-    """The segmenter by which raw texts with spans are cut into tokens, which then becomes that of the model.
-
-    It is that of --segmenter or of the model to continue from, or the rules for the language of the texts.
-    """
-    arguments, chosen = request.arguments, request.arguments.segmenter
-    if chosen not in (None, "rules", "learned", CHARACTERS):
-        return teaching.named_segmenter(chosen, arguments.seed, arguments.threads)
+def reading_segmenter(arguments: Namespace, known: Any) -> Segmenter:
+    """What cuts raw texts with spans: that of --segmenter or of the model, or rules for their language."""
+    chosen, source = arguments.segmenter, next(iter(arguments.sources["train"].values()))[0]
     if chosen == CHARACTERS:
         return SINGLE
-    segmenter, source = chosen_segmenter(known), next(iter(request.sources.train.values()))[0]
+    if chosen not in (None, "rules", "learned"):
+        return teaching.named_segmenter(chosen, arguments.seed, arguments.threads)
     if known is None and arguments.source_format != CHARACTERS:
-        segmenter = rules_for_file(source.path, **reading_options(arguments))
-    return segmenter
+        return rules_for_file(source.path, **reading_options(arguments))
+    return chosen_segmenter(known)
 
 
 def choose_segmenter(
-    model: Any, request: TrainRequest, known: Any, train: Sequence[LabelledFile], cut_by: Segmenter
+    model: Any, arguments: Namespace, known: Any, train: Sequence[LabelledFile], cut_by: Segmenter
 ) -> None:
-    """Set the segmenter of an estimator before it is trained, as --segmenter or the training files ask for.
-
-    ``cut_by``: that of the files' raw texts.
-    """
+    """Set the segmenter as --segmenter or the files ask for; ``cut_by``: what has cut the raw texts."""
     from postil.models.segmentation import FEWEST, texts_of
 
-    arguments, chosen = request.arguments, request.arguments.segmenter
-    every = [sentence for file in train for sentence in file.sentences]
+    chosen, every = arguments.segmenter, [sentence for file in train for sentence in file.sentences]
     sentences = [sentence for sentence in every if not is_raw_text(sentence)]  # which teach how to cut
     if len(sentences) < len(every):
         how = {ENGLISH: "English rules", SINGLE: "characters"}.get(
@@ -441,21 +374,21 @@ def choose_segmenter(
             if known is None and len(sentences) < len(every) and cut_by != ENGLISH and not cut_by.characters:
                 model.segmenter = cut_by
             return
-    elif chosen in ("rules", CHARACTERS):
-        words = Counter(chain.from_iterable(file_tokens(train)))
-        model.segmenter = (rules_for(words) if sentences else cut_by) if chosen == "rules" else None
-        return
-    elif chosen != "learned":
+    if chosen in (None, "learned"):
+        model.segmenter = teaching.learned_segmenter(sentences, arguments.seed, arguments.threads)
+    elif chosen == CHARACTERS:
+        model.segmenter = None
+    elif chosen == "rules" and sentences:
+        model.segmenter = rules_for(Counter(chain.from_iterable(file_tokens(train))))
+    else:
         model.segmenter = cut_by
-        return
-    model.segmenter = teaching.learned_segmenter(sentences, arguments.seed, arguments.threads)
 
 
 def file_tokens(files: Sequence[LabelledFile]) -> Iterator[list[str]]:
     return (tokens for file in files for tokens in file.tokens)
 
 
-def _known(arguments: argparse.Namespace, expected: str, *kinds: Any) -> Any:
+def _known(arguments: Namespace, expected: str, *kinds: Any) -> Any:
     """The model to start from, of one of these kinds."""
     known: Any = open_model(arguments.warm_start, for_training=True) if arguments.warm_start else None
     if known is not None and not isinstance(known, kinds):
@@ -463,33 +396,32 @@ def _known(arguments: argparse.Namespace, expected: str, *kinds: Any) -> Any:
     return known
 
 
-def _estimator(request: TrainRequest, known: Any) -> SentenceEstimator:
+def _estimator(arguments: Namespace, known: Any) -> SentenceEstimator:
     """The tagger or detector; of several tasks, it inherits only what their words and encoder depend on."""
     has_tasks = known is not None and not isinstance(known, SentenceEstimator)
-    preset, settings = request.preset_and_settings(known, _of_architecture(known) if has_tasks else None)
-    parameters = {"preset": preset, **request.parameters, **settings}
+    preset, settings = _preset_and_settings(arguments, known, _of_architecture(known) if has_tasks else None)
+    parameters = {"preset": preset, **arguments.parameters, **settings}
     model: SentenceEstimator
     if configured(preset, settings).objective == "margin":
-        label = request.arguments.label
-        if known is not None and request.preset in (None, known.preset):
+        label = arguments.label
+        if known is not None and arguments.preset in (None, known.preset):
             label = label or known.get_params().get("label")
         if not label:
             raise ConfigurationError("--preset margin", expected="needs the label to detect, such as --label LOC")
         model = Detector(label=label, **parameters)
     else:
-        refuse(request.arguments, _LEARNS_ALL, "label")
+        refuse(arguments, _LEARNS_ALL, "label")
         model = Tagger(**parameters)
     model.check()
     return model
 
 
-def _train_on_rules(request: TrainRequest) -> int:
+def _train_on_rules(arguments: Namespace) -> int:
     """Rounds of training on the votes of rules about raw text; labelled files count as well if there are any."""
     from postil.models.voting.reliability import is_plain
     from postil.rules import MentionRule, read_rules
     from postil.rules.learning import ROUNDS, Learning, shorter
 
-    arguments = request.arguments
     refuse(arguments, "rules have no tasks", "task", "group")
     refuse(arguments, "training on rules always starts from scratch", "warm_start", "freeze_encoder")
     refuse(arguments, "rules are the teachers", "teacher", "pretrain")
@@ -497,16 +429,16 @@ def _train_on_rules(request: TrainRequest) -> int:
     rules = read_rules(arguments.rules)
     if not arguments.unlabelled and not any(isinstance(rule, MentionRule) for rule in rules):
         raise ConfigurationError("--rules", expected="needs raw text to vote on: add --unlabelled TEXT")
-    model = _estimator(request, None)
+    model = _estimator(arguments, None)
     if not isinstance(model, Tagger) or model.config.objective != "crf":
-        raise ConfigurationError("--rules", expected="needs a preset with the objective crf", got=request.preset)
+        raise ConfigurationError("--rules", expected="needs a preset with the objective crf", got=arguments.preset)
     if arguments.segmenter is not None:
         if arguments.segmenter in ("rules", "learned", CHARACTERS):
             expected = "must be a model or a treebank if --rules vote"
             raise ConfigurationError("--segmenter", expected=expected, got=arguments.segmenter)
         model.segmenter = teaching.named_segmenter(arguments.segmenter, arguments.seed, arguments.threads)
     options = reading_options(arguments, model.segmenter or chosen_segmenter(None))
-    files = LoadedTask.load(request.sources, MAIN, options, arguments)
+    files = LoadedTask.load(arguments.sources, MAIN, options, arguments)
     raw = teaching.raw_sentences(arguments, model.segmenter) if arguments.unlabelled else []
     learning = Learning(raw, rules, examples(*files.train) if files.train else None)
     files.check(arguments, learning.codec)
@@ -522,16 +454,16 @@ def _train_on_rules(request: TrainRequest) -> int:
             note(f"round {number} of {ROUNDS + 1} is finished")
             continue
         note(f"round {number} of {ROUNDS + 1}" + (f", about {seconds:.0f} s" if seconds else ""))
-        resumes = arguments.resume and (number == 1 or request.checkpoint.exists())
+        resumes = arguments.resume and (number == 1 or arguments.checkpoint.exists())
         student = model if number > ROUNDS else shorter(model, len(learning.sentences))
-        fitting = student.fitting(**learning.data(), dev=dev, checkpoint=request.checkpoint, resume=resumes)
+        fitting = student.fitting(**learning.data(), dev=dev, checkpoint=arguments.checkpoint, resume=resumes)
         shown = Display(fitting, arguments.log)
         if code := follow(fitting, shown):
             return code
         learning.update(student)
         if number <= ROUNDS:
             student.save(finished)
-            request.checkpoint.unlink(missing_ok=True)
+            arguments.checkpoint.unlink(missing_ok=True)
             epochs = student.model.config.epochs
             coming = epochs if student.config == model.config else model.config.epochs or EPOCHS
             seconds = fitting.training.progress.seconds * coming / epochs
@@ -542,10 +474,9 @@ def _train_on_rules(request: TrainRequest) -> int:
     if left_out := [rule.name for rule in rules if not is_plain(rule)]:
         names = shortened(", ".join(left_out))
         note(f"not in the model, as only lists and patterns without <pos:TAG> can be stored: {names}")
-    held_out = {name: {MAIN: file} for name, file in files.held_out.items()}
-    code = finish(TrainingJob(model, fitting, held_out), request, shown)
+    code = finish(arguments, model, fitting, {name: {MAIN: file} for name, file in files.held_out.items()}, shown)
     for name, file in files.held_out.items():
-        error = reliability(model.model, inputs_of(file), file.labels).after.expected_error
+        error = reliability(model.model, *examples(file)).after.expected_error
         say(f"{name:<5} calibration error {100 * error:.1f} %" + (", calibrated on it" if name == "dev" else ""))
     return code
 
@@ -553,35 +484,34 @@ def _train_on_rules(request: TrainRequest) -> int:
 _LEARNS_ALL = "a tagger learns all labels; --preset margin detects one"
 
 
-def _task_job(
-    request: TrainRequest,
+def _train_tasks(
+    arguments: Namespace,
     groups: Groups | None = None,
     loaded: dict[str, LoadedTask] | None = None,
     cut_by: Segmenter | None = None,
-) -> TrainingJob:
+) -> int:
     """Several tasks in one model; or ``groups`` of classes, whose files are ``loaded``: all have the same sentences."""
-    arguments, sources = request.arguments, request.sources
+    sources = arguments.sources
     refuse(arguments, _LEARNS_ALL, "label")
     known = _known(arguments, "a tagger", Tagger, MultiTaskTagger)
-    preset, settings = request.preset_and_settings(known)
-    model = MultiTaskTagger(preset=preset, groups=groups, **{**request.parameters, **settings})
+    preset, settings = _preset_and_settings(arguments, known)
+    model = MultiTaskTagger(preset=preset, groups=groups, **{**arguments.parameters, **settings})
     model.check()
-    cut_by = cut_by or reading_segmenter(request, known)
+    cut_by = cut_by or reading_segmenter(arguments, known)
     codecs = {task: head.codec for task, head in known.model.heads.items()} if known else {}
     if loaded is None:
         options = reading_options(arguments, cut_by)
-        tasks = list(dict.fromkeys([*codecs, *sources.train]))
-        for task in (*sources.dev, *sources.test):
-            known_tasks([task], tasks)
+        tasks = list(dict.fromkeys([*codecs, *sources["train"]]))
+        known_tasks([*tasks, *sources["dev"], *sources["test"]], tasks)
         loaded = {task: LoadedTask.load(sources, task, options, arguments) for task in tasks}
     for task, files in loaded.items():
         files.check(arguments, codecs.get(task))
     different = list(loaded.values())[: None if groups is None else 1]
     every = [file for files in different for file in (*files.train, *files.held_out.values())]
-    warn_of_long_sentences(model, [len(tokens) for file in every for tokens in file.tokens])
+    warn_of_long_sentences(model, map(len, file_tokens(every)))
     data = {task: examples(*files.train) for task, files in loaded.items() if files.train}
-    choose_segmenter(model, request, known, [file for files in different for file in files.train], cut_by)
-    held_out: dict[str, dict[str, LabelledFile]] = {
+    choose_segmenter(model, arguments, known, [file for files in different for file in files.train], cut_by)
+    held_out = {
         name: {task: files.held_out[name] for task, files in loaded.items() if name in files.held_out}
         for name in ("dev", "test")
     }
@@ -590,7 +520,7 @@ def _task_job(
         {task: part for task, (part, _) in data.items()},
         {task: y for task, (_, y) in data.items()},
         {task: examples(file) for task, file in held_out["dev"].items()},
-        checkpoint=request.checkpoint,
+        checkpoint=arguments.checkpoint,
         resume=arguments.resume,
         warm_start=known,
         freeze_encoder=arguments.freeze_encoder,
@@ -600,43 +530,44 @@ def _task_job(
     note_language(fitting, [file for files in loaded.values() for file in files.train])
     if CHARACTERS in (arguments.source_format, arguments.segmenter) or chosen_segmenter(known).characters:
         fitting.model.about[INPUT] = CHARACTERS
-    return TrainingJob(model, fitting, {name: files for name, files in held_out.items() if files})
+    return train(arguments, model, fitting, {name: files for name, files in held_out.items() if files})
 
 
-# ------------------------------------------------------------------------------------------------ semantic roles
+# ------------------------------------------------------------------------------------------------ roles and trees
 
 
-def _role_job(request: TrainRequest) -> TrainingJob:
-    arguments = request.arguments
+def _train_on_files(arguments: Namespace, model: Any, load: Callable[[str], LabelledFile], known: Any = None) -> int:
+    """Train a role labeller or a tree classifier on the whole files that ``load`` reads."""
+    named = {name: getattr(arguments, name) for name in ("train", "dev", "test")}
+    files = {name: joined([load(path) for path in paths]) for name, paths in named.items() if paths}
+    data, dev = files.pop("train"), examples_of(model, files["dev"]) if "dev" in files else None
+    options = {"checkpoint": arguments.checkpoint, "resume": arguments.resume}
+    if isinstance(model, TreeClassifier):
+        _check_trees(data, list(files.values()), model.config.loss)
+    else:
+        options["warm_start"] = known
+    fitting = model.fitting(*examples_of(model, data), dev, **options)
+    return train(arguments, model, fitting, {name: {MAIN: file} for name, file in files.items()})
+
+
+def _train_roles(arguments: Namespace) -> int:
     why = "it is not for semantic roles"
     refuse(arguments, why, "task", "label", "rules", "unlabelled", "teacher", "annotates", "map", "partial", "report")
     refuse(arguments, why, "segmenter", "freeze_encoder", "feature_columns", "pretrained")
     known = _known(arguments, "a role labeller", RoleLabeller)
-    preset, settings = request.preset_and_settings(known, usual="roles")
-    model = RoleLabeller(preset=preset, **{**request.parameters, **settings})
+    preset, settings = _preset_and_settings(arguments, known, usual="roles")
+    model = RoleLabeller(preset=preset, **{**arguments.parameters, **settings})
     model.check()
-    train = joined([load_roles(path, arguments) for path in arguments.train])
-    held_out = request.held_out(lambda path: load_roles(path, arguments))
-    fitting = model.fitting(
-        *role_examples(train),
-        role_examples(held_out["dev"]) if "dev" in held_out else None,
-        checkpoint=request.checkpoint,
-        resume=arguments.resume,
-        warm_start=known,
-    )
-    return TrainingJob(model, fitting, {name: {MAIN: file} for name, file in held_out.items()})
+    return _train_on_files(arguments, model, lambda path: load_roles(path, arguments), known)
 
 
-# ------------------------------------------------------------------------------------------------ tree classifiers
+def _means_tagger(arguments: Namespace) -> bool:
+    return bool(arguments.preset or arguments.label) or arguments.label_column == CHUNKS
 
 
-def _means_tagger(request: TrainRequest) -> bool:
-    return bool(request.preset or request.arguments.label) or request.arguments.label_column == CHUNKS
-
-
-def _learns_from_trees(arguments: argparse.Namespace, request: TrainRequest) -> bool:
+def _learns_from_trees(arguments: Namespace) -> bool:
     """A preset, a label or chunks mean a tagger or a detector. Without them, trees mean a tree classifier."""
-    if _means_tagger(request):
+    if _means_tagger(arguments):
         return False
     if any(text.startswith(("composition=", "binarise=")) for text in arguments.settings):
         return True
@@ -644,24 +575,20 @@ def _learns_from_trees(arguments: argparse.Namespace, request: TrainRequest) -> 
     return Path(first).is_file() and format_of(first, arguments.encoding) == "trees"
 
 
-def _tree_job(request: TrainRequest) -> TrainingJob:
-    arguments = request.arguments
+def _train_trees(arguments: Namespace) -> int:
+    why = "it is for taggers of words"
+    refuse(arguments, why, "segmenter", "clusters", "unlabelled", "map", "pretrained", "group")
     refuse(arguments, "tree classifiers use no gazetteers", "gazetteer")
     refuse(arguments, "tree classifiers always start from scratch", "warm_start")
     refuse(arguments, "trees have no columns", "feature_columns")
     refuse(arguments, "a node without a label is unknown anyway", "annotates")
-    settings = dict(parsed(text, TreeConfig) for text in request.settings)
-    classifier = TreeClassifier(**{**settings, **request.common})
+    settings = dict(parsed(text, TreeConfig) for text in arguments.settings)
+    classifier = TreeClassifier(**{**settings, **arguments.common})
     classifier.check()
-    train = joined([load_trees(path, arguments.encoding) for path in arguments.train])
-    held_out = request.held_out(lambda path: load_trees(path, arguments.encoding))
-    _check_trees(train, held_out, classifier.config.loss)
-    dev = trees_of(held_out["dev"]) if "dev" in held_out else None
-    fitting = classifier.fitting(trees_of(train), None, dev, checkpoint=request.checkpoint, resume=arguments.resume)
-    return TrainingJob(classifier, fitting, {name: {MAIN: file} for name, file in held_out.items()})
+    return _train_on_files(arguments, classifier, lambda path: load_trees(path, arguments.encoding))
 
 
-def _check_trees(train: LabelledFile, held_out: Mapping[str, LabelledFile], loss: str) -> None:
+def _check_trees(train: LabelledFile, held_out: Sequence[LabelledFile], loss: str) -> None:
     """Refuse what cannot work, warn of what is probably a mistake."""
 
     def labels_of(file: LabelledFile) -> set[str]:
@@ -676,11 +603,11 @@ def _check_trees(train: LabelledFile, held_out: Mapping[str, LabelledFile], loss
         what = "no labels at the roots" if loss == "root" else "no labels"
         raise missing(what, "trees such as (3 (2 good) (2 film))", train)
     if len(known) == 1:
-        warn(f"{train.path}: every label is {next(iter(known))!r}")
-    for file in held_out.values():
+        note(f"{train.path}: every label is {next(iter(known))!r}")
+    for file in held_out:
         if all(tree.root_label is None for tree in trees_of(file)):
             raise missing("no labels at the roots", "at least one tree with a label at its root", file)
         if [bracketed(tree) for tree in trees_of(file)] == [bracketed(tree) for tree in trees_of(train)]:
-            warn(f"{file.path}: the same trees as in {train.path}: scores on training data are too good")
+            note(f"{file.path}: the same trees as in {train.path}: scores on training data are too good")
         if unseen := sorted(labels_of(file) - known):
-            warn(f"{file.path}: {len(unseen)} of its labels do not occur in {train.path}: {', '.join(unseen[:5])}")
+            note(f"{file.path}: {len(unseen)} of its labels do not occur in {train.path}: {', '.join(unseen[:5])}")

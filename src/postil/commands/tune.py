@@ -1,6 +1,6 @@
 """``postil tune``: trade precision for recall, or recall for precision, in a trained model."""
 
-import argparse
+from argparse import Namespace
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -8,14 +8,13 @@ from typing import Any
 from postil.commands.console import say, show_table
 from postil.commands.labelled import in_groups, load, resolve_labels
 from postil.commands.models import checked_scheme, inputs_of, one_task, open_model
-from postil.commands.notices import warn
+from postil.commands.notices import note
 from postil.commands.output import check_output, present
 from postil.commands.parser import JSON, OVERWRITE, option
 from postil.commands.reading import reading_arguments, reading_options
 from postil.errors import ConfigurationError
-from postil.metrics.tables import Table
 from postil.models.decoding.promise import FEWEST_DOCUMENTS, Promise, check_open
-from postil.models.decoding.tuning import Tuned, Unreachable, checked_wish, standard_errors
+from postil.models.decoding.tuning import Tuned, Unreachable, checked_wish
 from postil.models.model import GROUPS
 from postil.models.storage import located
 from postil.models.tagger import Tagger
@@ -70,7 +69,7 @@ OPTIONS = {
 }
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Namespace) -> int:
     if not (arguments.output or arguments.in_place or arguments.dry_run):
         arguments.usage_error("one of -o MODEL2, --in-place and --dry-run is required")
     target = None if arguments.dry_run else arguments.output or str(located(arguments.model))
@@ -80,14 +79,11 @@ def run(arguments: argparse.Namespace) -> int:
     model: Any = one_task(whole, arguments.task)
     if model.KIND != "tagger":
         raise ConfigurationError("only a tagger can be tuned", got=f"this is a {model.KIND}", where=arguments.model)
+    wishes = [name for name in ("recall", "precision", "f1") if getattr(arguments, name) not in (None, False)]
     if arguments.reset:
-        given = [
-            name
-            for name in ("data", "recall", "precision", "f1", "miss")
-            if getattr(arguments, name) not in (None, False)
-        ]
-        if given:
-            raise ConfigurationError(f"--reset cannot be combined with {' and '.join(given)}")
+        given = [name for name in ("data", "miss") if getattr(arguments, name) is not None]
+        if given or wishes:
+            raise ConfigurationError(f"--reset cannot be combined with {' and '.join([*given, *wishes])}")
         before = model.decoding
         model.decoding = replace(before, bias=0.0, thresholds={}, promise=None)
         if target is not None:
@@ -96,14 +92,23 @@ def run(arguments: argparse.Namespace) -> int:
         removed = f"removed bias {before.bias:+.3f}, thresholds {thresholds or 'none'}"
         was = {"bias": before.bias, "thresholds": dict(before.thresholds)}
         result = {"model": target, "bias": 0.0, "thresholds": {}, "before": was}
-        return present(arguments, result, lambda: warn(f"{target or 'dry run'}: {removed}"))
+        return present(arguments, result, lambda: note(f"{target or 'dry run'}: {removed}"))
     if arguments.data is None:
         raise ConfigurationError("nothing to tune on", expected="a labelled file as DATA, or --reset")
     if arguments.miss is not None:
+        if wishes:
+            raise ConfigurationError(f"--miss cannot be combined with --{wishes[0]}")
         promise = _promised(model, arguments)
         if target is not None:
             whole.save(Path(target))
-        return present(arguments, {"model": target, **asdict(promise)}, lambda: _show_promise(promise, target))
+
+        def show_promise() -> None:
+            say((str(promise), "bold green"))
+            share = f"{100 * promise.hidden:.1f} % of the words of DATA, {100 * promise.in_names:.1f} % belong to names"
+            say(f"words with a probability of at least {promise.threshold:.4f} are hidden: {share}")
+            say(f"written to {target}" if target else "dry run: nothing was written")
+
+        return present(arguments, {"model": target, **asdict(promise)}, show_promise)
     try:
         checked_wish(arguments.recall, arguments.precision, arguments.margin, f1=arguments.f1)  # before a file is read
         file = _held_out(model, arguments)
@@ -111,15 +116,15 @@ def run(arguments: argparse.Namespace) -> int:
         tuned = model.tune(inputs_of(file), file.labels, **wish)
     except Unreachable as error:
         if not arguments.json:
-            say(f"target {_wish(error.tuned)}: not reached. What can be reached:")
-            _show_curve(error.tuned, "best")
+            say(f"target {error.tuned.wish}: not reached. What can be reached:")
+            show_table(error.tuned.table("best"))
         raise
     if target is not None and not (tuned.is_met and arguments.in_place):
         whole.save(Path(target))
     return present(arguments, {"model": target, **tuned.to_dict()}, lambda: show(tuned, arguments.model, target))
 
 
-def _held_out(model: Tagger, arguments: argparse.Namespace) -> LabelledFile:
+def _held_out(model: Tagger, arguments: Namespace) -> LabelledFile:
     check_columns(model, arguments.feature_columns)
     task, groups = model.model.task, model.model.about.get(GROUPS, {})
     file = load(arguments.data, **reading_options(arguments, model.model.segmenter, groups=task in groups))
@@ -127,20 +132,14 @@ def _held_out(model: Tagger, arguments: argparse.Namespace) -> LabelledFile:
     resolve_labels(model, file)
     checked_scheme(file, model.model.codec)
     if unknown := sum(map(is_partial, file.labels)):
-        warn(f"{file.path}: {unknown:,} sentences with unknown labels are ignored")
+        note(f"{file.path}: {unknown:,} sentences with unknown labels are ignored")
     return file
 
 
-MUCH = 0.5  # of the tokens
-
-
-def _promised(model: Tagger, arguments: argparse.Namespace) -> Promise:
+def _promised(model: Tagger, arguments: Namespace) -> Promise:
     """The promise about missed names. Documents are those that the file marks."""
     from postil.evaluation import documents_of, groups_of  # tuning as such needs none of this
 
-    for name in ("recall", "precision", "f1"):
-        if getattr(arguments, name) not in (None, False):
-            raise ConfigurationError(f"--miss cannot be combined with --{name}")
     confidence = 0.95 if arguments.confidence is None else arguments.confidence
     check_open(arguments.miss, "--miss")
     check_open(confidence, "--confidence")
@@ -151,51 +150,18 @@ def _promised(model: Tagger, arguments: argparse.Namespace) -> Promise:
     promise = model.promise(inputs_of(file), file.labels, **wish)
     if len(set(groups or ())) < FEWEST_DOCUMENTS:
         why = "so runs of neighbouring sentences stand for them, and the promise covers text from the same sources"
-        warn(f"{file.path}: fewer than {FEWEST_DOCUMENTS} documents are marked (-DOCSTART-), {why}")
-    if promise.hidden > MUCH:
-        warn(f"{100 * promise.hidden:.0f} % of the words have to be hidden: the model finds these names too rarely")
+        note(f"{file.path}: fewer than {FEWEST_DOCUMENTS} documents are marked (-DOCSTART-), {why}")
+    if promise.hidden > 0.5:
+        note(f"{100 * promise.hidden:.0f} % of the words have to be hidden: the model finds these names too rarely")
     return promise
-
-
-def _show_promise(promise: Promise, target: str | None) -> None:
-    say((str(promise), "bold green"))
-    share = f"{100 * promise.hidden:.1f} % of the words of DATA, {100 * promise.in_names:.1f} % belong to names"
-    say(f"words with a probability of at least {promise.threshold:.4f} are hidden: {share}")
-    say(f"written to {target}" if target else "dry run: nothing was written")
-
-
-# ------------------------------------------------------------------------------------------------ on a terminal
-
-
-def _wish(tuned: Tuned) -> str:
-    return f"{tuned.target}, with a margin of {standard_errors(tuned.margin)}"
 
 
 def show(tuned: Tuned, model: str, target: str | None) -> None:
     """``target``: where the model was written; None for a dry run."""
-    chosen, before = tuned.chosen, tuned.before
-    say(f"{model}: target {_wish(tuned)}")
-    setting = f"threshold {chosen.threshold:.3f}" if chosen.threshold else f"bias {chosen.bias:+.3f}"
-    setting = f"the target is already met, nothing changes: {setting}" if tuned.is_met else setting
-    headline = f"{setting}: precision {100 * chosen.precision:.2f}, recall {100 * chosen.recall:.2f}"
-    say((headline, "bold green"), f", F1 {100 * chosen.f1:.2f} expected")
-    untuned = f"untuned: precision {100 * before.precision:.2f}, recall {100 * before.recall:.2f}"
-    say(f"{untuned}, F1 {100 * before.f1:.2f}")
-    _show_curve(tuned, "chosen")
+    chosen, untuned = tuned.summary().split("\n")
+    say(f"{model}: target {tuned.wish}")
+    say(chosen, style="bold green")
+    say(untuned)
+    show_table(tuned.table())
     written = f"{target} is unchanged" if tuned.is_met and target == model else f"written to {target}"
     say(written if target else "dry run: nothing was written")
-
-
-def _show_curve(tuned: Tuned, name: str) -> None:
-    """The curve up to its highest recall, beyond which precision falls as well; ``name``: of the chosen point."""
-    highest = max(range(len(tuned.curve)), key=lambda i: tuned.curve[i].recall)
-    neutral = next(i for i, point in enumerate(tuned.curve) if point.position == 0)
-    points = [point for point in tuned.curve[: max(highest, neutral) + 1] if point is not tuned.chosen]
-    rows: list[tuple[Any, ...]] = []
-    for point in sorted([*points, tuned.chosen], key=lambda point: point.position):
-        figures = (100 * point.precision, 100 * point.recall, 100 * point.f1)
-        mark = name if point is tuned.chosen else "untuned" if point.position == 0 else ""
-        if rows and rows[-1][2:] == (*figures, mark):  # thresholds below all probabilities
-            rows.pop()
-        rows.append((f"{point.threshold:.2f}", f"{point.bias:+.2f}", *figures, mark))
-    show_table(Table("Settings", ("threshold", "bias", "precision", "recall", "F1", ""), rows))

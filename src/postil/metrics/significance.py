@@ -28,6 +28,9 @@ class Interval(NamedTuple):
     level: float
     resamples: int
 
+    def __str__(self) -> str:
+        return f"{100 * self.level:g} % interval {100 * self.low:.2f} to {100 * self.high:.2f}"
+
     def to_dict(self) -> dict[str, Any]:
         """The three scores in percent."""
         return self._asdict() | {name: 100 * getattr(self, name) for name in ("value", "low", "high")}

@@ -148,7 +148,7 @@ def cards(headline: str, score: str, interval: Interval | None, others: Mapping[
     """The score in large figures with its interval, and further figures."""
     more = None
     if interval is not None:
-        more = f"{100 * interval.level:g} % interval {100 * interval.low:.2f} to {100 * interval.high:.2f}"
+        more = str(interval)
     return element(
         "div", card(headline, score, more, "card score"), *map(card, others, others.values()), class_="cards"
     )

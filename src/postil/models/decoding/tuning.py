@@ -105,12 +105,12 @@ class Tuned:
 
     def __str__(self) -> str:
         """The chosen setting, what is to be expected of it, and the curve."""
-        return f"{self._summary()}\n\n{tables.text(self._table())}"
+        return f"{self.summary()}\n\n{tables.text(self.table())}"
 
     def _repr_html_(self) -> str:
-        main, _, more = self._summary().partition(": ")
+        main, _, more = self.summary().partition(": ")
         top = headline(main, more.replace("\n", "; "), f"for {self.target}")
-        numbers = folded("As a table", drawn_table(self._table(), bars=("precision", "recall", "F1")))
+        numbers = folded("As a table", drawn_table(self.table(), bars=("precision", "recall", "F1")))
         return fragment(top, figure("Precision against recall", self._drawn_curve()), numbers)
 
     @property
@@ -118,19 +118,29 @@ class Tuned:
         """The requested target, in words."""
         return f"the best {self.figure}" if self.wanted is None else f"{self.figure} {100 * self.wanted:g}"
 
-    def _summary(self) -> str:
+    @property
+    def wish(self) -> str:
+        """The target with its margin, in words."""
+        return f"{self.target}, with a margin of {standard_errors(self.margin)}"
+
+    def summary(self) -> str:
+        """The chosen setting with what is to be expected of it, and the figures without one, in two lines."""
         chosen, before = self.chosen, self.before
         setting = f"threshold {chosen.threshold:.3f}" if chosen.threshold else f"bias {chosen.bias:+.3f}"
         figures = f"precision {100 * chosen.precision:.2f}, recall {100 * chosen.recall:.2f}, F1 {100 * chosen.f1:.2f}"
         met = "the target is already met, nothing changes: " if self.is_met else ""
         untuned = f"untuned: precision {100 * before.precision:.2f}, recall {100 * before.recall:.2f}"
-        return f"{met}{setting}: {figures}\n{untuned}, F1 {100 * before.f1:.2f}"
+        return f"{met}{setting}: {figures} expected\n{untuned}, F1 {100 * before.f1:.2f}"
 
-    def _table(self) -> tables.Table:
+    def table(self, name: str = "chosen") -> tables.Table:
+        """The curve up to its highest recall, beyond which precision falls as well; ``name``: of the chosen point."""
+        highest = max(range(len(self.curve)), key=lambda i: self.curve[i].recall)
+        neutral = next(i for i, point in enumerate(self.curve) if point.position == 0)
         rows: list[tuple[tables.Cell, ...]] = []
-        for point in sorted({*self.curve, self.chosen}, key=lambda point: point.position):
+        points = {*self.curve[: max(highest, neutral) + 1], self.chosen}
+        for point in sorted(points, key=lambda point: point.position):
             figures = (100 * point.precision, 100 * point.recall, 100 * point.f1)
-            mark = "chosen" if point == self.chosen else "untuned" if point.position == 0 else ""
+            mark = name if point == self.chosen else "untuned" if point.position == 0 else ""
             if rows and rows[-1][2:] == (*figures, mark):  # thresholds below all probabilities
                 rows.pop()
             rows.append((f"{point.threshold:.2f}", f"{point.bias:+.2f}", *figures, mark))
