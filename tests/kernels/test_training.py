@@ -14,7 +14,6 @@ from postil import kernels
 from postil.errors import IndexRangeError, NumericalError
 from postil.graph import Parameter, RowGradient
 from postil.optimisation import OPTIMISERS, Averaged
-from postil.optimisation.optimisers import clipping_factor
 
 compiled = pytest.mark.skipif(not kernels.IN_USE.startswith("compiled"), reason="needs the compiled kernels")
 
@@ -40,10 +39,7 @@ def trained(threads, clip=1e9):
     with kernels.Crew(threads or 1) as crew:
         for i in range(4):
             g = gradients(named, i)
-            if threads:
-                averaged.step(g, 0.01, clip=clip, crew=crew)
-            else:
-                averaged.step(g, 0.01, scale=clipping_factor(g, clip)[0])
+            averaged.step(g, 0.01, clip=clip, crew=crew if threads else None)
     return {n: p.value for n, p in named.items()}, {n: averaged.mean(n) for n in named}, averaged.state()
 
 

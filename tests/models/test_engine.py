@@ -90,7 +90,7 @@ def test_scores_labels_and_probabilities_are_those_of_the_plain_path(files, pres
     assert np.array_equal(offsets, expected.offsets)
     assert np.allclose(scores, expected.unary, rtol=1e-4, atol=1e-4)
     labels = viterbi(expected)
-    sure = tagger.model.codec.probabilities_of(labels, Posterior.of(expected).marginals())
+    sure = tagger.model.codec.probabilities_of(labels, offsets, Posterior.of(expected).marginals())
     found, probabilities = tagger.predict_with_probabilities(X)
     cut = list(pairwise(offsets))
     assert found == tagger.predict(X) == [tagger.model.codec.texts(labels[a:b]) for a, b in cut]

@@ -62,5 +62,5 @@ def test_completed_sentences_are_never_mixed_with_others(teacher, student, gold)
     batches = examples.order(2, np.random.default_rng(0))
     assert sorted(i for batch in batches for i in batch) == list(range(10))
     assert all(len({int(i) in completion for i in batch}) == 1 for batch in batches)
-    kinds = {isinstance(examples._gold_of(batch), np.ndarray) for batch in batches}
+    kinds = {isinstance(shard.gold, np.ndarray) for batch in batches for shard in examples.batch(batch).shards}
     assert kinds == {True, False}
