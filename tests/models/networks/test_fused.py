@@ -9,7 +9,9 @@ import pytest
 import postil
 from postil import kernels
 from postil.graph import dense
-from postil.models.networks.fused import training_step
+from postil.models.config import TaggerConfig
+from postil.models.networks.fused import FusedStep, training_step
+from postil.models.settings import rules
 from postil.optimisation.loop import GraphStep, Workers
 from postil.threads import Team
 
@@ -88,6 +90,33 @@ def assert_same(fused, general):
 def test_loss_and_gradients_are_those_of_the_general_path(preset, settings):
     training = fitting(preset, **settings).training
     assert_same(*both_paths(training))
+
+
+def other_values(name):
+    """Values of a setting that differ from the one in ``fast``."""
+    value, rule = getattr(fitting("fast").model.config, name), rules(TaggerConfig)[name]
+    if rule.choices is not None:
+        return [choice for choice in rule.choices if choice not in (value, "margin")]
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, tuple):
+        return [value[:-1]] if value else []
+    if value is None:  # switched off, and nothing says what else it may be
+        return []
+    return [value + 2] if isinstance(value, int) else [value / 2 + 0.05]
+
+
+@pytest.mark.filterwarnings("ignore::postil.errors.SlowTrainingWarning")
+@pytest.mark.parametrize("name", [name for name, rule in rules(TaggerConfig).items() if rule.in_loss])
+def test_no_setting_is_ignored_by_the_fused_step(name):
+    """It computes what the setting asks for, or leaves the network to the graph."""
+    steps = []
+    for value in other_values(name):
+        training = fitting("fast", **{name: value}).training
+        steps.append(type(training.gradient_step))
+        if FusedStep in steps[-1:]:
+            assert_same(*both_paths(training))
+    assert FusedStep in steps or not steps or name in ("encoder", "layers", "objective", "offsets", "l2", "shards")
 
 
 @pytest.mark.parametrize("character_dim", [0, 5])
