@@ -82,12 +82,15 @@ class Corpus:
             yield np.asarray(self.ids[begin:end])
             begin = end
 
+    def close(self) -> None:
+        self.ids = np.zeros(0, np.int32)
+        self._file.close()
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self.ids = np.zeros(0, np.int32)
-        self._file.close()
+        self.close()
 
 
 _SAMPLE = 100_000  # characters that show the language
