@@ -406,6 +406,21 @@ def test_plain_texts_take_the_fast_path(models, monkeypatch, kind, options):
             assert written == [line for line in text.split("\n") if line or every]
 
 
+@pytest.mark.parametrize("output", ["conll", "conllu", "jsonl"])
+def test_labels_alone_need_no_forward_backward(models, monkeypatch, output):
+    """It would take as long as everything else together."""
+    both, data = labeller_of(models["spans"], output=output), "\n".join(" ".join(tokens) for tokens in X).encode()
+    expected = outcome(both.label, data, 1000, "text")
+
+    def unasked(*_):
+        raise AssertionError("probabilities were computed")
+
+    for name in ("chain_answers", "chain_moments"):
+        monkeypatch.setattr(kernels, name, unasked)
+    assert outcome(both.label, data, 1000, "text") == expected
+    assert expected[-1] is None and expected[0]
+
+
 def test_records_in_passages_are_one_file(models):
     """What the first record says holds for all, and lines are counted from the beginning of the file."""
     both = labeller_of(models["spans"], output="jsonl")

@@ -272,8 +272,8 @@ class FastPath:
         """A token and its label on each line, the probability between them."""
         if plain.documents is not None and any(part in plain.text for part in _NOT_IN_COLUMNS):
             return None
-        probable = self._options.probabilities
-        return write_columns(plain.by(self._heads, threshold=self._threshold, label_probabilities=probable))
+        asked = {"probabilities": False, "label_probabilities": self._options.probabilities}
+        return write_columns(plain.by(self._heads, threshold=self._threshold, **asked))
 
     def _conllu(self, plain: Tagged) -> bytes | None:
         """Ten columns for each token; before each sentence of raw text, that text."""
@@ -282,7 +282,7 @@ class FastPath:
         text, is_raw = plain.text, plain.documents is not None
         if _has_empty_tokens(plain) or any(character in text for character in _NOT_IN_CONLLU[is_raw]):
             return None
-        (decoded, *others) = plain.by(self._heads, threshold=self._threshold).tasks.values()
+        (decoded, *others) = plain.by(self._heads, threshold=self._threshold, probabilities=False).tasks.values()
         places, labels = decoded.places(), [(label,) for label in decoded.codec.spellings]
         for decoded in others:  # (N,) places in a list of what all tasks say about a token: a label of each
             names = decoded.codec.spellings
