@@ -52,8 +52,11 @@ test: .venv/installed-dev .venv/english  ## set up, then run the tests of the co
 	$(INSTALL) --editable '.[test,check,all,docs]'
 	@touch .venv/installed .venv/installed-dev .venv/installed-docs $@
 
+# A real browser or a cluster is sometimes late. What fails is run once more, one test after another; both results are shown.
+ALL_TESTS = POSTIL_EXTRAS=required $(BIN)/python -m pytest -m "extra or slow"
+
 test-all: .venv/installed-all .venv/english  ## the slow tests, those that need an extra, and the documentation
-	POSTIL_EXTRAS=required $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m "extra or slow"
+	$(ALL_TESTS) -n $(PYTEST_WORKERS) --dist worksteal || $(ALL_TESTS) --last-failed --last-failed-no-failures none
 	$(MAKE) docs
 
 # Elsewhere: make clones WHOLE="python3.13 root"; a few tests everywhere, as in CI: make clones WHOLE=
