@@ -277,36 +277,8 @@ class Extending:
         extended = LabelCodec(codec.scheme, every)
         if extended.inner != codec.inner:
             raise ConfigurationError("classes of an extended model", expected=f"at most {MANY_CLASSES}: train it anew")
-        # The new sentences in which the tagger knows all classes that they leave open: its posterior is learned there.
-        # A mark of the user's may hide a new class, of which the tagger knows nothing.
-        completed: list[int] = []
-        if codec.has_spans and tagger.model.config.objective == "crf":
-            completed = [
-                i
-                for i, classes in enumerate(new.annotates)
-                if classes is not None
-                and {*codec.classes} - {*classes}
-                and {*self.new_classes} <= {*classes}
-                and not is_partial(new.y[i])
-            ]
-        # Marks for everything that the labels leave open if the tagger completes them, else for the probable.
-        others, chosen = sorted({*range(len(new.X))} - {*completed}), new.selected(completed)
-        marked = dict(zip(completed, extended.widened(chosen.y, chosen.annotates), strict=True))
-        marked |= zip(others, filled(tagger, *new.selected(others), self.new_classes), strict=True)
-        # What may be O in data that do not annotate a class may also be of this class.
-        hidden = [name for name in self.new_classes if name not in _classes(codec, rehearsal.y)]
-
-        def or_hidden(label: str) -> str:
-            alternatives = label.alternatives if isinstance(label, PartialLabel) else (label,)
-            if not hidden or OUTSIDE not in alternatives:
-                return label
-            return PartialLabel(SEPARATOR.join([*alternatives, *hidden]))
-
-        learnt = [
-            *(list(marked[i]) for i in range(len(new.X))),
-            *([or_hidden(label) for label in labels] for labels in rehearsal.y),
-            *filled(tagger, raw, [[OUTSIDE] * len(tokens) for tokens in raw], [()] * len(raw), self.new_classes),
-        ]
+        completed = _completable(tagger, new, self.new_classes)
+        learnt = _labels_to_learn(tagger, extended, new, completed, rehearsal, raw, self.new_classes)
         sentences = [*new.X, *rehearsal.X, *raw]
         # Whether the held-out data can tell a good epoch: they also label what is new.
         has_all_classes = self._dev is not None and {*every} <= _classes(codec, self._dev[1]) | {OUTSIDE}
@@ -351,6 +323,56 @@ class Extending:
         gate = gate_of(self._before, after, before.classes, parts.codec.classes, self._tolerance)
         parts.about["extension"] |= {"gate": gate.to_dict()}
         return Extension(extended, gate, after)
+
+
+def _completable(tagger: Tagger, new: _Corpus, new_classes: Sequence[str]) -> list[int]:
+    """The new sentences in which the tagger knows all classes that they leave open: its posterior is learned there.
+
+    A mark of the user's may hide a new class, of which the tagger knows nothing.
+    """
+    codec = tagger.model.codec
+    if not codec.has_spans or tagger.model.config.objective != "crf":
+        return []
+    return [
+        i
+        for i, classes in enumerate(new.annotates)
+        if classes is not None
+        and {*codec.classes} - {*classes}
+        and {*new_classes} <= {*classes}
+        and not is_partial(new.y[i])
+    ]
+
+
+def _labels_to_learn(
+    tagger: Tagger,
+    extended: LabelCodec,
+    new: _Corpus,
+    completed: Sequence[int],
+    rehearsal: _Corpus,
+    raw: Sentences,
+    new_classes: Sequence[str],
+) -> list[list[str]]:
+    """Labels and marks of the new, the old and the raw sentences, in this order.
+
+    The new ones have marks for everything that their labels leave open if the tagger completes them, else for the
+    probable. What is O in old data that do not annotate a class may also be of this class.
+    """
+    others, chosen = sorted({*range(len(new.X))} - {*completed}), new.selected(completed)
+    marked = dict(zip(completed, extended.widened(chosen.y, chosen.annotates), strict=True))
+    marked |= zip(others, filled(tagger, *new.selected(others), new_classes), strict=True)
+    hidden = [name for name in new_classes if name not in _classes(tagger.model.codec, rehearsal.y)]
+
+    def or_hidden(label: str) -> str:
+        alternatives = label.alternatives if isinstance(label, PartialLabel) else (label,)
+        if not hidden or OUTSIDE not in alternatives:
+            return label
+        return PartialLabel(SEPARATOR.join([*alternatives, *hidden]))
+
+    return [
+        *(list(marked[i]) for i in range(len(new.X))),
+        *([or_hidden(label) for label in labels] for labels in rehearsal.y),
+        *filled(tagger, raw, [[OUTSIDE] * len(tokens) for tokens in raw], [()] * len(raw), new_classes),
+    ]
 
 
 @like(Extending)
