@@ -21,9 +21,7 @@ from postil.kernels import (
     AdamMemory,
     AdamSettings,
     ChunkCache,
-    Columns,
     Noise,
-    WordPool,
     compiled_chain,
     compiled_layers,
     compiled_segmentation,
@@ -49,7 +47,6 @@ MOST_RANKED_LABELS = 64  # beyond, NumPy takes seconds
 LAYERS = plain_layers, compiled_layers
 WINDOWS = plain_layers, compiled_layers
 TREES = plain_trees, compiled_trees
-COLUMNS = plain_text, compiled_text
 TOKENS = plain_segmentation, compiled_segmentation
 SENTENCES = plain_segmentation, compiled_segmentation
 WORDS = plain_text, compiled_text
@@ -83,7 +80,6 @@ def cases(labels: list[int], tokens: int) -> Iterator[Case]:
     yield from layer_cases(rng, tokens // 4)
     yield from window_cases(rng, tokens)
     yield from tree_cases(rng)
-    yield from column_cases(rng, tokens)
     yield from text_cases(rng, tokens)
     yield from word_cases(rng)
     yield from quadratic_cases(rng)
@@ -150,22 +146,6 @@ def tree_cases(rng: np.random.Generator) -> Iterator[Case]:
     widths = np.tile(np.array([0] * leaves + [2] * (leaves - 1), np.uint8), trees)
     offsets = np.arange(trees + 1) * (2 * leaves - 1)
     yield Case("binary_shape", "trees of 79 nodes", lambda m: m.binary_shape(widths, offsets), len(widths), TREES)
-
-
-def column_cases(rng: np.random.Generator, tokens: int) -> Iterator[Case]:
-    """A file to be tagged: words of 5 letters, a label behind each, all of them known after the first call."""
-    words = ["".join(letters) for letters in rng.choice(list("abcdefgh"), (VOCABULARY, 5))]
-    drawn = [words[i] for i in np.minimum(rng.zipf(1.3, tokens), VOCABULARY - 1)]
-    sentences = [drawn[first : first + SENTENCE] for first in range(0, tokens, SENTENCE)]
-    rows = "\n".join("".join(f"{word}\tO\n" for word in sentence) for sentence in sentences).encode()
-    found = compiled_text.token_cells(rows, Columns(True, 2, 0, 1))
-    assert found is not None
-    known = {}
-    for module in COLUMNS:
-        table = WordPool.room_for(2 * tokens, 10 * tokens)
-        known[module] = table, module.number_words(rows, found.tokens, table, 0)[1]
-    number = lambda m: m.number_words(rows, found.tokens, *known[m])  # noqa: E731
-    yield Case("number_words", f"{VOCABULARY} words", number, tokens, COLUMNS)
 
 
 def text_cases(rng: np.random.Generator, tokens: int) -> Iterator[Case]:

@@ -308,7 +308,7 @@ PUBLIC = {
         *["AdamMemory", "AdamSettings", "Noise", "Totals"],
         *["binary_shape", "TreeCells", "cells_up", "cells_down", "leaf_cells_up", "leaf_cells_down"],
         *["CrfFile", "item_bytes", "items_of", "online_pass", "descent_pass"],
-        *["TokenCells", "Columns", "WordPool", "token_cells", "line_cells", "number_words", "write_rows"],
+        *["TokenCells", "Columns", "token_cells", "line_cells", "write_rows"],
         *["Records", "write_records"],
         *["TokenPatterns", "ChunkCache", "TokenisedText", "tokenise_text", "SentencePatterns", "split_sentences"],
         *["character_offsets", "StringTable", "WordColumn", "WordRules", "word_features"],

@@ -117,8 +117,6 @@ TABLE = {
     "-> tokens: i64[lines:N, 2], offsets: i64[lines+1:B+1], heads: i64[lines:H, 3], found: counts[N, B, H] | NOT_PLAIN",
     "line_cells": "text: bytes[S], S, room "
     "-> tokens: i64[room:N, 2], offsets: i64[room+1:B+1], found: counts[N, B] | NOT_PLAIN",
-    "number_words": "text: bytes[S], S, cells: i64[N, 2], N, key: u64[2], slots: u64[T]!, T, pool: u8[Q]!, Q, "
-    "ends: i64[E+1]!, E, known: i64[1]! -> numbers: i64[N]",
     "write_rows": "text: bytes[S], S, cells: i64[N, 2], N, offsets: offsets[B, N], B, labels: i64[N, K], K, "
     "figures: f64[N, K]?, names: bytes[Q], Q, ends: i64[L+1], L, out: u8[R]!, R -> places: i64[B+1]",
     "character_offsets": "text: bytes[S], S, places: i64[n], n -> counted: i64[n]",
@@ -160,7 +158,6 @@ _TYPES = {
     "i32": ("int32", "int32_t"),
     "i64": ("int64", "int64_t"),
     "u32": ("uint32", "uint32_t"),
-    "u64": ("uint64", "uint64_t"),
     "u8": ("uint8", "uint8_t"),
     "bool": ("bool", "uint8_t"),
     "bytes": ("", "uint8_t"),

@@ -1,8 +1,5 @@
 """Compiled kernels of columns against their twins, on random and hostile bytes."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +7,7 @@ from hypothesis import strategies as st
 
 from oracles import columns as plain
 from postil.errors import IndexRangeError, ShapeError
-from postil.kernels import Columns, WordPool
+from postil.kernels import Columns
 
 compiled = pytest.importorskip("postil.kernels.compiled_text", reason="the kernels were not compiled here")
 
@@ -87,98 +84,11 @@ def cells_in_a_text(draw):
     return text, np.array(pairs, np.int64).reshape(-1, 2)
 
 
-@given(st.lists(cells_in_a_text(), max_size=4))
-def test_words_are_numbered_alike(parts):
-    most, size = 200, 6000
-    tables = {module: WordPool.room_for(most, size) for module in (plain, compiled)}
-    known = dict.fromkeys(tables, 0)
-    first_met = {}
-    for text, cells in parts:
-        words = [text[first:end] for first, end in cells.tolist()]
-        expected = [first_met.setdefault(word, len(first_met)) for word in words]
-        for module, table in tables.items():
-            found, known[module] = module.number_words(text, cells, table, known[module])
-            assert found.tolist() == expected and known[module] == len(first_met)
-            assert [table.word(number) for number in range(known[module])] == list(first_met)
-
-
-def fnv(words):
-    """The hash of earlier versions, without a key: FNV-1a of words (N, size)."""
-    h = np.full(len(words), 14695981039346656037, np.uint64)
-    for column in words.T:
-        h = (h ^ column) * np.uint64(1099511628211)
-    return h ^ h >> np.uint64(32)
-
-
-def colliding_words(count, slots):
-    """Different words that all begin at slot 0 of a table that is hashed by ``fnv``."""
-    rng, found = np.random.default_rng(0), np.empty((0, 8), np.uint8)
-    while len(found) < count:
-        words = rng.integers(ord("a"), ord("z") + 1, (1 << 18, 8), np.uint8)
-        found = np.unique(np.vstack([found, words[fnv(words) % np.uint64(slots) == 0]]), axis=0)
-    return found[:count]
-
-
-def longest_run(taken):
-    """The most neighbouring slots that are taken: no search looks at more of them."""
-    free = np.flatnonzero(~np.r_[taken, taken])
-    return int(np.diff(free, prepend=-1, append=2 * len(taken)).max()) - 1
-
-
-def test_words_that_were_chosen_to_collide_do_not():
-    count = 400
-    words = WordPool.room_for(count, 8 * count)
-    chosen = colliding_words(count, len(words.slots))
-    assert set(fnv(chosen) % np.uint64(len(words.slots))) == {0}, "the attack is one"
-    cells = np.arange(0, 8 * count, 8)[:, None] + [0, 8]
-    numbers, known = compiled.number_words(chosen.tobytes(), cells, words, 0)
-    assert numbers.tolist() == list(range(count)) and known == count
-    # A table of 1,024 slots with 400 words at random places has runs of about 20; by the old hash it is one of 400.
-    assert np.count_nonzero(words.slots) == count and longest_run(words.slots != 0) < 100
-
-
-@given(cells_in_a_text(), st.lists(st.integers(0, 2**64 - 1), min_size=4, max_size=4))
-def test_numbers_do_not_depend_on_the_key(part, keys):
-    text, cells = part
-    found = []
-    for key in (keys[:2], keys[2:]):
-        words = WordPool.room_for(200, 6000, np.array(key, np.uint64))
-        found.append((*compiled.number_words(text, cells, words, 0), words.pool[: words.ends[1]].tobytes()))
-    assert found[0][0].tolist() == found[1][0].tolist() and found[0][1:] == found[1][1:]
-
-
-def test_the_key_decides_where_words_stand():
-    text = b"".join(b"%04d" % number for number in range(100))
-    cells = np.arange(0, 400, 4)[:, None] + [0, 4]
-    places = set()
-    for key in ([1, 2], [1, 3], [0, 2]):
-        words = WordPool.room_for(100, 400, np.array(key, np.uint64))
-        compiled.number_words(text, cells, words, 0)
-        places.add(np.flatnonzero(words.slots).tobytes())
-    assert len(places) == 3
-
-
-def test_every_process_has_a_key_of_its_own():
-    code = "from postil.kernels.plain_text import process_key as k; print(k(), k() is k())"
-    printed = {subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout for _ in range(2)}
-    assert len(printed) == 2 and all(line.endswith(b" True\n") for line in printed)
-
-
 @BOTH
 @pytest.mark.parametrize("cells", [[[-1, 2]], [[2, 1]], [[0, 5]], [[3, 2**62]], [[-(2**63), 2**63 - 1]]])
 def test_a_cell_outside_the_text(module, cells):
-    words, cells = WordPool.room_for(10, 100), np.array(cells)
     with pytest.raises(IndexRangeError):
-        module.number_words(b"abcd", cells, words, 0)
-    with pytest.raises(IndexRangeError):
-        module.write_rows(b"abcd", cells, np.array([0, 1]), np.zeros((1, 1), np.int64), [b"O"])
-
-
-@BOTH
-@pytest.mark.parametrize(("most", "size"), [(2, 100), (10, 2)])
-def test_more_words_than_there_is_room_for(module, most, size):
-    with pytest.raises(IndexRangeError):
-        module.number_words(b"abc", np.array([[0, 1], [1, 2], [2, 3]]), WordPool.room_for(most, size), 0)
+        module.write_rows(b"abcd", np.array(cells), np.array([0, 1]), np.zeros((1, 1), np.int64), [b"O"])
 
 
 # ------------------------------------------------------------------------------------------------ rows

@@ -8,9 +8,9 @@ import numpy as np
 from postil.arrays import Array, checked_offsets
 from postil.errors import IndexRangeError
 from postil.kernels.checking import contiguous
-from postil.kernels.plain_text import Columns, TokenCells, checked_cells, checked_columns, number_words
+from postil.kernels.plain_text import Columns, TokenCells, checked_cells, checked_columns
 
-__all__ = ["checked_shares", "line_cells", "number_words", "token_cells", "write_rows"]
+__all__ = ["checked_shares", "line_cells", "token_cells", "write_rows"]
 
 _MARK = b"-DOCSTART-"
 _MARK_LINE = re.compile(rb"-DOCSTART-(?:[ \t]|$)")

@@ -50,13 +50,6 @@ def line_cells(text: bytes) -> plain.TokenCells | None:
     return None if cells is None else plain.TokenCells(cells[0], cells[1], heads=np.zeros((0, 3), np.int64))
 
 
-def number_words(text: bytes, cells: Array, words: plain.WordPool, known: int) -> tuple[Array, int]:
-    """See ``plain_text.number_words``."""
-    count = np.array([known], np.int64)
-    numbers = call.number_words(text, cells, words.key, words.slots, words.pool, words.ends, count)
-    return numbers, int(count[0])
-
-
 def write_rows(
     text: bytes, cells: Array, offsets: Array, labels: Array, names: list[bytes], figures: Array | None = None
 ) -> tuple[bytes, Array]:

@@ -1,14 +1,12 @@
 """Words as places among the bytes of a text, their numbers and their features, in Python.
 
 A cell is the place of a token among the bytes of a text: its first byte and the one after its last, a row of (N, 2).
-``number_words``, ``string_slots`` and ``word_features`` are the twins of kernels in columns.c and words.c.
+``string_slots`` and ``word_features`` are the twins of kernels in words.c.
 """
 
 import functools
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import accumulate, pairwise
 from typing import NamedTuple, final
 from zlib import crc32
@@ -49,34 +47,6 @@ class TokenCells(NamedTuple):
     the sentence's first row."""
 
 
-@cache
-def process_key() -> Array:
-    """A random key (2,) of this process: whoever chooses the words of a text does not know where they will stand."""
-    return np.frombuffer(os.urandom(16), np.uint64).copy()
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class WordPool:
-    """Room for a growing list of different words. Only ``number_words`` writes into it."""
-
-    slots: Array  # uint64 (S,), S a power of two above the most words: the compiled kernel's table
-    pool: Array  # uint8, the words one after the other
-    ends: Array  # (most + 1,), word i is pool[ends[i]:ends[i + 1]]
-    key: Array  # uint64 (2,), of the table's hash: it decides where words stand in ``slots``, not their numbers
-    index: dict[bytes, int] = field(default_factory=dict)  # the twin's table
-
-    @classmethod
-    def room_for(cls, most: int, size: int, key: Array | None = None) -> "WordPool":
-        """No words yet, and room for ``most`` words of ``size`` bytes in total. ``key``: by default, the process's."""
-        slots = np.zeros(1 << (2 * most).bit_length(), np.uint64)
-        key = process_key() if key is None else contiguous(key, np.uint64, (2,), where="key")
-        return cls(slots, np.empty(size, np.uint8), np.zeros(most + 1, np.int64), key)
-
-    def word(self, number: int) -> bytes:
-        return self.pool[self.ends[number] : self.ends[number + 1]].tobytes()
-
-
 def checked_columns(columns: Columns) -> Columns:
     if not (0 <= columns.token < columns.width and -1 <= columns.label < columns.width):
         raise IndexRangeError("no such column", expected=f"0 to {columns.width - 1}", got=tuple(columns))
@@ -109,32 +79,6 @@ def cells_between(edges: Array) -> Array:
     cells = np.empty((len(edges) - 1, 2), np.int64)  # a third of the time of np.column_stack
     cells[:, 0], cells[:, 1] = edges[:-1], edges[1:]
     return cells
-
-
-def number_words(text: bytes, cells: Array, words: WordPool, known: int) -> tuple[Array, int]:
-    """The number of each cell's word, (N,); and how many words are known now.
-
-    Words that are met for the first time are added to ``words``, of which there were ``known`` before, and numbered in
-    the order in which they came.
-    """
-    cells = checked_cells(text, cells)
-    if len(words.index) != known:
-        words.index.clear()
-        words.index.update({words.word(i): i for i in range(known)})
-    numbers = words.index
-    indices, fresh = [], []
-    for first, end in cells.tolist():
-        word = text[first:end]
-        if word not in numbers:
-            numbers[word] = len(numbers)
-            fresh.append(word)
-        indices.append(numbers[word])
-    ends = words.ends[known] + np.cumsum([0, *map(len, fresh)])
-    if len(numbers) >= len(words.ends) or ends[-1] > len(words.pool):
-        raise IndexRangeError("an index points outside its table", where="words")
-    words.ends[known : len(numbers) + 1] = ends
-    words.pool[ends[0] : ends[-1]] = np.frombuffer(b"".join(fresh), np.uint8)
-    return np.array(indices, np.int64), len(numbers)
 
 
 # Strings from broken text may hold half of a surrogate pair, which strict UTF-8 refuses.

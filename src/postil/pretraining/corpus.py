@@ -3,6 +3,7 @@
 import os
 import tempfile
 import zlib
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
@@ -11,12 +12,10 @@ from typing import Any, BinaryIO, NamedTuple, Self, cast, final
 
 import numpy as np
 
-from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.words import fold_digits
 from postil.files import naming
-from postil.kernels import WordPool
 from postil.text.languages import rules_for_texts
 from postil.text.lines import Lines
 from postil.text.splitting.segmenter import Segmenter
@@ -194,57 +193,43 @@ class GrowingDictionary:
     """Counts words in blocks of UTF-8 text."""
 
     def __init__(self, most: int = MOST_WORDS) -> None:
-        self._most = most
-        self._table = WordPool.room_for(1 << 12, 1 << 16)
-        self._known = 0
-        self._counts = np.zeros(1 << 12, np.int64)
-        self._serials = np.zeros(1 << 12, np.int64)  # of each word in the table
-        self._issued = 0
+        self._most, self._issued = most, 0
+        self._counts, self._serials = np.zeros(0, np.int64), np.zeros(0, np.int64)  # of each word
+        self._remember([])
+
+    def _remember(self, words: list[bytes]) -> None:
+        self._places: defaultdict[bytes, int] = defaultdict(None, zip(words, range(len(words)), strict=True))
+        self._places.default_factory = self._places.__len__  # a new word gets the next place
 
     def add(self, text: bytes, cells: Array) -> Array:
         """Count the words at these places, (N, 2), and return their serials, (N,)."""
-        if self._known > self._most:  # drop the rarest words, so that at most half of ``most`` are left
-            known = self._counts[: self._known]
-            kept = np.flatnonzero(known > np.sort(known)[-self._most // 2])
-            self._rebuild(kept, max(2 * len(kept), 1), len(self._table.pool))
-        # Twice the room if a block might not fit: every token may be a new word.
-        words, size = self._known + len(cells), int(self._table.ends[self._known]) + len(text)
-        if words >= len(self._table.ends) or size > len(self._table.pool):
-            self._rebuild(np.arange(self._known), 2 * words, 2 * size)
-        before = self._known
-        numbers, self._known = kernels.number_words(text, cells, self._table, before)
-        fresh = self._known - before
-        self._serials[before : self._known] = np.arange(self._issued, self._issued + fresh)
+        if len(self._places) > self._most:  # drop the rarest words, so that at most half of ``most`` are left
+            kept = np.flatnonzero(self._counts > np.sort(self._counts)[-self._most // 2])
+            words = list(self._places)
+            self._remember([words[place] for place in kept.tolist()])
+            self._counts, self._serials = self._counts[kept], self._serials[kept]
+        before, cut = len(self._places), map(text.__getitem__, map(slice, *cells.T.tolist()))
+        places = np.fromiter(map(self._places.__getitem__, cut), np.int64, len(cells))
+        fresh = len(self._places) - before
+        self._serials = np.append(self._serials, np.arange(self._issued, self._issued + fresh))
         self._issued += fresh
-        self._counts[: self._known] += np.bincount(numbers, minlength=self._known)
-        return np.asarray(self._serials[numbers])
+        self._counts = np.bincount(places, minlength=len(self._places)) + np.pad(self._counts, (0, fresh))
+        return np.asarray(self._serials[places])
 
     def entries(self, form: Callable[[str], str], min_count: int, most: int | None) -> Entries:
         """The ``most`` frequent forms that occur at least ``min_count`` times; ``form`` makes one of a word.
 
         Forms of equal counts are in the order in which they were first met.
         """
-        forms = [form(self._table.word(i).decode("utf-8")) for i in range(self._known)]
+        forms = [form(word.decode("utf-8")) for word in self._places]
         places = {word: place for place, word in enumerate(dict.fromkeys(forms))}
         where = np.fromiter(map(places.__getitem__, forms), np.int64, len(forms))
-        counts = np.bincount(where, self._counts[: self._known], minlength=len(places)).astype(np.int64)
+        counts = np.bincount(where, self._counts, minlength=len(places)).astype(np.int64)
         order = np.argsort(-counts, kind="stable")[:most]
         order = order[counts[order] >= min_count]
         numbers = np.full(len(places), -1, np.int32)
         numbers[order] = np.arange(len(order))
         of_serials = np.full(self._issued, -1, np.int32)
-        of_serials[self._serials[: self._known]] = numbers[where]
+        of_serials[self._serials] = numbers[where]
         names = list(places)
         return Entries([names[place] for place in order.tolist()], counts[order], of_serials)
-
-    def _rebuild(self, kept: Array, words: int, size: int) -> None:
-        """A new table that holds some of the words, in the same order."""
-        ends, pool = self._table.ends, self._table.pool
-        cells = np.stack([ends[kept], ends[kept + 1]], axis=1) if len(kept) else np.zeros((0, 2), np.int64)
-        table = WordPool.room_for(words, size)
-        _, self._known = kernels.number_words(pool[: ends[self._known]].tobytes(), cells, table, 0)
-        for name in ("_counts", "_serials"):
-            grown = np.zeros(words, np.int64)
-            grown[: len(kept)] = getattr(self, name)[kept]
-            setattr(self, name, grown)
-        self._table = table
