@@ -35,7 +35,6 @@ _LABELLED = (
     f"{_ATTRIBUTES}, N, M, pairs(firsts: offsets[A, K], targets: i32[K]), A, K, moves: i64[S], S, gold: i64[N], "
     "sentences: offsets[B, N], B, order: i64[n], n, L: int64_t"
 )
-_OCCURRENCES = "occurrences(starts: offsets[A, M], tokens: i32[M], values: f64[M]?), M"
 _CELLS = (
     "cells(words: real[n, 3, H]!, phrases: real[P, 5, H]!, c: real[n+P, H]!, tanh_c: real[n+P, H]!, h: real[n+P, H]!, "
     "parts: real[2*P+1, H]!), single"
@@ -103,11 +102,8 @@ TABLE = {
     "attribute_scores": f"{_ATTRIBUTES}, N, M, pairs(firsts: offsets[A, K], targets: i32[K]), weights: f64[K], A, K, L "
     "-> out: f64[N, L]",
     "attribute_sums": f"{_ATTRIBUTES}, N, M, table: f64[A, P], A, P, L -> out: f64[N, L]",
-    "attribute_counts": f"{_OCCURRENCES}, first, end, pairs(firsts: offsets[A, K], targets: i32[K]), K, "
-    "marginals: f64[N, P], N, P, L, out: f64[K]!",
-    "attribute_tokens": f"{_ATTRIBUTES}, N, M, A: int64_t, starts: i64[A+1]!, tokens: i32[M]!, ordered: f64[M]?!",
-    "observed_features": f"{_OCCURRENCES}, labels: i64[N], N, A, L "
-    "-> firsts: i64[A+1], targets: i32[M], totals: f64[M], row: f64[L], seen: u8[L]",
+    "attribute_counts": "occurrences(starts: offsets[A, M], tokens: i32[M], values: f64[M]?), M, "
+    "pairs(firsts: offsets[A, K], targets: i32[K]), A, K, marginals: f64[N, P], N, P, L, first, end, out: f64[K]!",
     # online.c
     "online_pass": f"{_LABELLED}, how: int, type: int, is_sensitive: int, c: double, seen: int64_t, w: f64[K+S]!, "
     "other: f64[K+S]! -> loss: f64[1]",

@@ -19,7 +19,7 @@ _KERNELS = {
     "sums_of_occurrences adam_step adagrad_step settle_rows sum_windows spread_windows",
     "pretraining": "brown_merges merge_rows ranking_shard skipgram_shard",
     "segmentation": "split_sentences tokenise_text",
-    "sparse": "attribute_scores attribute_sums attribute_counts attribute_tokens observed_features",
+    "sparse": "attribute_scores attribute_sums attribute_counts",
     "text": "character_offsets string_slots word_features",
     "trees": "binary_shape leaf_cells_up cells_up cells_down leaf_cells_down "
     "quadratic_forms quadratic_forms_back quadratic_weights sums_of_pairs",
@@ -39,7 +39,7 @@ _OTHERS = {
     "SkipgramText",
     ".plain_records": "Records",
     ".plain_segmentation": "ChunkCache SentencePatterns TokenisedText TokenPatterns",
-    ".plain_sparse": "Attributes AttributeTokens PairWeights padded_labels",
+    ".plain_sparse": "Attributes AttributeTokens PairWeights attribute_tokens observed_features padded_labels",
     ".plain_text": "Columns StringTable TokenCells WordColumn WordRules",
     ".plain_trees": "TreeCells",
     ".training": "AdamKernel AdamUpdate Crew SpellingShape TableShape TaggerBatch TaggerKernel TaggerShape adam_kernel "

@@ -85,11 +85,11 @@ int attribute_sums(const int32_t *ids, const double *values, const int64_t *offs
 }
 
 /* out (K,): what the features of attributes first:end expect, Σ over the attribute's tokens of value p(label). */
-int attribute_counts(const int64_t *starts, const int32_t *tokens, const double *values, int64_t M, int64_t first,
-                            int64_t end, const int64_t *firsts, const int32_t *targets, int64_t K,
-                            const double *marginals, int64_t N, int64_t P, int64_t L, double *out) {
+int attribute_counts(const int64_t *starts, const int32_t *tokens, const double *values, int64_t M, const int64_t *firsts,
+                     const int32_t *targets, int64_t A, int64_t K, const double *marginals, int64_t N, int64_t P, int64_t L,
+                     int64_t first, int64_t end, double *out) {
     void *memory;
-    if (P % LANES != 0 || P < L) return WRONG_INDEX;
+    if (P % LANES != 0 || P < L || first < 0 || end < first || end > A) return WRONG_INDEX;
     double *row = aligned_doubles(P, &memory);
     if (row == NULL) return NO_MEMORY;
     int code = DONE;
@@ -122,56 +122,4 @@ int attribute_counts(const int64_t *starts, const int32_t *tokens, const double 
     }
     free(memory);
     return code;
-}
-
-/* The tokens (M,) of every attribute, ascending: those of a stand at starts[a]:starts[a + 1] (A + 1,). Attributes with
-   a negative id are left out. `sorted` are the values in that order; NULL with `values`. */
-int attribute_tokens(const int32_t *ids, const double *values, const int64_t *offsets, int64_t N, int64_t M,
-                            int64_t A, int64_t *starts, int32_t *tokens, double *sorted) {
-    if (offsets[0] != 0 || offsets[N] != M) return WRONG_OFFSETS;
-    memset(starts, 0, (size_t)(A + 1) * sizeof(int64_t));
-    for (int64_t i = 0; i < M; i++) {
-        if (ids[i] >= A) return WRONG_INDEX;
-        if (ids[i] >= 0) starts[ids[i] + 1]++;
-    }
-    for (int64_t a = 0; a < A; a++) starts[a + 1] += starts[a];
-    for (int64_t n = 0; n < N; n++) {
-        if (offsets[n + 1] < offsets[n] || offsets[n + 1] > M) return WRONG_OFFSETS;
-        for (int64_t i = offsets[n]; i < offsets[n + 1]; i++) {
-            if (ids[i] < 0) continue;
-            const int64_t place = starts[ids[i]]++;
-            tokens[place] = (int32_t)n;
-            if (values != NULL) sorted[place] = values[i];
-        }
-    }
-    for (int64_t a = A; a > 0; a--) starts[a] = starts[a - 1]; /* every start has moved to the next one */
-    starts[0] = 0;
-    return DONE;
-}
-
-/* The labels that each attribute is seen with, ascending, and Σ value of each pair. There is room for M pairs;
-   firsts[A] is how many there are. `row` (L,) and `seen` (L,) are scratch. */
-int observed_features(const int64_t *starts, const int32_t *tokens, const double *values, int64_t M,
-                             const int64_t *labels, int64_t N, int64_t A, int64_t L, int64_t *firsts, int32_t *targets,
-                             double *totals, double *row, uint8_t *seen) {
-    int64_t K = 0;
-    if (starts[0] != 0 || starts[A] > M) return WRONG_OFFSETS;
-    memset(seen, 0, (size_t)L);
-    firsts[0] = 0;
-    for (int64_t a = 0; a < A; a++) {
-        if (starts[a + 1] < starts[a]) return WRONG_OFFSETS;
-        for (int64_t j = 0; j < L; j++) row[j] = 0.0;
-        for (int64_t i = starts[a]; i < starts[a + 1]; i++) {
-            if (tokens[i] < 0 || tokens[i] >= N || labels[tokens[i]] < 0 || labels[tokens[i]] >= L) return WRONG_INDEX;
-            row[labels[tokens[i]]] += values == NULL ? 1.0 : values[i];
-            seen[labels[tokens[i]]] = 1;
-        }
-        for (int64_t j = 0; j < L; j++) {
-            if (!seen[j]) continue;
-            targets[K] = (int32_t)j, totals[K] = row[j], seen[j] = 0;
-            K++;
-        }
-        firsts[a + 1] = K;
-    }
-    return DONE;
 }

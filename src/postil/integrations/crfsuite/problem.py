@@ -115,7 +115,9 @@ class TrainingProblem:
         self.pairs, observed = _state_features(occurrences, corpus, settings)
         # An occurrence with value 0 may make a feature, but adds nothing to any sum.
         self.attributes = _without_zeros(corpus.attributes)
-        self.occurrences = kernels.attribute_tokens(self.attributes, len(corpus.names))
+        if self.attributes is not corpus.attributes:
+            occurrences = kernels.attribute_tokens(self.attributes, len(corpus.names))
+        self.occurrences = occurrences
         self.steps, steps_observed = _transition_features(corpus, settings)  # (S,) i · L + j
         self.observed = np.concatenate([observed, steps_observed])
 
