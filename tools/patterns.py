@@ -10,6 +10,7 @@ Expressions that hold something else (back references, groups that may match not
 `Unsupported`.
 """
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -164,12 +165,24 @@ _PLACES: dict[Any, Node] = {
 _FLAGS = re.IGNORECASE | re.DOTALL | re.UNICODE | re.VERBOSE
 
 
+@functools.cache
+def case_variants(characters: Characters) -> dict[int, tuple[int, ...]]:
+    """Code -> all codes that are the same where case is ignored, for those that have others."""
+    same = dict(characters.cases.tolist())
+    groups: dict[int, set[int]] = {}
+    changed = np.flatnonzero(characters.lower != np.arange(LAST + 1))
+    for code in {*changed.tolist(), *characters.lower[changed].tolist(), *same}:
+        low = int(characters.lower[code])
+        groups.setdefault(same.get(low, low), set()).add(code)
+    return {code: tuple(sorted(group)) for group in groups.values() for code in group}
+
+
 @final
 class _Reading:
     """Python's parse tree -> nodes."""
 
     def __init__(self, characters: Characters) -> None:
-        self._variants = characters.variants
+        self._variants = case_variants(characters)
         self._rules: dict[Any, Callable[[Any, int], Node]] = {
             _constants.LITERAL: lambda code, flags: self._chars([(code, code)], flags),
             _constants.NOT_LITERAL: lambda code, flags: self._chars([(code, code)], flags, negated=True),

@@ -27,23 +27,10 @@ PIECES = [*KNOWN, *"ΣΣσςAa1.'’­İıßǅȺ٣½€東5", "\u0301", "\ud800"
 WORDS = st.lists(st.sampled_from(PIECES) | st.characters(), max_size=8).map("".join)
 
 
-def rules(*columns, strings=KNOWN, mark=None, characters=None, key=None):
+def rules(*columns, strings=KNOWN, mark=None, characters=None):
     table = Vocabulary.build(["", *dict.fromkeys(strings)]).table
-    if key is not None:
-        table = keyed(["", *dict.fromkeys(strings)], key)
     made = tuple(WordColumn(kind, n, None if kind == "caps" else table) for kind, n in columns)
     return WordRules(made, mark, characters or frozen())
-
-
-def keyed(strings, key):
-    vocabulary = Vocabulary.build(strings).table
-    hash_of, slots = plain.keyed_hash(key), np.full(256, -1, np.int32)
-    for number, string in enumerate(strings):
-        slot = hash_of(string.encode("utf-8", "surrogatepass")) % 256
-        while slots[slot] >= 0:
-            slot = (slot + 1) % 256
-        slots[slot] = number
-    return plain.StringTable(vocabulary.text, vocabulary.offsets, slots, np.frombuffer(key, np.uint8))
 
 
 COLUMNS = [
@@ -117,11 +104,6 @@ def test_words_one_after_the_other():
     assert plain.word_cells([])[1].shape == (0, 2)
     with pytest.raises(TypeError, match="a form is a string"):
         plain.word_cells(["a", 1])
-
-
-def test_tables_with_a_key_are_left_to_the_twin():
-    given = rules(*COLUMNS, key=b"12345678")
-    assert np.array_equal(both(KNOWN, given), both(KNOWN, rules(*COLUMNS)))
 
 
 def test_the_table_of_the_checksum():

@@ -3,17 +3,16 @@
 A vocabulary is
     ``text``     uint8, the UTF-8 bytes of all strings one after the other,
     ``offsets``  int32 (V + 1,), string ``i`` is ``text[offsets[i]:offsets[i + 1]]``,
-    ``slots``    int32 (S,), S a power of two above 2 V: a hash table of ids, -1 where a slot is free,
-    ``key``      uint8 (8,), only where CRC-32 does not spread the strings: the key of the hash.
+    ``slots``    int32 (S,), S a power of two above 2 V: a hash table of ids, -1 where a slot is free.
 
-In a file, ``PACKED`` strings or more have instead of the last three
+In a file, ``PACKED`` strings or more have instead of the last two
     ``lengths``  uint8 (V,), in bytes: offsets and slots are made of them when the file is opened.
 
 A string's search begins at slot ``hash(bytes) mod S`` and goes on slot by slot until the string or a free slot is
 found. The hash is CRC-32, which is the same on every machine and in every process; Python's own ``hash`` is not.
 Strings can be chosen so that they all begin at one slot. Therefore no more than ``LONGEST_RUN`` neighbouring slots are
-taken: a table is made larger, and in the end hashed by BLAKE2 with a key, until that holds, and ``from_arrays`` refuses
-any other.
+taken: a table is made larger until that holds, ``build`` refuses strings for which that does not help, and
+``from_arrays`` any other table.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,13 +23,12 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array, describe
 from postil.errors import ConfigurationError, IndexRangeError, ModelFileError, is_printable
-from postil.kernels.plain_text import SURROGATES, StringTable, filled_slots, has_long_run, keyed_hash
+from postil.kernels.plain_text import SURROGATES, StringTable, has_long_run
 
 _MOST_BYTES = np.iinfo(np.int32).max
-_DTYPES = {"text": "uint8", "offsets": "int32", "slots": "int32", "key": "uint8"}
+_DTYPES = {"text": "uint8", "offsets": "int32", "slots": "int32"}
 LONGEST_RUN = 128
 """Slots that a search looks at, at most. A million ordinary words in a table half full make runs of up to about 70."""
-_KEYS = 16  # tried before giving up
 PACKED = 1 << 16
 """Strings from which on a file holds a vocabulary packed."""
 
@@ -42,9 +40,9 @@ class Vocabulary:
     __slots__ = ("_arrays", "_stored", "table")
 
     def __init__(self, arrays: Mapping[str, Array], stored: Mapping[str, Array] | None = None) -> None:
-        """Text, offsets, slots and perhaps a key, and what a file holds instead; ``from_arrays`` checks others'."""
+        """Text, offsets and slots, and what a file holds instead; ``from_arrays`` checks others'."""
         self._arrays, self._stored = dict(arrays), stored
-        self.table = StringTable(arrays["text"], arrays["offsets"], arrays["slots"], arrays.get("key"))
+        self.table = StringTable(arrays["text"], arrays["offsets"], arrays["slots"])
 
     @classmethod
     def build(cls, strings: Iterable[str]) -> "Vocabulary":
@@ -62,7 +60,7 @@ class Vocabulary:
         offsets = np.zeros(len(encoded) + 1, np.int32)
         np.cumsum(lengths, out=offsets[1:])
         text = np.frombuffer(b"".join(encoded), np.uint8)
-        return cls({"text": text, "offsets": offsets, **_hash_table(encoded, text, offsets)})
+        return cls({"text": text, "offsets": offsets, "slots": _slots(text, offsets)})
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array]) -> "Vocabulary":
@@ -72,17 +70,12 @@ class Vocabulary:
         checked = {}
         for name, dtype in _DTYPES.items():
             array = arrays.get(name)
-            if array is None and name == "key":
-                continue
             if array is None or array.ndim != 1 or array.dtype != dtype:
                 got = "none" if array is None else describe(array)
                 raise ModelFileError(f"array {name!r} of a vocabulary", expected=f"a vector of {dtype}", got=got)
             checked[name] = np.ascontiguousarray(array)
-        unknown = sorted(set(arrays) - set(checked))
-        if unknown or ("key" in checked and checked["key"].shape != (8,)):
-            raise ModelFileError(
-                "arrays of a vocabulary", expected="text, offsets, slots", got=", ".join(unknown) or "key"
-            )
+        if unknown := sorted(set(arrays) - set(checked)):
+            raise ModelFileError("arrays of a vocabulary", expected="text, offsets, slots", got=", ".join(unknown))
         text, offsets, slots = (checked[name] for name in ("text", "offsets", "slots"))
         V = len(offsets) - 1
         if V < 0 or offsets[0] != 0 or offsets[-1] != len(text) or (offsets[1:] < offsets[:-1]).any():
@@ -101,11 +94,11 @@ class Vocabulary:
         return cls(checked, checked)
 
     def arrays(self) -> dict[str, Array]:
-        """``text``, ``offsets``, ``slots`` and perhaps ``key``, or what they are made of, for the model file."""
+        """``text``, ``offsets`` and ``slots``, or what they are made of, for the model file."""
         if self._stored is None:
             table, lengths = self.table, np.diff(self.table.offsets)
             is_large = len(table) >= PACKED and len(table.slots) == _smallest(len(table))
-            if is_large and table.key is None and lengths.max() <= 255:  # as the words of a language are
+            if is_large and lengths.max() <= 255:  # as the words of a language are
                 self._stored = {"text": table.text, "lengths": lengths.astype(np.uint8)}
             else:
                 self._stored = self._arrays
@@ -145,19 +138,15 @@ def _smallest(V: int) -> int:
     return 1 << (2 * V).bit_length()
 
 
-def _hash_table(encoded: list[bytes], text: Array, offsets: Array) -> dict[str, Array]:
-    """``slots`` of a vocabulary, and its ``key`` if it needs one to avoid long runs of occupied slots."""
-    smallest = _smallest(len(encoded))
+def _slots(text: Array, offsets: Array) -> Array:
+    """The hash table of a vocabulary, larger than usual where that avoids long runs of occupied slots."""
+    smallest = _smallest(len(offsets) - 1)
     for size in (smallest, 2 * smallest, 4 * smallest):
         slots = kernels.string_slots(text, offsets, size, LONGEST_RUN)
         if slots is not None:
-            return {"slots": slots}
-    for number in range(_KEYS):
-        key = np.frombuffer(number.to_bytes(8, "little"), np.uint8)
-        slots = filled_slots(list(map(keyed_hash(key.tobytes()), encoded)), smallest, LONGEST_RUN)
-        if slots is not None:
-            return {"slots": slots, "key": key}
-    raise ConfigurationError("words that no hash spreads", expected="others", got=f"{len(encoded):,} words")
+            return slots
+    got = f"more of {len(offsets) - 1:,}"
+    raise ConfigurationError("words that were chosen to have one CRC-32", expected=f"at most {LONGEST_RUN}", got=got)
 
 
 def _unpacked(arrays: Mapping[str, Array]) -> dict[str, Array]:

@@ -128,17 +128,6 @@ class Characters:
         return lower
 
     @functools.cached_property
-    def variants(self) -> dict[int, tuple[int, ...]]:
-        """Code -> all codes that are the same where case is ignored, for those that have others."""
-        same = dict(self.cases.tolist())
-        groups: dict[int, set[int]] = {}
-        changed = np.flatnonzero(self.lower != np.arange(LAST + 1))
-        for code in {*changed.tolist(), *self.lower[changed].tolist(), *same}:
-            low = int(self.lower[code])
-            groups.setdefault(same.get(low, low), set()).add(code)
-        return {code: tuple(sorted(group)) for group in groups.values() for code in group}
-
-    @functools.cached_property
     def spaces(self) -> Array:
         """uint8 (256,) of a byte of UTF-8: 1 if it is whitespace, 2 if it may be the first byte of some."""
         spaces = np.zeros(256, np.uint8)

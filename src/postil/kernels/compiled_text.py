@@ -154,9 +154,7 @@ def _rules(rules: plain.WordRules) -> tuple[Any, ...]:
 
 
 def word_features(text: bytes, cells: Array, rules: plain.WordRules) -> Array:
-    """See ``plain_text.word_features``. Tables with a keyed hash are left to that."""
-    if any(table is not None and table.key is not None for _, _, table in rules.columns):
-        return plain.word_features(text, cells, rules)
+    """See ``plain_text.word_features``."""
     ids = np.empty((len(cells), len(rules.columns)), np.int32)
     is_text = call.word_features(text, cells, _rules(rules), tables(rules.characters), ids)
     return ids if is_text else plain.word_features(text, cells, rules)  # not UTF-8: the twin says where

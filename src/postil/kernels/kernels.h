@@ -196,7 +196,7 @@ typedef struct {
     const uint8_t *index, *pages, *spaces;
 } character_tables;
 
-/* words.c: `kind` is a place in KINDS of plain_text.py; a hash table is that of a Vocabulary, without a key. `crc` (256,)
+/* words.c: `kind` is a place in KINDS of plain_text.py; a hash table is that of a Vocabulary. `crc` (256,)
    is the table of CRC-32, `shapes` (32,) the letter of each category in a shape, `mark` what digits become in words of
    vectors, negative: nothing. */
 typedef struct {

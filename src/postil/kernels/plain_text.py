@@ -90,14 +90,13 @@ _CACHED_VALUES = 20_000  # of one affix or shape column
 class StringTable:
     """V strings and a hash table of their ids: the arrays of a ``Vocabulary``, see there."""
 
-    __slots__ = ("__weakref__", "_hash", "_mask", "_offsets", "_slots", "_text", "key", "offsets", "slots", "text")
+    __slots__ = ("__weakref__", "_mask", "_offsets", "_slots", "_text", "offsets", "slots", "text")
 
-    def __init__(self, text: Array, offsets: Array, slots: Array, key: Array | None = None) -> None:
-        self.text, self.offsets, self.slots, self.key = text, offsets, slots, key
+    def __init__(self, text: Array, offsets: Array, slots: Array) -> None:
+        self.text, self.offsets, self.slots = text, offsets, slots
         # A memoryview gives a Python int in a third of the time that an array takes to give a NumPy scalar.
         self._text, self._offsets, self._slots = text.data, offsets.data, slots.data
         self._mask = len(self._slots) - 1
-        self._hash = crc32 if key is None else keyed_hash(key.tobytes())
 
     def __len__(self) -> int:
         return len(self._offsets) - 1
@@ -112,7 +111,7 @@ class StringTable:
         except UnicodeEncodeError:  # rare, and asking for it at once would take as long as the search
             encoded = string.encode("utf-8", SURROGATES)
         text, offsets, slots, mask = self._text, self._offsets, self._slots, self._mask
-        slot = self._hash(encoded) & mask
+        slot = crc32(encoded) & mask
         while (index := slots[slot]) >= 0:
             if text[offsets[index] : offsets[index + 1]] == encoded:
                 return index
@@ -121,17 +120,14 @@ class StringTable:
 
 
 def string_slots(text: Array, offsets: Array, size: int, longest: int) -> Array | None:
-    """The hash table (size,) of V strings, see ``Vocabulary``; None if more than ``longest`` neighbours are taken."""
-    content, ends = text.tobytes(), offsets.tolist()
-    return filled_slots([crc32(content[a:b]) for a, b in pairwise(ends)], size, longest)
+    """The hash table (size,) of V strings, see ``Vocabulary``; None if more than ``longest`` neighbours are taken.
 
-
-def filled_slots(hashes: list[int], size: int, longest: int) -> Array | None:
-    """The ids at their places; None if a search would be long. Then the filling ends early, so it is also short."""
-    mask = size - 1
+    Then the filling ends early, so it is also short.
+    """
+    content, mask = text.tobytes(), size - 1
     slots = [-1] * size
-    for index, number in enumerate(hashes):
-        slot = begin = number & mask
+    for index, (first, end) in enumerate(pairwise(offsets.tolist())):
+        slot = begin = crc32(content[first:end]) & mask
         while slots[slot] >= 0:
             slot = (slot + 1) & mask
             if (slot - begin) & mask >= longest:
@@ -147,13 +143,6 @@ def has_long_run(slots: Array, longest: int) -> bool:
         return True
     is_free = (slots < 0).tobytes()
     return bytes(longest + 1) in is_free + is_free[: longest + 1]
-
-
-def keyed_hash(key: bytes) -> Callable[[bytes], int]:
-    """A hash for which nobody finds many strings that begin at one slot under several keys."""
-    from hashlib import blake2b  # rarely needed
-
-    return lambda string: int.from_bytes(blake2b(string, digest_size=4, key=key).digest(), "little")
 
 
 KINDS: dict[str, Callable[[Sequence[str], Sequence[str], int, Orthography], Iterable[str]]] = {

@@ -403,8 +403,6 @@ def word_sections(words: WordFeatures) -> Sections:
         sections["alphabet/ids"] = words.alphabet.ids.astype(np.int32)
     sections["vocabularies"] = integers(len(vocabularies))
     for i, vocabulary in enumerate(vocabularies.values()):
-        if vocabulary.table.key is not None:
-            raise refused("a vocabulary whose words were chosen to collide")
         sections |= {f"vocabulary{i}/{name}": getattr(vocabulary.table, name) for name in ("text", "offsets", "slots")}
     return sections
 
