@@ -10,21 +10,6 @@
 #include "forward_backward.h"
 #include "viterbi.h"
 
-/* Viterbi's tables are A (L, P), departures (L + 1, P), sums (P,) and δ (T, P). */
-INLINED void best_path(const chain_question *q, const double *scores, const double *A, const double *departures,
-                       const double *start, int64_t T, int64_t L, int64_t P, double *sums, double *delta, int64_t *path) {
-    for (int64_t t = 0; t < T; t++) {
-        double *here = delta + t * P;
-        unary_row(scores, 0, t, L, P, -INFINITY, here);
-        if (q->bonus != NULL)
-            for (int64_t j = 0; j < L; j++) here[j] += q->bonus[j];
-        if (t > 0) best_step(here - P, A, L, P, here);
-        else
-            for (int64_t j = 0; j < L; j++) here[j] += start[j];
-    }
-    trace_back(delta, departures, T, L, P, sums, path);
-}
-
 /* The entity of the tokens s:e, e > s, as the path labels them. */
 INLINED double entity_probability(const chain_question *q, const Chain *c, const int64_t *path, int64_t s, int64_t e,
                                   int64_t T) {
@@ -91,7 +76,7 @@ int chain_answers(const void *unary, int single, const int64_t *offsets, int64_t
                 for (int64_t j = 0; j < L; j++) row[j] /= q->temperature;
             if (q->outside >= 0) row[q->outside] -= q->shift;
         }
-        best_path(q, scores, A, departures, start, T, L, P, sums, delta, path + first);
+        best_path(scores, 0, 0, q->bonus, A, departures, start, T, L, P, sums, delta, path + first);
         if (whole == NULL) continue; /* the labels alone */
         exact[b] = (uint8_t)solve(&c, scores, 0, 0, T, &log_partition);
         if (q->classes != NULL)

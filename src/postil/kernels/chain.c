@@ -4,8 +4,6 @@
 
 #include "viterbi.h"
 
-/* δ_1 = start + u_1,  δ_t(j) = u_t(j) + max_i (δ_t-1(i) + A_ij). On the way back y_t = argmax_i (δ_t(i) + A_i,y_t+1) is
-   asked for the one best path only, so no pointers are kept. The end is one more label, number L, after the last. */
 int viterbi(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t labels,
             const double *transitions, const double *start, const double *end, int64_t *path, double *scores) {
     const int64_t L = labels, P = padded(labels), longest = longest_sentence(offsets, sentences, tokens);
@@ -19,14 +17,7 @@ int viterbi(const void *unary, int single, const int64_t *offsets, int64_t token
         const int64_t first = offsets[b], T = offsets[b + 1] - first;
         scores[b] = 0.0;
         if (T == 0) continue;
-        unary_row(unary, single, first, L, P, -INFINITY, delta);
-        for (int64_t j = 0; j < L; j++) delta[j] += start[j];
-        for (int64_t t = 1; t < T; t++) {
-            double *here = delta + t * P;
-            unary_row(unary, single, first + t, L, P, -INFINITY, here);
-            best_step(here - P, A, L, P, here);
-        }
-        scores[b] = trace_back(delta, departures, T, L, P, sums, path + first);
+        scores[b] = best_path(unary, single, first, NULL, A, departures, start, T, L, P, sums, delta, path + first);
     }
     free(memory);
     return DONE;

@@ -7,6 +7,8 @@
 #ifndef POSTIL_MATCHER_H
 #define POSTIL_MATCHER_H
 
+#include <stdlib.h>
+
 #include "characters.h"
 
 /* In the order of tools/patterns.py. */
@@ -27,6 +29,50 @@ enum { DEEPEST = 2048, NO_MATCH = -1, TOO_HARD = -2 };
 INLINED uint16_t class_of(const pattern_program *program, uint32_t code) {
     const int64_t page = program->index[code >> BLOCK_BITS];
     return program->pages[page << BLOCK_BITS | (code & BLOCK_MASK)];
+}
+
+/* The characters of a text as classes, from classes[1] on with the edge before and after, and the byte at which each
+   begins, with the end. A long row is allocated; it stays until another is longer. */
+enum { SHORT_ROW = 56 };
+typedef struct {
+    uint16_t *classes;
+    int32_t *places;
+    int64_t room;
+    void *memory;
+    uint16_t short_classes[SHORT_ROW + 2];
+    int32_t short_places[SHORT_ROW + 2];
+} class_row;
+
+INLINED void begin_row(class_row *row) {
+    row->classes = row->short_classes, row->places = row->short_places, row->room = SHORT_ROW, row->memory = NULL;
+}
+
+INLINED void free_row(class_row *row) { free(row->memory); }
+
+/* How many characters there are; -1: no memory. *odd: whether there is half of a surrogate pair, or something that is not
+   UTF-8, each byte of which counts as a character. */
+enum { HAS_SURROGATE = 1, HAS_OTHER_BYTES = 2 };
+static int64_t read_row(class_row *row, const pattern_program *program, const uint8_t *text, int64_t size, int *odd) {
+    int64_t count = 0;
+    if (size > row->room) {
+        free(row->memory);
+        begin_row(row);
+        row->memory = malloc((size_t)(size + 2) * (sizeof *row->places + sizeof *row->classes));
+        if (row->memory == NULL) return -1;
+        row->places = row->memory, row->classes = (uint16_t *)(row->places + size + 2), row->room = size;
+    }
+    row->classes[0] = 0;
+    for (int64_t at = 0; at < size;) {
+        uint32_t code = 0;
+        const int bytes = decode(text + at, text + size, &code);
+        *odd |= bytes == 0 ? HAS_OTHER_BYTES : is_surrogate(code) ? HAS_SURROGATE : 0;
+        row->places[count] = (int32_t)at;
+        row->classes[++count] = class_of(program, code);
+        at += bytes == 0 ? 1 : bytes;
+    }
+    row->places[count] = (int32_t)size;
+    row->classes[count + 1] = 0;
+    return count;
 }
 
 INLINED int has(const uint64_t *sets, int32_t set, uint16_t class) {

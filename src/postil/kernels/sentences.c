@@ -7,7 +7,7 @@
 /* Kinds of words, as in plain_segmentation.py. */
 enum { IS_FINAL = 1, CLOSES = 2, CLOSES_IF_GLUED = 4, OPENS = 8, GOES_ON = 16, NEVER_FINAL = 32, STARTS = 64 };
 
-enum { SHORT = 64, AFTER = 16, COMMON = 3, LIST_DIGITS = 3 };
+enum { AFTER = 16, COMMON = 3, LIST_DIGITS = 3 };
 
 typedef struct {
     const uint8_t *text;
@@ -15,12 +15,9 @@ typedef struct {
     const sentence_rules *rules;
     const character_tables *known;
     int64_t end; /* of the document */
-    uint16_t *row;
-    int64_t room;
-    void *memory;
     int code;
+    class_row row;
     retreat stack[DEEPEST];
-    uint16_t short_row[SHORT];
 } splitter;
 
 INLINED int64_t first_of(const splitter *my, int64_t token) { return my->cells[2 * token]; }
@@ -94,54 +91,33 @@ static int64_t survey(const splitter *my, int64_t first, int64_t end, int32_t *a
     return count;
 }
 
-INLINED uint16_t class_at(const splitter *my, int64_t at, int *bytes) {
-    return class_of(&my->rules->program, code_at(my, at, bytes));
-}
-
-/* text[first:end] as classes from row[1] on, and `after` more characters if the document has them; their number. */
-static int64_t read_classes(splitter *my, int64_t first, int64_t end, int after) {
-    int64_t count = 0;
-    int bytes;
-    if (end - first + after + 2 > my->room) {
-        free(my->memory);
-        my->room = end - first + after + 2;
-        my->memory = malloc((size_t)my->room * sizeof(uint16_t));
-        my->row = my->memory;
-        if (my->memory == NULL) {
-            my->code = NO_MEMORY;
-            my->row = my->short_row;
-            my->room = SHORT;
-            my->row[0] = my->row[1] = 0;
-            return 0;
-        }
-    }
-    my->row[0] = 0;
-    for (; first < my->end && (first < end || after-- > 0); first += bytes) my->row[++count] = class_at(my, first, &bytes);
-    my->row[count + 1] = 0;
-    return count;
+/* text[first:end] as classes; their number, 0 where memory is short. */
+static int64_t read_classes(splitter *my, int64_t first, int64_t end) {
+    int odd = 0;
+    const int64_t count = read_row(&my->row, &my->rules->program, my->text + first, end - first, &odd);
+    if (count < 0) my->code = NO_MEMORY;
+    return count < 0 ? 0 : count;
 }
 
 INLINED int matches(splitter *my, int32_t entry, int64_t at) {
     int64_t steps = INT64_MAX;
-    return match(&my->rules->program, entry, my->row + 1, (int32_t)at, &steps, my->stack) >= 0;
+    return match(&my->rules->program, entry, my->row.classes + 1, (int32_t)at, &steps, my->stack) >= 0;
 }
 
 static int token_matches(splitter *my, int32_t entry, int64_t token) {
-    read_classes(my, first_of(my, token), end_of(my, token), 0);
-    return matches(my, entry, 0);
+    return read_classes(my, first_of(my, token), end_of(my, token)) > 0 && matches(my, entry, 0);
 }
 
 /* Whether a counted line break stands between a token and the one before. What is to be seen of the text after the break,
    the mark of a list, is shorter than AFTER characters. */
 static int breaks_before(splitter *my, int64_t token) {
-    int64_t first = end_of(my, token - 1), end = first_of(my, token), at = 0, count;
+    int64_t first = end_of(my, token - 1), end = first_of(my, token), seen = end;
     while (first < end && !my->rules->line_bytes[my->text[first]]) first++;
     if (first == end) return 0;
-    count = read_classes(my, first, end, AFTER);
-    for (int bytes; first < end && at < count; first += bytes, at++) {
+    for (int k = 0, bytes; k < AFTER && seen < my->end; k++, seen += bytes) code_at(my, seen, &bytes);
+    const int64_t count = read_classes(my, first, seen);
+    for (int64_t at = 0; at < count && my->row.places[at] < end - first; at++)
         if (matches(my, my->rules->line_break, at)) return 1;
-        class_at(my, first, &bytes);
-    }
     return 0;
 }
 
@@ -184,7 +160,7 @@ int split_sentences(const uint8_t *text, int64_t size, const int64_t *documents,
                     int64_t *offsets, int64_t *found) {
     splitter my; /* not all of it is set: the stack is large */
     my.text = text, my.cells = cells, my.rules = rules, my.known = known;
-    my.row = my.short_row, my.room = SHORT, my.memory = NULL;
+    begin_row(&my.row);
     my.code = longest_sentence(tokens, D, N) < 0 ? WRONG_OFFSETS : DONE;
     int64_t B = 0;
     offsets[0] = 0;
@@ -209,7 +185,7 @@ int split_sentences(const uint8_t *text, int64_t size, const int64_t *documents,
             offsets[++B] = begin = limit;
         }
     }
-    free(my.memory);
+    free_row(&my.row);
     *found = B;
     return my.code;
 }

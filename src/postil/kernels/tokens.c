@@ -15,14 +15,8 @@ typedef struct {
     int surrogates;
     slot *slots;
     uint64_t mask, seed;
-    /* The row of a chunk, and where its characters begin; those of a long one are allocated. */
-    uint16_t *row;
-    int32_t *places;
-    int64_t room;
-    void *memory;
+    class_row row; /* of a chunk */
     retreat stack[DEEPEST];
-    uint16_t short_row[KEY + 8];
-    int32_t short_places[KEY + 8];
 } tokeniser;
 
 INLINED slot *cached(tokeniser *my, uint64_t h, const uint8_t *key, int64_t size) {
@@ -49,42 +43,11 @@ static void keep(tokeniser *my, uint64_t h, const uint8_t *key, int64_t size, ui
     memcpy(at->key, key, (size_t)size);
 }
 
-static int make_room(tokeniser *my, int64_t size) {
-    if (size <= my->room) return DONE;
-    free(my->memory);
-    my->room = 0;
-    my->memory = malloc((size_t)(size + 2) * (sizeof(uint16_t) + sizeof(int32_t)));
-    if (my->memory == NULL) return NO_MEMORY;
-    my->places = my->memory;
-    my->row = (uint16_t *)(my->places + size + 2);
-    my->room = size;
-    return DONE;
-}
-
-/* Characters of key as classes, from row[1] on, with the edge before and after; *odd: there is a surrogate. Their number,
-   or -1. */
-static int64_t read_row(tokeniser *my, const uint8_t *key, int64_t size, int *odd) {
-    int64_t count = 0, at = 0;
-    my->row[0] = 0;
-    while (at < size) {
-        uint32_t code;
-        const int bytes = decode(key + at, key + size, &code);
-        if (bytes == 0) return -1;
-        *odd |= is_surrogate(code);
-        my->places[count] = (int32_t)at;
-        my->row[++count] = class_of(&my->rules->program, code);
-        at += bytes;
-    }
-    my->places[count] = (int32_t)size;
-    my->row[count + 1] = 0;
-    return count;
-}
-
 static int depends(tokeniser *my, int64_t count, int64_t *steps) {
     int64_t at = count - my->rules->reach;
     for (at = at < 0 ? 0 : at; at < count; at++) {
         const int32_t end =
-            match(&my->rules->program, my->rules->depends, my->row + 1, (int32_t)at, steps, my->stack);
+            match(&my->rules->program, my->rules->depends, my->row.classes + 1, (int32_t)at, steps, my->stack);
         if (end == TOO_HARD) return TOO_HARD;
         if (end >= 0) return 1;
     }
@@ -98,22 +61,22 @@ static int cut_chunk(tokeniser *my, const uint8_t *key, int64_t size, int64_t al
     *cut = 0;
     if (all > LONGEST_CHUNK) return TOO_LONG;
     int64_t steps = 8192 + 512 * all, N = 0;
-    const int code = make_room(my, all);
-    if (code != DONE) return code;
-    const int64_t count = read_row(my, key, all, odd);
-    if (count < 0 || (*odd && !my->surrogates)) return NOT_UTF8;
+    const int64_t count = read_row(&my->row, &my->rules->program, key, all, odd);
+    if (count < 0) return NO_MEMORY;
+    if (*odd & HAS_OTHER_BYTES || (*odd && !my->surrogates)) return NOT_UTF8;
     if (all == size && key[size - 1] == '.') {
         const int found = depends(my, count, &steps);
         if (found != 0) return found < 0 ? TOO_LONG : DONE;
     }
-    for (int32_t at = 0, end; my->places[at] < size; at = end) {
-        end = match(&my->rules->program, my->rules->token, my->row + 1, at, &steps, my->stack);
+    const int32_t *places = my->row.places;
+    for (int32_t at = 0, end; places[at] < size; at = end) {
+        end = match(&my->rules->program, my->rules->token, my->row.classes + 1, at, &steps, my->stack);
         if (end <= at) return TOO_LONG;
         if (cells == NULL) {
-            *cut |= (uint64_t)1 << my->places[at];
+            *cut |= (uint64_t)1 << places[at];
         } else {
-            const int64_t last = my->places[end];
-            cells[2 * N] = my->places[at];
+            const int64_t last = places[end];
+            cells[2 * N] = places[at];
             cells[2 * N + 1] = last < size ? last : size;
             N++;
         }
@@ -250,7 +213,7 @@ int tokenise_text(const uint8_t *text, int64_t size, const int64_t *documents, i
     if (buckets < 1 || (buckets & (buckets - 1))) return WRONG_INDEX;
     my.rules = rules, my.known = known, my.surrogates = surrogates;
     my.slots = (slot *)slots, my.mask = (uint64_t)buckets - 1, my.seed = seed;
-    my.row = my.short_row, my.places = my.short_places, my.room = KEY, my.memory = NULL;
+    begin_row(&my.row);
     chunk chunks[TOGETHER], now = {state[1], state[1], 0};
     int64_t d = state[0], N = 0;
     int code = DONE;
@@ -278,7 +241,7 @@ int tokenise_text(const uint8_t *text, int64_t size, const int64_t *documents, i
         state[4] = state[5] = skip_spaces(known, text, now.end, end);
         if (state[4] < end) state[5] += decode(text + state[4], text + end, &next);
     }
-    free(my.memory);
+    free_row(&my.row);
     state[0] = d, state[1] = now.first, state[2] += N, state[3] = now.end;
     return code;
 }

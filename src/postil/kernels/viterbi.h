@@ -59,10 +59,24 @@ INLINED void enter_steps(const double *transitions, const double *end, int64_t L
     memcpy(departures + L * P, end, (size_t)L * sizeof(double));
 }
 
-/* The way back of the best path through δ (T, P); its score. */
-INLINED double trace_back(const double *delta, const double *departures, int64_t T, int64_t L, int64_t P, double *sums,
-                          int64_t *path) {
+/* The best path of T tokens from row `first` of scores (N, L) on, and its score:
+
+       δ_1 = start + u_1,   δ_t(j) = u_t(j) + max_i (δ_t-1(i) + A_ij),
+
+   the bonus (L,) added to u unless it is NULL. On the way back y_t = argmax_i (δ_t(i) + A_i,y_t+1) is asked for the one
+   best path only, so no pointers are kept. The end is one more label, number L, after the last. sums (P,), delta (T, P). */
+INLINED double best_path(const void *unary, int single, int64_t first, const double *bonus, const double *A,
+                         const double *departures, const double *start, int64_t T, int64_t L, int64_t P, double *sums,
+                         double *delta, int64_t *path) {
     double score, ignored;
+    for (int64_t t = 0; t < T; t++) {
+        double *here = delta + t * P;
+        unary_row(unary, single, first + t, L, P, -INFINITY, here);
+        for (int64_t j = 0; bonus != NULL && j < L; j++) here[j] += bonus[j];
+        if (t > 0) best_step(here - P, A, L, P, here);
+        else
+            for (int64_t j = 0; j < L; j++) here[j] += start[j];
+    }
     int64_t y = path[T - 1] = best_sum(delta + (T - 1) * P, departures + L * P, L, P, sums, &score);
     for (int64_t t = T - 2; t >= 0; t--) path[t] = y = best_sum(delta + t * P, departures + y * P, L, P, sums, &ignored);
     return score;

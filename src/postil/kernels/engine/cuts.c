@@ -161,22 +161,17 @@ static int guard_addresses(postil_workspace *w, const uint8_t *text, int64_t fir
     const pattern_program *program = &w->model->cuts.address;
     const int64_t begin = w->cells[2 * first], size = w->cells[2 * end - 1] - begin;
     retreat stack[DEEPEST];
+    class_row row;
     if (!looks_like_address(text + begin, size)) return POSTIL_OK;
-    int32_t *places = kernel_malloc((size_t)(size + 2) * (sizeof *places + sizeof(uint16_t)));
-    if (places == NULL) return POSTIL_NO_MEMORY;
-    uint16_t *row = (uint16_t *)(places + size + 2);
+    begin_row(&row);
     int64_t steps = 8192 + 512 * size;
-    int32_t count = 0, found = 0;
-    uint32_t code = 0;
-    row[0] = 0;
-    for (int64_t at = 0; at < size; at += utf8_size(code)) {
-        decode(text + begin + at, text + begin + size, &code);
-        places[count] = (int32_t)at;
-        row[++count] = class_of(program, code);
-    }
-    places[count] = (int32_t)size, row[count + 1] = 0;
+    int32_t found = 0;
+    int odd = 0;
+    const int64_t count = read_row(&row, program, text + begin, size, &odd);
+    if (count < 0) return POSTIL_NO_MEMORY;
+    const int32_t *places = row.places;
     for (int32_t at = 0; at < count && found != TOO_HARD; at = found > at ? found : at + 1) {
-        found = match(program, w->model->cuts.entry, row + 1, at, &steps, stack);
+        found = match(program, w->model->cuts.entry, row.classes + 1, at, &steps, stack);
         if (found <= at) continue;
         while (first < end && w->cells[2 * first] - begin < places[at]) first++;
         if (first > 0 && w->exact[first - 1] == GOES_ON_INSIDE && w->cells[2 * first] > w->cells[2 * first - 1])
@@ -186,7 +181,7 @@ static int guard_addresses(postil_workspace *w, const uint8_t *text, int64_t fir
             if (!is_last || w->exact[first] == GOES_ON_INSIDE) w->exact[first] = is_last ? ENDS_TOKEN : GOES_ON_INSIDE;
         }
     }
-    kernel_free(places);
+    free_row(&row);
     return found == TOO_HARD ? POSTIL_TOO_HARD : POSTIL_OK;
 }
 
