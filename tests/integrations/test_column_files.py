@@ -45,6 +45,10 @@ def read(path):
     return parquet.read_table(path)
 
 
+def names(folder):
+    return sorted(path.name for path in folder.glob("*.parquet"))
+
+
 def by_id(table):
     return table.sort_by("id").to_pylist()
 
@@ -55,7 +59,7 @@ def test_a_folder_has_every_row_with_its_answers(news, tmp_path, tagger, monkeyp
     monkeypatch.setattr(column_sources, "ROWS", rows)
     monkeypatch.setattr(part_folders, "ROWS_WRITTEN", 7)
     written = tag_files([news], tagger, TableJob(parts=("entities", "labels")), tmp_path / "out", threads=threads)
-    assert written.rows == len(TEXTS) and len(written.parts) == 4 and not written.kept
+    assert (written.rows, written.parts, written.done_before) == (len(TEXTS), 4, 0)
     given, tagged = read(news), read(tmp_path / "out")
     assert tagged.column_names == ["id", "text", "score", "entities", "labels"]
     assert tagged.select(given.column_names).sort_by("id").equals(given)
@@ -73,7 +77,8 @@ def rounded(rows):
 
 def test_an_interrupted_job_does_only_what_is_missing(news, tmp_path, tagger, monkeypatch):
     folder, job, count = tmp_path / "out", TableJob(), 0
-    whole = tag_files([news], tagger, job, tmp_path / "whole")
+    tag_files([news], tagger, job, tmp_path / "whole")
+    parts = names(tmp_path / "whole")
     tagged = TableJob.tag
 
     def interrupted(self, batch, model):
@@ -88,12 +93,12 @@ def test_an_interrupted_job_does_only_what_is_missing(news, tmp_path, tagger, mo
         tag_files([news], tagger, job, folder)
     monkeypatch.setattr(TableJob, "tag", tagged)
     there = sorted(path.name for path in folder.glob("[!_]*"))
-    assert there == whole.parts[:2], "complete parts only, nothing half written"
+    assert there == parts[:2], "complete parts only, nothing half written"
     before = {name: (folder / name).stat().st_mtime_ns for name in there}
     written = tag_files([news], tagger, job, folder)
-    assert written.kept == whole.parts[:2] and written.parts == whole.parts[2:] and written.rows == 13
+    assert (written.done_before, written.parts, written.rows) == (2, 2, 13)
     assert before == {name: (folder / name).stat().st_mtime_ns for name in there}
-    for name in whole.parts:
+    for name in parts:
         assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
@@ -112,13 +117,13 @@ def test_an_interrupted_job_does_only_what_is_missing(news, tmp_path, tagger, mo
 )
 def test_a_part_that_is_damaged_is_written_again(news, tmp_path, tagger, damage):
     folder, job = tmp_path / "out", TableJob()
-    whole = tag_files([news], tagger, job, folder)
-    content = {name: (folder / name).read_bytes() for name in whole.parts}
-    damage(folder / whole.parts[1])
+    tag_files([news], tagger, job, folder)
+    content = {name: (folder / name).read_bytes() for name in names(folder)}
+    damage(folder / names(folder)[1])
     written = tag_files([news], tagger, job, folder)
-    assert written.redone == written.parts == [whole.parts[1]] and len(written.kept) == len(whole.parts) - 1
-    assert content == {name: (folder / name).read_bytes() for name in whole.parts}
-    assert tag_files([news], tagger, job, folder).parts == []
+    assert (written.redone, written.parts, written.done_before) == (1, 1, 3)
+    assert content == {name: (folder / name).read_bytes() for name in names(folder)}
+    assert tag_files([news], tagger, job, folder).parts == 0
 
 
 def test_parts_of_another_job_are_never_mixed(news, tmp_path, tagger):
@@ -146,7 +151,7 @@ def test_files_of_one_name_do_not_meet(news, tmp_path, tagger):
     second.write_bytes(Path(news).read_bytes())
     tag_files([news], tagger, TableJob(), tmp_path / "out")
     written = tag_files([news, str(second)], tagger, TableJob(), tmp_path / "out")
-    assert len(written.parts) == len(written.kept) == 4 and read(tmp_path / "out").num_rows == 2 * len(TEXTS)
+    assert written.parts == written.done_before == 4 and read(tmp_path / "out").num_rows == 2 * len(TEXTS)
     with pytest.raises(ConfigurationError, match="files must be different"):
         tag_files([news, news], tagger, TableJob(), tmp_path / "twice")
 
@@ -173,7 +178,7 @@ def test_csv_keeps_every_cell_as_it_is(tmp_path, tagger, monkeypatch):
         job = TableJob(input="csv", encoding=encoding)
         written = tag_files([str(path)], tagger, job, tmp_path / f"{name}.out")
         table = read(tmp_path / f"{name}.out")
-        assert len(written.parts) > 3 and table.num_rows == 30
+        assert written.parts > 3 and table.num_rows == 30
         rows = by_id(table)[1]
         assert (rows["id"], rows["Ünal"], rows["text"]) == ("001", "", 'Anna "A" lives\nin Oslo, 1.')
         entities = [e["label"] for row in table["entities"].to_pylist() for e in row]

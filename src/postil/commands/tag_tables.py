@@ -69,7 +69,6 @@ def tag_tables(arguments: Namespace, options_of: OptionsOf) -> int:
             workers=None if arguments.workers is None else (1, arguments.workers),
             ship=arguments.ship_model,
         )
-        figures = done.rows, done.parts, done.done_before, 0
     else:
         whole, path = ruled_model(arguments)
         model = model_of(chosen(whole, arguments.task))
@@ -89,14 +88,12 @@ def tag_tables(arguments: Namespace, options_of: OptionsOf) -> int:
             check_output(output, "output", arguments.to, inputs=inputs, overwrite=arguments.overwrite)
         target = _written_as_csv(output, job) if arguments.to == CSV else nullcontext(output)
         with progress_line("rows", to_file=True) as progress, target as place:
-            written = column_files.tag_files(
+            done = column_files.tag_files(
                 arguments.files, model, job, place, threads=arguments.threads, progress=progress
             )
-        figures = written.rows, len(written.parts), len(written.kept), len(written.redone)
-    rows, files, complete, redone = figures
-    others = f", {complete:,} already complete" if complete else ""
-    others += f", {redone:,} damaged and written again" if redone else ""
-    note(f"{output}: {rows:,} rows in {files:,} file{'' if files == 1 else 's'}{others}")
+    others = f", {done.done_before:,} already complete" if done.done_before else ""
+    others += f", {done.redone:,} damaged and written again" if done.redone else ""
+    note(f"{output}: {done.rows:,} rows in {done.parts:,} file{'' if done.parts == 1 else 's'}{others}")
     return 0
 
 

@@ -14,7 +14,7 @@ import secrets
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, final
@@ -307,16 +307,19 @@ Progress = Callable[[int], None]
 
 
 @final
-@dataclass(slots=True)
-class WrittenTables:
-    """The result of a job."""
+@dataclass(frozen=True)
+class TaggedFiles:
+    """The result of a call that tags files."""
 
-    rows: int = 0
-    parts: list[str] = field(default_factory=list)
-    kept: list[str] = field(default_factory=list)
-    """Parts that were there already."""
-    redone: list[str] = field(default_factory=list)
-    """Parts that were there, but were not what this job wrote: cut, changed, or without a receipt."""
+    rows: int
+    """Rows tagged by this call."""
+    parts: int
+    """Parts written by this call."""
+    done_before: int = 0
+    """Parts that an earlier call had written."""
+    redone: int = 0
+    """Of the parts: those that were there, but were not what this job had written: cut, changed, or without a receipt.
+    Ray does not count them."""
 
 
 def hash_of(path: str | os.PathLike[str]) -> str:
@@ -332,14 +335,14 @@ def tag_files(
     *,
     threads: int = 1,
     progress: Progress | None = None,
-) -> WrittenTables:
+) -> TaggedFiles:
     """Tag files into one Parquet file, if the name of the target ends so, or else into a folder of parts.
 
     The file appears when all is done; the columns of its inputs must be the same. In a folder, parts that are there
     already, as they were written, are kept.
     """
     check_threads(threads)
-    files, target, written = list(files), Path(target), WrittenTables()
+    files, target = list(files), Path(target)
     schemas = [source_of(path, job).schema for path in files]  # mistakes are told before any work
     answers = partial(_answers, model=model, job=job, threads=threads, progress=progress)
     if target.suffix == ".parquet":
@@ -350,29 +353,27 @@ def tag_files(
         sources = (source_of(path, job) for path in files)
         tables = (table for source in sources for _, batches in source.parts() for table in answers(source, batches()))
         with replaced(target) as stream, one_blas_thread():
-            written.rows = write_tables(stream, job.tag(schemas[0].empty_table(), model).schema, tables)
-        written.parts.append(target.name)
-        return written
+            return TaggedFiles(write_tables(stream, job.tag(schemas[0].empty_table(), model).schema, tables), 1)
     stamps = {path: [Path(path).stat().st_size, Path(path).stat().st_mtime_ns] for path in files}
     if len(stamps) < len(files):
         raise ConfigurationError("files", expected="must be different", got="one of them twice")
     out, folder = needed("pyarrow.fs", "arrow").LocalFileSystem(), target.absolute().as_posix()
     job.claim(out, folder, stamps)
+    rows = parts = kept = redone = 0
     for source in (source_of(path, job) for path in files):
         schema = job.tag(source.schema.empty_table(), model).schema
         for number, batches in source.parts():
-            name = part_name(source.path, number)
-            if is_done(out, path := f"{folder}/{name}"):
-                written.kept.append(name)
+            path = f"{folder}/{part_name(source.path, number)}"
+            if is_done(out, path):
+                kept += 1
                 continue
-            if os.path.lexists(path):
-                written.redone.append(name)
+            redone += os.path.lexists(path)
             fill = partial(write_tables, schema=schema, tables=answers(source, batches()))
             with one_blas_thread():
-                written.rows += write_beside(out, path, fill, receipted=True)
-            written.parts.append(name)
+                rows += write_beside(out, path, fill, receipted=True)
+            parts += 1
     remove_unfinished(out, folder)
-    return written
+    return TaggedFiles(rows, parts, kept, redone)
 
 
 def _answers(

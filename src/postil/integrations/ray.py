@@ -22,6 +22,7 @@ from postil.integrations.arrow import asked_parts, checked_units, model_of
 from postil.integrations.column_files import (
     ParquetSource,
     TableJob,
+    TaggedFiles,
     check_text_column,
     hash_of,
     is_done,
@@ -142,19 +143,6 @@ def write_part(part: TablePart, system: Any, out: Any, tagged: Callable[[Any], A
 
 _PART_ROWS = 1 << 16
 _MOST_BLOCKS = 4096  # Ray keeps a record of each
-
-
-@final
-@dataclass(frozen=True)
-class TaggedFiles:
-    """The result of a call of `tag_files`."""
-
-    rows: int
-    """Rows tagged by this call."""
-    parts: int
-    """Parts written by this call."""
-    done_before: int
-    """Parts that an earlier call had written."""
 
 
 def tag_dataset(
