@@ -40,17 +40,10 @@ _KEY = b"huggingface"
 def write_datasets(sentences: Iterable[Sentence], options: WriteOptions, report: Report) -> Iterator[str]:
     """JSON Lines for ``datasets.load_dataset("json", …)``; tags are names, as JSON has no schema for numbers."""
     for number, sentence in enumerate(sentences):
-        _count_loss(sentence, report)
         fields: dict[str, Any] = {"id": str(number), "tokens": sentence.tokens}
         if sentence.labels is not None:
             fields["ner_tags"] = [str(label) for label in sentence.labels]
         yield json_line(fields)
-
-
-def _count_loss(sentence: Sentence, report: Report) -> None:
-    report.dropped["extra columns of tokens"] += len(sentence) if sentence.columns is not None else 0
-    report.dropped["comments"] += len(sentence.comments)
-    report.dropped["document marks"] += sentence.document is not None
 
 
 def from_datasets(
@@ -190,8 +183,6 @@ def save_parquet(sentences: Iterable[Sentence], target: Target, options: WriteOp
         tags = [[numbers[label] for label in row.labels or ()] for row in rows]
         columns["ner_tags"] = arrow.array(tags, arrow.list_(arrow.int64()))
         features["ner_tags"] = {"feature": {"names": names, "_type": "ClassLabel"}, "_type": "Sequence"}
-    for row in rows:
-        _count_loss(row, report)
     table = arrow.table(columns).replace_schema_metadata({_KEY: json.dumps({"info": {"features": features}})})
     with replaced(target) as stream:
         parquet.write_table(table, stream)
@@ -283,7 +274,6 @@ def save_docs(sentences: Iterable[Sentence], target: Target, options: WriteOptio
         if options.scheme != "none" and any(sentence.labels is not None for sentence in group):
             doc.set_ents(ents, default="outside")
         docs.add(doc)
-        report.dropped["extra columns of tokens"] += sum(len(s) for s in group if s.columns and any(s.columns))
     if isinstance(target, str | os.PathLike) and os.fspath(target) != "-":
         with replaced(target) as stream:
             stream.write(docs.to_bytes())
