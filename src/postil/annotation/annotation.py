@@ -22,8 +22,6 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any, final
 
-import numpy as np
-
 from postil.annotation.journal import Answer, Journal
 from postil.annotation.rules import EditedRules, voted_spans
 from postil.errors import DataError
@@ -520,31 +518,25 @@ def curve_of(answers: Sequence[Answer]) -> dict[str, Any]:
     Each has precision, recall and F1 of the spans, and the share of records in which nothing was changed.
     """
     judged = [(number, one) for number, one in enumerate(answers, 1) if one.predicted is not None]
-    counts = np.zeros((len(judged), 5), np.int64)
-    rounds: dict[int, list[int]] = {}
-    for place, (_, one) in enumerate(judged):
-        gold, guessed = set(one.spans), set(one.predicted or ())
-        counts[place] = 1, gold == guessed, len(gold & guessed), len(gold), len(guessed)
-        rounds.setdefault(one.round or 0, []).append(place)
-    sums = np.concatenate([np.zeros((1, 5), np.int64), counts.cumsum(axis=0)])
-    ends = np.unique(np.linspace(FEWEST, len(judged), MOST_POINTS).round().astype(int)) if len(judged) >= FEWEST else ()
+    rounds: dict[int, list[tuple[int, Answer]]] = {}
+    for number, one in judged:
+        rounds.setdefault(one.round or 0, []).append((number, one))
+    step = max(1.0, (len(judged) - FEWEST) / (MOST_POINTS - 1))
+    ends = sorted({round(FEWEST + step * point) for point in range(MOST_POINTS)})
     return {
-        "points": [
-            {"answers": judged[end - 1][0], **_agreement(sums[end] - sums[max(0, end - WINDOW)])} for end in ends
-        ],
-        "rounds": [
-            {"round": key, "answers": judged[places[-1]][0], **_agreement(counts[places].sum(axis=0))}
-            for key, places in sorted(rounds.items())
-        ],
+        "points": [_agreement(judged[max(0, end - WINDOW) : end]) for end in ends if end <= len(judged)],
+        "rounds": [{"round": key, **_agreement(several)} for key, several in sorted(rounds.items())],
     }
 
 
-def _agreement(counts: Any) -> dict[str, Any]:
-    """Figures from counts of records, unchanged records, spans that agree, spans of answers, spans of predictions."""
-    records, unchanged, right, gold, guessed = map(int, counts)
+def _agreement(judged: Sequence[tuple[int, Answer]]) -> dict[str, Any]:
+    """How answers, each with its number, agree with the predictions before them."""
+    pairs = [(set(one.spans), set(one.predicted or ())) for _, one in judged]
+    right, gold, guessed = (sum(map(len, sets)) for sets in zip(*((a & b, a, b) for a, b in pairs), strict=True))
     return {
-        "records": records,
-        "unchanged": unchanged / records,
+        "answers": judged[-1][0],
+        "records": len(pairs),
+        "unchanged": sum(a == b for a, b in pairs) / len(pairs),
         "precision": right / guessed if guessed else None,
         "recall": right / gold if gold else None,
         "f1": 2 * right / (gold + guessed) if gold + guessed else None,

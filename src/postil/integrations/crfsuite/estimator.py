@@ -6,7 +6,7 @@ import inspect
 import os
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -72,6 +72,11 @@ class ModelFile:
         self.__dict__.update(state)
         if content is not None:
             Path(self.refresh()).write_bytes(content)
+
+
+def _learned(doc: str, of: Callable[[Model], Any]) -> Any:
+    """A property of an estimator's model; None before ``fit``."""
+    return property(lambda crf: None if crf.tagger_ is None else of(crf.tagger_.model), doc=doc)
 
 
 @dataclass(eq=False, repr=False)
@@ -225,32 +230,9 @@ class CRF:
             self._tagger = tagger
         return tagger
 
-    @property
-    def classes_(self) -> list[str] | None:
-        """The labels, in the order of their first occurrence."""
-        return None if self.tagger_ is None else self.tagger_.labels()
-
-    @property
-    def size_(self) -> int | None:
-        """The size of the model's file in bytes."""
-        return None if self.tagger_ is None else self.tagger_.size
-
-    @property
-    def num_attributes_(self) -> int | None:
-        """The number of attributes with a weight that is not 0."""
-        return None if self.tagger_ is None else len(self._fitted().weights.attributes)
-
-    @property
-    def attributes_(self) -> list[str] | None:
-        """The attributes with a weight that is not 0."""
-        return None if self.tagger_ is None else [*self._fitted().weights.attributes]
-
-    @property
-    def state_features_(self) -> dict[tuple[str, str], float] | None:
-        """{(attribute, label): weight}"""
-        return None if self.tagger_ is None else self._fitted().weights.state_features()
-
-    @property
-    def transition_features_(self) -> dict[tuple[str, str], float] | None:
-        """{(label, next label): weight}"""
-        return None if self.tagger_ is None else self._fitted().weights.transition_features()
+    classes_ = _learned("The labels, in the order of their first occurrence.", lambda model: [*model.labels])
+    size_ = _learned("The size of the model's file in bytes.", lambda model: len(model.content))
+    num_attributes_ = _learned("The number of attributes_.", lambda model: len(model.weights.attributes))
+    attributes_ = _learned("The attributes with a weight that is not 0.", lambda model: [*model.weights.attributes])
+    state_features_ = _learned("{(attribute, label): weight}", lambda model: model.weights.state_features())
+    transition_features_ = _learned("{(label, next label): weight}", lambda model: model.weights.transition_features())

@@ -32,8 +32,8 @@ from postil.objectives import ChainScores, Lattice, Posterior, path_scores
 #     "AFRF"      the same for every attribute; reading needs neither, the features have their sources
 #
 # All numbers are little-endian, 32 bits wide, the weights 64. C checks a file and reads it where it lies in memory
-# (kernels/items.c); Python reads it when C does not accept it, to say why or because it is in an unusual order, and for
-# what is asked about the weights. It is read, not mapped: CRFsuite writes models in place, and a process crashes if
+# (kernels/items.c); Python reads it to say why C does not accept it, where nothing is compiled, and for what is asked
+# about the weights. It is read, not mapped: CRFsuite writes models in place, and a process crashes if
 # another one cuts a file that it has mapped.
 
 MAGIC = b"lCRF"
@@ -73,14 +73,9 @@ def parsed(content: bytes) -> tuple[list[str], "Names", PairWeights, Array, Arra
     if first + K * _FEATURE.itemsize > len(content):
         raise ValueError(f"cut: {K} features do not fit into the file")
     features = np.frombuffer(content, _FEATURE, K, first)
-    count = int(
-        np.searchsorted(features["type"], 1)
-    )  # of attributes first, then of labels: others may write them mixed
+    count = int(np.searchsorted(features["type"], 1))  # of attributes first, then of labels
     if features["type"][:count].any() or (features["type"][count:] != 1).any():
-        if int(features["type"].max()) > 1:
-            raise ValueError("a feature of an unknown type")
-        count = K - int(np.count_nonzero(features["type"]))
-        features = features[np.argsort(features["type"], kind="stable")]
+        raise ValueError("features of an unknown type, or in another order than CRFsuite writes them")
     states, steps = features[:count], features[count:]
     owners, targets, weights = _columns(states, A, L)
     firsts = np.zeros(A + 1, np.int64)
@@ -111,10 +106,7 @@ def _columns(features: Array, sources: int, L: int) -> tuple[Array, Array, Array
         raise ValueError("a weight is not finite")
     places = owners * L + labels
     if not (places[1:] > places[:-1]).all():
-        order = np.argsort(places)
-        places, owners, labels, weights = places[order], owners[order], labels[order], weights[order]
-        if not (places[1:] > places[:-1]).all():
-            raise ValueError("a feature stands twice")
+        raise ValueError("a feature stands twice, or features are in another order than CRFsuite writes them")
     return owners, labels.astype(np.int32), weights
 
 
@@ -136,20 +128,16 @@ class Names(Sequence[str]):
         self._end = first  # where each name ends; they neither overlap nor lie outside
         if not count:
             return
-        order = None if (first[1:] > first[:-1]).all() else np.argsort(first)
-        rising = first if order is None else first[order]
-        last = int(rising[-1])
-        if int(rising[0]) < _RECORDS + 8 or last > len(bytes_):
-            raise ValueError("a name lies outside of its part")
+        last = int(first[-1])
+        if not (first[1:] > first[:-1]).all() or int(first[0]) < _RECORDS + 8 or last > len(bytes_):
+            raise ValueError("a name lies outside of its part, or names are in another order than CRFsuite writes them")
         end = np.empty_like(first)  # each name ends where the next record begins; the last one says how long it is
-        end[:-1] = rising[1:] - 9
+        end[:-1] = first[1:] - 9
         end[-1] = last + int.from_bytes(self._chunk[last - 4 : last], "little") - 1
-        if int(end[-1]) >= len(bytes_) or (end < rising).any():
+        if int(end[-1]) >= len(bytes_) or (end < first).any():
             raise ValueError("a name is cut, or overlaps another")
         if bytes_[end].any():
             raise ValueError("a name without an end")
-        if order is not None:
-            end[order] = end.copy()
         self._end = end
 
     def __len__(self) -> int:

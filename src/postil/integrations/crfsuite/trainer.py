@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -144,15 +145,13 @@ class BaseTrainer:
 
     # Subclasses written for python-crfsuite need not call __init__: what it would make is made when first used.
 
-    @property
+    @cached_property
     def _instances(self) -> list[tuple[Any, list[str], int]]:
-        found: list[tuple[Any, list[str], int]] = self.__dict__.setdefault("_data", [])
-        return found
+        return []
 
-    @property
+    @cached_property
     def _values(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.__dict__.setdefault("_chosen", {})
-        return found
+        return {}
 
     # -------------------------------------------------------------------------------------------- settings
 
