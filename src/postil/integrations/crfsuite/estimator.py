@@ -2,7 +2,6 @@
 
 import contextlib
 import importlib.util
-import inspect
 import os
 import sys
 import tempfile
@@ -19,6 +18,7 @@ from postil.integrations.crfsuite.metrics import flat_accuracy_score
 from postil.integrations.crfsuite.model import Model
 from postil.integrations.crfsuite.tagger import Tagger
 from postil.integrations.crfsuite.trainer import LinePerIterationTrainer, TrainingLog
+from postil.models.settings import Declared
 
 _PARAMETERS = {
     "feature.minfreq": "min_freq",
@@ -80,7 +80,7 @@ def _learned(doc: str, of: Callable[[Model], Any]) -> Any:
 
 
 @dataclass(eq=False, repr=False)
-class CRF:
+class CRF(Declared):
     """A conditional random field over hand-made features, trained as CRFsuite trains it.
 
     ``X`` is a list of sequences of feature dicts, ``y`` a list of sequences of labels. Parameters that are None have
@@ -134,27 +134,6 @@ class CRF:
         self._tagger: Tagger | None = None
 
     # -------------------------------------------------------------------------------------------- estimator rules
-
-    @classmethod
-    def _parameter_names(cls) -> list[str]:
-        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The constructor's parameters by name."""
-        return {name: getattr(self, name) for name in self._parameter_names()}
-
-    def set_params(self, **params: Any) -> Self:
-        """Change parameters by name."""
-        for name, value in params.items():
-            if name not in self._parameter_names():
-                raise ConfigurationError(f"CRF has no parameter {name!r}")
-            setattr(self, name, value)
-        return self
-
-    def __repr__(self) -> str:
-        signature = inspect.signature(type(self).__init__).parameters
-        told = (f"{k}={v!r}" for k, v in self.get_params().items() if v is not signature[k].default)
-        return f"CRF({', '.join(told)})"
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import InputTags, Tags, TargetTags

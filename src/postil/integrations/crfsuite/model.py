@@ -322,14 +322,14 @@ class Model:
     """A model that answers. Its weights become arrays and names only when something other than C needs them."""
 
     def __init__(self, content: bytes, where: object = "model") -> None:
-        self.content = content
+        self.content, self._where = content, where
         self.file = read_in_place(content) if content[: len(MAGIC)] == MAGIC else None
         if self.file is None:
-            self.weights = Weights.from_bytes(content, where)
+            _ = self.weights  # an error if it is no model
 
     @cached_property
     def weights(self) -> Weights:
-        return Weights(*parsed(self.content))
+        return Weights.from_bytes(self.content, self._where)
 
     @cached_property
     def labels(self) -> list[str]:
