@@ -255,7 +255,7 @@ def save_docs(sentences: Iterable[Sentence], target: Target, options: WriteOptio
         return in_document and sentence.document is None and group[0].text is None
 
     for group in grouped(sentences, goes_on):
-        words, spaces, places = _words(group)
+        words, spaces, places = _words(group, report)
         doc = tokens.Doc(vocab, words=words, spaces=spaces)
         for token in doc:
             token.is_sent_start = token.i == 0
@@ -281,26 +281,14 @@ def save_docs(sentences: Iterable[Sentence], target: Target, options: WriteOptio
         (sys.stdout.buffer if isinstance(target, str | os.PathLike) else target).write(docs.to_bytes())
 
 
-def _words(group: list[Sentence]) -> tuple[list[str], list[bool], list[int]]:
+def _words(group: list[Sentence], report: Report) -> tuple[list[str], list[bool], list[int]]:
     """Words of a doc, white space among them, whether a space follows each, and the place of each token."""
     text = group[0].text
     tokens = [token for sentence in group for token in sentence.tokens]
-    if text is None:
-        return tokens, [True] * len(tokens), list(range(len(tokens)))
-    starts = [start for sentence in group for start in sentence.starts or ()]
-    ends = [end for sentence in group for end in sentence.ends or ()]
-    words: list[str] = []
-    spaces: list[bool] = []
-    places: list[int] = []
-    end = 0
-    for start, after in [*zip(starts, ends, strict=True), (len(text), len(text))]:
-        gap = text[end:start]
-        if gap.startswith(" ") and words:
-            spaces[-1], gap = True, gap[1:]
-        if after > start:
-            places.append(len(words) + bool(gap))
-        added = [word for word in (gap, text[start:after]) if word]
-        words += added
-        spaces += [False] * len(added)
-        end = after
-    return words, spaces, places
+    if text is not None:
+        try:
+            words, spaces = needed("spacy.util", "spacy").get_words_and_spaces(tokens, text)
+            return words, spaces, [place for place, word in enumerate(words) if not word.isspace()]
+        except ValueError:
+            report.changed["texts rebuilt from tokens that do not match them"] += 1
+    return tokens, [True] * len(tokens), list(range(len(tokens)))
