@@ -397,9 +397,7 @@ _PREFIXES = frozenset(letter for letters in LETTERS.values() for letter in lette
 def summarise(report: SchemeReport, place: str = "") -> str:
     """One line on a report with breaks: how many, where the first one is (``place``, if given) and how it looks."""
     sentence, token = report.first or (0, 0)
-    verb, place = (
-        "violates" if report.broken == 1 else "violate",
-        place or f"in sentence {sentence + 1}, token {token + 1}",
-    )
+    verb = "violates" if report.broken == 1 else "violate"
+    place = place or f"in sentence {sentence + 1}, token {token + 1}"
     size = f"{counted(report.broken, 'label')} in {counted(report.sentences, 'sentence')}"
     return f"{size} {verb} the {report.scheme.upper()} scheme, first {place}: {report.example}"
