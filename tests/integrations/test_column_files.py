@@ -15,7 +15,7 @@ from postil.errors import ConfigurationError, DataError
 from postil.integrations import arrow
 from postil.integrations import column_files as column_sources
 from postil.integrations import column_files as part_folders
-from postil.integrations.column_files import ColumnJob, write_file, write_folder
+from postil.integrations.column_files import JOB_FILE, TableJob, tag_files
 
 pytestmark = pytest.mark.extra("pyarrow")
 
@@ -45,6 +45,10 @@ def read(path):
     return parquet.read_table(path)
 
 
+def names(folder):
+    return sorted(path.name for path in folder.glob("*.parquet"))
+
+
 def by_id(table):
     return table.sort_by("id").to_pylist()
 
@@ -54,8 +58,8 @@ def by_id(table):
 def test_a_folder_has_every_row_with_its_answers(news, tmp_path, tagger, monkeypatch, threads, rows):
     monkeypatch.setattr(column_sources, "ROWS", rows)
     monkeypatch.setattr(part_folders, "ROWS_WRITTEN", 7)
-    written = write_folder([news], tagger, ColumnJob(parts=("entities", "labels")), tmp_path / "out", threads=threads)
-    assert written.rows == len(TEXTS) and len(written.parts) == 4 and not written.kept
+    written = tag_files([news], tagger, TableJob(parts=("entities", "labels")), tmp_path / "out", threads=threads)
+    assert (written.rows, written.parts, written.done_before) == (len(TEXTS), 4, 0)
     given, tagged = read(news), read(tmp_path / "out")
     assert tagged.column_names == ["id", "text", "score", "entities", "labels"]
     assert tagged.select(given.column_names).sort_by("id").equals(given)
@@ -72,28 +76,29 @@ def rounded(rows):
 
 
 def test_an_interrupted_job_does_only_what_is_missing(news, tmp_path, tagger, monkeypatch):
-    folder, job, count = tmp_path / "out", ColumnJob(), 0
-    whole = write_folder([news], tagger, job, tmp_path / "whole")
-    tagged = ColumnJob.tagged
+    folder, job, count = tmp_path / "out", TableJob(), 0
+    tag_files([news], tagger, job, tmp_path / "whole")
+    parts = names(tmp_path / "whole")
+    tagged = TableJob.tag
 
     def interrupted(self, batch, model):
         nonlocal count
-        count += batch[1].num_rows > 0
+        count += batch.num_rows > 0
         if count == 3:
             raise KeyboardInterrupt
         return tagged(self, batch, model)
 
-    monkeypatch.setattr(ColumnJob, "tagged", interrupted)
+    monkeypatch.setattr(TableJob, "tag", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        write_folder([news], tagger, job, folder)
-    monkeypatch.setattr(ColumnJob, "tagged", tagged)
+        tag_files([news], tagger, job, folder)
+    monkeypatch.setattr(TableJob, "tag", tagged)
     there = sorted(path.name for path in folder.glob("[!_]*"))
-    assert there == whole.parts[:2], "complete parts only, nothing half written"
+    assert there == parts[:2], "complete parts only, nothing half written"
     before = {name: (folder / name).stat().st_mtime_ns for name in there}
-    written = write_folder([news], tagger, job, folder)
-    assert written.kept == whole.parts[:2] and written.parts == whole.parts[2:] and written.rows == 13
+    written = tag_files([news], tagger, job, folder)
+    assert (written.done_before, written.parts, written.rows) == (2, 2, 13)
     assert before == {name: (folder / name).stat().st_mtime_ns for name in there}
-    for name in whole.parts:
+    for name in parts:
         assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
@@ -111,48 +116,48 @@ def test_an_interrupted_job_does_only_what_is_missing(news, tmp_path, tagger, mo
     ids=["cut", "empty", "changed", "replaced", "a pipe", "another receipt", "no receipt"],
 )
 def test_a_part_that_is_damaged_is_written_again(news, tmp_path, tagger, damage):
-    folder, job = tmp_path / "out", ColumnJob()
-    whole = write_folder([news], tagger, job, folder)
-    content = {name: (folder / name).read_bytes() for name in whole.parts}
-    damage(folder / whole.parts[1])
-    written = write_folder([news], tagger, job, folder)
-    assert written.redone == written.parts == [whole.parts[1]] and len(written.kept) == len(whole.parts) - 1
-    assert content == {name: (folder / name).read_bytes() for name in whole.parts}
-    assert write_folder([news], tagger, job, folder).parts == []
+    folder, job = tmp_path / "out", TableJob()
+    tag_files([news], tagger, job, folder)
+    content = {name: (folder / name).read_bytes() for name in names(folder)}
+    damage(folder / names(folder)[1])
+    written = tag_files([news], tagger, job, folder)
+    assert (written.redone, written.parts, written.done_before) == (1, 1, 3)
+    assert content == {name: (folder / name).read_bytes() for name in names(folder)}
+    assert tag_files([news], tagger, job, folder).parts == 0
 
 
 def test_parts_of_another_job_are_never_mixed(news, tmp_path, tagger):
-    folder, job = tmp_path / "out", ColumnJob(model="a")
-    write_folder([news], tagger, job, folder)
+    folder, job = tmp_path / "out", TableJob(model="a")
+    tag_files([news], tagger, job, folder)
     for other in (replace(job, model="b"), replace(job, offsets="bytes"), replace(job, threshold={"PER": 0.5})):
         with pytest.raises(ConfigurationError, match=r"the folder holds parts of another job: expected a new folder"):
-            write_folder([news], tagger, other, folder)
+            tag_files([news], tagger, other, folder)
     Path(news).touch()
     with pytest.raises(ConfigurationError, match="the folder holds parts of a file that has changed since"):
-        write_folder([news], tagger, job, folder)
-    (folder / ColumnJob.FILE).write_text("[]")
+        tag_files([news], tagger, job, folder)
+    (folder / JOB_FILE).write_text("[]")
     with pytest.raises(DataError, match="not the description of a job"):
-        write_folder([news], tagger, job, folder)
-    (folder / ColumnJob.FILE).unlink()
+        tag_files([news], tagger, job, folder)
+    (folder / JOB_FILE).unlink()
     with pytest.raises(ConfigurationError, match="output must be a new folder or one of the same job"):
-        write_folder([news], tagger, job, folder)
+        tag_files([news], tagger, job, folder)
     with pytest.raises(ConfigurationError, match=r"output must be a folder, or a file .parquet"):
-        write_folder([news], tagger, job, next(folder.glob("*.parquet")))
+        tag_files([news], tagger, job, next((folder / "_parts").iterdir()))
 
 
 def test_files_of_one_name_do_not_meet(news, tmp_path, tagger):
     (tmp_path / "other").mkdir()
     second = tmp_path / "other" / "news.parquet"
     second.write_bytes(Path(news).read_bytes())
-    write_folder([news], tagger, ColumnJob(), tmp_path / "out")
-    written = write_folder([news, str(second)], tagger, ColumnJob(), tmp_path / "out")
-    assert len(written.parts) == len(written.kept) == 4 and read(tmp_path / "out").num_rows == 2 * len(TEXTS)
+    tag_files([news], tagger, TableJob(), tmp_path / "out")
+    written = tag_files([news, str(second)], tagger, TableJob(), tmp_path / "out")
+    assert written.parts == written.done_before == 4 and read(tmp_path / "out").num_rows == 2 * len(TEXTS)
     with pytest.raises(ConfigurationError, match="files must be different"):
-        write_folder([news, news], tagger, ColumnJob(), tmp_path / "twice")
+        tag_files([news, news], tagger, TableJob(), tmp_path / "twice")
 
 
 def test_one_file_takes_all_inputs_in_order(news, tmp_path, tagger):
-    written = write_file([news, news], tagger, ColumnJob(), tmp_path / "all.parquet", threads=2)
+    written = tag_files([news, news], tagger, TableJob(), tmp_path / "all.parquet", threads=2)
     table = read(tmp_path / "all.parquet")
     assert written.rows == table.num_rows == 2 * len(TEXTS)
     assert table["id"].to_pylist() == [*range(len(TEXTS))] * 2
@@ -161,7 +166,7 @@ def test_one_file_takes_all_inputs_in_order(news, tmp_path, tagger):
     other = tmp_path / "other.parquet"
     parquet.write_table(read(news).drop_columns(["score"]), other)
     with pytest.raises(DataError, match=r"other.parquet: the columns of the files differ"):
-        write_file([news, str(other)], tagger, ColumnJob(), tmp_path / "all.parquet")
+        tag_files([news, str(other)], tagger, TableJob(), tmp_path / "all.parquet")
 
 
 def test_csv_keeps_every_cell_as_it_is(tmp_path, tagger, monkeypatch):
@@ -170,16 +175,16 @@ def test_csv_keeps_every_cell_as_it_is(tmp_path, tagger, monkeypatch):
     for name, encoding in (("a.csv", None), ("b.csv", "latin-1")):
         path = tmp_path / name
         path.write_text("\n".join(["id,text,Ünal", *lines]), encoding=encoding or "utf8")
-        job = ColumnJob(input="csv", encoding=encoding)
-        written = write_folder([str(path)], tagger, job, tmp_path / f"{name}.out")
+        job = TableJob(input="csv", encoding=encoding)
+        written = tag_files([str(path)], tagger, job, tmp_path / f"{name}.out")
         table = read(tmp_path / f"{name}.out")
-        assert len(written.parts) > 3 and table.num_rows == 30
+        assert written.parts > 3 and table.num_rows == 30
         rows = by_id(table)[1]
         assert (rows["id"], rows["Ünal"], rows["text"]) == ("001", "", 'Anna "A" lives\nin Oslo, 1.')
         entities = [e["label"] for row in table["entities"].to_pylist() for e in row]
         assert len(entities) == sum(len(tagger.tag(text).entities) for text in table["text"].to_pylist())
     (tmp_path / "c.tsv").write_text("text\tx\nAnna\t1,2\n")
-    write_folder([str(tmp_path / "c.tsv")], tagger, ColumnJob(input="csv"), tmp_path / "c")
+    tag_files([str(tmp_path / "c.tsv")], tagger, TableJob(input="csv"), tmp_path / "c")
     assert read(tmp_path / "c")["x"].to_pylist() == ["1,2"]
 
 
@@ -190,8 +195,8 @@ def test_files_without_rows_keep_their_columns(tmp_path, tagger):
     parquet.write_table(pa.table({"text": pa.array([], pa.string())}), tmp_path / "empty.parquet")
     (tmp_path / "empty.csv").write_text("text,x\n")
     for name, kind in (("empty.parquet", "parquet"), ("empty.csv", "csv")):
-        job = ColumnJob(input=kind)
-        write_folder([str(tmp_path / name)], tagger, job, tmp_path / kind)
+        job = TableJob(input=kind)
+        tag_files([str(tmp_path / name)], tagger, job, tmp_path / kind)
         assert read(tmp_path / kind).num_rows == 0 and "entities" in read(tmp_path / kind).column_names
 
 
@@ -200,21 +205,21 @@ def test_mistakes_name_the_file_before_anything_is_written(news, tmp_path, tagge
     broken.write_bytes(Path(news).read_bytes()[:-50])
     (tmp_path / "ragged.csv").write_text("text,x\nAnna,1\nBob\n")
     mistakes = [
-        ([news, str(broken)], ColumnJob(), r"broken.parquet: cannot read the Parquet file"),
+        ([news, str(broken)], TableJob(), r"broken.parquet: cannot read the Parquet file"),
         (
             [news],
-            ColumnJob(column="body"),
+            TableJob(column="body"),
             r"news.parquet: no column 'body' \(choose one of the columns id, text, score\)",
         ),
-        ([news], ColumnJob(column="id"), r"news.parquet: the column 'id': expected strings, got int64"),
-        ([str(tmp_path / "ragged.csv")], ColumnJob(input="csv"), r"ragged.csv: cannot read the CSV file"),
+        ([news], TableJob(column="id"), r"news.parquet: the column 'id': expected strings, got int64"),
+        ([str(tmp_path / "ragged.csv")], TableJob(input="csv"), r"ragged.csv: cannot read the CSV file"),
     ]
     for files, job, message in mistakes:
         with pytest.raises(DataError, match=message) as caught:
-            write_folder(files, tagger, job, folder)
+            tag_files(files, tagger, job, folder)
         assert "\n" not in str(caught.value)
     with pytest.raises(FileNotFoundError):
-        write_folder([str(tmp_path / "none.parquet")], tagger, ColumnJob(), folder)
+        tag_files([str(tmp_path / "none.parquet")], tagger, TableJob(), folder)
     assert not folder.exists()
 
 
@@ -227,7 +232,7 @@ def test_a_damaged_row_group_is_told_after_the_parts_before_it(news, tmp_path, t
     content[start : start + 40] = b"\xff" * 40
     Path(news).write_bytes(content)
     with pytest.raises(DataError, match=r"news.parquet: cannot read the Parquet file"):
-        write_folder([news], tagger, ColumnJob(), tmp_path / "out")
+        tag_files([news], tagger, TableJob(), tmp_path / "out")
     assert read(tmp_path / "out").num_rows == 20
 
 

@@ -7,10 +7,11 @@ import pytest
 
 from postil.errors import ConfigurationError, DataError
 from postil.integrations import column_files as part_folders
-from postil.integrations.ray import RayJob, _cuts, input_files, located, missing_parts, write_part
+from postil.integrations.column_files import JOB_FILE, TableJob
+from postil.integrations.ray import _cuts, input_files, located, missing_parts, write_part
 
 pytestmark = pytest.mark.extra("pyarrow")
-JOB = RayJob(model="abc", column="text", parts=("entities",), offsets="characters", threshold=None, part_rows=4)
+JOB = TableJob(model="abc", column="text", parts=("entities",), offsets="characters", threshold=None, part_rows=4)
 
 
 @pytest.fixture
@@ -76,7 +77,7 @@ def test_a_part_is_whole_or_not_there(source, tmp_path):
     assert seen and all(path.suffix != ".parquet" for path in seen[0])
     assert len(list((tmp_path / "out").glob("*.parquet"))) == 1
     assert [part.first for part in plan(JOB, tmp_path / "out", source)[0]] == [2, 4]
-    assert list((tmp_path / "out").glob(".part*"))
+    (tmp_path / "out" / ".part-00000-00002.parquet.0a1b.partial").touch()  # of a process that was killed
     part_folders.remove_unfinished(system, str(tmp_path / "out"))
     assert not list((tmp_path / "out").glob(".*"))
 
@@ -105,7 +106,7 @@ def test_a_part_that_is_damaged_is_missing(source, tmp_path, content):
 @pytest.mark.parametrize("content", ["[]", "{", '{"files": 5}', '{"files": {"a": "x"}}', "[" * 100_000])
 def test_a_description_that_is_damaged(source, tmp_path, content):
     plan(JOB, tmp_path / "out", source)
-    (tmp_path / "out" / JOB.FILE).write_text(content)
+    (tmp_path / "out" / JOB_FILE).write_text(content)
     with pytest.raises(DataError, match="not the description of a job"):
         plan(JOB, tmp_path / "out", source)
 
@@ -124,10 +125,10 @@ def test_files_may_join_and_keep_their_numbers(source, tmp_path):
 def test_a_folder_belongs_to_one_job(source, tmp_path):
     plan(JOB, tmp_path / "out", source)
     for changed in ({"model": "def"}, {"column": "number"}, {"part_rows": 5}, {"threshold": {"LOC": 0.5}}):
-        told = json.loads((tmp_path / "out" / "_postil.json").read_text())
+        told = json.loads((tmp_path / "out" / JOB_FILE).read_text())
         with pytest.raises((ConfigurationError, DataError)):
-            plan(RayJob(**{**JOB.__dict__, **changed}), tmp_path / "out", source)
-        assert json.loads((tmp_path / "out" / "_postil.json").read_text()) == told
+            plan(TableJob(**{**JOB.__dict__, **changed}), tmp_path / "out", source)
+        assert json.loads((tmp_path / "out" / JOB_FILE).read_text()) == told
     written(source, 12)
     with pytest.raises(ConfigurationError, match="has changed since"):
         plan(JOB, tmp_path / "out", source)
@@ -137,9 +138,9 @@ def test_a_folder_belongs_to_one_job(source, tmp_path):
 
 def test_wrong_files_and_columns(source, tmp_path):
     (tmp_path / "not.parquet").write_text("text")
-    with pytest.raises(DataError, match="not a Parquet file"):
+    with pytest.raises(DataError, match="cannot read the Parquet file"):
         plan(JOB, tmp_path / "out", tmp_path / "not.parquet")
     for column, message in (("nix", "no column 'nix'"), ("number", "expected strings, got int64")):
         with pytest.raises(DataError, match=message):
-            plan(RayJob(**{**JOB.__dict__, "column": column}), tmp_path / "out", source)
+            plan(TableJob(**{**JOB.__dict__, "column": column}), tmp_path / "out", source)
     assert not (tmp_path / "out").exists()

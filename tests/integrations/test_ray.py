@@ -186,7 +186,7 @@ def test_a_part_that_cannot_be_read_is_an_error_of_one_line(ray, data, names_mod
     """The footer is right, the data are not: found by a worker."""
     whole = (data / "0.parquet").read_bytes()
     (tmp_path / "damaged.parquet").write_bytes(whole[:4] + b"\xff" * 600 + whole[604:])
-    with pytest.raises(DataError, match=r"damaged\.parquet could not be tagged into .*part-00000-00000"):
+    with pytest.raises(DataError, match=r"damaged\.parquet: cannot read the Parquet file"):
         postil.ray.tag_files(tmp_path / "damaged.parquet", names_model, tmp_path / "out")
     assert not list((tmp_path / "out").glob("*.parquet"))
 
@@ -276,7 +276,7 @@ def test_the_command_writes_parts(ray, data, names_model, tmp_path, capsys, monk
         for row in expected_rows(data, names_model)
     ]
     assert [row["entities"] or [] for row in rows_of(tmp_path / "out")] == sure
-    assert json.loads((tmp_path / "out" / "_postil.json").read_text())["job"]["threshold"] == {"LOC": 0.9, "PER": 0.9}
+    assert json.loads((tmp_path / "out" / "_job.json").read_text())["job"]["threshold"] == {"LOC": 0.9, "PER": 0.9}
     for wrong, message in (
         (["--nbest", "2"], "--nbest cannot be used here"),
         (["--workers", "0"], "--workers must be at least 1 (got 0)"),

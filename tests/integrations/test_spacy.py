@@ -255,7 +255,9 @@ def test_mistakes_are_told(tmp_path):
 
     with pytest.raises(ConfigurationError, match="model needs a file"):
         PostilComponent().tagger  # noqa: B018
-    with pytest.raises(ConfigurationError, match="model must be a Tagger, a MultiTaskTagger or a Detector"):
+    with pytest.raises(
+        ConfigurationError, match="model must be a Tagger, a MultiTaskTagger, a Detector or the file of one"
+    ):
         PostilComponent(model=postil.TreeClassifier()).tagger  # noqa: B018
 
 

@@ -439,14 +439,14 @@ def parts_folders(lab: Laboratory, rng: random.Random) -> Counter[str]:
     """Parts of a folder that are cut, changed, exchanged or removed: the next run writes them again as they were."""
     if importlib.util.find_spec("pyarrow") is None:
         return Counter({"not tried: no pyarrow": 1})
-    from postil.integrations.column_files import ColumnJob, write_folder
+    from postil.integrations.column_files import TableJob, tag_files
 
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as name:
         source, folder = Path(name, "texts.csv"), Path(name, "out")
         _parquet_of_texts(source.with_suffix(".parquet"))
-        files, model, job = [str(source.with_suffix(".parquet"))], postil.load(lab.model), ColumnJob()
-        write_folder(files, model, job, folder)
+        files, model, job = [str(source.with_suffix(".parquet"))], postil.load(lab.model), TableJob()
+        tag_files(files, model, job, folder)
         genuine = {path.name: path.read_bytes() for path in folder.glob("*.parquet")}
         for _ in range(20):
             changed = {}
@@ -460,7 +460,7 @@ def parts_folders(lab: Laboratory, rng: random.Random) -> Counter[str]:
             if receipt:
                 path = rng.choice(sorted((folder / "_parts").iterdir()))
                 path.write_bytes(_damaged(path.read_bytes(), rng))
-            write_folder(files, model, job, folder)
+            tag_files(files, model, job, folder)
             found = {path.name: path.read_bytes() for path in folder.glob("*.parquet")}
             demand(found == genuine, f"parts other than written at first, after {changed}")
     return counts

@@ -22,8 +22,6 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any, final
 
-import numpy as np
-
 from postil.annotation.journal import Answer, Journal
 from postil.annotation.rules import EditedRules, voted_spans
 from postil.errors import DataError
@@ -243,18 +241,11 @@ class Annotation:
     def shown(self, key: str) -> dict[str, Any]:
         """A record as it is shown: words, the text between and around them, and spans over the words."""
         with self._lock:
-            record, answer = self._pool.records.get(key), self._journal.get(key)
-            if record is not None:
-                shown = view(record.text, record.starts, record.ends) | about(record.fields, record.where)
-            elif answer is not None:
-                shown = view(answer.text, *zip(*answer.tokens, strict=True)) | about(answer.fields, "")
-            else:
-                raise _unknown(key)
+            record, answer = self._record(key), self._journal.get(key)
+            shown = view(record.text, record.starts, record.ends) | about(record.fields, record.where)
             earlier = answer or self._undone.get(key)
             if earlier is not None:
                 spans = proposals(dict.fromkeys(earlier.spans), 0.0, "sure")
-            elif record is None:
-                spans = []
             elif self._tagger is None:  # the spans of the pool, else those of the rules or the lists of names
                 proposing = self.rules.rules if self.rules is not None else self._names
                 own = record.spans or (() if proposing is None else voted_spans(proposing, record.tokens))
@@ -266,6 +257,15 @@ class Annotation:
             if self.rules is not None:
                 shown["votes"] = [vote._asdict() for vote in self.rules.rules.votes([shown["words"]])[0]]
             return shown
+
+    def _record(self, key: str) -> PoolRecord:
+        """A record of the pool, or one that the pool had when it was answered, without the text around it."""
+        if (record := self._pool.records.get(key)) is not None:
+            return record
+        if (answer := self._journal.get(key)) is None:
+            raise DataError("a record", expected="must be one of the pool", got=shortened(key))
+        starts, ends = (array("L", edges) for edges in zip(*answer.tokens, strict=True))
+        return PoolRecord(key, answer.text, starts, ends, fields=answer.fields)
 
     def answered(self, back: int) -> dict[str, Any] | None:
         """The record that was answered this many answers ago, counted from 1, as it is shown."""
@@ -279,17 +279,9 @@ class Annotation:
     def answer(self, key: str, spans: Sequence[Span] = (), *, is_skipped: bool = False) -> None:
         """Keep what the person says about a record. It is on the disk when this returns."""
         with self._lock:
-            record, before = self._pool.records.get(key), self._journal.get(key)
-            if record is not None:  # without the text around it
-                left, fields = record.starts[0], record.fields
-                text = record.text[left : record.ends[-1]]
-                tokens = tuple(
-                    (start - left, end - left) for start, end in zip(record.starts, record.ends, strict=True)
-                )
-            elif before is not None:
-                text, tokens, fields = before.text, before.tokens, before.fields
-            else:
-                raise _unknown(key)
+            record, before = self._record(key), self._journal.get(key)
+            left = record.starts[0]  # the answer is without the text around it
+            tokens = tuple((start - left, end - left) for start, end in zip(record.starts, record.ends, strict=True))
             spans = _checked(spans, len(tokens))
             for span in spans:
                 self.add_class(span.label)
@@ -297,10 +289,11 @@ class Annotation:
             said: dict[str, Any] = {}  # by the model before the person
             if before is not None:
                 said = {"round": before.round, "predicted": before.predicted}
-            elif self._tagger is not None and record is not None:
+            elif self._tagger is not None:
                 guess = tuple(predicted(self._tagger, record.tokens, self._is_wanted))
                 said = {"round": self._round, "predicted": guess}
-            about_it: dict[str, Any] = {"key": key, "text": text, "tokens": tokens, "fields": fields}
+            text = record.text[left : record.ends[-1]]
+            about_it: dict[str, Any] = {"key": key, "text": text, "tokens": tokens, "fields": record.fields}
             self._journal.add(Answer(**about_it, **said, spans=spans, is_skipped=is_skipped))
             self._undone.pop(key, None)
             self._since += not is_skipped
@@ -455,10 +448,6 @@ def _checked(spans: Sequence[Span], length: int) -> tuple[Span, ...]:
     return tuple(ordered)
 
 
-def _unknown(key: str) -> DataError:
-    return DataError("a record", expected="must be one of the pool", got=shortened(key))
-
-
 def proposals(spans: Mapping[Span, float | None], sure: float, state: str | None = None) -> list[dict[str, Any]]:
     """Spans as they are shown before the person has said anything.
 
@@ -529,31 +518,25 @@ def curve_of(answers: Sequence[Answer]) -> dict[str, Any]:
     Each has precision, recall and F1 of the spans, and the share of records in which nothing was changed.
     """
     judged = [(number, one) for number, one in enumerate(answers, 1) if one.predicted is not None]
-    counts = np.zeros((len(judged), 5), np.int64)
-    rounds: dict[int, list[int]] = {}
-    for place, (_, one) in enumerate(judged):
-        gold, guessed = set(one.spans), set(one.predicted or ())
-        counts[place] = 1, gold == guessed, len(gold & guessed), len(gold), len(guessed)
-        rounds.setdefault(one.round or 0, []).append(place)
-    sums = np.concatenate([np.zeros((1, 5), np.int64), counts.cumsum(axis=0)])
-    ends = np.unique(np.linspace(FEWEST, len(judged), MOST_POINTS).round().astype(int)) if len(judged) >= FEWEST else ()
+    rounds: dict[int, list[tuple[int, Answer]]] = {}
+    for number, one in judged:
+        rounds.setdefault(one.round or 0, []).append((number, one))
+    step = max(1.0, (len(judged) - FEWEST) / (MOST_POINTS - 1))
+    ends = sorted({round(FEWEST + step * point) for point in range(MOST_POINTS)})
     return {
-        "points": [
-            {"answers": judged[end - 1][0], **_agreement(sums[end] - sums[max(0, end - WINDOW)])} for end in ends
-        ],
-        "rounds": [
-            {"round": key, "answers": judged[places[-1]][0], **_agreement(counts[places].sum(axis=0))}
-            for key, places in sorted(rounds.items())
-        ],
+        "points": [_agreement(judged[max(0, end - WINDOW) : end]) for end in ends if end <= len(judged)],
+        "rounds": [{"round": key, **_agreement(several)} for key, several in sorted(rounds.items())],
     }
 
 
-def _agreement(counts: Any) -> dict[str, Any]:
-    """Figures from counts of records, unchanged records, spans that agree, spans of answers, spans of predictions."""
-    records, unchanged, right, gold, guessed = map(int, counts)
+def _agreement(judged: Sequence[tuple[int, Answer]]) -> dict[str, Any]:
+    """How answers, each with its number, agree with the predictions before them."""
+    pairs = [(set(one.spans), set(one.predicted or ())) for _, one in judged]
+    right, gold, guessed = (sum(map(len, sets)) for sets in zip(*((a & b, a, b) for a, b in pairs), strict=True))
     return {
-        "records": records,
-        "unchanged": unchanged / records,
+        "answers": judged[-1][0],
+        "records": len(pairs),
+        "unchanged": sum(a == b for a, b in pairs) / len(pairs),
         "precision": right / guessed if guessed else None,
         "recall": right / gold if gold else None,
         "f1": 2 * right / (gold + guessed) if gold + guessed else None,

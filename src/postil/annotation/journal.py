@@ -23,7 +23,7 @@ import msgspec
 from postil.errors import ConfigurationError, DataError
 from postil.files import append_line, held_alone, replaced
 from postil.reading import MOST_LIST_BYTES, DoubleKey, TooDeep, parsed_json, read_bytes
-from postil.text.annotations.records import json_line, parse
+from postil.text.annotations.records import json_line, parse, token_objects
 from postil.text.labels.schemes import Span
 from postil.text.lines import shortened
 
@@ -65,10 +65,7 @@ class Answer:
         return {
             **self.fields,
             "text": self.text,
-            "tokens": [
-                {"text": self.text[start:end], "start": start, "end": end, "id": number}
-                for number, (start, end) in enumerate(self.tokens)
-            ],
+            "tokens": token_objects(self.text, self.tokens),
             "spans": self._placed(self.spans),
             "answer": IGNORED if state is not None else given,
             OWN: own,

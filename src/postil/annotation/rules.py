@@ -56,8 +56,8 @@ class EditedRules:
             path = folder / name
             if path.resolve().is_relative_to(folder) and path.is_file() and path.stat().st_size <= MOST_EDITED:
                 with suppress(UnicodeDecodeError):
-                    _content(path).decode()
-                    files[name] = path, _content(path)
+                    (content := _content(path)).decode()
+                    files[name] = path, content
         return files
 
     def state(self) -> dict[str, Any]:

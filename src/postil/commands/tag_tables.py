@@ -46,7 +46,7 @@ def tag_tables(arguments: Namespace, options_of: OptionsOf) -> int:
         raise ConfigurationError("a table of texts", expected=expected, got=arguments.to)
     if arguments.output is None:
         raise ConfigurationError("a table of texts", expected="needs -o FOLDER, -o FILE.parquet or -o FILE.csv")
-    arguments.to, arguments.column = arguments.to or PARQUET, arguments.column or column_files.ColumnJob.column
+    arguments.to, arguments.column = arguments.to or PARQUET, arguments.column or column_files.TableJob.column
     refuse(arguments, "it does not apply to tables", *_OTHER_OPTIONS)
     parts, output = arguments.parts and arguments.parts.split(","), arguments.output
     if by_ray:
@@ -69,11 +69,10 @@ def tag_tables(arguments: Namespace, options_of: OptionsOf) -> int:
             workers=None if arguments.workers is None else (1, arguments.workers),
             ship=arguments.ship_model,
         )
-        figures = done.rows, done.parts, done.done_before, 0
     else:
         whole, path = ruled_model(arguments)
         model = model_of(chosen(whole, arguments.task))
-        job = column_files.ColumnJob(
+        job = column_files.TableJob(
             column=arguments.column,
             tasks=tuple(arguments.task),
             parts=asked_parts(parts, model),
@@ -84,23 +83,22 @@ def tag_tables(arguments: Namespace, options_of: OptionsOf) -> int:
             model=column_files.hash_of(path) if path else sha256(to_bytes(whole)).hexdigest(),
         )
         is_file = arguments.to == CSV or output.endswith(f".{PARQUET}")
-        write = column_files.write_file if is_file else column_files.write_folder
         if is_file:
             inputs = [arguments.model, *arguments.files]
             check_output(output, "output", arguments.to, inputs=inputs, overwrite=arguments.overwrite)
         target = _written_as_csv(output, job) if arguments.to == CSV else nullcontext(output)
         with progress_line("rows", to_file=True) as progress, target as place:
-            written = write(arguments.files, model, job, place, threads=arguments.threads, progress=progress)
-        figures = written.rows, len(written.parts), len(written.kept), len(written.redone)
-    rows, files, complete, redone = figures
-    others = f", {complete:,} already complete" if complete else ""
-    others += f", {redone:,} damaged and written again" if redone else ""
-    note(f"{output}: {rows:,} rows in {files:,} file{'' if files == 1 else 's'}{others}")
+            done = column_files.tag_files(
+                arguments.files, model, job, place, threads=arguments.threads, progress=progress
+            )
+    others = f", {done.done_before:,} already complete" if done.done_before else ""
+    others += f", {done.redone:,} damaged and written again" if done.redone else ""
+    note(f"{output}: {done.rows:,} rows in {done.parts:,} file{'' if done.parts == 1 else 's'}{others}")
     return 0
 
 
 @contextmanager
-def _written_as_csv(output: str, job: column_files.ColumnJob) -> Iterator[str]:
+def _written_as_csv(output: str, job: column_files.TableJob) -> Iterator[str]:
     """The name of a Parquet file that becomes the CSV file ``output``. CSV has no lists: they are written as JSON."""
 
     def spelt(row: list[Any], text: str) -> str:

@@ -273,30 +273,21 @@ class AttributeTable:
     """Numbers of attributes. A growing one numbers new names as they come; otherwise they are unknown.
 
     With ``buckets`` the number of every name is its hash, below that: nothing is unknown, and names may share a number.
-    ``find`` returns the number of a name, or None, where the names are elsewhere.
 
     Codes: the number of an attribute whose value is 1; UNKNOWN; below that -2 - 2 · number where the value is 0 (False
     is common, and is as quick as True), and -3 - 2 · i for entry i of ``_weighted``.
     """
 
-    def __init__(
-        self,
-        names: Iterable[str] = (),
-        *,
-        grows: bool,
-        buckets: int | None = None,
-        find: Callable[[str], int | None] | None = None,
-    ) -> None:
+    def __init__(self, names: Iterable[str] = (), *, grows: bool, buckets: int | None = None) -> None:
         self.ids: dict[str, int] = {name: number for number, name in enumerate(names)}
         self.grows, self.buckets = grows, buckets
-        self._find = find or self.ids.get
         self._lock = Lock()
         self._memo: _Memo[int] = _Memo(self._code, None if grows else MOST_REMEMBERED)
         self._weighted: list[tuple[int, float]] = []
 
     def _code(self, name: str, value: float) -> int:
         if self.buckets is None:
-            number = self._find(name)
+            number = self.ids.get(name)
         else:
             number = crc32(name.encode("utf8", "surrogatepass")) % self.buckets
         if number is None and self.grows:

@@ -7,7 +7,7 @@ column of lists is made. So no Python object is made for a text, a token or an e
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
@@ -38,46 +38,72 @@ PARTS = (ENTITIES, TOKENS, LABELS, SENTENCES)
 """Answers that can be requested."""
 
 
-class Spans(NamedTuple):
-    """M spans of D texts, in order. Fields that do not apply are None."""
-
-    edges: Array  # (D + 1,) of the texts among the spans
-    places: Array  # (M, 2) start and end in the text
-    labels: Array | None = None  # (M,) numbers of their names
-    probabilities: Array | None = None  # (M,)
-
-
 @final
-class ColumnTagger:
-    """A head of a model and the answers that are requested of it. Threads may share one."""
+class _Column:
+    """The answers of one head of a model, made into an Arrow column. Threads may share one."""
 
-    def __init__(
-        self, codec: LabelCodec, parts: Sequence[str], units: str = "characters", groups: Sequence[str] = ()
-    ) -> None:
-        self._units, self.groups = units, list(groups)
-        """The groups of the classes of ``codec``, if these may overlap."""
-        self.parts, self.asked = list(parts), {TOKENS if part == LABELS else part for part in parts}
+    def __init__(self, codec: LabelCodec, parts: Sequence[str], units: str, groups: Sequence[str] = ()) -> None:
+        """``groups`` of the classes of ``codec``, if these may overlap."""
+        pa = needed("pyarrow", "arrow")
+        self.parts, self._units, self._groups = list(parts), units, None
         names = list(dict.fromkeys(codec.spellings))
-        self.names: dict[str, list[str]] = {ENTITIES: list(codec.classes) if codec.has_spans else [], TOKENS: names}
+        self._names = {ENTITIES: pa.array(codec.classes if codec.has_spans else [], pa.string())}
+        self._names |= dict.fromkeys((TOKENS, LABELS), pa.array(names, pa.string()))
         """Of labels that entities and tokens can have, each once."""
         self._numbers = np.array([names.index(name) for name in codec.spellings])
+        if groups:
+            listed = list(dict.fromkeys(groups))
+            self._groups = np.array([listed.index(name) for name in groups], np.int32), pa.array(listed, pa.string())
 
-    def spans(self, tagged: Tagged, task: str) -> dict[str, Spans]:
-        """By part: entities, tokens, sentences. The labels are those of the tokens."""
-        decoded, parts = tagged.tasks[task], {}
-        if ENTITIES in self.asked:
-            assert decoded.spans is not None, "asked for"
-            edges, places = tagged.entity_edges[task], tagged.entity_places(task)
-            parts[ENTITIES] = Spans(edges, places, decoded.spans[:, 3], decoded.span_probabilities)
-        if TOKENS in self.asked:
-            assert tagged.document_tokens is not None, "of raw texts"
-            numbers = self._numbers[decoded.places()]
-            parts[TOKENS] = Spans(tagged.document_tokens, tagged.cells, numbers, decoded.label_probabilities)
-        if SENTENCES in self.asked:
-            firsts, lasts = tagged.offsets[:-1], tagged.offsets[1:] - 1
-            places = np.stack([tagged.cells[firsts, 0], tagged.cells[lasts, 1]], axis=1)
-            parts[SENTENCES] = Spans(tagged.sentence_edges, places, None, decoded.probabilities)
-        return {part: _counted(tagged, one, self._units) for part, one in parts.items()}
+    @property
+    def has_labels(self) -> bool:
+        """Whether the labels of tokens are requested."""
+        return not {TOKENS, LABELS}.isdisjoint(self.parts)
+
+    def of(self, tagged: Tagged, task: str, missing: Any) -> Any:
+        """The answers of a task: a list for each text, or null; of several parts, a struct of lists."""
+        decoded, columns = tagged.tasks[task], {}
+        for part in self.parts:
+            labels, figures = None, decoded.probabilities
+            if part == ENTITIES:
+                assert decoded.spans is not None, "asked for"
+                edges, places = tagged.entity_edges[task], tagged.entity_places(task)
+                labels, figures = decoded.spans[:, 3], decoded.span_probabilities
+            elif part == SENTENCES:
+                cells, offsets = tagged.cells, tagged.offsets
+                edges = tagged.sentence_edges
+                places = np.stack([cells[offsets[:-1], 0], cells[offsets[1:] - 1, 1]], axis=1)
+            else:
+                assert tagged.document_tokens is not None, "of raw texts"
+                edges, places = tagged.document_tokens, tagged.cells
+                labels, figures = self._numbers[decoded.places()], decoded.label_probabilities
+            columns[part] = self._lists(part, tagged, edges, places, labels, figures, missing)
+        return _struct(columns, missing) if len(columns) > 1 else columns[self.parts[0]]
+
+    def _lists(
+        self, part: str, tagged: Tagged, edges: Array, places: Array, labels: Any, figures: Any, missing: Any
+    ) -> Any:
+        """Spans as an Arrow array of lists: texts ``edges`` (D + 1,) among them, ``places`` (M, 2) in all texts."""
+        pa, M = needed("pyarrow", "arrow"), len(places)
+        fields = {}
+        if labels is not None:
+            fields["label"] = pa.DictionaryArray.from_arrays(pa.array(labels.astype(np.int32)), self._names[part])
+        values = fields.get("label")
+        if part != LABELS:
+            counted = _counted(tagged, edges, places, self._units).astype(np.int32)
+            fields = {"start": pa.array(counted[:, 0]), "end": pa.array(counted[:, 1]), **fields}
+            if self._groups is not None:
+                of_classes, names = self._groups
+                fields["group"] = pa.DictionaryArray.from_arrays(pa.array(of_classes[labels]), names)
+            is_known = figures is not None
+            fields["probability"] = pa.array(figures.astype(np.float32)) if is_known else pa.nulls(M, pa.float32())
+            values = pa.StructArray.from_arrays(list(fields.values()), names=list(fields))
+        return pa.ListArray.from_arrays(pa.array(edges.astype(np.int32)), values, mask=missing)
+
+
+def _struct(columns: Mapping[str, Any], missing: Any) -> Any:
+    arrays = list(columns.values())
+    return needed("pyarrow", "arrow").StructArray.from_arrays(arrays, names=list(columns), mask=missing)
 
 
 @final
@@ -93,22 +119,21 @@ class _Question:
         parts = parts if parts is None or isinstance(parts, str) else list(parts)
         self._has_groups = has_groups(model, models) and parts in (None, ENTITIES, [ENTITIES])
         self.has_tasks = isinstance(model, MultiTaskTagger) and not self._has_groups
-        self.tasks: dict[str, ColumnTagger] = {}
         if self._has_groups:
             classes = {name: task for task, head in self._heads.items() for name in head.codec.classes}
             codec, groups = LabelCodec("bio", tuple(classes)), list(classes.values())
-            self.tasks[ALL_GROUPS] = ColumnTagger(codec, [ENTITIES], units, groups)
-            return
-        for task, head in models.items():
-            self.tasks[task] = ColumnTagger(self._heads[task].codec, checked_parts(parts, head), units)
+            self.tasks = {ALL_GROUPS: _Column(codec, [ENTITIES], units, groups)}
+        else:
+            asked = {task: checked_parts(parts, head) for task, head in models.items()}
+            self.tasks = {task: _Column(self._heads[task].codec, names, units) for task, names in asked.items()}
 
-    def answers(self, content: bytes, documents: Array) -> dict[str, dict[str, Spans]]:
-        """By task, answers about the texts at ``documents`` (D, 2), first byte and end of each, of UTF-8 bytes."""
+    def answers(self, content: bytes, documents: Array, missing: Any) -> Any:
+        """A column of answers about the texts at ``documents`` (D, 2), first byte and end of each, of UTF-8 bytes."""
         if self._segmenter.has_rules:
             warn_of_texts(content, documents)
         cut, tasks = Tagged.cut(content, documents, self._segmenter), dict[str, Decoded]()
         for names in self._together:
-            with_labels = any(TOKENS in self.tasks[task].asked for task in names if task in self.tasks)
+            with_labels = any(self.tasks[task].has_labels for task in names if task in self.tasks)
             heads = {task: self._heads[task] for task in names}
             codec, lowest = heads[names[0]].codec, self._threshold
             if self._has_groups and isinstance(lowest, Mapping):  # of a group that of its classes
@@ -118,7 +143,8 @@ class _Question:
             tasks |= cut.by(heads, threshold=lowest, label_probabilities=with_labels).tasks
         tagged = replace(cut, tasks=tasks)
         tagged = tagged.grouped() if self._has_groups else tagged
-        return {task: tagger.spans(tagged, task) for task, tagger in self.tasks.items()}
+        columns = {task: column.of(tagged, task, missing) for task, column in self.tasks.items()}
+        return _struct(columns, missing) if self.has_tasks else next(iter(columns.values()))
 
 
 def asked_parts(parts: str | Iterable[str] | None, model: Any) -> tuple[str, ...]:
@@ -145,18 +171,18 @@ def checked_units(units: str) -> str:
     return units
 
 
-def _counted(tagged: Tagged, spans: Spans, units: str) -> Spans:
-    """Spans whose places are bytes of all texts, counted in ``units`` from the first byte of each."""
+def _counted(tagged: Tagged, edges: Array, places: Array, units: str) -> Array:
+    """Places (M, 2) in the bytes of all texts, counted in ``units`` from the first byte of each text."""
     assert tagged.documents is not None, "of raw texts"
-    content, firsts = tagged.text, np.repeat(tagged.documents[:, 0], np.diff(spans.edges))
-    offsets = np.column_stack([firsts, spans.places])
+    content, firsts = tagged.text, np.repeat(tagged.documents[:, 0], np.diff(edges))
+    offsets = np.column_stack([firsts, places])
     if units != "bytes" and not content.isascii():
         order = np.unique(offsets)
         counted = kernels.character_offsets(content, order)
         if units == "utf16":
             counted = counted + np.searchsorted(np.flatnonzero(np.frombuffer(content, np.uint8) >= 0xF0), order)
         offsets = counted[np.searchsorted(order, offsets)]
-    return spans._replace(places=offsets[:, 1:] - offsets[:, :1])
+    return np.asarray(offsets[:, 1:] - offsets[:, :1])
 
 
 _LEADS = np.zeros(256, bool)  # first bytes of characters that writing without spaces has, and of some others
@@ -338,74 +364,39 @@ def _tagged_array(array: Any, question: _Question, threads: int) -> Any:
         return _tagged_array(array.dictionary, question, threads).take(array.indices)
     if not is_text(array.type):
         raise DataError("the column to tag", expected="strings", got=str(array.type))
+    if not len(array):
+        return _tagged_array(pa.array([""]), question, threads).slice(1)
     if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
         array = array.cast(pa.large_string())
     try:
         array.validate(full=True)
     except ValueError as error:
         raise DataError("the column to tag", expected="strings in UTF-8", got=str(error)) from None
-    pieces, missing = _pieces(array), array.is_null()
 
-    def answers(piece: tuple[bytes, Array]) -> dict[str, dict[str, Spans]]:
+    def answers(piece: tuple[bytes, Array, Any]) -> Any:
         return question.answers(*piece)
 
-    def column(fields: dict[str, Any]) -> Any:
-        return pa.StructArray.from_arrays(list(fields.values()), names=list(fields), mask=missing)
-
-    answered = list(in_order(answers, pieces, threads) if threads > 1 else map(answers, pieces))
-    by_task = {}
-    for task, tagger in question.tasks.items():
-        fields = {part: _column(pa, part, [one[task] for one in answered], tagger, missing) for part in tagger.parts}
-        by_task[task] = column(fields) if len(fields) > 1 else fields[tagger.parts[0]]
-    return column(by_task) if question.has_tasks else next(iter(by_task.values()))
+    answered = list(in_order(answers, _pieces(array), threads) if threads > 1 else map(answers, _pieces(array)))
+    try:
+        return pa.concat_arrays(answered)
+    except pa.ArrowInvalid as error:  # offsets of lists have 31 bits
+        raise DataError("a column to tag", expected="at most 2,147,483,647 answers in one chunk", got=error) from None
 
 
-def _pieces(array: Any) -> Iterator[tuple[bytes, Array]]:
-    """The bytes of some texts, and the first byte and the end of each text among them, (D, 2)."""
+def _pieces(array: Any) -> Iterator[tuple[bytes, Array, Any]]:
+    """The bytes of some texts, the first byte and the end of each text among them (D, 2), and which are null."""
     _, places, content = array.buffers()
     wide = np.int64 if str(array.type) == "large_string" else np.int32
-    edges = np.zeros(1, np.int64)
-    if len(array):
-        edges = np.frombuffer(places, wide)[array.offset : array.offset + len(array) + 1].astype(np.int64)
+    edges = np.frombuffer(places, wide)[array.offset : array.offset + len(array) + 1].astype(np.int64)
     documents = np.stack([edges[:-1], edges[1:]], axis=1)
+    missing = array.is_null()
     if array.null_count:
-        missing = array.is_null().to_numpy(zero_copy_only=False)
-        documents[missing, 1] = documents[missing, 0]  # whatever bytes stand there
+        places = missing.to_numpy(zero_copy_only=False)
+        documents[places, 1] = documents[places, 0]  # whatever bytes stand there
     view = memoryview(b"" if content is None else content)
     first = 0
     while first < len(documents):
         end = max(int(np.searchsorted(edges, edges[first] + BATCH, side="right")) - 1, first + 1)
         end = min(end, len(documents))
-        yield bytes(view[edges[first] : edges[end]]), documents[first:end] - edges[first]
+        yield bytes(view[edges[first] : edges[end]]), documents[first:end] - edges[first], missing[first:end]
         first = end
-
-
-# ------------------------------------------------------------------------------------------------ columns of answers
-
-
-def _column(pa: Any, part: str, answered: Sequence[dict[str, Spans]], tagger: ColumnTagger, missing: Any) -> Any:
-    """The answers about all pieces as one Arrow array of lists."""
-    source = TOKENS if part == LABELS else part
-    spans = [answers[source] for answers in answered]
-    places = np.concatenate([np.zeros((0, 2), np.int64), *(one.places for one in spans)])
-    edges = np.concatenate([[0], np.cumsum(np.concatenate([[], *(np.diff(one.edges) for one in spans)]))])
-    M = len(places)
-    if np.iinfo(np.int32).max < M:
-        raise DataError("a column to tag", expected="at most 2,147,483,647 answers in one chunk", got=f"{M:,}")
-    fields = {"start": pa.array(places[:, 0].astype(np.int32)), "end": pa.array(places[:, 1].astype(np.int32))}
-    if source in tagger.names:
-        numbers = np.concatenate([np.zeros(0, np.int64), *(one.labels for one in spans if one.labels is not None)])
-        names = pa.array(tagger.names[source], pa.string())
-        fields["label"] = pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int32)), names)
-        if tagger.groups:
-            groups = list(dict.fromkeys(tagger.groups))
-            of_classes = np.array([groups.index(group) for group in tagger.groups], np.int32)
-            places_of = pa.array(of_classes[numbers] if M else np.zeros(0, np.int32))
-            fields["group"] = pa.DictionaryArray.from_arrays(places_of, pa.array(groups, pa.string()))
-    figures = np.concatenate([np.zeros(0), *(one.probabilities for one in spans if one.probabilities is not None)])
-    is_known = len(figures) == M
-    fields["probability"] = pa.array(figures.astype(np.float32)) if is_known else pa.nulls(M, pa.float32())
-    values = fields.get("label")
-    if part != LABELS:
-        values = pa.StructArray.from_arrays(list(fields.values()), names=list(fields))
-    return pa.ListArray.from_arrays(pa.array(edges.astype(np.int32)), values, mask=missing)

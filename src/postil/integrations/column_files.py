@@ -14,10 +14,10 @@ import secrets
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias, final
+from typing import Any, TypeAlias, TypeVar, final
 
 from postil.errors import ConfigurationError, DataError
 from postil.extras import needed
@@ -28,6 +28,8 @@ from postil.reading import MOST_JSON_BYTES, limit, open_regular, parsed_json
 from postil.tagging.bulk import check_threads, in_order
 from postil.threads import one_blas_thread
 
+T = TypeVar("T")
+
 # ------------------------------------------------------------------------------------------------ folders of parts
 
 _RECEIPTS = "_parts"
@@ -37,12 +39,15 @@ ROWS_WRITTEN, BYTES_WRITTEN = 1 << 16, 1 << 26
 """A row group is written when it has this many rows or bytes."""
 
 
+JOB_FILE = "_job.json"
+"""The description of the job, in its folder."""
+
+
+@final
 @dataclass(frozen=True, kw_only=True)
 class TableJob:
-    """The questions about a column of texts. Equal jobs write the same output."""
+    """The questions about a column of texts, and how files are read. Equal jobs write the same output."""
 
-    FILE: ClassVar[str] = "_job.json"
-    """Name of the file that describes the job, in its folder."""
     model: str = ""
     """SHA-256 of the model file."""
     column: str = "text"
@@ -52,6 +57,11 @@ class TableJob:
     """The answers that are added, each as a column; none: of each task the usual one."""
     offsets: str = "characters"
     threshold: Threshold = None
+    input: str = "parquet"
+    encoding: str | None = None
+    """CSV: of the files; None for UTF-8."""
+    part_rows: int = 1
+    """Ray: a part takes further row groups until it has this many rows."""
 
     def stored(self) -> dict[str, Any]:
         """The job as the folder's file of it is read again."""
@@ -63,7 +73,7 @@ class TableJob:
 
         Files may join, but not change: each is recognised by some numbers. ``out`` is an Arrow file system.
         """
-        selector, path = needed("pyarrow.fs", "arrow").FileSelector, f"{folder}/{self.FILE}"
+        selector, path = needed("pyarrow.fs", "arrow").FileSelector, f"{folder}/{JOB_FILE}"
         known: dict[str, Any] = {"job": self.stored(), "files": {}}
         if out.get_file_info(folder).is_file:
             expected = "must be a folder, or a file .parquet"
@@ -94,8 +104,9 @@ class TableJob:
             write_beside(out, path, lambda stream: stream.write(json.dumps(known, indent=1).encode()))
         return list(known["files"])
 
-    def tag(self, table: Any, model: Any, tasks: tuple[str, ...]) -> Any:
-        """An Arrow table with the answers added."""
+    def tag(self, table: Any, model: Any) -> Any:
+        """An Arrow table or record batch with the answers added."""
+        tasks = self.tasks if getattr(model, "tasks", None) else ()  # the model of one task has no others
         options: dict[str, Any] = {"offsets": self.offsets, "threshold": self.threshold}
         return tag_table(table, model, self.column, tasks=tasks or None, parts=self.parts or None, **options)
 
@@ -107,12 +118,12 @@ class Hashed:
     closed = False
 
     def __init__(self, stream: Any) -> None:
-        self._stream, self._sha256, self.size = stream, hashlib.sha256(), 0
+        self._stream, self.sha256, self.size = stream, hashlib.sha256(), 0
 
     def write(self, content: Any) -> int:
         given = memoryview(content)
         self._stream.write(given)
-        self._sha256.update(given)
+        self.sha256.update(given)
         self.size += given.nbytes
         return given.nbytes
 
@@ -125,22 +136,24 @@ class Hashed:
     def close(self) -> None:
         """The one who opened the stream closes it."""
 
-    def give_receipt(self, out: Any, part: str) -> None:
-        """Note what a part will hold, on an Arrow file system: just before it gets its name."""
-        path, receipt = _receipt_of(part), {"bytes": self.size, "sha256": self._sha256.hexdigest()}
-        out.create_dir(posixpath.dirname(path), recursive=True)
-        write_beside(out, path, lambda stream: stream.write(json.dumps(receipt).encode()))
 
-
-def write_beside(out: Any, path: str, fill: Callable[[Hashed], object], *, receipted: bool = False) -> None:
+def write_beside(out: Any, path: str, fill: Callable[[Hashed], T], *, receipted: bool = False) -> T:
     """Write under another name and rename: the file is complete or absent. A part gets a receipt before."""
     folder, name = posixpath.split(path)
     unfinished = f"{folder}/.{name}.{secrets.token_hex(4)}{_UNFINISHED}"
-    with out.open_output_stream(unfinished) as stream:
-        fill(hashed := Hashed(stream))
-    if receipted:
-        hashed.give_receipt(out, path)
+    try:
+        with out.open_output_stream(unfinished) as stream:
+            result = fill(hashed := Hashed(stream))
+    except BaseException:
+        with suppress(OSError):
+            out.delete_file(unfinished)
+        raise
+    if receipted:  # what the part will hold
+        receipt = json.dumps({"bytes": hashed.size, "sha256": hashed.sha256.hexdigest()})
+        out.create_dir(f"{folder}/{_RECEIPTS}", recursive=True)
+        write_beside(out, _receipt_of(path), lambda stream: stream.write(receipt.encode()))
     out.move(unfinished, path)
+    return result
 
 
 def is_done(out: Any, part: str) -> bool:
@@ -162,9 +175,9 @@ def is_done(out: Any, part: str) -> bool:
 def remove_unfinished(out: Any, folder: str) -> None:
     """Remove what killed processes left, once the folder is complete."""
     fs = needed("pyarrow.fs", "arrow")
-    for place, beginning in ((folder, (".part-", "._")), (f"{folder}/{_RECEIPTS}", ".")):
+    for place in (folder, f"{folder}/{_RECEIPTS}"):
         for info in out.get_file_info(fs.FileSelector(place, allow_not_found=True)):
-            if posixpath.basename(info.path).startswith(beginning) and info.path.endswith(_UNFINISHED):
+            if posixpath.basename(info.path).startswith(".") and info.path.endswith(_UNFINISHED):
                 out.delete_file(info.path)
 
 
@@ -183,17 +196,21 @@ def check_text_column(schema: Any, column: str, where: object) -> None:
         raise DataError(f"the column {column!r}", expected="strings", got=str(kind), where=where)
 
 
-def gathered(tables: Iterable[Any], extra: str) -> Iterator[Any]:
-    """Small tables or record batches put together to tables of the size of a row group."""
-    pa = needed("pyarrow", extra)
+def write_tables(stream: Any, schema: Any, tables: Iterable[Any]) -> int:
+    """Write tables or record batches as Parquet, in row groups of a useful size; returns the number of rows."""
+    pa, parquet = needed("pyarrow", "arrow"), needed("pyarrow.parquet", "arrow")
     held: list[Any] = []
-    for table in tables:
-        held.append(table if isinstance(table, pa.Table) else pa.Table.from_batches([table]))
-        if sum(one.num_rows for one in held) >= ROWS_WRITTEN or sum(one.nbytes for one in held) >= BYTES_WRITTEN:
-            yield pa.concat_tables(held)
-            held = []
-    if held:
-        yield pa.concat_tables(held)
+    rows = 0
+    with parquet.ParquetWriter(stream, schema) as writer:
+        for table in tables:
+            held.append(table if isinstance(table, pa.Table) else pa.Table.from_batches([table]))
+            rows += table.num_rows
+            if sum(one.num_rows for one in held) >= ROWS_WRITTEN or sum(one.nbytes for one in held) >= BYTES_WRITTEN:
+                writer.write_table(pa.concat_tables(held))
+                held = []
+        if held:
+            writer.write_table(pa.concat_tables(held))
+    return rows
 
 
 # ------------------------------------------------------------------------------------------------ sources
@@ -203,33 +220,34 @@ ROWS = 1 << 12
 CSV_BLOCK = 1 << 24
 """Bytes of a part of CSV. A line must be shorter."""
 
-Batches: TypeAlias = Callable[[], Iterator[tuple[str, Any]]]
-"""The record batches of a part, each with the name of the file."""
+Batches: TypeAlias = Callable[[], Iterator[Any]]
+"""The record batches of a part."""
 
 
 @final
 class ParquetSource:
-    """A Parquet file."""
+    """A Parquet file, by default on this machine."""
 
-    def __init__(self, path: str, encoding: str | None = None) -> None:
+    def __init__(self, path: str, encoding: str | None = None, system: Any = None) -> None:
         parquet = needed("pyarrow.parquet", "arrow")
         if encoding is not None:
             raise ConfigurationError("--encoding", expected="needs --from csv", got="parquet")
         self.path = path
-        with _told(path, "Parquet"):
-            self._file = parquet.ParquetFile(path)
-            self.schema = self._file.schema_arrow
+        with _told(path, "Parquet", system is None):
+            self._file = parquet.ParquetFile(path if system is None else system.open_input_file(path))
+            self.schema, metadata = self._file.schema_arrow, self._file.metadata
+            self.rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+            """The number of rows of each row group."""
 
     def parts(self) -> Iterator[tuple[int, Batches]]:
         """The number of each row group and its batches. A file without row groups is one part without batches."""
-        for number in range(max(1, self._file.num_row_groups)):
-            yield number, partial(self._batches, number)
+        for number in range(max(1, len(self.rows))):
+            yield number, partial(self.batches, number, min(number + 1, len(self.rows)))
 
-    def _batches(self, number: int) -> Iterator[tuple[str, Any]]:
-        groups = [number] if number < self._file.num_row_groups else []
-        with _told(self.path, "Parquet"):
-            for batch in self._file.iter_batches(ROWS, row_groups=groups, use_threads=False):
-                yield self.path, batch
+    def batches(self, first: int, end: int) -> Iterator[Any]:
+        """The record batches of some row groups."""
+        with _told(self.path, "Parquet", False):
+            yield from self._file.iter_batches(ROWS, row_groups=range(first, end), use_threads=False)
 
 
 @final
@@ -255,9 +273,8 @@ class CSVSource:
         if number < 0:
             yield 0, lambda: iter(())
 
-    def _batches(self, block: Any) -> Iterator[tuple[str, Any]]:
-        for first in range(0, block.num_rows, ROWS):
-            yield self.path, block.slice(first, ROWS)
+    def _batches(self, block: Any) -> Iterator[Any]:
+        return (block.slice(first, ROWS) for first in range(0, block.num_rows, ROWS))
 
     def _reader(self, names: list[str]) -> Any:
         pa, csv = needed("pyarrow", "arrow"), needed("pyarrow.csv", "arrow")
@@ -271,9 +288,10 @@ class CSVSource:
 
 
 @contextmanager
-def _told(path: str, title: str) -> Iterator[None]:
+def _told(path: str, title: str, is_local: bool = True) -> Iterator[None]:
     """The errors of pyarrow in one line that names the file."""
-    open_regular(path).close()  # raises the system's own error if the file is missing or a pipe
+    if is_local:
+        open_regular(path).close()  # raises the system's own error if the file is missing or a pipe
     try:
         yield
     except (ValueError, OSError, NotImplementedError, LookupError) as error:  # pyarrow's errors are of these kinds
@@ -289,34 +307,19 @@ Progress = Callable[[int], None]
 
 
 @final
-@dataclass(frozen=True, kw_only=True)
-class ColumnJob(TableJob):
-    """The settings for tagging the texts of files. One task is answered as by a model that has no other."""
+@dataclass(frozen=True)
+class TaggedFiles:
+    """The result of a call that tags files."""
 
-    input: str = "parquet"
-    encoding: str | None = None
-    """CSV: of the files; None for UTF-8."""
-
-    def tagged(self, batch: tuple[str, Any], model: Any) -> Any:
-        """A batch, which comes with the name of its file, with the answers added."""
-        path, rows = batch
-        try:
-            return self.tag(rows, model, self.tasks if len(self.tasks) > 1 else ())
-        except DataError as error:
-            raise DataError(error.what, expected=error.expected, got=error.got, where=path) from None
-
-
-@final
-@dataclass(slots=True)
-class WrittenTables:
-    """The result of a job."""
-
-    rows: int = 0
-    parts: list[str] = field(default_factory=list)
-    kept: list[str] = field(default_factory=list)
-    """Parts that were there already."""
-    redone: list[str] = field(default_factory=list)
-    """Parts that were there, but were not what this job wrote: cut, changed, or without a receipt."""
+    rows: int
+    """Rows tagged by this call."""
+    parts: int
+    """Parts written by this call."""
+    done_before: int = 0
+    """Parts that an earlier call had written."""
+    redone: int = 0
+    """Of the parts: those that were there, but were not what this job had written: cut, changed, or without a receipt.
+    Ray does not count them."""
 
 
 def hash_of(path: str | os.PathLike[str]) -> str:
@@ -324,74 +327,79 @@ def hash_of(path: str | os.PathLike[str]) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write_folder(
+def tag_files(
     files: Iterable[str],
     model: Any,
-    job: ColumnJob,
-    folder: str | os.PathLike[str],
-    *,
-    threads: int = 1,
-    progress: Progress | None = None,
-) -> WrittenTables:
-    """Tag the files into a folder of parts; those that are there already, as they were written, are kept."""
-    check_threads(threads)
-    folder, files, written = Path(folder), list(files), WrittenTables()
-    for path in files:  # mistakes are told before any work
-        source_of(path, job)
-    stamps = {path: [Path(path).stat().st_size, Path(path).stat().st_mtime_ns] for path in files}
-    if len(stamps) < len(files):
-        raise ConfigurationError("files", expected="must be different", got="one of them twice")
-    out, inside = needed("pyarrow.fs", "arrow").LocalFileSystem(), folder.absolute().as_posix()
-    job.claim(out, inside, stamps)
-    for path in files:
-        source = source_of(path, job)
-        for number, batches in source.parts():
-            part = folder / part_name(path, number)
-            target = part.absolute().as_posix()
-            if is_done(out, target):
-                written.kept.append(part.name)
-                continue
-            if part.is_symlink() or part.exists():
-                part.unlink()
-                written.redone.append(part.name)
-            with replaced(part) as stream:
-                hashed = Hashed(stream)
-                written.rows += _write(hashed, batches(), source.schema, model, job, threads, progress)
-                hashed.give_receipt(out, target)
-            written.parts.append(part.name)
-    remove_unfinished(out, inside)
-    return written
-
-
-def write_file(
-    files: Iterable[str],
-    model: Any,
-    job: ColumnJob,
+    job: TableJob,
     target: str | os.PathLike[str],
     *,
     threads: int = 1,
     progress: Progress | None = None,
-) -> WrittenTables:
-    """Tag the files into one Parquet file, which appears when all is done. Their columns must be the same."""
+) -> TaggedFiles:
+    """Tag files into one Parquet file, if the name of the target ends so, or else into a folder of parts.
+
+    The file appears when all is done; the columns of its inputs must be the same. In a folder, parts that are there
+    already, as they were written, are kept.
+    """
     check_threads(threads)
-    files, written = list(files), WrittenTables()
-    first, *others = [source_of(path, job) for path in files]
-    for source in others:
-        if not source.schema.equals(first.schema):
-            expected = f"those of {first.path}, or -o FOLDER"
-            raise DataError("the columns of the files differ", expected=expected, where=source.path)
-    every_part = (batches for path in files for _, batches in source_of(path, job).parts())
-    with replaced(target) as stream:
-        rows = (batch for batches in every_part for batch in batches())
-        written.rows = _write(stream, rows, first.schema, model, job, threads, progress)
-    written.parts.append(Path(target).name)
-    return written
+    files, target = list(files), Path(target)
+    schemas = [source_of(path, job).schema for path in files]  # mistakes are told before any work
+    answers = partial(_answers, model=model, job=job, threads=threads, progress=progress)
+    if target.suffix == ".parquet":
+        for path, schema in zip(files, schemas, strict=True):
+            if not schema.equals(schemas[0]):
+                expected = f"those of {files[0]}, or -o FOLDER"
+                raise DataError("the columns of the files differ", expected=expected, where=path)
+        sources = (source_of(path, job) for path in files)
+        tables = (table for source in sources for _, batches in source.parts() for table in answers(source, batches()))
+        with replaced(target) as stream, one_blas_thread():
+            return TaggedFiles(write_tables(stream, job.tag(schemas[0].empty_table(), model).schema, tables), 1)
+    stamps = {path: [Path(path).stat().st_size, Path(path).stat().st_mtime_ns] for path in files}
+    if len(stamps) < len(files):
+        raise ConfigurationError("files", expected="must be different", got="one of them twice")
+    out, folder = needed("pyarrow.fs", "arrow").LocalFileSystem(), target.absolute().as_posix()
+    job.claim(out, folder, stamps)
+    rows = parts = kept = redone = 0
+    for source in (source_of(path, job) for path in files):
+        schema = job.tag(source.schema.empty_table(), model).schema
+        for number, batches in source.parts():
+            path = f"{folder}/{part_name(source.path, number)}"
+            if is_done(out, path):
+                kept += 1
+                continue
+            redone += os.path.lexists(path)
+            fill = partial(write_tables, schema=schema, tables=answers(source, batches()))
+            with one_blas_thread():
+                rows += write_beside(out, path, fill, receipted=True)
+            parts += 1
+    remove_unfinished(out, folder)
+    return TaggedFiles(rows, parts, kept, redone)
+
+
+def _answers(
+    source: ParquetSource | CSVSource,
+    batches: Iterable[Any],
+    model: Any,
+    job: TableJob,
+    threads: int,
+    progress: Progress | None,
+) -> Iterator[Any]:
+    """Batches of a file with the answers added. A mistake names the file."""
+    tagged = partial(job.tag, model=model)
+    try:
+        for batch in in_order(tagged, batches, threads) if threads > 1 else map(tagged, batches):
+            if progress is not None:
+                progress(batch.num_rows)
+            yield batch
+    except DataError as error:
+        where = error.where or source.path
+        raise DataError(error.what, expected=error.expected, got=error.got, where=where) from None
 
 
 SOURCES: dict[str, type[ParquetSource] | type[CSVSource]] = {"parquet": ParquetSource, "csv": CSVSource}
 
 
-def source_of(path: str, job: ColumnJob) -> ParquetSource | CSVSource:
+def source_of(path: str, job: TableJob) -> ParquetSource | CSVSource:
     """A file that has the column of texts."""
     source = SOURCES[job.input](path, job.encoding)
     check_text_column(source.schema, job.column, path)
@@ -402,31 +410,3 @@ def part_name(path: str, number: int) -> str:
     """The file of a part: named by the input, with a checksum of its path, and the row group."""
     stem = Path(path).name.partition(".")[0]
     return f"{stem}-{zlib.crc32(os.fsencode(path)):08x}-{number:05d}.parquet"
-
-
-def _write(
-    stream: Any,
-    batches: Iterable[tuple[str, Any]],
-    schema: Any,
-    model: Any,
-    job: ColumnJob,
-    threads: int,
-    progress: Progress | None,
-) -> int:
-    """Tag batches of this schema and write them; returns the number of rows."""
-    parquet = needed("pyarrow.parquet", "arrow")
-    rows, tagged = 0, partial(job.tagged, model=model)
-
-    def counted(batch: Any) -> Any:
-        nonlocal rows
-        rows += batch.num_rows
-        if progress is not None:
-            progress(batch.num_rows)
-        return batch
-
-    empty = tagged(("", schema.empty_table()))
-    with one_blas_thread(), parquet.ParquetWriter(stream, empty.schema) as writer:
-        answered = in_order(tagged, batches, threads) if threads > 1 else map(tagged, batches)
-        for table in gathered(map(counted, answered), "arrow"):
-            writer.write_table(table)
-    return rows

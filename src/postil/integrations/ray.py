@@ -20,13 +20,15 @@ from postil.extras import needed
 from postil.files import replaced
 from postil.integrations.arrow import asked_parts, checked_units, model_of
 from postil.integrations.column_files import (
+    ParquetSource,
     TableJob,
+    TaggedFiles,
     check_text_column,
-    gathered,
     hash_of,
     is_done,
     remove_unfinished,
     write_beside,
+    write_tables,
 )
 from postil.models.decoding.posteriors import Threshold
 from postil.models.storage import load, to_bytes
@@ -39,16 +41,6 @@ _BATCH_ROWS = 1024
 # ------------------------------------------------------------------------------------------------ parts of a job
 
 _WAITING = 16  # footers that are fetched at the same time: on object stores each costs a round trip
-
-
-@final
-@dataclass(frozen=True, kw_only=True)
-class RayJob(TableJob):
-    """The settings that all parts of a folder have in common."""
-
-    FILE = "_postil.json"
-    part_rows: int
-    """A part takes further row groups until it has this many rows."""
 
 
 @final
@@ -103,7 +95,9 @@ def input_files(paths: Sequence[str]) -> tuple[Any, list[str]]:
     return systems[0][0], list(found)
 
 
-def missing_parts(job: RayJob, system: Any, files: Sequence[str], out: Any, folder: str) -> tuple[list[TablePart], int]:
+def missing_parts(
+    job: TableJob, system: Any, files: Sequence[str], out: Any, folder: str
+) -> tuple[list[TablePart], int]:
     """The parts that the folder lacks, and the number of all parts; the folder is made and marked as this job's."""
     with ThreadPoolExecutor(_WAITING) as pool:
         groups = dict(zip(files, pool.map(lambda path: _row_groups(system, path, job), files), strict=True))
@@ -118,18 +112,11 @@ def missing_parts(job: RayJob, system: Any, files: Sequence[str], out: Any, fold
     return [part for part, is_there in zip(parts, done, strict=True) if not is_there], len(parts)
 
 
-def _row_groups(system: Any, path: str, job: RayJob) -> list[int]:
+def _row_groups(system: Any, path: str, job: TableJob) -> list[int]:
     """The number of rows of each row group, once the columns are known to be right."""
-    pa, parquet = needed("pyarrow", "ray"), needed("pyarrow.parquet", "ray")
-    try:
-        with system.open_input_file(path) as stream:
-            file = parquet.ParquetFile(stream)
-            schema, metadata = file.schema_arrow, file.metadata
-            rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
-    except (pa.ArrowException, OSError) as error:
-        raise DataError("not a Parquet file that can be read", got=str(error), where=path) from None
-    check_text_column(schema, job.column, path)
-    return rows
+    source = ParquetSource(path, system=system)
+    check_text_column(source.schema, job.column, path)
+    return source.rows
 
 
 def _cuts(rows: Sequence[int], least: int) -> Iterator[tuple[int, int]]:
@@ -146,43 +133,16 @@ def _cuts(rows: Sequence[int], least: int) -> Iterator[tuple[int, int]]:
 
 def write_part(part: TablePart, system: Any, out: Any, tagged: Callable[[Any], Any]) -> int:
     """Read the row groups of a part, write them as ``tagged`` returns each table, and return the number of rows."""
-    pa, parquet = needed("pyarrow", "ray"), needed("pyarrow.parquet", "ray")
-    rows = 0
-
-    def fill(stream: Any) -> None:
-        nonlocal rows
-        with system.open_input_file(part.source) as source:
-            writer = None
-            groups = list(range(part.first, part.end))
-            batches = parquet.ParquetFile(source).iter_batches(_BATCH_ROWS, row_groups=groups)
-            for table in gathered((tagged(pa.Table.from_batches([batch])) for batch in batches), "ray"):
-                writer = writer or parquet.ParquetWriter(stream, table.schema)
-                writer.write_table(table)
-                rows += table.num_rows
-            if writer is not None:
-                writer.close()
-
-    write_beside(out, part.target, fill, receipted=True)
-    return rows
+    source = ParquetSource(part.source, system=system)
+    schema = tagged(source.schema.empty_table()).schema
+    tables = map(tagged, source.batches(part.first, part.end))
+    return write_beside(out, part.target, lambda stream: write_tables(stream, schema, tables), receipted=True)
 
 
 # ------------------------------------------------------------------------------------------------ jobs
 
 _PART_ROWS = 1 << 16
 _MOST_BLOCKS = 4096  # Ray keeps a record of each
-
-
-@final
-@dataclass(frozen=True)
-class TaggedFiles:
-    """The result of a call of `tag_files`."""
-
-    rows: int
-    """Rows tagged by this call."""
-    parts: int
-    """Parts written by this call."""
-    done_before: int
-    """Parts that an earlier call had written."""
 
 
 def tag_dataset(
@@ -314,19 +274,19 @@ def tag_files(
 class _TagBatches:
     """A worker of a dataset: opens the model once, then tags tables."""
 
-    def __init__(self, model: "_TravellingModel", job: RayJob) -> None:
+    def __init__(self, model: "_TravellingModel", job: TableJob) -> None:
         self._model, self._job = model.opened(), job
 
     def __call__(self, table: Any) -> Any:
         with one_blas_thread():
-            return self._job.tag(table, self._model, self._job.tasks)
+            return self._job.tag(table, self._model)
 
 
 @final
 class _TagParts:
     """A worker of a folder: opens the model once, then reads, tags and writes parts."""
 
-    def __init__(self, model: "_TravellingModel", job: RayJob, system: Any, out: Any) -> None:
+    def __init__(self, model: "_TravellingModel", job: TableJob, system: Any, out: Any) -> None:
         self._tagged, self._system, self._out = _TagBatches(model, job), system, out
 
     def __call__(self, batch: Any) -> Any:
@@ -337,7 +297,7 @@ class _TagParts:
             try:
                 rows = write_part(part, self._system, self._out, self._tagged)
             except PostilError as error:
-                told = f"{part.source}: {error}"
+                told = str(error) if error.where else f"{part.source}: {error}"
             except (pa.ArrowException, OSError) as error:
                 told = f"{part.source} could not be tagged into {part.target}: {error}"
             answers.append({"rows": rows, "error": told})
@@ -388,7 +348,7 @@ def _job(
     offsets: str,
     threshold: Threshold,
     part_rows: int = _PART_ROWS,
-) -> tuple[_TravellingModel, RayJob]:
+) -> tuple[_TravellingModel, TableJob]:
     """The model and the questions. The model is also opened here, so that mistakes are reported before any work."""
     is_path = isinstance(model, str | os.PathLike)
     if is_path and not Path(model).is_file():
@@ -401,7 +361,7 @@ def _job(
         # An array is one buffer of the object store that all workers of a machine map; bytes would be copied for each.
         stored = ray.put(np.frombuffer(content, np.uint8))
         travelling = _TravellingModel(hashlib.sha256(content).hexdigest(), None, stored)
-    job = RayJob(
+    job = TableJob(
         model=travelling.sha256,
         column=column,
         tasks=() if tasks is None else tuple(opened.by_task(tasks)),

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, final
 
 from postil.errors import ConfigurationError
 from postil.extras import needed
+from postil.integrations.arrow import model_of
 from postil.models import load
 from postil.models.decoding.distribution import check_probability
 from postil.models.detector import Detector
@@ -93,11 +94,7 @@ class PostilComponent:
         if model is None:
             if source is None:
                 raise ConfigurationError("model", expected='needs a file: add_pipe("postil", config={"model": …})')
-            model = load(source) if isinstance(source, str | os.PathLike) else source
-            if not isinstance(model, Tagger | Detector | MultiTaskTagger):
-                expected = "must be a Tagger, a MultiTaskTagger or a Detector"
-                raise ConfigurationError("model", expected=expected, got=type(model).__name__)
-            self._model = model
+            model = self._model = model_of(source)
         return model
 
     def __call__(self, doc: Any) -> Any:

@@ -41,7 +41,8 @@ class Format:
     keeps: str | None = None
     """The class of ``Sentence.rest`` that the writer writes again, by its name: its module is seldom needed."""
     keeps_text: bool = False  # whether the writer writes the raw text
-    loses: tuple[str, ...] = ()  # data of texts that the writer has no place for: see `count_losses`
+    loses: tuple[str, ...] = ()
+    """What the writer has no place for: of texts see `count_losses`, of sentences `_count_losses`."""
     span_fields: tuple[str, ...] = ()  # fields of spans that it keeps nevertheless
     endings: tuple[str, ...] = ()  # endings of file names for which it is written
     border: Border | None = None
@@ -94,6 +95,7 @@ def _of_tool(title: str, reads: str, writes: str, *loses: str, **others: Any) ->
 
 _RECORDS, _LIBRARIES = "annotations.records", "annotations.libraries"
 _FLAT = ("fragments", "documents")
+_TOKEN_DATA = ("columns", "comments", "documents")
 
 FORMATS: dict[str, Format] = {
     "conll": Format(
@@ -102,6 +104,7 @@ FORMATS: dict[str, Format] = {
         "read_conll",
         "write_conll",
         keeps="DocumentMark",
+        loses=("empty",),
         endings=(".conll", ".tsv", ".txt", ".bio", ".iob", ".iob2"),
         border=conll_border,
     ),
@@ -112,6 +115,7 @@ FORMATS: dict[str, Format] = {
         "write_conllu",
         keeps="Dependencies",
         keeps_text=True,
+        loses=("empty",),
         endings=(".conllu",),
         border=partial(conll_border, comments="#"),  # every line that begins with # is a comment
     ),
@@ -121,6 +125,7 @@ FORMATS: dict[str, Format] = {
         "read_roles",
         "write_roles",
         keeps="Frames",
+        loses=("empty", *_TOKEN_DATA),
         endings=(".conll05",),
         border=conll_border,
     ),
@@ -142,6 +147,7 @@ FORMATS: dict[str, Format] = {
         "read_treebank",
         "write_treebank",
         keeps="Bracketing",
+        loses=("empty", "columns", "documents"),
         endings=(".ptb", ".mrg", ".trees"),
     ),
     "text": Format("plain text", "plain", "read_text", border=line_border),
@@ -160,9 +166,20 @@ FORMATS: dict[str, Format] = {
         span_fields=("attributes", "notes"),
         opens=True,
     ),
-    "datasets": Format("JSON Lines for Hugging Face datasets", _LIBRARIES, writes="write_datasets", like="jsonl"),
-    "parquet": Format("Parquet", _LIBRARIES, "read_parquet", "save_parquet", opens=True, endings=(".parquet",)),
-    "csv": Format("a table of words", "annotations.tables", "read_words", "write_words", endings=(".csv",)),
+    "datasets": Format(
+        "JSON Lines for Hugging Face datasets", _LIBRARIES, writes="write_datasets", loses=_TOKEN_DATA, like="jsonl"
+    ),
+    "parquet": Format(
+        "Parquet", _LIBRARIES, "read_parquet", "save_parquet", loses=_TOKEN_DATA, endings=(".parquet",), opens=True
+    ),
+    "csv": Format(
+        "a table of words",
+        "annotations.tables",
+        "read_words",
+        "write_words",
+        loses=("comments", "documents"),
+        endings=(".csv",),
+    ),
     "csv-spans": Format("a table of texts with spans", "annotations.tables", "read_table", texts=True),
     "json": Format("a JSON array of texts with spans", _RECORDS, "read_json_array", texts=True),
     "spacy": Format(
@@ -173,6 +190,7 @@ FORMATS: dict[str, Format] = {
         spans=True,
         keeps="Record",
         keeps_text=True,
+        loses=("columns", "comments"),
         endings=(".spacy",),
         opens=True,
     ),
@@ -395,9 +413,22 @@ def _known(name: str, writing: bool = False) -> str:
 
 
 def _count_losses(sentences: Iterable[Sentence], row: Format, report: Report) -> Iterator[Sentence]:
-    """Count, on their way to the writer, what sentences carry that the format has no place for."""
+    """Count, on their way to the writer, what sentences carry that the format has no place for.
+
+    A format of sentences ``loses`` extra "columns" of tokens, "comments", marks of "documents", or sentences that are
+    "empty", which are left out.
+    """
     before: Rest | None = None
     for sentence in sentences:
+        if not row.texts:
+            if "empty" in row.loses and not sentence.tokens:
+                report.dropped["sentences without tokens"] += 1
+                continue
+            report.dropped["extra columns of tokens"] += len(sentence) * (
+                "columns" in row.loses and sentence.columns is not None
+            )
+            report.dropped["comments"] += len(sentence.comments) * ("comments" in row.loses)
+            report.dropped["document marks"] += "documents" in row.loses and sentence.document is not None
         rest = sentence.rest
         if rest is not None and rest is not before and type(rest).__name__ != row.keeps:
             report.dropped.update(rest.lost())

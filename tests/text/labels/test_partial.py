@@ -31,11 +31,9 @@ from postil.text.labels.partial import (
     iobes_labels,
     is_partial,
     is_unknown,
-    mended,
     peek_scheme,
     per_sentence,
     relabel,
-    respelt,
     widened,
 )
 from postil.text.labels.schemes import convert, looks_like_mark
@@ -302,46 +300,24 @@ def test_without_a_scheme_sets_are_sets():
 
 
 BROKEN = [
-    ("bio", ["O", "I-X", PartialLabel("?")], ["O", "B-X", "?"]),
-    ("bio", [PartialLabel("?"), "I-X", "I-Y"], ["?", "I-X", "B-Y"]),
-    ("iobes", ["B-X", "O", PartialLabel("?")], ["S-X", "O", "?"]),
-    ("iobes", ["O", "I-X", PartialLabel("?")], ["O", "B-X", "?"]),
-    ("iobes", [PartialLabel("?"), "I-X", PartialLabel("?")], ["?", "I-X", "?"]),
-    ("iobes", [PartialLabel("?"), "E-X", "O"], ["?", "E-X", "O"]),
-    ("iob1", ["O", "B-X", PartialLabel("?")], ["O", "I-X", "?"]),
+    ("bio", ["O", "I-X", PartialLabel("?")], ["B-X", "S-X"]),
+    ("bio", [PartialLabel("?"), "I-X", "I-Y"], ["E-X", "S-X"]),
+    ("iobes", ["O", "I-X", PartialLabel("?")], ["B-X", "S-X"]),
+    ("iobes", ["O", "E-X", "O", PartialLabel("?")], ["S-X"]),
+    ("iob1", ["O", "B-X", PartialLabel("?")], ["B-X", "S-X"]),
 ]
 
 
-@pytest.mark.parametrize(("scheme", "labels", "expected"), BROKEN)
-def test_broken_labels_are_read_as_conlleval_does_where_their_neighbours_are_known(scheme, labels, expected):
-    assert mended(labels, scheme) == expected
-    possible = PossibleLabels(INNER, "iobes", scheme)
-    assert possible(labels).any(axis=1).all()
+@pytest.mark.parametrize(("scheme", "labels", "second"), BROKEN)
+def test_broken_labels_stand_for_their_classes(scheme, labels, second):
+    possible = PossibleLabels(INNER, "iobes", scheme)(labels)
+    assert possible.any(axis=1).all()
+    assert {INNER[i] for i in np.flatnonzero(possible[1])} == {*second}
 
 
 def test_where_nothing_agrees_labels_stand_for_their_classes():
     possible = PossibleLabels(INNER, "iobes", "bio")(["O", PartialLabel("I-X|I-Y"), "O"])
     assert [INNER[i] for i in np.flatnonzero(possible[1])] == ["S-X", "S-Y"]
-
-
-def test_known_labels_beside_unknown_ones_in_another_scheme():
-    unknown = PartialLabel("?")
-    assert respelt(["B-X", unknown, "O"], "bio", "iobes") == ["B-X|S-X", "?", "O"]
-    assert respelt(["B-X", "I-X", unknown], "bio", "bilou") == ["B-X", "I-X|L-X", "?"]
-    assert respelt(["S-X", unknown, PartialLabel("X|Y")], "iobes", "bio") == ["B-X", "?", "I-X|B-X|I-Y|B-Y"]
-    assert respelt(["B-X", "B-X", unknown], "bio", "iob1") == ["I-X", "B-X", "?"]
-
-
-@pytest.mark.parametrize("target", ["bio", "iob1", "iobes"])
-@pytest.mark.parametrize("source", ["bio", "iob1", "iobes"])
-@examples(0.5)
-@given(data=st.data())
-def test_another_spelling_loses_no_labelling(source, target, data):
-    _, partial = data.draw(partial_annotations(source))
-    other = respelt(partial, source, target)
-    before = compatible_labellings(INNER, "iobes", source, partial, is_mark(partial))
-    after = compatible_labellings(INNER, "iobes", target, other, is_mark(other))
-    assert before <= after
 
 
 # ---------------------------------------------- Labels in another scheme: what breaks the scheme is counted or refused
@@ -365,6 +341,17 @@ def test_relabelling_strictly() -> None:
     assert (
         str(caught.value)
         == "f, line 5, token 2: a label violates the BIO scheme: expected a label that may follow, got I-Y after O"
+    )
+
+
+def test_marks_have_no_spelling_in_another_scheme() -> None:
+    sentences = lambda: [Sentence(["a", "b"], ["B-X", "?"], line=5)]  # noqa: E731
+    (kept,) = relabel(sentences(), "bio", "bio", Report(), name="f")
+    assert kept.labels == ["B-X", "?"]
+    with pytest.raises(DataError) as caught:
+        list(relabel(sentences(), "bio", "iobes", Report(), name="f"))
+    assert str(caught.value) == (
+        "f, line 5: marks of unknown labels in another scheme: expected a sentence without marks, or BIO"
     )
 
 

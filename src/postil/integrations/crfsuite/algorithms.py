@@ -202,7 +202,7 @@ class _Sentences:
         """Arguments of the kernels that pass over the sentences."""
 
     def __len__(self) -> int:
-        return len(self.problem.instances)
+        return self.problem.corpus.sentences
 
     def shuffled(self) -> list[int]:
         return [int(b) for b in self.rng.permutation(len(self))]

@@ -2,11 +2,10 @@
 
 import contextlib
 import importlib.util
-import inspect
 import os
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -19,6 +18,7 @@ from postil.integrations.crfsuite.metrics import flat_accuracy_score
 from postil.integrations.crfsuite.model import Model
 from postil.integrations.crfsuite.tagger import Tagger
 from postil.integrations.crfsuite.trainer import LinePerIterationTrainer, TrainingLog
+from postil.models.settings import Declared
 
 _PARAMETERS = {
     "feature.minfreq": "min_freq",
@@ -74,8 +74,13 @@ class ModelFile:
             Path(self.refresh()).write_bytes(content)
 
 
+def _learned(doc: str, of: Callable[[Model], Any]) -> Any:
+    """A property of an estimator's model; None before ``fit``."""
+    return property(lambda crf: None if crf.tagger_ is None else of(crf.tagger_.model), doc=doc)
+
+
 @dataclass(eq=False, repr=False)
-class CRF:
+class CRF(Declared):
     """A conditional random field over hand-made features, trained as CRFsuite trains it.
 
     ``X`` is a list of sequences of feature dicts, ``y`` a list of sequences of labels. Parameters that are None have
@@ -129,27 +134,6 @@ class CRF:
         self._tagger: Tagger | None = None
 
     # -------------------------------------------------------------------------------------------- estimator rules
-
-    @classmethod
-    def _parameter_names(cls) -> list[str]:
-        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The constructor's parameters by name."""
-        return {name: getattr(self, name) for name in self._parameter_names()}
-
-    def set_params(self, **params: Any) -> Self:
-        """Change parameters by name."""
-        for name, value in params.items():
-            if name not in self._parameter_names():
-                raise ConfigurationError(f"CRF has no parameter {name!r}")
-            setattr(self, name, value)
-        return self
-
-    def __repr__(self) -> str:
-        signature = inspect.signature(type(self).__init__).parameters
-        told = (f"{k}={v!r}" for k, v in self.get_params().items() if v is not signature[k].default)
-        return f"CRF({', '.join(told)})"
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import InputTags, Tags, TargetTags
@@ -225,32 +209,9 @@ class CRF:
             self._tagger = tagger
         return tagger
 
-    @property
-    def classes_(self) -> list[str] | None:
-        """The labels, in the order of their first occurrence."""
-        return None if self.tagger_ is None else self.tagger_.labels()
-
-    @property
-    def size_(self) -> int | None:
-        """The size of the model's file in bytes."""
-        return None if self.tagger_ is None else self.tagger_.size
-
-    @property
-    def num_attributes_(self) -> int | None:
-        """The number of attributes with a weight that is not 0."""
-        return None if self.tagger_ is None else len(self._fitted().weights.attributes)
-
-    @property
-    def attributes_(self) -> list[str] | None:
-        """The attributes with a weight that is not 0."""
-        return None if self.tagger_ is None else [*self._fitted().weights.attributes]
-
-    @property
-    def state_features_(self) -> dict[tuple[str, str], float] | None:
-        """{(attribute, label): weight}"""
-        return None if self.tagger_ is None else self._fitted().weights.state_features()
-
-    @property
-    def transition_features_(self) -> dict[tuple[str, str], float] | None:
-        """{(label, next label): weight}"""
-        return None if self.tagger_ is None else self._fitted().weights.transition_features()
+    classes_ = _learned("The labels, in the order of their first occurrence.", lambda model: [*model.labels])
+    size_ = _learned("The size of the model's file in bytes.", lambda model: len(model.content))
+    num_attributes_ = _learned("The number of attributes_.", lambda model: len(model.weights.attributes))
+    attributes_ = _learned("The attributes with a weight that is not 0.", lambda model: [*model.weights.attributes])
+    state_features_ = _learned("{(attribute, label): weight}", lambda model: model.weights.state_features())
+    transition_features_ = _learned("{(label, next label): weight}", lambda model: model.weights.transition_features())

@@ -1,6 +1,7 @@
 """The metrics of sklearn-crfsuite: scikit-learn's over all items of all sequences. They need scikit-learn."""
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -21,24 +22,15 @@ def flat_accuracy_score(y_true: Any, y_pred: Any) -> float:
 
 
 def _of_scikit_learn(name: str, y_true: Any, y_pred: Any, **options: Any) -> Any:
+    """A metric of ``sklearn.metrics`` over items, with its options."""
     from sklearn import metrics
 
     return getattr(metrics, name)(flatten(y_true), flatten(y_pred), **options)
 
 
-def flat_precision_score(y_true: Any, y_pred: Any, **kwargs: Any) -> Any:
-    """Precision over items; options as of ``sklearn.metrics.precision_score``."""
-    return _of_scikit_learn("precision_score", y_true, y_pred, **kwargs)
-
-
-def flat_recall_score(y_true: Any, y_pred: Any, **kwargs: Any) -> Any:
-    """Recall over items; options as of ``sklearn.metrics.recall_score``."""
-    return _of_scikit_learn("recall_score", y_true, y_pred, **kwargs)
-
-
-def flat_f1_score(y_true: Any, y_pred: Any, **kwargs: Any) -> Any:
-    """F1 over items; options as of ``sklearn.metrics.f1_score``."""
-    return _of_scikit_learn("f1_score", y_true, y_pred, **kwargs)
+flat_precision_score = partial(_of_scikit_learn, "precision_score")
+flat_recall_score = partial(_of_scikit_learn, "recall_score")
+flat_f1_score = partial(_of_scikit_learn, "f1_score")
 
 
 def flat_fbeta_score(y_true: Any, y_pred: Any, beta: float, **kwargs: Any) -> Any:

@@ -4,11 +4,11 @@ Letters: B sentences, N tokens, L labels, A attributes, K features of (attribute
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from struct import Struct
-from typing import Any, Self, final, overload
+from typing import Any, Self, final
 
 import numpy as np
 
@@ -32,8 +32,8 @@ from postil.objectives import ChainScores, Lattice, Posterior, path_scores
 #     "AFRF"      the same for every attribute; reading needs neither, the features have their sources
 #
 # All numbers are little-endian, 32 bits wide, the weights 64. C checks a file and reads it where it lies in memory
-# (kernels/items.c); Python reads it when C does not accept it, to say why or because it is in an unusual order, and for
-# what is asked about the weights. It is read, not mapped: CRFsuite writes models in place, and a process crashes if
+# (kernels/items.c); Python reads it to say why C does not accept it, where nothing is compiled, and for what is asked
+# about the weights. It is read, not mapped: CRFsuite writes models in place, and a process crashes if
 # another one cuts a file that it has mapped.
 
 MAGIC = b"lCRF"
@@ -53,19 +53,19 @@ def _most_labels(size: int) -> int:
     return math.isqrt(max(MOST_TRANSITION_BYTES, 16 * size) // 8)
 
 
-def parsed(content: bytes) -> tuple[list[str], "Names", PairWeights, Array, Array]:
+def parsed(content: bytes) -> tuple[list[str], list[str], PairWeights, Array, Array]:
     """The fields of `Weights` in a file; a ValueError if it is cut, damaged, or not one of a first-order model."""
     if len(content) < _HEADER.size or content[8:12] != b"FOMC":
         raise ValueError("no complete header of a first-order model")
     _, size, _, _, _, L, A, features_at, labels_at, attributes_at, _, _ = _HEADER.unpack_from(content)
     if size > len(content):
         raise ValueError(f"cut: {len(content)} of {size} bytes")
-    labels = [*Names(content, labels_at, L)]
+    labels = names_in(content, labels_at, L)
     if len(set(labels)) != len(labels):
         raise ValueError("two labels have the same name")
     if _most_labels(len(content)) < L:
         raise ValueError(f"{L} labels in {len(content)} bytes")
-    attributes = Names(content, attributes_at, A)
+    attributes = names_in(content, attributes_at, A)
     if features_at + _CHUNK.size > len(content) or content[features_at : features_at + 4] != b"FEAT":
         raise ValueError("no features")
     _, _, K = _CHUNK.unpack_from(content, features_at)
@@ -73,14 +73,9 @@ def parsed(content: bytes) -> tuple[list[str], "Names", PairWeights, Array, Arra
     if first + K * _FEATURE.itemsize > len(content):
         raise ValueError(f"cut: {K} features do not fit into the file")
     features = np.frombuffer(content, _FEATURE, K, first)
-    count = int(
-        np.searchsorted(features["type"], 1)
-    )  # of attributes first, then of labels: others may write them mixed
+    count = int(np.searchsorted(features["type"], 1))  # of attributes first, then of labels
     if features["type"][:count].any() or (features["type"][count:] != 1).any():
-        if int(features["type"].max()) > 1:
-            raise ValueError("a feature of an unknown type")
-        count = K - int(np.count_nonzero(features["type"]))
-        features = features[np.argsort(features["type"], kind="stable")]
+        raise ValueError("features of an unknown type, or in another order than CRFsuite writes them")
     states, steps = features[:count], features[count:]
     owners, targets, weights = _columns(states, A, L)
     firsts = np.zeros(A + 1, np.int64)
@@ -111,71 +106,34 @@ def _columns(features: Array, sources: int, L: int) -> tuple[Array, Array, Array
         raise ValueError("a weight is not finite")
     places = owners * L + labels
     if not (places[1:] > places[:-1]).all():
-        order = np.argsort(places)
-        places, owners, labels, weights = places[order], owners[order], labels[order], weights[order]
-        if not (places[1:] > places[:-1]).all():
-            raise ValueError("a feature stands twice")
+        raise ValueError("a feature stands twice, or features are in another order than CRFsuite writes them")
     return owners, labels.astype(np.int32), weights
 
 
-@final
-class Names(Sequence[str]):
-    """The names in a "CQDB": name i, and the number of a name. Nothing is made of them before it is asked for."""
-
-    def __init__(self, content: bytes, begin: int, count: int) -> None:
-        if begin + _RECORDS > len(content) or content[begin : begin + 4] != b"CQDB":
-            raise ValueError("no names")
-        _, size, _, order, room, backward = _NAMES.unpack_from(content, begin)
-        if order != _BYTE_ORDER or not _RECORDS <= size <= len(content) - begin:
-            raise ValueError("names without an end")
-        if count > room or (count and backward + 4 * count > size):
-            raise ValueError(f"{count} names do not fit into the file")
-        self._chunk = memoryview(content)[begin : begin + size]
-        self._first: Array = np.frombuffer(self._chunk, "<u4", count, backward if count else 0).astype(np.int64) + 8
-        first, bytes_ = self._first, np.frombuffer(self._chunk, np.uint8)
-        self._end = first  # where each name ends; they neither overlap nor lie outside
-        if not count:
-            return
-        order = None if (first[1:] > first[:-1]).all() else np.argsort(first)
-        rising = first if order is None else first[order]
-        last = int(rising[-1])
-        if int(rising[0]) < _RECORDS + 8 or last > len(bytes_):
-            raise ValueError("a name lies outside of its part")
-        end = np.empty_like(first)  # each name ends where the next record begins; the last one says how long it is
-        end[:-1] = rising[1:] - 9
-        end[-1] = last + int.from_bytes(self._chunk[last - 4 : last], "little") - 1
-        if int(end[-1]) >= len(bytes_) or (end < rising).any():
-            raise ValueError("a name is cut, or overlaps another")
-        if bytes_[end].any():
-            raise ValueError("a name without an end")
-        if order is not None:
-            end[order] = end.copy()
-        self._end = end
-
-    def __len__(self) -> int:
-        return len(self._first)
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-    def __getitem__(self, index: int | slice) -> str | list[str]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(len(self))[index]]
-        return str(self._chunk[self._first[index] : self._end[index]], "utf8", "surrogateescape")
-
-    def __iter__(self) -> Iterator[str]:
-        chunk = self._chunk
-        for first, end in zip(self._first.tolist(), self._end.tolist(), strict=True):
-            yield str(chunk[first:end], "utf8", "surrogateescape")
-
-    @cached_property
-    def _numbers(self) -> dict[str, int]:
-        return {name: number for number, name in enumerate(self)}
-
-    def find(self, name: str) -> int | None:
-        """The number of a name; None if it is not there."""
-        return self._numbers.get(name.partition("\0")[0])  # as C reads it
+def names_in(content: bytes, begin: int, count: int) -> list[str]:
+    """The names in a "CQDB", in the order of their numbers."""
+    if begin + _RECORDS > len(content) or content[begin : begin + 4] != b"CQDB":
+        raise ValueError("no names")
+    _, size, _, order, room, backward = _NAMES.unpack_from(content, begin)
+    if order != _BYTE_ORDER or not _RECORDS <= size <= len(content) - begin:
+        raise ValueError("names without an end")
+    if count > room or (count and backward + 4 * count > size):
+        raise ValueError(f"{count} names do not fit into the file")
+    if not count:
+        return []
+    chunk = memoryview(content)[begin : begin + size]
+    bytes_, first = np.frombuffer(chunk, np.uint8), np.frombuffer(chunk, "<u4", count, backward).astype(np.int64) + 8
+    last = int(first[-1])
+    if not (first[1:] > first[:-1]).all() or int(first[0]) < _RECORDS + 8 or last > len(bytes_):
+        raise ValueError("a name lies outside of its part, or names are in another order than CRFsuite writes them")
+    # Each name ends where the next record begins; the last one says how long it is.
+    end = np.append(first[1:] - 9, last + int.from_bytes(chunk[last - 4 : last], "little") - 1)
+    if int(end[-1]) >= len(bytes_) or (end < first).any():
+        raise ValueError("a name is cut, or overlaps another")
+    if bytes_[end].any():
+        raise ValueError("a name without an end")
+    edges = zip(first.tolist(), end.tolist(), strict=True)
+    return [str(chunk[start:stop], "utf8", "surrogateescape") for start, stop in edges]
 
 
 def hashes_of(keys: Sequence[bytes]) -> Array:
@@ -253,14 +211,14 @@ class Weights:
     """Weights of a first-order CRF. Pairs of labels and of attribute and label without a feature weigh 0."""
 
     labels: list[str]
-    attributes: Sequence[str]
+    attributes: list[str]
     pairs: PairWeights
     values: Array  # (K,)
     transitions: Array  # (L, L)
 
     def state_features(self) -> dict[tuple[str, str], float]:
         """{(attribute, label): weight}"""
-        attributes, labels = [*self.attributes], self.labels
+        attributes, labels = self.attributes, self.labels
         owners = np.repeat(np.arange(len(attributes)), np.diff(self.pairs.firsts)).tolist()
         rows = zip(owners, self.pairs.targets.tolist(), self.values.tolist(), strict=True)
         return {(attributes[a], labels[j]): weight for a, j, weight in rows}
@@ -334,21 +292,21 @@ class Model:
     """A model that answers. Its weights become arrays and names only when something other than C needs them."""
 
     def __init__(self, content: bytes, where: object = "model") -> None:
-        self.content = content
+        self.content, self._where = content, where
         self.file = read_in_place(content) if content[: len(MAGIC)] == MAGIC else None
         if self.file is None:
-            self.weights = Weights.from_bytes(content, where)
+            _ = self.weights  # an error if it is no model
 
     @cached_property
     def weights(self) -> Weights:
-        return Weights(*parsed(self.content))
+        return Weights.from_bytes(self.content, self._where)
 
     @cached_property
     def labels(self) -> list[str]:
         if self.file is None:
             return self.weights.labels
         _, _, _, _, _, L, _, _, labels_at, *_ = _HEADER.unpack_from(self.content)
-        return [*Names(self.content, labels_at, L)]
+        return names_in(self.content, labels_at, L)
 
     @cached_property
     def label_ids(self) -> dict[str, int]:
@@ -369,10 +327,7 @@ class Model:
 
     @cached_property
     def _table(self) -> AttributeTable:
-        names = self.weights.attributes
-        if isinstance(names, Names):
-            return AttributeTable(grows=False, find=names.find)
-        return AttributeTable(names, grows=False)
+        return AttributeTable(self.weights.attributes, grows=False)
 
     def answer(self, xseq: Any) -> "Answer":
         """The labels and probabilities of one sequence of items."""

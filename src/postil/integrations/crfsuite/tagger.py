@@ -28,33 +28,15 @@ class ParsedDump:
     state_features: dict[tuple[str, str], float] = field(default_factory=dict)
 
 
-class _Opened:
-    """An open model, and the sequence that is set: the last one of this thread, or of any if this thread set none."""
-
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        self._last: Answer | None = None
-        self._of_thread = threading.local()
-
-    def set(self, xseq: Any) -> Answer:
-        answer = self._last = self._of_thread.last = self.model.answer(xseq)
-        return answer
-
-    @property
-    def current(self) -> Answer:
-        answer: Answer | None = getattr(self._of_thread, "last", self._last)
-        if answer is None:
-            raise ClosedError("tagger", expected="needs a sequence: call set or tag with one")
-        return answer
-
-
 class Tagger:
     """Labels sequences with a model.
 
     Threads may share a tagger: ``probability`` and ``marginal`` are about the sequence that their own thread set last.
     """
 
-    _state: _Opened | None = None
+    _model: Model | None = None
+    _last: Answer | None = None  # of the sequence that any thread set last
+    _own = threading.local()  # the same of each thread; every tagger gets another one when it opens a model
 
     def open(self, name: str | bytes | os.PathLike[str]) -> "contextlib.closing[Self]":
         """Open a model file; ``with tagger.open(name):`` closes it again."""
@@ -66,23 +48,29 @@ class Tagger:
 
     def open_inmemory(self, value: bytes, where: object = "model") -> "contextlib.closing[Self]":
         """Open the content of a model file."""
-        self._state = _Opened(Model(bytes(value), where))
+        model = Model(bytes(value), where)
+        self.close()
+        self._model = model
         return contextlib.closing(self)
 
     def close(self) -> None:
         """Forget the model."""
-        self._state = None
-
-    @property
-    def _opened(self) -> _Opened:
-        state = self._state
-        if state is None:
-            raise ClosedError("tagger", expected="needs an open model")
-        return state
+        self._model, self._last, self._own = None, None, threading.local()
 
     @property
     def model(self) -> Model:
-        return self._opened.model
+        if self._model is None:
+            raise ClosedError("tagger", expected="needs an open model")
+        return self._model
+
+    @property
+    def _current(self) -> Answer:
+        """About the sequence that this thread set last, or any if this one set none."""
+        answer: Answer | None = getattr(self._own, "last", self._last)
+        if answer is None:
+            _ = self.model  # an error if there is none
+            raise ClosedError("tagger", expected="needs a sequence: call set or tag with one")
+        return answer
 
     @property
     def size(self) -> int:
@@ -95,24 +83,27 @@ class Tagger:
 
     def set(self, xseq: Any) -> None:
         """Set the sequence that ``tag``, ``probability`` and ``marginal`` are about."""
-        self._opened.set(xseq)
+        self._answer(xseq)
+
+    def _answer(self, xseq: Any) -> Answer:
+        answer = self._last = self._own.last = self.model.answer(xseq)
+        return answer
 
     def tag(self, xseq: Any = None) -> list[str]:
         """The most probable labels of a sequence, or of the one that is set."""
-        opened = self._opened
-        return (opened.current if xseq is None else opened.set(xseq)).labels
+        return (self._current if xseq is None else self._answer(xseq)).labels
 
     def probability(self, yseq: Any) -> float:
         """The probability of a labelling of the sequence that is set."""
-        return self._opened.current.probability(list(yseq))
+        return self._current.probability(list(yseq))
 
     def marginal(self, y: str, pos: int) -> float:
         """The probability of a label at a position of the sequence that is set."""
         try:  # most clients ask for every position and label: no more than this line may run for each
-            answer = self._state._of_thread.last  # type: ignore[union-attr]
+            answer = self._own.last
             return answer.marginal(pos if pos >= 0 else len(answer.path), answer.model.label_ids[y])  # type: ignore[no-any-return]
         except (AttributeError, IndexError, KeyError):
-            answer = self._opened.current
+            answer = self._current
         T = len(answer.path)
         if not 0 <= pos < T:
             raise IndexRangeError("pos", expected=f"from 0 to {T - 1}", got=pos)
@@ -120,7 +111,7 @@ class Tagger:
 
     def marginals(self) -> list[dict[str, float]]:
         """For every position of the sequence that is set the probability of every label."""
-        return self._opened.current.marginals()
+        return self._current.marginals()
 
     def info(self) -> ParsedDump:
         """The labels, attributes and weights of the model."""

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -130,8 +131,8 @@ class BaseTrainer:
     _algorithm = "lbfgs"
     verbose = True
     threads: int | None = None
-    _has_log = False
     logparser: TrainingLog | None = None
+    """The log of the last training run."""
 
     def __init__(
         self, algorithm: str | None = None, params: dict[str, Any] | None = None, verbose: bool = True
@@ -144,15 +145,13 @@ class BaseTrainer:
 
     # Subclasses written for python-crfsuite need not call __init__: what it would make is made when first used.
 
-    @property
+    @cached_property
     def _instances(self) -> list[tuple[Any, list[str], int]]:
-        found: list[tuple[Any, list[str], int]] = self.__dict__.setdefault("_data", [])
-        return found
+        return []
 
-    @property
+    @cached_property
     def _values(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.__dict__.setdefault("_chosen", {})
-        return found
+        return {}
 
     # -------------------------------------------------------------------------------------------- settings
 
@@ -206,7 +205,8 @@ class BaseTrainer:
 
         Sentences of the group ``holdout`` are not trained on; every iteration is evaluated on them.
         """
-        trained = self._trained(holdout)
+        log = self.logparser = TrainingLog()
+        trained = self._trained(holdout, log)
         self._tell(["Storing the model\n"], "optimization_end")
         begin = time.perf_counter()
         content = trained.to_bytes()
@@ -214,13 +214,10 @@ class BaseTrainer:
             with replaced(Path(path)) as file:
                 file.write(content)
         seconds = time.perf_counter() - begin
-        if self.logparser is not None:
-            self.logparser.storing_seconds = seconds
+        log.storing_seconds = seconds
         self._tell([f"Seconds required: {seconds:.3f}\n", "\n"], "end")
 
-    def _trained(self, holdout: int) -> Weights:
-        if self._has_log:
-            self.logparser = TrainingLog()
+    def _trained(self, holdout: int, log: TrainingLog) -> Weights:
         told = [f"{name}: {value}\n" for name, value in self.get_params().items()]
         self._tell(["Feature generation\n", "type: CRF1d\n", *told[:3]], "start")
         begin = time.perf_counter()
@@ -230,8 +227,7 @@ class BaseTrainer:
         settings = {ours: self.get(name) for name, ours in _FEATURE_SETTINGS.items()}
         problem = TrainingProblem(corpus, FeatureSettings(**settings), self.threads)
         seconds = time.perf_counter() - begin
-        if self.logparser is not None:
-            self.logparser.featgen_num_features, self.logparser.featgen_seconds = problem.features, seconds
+        log.featgen_num_features, log.featgen_seconds = problem.features, seconds
         self._tell([f"Number of features: {problem.features}\n", f"Seconds required: {seconds:.3f}\n"], "featgen_end")
         self._tell(["\n", f"{self._algorithm}\n", *told[3:], "\n"], "prepared")
         scored = _scorer(problem, apart) if apart else None
@@ -242,16 +238,14 @@ class BaseTrainer:
                 weights = step.weights
                 info = {"num": number, "scores": {}, **step.info, "time": time.perf_counter() - before}
                 info |= {} if scored is None else scored(weights)
-                if self.logparser is not None:
-                    self.logparser.iterations.append(info)
-                    self.logparser.last_iteration = info
+                log.iterations.append(info)
+                log.last_iteration = info
                 self._tell(iteration_lines(number, info), "iteration")
                 if step.ending is not None:
                     self.message(f"{step.ending}\n")
                 before = time.perf_counter()
         seconds = time.perf_counter() - begin
-        if self.logparser is not None:
-            self.logparser.training_seconds = seconds
+        log.training_seconds = seconds
         self.message(f"Total seconds required for training: {seconds:.3f}\n")
         return problem.named(weights)
 
@@ -282,8 +276,6 @@ def _scorer(problem: TrainingProblem, sentences: list[tuple[Any, list[str]]]) ->
 
 class Trainer(BaseTrainer):
     """A trainer with a method for every event of a training run; ``logparser`` holds the log of the last one."""
-
-    _has_log = True
 
     def message(self, message: str) -> None:
         if self.logparser is not None:

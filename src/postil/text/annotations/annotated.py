@@ -68,7 +68,6 @@ class AnnotatedText:
     text: str
     spans: list[AnnotatedSpan] | None = None  # None: nobody has annotated it, or it has labels
     tokens: list[tuple[int, int]] | None = None  # start and end of each token, if the source has tokens
-    sentences: list[int] | None = None  # number of tokens in each of its sentences, if known
     fields: Mapping[str, Any] = field(default_factory=dict)  # whatever else the tool says about the text
     document: str | None = None  # set if a document starts with this text: its name, or "" if it has none
     continues: bool = False
@@ -316,7 +315,6 @@ def texts_of(
             place.text,
             spans,
             list(zip(place.starts, place.ends, strict=True)),
-            [len(sentence) for sentence in group],
             record.fields if record is not None else {},
             first.document,
             continues=previous and record is None and first.document is None,

@@ -40,17 +40,10 @@ _KEY = b"huggingface"
 def write_datasets(sentences: Iterable[Sentence], options: WriteOptions, report: Report) -> Iterator[str]:
     """JSON Lines for ``datasets.load_dataset("json", …)``; tags are names, as JSON has no schema for numbers."""
     for number, sentence in enumerate(sentences):
-        _count_loss(sentence, report)
         fields: dict[str, Any] = {"id": str(number), "tokens": sentence.tokens}
         if sentence.labels is not None:
             fields["ner_tags"] = [str(label) for label in sentence.labels]
         yield json_line(fields)
-
-
-def _count_loss(sentence: Sentence, report: Report) -> None:
-    report.dropped["extra columns of tokens"] += len(sentence) if sentence.columns is not None else 0
-    report.dropped["comments"] += len(sentence.comments)
-    report.dropped["document marks"] += sentence.document is not None
 
 
 def from_datasets(
@@ -190,8 +183,6 @@ def save_parquet(sentences: Iterable[Sentence], target: Target, options: WriteOp
         tags = [[numbers[label] for label in row.labels or ()] for row in rows]
         columns["ner_tags"] = arrow.array(tags, arrow.list_(arrow.int64()))
         features["ner_tags"] = {"feature": {"names": names, "_type": "ClassLabel"}, "_type": "Sequence"}
-    for row in rows:
-        _count_loss(row, report)
     table = arrow.table(columns).replace_schema_metadata({_KEY: json.dumps({"info": {"features": features}})})
     with replaced(target) as stream:
         parquet.write_table(table, stream)
@@ -264,7 +255,7 @@ def save_docs(sentences: Iterable[Sentence], target: Target, options: WriteOptio
         return in_document and sentence.document is None and group[0].text is None
 
     for group in grouped(sentences, goes_on):
-        words, spaces, places = _words(group)
+        words, spaces, places = _words(group, report)
         doc = tokens.Doc(vocab, words=words, spaces=spaces)
         for token in doc:
             token.is_sent_start = token.i == 0
@@ -283,7 +274,6 @@ def save_docs(sentences: Iterable[Sentence], target: Target, options: WriteOptio
         if options.scheme != "none" and any(sentence.labels is not None for sentence in group):
             doc.set_ents(ents, default="outside")
         docs.add(doc)
-        report.dropped["extra columns of tokens"] += sum(len(s) for s in group if s.columns and any(s.columns))
     if isinstance(target, str | os.PathLike) and os.fspath(target) != "-":
         with replaced(target) as stream:
             stream.write(docs.to_bytes())
@@ -291,26 +281,14 @@ def save_docs(sentences: Iterable[Sentence], target: Target, options: WriteOptio
         (sys.stdout.buffer if isinstance(target, str | os.PathLike) else target).write(docs.to_bytes())
 
 
-def _words(group: list[Sentence]) -> tuple[list[str], list[bool], list[int]]:
+def _words(group: list[Sentence], report: Report) -> tuple[list[str], list[bool], list[int]]:
     """Words of a doc, white space among them, whether a space follows each, and the place of each token."""
     text = group[0].text
     tokens = [token for sentence in group for token in sentence.tokens]
-    if text is None:
-        return tokens, [True] * len(tokens), list(range(len(tokens)))
-    starts = [start for sentence in group for start in sentence.starts or ()]
-    ends = [end for sentence in group for end in sentence.ends or ()]
-    words: list[str] = []
-    spaces: list[bool] = []
-    places: list[int] = []
-    end = 0
-    for start, after in [*zip(starts, ends, strict=True), (len(text), len(text))]:
-        gap = text[end:start]
-        if gap.startswith(" ") and words:
-            spaces[-1], gap = True, gap[1:]
-        if after > start:
-            places.append(len(words) + bool(gap))
-        added = [word for word in (gap, text[start:after]) if word]
-        words += added
-        spaces += [False] * len(added)
-        end = after
-    return words, spaces, places
+    if text is not None:
+        try:
+            words, spaces = needed("spacy.util", "spacy").get_words_and_spaces(tokens, text)
+            return words, spaces, [place for place, word in enumerate(words) if not word.isspace()]
+        except ValueError:
+            report.changed["texts rebuilt from tokens that do not match them"] += 1
+    return tokens, [True] * len(tokens), list(range(len(tokens)))

@@ -13,7 +13,6 @@ brings its tokens is one sentence; a raw text is tokenised and cut into sentence
 """
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -114,7 +113,7 @@ def decode(text: str, where: str, expected: str) -> Any:
 
 
 _ARRAY = "an array of objects: [{…}, {…}]"
-_EDGE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)  # a string, in which brackets mean nothing, or a bracket
+_DECODER = json.JSONDecoder()
 
 
 def json_items(lines: NumberedLines, brackets: str = "{") -> Iterator[tuple[int, Any]]:
@@ -130,12 +129,10 @@ def json_items(lines: NumberedLines, brackets: str = "{") -> Iterator[tuple[int,
         where = lines.where(line)
         if text[position] not in brackets:
             raise DataError("not a JSON object", expected=_ARRAY, got=shortened(text[position:]), where=where)
-        depth, end = 0, len(text)  # that of the text if the item has no end: the decoder says what is wrong
-        for match in _EDGE.finditer(text, position):
-            depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(match.group(), 0)
-            if not depth:
-                end = match.end()
-                break
+        try:
+            _, end = _DECODER.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            end = len(text)  # `decode` says what is wrong
         yield line, decode(text[position:end], where, _ARRAY)
         position = _skip(text, end)
         several = text[position : position + 1] == ","

@@ -352,8 +352,6 @@ def write_words(sentences: Iterable[Sentence], options: WriteOptions, report: Re
             width = (len(cells[0]) if cells else 0) + 1 - len(options.names)
             yield _line(["Sentence #", "Word", *(f"Column {n}" for n in range(1, width + 1)), *options.names])
         is_first = False
-        report.dropped["comments"] += len(sentence.comments)
-        report.dropped["document marks"] += sentence.document is not None
         report.dropped["sentences without labels"] += sentence.labels is None
         labels = sentence.labels or [""] * len(sentence)
         for at, (token, others, label) in enumerate(zip(sentence.tokens, cells, labels, strict=True)):

@@ -299,9 +299,6 @@ def write_conll(sentences: Iterable[Sentence], options: WriteOptions, report: Re
     width = 0
     written: dict[str, set[str]] = {"token": set(), "feature": set(), "label": set()}
     for sentence in sentences:
-        if not sentence.tokens:
-            report.dropped["sentences without tokens"] += 1
-            continue
         features = list(zip(*sentence.columns, strict=True)) if sentence.columns else []
         cells: list[Sequence[str]] = [sentence.tokens, *features]
         names = ["token", *["feature"] * len(features)]
@@ -456,9 +453,6 @@ def _role_labels(cells: list[str], lines: NumberedLines, first: int) -> list[str
 def write_roles(sentences: Iterable[Sentence], options: WriteOptions, report: Report) -> Iterator[str]:
     """The lines of a file, one string per sentence; a predicate without a lemma is written as its word."""
     for sentence in sentences:
-        if not sentence.tokens:
-            report.dropped["sentences without tokens"] += 1
-            continue
         lemmas = [NO_PREDICATE] * len(sentence)
         frames = sorted(frames_of(sentence) or (), key=lambda frame: frame.predicate)
         for frame in frames:

@@ -245,9 +245,6 @@ def write_conllu(sentences: Iterable[Sentence], options: WriteOptions, report: R
     features = [find_place(column) for column in options.features]
     chosen = None if options.label == "auto" else find_place(options.label)
     for sentence in sentences:
-        if not sentence.tokens:
-            report.dropped["sentences without tokens"] += 1
-            continue
         rest = sentence.rest  # the columns that were read, if they still belong to the tokens
         kept = rest if isinstance(rest, Dependencies) and len(rest.rows) == len(sentence.tokens) else None
         if kept is not None:

@@ -209,14 +209,11 @@ class PossibleLabels:
     def __call__(self, labels: Sequence[str]) -> Flags:
         """(T, L) of one sentence.
 
-        Labels that break their scheme are read by conlleval's rules, as far as their neighbours are known; where
-        nothing agrees even then, every label stands for its class.
+        If nothing agrees with the labels, because they break their scheme, every label stands for its class.
         """
         if self.scheme == "none":
             return np.array([self._choice(label)[1] for label in labels]).reshape(-1, len(self.labels))
         possible = self._on_some_path(list(map(self._choice, labels)))
-        if not possible.any() and len(labels):
-            possible = self._on_some_path(list(map(self._choice, mended(labels, self.scheme))))
         if not possible.any() and len(labels):
             choices = []  # every place in a span of the classes that a choice has
             for touching, otherwise in map(self._choice, labels):
@@ -269,57 +266,10 @@ class PossibleLabels:
         return forward & backward
 
 
-def mended(labels: Sequence[str], scheme: str) -> list[str]:
-    """The labels between two marks, as conlleval reads them. Beside a mark a label keeps its role: a span may go on."""
-    answer, target = list(labels), scheme if scheme in ("bio", "iob1") else "iobes"
-    for start, end in runs(not isinstance(label, PartialLabel) for label in labels):
-        new = labels_from_spans(spans_from_labels(labels[start:end], target), end - start, target)
-        if target != "iobes":
-            new[0] = labels[start] if start else new[0]
-        else:
-            if end < len(labels) and parse_label(labels[end - 1]).role in "BI":
-                new[-1] = {"S": "B", "E": "I"}.get(new[-1][0], new[-1][0]) + new[-1][1:]
-            if start and parse_label(labels[start]).role in "IE":
-                new[0] = {"B": "I", "S": "E"}.get(new[0][0], new[0][0]) + new[0][1:]
-        answer[start:end] = new
-    return answer
-
-
 def runs(marked: Iterable[bool]) -> list[tuple[int, int]]:
     """Start and end of every longest stretch of marked items."""
     edges = np.flatnonzero(np.diff([False, *marked, False]))
     return [(int(start), int(end)) for start, end in edges.reshape(-1, 2)]
-
-
-_OTHER_CLASS = "\0"  # stands for all classes that a sentence does not name
-
-
-def respelt(labels: Sequence[str], source: str, target: str) -> list[str]:
-    """The labels of a sentence with unknown ones in another span scheme; ``?`` stays ``?``.
-
-    A label whose spelling depends on an unknown neighbour becomes a choice: B-PER of BIO before ``?`` is B-PER|S-PER of
-    IOBES. One of IOB1 has two spellings if it depends on which class stands before.
-    """
-    names = [*sorted(classes_of([labels])), _OTHER_CLASS]
-    inner = iobes_labels(names)
-    possible = PossibleLabels(inner, "iobes", source)(labels)
-    answer: list[str] = []
-    for t, label in enumerate(labels):
-        before = {parse_label(inner[i]).label for i in np.flatnonzero(possible[t - 1])} if t else {""}
-        spellings: list[str] = []
-        for role, name, _ in (parse_label(inner[i]) for i in np.flatnonzero(possible[t])):
-            if role == "O":
-                letters = ["O"]
-            elif target == "iob1":
-                letters = ["I"] * (role in "IE" or before != {name}) + ["B"] * (role in "BS" and name in before)
-            else:
-                letters = [LETTERS[target]["BIES".index(role)]]
-            spellings += [f"{letter}-{name}" if name and role != "O" else letter for letter in letters]
-        spellings = list(dict.fromkeys(spellings))
-        unknown = label == UNKNOWN or any(_OTHER_CLASS in text for text in spellings)
-        choice = spellings[0] if len(spellings) == 1 else PartialLabel(SEPARATOR.join(spellings))
-        answer.append(PartialLabel(UNKNOWN) if unknown else choice)
-    return answer
 
 
 def iobes_labels(classes: Sequence[str]) -> list[str]:
@@ -407,7 +357,9 @@ def relabel(
                 new = labels_from_spans(spans, len(sentence), IO)
                 pairs = zip(sentence.labels, new, strict=True)
                 sentence.labels = [label if isinstance(label, PartialLabel) else other for label, other in pairs]
-            elif broken or scheme != target:
-                respell = respelt if is_partial(sentence.labels) else convert
-                sentence.labels = respell(sentence.labels, scheme, target)
+            elif scheme != target and is_partial(sentence.labels):
+                what, where = "marks of unknown labels in another scheme", f"{name}, line {sentence.line}"
+                raise DataError(what, expected=f"a sentence without marks, or {scheme.upper()}", where=where)
+            elif (broken or scheme != target) and not is_partial(sentence.labels):
+                sentence.labels = convert(sentence.labels, scheme, target)
         yield sentence

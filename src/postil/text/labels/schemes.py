@@ -342,20 +342,10 @@ def inspect(sequences: Iterable[Sequence[str]], scheme: str) -> SchemeReport:
     return SchemeReport(scheme, broken, sentences, first, example)
 
 
-def check(
-    sequences: Sequence[Sequence[str]], scheme: str | None = None, *, strict: bool = False, where: str = ""
-) -> SchemeReport:
-    """Inspect, then warn once with the counts (`SchemeWarning`), or raise `DataError` if ``strict``.
-
-    Without a ``scheme`` it is the one that the labels follow most.
-    """
-    scheme = scheme or recognise(sequences)
-    report = inspect(sequences, scheme)
-    if report.broken and strict:
-        raise DataError(summarise(report), expected=f"valid {scheme.upper()} labels", where=where or None)
-    if what := complaint(sequences, scheme):
+def check(sequences: Sequence[Sequence[str]], scheme: str | None = None, *, where: str = "") -> None:
+    """Warn once with the counts of broken labels (`SchemeWarning`). The scheme is recognised unless it is given."""
+    if what := complaint(sequences, scheme or recognise(sequences)):
         warn_caller(f"{where}: {what}" if where else what, SchemeWarning)
-    return report
 
 
 def complaint(
@@ -407,9 +397,7 @@ _PREFIXES = frozenset(letter for letters in LETTERS.values() for letter in lette
 def summarise(report: SchemeReport, place: str = "") -> str:
     """One line on a report with breaks: how many, where the first one is (``place``, if given) and how it looks."""
     sentence, token = report.first or (0, 0)
-    verb, place = (
-        "violates" if report.broken == 1 else "violate",
-        place or f"in sentence {sentence + 1}, token {token + 1}",
-    )
+    verb = "violates" if report.broken == 1 else "violate"
+    place = place or f"in sentence {sentence + 1}, token {token + 1}"
     size = f"{counted(report.broken, 'label')} in {counted(report.sentences, 'sentence')}"
     return f"{size} {verb} the {report.scheme.upper()} scheme, first {place}: {report.example}"

@@ -1,6 +1,6 @@
 """Parse trees as parallel lists in post-order, and the shapes that a network needs: binary, balanced, right-branching.
 
-Nothing here calls itself: a tree of a hundred thousand levels is made, compared and hashed like any other.
+Nothing here calls itself for each level: a tree of a hundred thousand levels is made, compared and hashed like others.
 """
 
 import reprlib
@@ -227,19 +227,14 @@ _USUAL_LENGTH = 256  # tokens of a sentence whose tree is kept for the next one 
 def _balanced_children(T: int) -> tuple[tuple[int, ...], ...]:
     """Children of the nodes of the balanced tree over T tokens, in post-order."""
     children: list[tuple[int, ...]] = []
-    todo: list[tuple[int, bool]] = [(T, False)]  # tokens in a range, whether both halves are done
-    done: list[int] = []  # nodes without a parent yet
-    while todo:
-        size, seen = todo.pop()
-        if size <= 1:
-            children.append(())
-        elif not seen:
-            todo += [(size, True), (size // 2, False), (size - size // 2, False)]
-            continue
-        else:
-            right, left = done.pop(), done.pop()
-            children.append((left, right))
-        done.append(len(children) - 1)
+
+    def add(size: int) -> int:
+        """Nodes over ``size`` tokens; it calls itself as often as the tree is high, the logarithm of T."""
+        pair = (add(size - size // 2), add(size // 2)) if size > 1 else ()
+        children.append(pair)
+        return len(children) - 1
+
+    add(T)
     return tuple(children)
 
 

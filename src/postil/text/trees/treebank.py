@@ -252,10 +252,6 @@ _EVERY_WORD = "(LABEL word), or ( word) without a label"
 def write_treebank(sentences: Iterable[Sentence], options: WriteOptions, report: Report) -> Iterator[str]:
     """The trees of sentences, one a line, each after its comments."""
     for sentence in sentences:
-        if not sentence.tokens:
-            report.dropped["sentences without tokens"] += 1
-            continue
-        report.dropped["extra columns of tokens"] += len(sentence.columns[0]) * len(sentence) if sentence.columns else 0
         comments = [comment if comment.startswith("#") else f"# {comment}" for comment in sentence.comments]
         yield "".join(f"{line}\n" for line in (*comments, bracketed(tree_of(sentence))))
 
