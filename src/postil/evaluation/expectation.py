@@ -26,7 +26,7 @@ from postil.metrics.counts import RATIOS, Counts
 from postil.metrics.tables import Table, text
 from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.distribution import Decoding, LabelPosterior, calibrated_lattice
-from postil.models.decoding.posteriors import Posteriors
+from postil.models.decoding.posteriors import Decoded, Posteriors
 from postil.models.decoding.promise import UNKNOWN, ClassShare, Profile, profile_from_json
 from postil.models.decoding.redaction import unknown_words
 from postil.models.inputs import listed_sentences
@@ -200,23 +200,21 @@ def _sums(posteriors: Posteriors, X: Sentences, decodings: Sequence[Decoding]) -
     L = len(codec.classes) if codec.has_spans else 1
     sums = np.zeros((len(decodings), L, 3))
     for which, lattice in posteriors.lattices(X, calibrated=False):
-        numbers, spans, kinds = np.zeros(0, np.int64), [], np.zeros(0, np.int64)
+        answered: Decoded | None = None
         for s, decoding in enumerate(decodings):
             scaled = calibrated_lattice(lattice, codec, decoding)
             posterior = LabelPosterior(which=which, lattice=scaled, codec=codec)
-            if s == 0:
-                numbers, answered = posteriors.labels_and_spans(posterior)
-                spans = [(one.row, one.span) for one in answered]
-                kinds = np.array([codec.classes.index(span.label) for _, span in spans], np.int64)
+            answered = answered or posteriors.answered(posterior)
             if codec.has_spans:
+                spans = answered.all_spans()
                 right, marginals = posterior.span_probabilities(spans), posterior.marginals()
                 gold = np.stack([marginals[:, begins & (classes == k)].sum(axis=1) for k in range(L)], axis=1)
-                sums[s, :, 0] += np.bincount(kinds, weights=right, minlength=L)
-                sums[s, :, 1] += np.bincount(kinds, minlength=L)
+                sums[s, :, 0] += np.bincount(spans[:, 3], weights=right, minlength=L)
+                sums[s, :, 1] += np.bincount(spans[:, 3], minlength=L)
                 sums[s, :, 2] += gold.sum(axis=0)
-                row_of = np.array([row for row, _ in spans], np.int64)
+                row_of = spans[:, 0]
             else:
-                right = posterior.label_probabilities(numbers)
+                right = posterior.label_probabilities(answered.numbers)
                 gold = np.ones((len(right), 1))
                 sums[s, 0] += right.sum(), len(right), len(right)
                 row_of = np.repeat(np.arange(len(which)), lattice.lengths)

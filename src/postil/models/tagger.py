@@ -225,9 +225,8 @@ class Tagger(SentenceEstimator):
             raise ConfigurationError("lowest probability", expected="above 0", got=lowest)
         entities: list[list[Entity]] = [[] for _ in sentences]
         for posterior in self._posteriors.of(X, constraints):
-            for row, span, probability in posterior.spans_above(lowest):
-                i = posterior.which[row]
-                entities[i].append(entity(sentences[i], span.label, span.start, span.end, probability))
+            for i, spans in zip(posterior.which, posterior.spans_above(lowest), strict=True):
+                entities[i] = [entity(sentences[i], span.label, span.start, span.end, p) for span, p in spans]
         return entities
 
     def tag(self, text: str, *, constraints: Constraints | None = None, threshold: Threshold = None) -> Document:

@@ -176,15 +176,10 @@ def _judge(
     codec = tagger.model.codec
     answers: dict[int, tuple[Array, dict[Span, float]]] = {}
     for posterior in Posteriors(tagger.model).of(held_out):
-        marginals = posterior.by_sentence(posterior.marginals())
-        spans: list[dict[Span, float]] = [{} for _ in marginals]
-        if codec.has_spans:
-            for row, span, probability in posterior.spans_above(LOWEST):
-                spans[row][span] = probability
-        else:
-            for of_sentence, rows in zip(spans, marginals, strict=True):
-                for t, i in zip(*np.nonzero(rows >= LOWEST), strict=True):
-                    of_sentence[Span(codec.labels[i], t, t + 1)] = float(rows[t, i])
+        marginals, spans = posterior.by_sentence(posterior.marginals()), list(map(dict, posterior.spans_above(LOWEST)))
+        for of_sentence, rows in zip(spans, marginals, strict=True) if not codec.has_spans else ():
+            for t, i in np.argwhere(rows >= LOWEST).tolist():
+                of_sentence[Span(codec.labels[i], t, t + 1)] = float(rows[t, i])
         answers |= zip(posterior.which, zip(marginals, spans, strict=True), strict=True)
     return codec.labels, [answers[i] for i in range(len(held_out))]
 

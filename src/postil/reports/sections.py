@@ -83,7 +83,7 @@ def menu(options: Iterable[tuple[str, str]], **attributes: str) -> Markup:
     return element("select", *(element("option", shown, value=value) for shown, value in options), **attributes)
 
 
-def key(figures: str = "Numbers are the model’s probabilities of these very spans.") -> Markup:
+def key(figures: str) -> Markup:
     """A legend for the marks."""
     style = "--label:var(--label-other);--gold:var(--label-other);--predicted:var(--label-other)"
     entries = [("underlined", "t gold", "chip", "gold"), ("shaded", "t predicted", "chip filled", "predicted")]
@@ -291,12 +291,8 @@ def mistake_browser(
     *,
     kinds: Sequence[str] = (),
     figure: str = "probability",
-    complete: Callable[[list[Mistake]], list[Mistake]] = list,
 ) -> Markup:
-    """Filters and a fair part of the mistakes. Without ``kinds`` the most frequent ones are listed, gold marks first.
-
-    ``complete`` adds what is computed only for the mistakes that are shown.
-    """
+    """Filters and a fair part of the mistakes. Without ``kinds`` the most frequent ones, gold marks first."""
     if not wrong:
         return note("The predictions contain no mistakes.")
     groups: dict[str, list[Mistake]] = {kind: [] for kind in kinds}
@@ -304,7 +300,7 @@ def mistake_browser(
         groups.setdefault(one.kind, []).append(one)
     listed = list(kinds) or sorted(groups, key=lambda name: (-len(groups[name]), name))[:MOST_MISTAKES]
     shown = fair_part({name: groups[name] for name in listed})
-    examples = complete([one for name in listed for one in shown[name]])
+    examples = [one for name in listed for one in shown[name]]
     items: list[tuple[float, Markup]] = []  # the most confident ones first
     for one in examples:
         marks = one.marks() if kinds else one.marks()[::-1]

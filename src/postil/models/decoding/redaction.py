@@ -85,12 +85,13 @@ def hidden_tokens(
         hidden = probability >= threshold
         log_kept = posterior.log_probability_within(hidden[:, None] | ~of_names)
         # What is not hidden of the spans that may be names.
+        probable = posterior.spans_above(LOWEST) if look else []
         left: list[dict[tuple[int, int, str], float]] = [{} for _ in posterior.which]
-        for row, span, p in posterior.spans_above(LOWEST) if look else ():
-            first = int(posterior.lattice.offsets[row])
-            for start, end in runs(~hidden[first + span.start : first + span.end]) if span.label in classes else ():
-                place = span.start + start, span.start + end, span.label
-                left[row][place] = max(p, left[row].get(place, 0.0))
+        for of_row, first, spans in zip(left, posterior.lattice.offsets.tolist(), probable, strict=False):
+            for span, p in spans:
+                for start, end in runs(~hidden[first + span.start : first + span.end]) if span.label in classes else ():
+                    place = span.start + start, span.start + end, span.label
+                    of_row[place] = max(p, of_row.get(place, 0.0))
         listed = [[(*place, p) for place, p in spans.items()] for spans in left]
         values = map(posterior.by_sentence, (probability, of_class.argmax(axis=1), hidden))
         for i, *of_sentence in zip(posterior.which, *values, log_kept.tolist(), listed, strict=True):

@@ -352,15 +352,22 @@ class Dial:
 
     def _entities(self, bias: float) -> list[tuple[int, Span, float]]:
         """The entities of the best labellings with this bias, with their probabilities."""
-        found = ((one.which, one.spans_of(one.best(bias))) for one in self._posteriors)
-        return [(which[row], span, probability) for which, spans in found for row, span, probability in spans]
+        classes, found = self._codec.classes, []
+        for one in self._posteriors:
+            spans, probabilities = one.spans_of(one.best(bias))
+            for (row, start, end, kind), p in zip(spans.tolist(), probabilities.tolist(), strict=True):
+                found.append((one.which[row], Span(classes[kind], start, end), p))
+        return found
 
     def hint(self, figure: str, wanted: float, margin: float) -> str:
         """Suggest another way to reach the figure: for recall, spans that may overlap."""
         if figure == "recall" and self._codec.has_spans:
             lowest, predicted = 1.0, [set[Any]() for _ in self._gold]
             probable = [
-                (one.which[row], span, p) for one in self._posteriors for row, span, p in one.spans_above(LOWEST)
+                (i, span, p)
+                for one in self._posteriors
+                for i, spans in zip(one.which, one.spans_above(LOWEST), strict=True)
+                for span, p in spans
             ]
             while lowest > 2 * LOWEST:
                 lowest /= 2
