@@ -380,7 +380,7 @@ def tree_page(heading: Heading, scores: metrics.TreeScores, interval: Interval, 
     trees = joined([meaning, *(element("div", one, class_="scroll") for one in drawn)])
     cards = {"node accuracy": f"{100 * scores.nodes.accuracy:.2f}"}
     if scores.root_binary is not None:
-        cards["good or bad"] = f"{100 * scores.root_binary.ratio:.2f}"
+        cards["good or bad"] = f"{100 * scores.root_binary.accuracy:.2f}"
     cards["trees / labelled nodes"] = f"{scores.trees:,} / {scores.nodes.tokens:,}"
     headline = "root accuracy" if scores.roots.tokens else "node accuracy"
     parts = [

@@ -473,9 +473,6 @@ class Predictions(list[list[str]]):
     ``cross_val_predict`` concatenates the answers of its folds as arrays.
     """
 
-    def __init__(self, labels: Iterable[list[str]] = ()) -> None:
-        super().__init__(labels)
-
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         column = np.empty(len(self), object)
         column[:] = list(self)

@@ -114,7 +114,7 @@ class Votes:
         number = {label: place for place, label in enumerate(labels)}
         self._classes = np.array([tag.label if tag.role != "O" else "" for tag in tags], dtype=object)
         self._is_outside = np.array([tag.role == "O" for tag in tags])
-        self._lengths, self._labels = lengths, labels
+        self._labels = labels
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         self.tokens = int(starts[-1])
         places: dict[tuple[str, str, bool], list[tuple[int, int]]] = {}  # token, label number that was voted for
@@ -128,7 +128,6 @@ class Votes:
                 rows += [(token, number.get(label, -1)) for token, label in zip(tokens, inside, strict=True)]
         self._places = {key: np.array(rows, np.int64).reshape(-1, 2) for key, rows in places.items()}
         self._silent = np.flatnonzero(~spoken)
-        self._starts = starts
 
     def _relations(self, key: tuple[str, str, bool], voted: Array) -> Array:
         """(n, L) the relation of every label to each voted label, as a number."""
@@ -175,10 +174,6 @@ class Votes:
                 np.add.at(counts, self._relations(key, places[:, 1]), others)
             rates[key] = counts / counts.sum()
         return Reliability(rates, reliability.shares)
-
-    def by_sentence(self, rows: Array) -> list[Array]:
-        """Rows of all tokens (N, …) as one array for each sentence."""
-        return np.split(rows, self._starts[1:-1]) if len(self._lengths) else []
 
 
 MOST_BYTES = 8 << 20  # of the rules in a model file

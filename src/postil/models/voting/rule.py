@@ -606,11 +606,6 @@ class Ambiguous(NamedTuple):
     occurrences: Sequence[Occurrence]
 
 
-def _spelt(text: str) -> str:
-    """A name as lists look it up: it does not depend on how a tokeniser cuts it."""
-    return "".join(unicodedata.normalize("NFKC", text).split())
-
-
 @final
 @dataclass(frozen=True, kw_only=True)
 class MentionRule:
@@ -631,18 +626,18 @@ class MentionRule:
     @cached_property
     def _found(self) -> tuple[dict[tuple[str, ...], list[Vote]], list[Ambiguous]]:
         votes: dict[tuple[str, ...], list[Vote]] = {}
-        ambiguous = []
+        ambiguous, spelling = [], SPELLINGS[False, False]
         for sentences, mentions in self.texts:
-            classes: dict[str, set[str]] = {}
+            classes: dict[str, set[str]] = {}  # by the spelling in which lists look names up
             for text, label in mentions:
-                classes.setdefault(_spelt(text), set()).add(label)
+                classes.setdefault(text.translate(spelling), set()).add(label)
             # A text can repeat a sentence: its labels are the same then.
             distinct = list(dict.fromkeys(tuple(tokens) for tokens in sentences if tokens))
             finder = ListRule(name=self.name, label="", phrases=list(classes))
             places: dict[str, list[Occurrence]] = {}
             for tokens, found in zip(distinct, finder.votes(distinct), strict=True):
                 for vote in found:
-                    text = _spelt("".join(tokens[vote.start : vote.end]))
+                    text = "".join(tokens[vote.start : vote.end]).translate(spelling)
                     places.setdefault(text, []).append((tokens, vote.start, vote.end))
             for text, occurrences in places.items():
                 labels = sorted(classes.get(text, ()))
