@@ -3,9 +3,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from postil.html.svg import Plot, round_numbers
+from postil.html.svg import Curve, Plot, curve_chart, round_numbers
 from postil.metrics import calibrate
-from postil.reports.charts import Curve, Grid, curve_chart, heat_map, line_chart, reliability_chart, short
+from postil.reports.charts import Grid, heat_map, line_chart, reliability_chart, short
 
 
 def parsed(drawing):

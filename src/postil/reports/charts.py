@@ -4,21 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from postil.html import Markup, element
-from postil.html.svg import Plot, Point, circle, drawing, line, polyline, rectangle, round_numbers, text, title
+from postil.html.svg import SHARES, Plot, Point, circle, drawing, line, polyline, rectangle, round_numbers, text, title
 from postil.metrics import Calibration
 
-SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 LONGEST_NAME = 14
 """Characters of a label in a heat map; the whole label shows under the pointer."""
-
-
-class Curve(NamedTuple):
-    """A line with its name and colour; the name is that of its entry in the legend. ``mark``: a point next to it."""
-
-    name: str
-    points: Sequence[Point]
-    colour: str
-    mark: Point
 
 
 def line_chart(
@@ -40,20 +30,6 @@ def line_chart(
         anchor = "end" if x > plot.width / 2 else "start"
         parts.append(circle((x, y), 6, title(mark), class_="ring"))
         parts.append(text((x, y - 12), mark, anchor=anchor, class_="marked"))
-    return drawing(plot.width, plot.height, name, *parts)
-
-
-def curve_chart(name: str, curves: Sequence[Curve], *, x_name: str, y_name: str) -> Markup:
-    """Several curves between 0 and 1, or their upper part; each is named, so that the page can show some of them."""
-    lowest = min((y for curve in curves for _, y in [*curve.points, curve.mark]), default=0.0)
-    plot = Plot(width=460, height=380, ys=(max(low for low in (0.0, 0.5, 0.8, 0.9) if low <= lowest), 1.0))
-    parts = [plot.axes(x_name, y_name, SHARES, round_numbers(*plot.ys))]
-    for curve in curves:
-        tooltip = title(curve.name)
-        drawn = polyline(map(plot.point, curve.points), class_="curve", style=f"stroke:{curve.colour}")
-        place = title(f"{curve.name}: {x_name} {curve.mark[0]:.3f}, {y_name} {curve.mark[1]:.3f}")
-        ring = circle(plot.point(curve.mark), 5, place, class_="ring", style=f"stroke:{curve.colour}")
-        parts.append(element("g", tooltip, drawn, ring, data_curve=curve.name))
     return drawing(plot.width, plot.height, name, *parts)
 
 

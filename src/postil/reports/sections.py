@@ -12,6 +12,7 @@ import numpy as np
 from postil.html import Content, Markup, element, joined
 from postil.html.fragments import columns, document, figure, folded, note
 from postil.html.highlight import Mark, excerpt
+from postil.html.svg import Curve, curve_chart
 from postil.metrics import Calibration, Counts, Interval, PrecisionRecall, Table
 from postil.metrics.tables import Cell, by_frequency, calibration_table, drawn_table, label_table, show_class
 from postil.models.estimator import Estimator
@@ -242,10 +243,10 @@ def precision_and_recall(
                 kept = np.unique(np.searchsorted(walked, np.linspace(walked[0], walked[-1], MOST_POINTS))).tolist()
             points = [(float(curve.recall[i]), float(curve.precision[i])) for i in kept]
             mark = marks[name].recall, marks[name].precision
-            drawn.append(charts.Curve(name, points, colours.get(name, "var(--strong)"), mark))
+            drawn.append(Curve(name, points, colours.get(name, "var(--strong)"), mark))
     if not drawn:
         return Section("curve", "Precision against recall", note("No span is probable enough."))
-    chart = charts.curve_chart("Precision against recall", drawn, x_name="recall", y_name="precision")
+    chart = curve_chart("Precision against recall", drawn, x_name="recall", y_name="precision")
     legend = []
     for one in drawn:
         swatch = element("span", class_="swatch", style=f"background:{one.colour}")

@@ -15,6 +15,7 @@ from postil.features.words import normalise
 from postil.html import Markup, element, joined
 from postil.html.fragments import note, page_of
 from postil.metrics.counts import check_same_shape
+from postil.metrics.tables import Table, drawn_table
 from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.decoding.promise import (
@@ -346,11 +347,6 @@ def redacted_page(texts: Iterable[Redacted], title: str | None = None) -> str:
             last = passage.end
         content += [note(head), element("p", *parts, one.text[last:], class_="excerpt text", dir="auto")]
         if one.look_first:
-            rows = []
-            for span in one.look_first:
-                figure = element("td", f"{span.probability:.3f}", class_="number")
-                rows.append(element("tr", element("td", element("bdi", span.text)), element("td", span.label), figure))
-            names = ("look first at", "class", "probability")
-            heading = element("thead", element("tr", *(element("th", name) for name in names)))
-            content.append(element("table", heading, element("tbody", *rows)))
+            rows = [(span.text, span.label, f"{span.probability:.3f}") for span in one.look_first]
+            content.append(drawn_table(Table("", ("look first at", "class", "probability"), rows)))
     return page_of(title, *content)

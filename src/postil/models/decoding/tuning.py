@@ -22,8 +22,8 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import Sentences
-from postil.html import Markup, svg
 from postil.html.fragments import figure, folded, fragment
+from postil.html.svg import Curve, curve_chart
 from postil.metrics import Calibration, calibrate, tables
 from postil.metrics.calibration import Reliability
 from postil.metrics.counts import check_same_shape, f_score, ratio
@@ -111,7 +111,10 @@ class Tuned:
         main, _, more = self.summary().partition(": ")
         top = headline(main, more.replace("\n", "; "), f"for {self.target}")
         numbers = folded("As a table", drawn_table(self.table(), bars=("precision", "recall", "F1")))
-        return fragment(top, figure("Precision against recall", self._drawn_curve()), numbers)
+        points = [(point.recall, point.precision) for point in self.curve]
+        curve = Curve("settings", points, "var(--strong)", (self.chosen.recall, self.chosen.precision))
+        drawn = curve_chart("Precision against recall", [curve], x_name="recall", y_name="precision")
+        return fragment(top, figure("Every point is a setting; the ring is the chosen one", drawn), numbers)
 
     @property
     def target(self) -> str:
@@ -145,23 +148,6 @@ class Tuned:
                 rows.pop()
             rows.append((f"{point.threshold:.2f}", f"{point.bias:+.2f}", *figures, mark))
         return tables.Table("Settings", ("threshold", "bias", "precision", "recall", "F1", ""), rows)
-
-    def _drawn_curve(self) -> Markup:
-        """Recall to the right, precision upwards, in percent; the chosen point has a ring."""
-        plot = svg.Plot(xs=(0, 100), ys=(0, 100))
-        points = [plot.point((100 * point.recall, 100 * point.precision)) for point in self.curve]
-        ring = plot.point((100 * self.chosen.recall, 100 * self.chosen.precision))
-        plain = plot.point((100 * self.before.recall, 100 * self.before.precision))
-        ticks = (0, 20, 40, 60, 80, 100)
-        marks = [
-            svg.circle(plain, 4, svg.title("untuned"), class_="dot"),
-            svg.text((plain[0] - 8, plain[1] + 14), "untuned", anchor="end"),
-            svg.circle(ring, 7, svg.title("chosen"), class_="ring"),
-            svg.text((ring[0] - 10, ring[1] - 8), "chosen", anchor="end"),
-        ]
-        axes = plot.axes("recall", "precision", ticks, ticks)
-        line = svg.polyline(points, class_="line")
-        return svg.drawing(plot.width, plot.height, "Precision against recall", axes, line, *marks)
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON, figures in percent."""
