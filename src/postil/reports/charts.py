@@ -1,14 +1,10 @@
 """Charts as inline SVG, each from plain numbers; the page also has a table with the same numbers."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
 from postil.html import Markup, element
 from postil.html.svg import SHARES, Plot, Point, circle, drawing, line, polyline, rectangle, round_numbers, text, title
 from postil.metrics import Calibration
-
-LONGEST_NAME = 14
-"""Characters of a label in a heat map; the whole label shows under the pointer."""
 
 
 def line_chart(
@@ -81,49 +77,3 @@ def short(count: int) -> str:
     if count >= 1_000_000:
         return f"{count / 1_000_000:.3g}M"
     return f"{count / 1000:.3g}k" if count >= 10_000 else str(count)
-
-
-class Grid(NamedTuple):
-    """A table of counts with names of rows (gold) and columns (predicted); ``wrong``: whether a cell is a mistake."""
-
-    rows: Sequence[str]
-    columns: Sequence[str]
-    counts: Callable[[int, int], int]
-    wrong: Callable[[int, int], bool]
-    link: Callable[[int, int], str | None]
-
-
-def heat_map(name: str, grid: Grid) -> Markup:
-    """Each cell shaded by its share of its row; a cell of mistakes links to them."""
-    names = [*grid.rows, *grid.columns]
-    longest = min(LONGEST_NAME, max((len(name) for name in names), default=0))
-    left, top, cell, height = 30 + 7.6 * longest, 40 + 5.4 * longest, 46, 30
-    parts = [
-        text((left + cell * len(grid.columns) / 2, 13), "predicted", class_="name"),
-        text((11, top + height * len(grid.rows) / 2), "gold", turned=-90, class_="name"),
-    ]
-    names_of_columns = [((left + cell * (j + 0.42), top - 7), name) for j, name in enumerate(grid.columns)]
-    parts += [_named(place, name, anchor="start", turned=-42) for place, name in names_of_columns]
-    for i, row in enumerate(grid.rows):
-        parts.append(_named((left - 8, top + height * (i + 0.65)), row, anchor="end"))
-        total = sum(grid.counts(i, j) for j in range(len(grid.columns)))
-        for j in range(len(grid.columns)):
-            count = grid.counts(i, j)
-            share = count / total if total else 0.0
-            tooltip = title(f"gold {row}, predicted {grid.columns[j]}: {count:,} ({share:.1%} of the row)")
-            x, y = left + cell * j, top + height * i
-            inside = (x + 1, y + 1), cell - 2, height - 2
-            content = [tooltip, rectangle(*inside, rx=3, class_="empty")]
-            if count:
-                class_ = "wrong" if grid.wrong(i, j) else "right"
-                content.append(rectangle(*inside, rx=3, class_=class_, style=f"--share:{share:.3f}"))
-                content.append(text((x + cell / 2, y + height / 2 + 4.5), short(count)))
-            link = grid.link(i, j) if count else None
-            parts.append(element("a", *content, href=link) if link else element("g", *content))
-    width = left + cell * len(grid.columns) + 4.2 * longest + 10
-    return drawing(width, top + height * len(grid.rows) + 6, name, *parts, class_="heat")
-
-
-def _named(place: Point, name: str, *, anchor: str, turned: float | None = None) -> Markup:
-    shown = name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
-    return element("g", title(name), text(place, shown, anchor=anchor, turned=turned, class_="tick"))

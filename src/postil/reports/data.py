@@ -1,4 +1,4 @@
-"""The pages of ``train``, ``doctor``, ``crossval --curve``, ``explain``, ``compare``, and ``evaluate`` for two files."""
+"""The pages of ``train``, ``doctor``, ``crossval --curve``, ``explain``, ``compare``, ``evaluate`` for two files."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace

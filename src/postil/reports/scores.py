@@ -9,7 +9,7 @@ import numpy as np
 
 from postil import metrics
 from postil.html import element, joined
-from postil.html.fragments import figure, folded, note
+from postil.html.fragments import figure, note
 from postil.html.highlight import lasting_colours
 from postil.metrics import tables
 from postil.metrics.evaluation import Compared, Evaluation, evaluate_compared
@@ -20,7 +20,7 @@ from postil.models.decoding.posteriors import Posteriors
 from postil.models.detector import Detector
 from postil.models.sentences import tokens_of
 from postil.models.tagger import Tagger
-from postil.reports import charts, sections
+from postil.reports import sections
 from postil.reports.sections import Heading, Mistake, Section, page
 from postil.text import Sentence, Span, Tree
 from postil.text.trees.tree_drawing import LONGEST_DRAWN, colours_of_trees, drawn_tree
@@ -28,7 +28,7 @@ from postil.text.trees.tree_drawing import LONGEST_DRAWN, colours_of_trees, draw
 ALL = "all labels"
 RATIOS = ("precision", "recall", "F1")
 MOST_CELLS = 20
-"""Labels of a heat map."""
+"""Labels of a confusion table."""
 MOST_TREES = 24
 LOWEST = 0.01
 """Spans that are less probable are looked at only if they are predicted: almost all spans are, and wrong."""
@@ -181,7 +181,7 @@ def likely_spans(answers: Answers) -> list[Judged]:
 
 
 def confusion(scores: metrics.SpanScores | metrics.TokenScores) -> Section:
-    """A heat map of the labels with the most mistakes, with what was missed and what is spurious; and a table."""
+    """A table of the labels with the most mistakes, shaded by shares of a row, with what was missed and is spurious."""
     counts, of_spans = scores.by_label(), isinstance(scores, metrics.SpanScores)
     cells: Mapping[tuple[Any, Any], int] = (
         scores.confusion() if isinstance(scores, metrics.SpanScores) else scores.confusion
@@ -190,39 +190,38 @@ def confusion(scores: metrics.SpanScores | metrics.TokenScores) -> Section:
     heaviest = {*sorted(counts, key=lambda label: (-weights[label], label))[:MOST_CELLS]}
     sides: list[str | None] = [label for label in counts if label in heaviest]
     left_out = len(counts) - len(sides)
-    if of_spans:
-        sides.append(None)
-
-    def link(gold: str | None, predicted: str | None) -> str:
-        """The address of the filters that list these mistakes."""
-        named = {"gold": gold, "predicted": predicted}
-        wanted = {side: tables.show_class(label) for side, label in named.items() if label is not None}
-        if len(wanted) < 2:
-            wanted["kind"] = "spurious" if gold is None else "missed"
-        return "#" + urlencode(wanted, errors="replace")
-
-    grid = charts.Grid(
-        rows=[tables.show_class(label, "(spurious)") for label in sides],
-        columns=[tables.show_class(label, "(missed)") for label in sides],
-        counts=lambda i, j: cells.get((sides[i], sides[j]), 0),
-        wrong=lambda i, j: i != j,
-        link=lambda i, j: link(sides[i], sides[j]) if i != j else None,
+    sides += [None] * of_spans
+    missed, spurious = "(missed)", "(spurious)"
+    names = [element("th", element("bdi", tables.show_class(label, missed)), scope="col") for label in sides]
+    rows = [element("thead", element("tr", element("th", "gold \\ predicted"), *names))]
+    for gold in sides:
+        name, total = tables.show_class(gold, spurious), sum(cells.get((gold, label), 0) for label in sides)
+        row = [element("th", element("bdi", name), scope="row")]
+        for predicted in sides:
+            if not (count := cells.get((gold, predicted), 0)):
+                row.append(element("td"))
+                continue
+            shown = f"{count:,}"
+            if is_wrong := gold != predicted:  # the address of the filters that list these mistakes
+                named = {"gold": gold, "predicted": predicted}
+                wanted = {side: tables.show_class(label) for side, label in named.items() if label is not None}
+                wanted |= {} if len(wanted) == 2 else {"kind": "spurious" if gold is None else "missed"}
+                shown = element("a", shown, href="#" + urlencode(wanted, errors="replace"))
+            told = f"gold {name}, predicted {tables.show_class(predicted, missed)}: {count / total:.1%} of the row"
+            style = f"--share:{count / total:.3f}"
+            row.append(element("td", shown, title=told, class_="wrong" if is_wrong else "right", style=style))
+        rows.append(element("tr", *row))
+    above = (
+        "Overlapping spans by label. " * of_spans + "Shades are shares of a row; click on a mistake for its examples."
     )
     parts = [
-        note(
-            f"{'Overlapping spans by label. ' * of_spans}Shades are shares of a row; "
-            "click on a mistake to list its examples."
-        ),
-        charts.heat_map("Confusion", grid),
+        note(above),
+        element("div", element("table", *rows, class_="heat"), class_="scroll"),
         note(f"{left_out:,} labels with fewer mistakes are not shown.") if left_out else None,
     ]
-    if isinstance(scores, metrics.SpanScores):
-        parts.append(folded("As a table", tables.drawn_table(tables.confusion_table(scores))))
-    else:
-        parts += [
-            element("h3", "Confused most often"),
-            tables.drawn_table(tables.mistakes_table(scores.mistakes(), "")),
-        ]
+    if not isinstance(scores, metrics.SpanScores):
+        listed = tables.drawn_table(tables.mistakes_table(scores.mistakes(), ""))
+        parts += [element("h3", "Confused most often"), listed]
     return Section("confusion", "Confusion", joined(parts))
 
 
