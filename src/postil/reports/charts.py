@@ -1,6 +1,7 @@
 """Charts as inline SVG, each from plain numbers; the page also has a table with the same numbers."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from postil.html import Markup, element
 from postil.html.svg import SHARES, Plot, Point, circle, drawing, line, polyline, rectangle, round_numbers, text, title
@@ -8,17 +9,32 @@ from postil.metrics import Calibration
 
 
 def line_chart(
-    name: str, points: Sequence[Point], *, x_name: str, y_name: str, marked: Point | None = None, mark: str = ""
+    name: str,
+    points: Sequence[Point],
+    *,
+    x_name: str,
+    y_name: str,
+    dots: Sequence[Point] | None = None,
+    ranges: Sequence[tuple[Point, Point, Point]] = (),
+    marked: Point | None = None,
+    mark: str = "",
 ) -> Markup:
-    """One line; one of its points may be marked with a few words."""
-    xs, ys = ([point[axis] for point in points] for axis in (0, 1))
+    """One line with dots, by default its points, and ranges from low to high with a ring at what is expected.
+
+    One of the points may be marked with a few words.
+    """
+    dots = points if dots is None else dots
+    xs, ys = [x for x, _ in points], [y for _, y in [*points, *dots, *chain.from_iterable(ranges)]]
     room = 0.08 * (max(ys) - min(ys)) or abs(max(ys)) * 0.1 or 1.0
     low = 0.0 if 0 <= min(ys) < 0.3 * max(ys) else min(ys) - room
     plot = Plot(xs=(min(xs), max(xs)), ys=(low, max(ys) + room), top=26)
     whole = sorted({float(round(tick)) for tick in round_numbers(*plot.xs, 8)})
     parts = [plot.axes(x_name, y_name, whole, round_numbers(*plot.ys))]
     parts.append(polyline(map(plot.point, points), class_="line"))
-    for point in points[:: -(-len(points) // 60)]:
+    for from_, middle, to in ranges:
+        parts.append(line(plot.point(from_), plot.point(to), class_="line"))
+        parts.append(circle(plot.point(middle), 5, title(f"expected {middle[1]:.4g}"), class_="ring"))
+    for point in dots[:: -(-len(dots) // 60)]:
         tip = title(f"{x_name} {point[0]:g}: {point[1]:.4g}")
         parts.append(circle(plot.point(point), 3, tip, class_="dot"))
     if marked is not None:

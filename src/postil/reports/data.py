@@ -9,7 +9,6 @@ from postil.evaluation import LearningCurve, ModelComparison
 from postil.html import Markup, element, joined
 from postil.html.fragments import figure, folded, note
 from postil.html.highlight import Mark, excerpt, lasting_colours, whole
-from postil.html.svg import Plot, circle, drawing, line, polyline, round_numbers, title
 from postil.metrics import DetectionScores, Evaluation, Table, TreeScores
 from postil.metrics.calibration import Reliability
 from postil.metrics.evaluation import FileScores
@@ -17,7 +16,7 @@ from postil.metrics.tables import drawn_table
 from postil.models.config import TreeConfig, configured
 from postil.models.estimator import Estimator
 from postil.quality import CHECKS, Diagnosis
-from postil.reports import sections
+from postil.reports import charts, sections
 from postil.reports.sections import Heading, Section, card, entry, heading_of, key, marks_of, page
 from postil.text.labelled import LabelledFile
 
@@ -83,33 +82,20 @@ def curve_page(curve: LearningCurve, name: str) -> str:
 
 
 def _curve(curve: LearningCurve) -> Section:
-    drawn = figure("Score by number of training sentences", curve_chart(curve))
-    about = note(f"{curve.summary().capitalize()}.")
-    return Section("curve", "More data", joined([about, drawn, drawn_table(curve.table())]))
-
-
-def curve_chart(curve: LearningCurve) -> Markup:
-    """Single scores as dots, the law as a line, the range of its forecasts as bars."""
+    """Single scores as dots, the law as a line, the range of its forecasts."""
     first, last = curve.points[0].sentences, curve.forecasts[-1].sentences
-    scores = [100 * score for point in curve.points for score in point.scores]
-    low = min(*scores, *(100 * one.low for one in curve.forecasts))
-    high = max(*scores, *(100 * one.high for one in curve.forecasts))
-    room = 0.08 * (high - low) or 1.0
-    plot = Plot(xs=(0.0, float(last)), ys=(low - room, high + room), top=26)
     steps = [first + (last - first) * step / 60 for step in range(61)]
-    parts = [
-        plot.axes("sentences", "score", round_numbers(*plot.xs, 6), round_numbers(*plot.ys)),
-        polyline([plot.point((n, 100 * curve.law(n))) for n in steps], class_="line"),
-    ]
-    for one in curve.forecasts:
-        low_end, middle, high_end = (plot.point((one.sentences, 100 * s)) for s in (one.low, one.score, one.high))
-        ring = circle(middle, 5, title(f"expected {100 * one.score:.2f}"), class_="ring")
-        parts += [line(low_end, high_end, class_="line"), ring]
-    for point in curve.points:
-        for score in point.scores:
-            tip = title(f"{point.sentences:,} sentences: {100 * score:.2f}")
-            parts.append(circle(plot.point((point.sentences, 100 * score)), 3, tip, class_="dot"))
-    return drawing(plot.width, plot.height, "Learning curve", *parts)
+    drawn = charts.line_chart(
+        "Learning curve",
+        [(n, 100 * curve.law(n)) for n in steps],
+        x_name="sentences",
+        y_name="score",
+        dots=[(point.sentences, 100 * score) for point in curve.points for score in point.scores],
+        ranges=[((n, 100 * low), (n, 100 * score), (n, 100 * high)) for n, score, low, high in curve.forecasts],
+    )
+    about = note(f"{curve.summary().capitalize()}.")
+    shown = figure("Score by number of training sentences", drawn)
+    return Section("curve", "More data", joined([about, shown, drawn_table(curve.table())]))
 
 
 def explanation_page(model: str, explanations: Sequence[tuple[str, Markup]]) -> str:

@@ -147,12 +147,8 @@ def header(
 
 def cards(headline: str, score: str, interval: Interval | None, others: Mapping[str, str]) -> Markup:
     """The score in large figures with its interval, and further figures."""
-    more = None
-    if interval is not None:
-        more = str(interval)
-    return element(
-        "div", card(headline, score, more, "card score"), *map(card, others, others.values()), class_="cards"
-    )
+    score_card = card(headline, score, None if interval is None else str(interval), "card score")
+    return element("div", score_card, *map(card, others, others.values()), class_="cards")
 
 
 def facts(heading: Heading) -> Markup:
