@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from postil.errors import DataError
 from postil.metrics.calibration import Calibration, calibrate
 from postil.metrics.counts import TokenScores
-from postil.metrics.tables import MOST_SHOWN, WIDEST_MATRIX, Cell, Scores, Table, label_table, mistakes_table
+from postil.metrics.tables import MOST_SHOWN, Cell, Scores, Table, confusion_table, label_table
 from postil.text.trees.tree import Tree
 
 BAD, NEUTRAL, GOOD = ("0", "1"), "2", ("3", "4")
@@ -82,7 +82,7 @@ class TreeScores(Scores):
         """Labels and confusion of the roots, labels of all nodes, phrases by length."""
         every = [
             label_table(self.roots.by_label(), title="Roots", column="label", most=MOST_SHOWN),
-            label_confusion_table(self.roots, "Confusion at the roots"),
+            confusion_table(self.roots, "Confusion at the roots"),
             label_table(self.nodes.by_label(), title="All nodes", column="label", most=MOST_SHOWN),
             length_table(self),
         ]
@@ -166,18 +166,6 @@ def _answers(tree: Tree, found: Sequence[NodePrediction], are_degrees: bool) -> 
 
 def _percent(scores: TokenScores | None) -> float | None:
     return None if scores is None or not scores.tokens else 100 * scores.accuracy
-
-
-def label_confusion_table(scores: TokenScores, title: str) -> Table:
-    """Gold labels down, predicted labels across; a list of the commonest mistakes if that is too wide."""
-    labels = list(scores.by_label())
-    columns = ("gold \\ predicted", *labels)
-    if sum(len(name) + 4 for name in columns) > WIDEST_MATRIX:
-        return mistakes_table(scores.mistakes(), f"{title}: confused most often")
-    rows: list[tuple[Cell, ...]] = [
-        (gold, *(scores.confusion.get((gold, predicted)) for predicted in labels)) for gold in labels
-    ]
-    return Table(title, columns, rows)
 
 
 def length_table(scores: TreeScores) -> Table:

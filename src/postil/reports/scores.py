@@ -15,7 +15,7 @@ from postil.metrics import tables
 from postil.metrics.evaluation import Compared, Evaluation, evaluate_compared
 from postil.metrics.significance import Interval
 from postil.metrics.spans import KINDS
-from postil.metrics.trees import label_confusion_table, length_table
+from postil.metrics.trees import length_table
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.detector import Detector
 from postil.models.sentences import tokens_of
@@ -385,8 +385,8 @@ def tree_page(heading: Heading, scores: metrics.TreeScores, interval: Interval, 
     parts = [
         sections.learning(heading),
         sections.label_scores(scores.roots.by_label(), None, column="label of the root"),
-        Section("confusion", "Confusion at the roots", tables.drawn_table(label_confusion_table(scores.roots, ""))),
-        Section("nodes", "Confusion at all nodes", tables.drawn_table(label_confusion_table(scores.nodes, ""))),
+        Section("confusion", "Confusion at the roots", tables.drawn_table(tables.confusion_table(scores.roots, ""))),
+        Section("nodes", "Confusion at all nodes", tables.drawn_table(tables.confusion_table(scores.nodes, ""))),
         Section("lengths", "Phrases by length", tables.drawn_table(length_table(scores), bars=("accuracy",))),
         sections.reliability(scores.root_calibration, None, answers="roots"),
         Section("trees", "Trees", trees),

@@ -136,10 +136,6 @@ class LabelPosterior:
             lattice = replace(lattice, unary=lattice.unary + bias * self.codec.opens_entity[self._meanings])
         return self._meant(viterbi(lattice))
 
-    def texts(self, numbers: Array) -> list[list[str]]:
-        """Label numbers (N,) as labels of each sentence, in the scheme of the data."""
-        return self.codec.texts_of_sentences(numbers, self.lattice.offsets)
-
     def spans_of(self, numbers: Array) -> tuple[Array, Array]:
         """(M, 4) the entities of a labelling (N,) in the order of the text, and (M,) their probabilities."""
         spans = self.codec.spans_of_sentences(numbers, self.lattice.offsets)

@@ -36,7 +36,6 @@ from postil.reading import parsed_json
 from postil.text.labels.schemes import Span as TokenSpan
 from postil.text.labels.schemes import labels_from_spans, parse_label
 
-RELATIONS = ("same", "boundary", "class", "outside")
 Key = tuple[str, str, bool]  # a rule, a class, and whether the votes are against it
 # Shares of votes in each relation that are believed before any are seen, and the number of votes this counts for.
 _PRIOR = np.array([0.7, 0.15, 0.03, 0.12])
