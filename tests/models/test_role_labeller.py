@@ -43,7 +43,8 @@ def test_probabilities_are_those_of_the_spans(labeller):
         for frame in frames:
             marked = with_distances(tokens, frame.predicate, predicates=predicates)
             posterior = Posteriors(labeller.model.of_task(ROLES)).of_one(marked)
-            expected = posterior.span_probabilities([(0, span) for span in frame.roles])
+            kinds = [(0, start, end, posterior.codec.classes.index(role)) for role, start, end in frame.roles]
+            expected = posterior.span_probabilities(np.array(kinds))
             assert np.allclose(frame.probabilities, expected, atol=1e-6)
 
 

@@ -189,15 +189,6 @@ def test_known_rules_keep_their_reliability_and_new_ones_have_the_prior(tagger, 
     assert reliability.precision("more", "PER") == pytest.approx(0.85)
 
 
-def test_raw_text_shows_which_rules_are_wrong(tagger):
-    X, y = named_entities(300)
-    wrong = ListRule(name="wrong", label="PER", phrases=["in", "the", "to", "and", "of", "."])
-    right = {tokens[t] for tokens, row in zip(X, y, strict=True) for t, name in enumerate(row) if name == "B-LOC"}
-    names = ListRule(name="right", label="LOC", phrases=sorted(right))
-    reliability = tagger.with_rules([wrong, names], unlabelled=X).model.voters.reliability
-    assert reliability.precision("wrong", "PER") < 0.5 < reliability.precision("right", "LOC")
-
-
 # ------------------------------------------------------------------------------------------------ mistakes
 
 

@@ -3,9 +3,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from postil.html.svg import Plot, round_numbers
+from postil.html.svg import Curve, Plot, curve_chart, round_numbers
 from postil.metrics import calibrate
-from postil.reports.charts import Curve, Grid, curve_chart, heat_map, line_chart, reliability_chart, short
+from postil.reports.charts import line_chart, reliability_chart, short
 
 
 def parsed(drawing):
@@ -77,22 +77,6 @@ def test_curves_carry_their_names():
         curve_chart("PR", [Curve("<all>", [(0.1, 1), (0.9, 0.2)], "red", (0.5, 0.5))], x_name="R", y_name="P")
     )
     assert [g.attrib["data-curve"] for g in root.iter("g")] == ["<all>"]
-
-
-def test_a_heat_map_shows_counts_and_links_mistakes():
-    counts = np.array([[5, 1], [0, 12_345]])
-    grid = Grid(
-        ["A", "B" * 40],
-        ["A", "B" * 40],
-        lambda i, j: int(counts[i, j]),
-        lambda i, j: i != j,
-        lambda i, j: f"#{i}{j}" if i != j else None,
-    )
-    root = parsed(heat_map("Confusion", grid))
-    texts = [text.text for text in root.iter("text")]
-    assert {"5", "1", "12.3k", "B" * 13 + "…"} <= set(texts)
-    assert [a.attrib["href"] for a in root.iter("a")] == ["#01"]  # nothing to look at where the count is 0
-    assert any(title.text == f"gold A, predicted {'B' * 40}: 1 (16.7% of the row)" for title in root.iter("title"))
 
 
 def test_short_counts():

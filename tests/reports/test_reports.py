@@ -12,11 +12,11 @@ from oracles.pages import read_page, table_rows
 from postil.metrics import bootstrap_interval, calibrate, known_from, spans_by_novelty, tokens_by_novelty
 from postil.metrics.evaluation import evaluate_compared, prepare
 from postil.reports import Answers, Heading, detector_page, tagger_page
-from postil.reports.scores import SpanPlace, likely_spans
+from postil.reports.scores import likely_spans
 from postil.text import Sentence, Span, spans_from_labels, with_marks
 
-SPAN_SECTIONS = ["learning", "labels", "confusion", "reliability", "curve", "lengths", "mistakes", "hardest"]
-TOKEN_SECTIONS = ["learning", "labels", "confusion", "reliability", "mistakes", "hardest"]
+SPAN_SECTIONS = ["learning", "labels", "confusion", "reliability", "curve", "lengths", "mistakes"]
+TOKEN_SECTIONS = ["learning", "labels", "confusion", "reliability", "mistakes"]
 HOSTILE = [
     "</script><script>alert(1)</script>",
     "<b>&amp;",
@@ -42,11 +42,10 @@ def answers_on(tokens, gold, predicted, sure=None, likely=None):
         compared=compared,
         evaluation=evaluate_compared(compared),
         sure=given,
-        likely=[]
+        likely=[{} for _ in tokens]
         if compared.scheme == "none"
-        else likely or [list(zip(spans, own, strict=True)) for spans, own in zip(counted, given, strict=True)],
+        else likely or [dict(zip(spans, own, strict=True)) for spans, own in zip(counted, given, strict=True)],
         place=lambda sentence, token: f"line {100 * sentence + token}",
-        probabilities=lambda places: [0.25] * len(places),
     )
 
 
@@ -96,15 +95,15 @@ def test_every_mistake_is_listed_with_its_sides_and_probability(page):
             ("type", "LOC", "ORG", "0.2500"): 1,
             ("boundary", "ORG", "ORG", "0.3500"): 1,
             ("spurious", None, "PER", "0.4500"): 1,
-            ("missed", "LOC", None, "0.2500"): 1,  # of the gold span
+            ("missed", "LOC", None, None): 1,  # the gold span is too improbable to be likely
         }
     )
     boundary = next(item for item in items if item.attributes["data-kind"] == "boundary")
     assert boundary.one("p", class_="facts").text == "boundaryline 5"
-    assert [chip.text for chip in boundary.all("small")] == ["ORG 0.35", "gold ORG 0.25"]
+    assert [chip.text for chip in boundary.all("small")] == ["ORG 0.35", "gold ORG"]
 
 
-def test_a_cell_of_the_heat_map_leads_to_its_mistakes(page):
+def test_a_cell_of_the_confusion_table_leads_to_its_mistakes(page):
     links = {a.attributes["href"]: a.text for a in sections(page)["confusion"].all("a")}
     assert {"#gold=LOC&predicted=ORG", "#predicted=PER&kind=spurious", "#gold=LOC&kind=missed"} == set(links)
 
@@ -138,7 +137,7 @@ def test_the_curve_goes_on_behind_what_was_predicted(page):
         [(Span("LOC", 0, 1), 0.2), (Span("PER", 0, 1), 0.2)],
         [],
     ]
-    answers = answers_on(TOKENS, GOLD, PREDICTED, likely=likely)
+    answers = answers_on(TOKENS, GOLD, PREDICTED, likely=list(map(dict, likely)))
     section = sections(read_page(tagger_page(HEADING, answers)))["curve"]
     assert table_rows(section.one("table"))[1:] == [
         ["0.900", "100.00", "25.00"],
@@ -155,7 +154,7 @@ def test_the_curve_goes_on_behind_what_was_predicted(page):
 def test_the_curve_of_likely_spans_leaves_out_what_unknown_labels_leave_open():
     gold = with_marks([["B-PER", "I-PER", "O", "?", "O", "B-ORG", "I-ORG", "O"], ["B-LOC", "O"], ["O"]], TOKENS)
     likely = [[(Span("PER", 0, 2), 0.9), (Span("LOC", 3, 4), 0.8), (Span("LOC", 4, 5), 0.7)], [], []]
-    answers = answers_on(TOKENS, gold, PREDICTED, likely=likely)
+    answers = answers_on(TOKENS, gold, PREDICTED, likely=list(map(dict, likely)))
     assert likely_spans(answers) == [("PER", 0.9, True), ("LOC", 0.7, False)]
 
 
@@ -207,15 +206,15 @@ def test_labels_without_a_scheme():
     assert cards(page)["token accuracy"] == "75.00"
     (item,) = sections(page)["mistakes"].one("ol", id="examples").children
     assert item.attributes["data-gold"] == "VERB" and item.attributes["data-figure"] == "0.7000"
-    assert ["VERB", "NOUN", "1"] in table_rows(sections(page)["confusion"].one("table"))
-    assert "1 of 3 tokens wrong" in sections(page)["hardest"].text
+    matrix, listed = map(table_rows, sections(page)["confusion"].all("table"))
+    assert ["VERB", "NOUN", "1"] in listed and ["VERB", "", "1", "1"] in matrix
 
 
 def test_nothing_predicted_and_nothing_wrong():
     nothing = read_page(tagger_page(HEADING, answers_on(TOKENS, GOLD, [["O"] * len(t) for t in TOKENS])))
     assert "No span is probable enough" in sections(nothing)["curve"].text
     perfect = read_page(tagger_page(HEADING, answers_on(TOKENS, GOLD, GOLD)))
-    assert "no mistakes" in sections(perfect)["mistakes"].text and "correct" in sections(perfect)["hardest"].text
+    assert "no mistakes" in sections(perfect)["mistakes"].text
 
 
 @pytest.mark.parametrize("scheme", ["bio", "none"])
@@ -281,17 +280,15 @@ def test_probabilities_are_those_of_the_tagger(tagger, scheme):
     compared = prepare(y, tagger.predict(X), scheme, "bio")
     answers = Answers.of(tagger, sentences, compared)
     assert [sentence.labels for sentence in sentences] == y  # they keep their gold labels
-    places = list(answers.sureness())
-    assert answers.probabilities(places) == pytest.approx(list(answers.sureness().values()), abs=1e-6)
+    for spans, sure, likely in zip(compared.predicted_spans, answers.sure, answers.likely, strict=True):
+        assert [likely[span] for span in spans] == pytest.approx(sure, abs=1e-6)
     for tokens, spans in zip(X, answers.likely, strict=True):
         found = [
             (Span(entity.label, entity.start, entity.end), entity.probability)
             for entity in tagger.spans_above(tokens, 0.01)
         ]
-        assert [span for span, _ in spans] == [span for span, _ in found]
-        assert [p for _, p in spans] == pytest.approx([p for _, p in found], abs=1e-6)
-    strange = places[0].span._replace(label="NEW")
-    assert answers.probabilities([SpanPlace(0, strange)]) == [None]
+        assert list(spans) == [span for span, _ in found]
+        assert list(spans.values()) == pytest.approx([p for _, p in found], abs=1e-6)
     page = read_page(tagger_page(Heading.of(tagger, model_name="m", data_name="d"), answers))
     assert cards(page)["F1"] == f"{100 * tagger.score(*named_entities(30, seed=1)):.2f}"
     assert "sentence 1, token 1" in answers.place(0, 0)

@@ -6,8 +6,8 @@ import postil
 from oracles.pages import read_page
 from postil.metrics import Evaluation
 from postil.models.decoding.tuning import reliability
+from postil.reports.data import RunReport, duration, training_page
 from postil.reports.sections import Heading
-from postil.reports.training import RunReport, duration, training_page
 
 HOSTILE = '<img src=x onerror="alert(1)">'
 X = [["Anna", "lives", "in", "Oslo"], ["Bob", "likes", "old", "Lima"]] * 8

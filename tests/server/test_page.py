@@ -347,7 +347,7 @@ def test_the_report_on_a_labelled_file_is_filtered_in_the_page(visit, size, tmp_
     assert page.locator("#examples > li >> visible=true").count() == len(expected) > 0
     assert f"{len(expected)} of {len(told)}" in page.inner_text("#report [role=status]")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    page.click("#report svg a >> nth=0")  # a mistake of the confusion matrix
+    page.click("#report .heat a >> nth=0")  # a mistake of the confusion matrix
     until(page, "location.hash.startsWith('#/errors')")
     assert page.inner_text("h1 >> nth=0") == "Errors"
 

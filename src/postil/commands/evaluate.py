@@ -32,7 +32,7 @@ from postil.metrics.evaluation import (
     score_groups,
 )
 from postil.metrics.raw_text import RawTextScores, agreement, aligned, words_of
-from postil.metrics.trees import label_confusion_table, length_table
+from postil.metrics.trees import length_table
 from postil.models import Detector, MultiTaskTagger, RoleLabeller, Tagger, TreeClassifier
 from postil.models.decoding.codec import LabelCodec, known_tasks
 from postil.models.decoding.promise import Profile, profile_from_json
@@ -516,7 +516,7 @@ def show(scores: Any) -> None:
     ):
         if part.tokens:
             show_table(tables.label_table(part.by_label(), title=name, column="label"))
-            show_table(label_confusion_table(part, f"{name}: confusion"))
+            show_table(tables.confusion_table(part, f"{name}: confusion"))
             table = tables.calibration_table(calibration)
             show_table(table._replace(title=f"{name}: {table.title.lower()}"))
     show_table(length_table(found))

@@ -41,7 +41,7 @@ from postil.models.networks.network import MAIN
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.settings import parsed, spelt
 from postil.reports import Heading
-from postil.reports.training import RunReport, training_page
+from postil.reports.data import RunReport, training_page
 from postil.text import Segmenter, bracketed
 from postil.text.formats import format_of
 from postil.text.labelled import LabelledFile

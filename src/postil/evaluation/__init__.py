@@ -14,7 +14,8 @@ from postil.evaluation.cross_validation import (
     run_all,
     unfitted,
 )
-from postil.evaluation.expectation import Drift, Expected, expected
+from postil.evaluation.expectation import Expected, expected
+from postil.models.decoding.promise import Drift
 
 __all__ = ["CrossValidation", "Difference", "Fold", "LearningCurve", "ModelComparison", "Progress"]
 __all__ += ["compare", "compare_answers", "compared_by", "crossval", "curve"]

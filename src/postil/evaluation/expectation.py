@@ -26,8 +26,8 @@ from postil.metrics.counts import RATIOS, Counts
 from postil.metrics.tables import Table, text
 from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.distribution import Decoding, LabelPosterior, calibrated_lattice
-from postil.models.decoding.posteriors import Posteriors
-from postil.models.decoding.promise import UNKNOWN, ClassShare, Profile, profile_from_json
+from postil.models.decoding.posteriors import Decoded, Posteriors
+from postil.models.decoding.promise import UNKNOWN, ClassShare, Drift, Profile, drifted, profile_from_json
 from postil.models.decoding.redaction import unknown_words
 from postil.models.inputs import listed_sentences
 from postil.models.tagger import Tagger
@@ -35,7 +35,7 @@ from postil.models.tagger import Tagger
 BINS = 10
 DOUBT = "mean doubt of answers"
 LEVEL, Z = 0.9, 1.645
-SIGNIFICANT, MATERIAL = 4.0, 1.5  # standard errors, and times the figure of the base
+SIGNIFICANT = 4.0  # standard errors
 LEAST_WORDS = 300  # of a base: nothing differs significantly from a smaller one
 
 
@@ -52,16 +52,6 @@ def _settings(decoding: Decoding, by: Miscalibration) -> list[Decoding]:
     steps = [(log_T + a * spread, shift + b * other) for a, b in ((0, 0), (1, 0), (-1, 0), (0, 1), (0, -1))]
     T, c = decoding.temperature, decoding.shift
     return [decoding, *(replace(decoding, temperature=T * exp(step), shift=c + more) for step, more in steps)]
-
-
-class Drift(NamedTuple):
-    """A figure that differs from the base."""
-
-    figure: str
-    here: float
-    base: float
-    distance: float
-    """In standard errors."""
 
 
 @final
@@ -165,7 +155,8 @@ def expected(tagger: Tagger, X: Sentences, base: Profile | None = None) -> Expec
         warn_caller(f"{what}: train with dev data of your own labels, or calibrate it", CalibrationWarning)
     alike, rows = _sums(posteriors, X, _settings(model.decoding, ALIKE)[1:])
     profile = _profile(model.codec, rows, unknown_words(model, X))
-    drift = None if base is None else drifted(profile, base)
+    drift = None if base is None else drifted(profile, base, SIGNIFICANT)
+    drift = drift and sorted(drift, key=lambda one: -abs(one.distance))  # the surest first
     elsewhere = alike if drift == [] else _sums(posteriors, X, _settings(model.decoding, ELSEWHERE))[0][1:]
     central = elsewhere[0] if drift else alike[0]
     names = list(model.codec.classes) if model.codec.has_spans else [""]
@@ -200,23 +191,21 @@ def _sums(posteriors: Posteriors, X: Sentences, decodings: Sequence[Decoding]) -
     L = len(codec.classes) if codec.has_spans else 1
     sums = np.zeros((len(decodings), L, 3))
     for which, lattice in posteriors.lattices(X, calibrated=False):
-        numbers, spans, kinds = np.zeros(0, np.int64), [], np.zeros(0, np.int64)
+        answered: Decoded | None = None
         for s, decoding in enumerate(decodings):
             scaled = calibrated_lattice(lattice, codec, decoding)
             posterior = LabelPosterior(which=which, lattice=scaled, codec=codec)
-            if s == 0:
-                numbers, answered = posteriors.labels_and_spans(posterior)
-                spans = [(one.row, one.span) for one in answered]
-                kinds = np.array([codec.classes.index(span.label) for _, span in spans], np.int64)
+            answered = answered or posteriors.answered(posterior)
             if codec.has_spans:
+                spans = answered.all_spans()
                 right, marginals = posterior.span_probabilities(spans), posterior.marginals()
                 gold = np.stack([marginals[:, begins & (classes == k)].sum(axis=1) for k in range(L)], axis=1)
-                sums[s, :, 0] += np.bincount(kinds, weights=right, minlength=L)
-                sums[s, :, 1] += np.bincount(kinds, minlength=L)
+                sums[s, :, 0] += np.bincount(spans[:, 3], weights=right, minlength=L)
+                sums[s, :, 1] += np.bincount(spans[:, 3], minlength=L)
                 sums[s, :, 2] += gold.sum(axis=0)
-                row_of = np.array([row for row, _ in spans], np.int64)
+                row_of = spans[:, 0]
             else:
-                right = posterior.label_probabilities(numbers)
+                right = posterior.label_probabilities(answered.numbers)
                 gold = np.ones((len(right), 1))
                 sums[s, 0] += right.sum(), len(right), len(right)
                 row_of = np.repeat(np.arange(len(which)), lattice.lengths)
@@ -251,15 +240,3 @@ def _profile(codec: LabelCodec, rows: Sequence[_Sentence], unknown: Array) -> di
         inside = np.array([(of_row == b).sum() for of_row in bins])
         profile[f"answers with probability {b / BINS:.1f} to {(b + 1) / BINS:.1f}"] = ClassShare.of(inside, answers)
     return profile
-
-
-def drifted(profile: Profile, base: Profile) -> list[Drift]:
-    """Figures that are surely and materially other than those of the base, the surest first."""
-    found = []
-    for name in profile:
-        if name in base:
-            here, there = profile[name].value, base[name].value
-            distance = profile[name].distance(base[name])
-            if abs(distance) > SIGNIFICANT and not there / MATERIAL <= here <= there * MATERIAL:
-                found.append(Drift(name, here, there, distance))
-    return sorted(found, key=lambda one: -abs(one.distance))

@@ -9,7 +9,7 @@ from postil.arrays import Array
 from postil.models.engine import Sections, refused
 from postil.models.model import FittedModel
 from postil.models.voting.reliability import Votes
-from postil.models.voting.rule import KINDS, SPELLINGS, Choice, ListRule, PatternRule, Rule, Vote
+from postil.models.voting.rule import KINDS, SPELLINGS, Choice, Element, ListRule, PatternRule, Rule, Vote
 
 _LIST, _PATTERN = range(2)
 _FOLDED = "folded"  # the map of words in patterns; those of lists are named by their flags
@@ -68,14 +68,12 @@ def vote_sections(head: FittedModel) -> Sections:
     }
 
 
-def _compiled(rule: Rule) -> tuple[list[tuple[Choice, int, int]], int, int]:
+def _compiled(rule: Rule) -> tuple[list[Element], int, int]:
     if not isinstance(rule, PatternRule):
         raise refused(f"the rule {rule.name!r} (lists and patterns are supported)")
-    elements, first, last = rule.compiled
-    plain = [(one.choice, one.least, one.most) for one in elements if one.choice is not None]
-    if len(plain) < len(elements):
+    if not all(element.choice.is_plain for element in rule.compiled[0]):
         raise refused(f"the rule {rule.name!r} (patterns of words and kinds are supported, not expressions and tags)")
-    return plain, first, last
+    return rule.compiled
 
 
 def _element(choice: Choice, least: int, most: int, names: _Strings) -> list[int]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
-from typing import TypeAlias, final
+from typing import NamedTuple, TypeAlias, final
 
 from postil.html.elements import Markup, Value, element, joined
 
@@ -103,3 +103,29 @@ class Plot:
 def _share(value: float, between: Range) -> float:
     low, high = between
     return (value - low) / (high - low) if high > low else 0.5
+
+
+SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+
+
+class Curve(NamedTuple):
+    """A line with its name and colour; the name is that of its entry in the legend. ``mark``: a point next to it."""
+
+    name: str
+    points: Sequence[Point]
+    colour: str
+    mark: Point
+
+
+def curve_chart(name: str, curves: Sequence[Curve], *, x_name: str, y_name: str) -> Markup:
+    """Several curves between 0 and 1, or their upper part; each is named, so that the page can show some of them."""
+    lowest = min((y for curve in curves for _, y in [*curve.points, curve.mark]), default=0.0)
+    plot = Plot(width=460, height=380, ys=(max(low for low in (0.0, 0.5, 0.8, 0.9) if low <= lowest), 1.0))
+    parts = [plot.axes(x_name, y_name, SHARES, round_numbers(*plot.ys))]
+    for curve in curves:
+        tooltip = title(curve.name)
+        drawn = polyline(map(plot.point, curve.points), class_="curve", style=f"stroke:{curve.colour}")
+        place = title(f"{curve.name}: {x_name} {curve.mark[0]:.3f}, {y_name} {curve.mark[1]:.3f}")
+        ring = circle(plot.point(curve.mark), 5, place, class_="ring", style=f"stroke:{curve.colour}")
+        parts.append(element("g", tooltip, drawn, ring, data_curve=curve.name))
+    return drawing(plot.width, plot.height, name, *parts)

@@ -88,15 +88,11 @@ def bootstrap_interval(
     rng: np.random.Generator,
     resamples: int = 2000,
     level: float = 0.95,
-    cells_at_once: int = CELLS_AT_ONCE,
 ) -> Interval:
-    """Percentile interval of ``statistic`` over resampled sentences; ``counts`` is (B, C), one row per sentence.
-
-    Draws are made in batches of at most ``cells_at_once`` numbers, which bounds the memory.
-    """
+    """Percentile interval of ``statistic`` over resampled sentences; ``counts`` is (B, C), one row per sentence."""
     _check(counts, resamples, level)
     value = float(statistic(counts.sum(axis=0)))
-    scores = np.concatenate([statistic(sums) for sums in _resampled_sums(counts, resamples, rng, cells_at_once)])
+    scores = np.concatenate([statistic(sums) for sums in _resampled_sums(counts, resamples, rng)])
     low, high = map(float, np.quantile(scores, [(1 - level) / 2, (1 + level) / 2]))
     return Interval(value, low, high, level, resamples)
 
@@ -153,21 +149,19 @@ def randomisation_test(
     return (as_extreme + 1) / (resamples + 1)
 
 
-def _resampled_sums(
-    counts: NDArray[np.int64], resamples: int, rng: np.random.Generator, cells_at_once: int = CELLS_AT_ONCE
-) -> Iterator[NDArray[np.int64]]:
+def _resampled_sums(counts: NDArray[np.int64], resamples: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
     """Sums over B sentences drawn with replacement, (rows, C) at a time, ``resamples`` rows in all."""
     rows_of_kind, sizes = np.unique(counts, axis=0, return_counts=True)  # (K, C), (K,)
-    for rows in _batches(resamples, len(sizes), cells_at_once):
+    for rows in _batches(resamples, len(sizes)):
         if len(counts) == 0:
             yield np.zeros((rows, counts.shape[1]), np.int64)
             continue
         yield rng.multinomial(len(counts), sizes / len(counts), size=rows) @ rows_of_kind
 
 
-def _batches(resamples: int, kinds: int, cells_at_once: int = CELLS_AT_ONCE) -> Iterator[int]:
-    """Numbers of rows that keep a batch of (rows, kinds) within ``cells_at_once``."""
-    step = max(1, cells_at_once // max(kinds, 1))
+def _batches(resamples: int, kinds: int) -> Iterator[int]:
+    """Numbers of rows that keep a batch of (rows, kinds) within CELLS_AT_ONCE, which bounds the memory."""
+    step = max(1, CELLS_AT_ONCE // max(kinds, 1))
     for done in range(0, resamples, step):
         yield min(step, resamples - done)
 

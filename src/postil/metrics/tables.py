@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from postil.errors import printable
 from postil.html import Markup, element, joined
@@ -188,22 +188,21 @@ def errors_table(scores: SpanScores, parts: Mapping[str, SpanScores] | None = No
     return Table("Mistakes by kind", ("kind", "spans", "percent", *last_columns), rows)
 
 
-def confusion_table(scores: SpanScores) -> Table:
-    """Gold classes down, predicted classes across, *missed* and *spurious* at the edges; a list if that is too wide."""
-    labels, cells = scores.labels, scores.confusion()
-    columns = ("gold \\ predicted", *map(show_class, labels), "(missed)")
+def confusion_table(scores: SpanScores | TokenScores, title: str = "Confusion of overlapping spans") -> Table:
+    """Gold classes down, predicted ones across, of spans also *missed* and *spurious*; a list if that is too wide."""
+    of_spans, labels = isinstance(scores, SpanScores), list(scores.by_label())
+    cells: Mapping[tuple[Any, Any], int] = scores.confusion() if isinstance(scores, SpanScores) else scores.confusion
+    sides: list[str | None] = [*labels, *[None] * of_spans]
+    columns = ("gold \\ predicted", *(show_class(label, "(missed)") for label in sides))
     if sum(len(name) + 2 for name in columns) > WIDEST_MATRIX:
         wrong = [
             (show_class(gold, "(spurious)"), show_class(predicted, "(missed)"), count)
             for (gold, predicted), count in cells.items()
             if gold != predicted
         ]
-        return mistakes_table(wrong, "Confused most often")
-    rows = [
-        (show_class(gold, "(spurious)"), *(cells.get((gold, predicted)) for predicted in (*labels, None)))
-        for gold in (*labels, None)
-    ]
-    return Table("Confusion of overlapping spans", columns, rows)
+        return mistakes_table(wrong, "Confused most often" if of_spans else f"{title}: confused most often")
+    rows = [(show_class(gold, "(spurious)"), *(cells.get((gold, label)) for label in sides)) for gold in sides]
+    return Table(title, columns, rows)
 
 
 def mistakes_table(mistakes: Sequence[tuple[str, str, int]], title: str, most: int = 10) -> Table:

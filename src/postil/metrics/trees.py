@@ -8,7 +8,7 @@ as one that was trained on two classes would have to. With equal mass on both si
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from postil.errors import DataError
 from postil.metrics.calibration import Calibration, calibrate
 from postil.metrics.counts import TokenScores
-from postil.metrics.tables import MOST_SHOWN, WIDEST_MATRIX, Cell, Scores, Table, label_table, mistakes_table
+from postil.metrics.tables import MOST_SHOWN, Cell, Scores, Table, confusion_table, label_table
 from postil.text.trees.tree import Tree
 
 BAD, NEUTRAL, GOOD = ("0", "1"), "2", ("3", "4")
@@ -28,18 +28,6 @@ LENGTHS = (1, 2, 4, 8, 16, 32)
 
 NodePrediction = tuple[str, Mapping[str, float]]
 """The likeliest label of a node and the probability of every label."""
-
-
-class Share(NamedTuple):
-    """How many of how many are right."""
-
-    right: int = 0
-    all: int = 0
-
-    @property
-    def ratio(self) -> float:
-        """0 to 1; 0 if there is nothing."""
-        return self.right / self.all if self.all else 0.0
 
 
 class _Answer(NamedTuple):
@@ -60,10 +48,10 @@ class TreeScores(Scores):
     trees: int
     roots: TokenScores
     nodes: TokenScores
-    root_binary: Share | None
-    node_binary: Share | None
-    lengths: dict[str, Share]
-    """Correct and labelled nodes by the number of words below them."""
+    root_binary: TokenScores | None
+    node_binary: TokenScores | None
+    lengths: dict[str, TokenScores]
+    """Labelled nodes by the number of words below them."""
     root_calibration: Calibration
     node_calibration: Calibration
     root_counts: NDArray[np.int64] = field(repr=False, compare=False)
@@ -94,7 +82,7 @@ class TreeScores(Scores):
         """Labels and confusion of the roots, labels of all nodes, phrases by length."""
         every = [
             label_table(self.roots.by_label(), title="Roots", column="label", most=MOST_SHOWN),
-            label_confusion_table(self.roots, "Confusion at the roots"),
+            confusion_table(self.roots, "Confusion at the roots"),
             label_table(self.nodes.by_label(), title="All nodes", column="label", most=MOST_SHOWN),
             length_table(self),
         ]
@@ -115,7 +103,7 @@ class TreeScores(Scores):
             "node_labels": {label: counts.to_dict() for label, counts in self.nodes.by_label().items()},
             "node_confusion": self.nodes.confusion_dict(),
             "phrase_lengths": {
-                name: {"accuracy": 100 * share.ratio, "nodes": share.all} for name, share in self.lengths.items()
+                name: {"accuracy": 100 * one.accuracy, "nodes": one.tokens} for name, one in self.lengths.items()
             },
             "calibration": {"root": self.root_calibration.to_dict(), "nodes": self.node_calibration.to_dict()},
         }
@@ -131,30 +119,38 @@ def score_trees(gold: Sequence[Tree], predicted: Sequence[Sequence[NodePredictio
     roots = [[answers[-1]] if tree.root_label is not None else [] for tree, answers in zip(gold, nodes, strict=True)]
     every_node, every_root = [a for answers in nodes for a in answers], [a for answers in roots for a in answers]
 
-    def binary(answers: Sequence[_Answer]) -> Share:
-        sides = [answer.is_good is (answer.gold in GOOD) for answer in answers if answer.gold != NEUTRAL]
-        return Share(sum(sides), len(sides))
+    def scored(answers: Iterable[_Answer]) -> TokenScores:
+        return TokenScores(Counter((answer.gold, answer.label) for answer in answers))
+
+    def binary(answers: Sequence[_Answer]) -> TokenScores:
+        sides = {True: "good", False: "bad", None: "neither"}
+        taken = ((answer.gold in GOOD, answer.is_good) for answer in answers if answer.gold != NEUTRAL)
+        return TokenScores(Counter((sides[gold], sides[predicted]) for gold, predicted in taken))
 
     def calibration(answers: Sequence[_Answer]) -> Calibration:
         # Probabilities of float32 may add up to a little more than 1.
         return calibrate([min(a.probability, 1.0) for a in answers], [a.gold == a.label for a in answers])
 
-    lengths: dict[str, Share] = {}  # classes without a node are left out
+    def counts(by_tree: Sequence[Sequence[_Answer]]) -> NDArray[np.int64]:
+        rows = [(sum(one.gold == one.label for one in answers), len(answers)) for answers in by_tree]
+        return np.array(rows, np.int64).reshape(-1, 2)
+
+    lengths: dict[str, TokenScores] = {}  # classes without a node are left out
     for low, high in pairwise((0, *LENGTHS, math.inf)):
         name = f"{low + 1}+" if high == math.inf else f"{high}" if high == low + 1 else f"{low + 1}-{high}"
         if inside := [answer for answer in every_node if low < answer.length <= high]:
-            lengths[name] = _share(inside)
+            lengths[name] = scored(inside)
     return TreeScores(
         trees=len(gold),
-        roots=TokenScores(Counter((answer.gold, answer.label) for answer in every_root)),
-        nodes=TokenScores(Counter((answer.gold, answer.label) for answer in every_node)),
+        roots=scored(every_root),
+        nodes=scored(every_node),
         root_binary=binary(every_root) if are_degrees else None,
         node_binary=binary(every_node) if are_degrees else None,
         lengths=lengths,
         root_calibration=calibration(every_root),
         node_calibration=calibration(every_node),
-        root_counts=np.array([_share(answers) for answers in roots], np.int64).reshape(-1, 2),
-        node_counts=np.array([_share(answers) for answers in nodes], np.int64).reshape(-1, 2),
+        root_counts=counts(roots),
+        node_counts=counts(nodes),
     )
 
 
@@ -168,27 +164,11 @@ def _answers(tree: Tree, found: Sequence[NodePrediction], are_degrees: bool) -> 
             yield _Answer(gold, label, float(probabilities[label]), side, end - start)
 
 
-def _share(answers: Sequence[_Answer]) -> Share:
-    return Share(sum(answer.gold == answer.label for answer in answers), len(answers))
-
-
-def _percent(share: Share | None) -> float | None:
-    return None if share is None or not share.all else 100 * share.ratio
-
-
-def label_confusion_table(scores: TokenScores, title: str) -> Table:
-    """Gold labels down, predicted labels across; a list of the commonest mistakes if that is too wide."""
-    labels = list(scores.by_label())
-    columns = ("gold \\ predicted", *labels)
-    if sum(len(name) + 4 for name in columns) > WIDEST_MATRIX:
-        return mistakes_table(scores.mistakes(), f"{title}: confused most often")
-    rows: list[tuple[Cell, ...]] = [
-        (gold, *(scores.confusion.get((gold, predicted)) for predicted in labels)) for gold in labels
-    ]
-    return Table(title, columns, rows)
+def _percent(scores: TokenScores | None) -> float | None:
+    return None if scores is None or not scores.tokens else 100 * scores.accuracy
 
 
 def length_table(scores: TreeScores) -> Table:
     """Accuracy by length of the phrase."""
-    rows: list[tuple[Cell, ...]] = [(name, 100 * share.ratio, share.all) for name, share in scores.lengths.items()]
+    rows: list[tuple[Cell, ...]] = [(name, 100 * one.accuracy, one.tokens) for name, one in scores.lengths.items()]
     return Table("Phrases by length", ("words", "accuracy", "nodes"), rows)

@@ -198,12 +198,11 @@ class MultiTaskTagger(WordEstimator):
         rules: "RuleSource | None",
         *,
         task: str | None = None,
-        unlabelled: Sentences | None = None,
         reliability: "Reliability | None" = None,
     ) -> "MultiTaskTagger":
         """The same tagger with rules that vote on one task, by default the first with spans: ``Tagger.with_rules``."""
         (task,) = known_tasks([self.main_task() if task is None else task], self.tasks)
-        voting = self[task].with_rules(rules, unlabelled=unlabelled, reliability=reliability)
+        voting = self[task].with_rules(rules, reliability=reliability)
         whole = replace(self.model, heads={**self.model.heads, task: voting.model.heads[task]})
         whole._engine = self.model.engine()
         return self._with_model(whole)

@@ -179,8 +179,8 @@ class RoleLabeller(WordEstimator):
             numbers = best_without_repeats(biased.restricted(allowed), begins, kinds, core)
             for row, of_sentence in zip(rows, np.split(numbers, lattice.offsets[1:-1]), strict=True):
                 labels[row], probabilities[row] = codec.texts(of_sentence), []
-            for role in posterior.spans_of(numbers):
-                probabilities[rows[role.row]].append(role.probability)
+            for (row, *_), probability in zip(*posterior.spans_of(numbers), strict=True):
+                probabilities[rows[row]].append(float(probability))
         frames: list[list[Frame]] = [[] for _ in X]
         for (i, place), of_words, figures in zip(pairs, labels, probabilities, strict=True):
             frames[i].append(Frame(place, of_words, probabilities=figures))

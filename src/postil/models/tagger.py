@@ -225,9 +225,8 @@ class Tagger(SentenceEstimator):
             raise ConfigurationError("lowest probability", expected="above 0", got=lowest)
         entities: list[list[Entity]] = [[] for _ in sentences]
         for posterior in self._posteriors.of(X, constraints):
-            for row, span, probability in posterior.spans_above(lowest):
-                i = posterior.which[row]
-                entities[i].append(entity(sentences[i], span.label, span.start, span.end, probability))
+            for i, spans in zip(posterior.which, posterior.spans_above(lowest), strict=True):
+                entities[i] = [entity(sentences[i], span.label, span.start, span.end, p) for span, p in spans]
         return entities
 
     def tag(self, text: str, *, constraints: Constraints | None = None, threshold: Threshold = None) -> Document:
@@ -270,13 +269,7 @@ class Tagger(SentenceEstimator):
 
     # -------------------------------------------------------------------------------------------- rules
 
-    def with_rules(
-        self,
-        rules: "RuleSource | None",
-        *,
-        unlabelled: Sentences | None = None,
-        reliability: "Reliability | None" = None,
-    ) -> "Tagger":
+    def with_rules(self, rules: "RuleSource | None", *, reliability: "Reliability | None" = None) -> "Tagger":
         """The same tagger with rules that vote on what it labels, without training it again.
 
         Every vote adds log P(vote | label) to the scores of its tokens' labels, so that probabilities stay
@@ -286,12 +279,9 @@ class Tagger(SentenceEstimator):
         ----------
         rules : path of a file, Rules, list of rules, or None
             They replace rules that the tagger has. None removes them.
-        unlabelled : sequence of token lists, optional
-            Raw sentences on which the reliability of new rules is estimated: by what the tagger and the other rules
-            say about their votes. Without them, 85 % of the votes of a new rule are assumed to be for the right class.
         reliability : Reliability, optional
-            How reliable rules are, such as ``Learned.reliability``. Rules of which it, or else the tagger, knows
-            nothing are new.
+            How reliable rules are, such as ``Learned.reliability``. Of rules of which it, or else the tagger, knows
+            nothing, 85 % of the votes are assumed to be for the right class.
 
         ``save`` stores the rules with the model if they are lists and patterns.
         """
@@ -306,12 +296,7 @@ class Tagger(SentenceEstimator):
         if rules is None:
             return other
         known = reliability or (self.model.voters.reliability if self.model.voters is not None else None)
-        voters = Voters.of(rules_of(rules), codec, known)
-        if unlabelled is not None:
-            X = [tokens for tokens in listed_sentences(unlabelled, word_key=self._word_key) if len(tokens)]
-            judged = voters.judged(*other._posteriors.unaries(X), [forms_of(tokens) for tokens in X], codec)
-            voters = Voters(voters.rules, judged.reliability.updated(known))
-        head.voters = voters
+        head.voters = Voters.of(rules_of(rules), codec, known)
         return other
 
     # -------------------------------------------------------------------------------------------- held-out data

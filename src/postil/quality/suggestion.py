@@ -189,8 +189,8 @@ def spans(posterior: LabelPosterior) -> Array:
     if not codec.has_spans:
         return lattice.sentences.sums(1 - marginals.max(axis=1, initial=0.0))
     errors = lattice.sentences.sums(marginals @ codec.opens_entity.astype(float))
-    for row, _, probability in posterior.spans_of(posterior.best(0.0)):
-        errors[row] += 1 - 2 * probability
+    entities, probabilities = posterior.spans_of(posterior.best(0.0))
+    np.add.at(errors, entities[:, 0], 1 - 2 * probabilities)
     return np.maximum(errors, 0.0)
 
 
@@ -372,23 +372,19 @@ def annotated(posteriors: Posteriors, X: Sequence[Any], sure: float) -> list[Ann
     """The annotation of every sentence. Whatever is less probable than ``sure`` is in doubt."""
     found: dict[int, Annotation] = {}
     for posterior in posteriors.of(X):
-        codec, rows = posterior.codec, range(len(posterior.which))
-        numbers, entities = posteriors.labels_and_spans(posterior)
-        texts = posterior.texts(numbers)
-        probabilities = posterior.by_sentence(posterior.label_probabilities(numbers))
-        spans: list[list[Option]] = [[] for _ in rows]
-        others: list[list[Option]] = [[] for _ in rows]  # everything that is probable enough to be listed
-        if codec.has_spans:
-            for row, span, probability in entities:
-                spans[row].append(Option(span.label, span.start, span.end, probability))
-            for row, span, probability in posterior.spans_above(LOWEST):
-                others[row].append(Option(span.label, span.start, span.end, probability))
-        else:
-            for row, marginals in enumerate(posterior.by_sentence(posterior.marginals())):
-                pairs = zip(texts[row], probabilities[row].tolist(), strict=True)
-                spans[row] = [Option(label, t, t + 1, p) for t, (label, p) in enumerate(pairs)]
-                for t, label in zip(*np.nonzero(marginals >= LOWEST), strict=True):
-                    others[row].append(Option(codec.labels[label], int(t), int(t) + 1, float(marginals[t, label])))
+        codec, decoded = posterior.codec, posteriors.answered(posterior, label_probabilities=True)
+        assert decoded.spans is not None and decoded.span_probabilities is not None
+        texts, probabilities = decoded.texts(), decoded.by_sentence()
+        spans: list[list[Option]] = [[] for _ in texts]
+        for (row, start, end, kind), p in zip(decoded.spans.tolist(), decoded.span_probabilities.tolist(), strict=True):
+            spans[row].append(Option(codec.classes[kind], start, end, p))
+        # Everything that is probable enough to be listed.
+        others = [[Option(*span, p) for span, p in of_row] for of_row in posterior.spans_above(LOWEST)]
+        for row, marginals in enumerate(posterior.by_sentence(posterior.marginals()) if not codec.has_spans else ()):
+            pairs = zip(texts[row], probabilities[row].tolist(), strict=True)
+            spans[row] = [Option(label, t, t + 1, p) for t, (label, p) in enumerate(pairs)]
+            for t, label in np.argwhere(marginals >= LOWEST).tolist():
+                others[row].append(Option(codec.labels[label], t, t + 1, float(marginals[t, label])))
         for row, i in enumerate(posterior.which):
             doubts = _doubts(posterior, row, spans[row], others[row], probabilities[row], sure)
             found[i] = texts[row], spans[row], doubts

@@ -128,12 +128,12 @@ class Suspicion(NamedTuple):
     end: int
     gold: tuple[Span, ...]
     """The entities in the data; empty for "no entity here"."""
-    suggestion: tuple[Span, ...]
+    suggestion: tuple[Span, ...] = ()
     """The entities that the models predict."""
-    gold_probability: float
+    gold_probability: float = 0.0
     """The smallest probability of the gold entities; without any, the probability of no entity."""
-    suggestion_probability: float
-    score: float
+    suggestion_probability: float = 0.0
+    score: float = 0.0
     """Log-odds of an error, up to a constant: the larger, the more suspicious."""
 
 
@@ -176,15 +176,10 @@ def _judge(
     codec = tagger.model.codec
     answers: dict[int, tuple[Array, dict[Span, float]]] = {}
     for posterior in Posteriors(tagger.model).of(held_out):
-        marginals = posterior.by_sentence(posterior.marginals())
-        spans: list[dict[Span, float]] = [{} for _ in marginals]
-        if codec.has_spans:
-            for row, span, probability in posterior.spans_above(LOWEST):
-                spans[row][span] = probability
-        else:
-            for of_sentence, rows in zip(spans, marginals, strict=True):
-                for t, i in zip(*np.nonzero(rows >= LOWEST), strict=True):
-                    of_sentence[Span(codec.labels[i], t, t + 1)] = float(rows[t, i])
+        marginals, spans = posterior.by_sentence(posterior.marginals()), list(map(dict, posterior.spans_above(LOWEST)))
+        for of_sentence, rows in zip(spans, marginals, strict=True) if not codec.has_spans else ():
+            for t, i in np.argwhere(rows >= LOWEST).tolist():
+                of_sentence[Span(codec.labels[i], t, t + 1)] = float(rows[t, i])
         answers |= zip(posterior.which, zip(marginals, spans, strict=True), strict=True)
     return codec.labels, [answers[i] for i in range(len(held_out))]
 
@@ -251,8 +246,8 @@ class Judgements:
                 continue
             here, alternatives = [span for span in group if span in gold], [span for span in group if span not in gold]
             if alternatives or given[start:end].min() < 0.5:
-                described = self._described(sentence, start, end, here, alternatives, given, instead_of)
-                yield self._suspicion(sentence, start, end, here, alternatives), described
+                suspicion = Suspicion(sentence, start, end, tuple(here))
+                yield self._described(suspicion, alternatives, given, instead_of)
 
     def _spelt(self, sentence: int, gold: list[Span]) -> list[str]:
         """The labels that spell these entities."""
@@ -264,31 +259,39 @@ class Judgements:
         return spelt
 
     def _described(
-        self,
-        sentence: int,
-        start: int,
-        end: int,
-        gold: list[Span],
-        others: list[Span],
-        given: Array,
-        instead_of: Span | None,
-    ) -> list[float]:
-        """The numbers that the regression sees: how improbable the data are here, how sure the models are, and whether
-        the same words are labelled otherwise elsewhere."""
-        probability, rows = self._spans[sentence], self._marginals[sentence][start:end].astype(float)
-        outside = rows[:, self._outside] if self._outside is not None else np.zeros(len(rows))
-        surprise = -np.log(np.maximum(given[start:end], 1e-6))
-        top = rows[surprise.argmax()].max()
+        self, suspicion: Suspicion, others: list[Span], given: Array, instead_of: Span | None
+    ) -> tuple[Suspicion, list[float]]:
+        """Fill in what the models predict; and the numbers that the regression sees: how improbable the data are here,
+        how sure the models are, and whether the same words are labelled otherwise elsewhere."""
+        sentence, start, end, gold = suspicion[:4]
+        probability, rows = self._spans[sentence], self._marginals[sentence][start:end]
         best = max(others, key=lambda span: (probability[span], span), default=None)
         of_best = 0.0 if best is None else probability[best]
-        of_gold = min((probability.get(span, 0.01) for span in gold), default=float(outside.min()))
+        # How probable it is, at most, that no entity is there.
+        nothing = 0.0 if self._outside is None else float(rows[:, self._outside].min())
+        suggestion: list[Span] = []
+        if best is not None and (of_best >= nothing or not gold):
+            # The most probable entity of the stretch, with what else is more probable than not.
+            suggestion = [best]
+            for span in sorted(others, key=lambda span: -probability[span]):
+                apart = all(span.end <= one.start or one.end <= span.start for one in suggestion)
+                suggestion += [span] * (apart and probability[span] > 0.5)
+        suspicion = suspicion._replace(
+            suggestion=tuple(sorted(suggestion, key=lambda span: span.start)),
+            gold_probability=min((probability.get(span, 0.0) for span in gold), default=nothing),
+            suggestion_probability=of_best if suggestion else nothing,
+        )
+        rows = rows.astype(float)
+        surprise = -np.log(np.maximum(given[start:end], 1e-6))
+        top = rows[surprise.argmax()].max()
+        of_gold = min((probability.get(span, 0.01) for span in gold), default=nothing)
         entropy = -(rows * np.log(rows + 1e-9)).sum(axis=1)
         same_class = best is not None and any(span.label == best.label for span in gold)
         same_place = best is not None and any(span[1:] == best[1:] for span in gold)
-        return [
+        return suspicion, [
             *(float(surprise.max()), float(surprise.sum()), float(surprise.mean())),
             *(_surprise(of_gold, 0.01), _surprise(1 - of_best)),
-            *(_surprise(1 - outside.min()), _surprise(outside.min())),
+            *(_surprise(1 - nothing), _surprise(nothing)),
             *(float(entropy.max()), float(entropy.mean()), float(np.log(top / (1 - top + 1e-3)))),
             self._mentions.odds(sentence, gold or ([best] if best is not None else []), bool(gold), instead_of),
             *(float(np.log(end - start)), *map(float, (bool(gold), len(gold) > 1, same_class, same_place))),
@@ -319,23 +322,6 @@ class Judgements:
                 stretches = self._stretches(i, changed, span)
                 wrong += [description for one, description in stretches if one.start < high and low < one.end]
         return wrong
-
-    def _suspicion(self, sentence: int, start: int, end: int, gold: list[Span], others: list[Span]) -> Suspicion:
-        probability = self._spans[sentence]
-        # How probable it is, at most, that no entity is there.
-        rows = self._marginals[sentence][start:end]
-        nothing = 0.0 if self._outside is None else float(rows[:, self._outside].min())
-        best = max(others, key=lambda span: (probability[span], span), default=None)
-        of_gold, of_suggestion = min((probability.get(span, 0.0) for span in gold), default=nothing), nothing
-        suggestion: list[Span] = []
-        if best is not None and (probability[best] >= nothing or not gold):
-            # The most probable entity of the stretch, with what else is more probable than not.
-            suggestion, of_suggestion = [best], probability[best]
-            for span in sorted(others, key=lambda span: -probability[span]):
-                apart = all(span.end <= one.start or one.end <= span.start for one in suggestion)
-                suggestion += [span] * (apart and probability[span] > 0.5)
-        suggested = tuple(sorted(suggestion, key=lambda span: span.start))
-        return Suspicion(sentence, start, end, tuple(gold), suggested, of_gold, of_suggestion, 0.0)
 
 
 def _surprise(probability: float, lowest: float = 1e-3) -> float:

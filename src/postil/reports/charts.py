@@ -1,38 +1,40 @@
 """Charts as inline SVG, each from plain numbers; the page also has a table with the same numbers."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from postil.html import Markup, element
-from postil.html.svg import Plot, Point, circle, drawing, line, polyline, rectangle, round_numbers, text, title
+from postil.html.svg import SHARES, Plot, Point, circle, drawing, line, polyline, rectangle, round_numbers, text, title
 from postil.metrics import Calibration
-
-SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-LONGEST_NAME = 14
-"""Characters of a label in a heat map; the whole label shows under the pointer."""
-
-
-class Curve(NamedTuple):
-    """A line with its name and colour; the name is that of its entry in the legend. ``mark``: a point next to it."""
-
-    name: str
-    points: Sequence[Point]
-    colour: str
-    mark: Point
 
 
 def line_chart(
-    name: str, points: Sequence[Point], *, x_name: str, y_name: str, marked: Point | None = None, mark: str = ""
+    name: str,
+    points: Sequence[Point],
+    *,
+    x_name: str,
+    y_name: str,
+    dots: Sequence[Point] | None = None,
+    ranges: Sequence[tuple[Point, Point, Point]] = (),
+    marked: Point | None = None,
+    mark: str = "",
 ) -> Markup:
-    """One line; one of its points may be marked with a few words."""
-    xs, ys = ([point[axis] for point in points] for axis in (0, 1))
+    """One line with dots, by default its points, and ranges from low to high with a ring at what is expected.
+
+    One of the points may be marked with a few words.
+    """
+    dots = points if dots is None else dots
+    xs, ys = [x for x, _ in points], [y for _, y in [*points, *dots, *chain.from_iterable(ranges)]]
     room = 0.08 * (max(ys) - min(ys)) or abs(max(ys)) * 0.1 or 1.0
     low = 0.0 if 0 <= min(ys) < 0.3 * max(ys) else min(ys) - room
     plot = Plot(xs=(min(xs), max(xs)), ys=(low, max(ys) + room), top=26)
     whole = sorted({float(round(tick)) for tick in round_numbers(*plot.xs, 8)})
     parts = [plot.axes(x_name, y_name, whole, round_numbers(*plot.ys))]
     parts.append(polyline(map(plot.point, points), class_="line"))
-    for point in points[:: -(-len(points) // 60)]:
+    for from_, middle, to in ranges:
+        parts.append(line(plot.point(from_), plot.point(to), class_="line"))
+        parts.append(circle(plot.point(middle), 5, title(f"expected {middle[1]:.4g}"), class_="ring"))
+    for point in dots[:: -(-len(dots) // 60)]:
         tip = title(f"{x_name} {point[0]:g}: {point[1]:.4g}")
         parts.append(circle(plot.point(point), 3, tip, class_="dot"))
     if marked is not None:
@@ -40,20 +42,6 @@ def line_chart(
         anchor = "end" if x > plot.width / 2 else "start"
         parts.append(circle((x, y), 6, title(mark), class_="ring"))
         parts.append(text((x, y - 12), mark, anchor=anchor, class_="marked"))
-    return drawing(plot.width, plot.height, name, *parts)
-
-
-def curve_chart(name: str, curves: Sequence[Curve], *, x_name: str, y_name: str) -> Markup:
-    """Several curves between 0 and 1, or their upper part; each is named, so that the page can show some of them."""
-    lowest = min((y for curve in curves for _, y in [*curve.points, curve.mark]), default=0.0)
-    plot = Plot(width=460, height=380, ys=(max(low for low in (0.0, 0.5, 0.8, 0.9) if low <= lowest), 1.0))
-    parts = [plot.axes(x_name, y_name, SHARES, round_numbers(*plot.ys))]
-    for curve in curves:
-        tooltip = title(curve.name)
-        drawn = polyline(map(plot.point, curve.points), class_="curve", style=f"stroke:{curve.colour}")
-        place = title(f"{curve.name}: {x_name} {curve.mark[0]:.3f}, {y_name} {curve.mark[1]:.3f}")
-        ring = circle(plot.point(curve.mark), 5, place, class_="ring", style=f"stroke:{curve.colour}")
-        parts.append(element("g", tooltip, drawn, ring, data_curve=curve.name))
     return drawing(plot.width, plot.height, name, *parts)
 
 
@@ -105,49 +93,3 @@ def short(count: int) -> str:
     if count >= 1_000_000:
         return f"{count / 1_000_000:.3g}M"
     return f"{count / 1000:.3g}k" if count >= 10_000 else str(count)
-
-
-class Grid(NamedTuple):
-    """A table of counts with names of rows (gold) and columns (predicted); ``wrong``: whether a cell is a mistake."""
-
-    rows: Sequence[str]
-    columns: Sequence[str]
-    counts: Callable[[int, int], int]
-    wrong: Callable[[int, int], bool]
-    link: Callable[[int, int], str | None]
-
-
-def heat_map(name: str, grid: Grid) -> Markup:
-    """Each cell shaded by its share of its row; a cell of mistakes links to them."""
-    names = [*grid.rows, *grid.columns]
-    longest = min(LONGEST_NAME, max((len(name) for name in names), default=0))
-    left, top, cell, height = 30 + 7.6 * longest, 40 + 5.4 * longest, 46, 30
-    parts = [
-        text((left + cell * len(grid.columns) / 2, 13), "predicted", class_="name"),
-        text((11, top + height * len(grid.rows) / 2), "gold", turned=-90, class_="name"),
-    ]
-    names_of_columns = [((left + cell * (j + 0.42), top - 7), name) for j, name in enumerate(grid.columns)]
-    parts += [_named(place, name, anchor="start", turned=-42) for place, name in names_of_columns]
-    for i, row in enumerate(grid.rows):
-        parts.append(_named((left - 8, top + height * (i + 0.65)), row, anchor="end"))
-        total = sum(grid.counts(i, j) for j in range(len(grid.columns)))
-        for j in range(len(grid.columns)):
-            count = grid.counts(i, j)
-            share = count / total if total else 0.0
-            tooltip = title(f"gold {row}, predicted {grid.columns[j]}: {count:,} ({share:.1%} of the row)")
-            x, y = left + cell * j, top + height * i
-            inside = (x + 1, y + 1), cell - 2, height - 2
-            content = [tooltip, rectangle(*inside, rx=3, class_="empty")]
-            if count:
-                class_ = "wrong" if grid.wrong(i, j) else "right"
-                content.append(rectangle(*inside, rx=3, class_=class_, style=f"--share:{share:.3f}"))
-                content.append(text((x + cell / 2, y + height / 2 + 4.5), short(count)))
-            link = grid.link(i, j) if count else None
-            parts.append(element("a", *content, href=link) if link else element("g", *content))
-    width = left + cell * len(grid.columns) + 4.2 * longest + 10
-    return drawing(width, top + height * len(grid.rows) + 6, name, *parts, class_="heat")
-
-
-def _named(place: Point, name: str, *, anchor: str, turned: float | None = None) -> Markup:
-    shown = name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
-    return element("g", title(name), text(place, shown, anchor=anchor, turned=turned, class_="tick"))

@@ -1,16 +1,23 @@
-"""The pages of ``doctor``, ``crossval --curve``, ``explain``, ``compare``, and of ``evaluate`` for two files."""
+"""The pages of ``train``, ``doctor``, ``crossval --curve``, ``explain``, ``compare``, ``evaluate`` for two files."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, final
 
+from postil.drawing import architecture_of
 from postil.evaluation import LearningCurve, ModelComparison
 from postil.html import Markup, element, joined
-from postil.html.fragments import figure, note
+from postil.html.fragments import figure, folded, note
 from postil.html.highlight import Mark, excerpt, lasting_colours, whole
-from postil.html.svg import Plot, circle, drawing, line, polyline, round_numbers, title
+from postil.metrics import DetectionScores, Evaluation, Table, TreeScores
+from postil.metrics.calibration import Reliability
 from postil.metrics.evaluation import FileScores
 from postil.metrics.tables import drawn_table
+from postil.models.config import TreeConfig, configured
+from postil.models.estimator import Estimator
 from postil.quality import CHECKS, Diagnosis
-from postil.reports.sections import Section, card, entry, heading_of, key, marks_of, page, sentences
+from postil.reports import charts, sections
+from postil.reports.sections import Heading, Section, card, entry, heading_of, key, marks_of, page
 from postil.text.labelled import LabelledFile
 
 MOST = 500
@@ -28,7 +35,7 @@ def diagnosis_page(diagnosis: Diagnosis) -> str:
         card("suspected errors", f"{len(diagnosis.suspicions):,}"),
     ]
     header = joined([heading_of("Health of ", name), element("div", *cards, class_="cards")])
-    sections = [Section("data", "Data", drawn_table(diagnosis.table()))]
+    parts = [Section("data", "Data", drawn_table(diagnosis.table()))]
     if diagnosis.suspicions:
         split, items = diagnosis.splits[0], []
         colours = lasting_colours({*split.classes})
@@ -42,11 +49,15 @@ def diagnosis_page(diagnosis: Diagnosis) -> str:
             "most suspicious first. Some of them are right: look at each."
         )
         shown = joined(
-            [about, key("Numbers are the probabilities that the models give to these very spans."), sentences(items)]
+            [
+                about,
+                key("Numbers are the probabilities that the models give to these very spans."),
+                sections.sentences(items),
+            ]
         )
-        sections.append(Section("suspected", "Suspected errors", shown))
+        parts.append(Section("suspected", "Suspected errors", shown))
     elif diagnosis.left_out:
-        sections.append(Section("suspected", "Suspected errors", note(diagnosis.left_out)))
+        parts.append(Section("suspected", "Suspected errors", note(diagnosis.left_out)))
     for kind, number in diagnosis.counts.items():
         findings = [finding for finding in diagnosis.findings if finding.kind == kind][:MOST]
         more = f" The first {len(findings):,} are shown." if number > len(findings) else ""
@@ -55,10 +66,10 @@ def diagnosis_page(diagnosis: Diagnosis) -> str:
         for finding in findings:
             words = element("p", finding.excerpt, class_="excerpt", dir="auto") if finding.excerpt else None
             items.append(entry(element("bdi", finding.what), finding.where, words))
-        sections.append(Section(kind, CHECKS[kind].title.capitalize(), joined([about, sentences(items)])))
+        parts.append(Section(kind, CHECKS[kind].title.capitalize(), joined([about, sections.sentences(items)])))
     if diagnosis.curve is not None:
-        sections.append(_curve(diagnosis.curve))
-    return page(f"Health of {name}", header, sections)
+        parts.append(_curve(diagnosis.curve))
+    return page(f"Health of {name}", header, parts)
 
 
 # ------------------------------------------------------------------------------------------------ learning curves
@@ -71,44 +82,31 @@ def curve_page(curve: LearningCurve, name: str) -> str:
 
 
 def _curve(curve: LearningCurve) -> Section:
-    drawn = figure("Score by number of training sentences", curve_chart(curve))
-    about = note(f"{curve.summary().capitalize()}.")
-    return Section("curve", "More data", joined([about, drawn, drawn_table(curve.table())]))
-
-
-def curve_chart(curve: LearningCurve) -> Markup:
-    """Single scores as dots, the law as a line, the range of its forecasts as bars."""
+    """Single scores as dots, the law as a line, the range of its forecasts."""
     first, last = curve.points[0].sentences, curve.forecasts[-1].sentences
-    scores = [100 * score for point in curve.points for score in point.scores]
-    low = min(*scores, *(100 * one.low for one in curve.forecasts))
-    high = max(*scores, *(100 * one.high for one in curve.forecasts))
-    room = 0.08 * (high - low) or 1.0
-    plot = Plot(xs=(0.0, float(last)), ys=(low - room, high + room), top=26)
     steps = [first + (last - first) * step / 60 for step in range(61)]
-    parts = [
-        plot.axes("sentences", "score", round_numbers(*plot.xs, 6), round_numbers(*plot.ys)),
-        polyline([plot.point((n, 100 * curve.law(n))) for n in steps], class_="line"),
-    ]
-    for one in curve.forecasts:
-        low_end, middle, high_end = (plot.point((one.sentences, 100 * s)) for s in (one.low, one.score, one.high))
-        ring = circle(middle, 5, title(f"expected {100 * one.score:.2f}"), class_="ring")
-        parts += [line(low_end, high_end, class_="line"), ring]
-    for point in curve.points:
-        for score in point.scores:
-            tip = title(f"{point.sentences:,} sentences: {100 * score:.2f}")
-            parts.append(circle(plot.point((point.sentences, 100 * score)), 3, tip, class_="dot"))
-    return drawing(plot.width, plot.height, "Learning curve", *parts)
+    drawn = charts.line_chart(
+        "Learning curve",
+        [(n, 100 * curve.law(n)) for n in steps],
+        x_name="sentences",
+        y_name="score",
+        dots=[(point.sentences, 100 * score) for point in curve.points for score in point.scores],
+        ranges=[((n, 100 * low), (n, 100 * score), (n, 100 * high)) for n, score, low, high in curve.forecasts],
+    )
+    about = note(f"{curve.summary().capitalize()}.")
+    shown = figure("Score by number of training sentences", drawn)
+    return Section("curve", "More data", joined([about, shown, drawn_table(curve.table())]))
 
 
 def explanation_page(model: str, explanations: Sequence[tuple[str, Markup]]) -> str:
     """The whole page, from titles and explanations that are drawn already."""
-    sections = []
+    parts = []
     for number, (name, drawn) in enumerate(explanations, start=1):
         short = name if len(name) <= LONGEST_TITLE else name[: LONGEST_TITLE - 1] + "…"
-        sections.append(Section(f"explanation-{number}", short, drawn))
+        parts.append(Section(f"explanation-{number}", short, drawn))
     about = "Contributions of words, phrases and features to an answer of the model."
-    about = about if sections else "Nothing was found that could be explained."
-    return page(f"Explanations by {model}", joined([heading_of("Explanations by ", model), note(about)]), sections)
+    about = about if parts else "Nothing was found that could be explained."
+    return page(f"Explanations by {model}", joined([heading_of("Explanations by ", model), note(about)]), parts)
 
 
 # ------------------------------------------------------------------------------------------------ comparisons
@@ -135,12 +133,12 @@ def comparison_page(result: ModelComparison, names: Sequence[str], file: Labelle
         items.append(entry(better[one.winner], file.where(one.sentence, 0), *rows))
     more = f" The first {MOST_DIFFERENCES:,} are shown." if len(result.differences) > MOST_DIFFERENCES else ""
     about = note(f"{len(result.differences):,} sentences, those with the largest difference in mistakes first.{more}")
-    shown = joined([about, key("✓ marks spans that are right."), sentences(items)])
-    sections = [
+    shown = joined([about, key("✓ marks spans that are right."), sections.sentences(items)])
+    parts = [
         Section("scores", "Scores", drawn_table(result.table(names), bars=tuple(names))),
         Section("differences", "Differences", shown),
     ]
-    return page(f"{names[0]} and {names[1]}", header, sections)
+    return page(f"{names[0]} and {names[1]}", header, parts)
 
 
 def predictions_page(scores: FileScores, gold: LabelledFile) -> str:
@@ -155,8 +153,118 @@ def predictions_page(scores: FileScores, gold: LabelledFile) -> str:
             items.append(element("li", place, whole(tokens, marks, colours)))
     subtitle = element("p", "scored on ", element("bdi", scores.gold), class_="subtitle")
     summary = element("p", scores.evaluation.summary(), class_="facts-of-model")
-    shown = joined([element("p", f"{len(items):,} sentences"), sentences(items[:MOST_DIFFERENCES])])
+    shown = joined([element("p", f"{len(items):,} sentences"), sections.sentences(items[:MOST_DIFFERENCES])])
     figures = joined([drawn_table(table) for table in scores.evaluation.tables()])
     parts = [Section("scores", "Scores", figures), Section("mistakes", "Mistakes", shown)]
     header = joined([heading_of("Report on ", scores.predicted), subtitle, summary])
     return page(f"{scores.predicted} on {scores.gold}", header, parts)
+
+
+# ------------------------------------------------------------------------------------------------ training runs
+
+
+Scores = Evaluation | DetectionScores | TreeScores
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class RunReport:
+    """Facts about a training run that the model does not contain.
+
+    ``scores`` and ``reliability`` of held-out files by their names ("dev", "test", "dev, names"); ``history`` with the
+    seconds of every epoch.
+    """
+
+    history: Sequence[Mapping[str, Any]]
+    seconds: float
+    scores: Mapping[str, Scores] = field(default_factory=dict)
+    reliability: Mapping[str, Reliability] = field(default_factory=dict)
+
+
+def training_page(heading: Heading, model: Estimator, run: RunReport) -> str:
+    """The whole page. ``heading.data`` names the training data."""
+    training = {**heading.about.get("training", {}), "history": run.history}
+    heading = replace(heading, about={**heading.about, "training": training})
+    parts = [sections.learning(heading)]
+    for name, scores in run.scores.items():
+        parts += _of_file(name, scores, run.reliability.get(name))
+    parts += [Section("network", "Network", drawn_table(architecture_of(model).table()))]
+    data, versions = heading.about.get("data", {}), heading.about.get("versions", {})
+    rows = [(name, f"{value:,}" if isinstance(value, int) else str(value)) for name, value in data.items()]
+    rows += [(f"version of {part}", str(number)) for part, number in versions.items()]
+    parts += [_settings(model), Section("data", "Data and versions", drawn_table(Table("", ("what", "value"), rows)))]
+    scored = {f"{what} on {name}": value for name, scores in run.scores.items() for what, value in [_headline(scores)]}
+    (main, value), *others = scored.items() or [("loss of the last epoch", f"{run.history[-1]['loss']:.4f}")]
+    epochs = len(run.history)
+    cards = dict(others) | {
+        "epochs": f"{training.get('epochs', epochs)}, kept {training.get('best_epoch', epochs)}",
+        "time": duration(run.seconds),
+        "parameters": f"{heading.parameters:,}",
+    }
+    subtitle = element("p", "on ", element("bdi", heading.data), f", {heading.date}", class_="subtitle")
+    figures = sections.cards(main, value, None, cards)
+    header = joined([sections.heading_of("Training of ", heading.model), subtitle, figures, sections.facts(heading)])
+    return page(f"Training of {heading.model}", header, parts)
+
+
+def _headline(scores: Scores) -> tuple[str, str]:
+    """The name of the main score, and its value."""
+    if isinstance(scores, DetectionScores):
+        return "average precision", f"{100 * scores.average_precision:.2f}"
+    if isinstance(scores, TreeScores):
+        return ("root accuracy" if scores.roots.tokens else "node accuracy"), f"{100 * scores.main_score:.2f}"
+    return ("token accuracy" if scores.spans is None else "F1"), f"{100 * scores.main_score:.2f}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds, or minutes and seconds, or hours and minutes."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def _of_file(name: str, scores: Scores, reliability: Reliability | None) -> list[Section]:
+    """Scores per label and the calibration on one held-out file, before temperature scaling too if that differs."""
+    total = calibration = before = None
+    if isinstance(scores, DetectionScores):
+        by_label, answers = {scores.label: scores.counts}, "tokens"
+    elif isinstance(scores, TreeScores):
+        by_label, answers = (scores.roots if scores.roots.tokens else scores.nodes).by_label(), "roots"
+        calibration = scores.root_calibration
+    elif scores.spans is None:
+        by_label, answers = scores.tokens.by_label(), "labels"
+    else:
+        by_label, answers, total = scores.spans.by_label(), "spans", scores.spans.overall
+    if reliability is not None:
+        calibration, before = reliability.after, reliability.before if reliability.is_calibrated else None
+    shown = [sections.label_scores(by_label, total, column="label")]
+    if calibration is not None:
+        shown.append(sections.reliability(calibration, before, answers=answers))
+    return [one._replace(name=f"{name}-{one.name}", title=f"{one.title}: {name}") for one in shown]
+
+
+# ------------------------------------------------------------------------------------------------ what it was made with
+
+
+def _settings(model: Estimator) -> Section:
+    """The settings that differ from the preset or were resolved for the data; the others on demand."""
+    given = asdict(model.model.config)
+    preset = model.get_params().get("preset")
+    usual = asdict(TreeConfig() if preset is None else configured(preset, {}))
+    what = "default" if preset is None else f"preset {preset}"
+    changed = [
+        (name, _shown(value), "adapts to the data" if usual[name] is None else _shown(usual[name]))
+        for name, value in given.items()
+        if value != usual[name]
+    ]
+    same = [(name, _shown(value)) for name, value in given.items() if value == usual[name]]
+    first = drawn_table(Table("", ("setting", "value", what), changed)) if changed else note(f"All are as in {what}.")
+    rest = folded(f"{len(same)} settings as in {what}", drawn_table(Table("", ("setting", "value"), same)))
+    return Section("settings", "Settings", joined([first, rest]))
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple | list):
+        return ", ".join(map(str, value)) or "none"
+    return f"{value:g}" if isinstance(value, float) else "none" if value is None else str(value)

@@ -9,41 +9,31 @@ import numpy as np
 
 from postil import metrics
 from postil.html import element, joined
-from postil.html.fragments import figure, folded, note
-from postil.html.highlight import lasting_colours, whole
+from postil.html.fragments import figure, note
+from postil.html.highlight import lasting_colours
 from postil.metrics import tables
 from postil.metrics.evaluation import Compared, Evaluation, evaluate_compared
 from postil.metrics.significance import Interval
 from postil.metrics.spans import KINDS
-from postil.metrics.trees import label_confusion_table, length_table
+from postil.metrics.trees import length_table
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.detector import Detector
 from postil.models.sentences import tokens_of
 from postil.models.tagger import Tagger
-from postil.reports import charts, sections
-from postil.reports.sections import Heading, Mistake, Section, marks_of, page
+from postil.reports import sections
+from postil.reports.sections import Heading, Mistake, Section, page
 from postil.text import Sentence, Span, Tree
 from postil.text.trees.tree_drawing import LONGEST_DRAWN, colours_of_trees, drawn_tree
 
 ALL = "all labels"
 RATIOS = ("precision", "recall", "F1")
 MOST_CELLS = 20
-"""Labels of a heat map."""
-HARDEST = 20
-MOST_MARKS = 60
-"""Marks of one sentence."""
+"""Labels of a confusion table."""
 MOST_TREES = 24
 LOWEST = 0.01
 """Spans that are less probable are looked at only if they are predicted: almost all spans are, and wrong."""
 
 # ------------------------------------------------------------------------------------------------ answers
-
-
-class SpanPlace(NamedTuple):
-    """A span of a sentence, counted from 0."""
-
-    sentence: int
-    span: Span
 
 
 def line_of(sentences: Sequence[Sentence]) -> Callable[[int, int], str]:
@@ -63,16 +53,15 @@ class Answers:
 
     ``sure`` holds the probability of every predicted span (labels with a scheme) or of every token's label (without).
     ``likely`` holds every span with at least the probability LOWEST, predicted or not, of each sentence.
-    ``place`` names the place of a token (sentence, token) in the file; ``probabilities`` returns those of any spans.
+    ``place`` names the place of a token (sentence, token) in the file.
     """
 
     tokens: Sequence[Sequence[str]]
     compared: Compared
     evaluation: Evaluation
     sure: Sequence[Sequence[float]]
-    likely: Sequence[Sequence[tuple[Span, float]]]
+    likely: Sequence[Mapping[Span, float]]
     place: Callable[[int, int], str]
-    probabilities: Callable[[Sequence[SpanPlace]], list[float | None]]
 
     @classmethod
     def of(
@@ -84,7 +73,7 @@ class Answers:
     ) -> Self:
         """Ask the tagger for its probabilities; ``compared`` are its predictions and the labels of the sentences."""
         X = [tokens_of(sentence) for sentence in sentences]
-        likely: list[list[tuple[Span, float]]] = []
+        likely: list[dict[Span, float]] = [{} for _ in X]
         if compared.scheme == "none":
             sure = [row.tolist() for row in tagger.predict_with_probabilities(X)[1]]
         else:
@@ -94,10 +83,9 @@ class Answers:
             for spans, entities in zip(compared.predicted_spans, tagger.annotate(copies), strict=True):
                 known = {Span(one.label, one.start, one.end): one.probability or 0.0 for one in entities}
                 sure.append([known[span] for span in spans])
-            likely = [[] for _ in X]
             for posterior in Posteriors(tagger.model).of(X):
-                for row, span, probability in posterior.spans_above(LOWEST):
-                    likely[posterior.which[row]].append((span, probability))
+                for i, found in zip(posterior.which, posterior.spans_above(LOWEST), strict=True):
+                    likely[i] = dict(found)
         return cls(
             tokens=[sentence.tokens for sentence in sentences],
             compared=compared,
@@ -105,32 +93,7 @@ class Answers:
             sure=sure,
             likely=likely,
             place=place or line_of(sentences),
-            probabilities=lambda places: probabilities_of(tagger, X, places),
         )
-
-    def sureness(self) -> dict[SpanPlace, float]:
-        """The probability of each predicted span, or of the label of each token."""
-        return {
-            SpanPlace(i, span): probability
-            for i, figures in enumerate(self.sure)
-            for span, probability in zip(self.compared.spans_of(i)[1], figures, strict=True)
-        }
-
-
-def probabilities_of(tagger: Tagger, X: Sequence[Any], places: Sequence[SpanPlace]) -> list[float | None]:
-    """How probable the tagger holds any spans of sentences X, predicted or not; None for classes it does not know."""
-    asked: dict[int, list[int]] = {}
-    for i, place in enumerate(places):
-        if place.span.label in tagger.model.codec.classes:
-            asked.setdefault(place.sentence, []).append(i)
-    answers: list[float | None] = [None] * len(places)
-    wanted = list(asked)
-    for posterior in Posteriors(tagger.model).of([X[sentence] for sentence in wanted]):
-        rows = [(row, i) for row, local in enumerate(posterior.which) for i in asked[wanted[local]]]
-        probabilities = posterior.span_probabilities([(row, places[i].span) for row, i in rows])
-        for (_, i), probability in zip(rows, probabilities, strict=True):
-            answers[i] = float(probability)
-    return answers
 
 
 # ------------------------------------------------------------------------------------------------ taggers
@@ -192,8 +155,7 @@ def tagger_page(
         }
         header = sections.header(heading, "F1", 100 * overall.f1, interval, cards)
         parts += [curves(spans, likely_spans(answers), colours), lengths(answers, span_novelty or {})]
-    wrong = wrong_answers(answers)
-    parts += [mistakes(answers, wrong, colours), hardest(answers, wrong, colours)]
+    parts.append(mistakes(answers, colours))
     return page(f"{heading.model} on {heading.data}", header, parts)
 
 
@@ -208,18 +170,18 @@ class Judged(NamedTuple):
 
 def likely_spans(answers: Answers) -> list[Judged]:
     """Every span that is probable enough to be looked at, predicted or not, and known to be right or wrong."""
-    decided = answers.compared.decided([[span for span, _ in spans] for spans in answers.likely])
+    decided = answers.compared.decided(list(map(list, answers.likely)))
     return [
         Judged(span.label, probability, span in right)
         for gold, spans, kept in zip(answers.compared.gold_spans, answers.likely, decided, strict=True)
         for right, known in [(set(gold), set(kept))]
-        for span, probability in spans
+        for span, probability in spans.items()
         if span in known
     ]
 
 
 def confusion(scores: metrics.SpanScores | metrics.TokenScores) -> Section:
-    """A heat map of the labels with the most mistakes, with what was missed and what is spurious; and a table."""
+    """A table of the labels with the most mistakes, shaded by shares of a row, with what was missed and is spurious."""
     counts, of_spans = scores.by_label(), isinstance(scores, metrics.SpanScores)
     cells: Mapping[tuple[Any, Any], int] = (
         scores.confusion() if isinstance(scores, metrics.SpanScores) else scores.confusion
@@ -228,39 +190,38 @@ def confusion(scores: metrics.SpanScores | metrics.TokenScores) -> Section:
     heaviest = {*sorted(counts, key=lambda label: (-weights[label], label))[:MOST_CELLS]}
     sides: list[str | None] = [label for label in counts if label in heaviest]
     left_out = len(counts) - len(sides)
-    if of_spans:
-        sides.append(None)
-
-    def link(gold: str | None, predicted: str | None) -> str:
-        """The address of the filters that list these mistakes."""
-        named = {"gold": gold, "predicted": predicted}
-        wanted = {side: tables.show_class(label) for side, label in named.items() if label is not None}
-        if len(wanted) < 2:
-            wanted["kind"] = "spurious" if gold is None else "missed"
-        return "#" + urlencode(wanted, errors="replace")
-
-    grid = charts.Grid(
-        rows=[tables.show_class(label, "(spurious)") for label in sides],
-        columns=[tables.show_class(label, "(missed)") for label in sides],
-        counts=lambda i, j: cells.get((sides[i], sides[j]), 0),
-        wrong=lambda i, j: i != j,
-        link=lambda i, j: link(sides[i], sides[j]) if i != j else None,
+    sides += [None] * of_spans
+    missed, spurious = "(missed)", "(spurious)"
+    names = [element("th", element("bdi", tables.show_class(label, missed)), scope="col") for label in sides]
+    rows = [element("thead", element("tr", element("th", "gold \\ predicted"), *names))]
+    for gold in sides:
+        name, total = tables.show_class(gold, spurious), sum(cells.get((gold, label), 0) for label in sides)
+        row = [element("th", element("bdi", name), scope="row")]
+        for predicted in sides:
+            if not (count := cells.get((gold, predicted), 0)):
+                row.append(element("td"))
+                continue
+            shown = f"{count:,}"
+            if is_wrong := gold != predicted:  # the address of the filters that list these mistakes
+                named = {"gold": gold, "predicted": predicted}
+                wanted = {side: tables.show_class(label) for side, label in named.items() if label is not None}
+                wanted |= {} if len(wanted) == 2 else {"kind": "spurious" if gold is None else "missed"}
+                shown = element("a", shown, href="#" + urlencode(wanted, errors="replace"))
+            told = f"gold {name}, predicted {tables.show_class(predicted, missed)}: {count / total:.1%} of the row"
+            style = f"--share:{count / total:.3f}"
+            row.append(element("td", shown, title=told, class_="wrong" if is_wrong else "right", style=style))
+        rows.append(element("tr", *row))
+    above = (
+        "Overlapping spans by label. " * of_spans + "Shades are shares of a row; click on a mistake for its examples."
     )
     parts = [
-        note(
-            f"{'Overlapping spans by label. ' * of_spans}Shades are shares of a row; "
-            "click on a mistake to list its examples."
-        ),
-        charts.heat_map("Confusion", grid),
+        note(above),
+        element("div", element("table", *rows, class_="heat"), class_="scroll"),
         note(f"{left_out:,} labels with fewer mistakes are not shown.") if left_out else None,
     ]
-    if isinstance(scores, metrics.SpanScores):
-        parts.append(folded("As a table", tables.drawn_table(tables.confusion_table(scores))))
-    else:
-        parts += [
-            element("h3", "Confused most often"),
-            tables.drawn_table(tables.mistakes_table(scores.mistakes(), "")),
-        ]
+    if not isinstance(scores, metrics.SpanScores):
+        listed = tables.drawn_table(tables.mistakes_table(scores.mistakes(), ""))
+        parts += [element("h3", "Confused most often"), listed]
     return Section("confusion", "Confusion", joined(parts))
 
 
@@ -298,60 +259,28 @@ def lengths(answers: Answers, novelty: Mapping[str, metrics.SpanScores]) -> Sect
     return Section("lengths", "Short and long, seen and new" if novelty else "Short and long spans", joined(content))
 
 
-def wrong_answers(answers: Answers) -> list[Mistake]:
-    """All pairs of spans, or of labels, that differ, in the order of the file."""
-    of_spans, sureness = answers.evaluation.spans is not None, answers.sureness()
-    return [
-        Mistake(i, kind, *pair, None, pair.predicted and sureness[SpanPlace(i, pair.predicted)])
-        for i in range(len(answers.tokens))
-        for pair in answers.compared.pairs(i)
-        if pair.gold != pair.predicted
-        for kind in [pair.outcome.kind if of_spans else " → ".join(span.label for span in pair if span is not None)]
-    ]
-
-
-def mistakes(answers: Answers, wrong: Sequence[Mistake], colours: Mapping[str, str]) -> Section:
-    """Counts of all mistakes by kind, and examples of each."""
-
-    def with_gold(some: list[Mistake]) -> list[Mistake]:
-        """Mistakes with the probabilities of their gold spans."""
-        gold = [SpanPlace(one.sentence, one.gold) for one in some if one.gold is not None]
-        likely = dict(zip(gold, answers.probabilities(gold), strict=True))
-        return [one._replace(gold_figure=one.gold and likely[SpanPlace(one.sentence, one.gold)]) for one in some]
-
-    if answers.evaluation.spans is None:
+def mistakes(answers: Answers, colours: Mapping[str, str]) -> Section:
+    """Counts of all mistakes by kind, and examples of each with the probabilities of both sides."""
+    spans, wrong = answers.evaluation.spans, []
+    for i, sure in enumerate(answers.sure):
+        probable = dict(zip(answers.compared.spans_of(i)[1], sure, strict=True))
+        for pair in answers.compared.pairs(i):
+            if pair.gold != pair.predicted:
+                kind = " → ".join(span.label for span in pair if span is not None)
+                of_gold = None
+                if spans is not None:
+                    kind, of_gold = pair.outcome.kind, pair.gold and answers.likely[i].get(pair.gold)
+                wrong.append(Mistake(i, kind, *pair, of_gold, pair.predicted and probable[pair.predicted]))
+    if spans is None:
         top = [sections.key("Numbers are the model’s probabilities of these labels.")]
-        browser = sections.mistake_browser(wrong, answers.tokens, answers.place, colours)
     else:
-        top = [tables.drawn_table(tables.errors_table(answers.evaluation.spans), bars=("percent",)), sections.key()]
-        options = answers.tokens, answers.place, colours
-        browser = sections.mistake_browser(wrong, *options, kinds=KINDS[1:], complete=with_gold)
+        top = [tables.drawn_table(tables.errors_table(spans), bars=("percent",))]
+        top.append(
+            sections.key(f"Numbers are the model’s probabilities of these very spans: below {LOWEST:g} without one.")
+        )
+    kinds = () if spans is None else KINDS[1:]
+    browser = sections.mistake_browser(wrong, answers.tokens, answers.place, colours, kinds=kinds)
     return Section("mistakes", "Mistakes", joined([*top, browser]))
-
-
-def hardest(answers: Answers, mistakes: Sequence[Mistake], colours: Mapping[str, str]) -> Section:
-    """The sentences with the most mistakes, whole."""
-    of_spans = answers.evaluation.spans is not None
-    by_sentence: dict[int, list[Mistake]] = {}
-    for one in mistakes:
-        by_sentence.setdefault(one.sentence, []).append(one)
-    ranked = sorted(by_sentence, key=lambda i: (-len(by_sentence[i]), len(answers.tokens[i]), i))[:HARDEST]
-    if not ranked:
-        return Section("hardest", "Hardest sentences", note("Every sentence is correct."))
-    items = []
-    for i in ranked:
-        wrong = len(by_sentence[i])
-        if of_spans:
-            gold, predicted = answers.compared.spans_of(i)
-            count = f"{wrong} mistake{'s' * (wrong > 1)}"
-            marks = marks_of(gold, predicted, dict(zip(predicted, answers.sure[i], strict=True)))[:MOST_MARKS]
-        else:
-            count = f"{wrong} of {len(answers.tokens[i])} tokens wrong"
-            marks = [mark for one in by_sentence[i][:MOST_MARKS] for mark in one.marks()[::-1]]
-        items.append(sections.entry(count, answers.place(i, 0), whole(answers.tokens[i], marks, colours)))
-    what, end = ("mistakes", "; ✓ marks correct spans") if of_spans else ("wrong labels", "")
-    above = note(f"The {len(ranked)} sentences with the most {what}, of {len(by_sentence):,} with any{end}.")
-    return Section("hardest", "Hardest sentences", joined([above, sections.sentences(items)]))
 
 
 # ------------------------------------------------------------------------------------------------ detectors
@@ -450,14 +379,14 @@ def tree_page(heading: Heading, scores: metrics.TreeScores, interval: Interval, 
     trees = joined([meaning, *(element("div", one, class_="scroll") for one in drawn)])
     cards = {"node accuracy": f"{100 * scores.nodes.accuracy:.2f}"}
     if scores.root_binary is not None:
-        cards["good or bad"] = f"{100 * scores.root_binary.ratio:.2f}"
+        cards["good or bad"] = f"{100 * scores.root_binary.accuracy:.2f}"
     cards["trees / labelled nodes"] = f"{scores.trees:,} / {scores.nodes.tokens:,}"
     headline = "root accuracy" if scores.roots.tokens else "node accuracy"
     parts = [
         sections.learning(heading),
         sections.label_scores(scores.roots.by_label(), None, column="label of the root"),
-        Section("confusion", "Confusion at the roots", tables.drawn_table(label_confusion_table(scores.roots, ""))),
-        Section("nodes", "Confusion at all nodes", tables.drawn_table(label_confusion_table(scores.nodes, ""))),
+        Section("confusion", "Confusion at the roots", tables.drawn_table(tables.confusion_table(scores.roots, ""))),
+        Section("nodes", "Confusion at all nodes", tables.drawn_table(tables.confusion_table(scores.nodes, ""))),
         Section("lengths", "Phrases by length", tables.drawn_table(length_table(scores), bars=("accuracy",))),
         sections.reliability(scores.root_calibration, None, answers="roots"),
         Section("trees", "Trees", trees),

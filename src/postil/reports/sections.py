@@ -12,6 +12,7 @@ import numpy as np
 from postil.html import Content, Markup, element, joined
 from postil.html.fragments import columns, document, figure, folded, note
 from postil.html.highlight import Mark, excerpt
+from postil.html.svg import Curve, curve_chart
 from postil.metrics import Calibration, Counts, Interval, PrecisionRecall, Table
 from postil.metrics.tables import Cell, by_frequency, calibration_table, drawn_table, label_table, show_class
 from postil.models.estimator import Estimator
@@ -83,7 +84,7 @@ def menu(options: Iterable[tuple[str, str]], **attributes: str) -> Markup:
     return element("select", *(element("option", shown, value=value) for shown, value in options), **attributes)
 
 
-def key(figures: str = "Numbers are the model’s probabilities of these very spans.") -> Markup:
+def key(figures: str) -> Markup:
     """A legend for the marks."""
     style = "--label:var(--label-other);--gold:var(--label-other);--predicted:var(--label-other)"
     entries = [("underlined", "t gold", "chip", "gold"), ("shaded", "t predicted", "chip filled", "predicted")]
@@ -146,12 +147,8 @@ def header(
 
 def cards(headline: str, score: str, interval: Interval | None, others: Mapping[str, str]) -> Markup:
     """The score in large figures with its interval, and further figures."""
-    more = None
-    if interval is not None:
-        more = str(interval)
-    return element(
-        "div", card(headline, score, more, "card score"), *map(card, others, others.values()), class_="cards"
-    )
+    score_card = card(headline, score, None if interval is None else str(interval), "card score")
+    return element("div", score_card, *map(card, others, others.values()), class_="cards")
 
 
 def facts(heading: Heading) -> Markup:
@@ -242,10 +239,10 @@ def precision_and_recall(
                 kept = np.unique(np.searchsorted(walked, np.linspace(walked[0], walked[-1], MOST_POINTS))).tolist()
             points = [(float(curve.recall[i]), float(curve.precision[i])) for i in kept]
             mark = marks[name].recall, marks[name].precision
-            drawn.append(charts.Curve(name, points, colours.get(name, "var(--strong)"), mark))
+            drawn.append(Curve(name, points, colours.get(name, "var(--strong)"), mark))
     if not drawn:
         return Section("curve", "Precision against recall", note("No span is probable enough."))
-    chart = charts.curve_chart("Precision against recall", drawn, x_name="recall", y_name="precision")
+    chart = curve_chart("Precision against recall", drawn, x_name="recall", y_name="precision")
     legend = []
     for one in drawn:
         swatch = element("span", class_="swatch", style=f"background:{one.colour}")
@@ -291,12 +288,8 @@ def mistake_browser(
     *,
     kinds: Sequence[str] = (),
     figure: str = "probability",
-    complete: Callable[[list[Mistake]], list[Mistake]] = list,
 ) -> Markup:
-    """Filters and a fair part of the mistakes. Without ``kinds`` the most frequent ones are listed, gold marks first.
-
-    ``complete`` adds what is computed only for the mistakes that are shown.
-    """
+    """Filters and a fair part of the mistakes. Without ``kinds`` the most frequent ones, gold marks first."""
     if not wrong:
         return note("The predictions contain no mistakes.")
     groups: dict[str, list[Mistake]] = {kind: [] for kind in kinds}
@@ -304,7 +297,7 @@ def mistake_browser(
         groups.setdefault(one.kind, []).append(one)
     listed = list(kinds) or sorted(groups, key=lambda name: (-len(groups[name]), name))[:MOST_MISTAKES]
     shown = fair_part({name: groups[name] for name in listed})
-    examples = complete([one for name in listed for one in shown[name]])
+    examples = [one for name in listed for one in shown[name]]
     items: list[tuple[float, Markup]] = []  # the most confident ones first
     for one in examples:
         marks = one.marks() if kinds else one.marks()[::-1]

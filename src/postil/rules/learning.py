@@ -163,7 +163,7 @@ class Learning:
     def data(self) -> dict[str, Any]:
         """Arguments of ``fit`` and ``fitting``."""
         unary = self._scores + self._evidence(silence=self._is_first)
-        scores = self._votes.by_sentence(unary)
+        scores = np.split(unary, self._offsets[1:-1])
         teacher = _Posterior(self.codec, self._all, scores, self._chain, self._changes(unary))
         return {**self._lesson, "teachers": [teacher]}
 

@@ -94,14 +94,18 @@ def test_pruning_is_complete_in_both_schemes(number, seed):
     lattice = Lattice.over(unary, np.array([0, 3, 3, 5]), chain)
     posterior = LabelPosterior(which=[0, 1, 2], lattice=lattice, codec=codec)
     every = [
-        (row, postil.text.Span(label, start, end))
+        (row, start, end, kind)
         for row, length in ((0, 3), (2, 2))
         for start, end in combinations(range(length + 1), 2)
-        for label in codec.classes
+        for kind in range(number)
     ]
-    probabilities = posterior.span_probabilities(every)
+    probabilities = posterior.span_probabilities(np.array(every))
     expected = {one: p for one, p in zip(every, probabilities, strict=True) if p >= 0.05}
-    assert {(row, span): p for row, span, p in posterior.spans_above(0.05)} == pytest.approx(expected)
+    assert {
+        (row, span.start, span.end, codec.classes.index(span.label)): p
+        for row, spans in enumerate(posterior.spans_above(0.05))
+        for span, p in spans
+    } == pytest.approx(expected)
 
 
 def test_a_higher_temperature_is_less_sure_and_answers_the_same():

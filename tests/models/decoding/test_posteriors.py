@@ -121,19 +121,17 @@ def test_answers_of_a_task_follow_its_changed_decoding(task):
 def test_thresholds_drop_entities():
     model, bare = posteriors(bias=6.0), posteriors(bias=6.0, thresholds={"PER": 1.0, "LOC": 1.0})
     posterior = model.of_one(TOKENS)
-    numbers, spans = model.labels_and_spans(posterior)
-    assert spans
-    kept, none = bare.labels_and_spans(posterior)
-    assert none == [] and (kept == tagger().model.codec.outside).all()
-    assert (model.labels_and_spans(posterior, 1.0)[0] == kept).all()
-    assert (bare.labels_and_spans(posterior, 0.0)[0] == numbers).all()
+    answers, none = model.answered(posterior), bare.answered(posterior)
+    assert len(answers.spans) and not len(none.spans) and (none.numbers == tagger().model.codec.outside).all()
+    assert (model.answered(posterior, 1.0).numbers == none.numbers).all()
+    assert (bare.answered(posterior, 0.0).numbers == answers.numbers).all()
 
 
 def test_what_must_be_an_entity_is_kept():
     forced = Constraints(require=[(1, 2, "LOC")])
     model = posteriors(thresholds={"PER": 1.0, "LOC": 1.0})
-    _, spans = model.labels_and_spans(model.of_one(TOKENS, forced))
-    assert [(entity.span.start, entity.span.end, entity.span.label) for entity in spans] == [(1, 2, "LOC")]
+    spans = model.answered(model.of_one(TOKENS, forced)).spans
+    assert spans.tolist() == [[0, 1, 2, model.codec.classes.index("LOC")]]
 
 
 @pytest.mark.parametrize(
@@ -154,7 +152,7 @@ def test_words_as_bytes_get_the_labels_of_words_as_strings(decoding):
     assert np.array_equal(again.numbers, answers.numbers) and len(again.label_probabilities) == len(words)
     expected = [[] for _ in X]
     for posterior in model.of(X):
-        for i, labels in zip(posterior.which, posterior.texts(model.labels_and_spans(posterior)[0]), strict=True):
+        for i, labels in zip(posterior.which, model.answered(posterior).texts(), strict=True):
             expected[i] = labels
     assert spelt == [label for labels in expected for label in labels]
 

@@ -207,7 +207,8 @@ def test_in_a_notebook_and_printed():
     page = read_page(found._repr_html_())
     figures = f"precision {100 * found.chosen.precision:.2f}, recall {100 * found.chosen.recall:.2f}"
     assert figures in page.one("p", class_="answer").text and figures in str(found).splitlines()[0]
-    assert [text.text for text in page.one("svg").all("text")][-2:] == ["untuned", "chosen"]
+    ring = f"settings: recall {found.chosen.recall:.3f}, precision {found.chosen.precision:.3f}"
+    assert page.one("svg").one("circle", class_="ring").one("title").text == ring
     assert [row[5] for row in table_rows(page.one("table"))].count("chosen") == 1
     assert str(found).count("chosen") == str(found).count("untuned:") == 1
 

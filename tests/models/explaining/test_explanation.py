@@ -15,6 +15,7 @@ from postil.graph import Input
 from postil.html.highlight import signed
 from postil.models import PRESETS
 from postil.models.decoding import codec as codec
+from postil.models.decoding.distribution import Decoding
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.explaining.explanation import (
     FARTHEST,
@@ -28,12 +29,11 @@ from postil.models.explaining.explanation import (
     contributions,
     feature_groups,
     gradient_times_input,
-    log_odds_of,
     words_in_reach,
 )
 from postil.models.model import Head
 from postil.models.networks.network import MAIN, feature_sizes, mean_scores, members_of
-from postil.objectives import Lattice, Posterior, log_odds_and_gradient, span_probabilities
+from postil.objectives import Posterior, log_odds_and_gradient, span_probabilities
 from postil.text import spans_from_labels
 
 TAGGERS = [name for name in PRESETS if name != "margin"]
@@ -80,7 +80,7 @@ def in_float64(tagger):
 
 def measure_of(tagger, tokens, start, end, label):
     allowed = allowed_labels(tagger.model.codec, lattice_of(tagger, tokens), start, end, label)
-    return log_odds_of(tagger.model, allowed)
+    return LogOdds(tagger.model, allowed)
 
 
 # ------------------------------------------------------------------------------------------------ the value
@@ -316,15 +316,12 @@ def test_a_word_beyond_the_window_counts_for_nothing_in_a_softmax_of_single_toke
 def test_a_temperature_divides_the_gradient():
     tagger = in_float64(fitted())
     network, allowed = tagger.model.network, allowed_labels(tagger.model.codec, lattice_of(tagger, TOKENS), 3, 5, "LOC")
-
-    def cooled(scores, offsets):
-        return Lattice.over(scores / 2, offsets, network.chain())
-
-    found = contributions(tagger.model, TOKENS, LogOdds(cooled, allowed, temperature=2.0), 3, 5)
+    tagger.decoding = Decoding(temperature=2.0)
+    measure, step = LogOdds(tagger.model, allowed), 1e-5
+    found = contributions(tagger.model, TOKENS, measure, 3, 5)
     groups = feature_groups(tagger.model.config, tagger.model.features)
     copies = changed_copies(tagger.model.features, TOKENS, range(5), groups)
     scores = network.scores(copies.selected(np.array([ORIGINAL]))).value
-    measure, step = LogOdds(cooled, allowed, temperature=2.0), 1e-5
     slope = measure.slope(scores, np.array([0, 5]))
     for place in ((3, 1), (4, 3), (2, 0)):
         up, down = scores.copy(), scores.copy()

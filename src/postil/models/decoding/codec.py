@@ -246,17 +246,15 @@ class LabelCodec:
         """The entities of one sentence; none if labels have no scheme."""
         return spans_from_labels([self.labels[i] for i in numbers], self.inner) if self.has_spans else []
 
-    def spans_of_sentences(self, numbers: Array, offsets: Array) -> tuple[Array, Array]:
-        """``spans`` of all sentences of a batch: rows (M, 3) of sentence, start and end, and the places (M,) in
-        ``classes``; in the order of the text."""
+    def spans_of_sentences(self, numbers: Array, offsets: Array) -> Array:
+        """(M, 4) ``spans`` of all sentences of a batch, in the order of the text: sentence, start, end, class."""
         if not self.has_spans:
-            return np.zeros((0, 3), np.int64), np.zeros(0, np.int64)
+            return np.zeros((0, 4), np.int64)
         if not self._is_valid(numbers, offsets):
             edges = enumerate(pairwise(offsets.tolist()))
             spans = [(i, *span) for i, (first, end) in edges for span in self.spans(numbers[first:end])]
             rows = [(i, start, end, self.classes.index(label)) for i, label, start, end in spans]
-            table = np.array(rows, np.int64).reshape(-1, 4)
-            return table[:, :3], table[:, 3]
+            return np.array(rows, np.int64).reshape(-1, 4)
         begins, classes = self.begins_and_classes
         first = np.flatnonzero(begins[numbers])
         goes_on = np.append((classes[numbers] >= 0) & ~begins[numbers], False)
@@ -264,7 +262,8 @@ class LabelCodec:
         elsewhere = np.flatnonzero(~goes_on)
         end = elsewhere[np.searchsorted(elsewhere, first, side="right")]
         sentence = np.searchsorted(offsets, first, side="right") - 1
-        return np.stack([sentence, first - offsets[sentence], end - offsets[sentence]], axis=1), classes[numbers[first]]
+        before = offsets[sentence]
+        return np.stack([sentence, first - before, end - before, classes[numbers[first]]], axis=1)
 
     @cached_property
     def after_entities(self) -> Array | None:
@@ -473,9 +472,6 @@ class Predictions(list[list[str]]):
     NumPy would otherwise refuse lists of different lengths, and make a matrix of equal ones. scikit-learn's
     ``cross_val_predict`` concatenates the answers of its folds as arrays.
     """
-
-    def __init__(self, labels: Iterable[list[str]] = ()) -> None:
-        super().__init__(labels)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         column = np.empty(len(self), object)

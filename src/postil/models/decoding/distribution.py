@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from numbers import Real
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
@@ -107,14 +107,6 @@ def check_probability(value: float, what: str) -> float:
     return float(value)
 
 
-class FoundSpan(NamedTuple):
-    """A span of the sentence in this row of the distribution."""
-
-    row: int
-    span: Span
-    probability: float
-
-
 def calibrated_lattice(lattice: Lattice, codec: LabelCodec, decoding: Decoding) -> Lattice:
     """The lattice of the posterior, from that of the network's scores: temperature and shift are applied."""
     T, shift = decoding.temperature, decoding.shift
@@ -144,18 +136,10 @@ class LabelPosterior:
             lattice = replace(lattice, unary=lattice.unary + bias * self.codec.opens_entity[self._meanings])
         return self._meant(viterbi(lattice))
 
-    def texts(self, numbers: Array) -> list[list[str]]:
-        """Label numbers (N,) as labels of each sentence, in the scheme of the data."""
-        return self.codec.texts_of_sentences(numbers, self.lattice.offsets)
-
-    def spans_of(self, numbers: Array) -> list[FoundSpan]:
-        """The entities of a labelling (N,) with their probabilities, in the order of the text."""
-        rows, kinds = self.codec.spans_of_sentences(numbers, self.lattice.offsets)
-        probabilities = self._entity_probabilities(rows, kinds).tolist() if len(rows) else []
-        return [
-            FoundSpan(row, Span(self.codec.classes[kind], start, end), probability)
-            for (row, start, end), kind, probability in zip(rows.tolist(), kinds.tolist(), probabilities, strict=True)
-        ]
+    def spans_of(self, numbers: Array) -> tuple[Array, Array]:
+        """(M, 4) the entities of a labelling (N,) in the order of the text, and (M,) their probabilities."""
+        spans = self.codec.spans_of_sentences(numbers, self.lattice.offsets)
+        return spans, self.span_probabilities(spans)
 
     def may_be_outside(self, tokens: slice) -> bool:
         """Whether none of the tokens has to belong to an entity, as constraints may demand."""
@@ -221,26 +205,27 @@ class LabelPosterior:
             whole, part = self.posterior.log_partition, Posterior.of(lattices[1]).log_partition
         return np.asarray(np.minimum(part - whole, 0.0))
 
-    def span_probabilities(self, spans: Sequence[tuple[int, Span]]) -> Array:
-        """(M,) the probability that exactly this span of this row is such an entity."""
-        if not spans:
+    def span_probabilities(self, spans: Array) -> Array:
+        """(M,) the probability that exactly these tokens are such an entity; (M, 4) row, start, end, class."""
+        if not len(spans):
             return np.zeros(0)
-        rows = np.array([(row, span.start, span.end) for row, span in spans])
-        kinds = np.array([self.codec.classes.index(span.label) for _, span in spans])
-        return self._entity_probabilities(rows, kinds)
+        if self._is_long:
+            return long_chains.entity_probabilities(self.lattice, spans[:, :3], spans[:, 3], self.entities)
+        return span_probabilities(self.posterior, spans[:, :3], spans[:, 3], self.entities)
 
-    def spans_above(self, lowest: float) -> list[FoundSpan]:
-        """Every span with at least this probability, on the best path or not, by row and place.
+    def spans_above(self, lowest: float) -> list[list[tuple[Span, float]]]:
+        """Every span of each sentence with at least this probability, on the best path or not, by place.
 
         A span is no more probable than any of its tokens' labels: only spans all of whose labels reach ``lowest`` are
         asked for, so none is missed.
         """
+        found: list[list[tuple[Span, float]]] = [[] for _ in self.which]
         if not self.codec.has_spans:
-            return []
+            return found
         marginals = self.marginals() + 1e-9  # the bound must hold for computed numbers as well
         rows = np.repeat(np.arange(len(self.lattice.lengths)), self.lattice.lengths)  # (N,) sentence of each token
-        candidates: list[tuple[int, Span]] = []
-        for name, entity in zip(self.codec.classes, self.codec.entity_labels(), strict=True):
+        candidates: list[tuple[int, int, int, int]] = []
+        for kind, entity in enumerate(self.codec.entity_labels()):
             places = (entity.only, entity.first, entity.middle, entity.last)
             only, first, middle, last = (marginals[:, labels].sum(axis=1) >= lowest for labels in places)
             for start in np.flatnonzero(only | first).tolist():
@@ -252,15 +237,12 @@ class LabelPosterior:
                     if last[token]:
                         ends.append(token + 1)
                     token = token + 1 if middle[token] else high
-                candidates += [(row, Span(name, start - low, end - low)) for end in ends]
-        probable = zip(candidates, self.span_probabilities(candidates).tolist(), strict=True)
-        kept = [FoundSpan(row, span, p) for (row, span), p in probable if p >= lowest]
-        return sorted(kept, key=lambda one: (one.row, one.span.start, one.span.end, one.span.label))
-
-    def _entity_probabilities(self, rows: Array, kinds: Array) -> Array:
-        if self._is_long:
-            return long_chains.entity_probabilities(self.lattice, rows, kinds, self.entities)
-        return span_probabilities(self.posterior, rows, kinds, self.entities)
+                candidates += [(row, start - low, end - low, kind) for end in ends]
+        probabilities = self.span_probabilities(np.array(candidates, np.int64)).tolist()
+        for (row, start, end, kind), probability in zip(candidates, probabilities, strict=True):
+            if probability >= lowest:
+                found[row].append((Span(self.codec.classes[kind], start, end), probability))
+        return [sorted(spans, key=lambda one: (one[0].start, one[0].end, one[0].label)) for spans in found]
 
     @property
     def _is_long(self) -> bool:

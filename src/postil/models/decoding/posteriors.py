@@ -17,13 +17,7 @@ from postil.arrays import Array, offsets_from_lengths
 from postil.features.inputs import Sentences, Token
 from postil.models.decoding.codec import LabelCodec, Target
 from postil.models.decoding.constraints import Conditions, Constraints, check_constraints, constrained
-from postil.models.decoding.distribution import (
-    Decoding,
-    FoundSpan,
-    LabelPosterior,
-    calibrated_lattice,
-    lowest_probabilities,
-)
+from postil.models.decoding.distribution import Decoding, LabelPosterior, calibrated_lattice, lowest_probabilities
 from postil.models.engine import Engine, Words
 from postil.models.model import FittedModel
 from postil.objectives.crf import ChainScores, Lattice
@@ -87,7 +81,7 @@ class Decoded:
         """``spans``, also if they were not requested."""
         if self.spans is not None:
             return self.spans
-        return np.column_stack(self.codec.spans_of_sentences(self.numbers, self.offsets))
+        return self.codec.spans_of_sentences(self.numbers, self.offsets)
 
 
 def together(tasks: Mapping[str, Decoded]) -> Decoded:
@@ -235,22 +229,31 @@ class Posteriors:
         voted: Array = scores + self.decoding.temperature * evidence
         return voted.astype(scores.dtype)
 
-    def labels_and_spans(self, posterior: LabelPosterior, threshold: Threshold = None) -> tuple[Array, list[FoundSpan]]:
-        """Label numbers (N,) without improbable entities; and the entities that were kept.
+    def answered(
+        self, posterior: LabelPosterior, threshold: Threshold = None, *, label_probabilities: bool = False
+    ) -> Decoded:
+        """The answers about these sentences, without improbable entities: the general path.
 
         Tokens that constraints do not allow to be O are kept, however improbable.
         """
         lowest = lowest_probabilities(self.decoding.thresholds if threshold is None else threshold, self.codec)
-        numbers = posterior.best(self.decoding.bias)
-        kept = []
-        for entity in posterior.spans_of(numbers):
-            first = posterior.lattice.offsets[entity.row]
-            tokens = slice(first + entity.span.start, first + entity.span.end)
-            if entity.probability < lowest.get(entity.span.label, 0.0) and posterior.may_be_outside(tokens):
-                numbers[tokens] = self.codec.outside
-            else:
-                kept.append(entity)
-        return numbers, kept
+        offsets, numbers = posterior.lattice.offsets, posterior.best(self.decoding.bias)
+        spans, probabilities = posterior.spans_of(numbers)
+        limits = np.array([lowest.get(name, 0.0) for name in self.codec.classes])[spans[:, 3]]
+        for i in np.flatnonzero(probabilities < limits):
+            tokens = slice(*offsets[spans[i, 0]] + spans[i, 1:3])
+            if posterior.may_be_outside(tokens):
+                numbers[tokens], limits[i] = self.codec.outside, np.inf
+        kept = limits < np.inf
+        return Decoded(
+            codec=self.codec,
+            offsets=offsets,
+            numbers=numbers,
+            probabilities=posterior.probabilities_of(numbers),
+            label_probabilities=posterior.label_probabilities(numbers) if label_probabilities else None,
+            spans=spans[kept],
+            span_probabilities=probabilities[kept],
+        )
 
     def decode(self, X: Sentences, **asked: Any) -> Decoded:
         """``decode`` by this head alone."""
@@ -291,7 +294,7 @@ class Posteriors:
                         spans=answers.spans,
                         span_probabilities=answers.span_probabilities,
                     )
-            return self._general(self._posterior(scores, offsets), threshold, label_probabilities)
+            return self.answered(self._posterior(scores, offsets), threshold, label_probabilities=label_probabilities)
 
         return answer
 
@@ -325,19 +328,6 @@ class Posteriors:
             cache[key] = decoding, dict(decoding.thresholds), cooled, question
         return cooled, question
 
-    def _general(self, posterior: LabelPosterior, threshold: Threshold, label_probabilities: bool) -> Decoded:
-        numbers, entities = self.labels_and_spans(posterior, threshold)
-        rows = [(row, span.start, span.end, self.codec.classes.index(span.label)) for row, span, _ in entities]
-        return Decoded(
-            codec=self.codec,
-            offsets=posterior.lattice.offsets,
-            numbers=numbers,
-            probabilities=posterior.probabilities_of(numbers),
-            label_probabilities=posterior.label_probabilities(numbers) if label_probabilities else None,
-            spans=np.array(rows, np.int64).reshape(-1, 4),
-            span_probabilities=np.array([entity.probability for entity in entities]),
-        )
-
     def _posterior(self, scores: Array, offsets: Array) -> LabelPosterior:
         lattice = Lattice.over(scores, offsets, self.engine.chains[self._task])
         lattice = calibrated_lattice(lattice, self.codec, self.decoding)
@@ -355,7 +345,7 @@ class Posteriors:
         places = (labels.middle, labels.first, labels.last, labels.only)
         kinds = np.array([place.argmax() for place in places])[begins + 2 * ends]
         numbers = np.where(inside, kinds, self.codec.outside or 0)[:-1]
-        spans = np.column_stack(self.codec.spans_of_sentences(numbers, offsets))
+        spans = self.codec.spans_of_sentences(numbers, offsets)
         return Decoded(codec=self.codec, offsets=offsets, numbers=numbers, spans=spans, scores=of_tokens)
 
 
@@ -381,7 +371,8 @@ def decode(
     if constraints is not None and any(constraints):
         for task, one in heads.items():
             for posterior in one.of(X, constraints):
-                parts[task].append((posterior.which, one._general(posterior, threshold, label_probabilities)))
+                answers = one.answered(posterior, threshold, label_probabilities=label_probabilities)
+                parts[task].append((posterior.which, answers))
     else:
         engine = next(iter(heads.values())).engine
         answering = {

@@ -178,19 +178,35 @@ SIGNIFICANT = 3.0  # standard errors
 MATERIAL = 1.5  # times the share on dev
 
 
+class Drift(NamedTuple):
+    """A figure that differs from the base."""
+
+    figure: str
+    here: float
+    base: float
+    distance: float
+    """In standard errors."""
+
+
+def drifted(profile: Profile, base: Profile, significant: float) -> list[Drift]:
+    """Figures that are materially other than those of the base, by more than ``significant`` standard errors."""
+    shared = [name for name in profile if name in base]
+    found = [Drift(n, profile[n].value, base[n].value, profile[n].distance(base[n])) for n in shared]
+    return [
+        one
+        for one in found
+        if abs(one.distance) > significant and not one.base / MATERIAL <= one.here <= one.base * MATERIAL
+    ]
+
+
 def unlike(profile: Profile, base: Profile) -> list[str]:
     """List in words how a text is unlike dev: figures that are surely and materially higher than there.
 
     More unknown words or more doubt mean other misses than on dev; more or fewer names alone do not.
     """
-    return [
-        f"{name} {100 * profile[name].value:.1f} %, on dev {100 * base[name].value:.1f} %"
-        for name in (UNKNOWN, LEFT)
-        if name in profile
-        and name in base
-        and profile[name].distance(base[name]) > SIGNIFICANT
-        and profile[name].value > MATERIAL * base[name].value
-    ]
+    told = {name: profile[name] for name in (UNKNOWN, LEFT) if name in profile}
+    higher = (one for one in drifted(told, base, SIGNIFICANT) if one.distance > 0)
+    return [f"{one.figure} {100 * one.here:.1f} %, on dev {100 * one.base:.1f} %" for one in higher]
 
 
 @final

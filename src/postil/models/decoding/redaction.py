@@ -15,6 +15,7 @@ from postil.features.words import normalise
 from postil.html import Markup, element, joined
 from postil.html.fragments import note, page_of
 from postil.metrics.counts import check_same_shape
+from postil.metrics.tables import Table, drawn_table
 from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.decoding.promise import (
@@ -85,12 +86,13 @@ def hidden_tokens(
         hidden = probability >= threshold
         log_kept = posterior.log_probability_within(hidden[:, None] | ~of_names)
         # What is not hidden of the spans that may be names.
+        probable = posterior.spans_above(LOWEST) if look else []
         left: list[dict[tuple[int, int, str], float]] = [{} for _ in posterior.which]
-        for row, span, p in posterior.spans_above(LOWEST) if look else ():
-            first = int(posterior.lattice.offsets[row])
-            for start, end in runs(~hidden[first + span.start : first + span.end]) if span.label in classes else ():
-                place = span.start + start, span.start + end, span.label
-                left[row][place] = max(p, left[row].get(place, 0.0))
+        for of_row, first, spans in zip(left, posterior.lattice.offsets.tolist(), probable, strict=False):
+            for span, p in spans:
+                for start, end in runs(~hidden[first + span.start : first + span.end]) if span.label in classes else ():
+                    place = span.start + start, span.start + end, span.label
+                    of_row[place] = max(p, of_row.get(place, 0.0))
         listed = [[(*place, p) for place, p in spans.items()] for spans in left]
         values = map(posterior.by_sentence, (probability, of_class.argmax(axis=1), hidden))
         for i, *of_sentence in zip(posterior.which, *values, log_kept.tolist(), listed, strict=True):
@@ -345,11 +347,6 @@ def redacted_page(texts: Iterable[Redacted], title: str | None = None) -> str:
             last = passage.end
         content += [note(head), element("p", *parts, one.text[last:], class_="excerpt text", dir="auto")]
         if one.look_first:
-            rows = []
-            for span in one.look_first:
-                figure = element("td", f"{span.probability:.3f}", class_="number")
-                rows.append(element("tr", element("td", element("bdi", span.text)), element("td", span.label), figure))
-            names = ("look first at", "class", "probability")
-            heading = element("thead", element("tr", *(element("th", name) for name in names)))
-            content.append(element("table", heading, element("tbody", *rows)))
+            rows = [(span.text, span.label, f"{span.probability:.3f}") for span in one.look_first]
+            content.append(drawn_table(Table("", ("look first at", "class", "probability"), rows)))
     return page_of(title, *content)

@@ -22,8 +22,8 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import Sentences
-from postil.html import Markup, svg
 from postil.html.fragments import figure, folded, fragment
+from postil.html.svg import Curve, curve_chart
 from postil.metrics import Calibration, calibrate, tables
 from postil.metrics.calibration import Reliability
 from postil.metrics.counts import check_same_shape, f_score, ratio
@@ -111,7 +111,10 @@ class Tuned:
         main, _, more = self.summary().partition(": ")
         top = headline(main, more.replace("\n", "; "), f"for {self.target}")
         numbers = folded("As a table", drawn_table(self.table(), bars=("precision", "recall", "F1")))
-        return fragment(top, figure("Precision against recall", self._drawn_curve()), numbers)
+        points = [(point.recall, point.precision) for point in self.curve]
+        curve = Curve("settings", points, "var(--strong)", (self.chosen.recall, self.chosen.precision))
+        drawn = curve_chart("Precision against recall", [curve], x_name="recall", y_name="precision")
+        return fragment(top, figure("Every point is a setting; the ring is the chosen one", drawn), numbers)
 
     @property
     def target(self) -> str:
@@ -145,23 +148,6 @@ class Tuned:
                 rows.pop()
             rows.append((f"{point.threshold:.2f}", f"{point.bias:+.2f}", *figures, mark))
         return tables.Table("Settings", ("threshold", "bias", "precision", "recall", "F1", ""), rows)
-
-    def _drawn_curve(self) -> Markup:
-        """Recall to the right, precision upwards, in percent; the chosen point has a ring."""
-        plot = svg.Plot(xs=(0, 100), ys=(0, 100))
-        points = [plot.point((100 * point.recall, 100 * point.precision)) for point in self.curve]
-        ring = plot.point((100 * self.chosen.recall, 100 * self.chosen.precision))
-        plain = plot.point((100 * self.before.recall, 100 * self.before.precision))
-        ticks = (0, 20, 40, 60, 80, 100)
-        marks = [
-            svg.circle(plain, 4, svg.title("untuned"), class_="dot"),
-            svg.text((plain[0] - 8, plain[1] + 14), "untuned", anchor="end"),
-            svg.circle(ring, 7, svg.title("chosen"), class_="ring"),
-            svg.text((ring[0] - 10, ring[1] - 8), "chosen", anchor="end"),
-        ]
-        axes = plot.axes("recall", "precision", ticks, ticks)
-        line = svg.polyline(points, class_="line")
-        return svg.drawing(plot.width, plot.height, "Precision against recall", axes, line, *marks)
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON, figures in percent."""
@@ -352,15 +338,22 @@ class Dial:
 
     def _entities(self, bias: float) -> list[tuple[int, Span, float]]:
         """The entities of the best labellings with this bias, with their probabilities."""
-        found = ((one.which, one.spans_of(one.best(bias))) for one in self._posteriors)
-        return [(which[row], span, probability) for which, spans in found for row, span, probability in spans]
+        classes, found = self._codec.classes, []
+        for one in self._posteriors:
+            spans, probabilities = one.spans_of(one.best(bias))
+            for (row, start, end, kind), p in zip(spans.tolist(), probabilities.tolist(), strict=True):
+                found.append((one.which[row], Span(classes[kind], start, end), p))
+        return found
 
     def hint(self, figure: str, wanted: float, margin: float) -> str:
         """Suggest another way to reach the figure: for recall, spans that may overlap."""
         if figure == "recall" and self._codec.has_spans:
             lowest, predicted = 1.0, [set[Any]() for _ in self._gold]
             probable = [
-                (one.which[row], span, p) for one in self._posteriors for row, span, p in one.spans_above(LOWEST)
+                (i, span, p)
+                for one in self._posteriors
+                for i, spans in zip(one.which, one.spans_above(LOWEST), strict=True)
+                for span, p in spans
             ]
             while lowest > 2 * LOWEST:
                 lowest /= 2

@@ -11,7 +11,7 @@ vectors' origin happens to lie: moving all rows of a table by v, and the next la
 Hand-made features are added to the scores directly: what one of them adds is known exactly, ∂number/∂score · weight.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, TypeAlias, final
@@ -287,9 +287,6 @@ def _layers(network: ScoringNetwork) -> list[Layer]:
 MOST_LISTED = 40  # words in the table of an explanation that is drawn
 DIGITS = 6  # of the figures in ``to_dict``
 
-LatticeOver: TypeAlias = Callable[[Array, Array], Lattice]
-"""Scores (N, L) and offsets (B + 1,) -> all label sequences, as answers are read from them."""
-
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -402,20 +399,27 @@ def _rounded(value: Any) -> Any:
 class LogOdds:
     """Of the statement that every token has one of its ``allowed`` labels, (T, L) boolean.
 
-    ``lattice_over`` divides the scores by ``temperature``.
+    Read from scores as every answer of the tagger is. The ``evidence`` (T, L) of votes stays if words change.
     """
 
-    lattice_over: LatticeOver
+    model: FittedModel
     allowed: Array
-    temperature: float = 1.0
+    evidence: Array | None = None
     name: ClassVar[str] = "log-odds"
 
     def of(self, scores: Array, offsets: Array) -> Array:
-        return log_odds(self.lattice_over(scores, offsets), np.tile(self.allowed, (len(offsets) - 1, 1)))
+        return log_odds(*self._copies(scores, offsets))
 
     def slope(self, scores: Array, offsets: Array) -> Array:
-        allowed = np.tile(self.allowed, (len(offsets) - 1, 1))
-        return log_odds_and_gradient(self.lattice_over(scores, offsets), allowed)[1] / self.temperature
+        return log_odds_and_gradient(*self._copies(scores, offsets))[1] / self.model.decoding.temperature
+
+    def _copies(self, scores: Array, offsets: Array) -> tuple[Lattice, Array]:
+        """All label sequences of copies of the sentence, and those that are allowed."""
+        model, copies = self.model, (len(offsets) - 1, 1)
+        lattice = calibrated_lattice(Lattice.over(scores, offsets, model.network.chain()), model.codec, model.decoding)
+        if self.evidence is not None:
+            lattice = replace(lattice, unary=lattice.unary + np.tile(self.evidence, copies))
+        return lattice, np.tile(self.allowed, copies)
 
 
 def explain_entity(
@@ -432,22 +436,10 @@ def explain_entity(
     asked = answered_label(codec, lattice, start, end) if label is None else label
     allowed = allowed_labels(codec, lattice, start, end, asked)
     evidence = None if model.voters is None else model.voters.evidence([tokens], codec)
-    explained = contributions(model, tokens, log_odds_of(model, allowed, evidence), start, end, asked)
+    explained = contributions(model, tokens, LogOdds(model, allowed, evidence), start, end, asked)
     of_transitions = log_odds(lattice, allowed)[0] - log_odds(without_transition_scores(lattice), allowed)[0]
     probability = float(np.exp(-np.logaddexp(0, -explained.value)))
     return replace(explained, probability=probability, of_transitions=float(of_transitions))
-
-
-def log_odds_of(model: FittedModel, allowed: Array, evidence: Array | None = None) -> LogOdds:
-    """Read from scores as every answer of the tagger is. The ``evidence`` (T, L) of votes stays if words change."""
-
-    def lattice_over(scores: Array, offsets: Array) -> Lattice:
-        lattice = calibrated_lattice(Lattice.over(scores, offsets, model.network.chain()), model.codec, model.decoding)
-        if evidence is None:
-            return lattice
-        return replace(lattice, unary=lattice.unary + np.tile(evidence, (len(offsets) - 1, 1)))
-
-    return LogOdds(lattice_over, allowed, model.decoding.temperature)
 
 
 def checked_span(tokens: Sequence[Token], start: int, end: int) -> tuple[int, int]:

@@ -164,16 +164,21 @@ def _column(path: Path, name: str) -> ColumnRule:
     return ColumnRule(name=name, spans=spans, labels=sorted({label for row in spans.values() for _, _, label in row}))
 
 
-def _mentions(path: Path, name: str) -> MentionRule:
-    """JSON Lines of texts with the names in them, without places."""
-    answers = []
-    for text, where in decoded_lines(path, "the mentions"):
+def _json_lines(path: Path, what: str) -> Iterator[tuple[dict[str, Any], str, object]]:
+    """The objects of a file, empty for any other value, with their lines and the places of these."""
+    for text, where in decoded_lines(path, f"the {what}"):
         try:
             entry = parsed_json(text)
         except ValueError as error:
-            raise DataError("mentions must be JSON Lines", got=str(error)[:120], where=where) from None
-        expected = '{"text": …, "mentions": [{"text": …, "label": …}, …]}'
-        said = entry.get("mentions") if isinstance(entry, dict) else None
+            raise DataError(f"{what} must be JSON Lines", got=str(error)[:120], where=where) from None
+        yield entry if isinstance(entry, dict) else {}, text, where
+
+
+def _mentions(path: Path, name: str) -> MentionRule:
+    """JSON Lines of texts with the names in them, without places."""
+    answers = []
+    for entry, text, where in _json_lines(path, "mentions"):
+        expected, said = '{"text": …, "mentions": [{"text": …, "label": …}, …]}', entry.get("mentions")
         if not isinstance(said, list) or not all(isinstance(one, dict) for one in said):
             raise DataError("mentions", expected=expected, got=text[:80], where=where)
         pairs = [(text_of(one, "text", where), text_of(one, "label", where)) for one in said]
@@ -199,12 +204,8 @@ _TESTS = {
 
 def _of_spacy(path: Path, name: str, tagger: Any) -> Iterator[Rule]:
     """One rule for each line: a phrase, or a list of tokens with attributes."""
-    for number, (text, where) in enumerate(decoded_lines(path, "the patterns"), 1):
-        try:
-            entry = parsed_json(text)
-        except ValueError as error:
-            raise DataError("a pattern of spaCy must be JSON", got=str(error)[:120], where=where) from None
-        label, pattern = (entry.get("label"), entry.get("pattern")) if isinstance(entry, dict) else (None, None)
+    for number, (entry, text, where) in enumerate(_json_lines(path, "patterns"), 1):
+        label, pattern = entry.get("label"), entry.get("pattern")
         if not isinstance(label, str) or not isinstance(pattern, str | list):
             raise DataError("a pattern of spaCy", expected="label and pattern", got=text[:80], where=where)
         of_line = f"{name} {number}"

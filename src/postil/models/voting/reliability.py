@@ -27,17 +27,15 @@ from typing import Any, final
 
 import numpy as np
 
-from postil.arrays import Array, offsets_from_lengths
+from postil.arrays import Array
 from postil.errors import ConfigurationError, ModelFileError
 from postil.features.inputs import Sentences, forms_of
 from postil.models.decoding.codec import LabelCodec
 from postil.models.voting.rule import ListRule, PatternRule, Rule, Rules, Vote, rule_of_table, table_of
-from postil.objectives.crf import ChainScores, Lattice, expected_counts
 from postil.reading import parsed_json
 from postil.text.labels.schemes import Span as TokenSpan
 from postil.text.labels.schemes import labels_from_spans, parse_label
 
-RELATIONS = ("same", "boundary", "class", "outside")
 Key = tuple[str, str, bool]  # a rule, a class, and whether the votes are against it
 # Shares of votes in each relation that are believed before any are seen, and the number of votes this counts for.
 _PRIOR = np.array([0.7, 0.15, 0.03, 0.12])
@@ -65,11 +63,6 @@ class Reliability:
         is_outside = np.array([parse_label(label).role == "O" for label in labels])
         shares = np.where(is_outside, _OUTSIDE, (1 - _OUTSIDE) / max(1, (~is_outside).sum()))
         return cls({key: _prior(key, labels, shares) for key in keys}, shares)
-
-    def updated(self, other: "Reliability | None") -> "Reliability":
-        """The same, with the shares of another one for the rules that it has."""
-        known = {} if other is None else other.of_rules
-        return Reliability({key: known.get(key, rates) for key, rates in self.of_rules.items()}, self.shares)
 
     def precision(self, rule: str, label: str) -> float:
         """The share of the rule's voted tokens that are of this class."""
@@ -114,7 +107,7 @@ class Votes:
         number = {label: place for place, label in enumerate(labels)}
         self._classes = np.array([tag.label if tag.role != "O" else "" for tag in tags], dtype=object)
         self._is_outside = np.array([tag.role == "O" for tag in tags])
-        self._lengths, self._labels = lengths, labels
+        self._labels = labels
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         self.tokens = int(starts[-1])
         places: dict[tuple[str, str, bool], list[tuple[int, int]]] = {}  # token, label number that was voted for
@@ -128,7 +121,6 @@ class Votes:
                 rows += [(token, number.get(label, -1)) for token, label in zip(tokens, inside, strict=True)]
         self._places = {key: np.array(rows, np.int64).reshape(-1, 2) for key, rows in places.items()}
         self._silent = np.flatnonzero(~spoken)
-        self._starts = starts
 
     def _relations(self, key: tuple[str, str, bool], voted: Array) -> Array:
         """(n, L) the relation of every label to each voted label, as a number."""
@@ -176,13 +168,8 @@ class Votes:
             rates[key] = counts / counts.sum()
         return Reliability(rates, reliability.shares)
 
-    def by_sentence(self, rows: Array) -> list[Array]:
-        """Rows of all tokens (N, …) as one array for each sentence."""
-        return np.split(rows, self._starts[1:-1]) if len(self._lengths) else []
-
 
 MOST_BYTES = 8 << 20  # of the rules in a model file
-_PASSES = 2  # over the votes, to estimate how reliable rules are
 
 
 @final
@@ -201,30 +188,18 @@ class Voters:
         if unknown := sorted(set(rules.labels) - set(codec.classes)):
             expected = f"must vote for classes of the model: {', '.join(codec.classes[:12])}"
             raise ConfigurationError("rules", expected=expected, got=", ".join(unknown)[:80])
-        reliability = Reliability.prior(rules, codec.labels).updated(known)
-        if known is not None and len(known.shares) == len(codec.labels):
-            reliability = Reliability(reliability.of_rules, known.shares)
+        reliability = Reliability.prior(rules, codec.labels)
+        if known is not None:
+            rates = {key: known.of_rules.get(key, rates) for key, rates in reliability.of_rules.items()}
+            is_of_labels = len(known.shares) == len(codec.labels)
+            reliability = Reliability(rates, known.shares if is_of_labels else reliability.shares)
         return cls(rules, reliability)
 
     def evidence(self, sentences: Sentences, codec: LabelCodec) -> Array:
         """(N, L) log P(votes | label) of every token of the sentences, up to a constant."""
-        return self._votes([forms_of(tokens) for tokens in sentences], codec).evidence(self.reliability)
-
-    def _votes(self, forms: Sequence[Sequence[str]], codec: LabelCodec) -> Votes:
-        return Votes(self.rules.votes(forms), [len(tokens) for tokens in forms], codec.labels, codec.inner)
-
-    def judged(
-        self, unaries: Sequence[Array], chain: ChainScores | None, forms: Sequence[Sequence[str]], codec: LabelCodec
-    ) -> "Voters":
-        """The same rules with the reliability that a model's scores of raw sentences suggest."""
-        if chain is None:
-            return self
-        votes, reliability = self._votes(forms, codec), self.reliability
-        scores, offsets = np.concatenate(unaries), offsets_from_lengths([len(tokens) for tokens in forms])
-        for _ in range(_PASSES):
-            lattice = Lattice(unary=scores + votes.evidence(reliability), offsets=offsets, chain=chain)
-            reliability = votes.estimated(expected_counts(lattice).unary, reliability)
-        return Voters(self.rules, reliability)
+        forms = [forms_of(tokens) for tokens in sentences]
+        votes = Votes(self.rules.votes(forms), list(map(len, forms)), codec.labels, codec.inner)
+        return votes.evidence(self.reliability)
 
     def to_bytes(self) -> bytes:
         """The rules as JSON; an error for rules that are not lists or patterns."""

@@ -163,14 +163,25 @@ KINDS: Mapping[str, Callable[[str], bool]] = {
 
 
 class Choice(NamedTuple):
-    """A test of a token that needs neither an expression nor a tag: a kind of word, or words and parts of words."""
+    """A test of a token: a tag, a regular expression, a kind of word, or words and parts of words."""
 
     kind: str = ""
     folds: bool = False
     words: Collection[str] = ()
     parts: Sequence[tuple[str, str]] = ()  # beginning and ending, with at least one more character between them
+    tags: Collection[str] = ()
+    fits: Callable[[str], bool] | None = None  # the whole word, by a regular expression
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it needs neither an expression nor a tag."""
+        return not self.tags and self.fits is None
 
     def matches(self, word: str, tag: str | None) -> bool:
+        if self.tags:
+            return tag in self.tags
+        if self.fits is not None:
+            return self.fits(word)
         if self.kind:
             return KINDS[self.kind](word)
         word = word.casefold() if self.folds else word
@@ -180,35 +191,28 @@ class Choice(NamedTuple):
         )
 
 
-Test = Callable[[str, str | None], bool]
-
-
 class Element(NamedTuple):
     """A condition on one token, or on ``least`` to ``most`` tokens in a row."""
 
-    matches: Test
+    choice: Choice
     least: int
     most: int
-    choice: Choice | None  # the condition, if it is a plain one
 
 
 _BODY = r"~?/(?:\\.|[^/\\])+/|<[^<>\s]+>|(?:\\.|[^\s{}\\])+?"
 _ELEMENT = re.compile(rf"(?P<body>{_BODY})(?:\{{(?P<least>\d+)(?:,(?P<most>\d+))?\}})?")
 
 
-def _choice(body: str, ignore_case: bool, where: str) -> Choice | Test:
-    """A test of a token and of its tag."""
+def _choice(body: str, ignore_case: bool, where: str) -> Choice:
     if body.startswith("~"):
         body, ignore_case = body[1:], True
     if body.startswith("/") and body.endswith("/") and len(body) > 2:
         pattern = checked_expression(body[1:-1].replace("\\/", "/"), ignore_case, where)
-        matches = lru_cache(maxsize=50_000)(lambda word: pattern.fullmatch(word[:LONGEST_WORD]) is not None)
-        return lambda word, tag: matches(word)
+        return Choice(fits=lru_cache(maxsize=50_000)(lambda word: pattern.fullmatch(word[:LONGEST_WORD]) is not None))
     if body.startswith("<") and body.endswith(">"):
         kind, colon, wanted = body[1:-1].partition(":")
         if colon and kind == "pos":
-            tags = frozenset(wanted.split("|"))
-            return lambda word, tag: tag in tags
+            return Choice(tags=frozenset(wanted.split("|")))
         if kind in KINDS and not colon:
             return Choice(kind)
         expected = ", ".join(f"<{name}>" for name in KINDS) + " or <pos:TAG>"
@@ -341,9 +345,7 @@ class PatternRule:
                 if not 0 <= least <= most <= MOST_REPEATS or most == 0:
                     expected = f"{{m,n}} with 0 <= m <= n and 1 <= n <= {MOST_REPEATS}"
                     raise DataError("repeats in a pattern", expected=expected, got=word, where=where)
-                test = _choice(match["body"], self.ignore_case, where)
-                plain = test if isinstance(test, Choice) else None
-                elements.append(Element(test.matches if isinstance(test, Choice) else test, least, most, plain))
+                elements.append(Element(_choice(match["body"], self.ignore_case, where), least, most))
         last = len(elements) if last is None else last
         if not 0 < len(elements) <= MOST_ELEMENTS or not any(element.least for element in elements[first:last]):
             expected = f"1 to {MOST_ELEMENTS} elements, and at least one token in the entity"
@@ -360,7 +362,7 @@ class PatternRule:
 
         @lru_cache(maxsize=100_000)
         def may_begin(word: str, tag: str | None) -> bool:
-            return not first.least or first.matches(word, tag)
+            return not first.least or first.choice.matches(word, tag)
 
         found: list[list[Vote]] = []
         for tokens, tags in zip(sentences, tagged, strict=True):
@@ -408,7 +410,7 @@ class PatternRule:
             advanced, states = states, {}
             for (index, count), (begin, end) in advanced.items():
                 element = elements[index]
-                if count < element.most and element.matches(word, tag):
+                if count < element.most and element.choice.matches(word, tag):
                     is_done = count + 1 == element.most
                     enter(index + is_done, 0 if is_done else count + 1, begin, end, place + 1)
             if not states:
@@ -606,11 +608,6 @@ class Ambiguous(NamedTuple):
     occurrences: Sequence[Occurrence]
 
 
-def _spelt(text: str) -> str:
-    """A name as lists look it up: it does not depend on how a tokeniser cuts it."""
-    return "".join(unicodedata.normalize("NFKC", text).split())
-
-
 @final
 @dataclass(frozen=True, kw_only=True)
 class MentionRule:
@@ -631,18 +628,18 @@ class MentionRule:
     @cached_property
     def _found(self) -> tuple[dict[tuple[str, ...], list[Vote]], list[Ambiguous]]:
         votes: dict[tuple[str, ...], list[Vote]] = {}
-        ambiguous = []
+        ambiguous, spelling = [], SPELLINGS[False, False]
         for sentences, mentions in self.texts:
-            classes: dict[str, set[str]] = {}
+            classes: dict[str, set[str]] = {}  # by the spelling in which lists look names up
             for text, label in mentions:
-                classes.setdefault(_spelt(text), set()).add(label)
+                classes.setdefault(text.translate(spelling), set()).add(label)
             # A text can repeat a sentence: its labels are the same then.
             distinct = list(dict.fromkeys(tuple(tokens) for tokens in sentences if tokens))
             finder = ListRule(name=self.name, label="", phrases=list(classes))
             places: dict[str, list[Occurrence]] = {}
             for tokens, found in zip(distinct, finder.votes(distinct), strict=True):
                 for vote in found:
-                    text = _spelt("".join(tokens[vote.start : vote.end]))
+                    text = "".join(tokens[vote.start : vote.end]).translate(spelling)
                     places.setdefault(text, []).append((tokens, vote.start, vote.end))
             for text, occurrences in places.items():
                 labels = sorted(classes.get(text, ()))
