@@ -206,7 +206,7 @@ def _masking(rng: Rng, preset: str) -> Report:
         tagger = Tagger(preset=preset, **arguments, **small_sizes(config))
         training = tagger.pretraining(X * 12).training  # rare words would be unknown
     without_kinks(training.model, rng)
-    parameters, node = summed_loss(training.model, training.batches(0, rng)[0].shards)
+    parameters, node = summed_loss(training.model, training.batches(rng)[0].shards)
     # Maps to labels are not learned from raw text.
     learnt = {name: p for name, p in parameters.items() if not re.search(r"\.(output|crf)", name)}
     return _report(Loss(learnt, node), config, rng)
@@ -253,7 +253,7 @@ def first_sentence_loss(kind: Any, preset: str, inputs: str, settings: Mapping[s
 def first_loss(fitting: Any, rng: Rng) -> Loss:
     """The loss of the first shard of the first epoch."""
     without_kinks(fitting.model.network, rng)
-    return summed_loss(fitting.model.network, fitting.training.batches(0, rng)[0].shards[:1])
+    return summed_loss(fitting.model.network, fitting.training.batches(rng)[0].shards[:1])
 
 
 def summed_loss(network: Any, shards: Iterable[Any]) -> Loss:

@@ -312,12 +312,16 @@ class Averaged:
         total = totals.total + still * parameter.value
         return np.asarray(total / self.steps).astype(parameter.dtype)
 
+    def means(self) -> State:
+        """``mean`` of every parameter."""
+        return {name: self.mean(name) for name in self.optimiser.parameters}
+
     @contextmanager
     def in_place(self) -> Iterator[None]:
         """Inside the block, the parameters have their mean values; afterwards, their own again."""
         values = {name: parameter.value for name, parameter in self.optimiser.parameters.items()}
-        for name, parameter in self.optimiser.parameters.items():
-            parameter.value = self.mean(name)
+        for name, mean in self.means().items():
+            self.optimiser.parameters[name].value = mean
         try:
             yield
         finally:
