@@ -546,9 +546,9 @@ class CRF(Parameterised):
         scores = {"transitions": self.transitions.value, "start": self.start.value, "end": self.end.value}
         return ChainScores.under_mask(self.labels, **scores, **self.masks)
 
-    def lattice(self, scores: Any, offsets: Any, *, allowed: Any = None, bias: Any = None) -> Lattice:
+    def lattice(self, scores: Any, offsets: Any) -> Lattice:
         """All paths of a batch under the current parameters.  scores (N, L), offsets (B + 1,)."""
-        return Lattice.over(scores, offsets, self.chain(), allowed=allowed, bias=bias)
+        return Lattice.over(scores, offsets, self.chain())
 
     def loss(self, unary: Node, gold: Any) -> Result:
         """A node with the mean over the sentences.  unary (N, L), a node that carries offsets: see ``offset_scores``.
