@@ -23,9 +23,9 @@ from postil.errors import ConfigurationError, DataError
 from postil.models import MultiTaskTagger, Tagger, TaggerConfig
 from postil.models.config import ARCHITECTURE
 from postil.models.decoding.codec import OUTSIDE, LabelCodec
-from postil.models.estimator import SentenceEstimator
 from postil.models.fitting.fitting import TrainingDisplay
 from postil.models.fitting.training_set import check_student
+from postil.models.sentence_estimator import SentenceEstimator
 from postil.text import FORMATS, Segmenter, Sentence, read
 from postil.text.languages import rules_for
 from postil.text.splitting.segmenter import CHARACTERS, are_characters

@@ -35,9 +35,10 @@ from postil.models import Detector, MultiTaskTagger, RoleLabeller, Tagger, TreeC
 from postil.models.config import ARCHITECTURE, EPOCHS, PRESETS, TaggerConfig, TreeConfig, configured, parsed_setting
 from postil.models.decoding.codec import known_tasks
 from postil.models.decoding.tuning import reliability
-from postil.models.estimator import Estimator, SentenceEstimator
+from postil.models.estimator import Estimator
 from postil.models.model import INPUT, is_encoder
 from postil.models.networks.network import MAIN
+from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.settings import parsed, spelt
 from postil.reports import Heading
 from postil.reports.training import RunReport, training_page

@@ -13,9 +13,9 @@ from postil.metrics.detection import DetectionScores, average_precision, best_th
 from postil.models.config import PRESETS, DetectorParameters, TaggerConfig, configured
 from postil.models.decoding.codec import UNDECIDED, Predictions, Target
 from postil.models.decoding.tagged import entities_of, put_labels
-from postil.models.estimator import SentenceEstimator
 from postil.models.explaining.explanation import Explanation, explain_detection
 from postil.models.inputs import checked_documents, checked_for_scores, checked_sentence, listed_sentences
+from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import tokens_of
 from postil.models.settings import takes
 from postil.text import Entity, Sentence, with_marks

@@ -24,7 +24,6 @@ from postil.graph import Node
 from postil.models import Detector, MultiTaskTagger, Tagger, TaggerConfig, TreeClassifier, TreeConfig
 from postil.models import config as tree_config
 from postil.models.config import configured, configured_tree
-from postil.models.estimator import SentenceEstimator
 from postil.models.fitting.masked_words import MaskedWords
 from postil.models.laboratory import (
     WIDE_STEPS,
@@ -38,6 +37,7 @@ from postil.models.laboratory import (
 from postil.models.networks.encoders import ENCODERS
 from postil.models.networks.network import ScoringNetwork, TaggerNetwork
 from postil.models.networks.tree_network import TreeNetwork
+from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.settings import rules
 from postil.network import COMPOSITIONS
 from postil.pretraining import negative_sampling, window_ranking

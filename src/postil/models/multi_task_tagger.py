@@ -11,9 +11,10 @@ from postil.models.decoding.codec import Predictions, Tasks, checked_tasks, know
 from postil.models.decoding.distribution import Decoding
 from postil.models.decoding.posteriors import Decoded, Posteriors, decode
 from postil.models.decoding.tagged import entities_of, put_labels, tagged_documents
-from postil.models.estimator import Corpora, FitData, WordEstimator
+from postil.models.estimator import Corpora, FitData
 from postil.models.inputs import checked_documents, in_order, listed_sentences
 from postil.models.model import GROUPS, FittedModel
+from postil.models.sentence_estimator import WordEstimator
 from postil.models.sentences import listed_texts, tokens_of
 from postil.models.settings import UNSET, takes
 from postil.models.tagger import Tagger

@@ -22,10 +22,11 @@ from postil.features.inputs import Token, check_columns, forms_of
 from postil.models.config import RoleParameters
 from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.posteriors import Posteriors
-from postil.models.estimator import FitData, WordEstimator
+from postil.models.estimator import FitData
 from postil.models.inputs import checked_sentences, in_order
 from postil.models.model import FittedModel
 from postil.models.multi_task_tagger import head_of
+from postil.models.sentence_estimator import WordEstimator
 from postil.models.sentences import sentences_of, tokens_of
 from postil.models.settings import takes
 from postil.models.tagger import Tagger

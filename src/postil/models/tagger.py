@@ -19,7 +19,6 @@ from postil.models.decoding.constraints import Conditions, Constraints
 from postil.models.decoding.distribution import Decoding, check_probability, lowest_probabilities
 from postil.models.decoding.posteriors import Threshold
 from postil.models.decoding.tagged import Labelling, entities_of, labellings_of, put_labels
-from postil.models.estimator import SentenceEstimator
 from postil.models.inputs import (
     checked_documents,
     checked_for_scores,
@@ -29,6 +28,7 @@ from postil.models.inputs import (
 )
 from postil.models.model import FittedModel, Head
 from postil.models.networks.network import MAIN, EnsembleNetwork, members_of
+from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import checked_text, entity, listed_texts, sentences_of, tokens_of
 from postil.models.settings import takes
 from postil.text import Document, Entity, Sentence, with_marks

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, final
 
 from postil.errors import ConfigurationError, PostilError, UnicodeVersionWarning
-from postil.models.estimator import Estimator, SentenceEstimator
+from postil.models.estimator import Estimator
+from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.storage import load
 from postil.models.tagger import Tagger
 from postil.server.requests import refused

@@ -22,7 +22,7 @@ from postil.features.inputs import Inputs, Sentences, batches_of_similar_length
 from postil.features.words import Column
 from postil.graph import Node, Parameter, Parameterised
 from postil.models.config import TaggerConfig, adapted
-from postil.models.estimator import WordEstimator
+from postil.models.estimator import Trainee
 from postil.models.fitting.fitting import Batches, Fitting, about
 from postil.models.fitting.sentences import data_digest, new_features, pretrained_encoder
 from postil.models.inputs import checked_sentences
@@ -133,7 +133,7 @@ class EncoderFitting(Fitting):
     """
 
     def __init__(
-        self, estimator: WordEstimator, sentences: Sentences, *, checkpoint: Path | None = None, resume: bool = False
+        self, estimator: Trainee, sentences: Sentences, *, checkpoint: Path | None = None, resume: bool = False
     ) -> None:
         estimator.check()
         config = estimator._configured(estimator.settings)

@@ -29,7 +29,7 @@ from postil.features.words import WordFeatureConfig, WordFeatures
 from postil.graph import Parameter
 from postil.models.config import ARCHITECTURE, ENCODER_SETTINGS, TaggerConfig, adapted, patience_in_epochs
 from postil.models.decoding.codec import LabelCodec, Target, checked_tasks
-from postil.models.estimator import Corpora, Data, Estimator, FitData, WordEstimator
+from postil.models.estimator import Corpora, Data, Estimator, FitData, Trainee
 from postil.models.fitting.fitting import Batches, Fitting, about, scaled_vectors
 from postil.models.fitting.training_set import Lesson, Teacher, TrainingSet, check_student
 from postil.models.inputs import checked_dev, checked_labelled, checked_sentences, described
@@ -77,7 +77,7 @@ class SentenceFitting(Fitting):
 
     def __init__(
         self,
-        estimator: WordEstimator,
+        estimator: Trainee,
         data: FitData,
         *,
         completed_by: Teacher | None = None,
@@ -250,7 +250,7 @@ def batch_shares(sentences: Mapping[str, int], size: int) -> dict[str, int]:
 # ----------------------------------------------------------------------------------------------------------------- data
 
 
-def _checked_corpora(estimator: WordEstimator, data: FitData, word_key: str | None) -> dict[str, _TaskCorpus]:
+def _checked_corpora(estimator: Trainee, data: FitData, word_key: str | None) -> dict[str, _TaskCorpus]:
     """The data of each task, whose marks are recognised; labels that break their scheme cause a warning.
 
     A sentence of which nothing is known is left out, and so is one without words.
@@ -303,7 +303,7 @@ def _checked_corpora(estimator: WordEstimator, data: FitData, word_key: str | No
     return corpora
 
 
-def _named(what: str, task: str, estimator: WordEstimator) -> str:
+def _named(what: str, task: str, estimator: Trainee) -> str:
     """How messages name the data of a task."""
     return f"{what} of {task!r}" if estimator._HAS_TASKS else what
 
@@ -326,7 +326,7 @@ def _refuse_others(what: str, of_tasks: Any, tasks: Sequence[str]) -> None:
 
 
 def _checked_held_out(
-    estimator: WordEstimator, heads: Mapping[str, FittedModel], data: FitData, word_key: str | None
+    estimator: Trainee, heads: Mapping[str, FittedModel], data: FitData, word_key: str | None
 ) -> dict[str, Data]:
     """Held-out data of tasks, which may be tasks of a warm start only."""
     dev: Any = data.dev or {}
@@ -373,7 +373,7 @@ _Start: TypeAlias = tuple[FittedModel, dict[str, FittedModel]]
 """The start of a training run: the words and the encoder of a model, and the heads that go on, by task."""
 
 
-def _start(estimator: WordEstimator, data: FitData, corpora: Mapping[str, _TaskCorpus]) -> _Start | None:
+def _start(estimator: Trainee, data: FitData, corpora: Mapping[str, _TaskCorpus]) -> _Start | None:
     if data.freeze_encoder and not estimator._HAS_TASKS:
         raise ConfigurationError("freeze_encoder needs a MultiTaskTagger", got=f"a {estimator.KIND}")
     warm_start = pretrained_encoder(estimator, data.warm_start) or data.warm_start
@@ -411,7 +411,7 @@ def _start(estimator: WordEstimator, data: FitData, corpora: Mapping[str, _TaskC
 
 
 def _new_model(
-    estimator: WordEstimator,
+    estimator: Trainee,
     config: TaggerConfig,
     corpora: Mapping[str, _TaskCorpus],
     sentences: Sentences,
@@ -453,7 +453,7 @@ def _new_model(
     return model
 
 
-def pretrained_encoder(estimator: WordEstimator, warm_start: object = None) -> Estimator | None:
+def pretrained_encoder(estimator: Trainee, warm_start: object = None) -> Estimator | None:
     """The tagger in the estimator's pretrained file, which has learned from raw text alone; None if it has none."""
     path = estimator.pretrained
     if path is None or not is_model_file(path) or not holds_model(path):
@@ -474,7 +474,7 @@ def _words(X: Sentences) -> Counter[str]:
 
 
 def new_features(
-    estimator: WordEstimator, config: TaggerConfig, X: Sentences, known: FittedModel | None
+    estimator: Trainee, config: TaggerConfig, X: Sentences, known: FittedModel | None
 ) -> tuple[InputFeatures, Array | None]:
     """The features of the sentences, after those of a ``known`` model, and the fixed vectors.
 

@@ -13,7 +13,7 @@ from postil.errors import ConfigurationError
 from postil.features.inputs import Sentences, batches_of_similar_length
 from postil.models.decoding.codec import LabelCodec, joined_numbers, possible
 from postil.models.decoding.posteriors import Posteriors
-from postil.models.estimator import WordEstimator
+from postil.models.estimator import Trainee
 from postil.models.fitting.fitting import in_shards
 from postil.models.model import FittedModel
 from postil.models.networks.network import Example
@@ -93,7 +93,7 @@ class Teacher(Protocol):
     def _posteriors(self) -> Posteriors: ...
 
 
-def check_student(student: WordEstimator, teachers: Sequence[Teacher] = (), labels: Sequence[str] = ()) -> None:
+def check_student(student: Trainee, teachers: Sequence[Teacher] = (), labels: Sequence[str] = ()) -> None:
     """Raise ConfigurationError if the student cannot learn ``labels`` from these teachers: the work of a moment."""
     if student._configured(student.settings).objective != "crf":
         raise ConfigurationError("objective of a student", expected="crf", got="another")
