@@ -112,7 +112,7 @@ def main() -> int:
     said = []
     for name, fitting, limit_of in _fittings(arguments):
         seconds, parts = measured(fitting)
-        limit: Limit = limit_of(fitting.model.network, fitting.training.batches(0, np.random.default_rng(0)))
+        limit: Limit = limit_of(fitting.model.network, fitting.training.batches(np.random.default_rng(0)))
         said.append(f"{name} {limit.seconds / seconds:.0%}")
         rows += _rows(name, seconds, parts, limit)
     return report(

@@ -349,7 +349,7 @@ PUBLIC = {
     "postil.tagging": ["Labelled", "Labeller", "Summary", "TaggingOptions", "label"],
     "postil.optimisation": [
         *["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "USUAL_RATES", "Averaged"],
-        *["Schedule", "Constant", "InverseDecay", "WarmUpAndDecay", "SCHEDULES", "new_schedule"],
+        *["Schedule", "constant", "inverse_decay", "warm_up_and_decay", "SCHEDULES", "new_schedule"],
         *["clipping_factor", "gradient_norm"],
     ],
 }

@@ -164,6 +164,6 @@ def test_patience_is_patient_in_steps(sentences, epochs):
 def test_patience_of_a_training():
     X, y = named_entities(10)
     fitting = postil.Tagger(hidden=4, word_dim=4, patience=1).fitting(X, y, dev=(X, y))
-    assert fitting.training.plan.patience == 18 and fitting.model.config.patience == 1
-    assert postil.Tagger(hidden=4).fitting(X, y, dev=(X, y)).training.plan.patience is None
-    assert postil.Detector(label="PER", hidden=4, patience=2).fitting(X, y, dev=(X, y)).training.plan.patience == 2
+    assert fitting.training.patience == 18 and fitting.model.config.patience == 1
+    assert postil.Tagger(hidden=4).fitting(X, y, dev=(X, y)).training.patience is None
+    assert postil.Detector(label="PER", hidden=4, patience=2).fitting(X, y, dev=(X, y)).training.patience == 2

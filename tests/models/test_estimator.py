@@ -298,3 +298,19 @@ def test_a_notebook_shows_data_labels_and_the_score_on_dev():
     shown = tagger.fit(X, y, dev=(X, y))._repr_html_()
     score = max(epoch["score"] for epoch in tagger.history_)
     assert "10 sentences, 25 tokens" in shown and f"{100 * score:.2f} on dev" in shown and "B-PER" in shown
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"seed": -1}, "seed must be at least 0 .got -1"),
+        ({"seed": "x"}, "setting seed: expected a whole number, got 'x'"),
+        ({"threads": 0}, "threads must be at least 1 .got 0"),
+        ({"minutes": 0}, "minutes must be a positive number"),
+        ({"minutes": "3"}, "setting minutes: expected a number, got '3'"),
+    ],
+)
+def test_parameters_of_every_estimator_are_checked_by_their_rules(wrong, message):
+    for kind in (postil.Tagger, postil.TreeClassifier):
+        with pytest.raises(ConfigurationError, match=message):
+            kind(**wrong).check()

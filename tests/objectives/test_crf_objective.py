@@ -9,7 +9,7 @@ from postil.arrays import Ragged
 from postil.errors import ConfigurationError, DtypeError, IndexRangeError, NumericalError, ShapeError
 from postil.gradcheck import check
 from postil.graph import Input, Parameter, gradients
-from postil.objectives import CRF, ChainScores, Lattice, Posterior, offset_scores, viterbi
+from postil.objectives import CRF, ChainScores, Lattice, Posterior, loss_and_gradient, offset_scores, viterbi
 
 OFFSETS = np.array([0, 1, 1, 4, 9])
 MASK = np.array([[True, True, False], [True, False, True], [True, True, True]])
@@ -26,12 +26,11 @@ def scores_and_gold(rng):
     return Ragged(rng.normal(size=(9, 3)), OFFSETS), np.array([0, 1, 2, 0, 2, 2, 1, 0, 1])
 
 
-@pytest.mark.parametrize("normalise", ["sentences", "tokens", "sum"])
 @pytest.mark.parametrize("masked", [False, True])
-def test_gradients_by_central_differences(normalise, masked):
+def test_gradients_by_central_differences(masked):
     rng = np.random.default_rng(0)
     masks = {"allowed_transitions": MASK, "allowed_end": np.array([True, True, False])} if masked else {}
-    crf = random_crf(rng, normalise=normalise, **masks)
+    crf = random_crf(rng, **masks)
     scores, gold = scores_and_gold(rng)
     report = check(crf, scores, gold)
     assert {entry.name for entry in report.entries} == {"input 0", "transitions", "start", "end"}
@@ -60,7 +59,7 @@ def test_gradients_through_three_offsets():
     rng = np.random.default_rng(3)
     crf, (scores, gold) = random_crf(rng), scores_and_gold(rng)
     others = [Ragged(rng.normal(size=(9, 3)), OFFSETS) for _ in range(2)]
-    check(lambda *nodes: crf.loss(nodes, gold), scores, *others, parameters=crf.parameters())
+    check(lambda *nodes: crf.loss(offset_scores(*nodes), gold), scores, *others, parameters=crf.parameters())
 
 
 def test_offset_scores_stop_at_the_edges_of_sentences():
@@ -76,15 +75,15 @@ def test_offset_scores_stop_at_the_edges_of_sentences():
 def test_linear_factors_have_the_printed_gradients():
     """C6: b, W0, W-1 and W+1 straight on the inputs; the gradients of the document, summed word by word."""
     rng = np.random.default_rng(5)
-    crf, (_, gold) = random_crf(rng, normalise="sum"), scores_and_gold(rng)
+    crf, (_, gold) = random_crf(rng), scores_and_gold(rng)
     X = Input(rng.normal(size=(9, 4)), "x", offsets=OFFSETS)
     W0, W_previous, W_next = (Parameter(rng.normal(size=(3, 4)), name) for name in ("W0", "W-1", "W+1"))
     b = Parameter(rng.normal(size=3), "b")
     maps = [X @ W0.T + b, X @ W_previous.T, X @ W_next.T]
     for node in maps:
         node.offsets = OFFSETS
-    found = gradients(crf.loss(maps, gold))
     U = offset_scores(*maps)
+    found = gradients(crf.loss(U, gold) * 4)  # the sum over the sentences
     difference = -(np.eye(3)[gold] - Posterior.of(crf.lattice(U.value, OFFSETS)).marginals())  # -(e(y_k) - p(y_k|X))
     expected = {p: np.zeros(p.shape) for p in (b, W0, W_previous, W_next)}
     for first, end in pairwise(OFFSETS):
@@ -113,15 +112,12 @@ def test_a_network_learns_a_pattern_that_only_transitions_can_tell():
     assert viterbi(crf.lattice(np.zeros((6, 3)), [0, 6])).tolist() == gold.tolist()
 
 
-def test_normalisation_divides_the_same_sum():
+def test_the_loss_is_the_mean_over_the_sentences():
     rng = np.random.default_rng(6)
     scores, gold = scores_and_gold(rng)
-    node = Input(scores.data, offsets=OFFSETS)
-    total, mean, per_token = (
-        float(random_crf(np.random.default_rng(0), normalise=n).loss(node, gold).value)
-        for n in ("sum", "sentences", "tokens")
-    )
-    assert mean == pytest.approx(total / 4) and per_token == pytest.approx(total / 9)
+    crf = random_crf(rng)
+    losses, _ = loss_and_gradient(crf.lattice(scores.data, OFFSETS), gold)
+    assert float(crf.loss(Input(scores.data, offsets=OFFSETS), gold).value) == pytest.approx(losses.mean())
 
 
 def test_gradients_have_the_type_of_the_scores():
@@ -129,7 +125,7 @@ def test_gradients_have_the_type_of_the_scores():
     scores, gold = scores_and_gold(rng)
     crf = CRF(3)
     node = Input(scores.data.astype(np.float32), offsets=OFFSETS)
-    loss = crf.loss(node, Ragged(gold, OFFSETS))
+    loss = crf.loss(node, gold)
     found = gradients(loss)
     assert loss.dtype == np.float32 and {gradient.dtype for gradient in found.values()} == {np.dtype(np.float32)}
     wide = CRF(3, dtype=np.float64).loss(Input(node.value.astype(np.float64), offsets=OFFSETS), gold)
@@ -157,14 +153,13 @@ def test_a_forbidden_transition_is_never_learnt_nor_used():
     assert all(MASK[step] for step in steps)
 
 
-def test_decoding_with_allowed_sets_and_bias_through_the_objective():
+def test_decoding_with_allowed_sets_and_bias():
     rng = np.random.default_rng(10)
     crf, (scores, _) = random_crf(rng), scores_and_gold(rng)
-    allowed = np.ones((9, 3), bool)
+    allowed, bias = np.ones((9, 3), bool), np.array([0.0, 1.0, 0.0])
     allowed[4] = [False, True, False]
-    same = Lattice.over(scores.data, OFFSETS, crf.chain(), allowed=allowed, bias=np.array([0.0, 1.0, 0.0]))
-    mine = crf.lattice(scores.data, OFFSETS, allowed=allowed, bias=np.array([0.0, 1.0, 0.0]))
-    assert np.array_equal(mine.unary, same.unary) and viterbi(mine)[4] == 1
+    lattice = Lattice.over(scores.data, OFFSETS, crf.chain(), allowed=allowed, bias=bias)
+    assert viterbi(lattice)[4] == 1 and np.array_equal(lattice.unary[0], scores.data[0] + bias)
     assert isinstance(crf.chain(), ChainScores)
 
 
@@ -172,7 +167,6 @@ def test_decoding_with_allowed_sets_and_bias_through_the_objective():
     ("options", "error", "message"),
     [
         ({"labels": 0}, ConfigurationError, "number of labels: expected 1 or more, got 0"),
-        ({"normalise": "words"}, ConfigurationError, "normalise must be sentences or tokens or sum .got 'words'"),
         ({"allowed_transitions": np.ones((2, 3), bool)}, ShapeError, "allowed transitions: wrong shape"),
         ({"allowed_start": np.ones(3)}, DtypeError, "allowed start: wrong element type: expected bool"),
     ],
@@ -197,11 +191,10 @@ def test_scores_that_do_not_fit():
             ShapeError, match=r"offset scores: three score tables: expected one shape \(N, L\) and type"
         ):
             offset_scores(cut, Input(good), other)
-    with pytest.raises(ShapeError, match="score tables: expected one node, or three for the offsets 0"):
-        crf.loss([cut, cut], gold)
-    for arrays in (np.ones((3, 3), np.float32), [cut, cut, good]):
-        with pytest.raises(DtypeError, match="score table: expected a node, such as Input"):
-            crf.loss(arrays, gold)
+    with pytest.raises(DtypeError, match="scores of a CRF: expected a node, such as Input"):
+        crf.loss(good, gold)
+    with pytest.raises(DtypeError, match="score table: expected a node, such as Input"):
+        offset_scores(cut, cut, good)
     with pytest.raises(IndexRangeError, match="labels: index out of range: expected 0 to 2, got 3"):
         crf.loss(cut, np.array([0, 3]))
     with pytest.raises(ShapeError, match=r"labels: one label per token: expected \(2,\), got \(1,\)"):

@@ -313,10 +313,6 @@ def _conditional_random_fields() -> Iterator[GradientCheck]:
         teaching = crf(rng).lattice(rng.normal(size=scores.data.shape), scores.offsets)
         return examine(crf(rng), scores, expected_counts(teaching))
 
-    def three_tables(rng: Rng) -> Report:
-        objective, tables = crf(rng), [sentences(rng, 3) for _ in range(3)]
-        return examine(lambda *nodes: objective.loss(nodes, _GOLD), *tables, parameters=objective.parameters())
-
     def offset_scores(rng: Rng) -> Report:  # also at a sentence without a token
         offsets = np.array([0, 1, 1, 4, 10])
         tables = [Input(rng.normal(size=(10, 3)), name, offsets) for name in ("centre", "previous", "following")]
@@ -366,14 +362,10 @@ def _conditional_random_fields() -> Iterator[GradientCheck]:
     yield row("CRF, forbidden transitions", "A8 C5", of(CRF, "allowed_transitions"), steps)
     yield row("CRF, forbidden first labels", "A8 C5", of(CRF, "allowed_start"), start)
     yield row("CRF, forbidden last labels", "A8 C5", of(CRF, "allowed_end"), end)
-    for normalise in ("tokens", "sum"):
-        covers = of(CRF, f"normalise={normalise}")
-        yield row(f"CRF, normalised by {normalise}", "A8", covers, loss(normalise=normalise))
     yield row("CRF, partial labels", "C3 C5", of(CRF, "allowed labels"), loss(_ALLOWED))
     yield row("CRF, a teacher's lattice", "C3 C5", of(CRF, "a teacher's lattice"), teacher)
     yield row("CRF, a teacher's expected counts", "C3 C5", of(CRF, "a teacher's expected counts"), counts)
-    yield row("CRF on three score tables", "C2 C5 C6", of(CRF, "three score tables"), three_tables)
-    yield row("scores of neighbouring tokens", "C2 C5", of(objectives.offset_scores), offset_scores)
+    yield row("scores of neighbouring tokens", "C2 C5 C6", of(objectives.offset_scores), offset_scores)
     yield row("CRF, scores far apart", "A8", of(CRF, "scores far apart"), far_apart)
     yield row("CRF, long sentences", "A8 C5", of(CRF, "long sentences"), of_size(400, 3))
     yield row("CRF, more labels than kernels take", "A8 C5", of(CRF, "more labels than kernels take"), of_size(3, 104))

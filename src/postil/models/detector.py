@@ -98,7 +98,7 @@ class Detector(SentenceEstimator):
 
     def score(self, X: Sentences, y: Labels) -> float:
         """Average precision of the scores, 0 to 1."""
-        return average_precision(*self._truth_and_scores(X, y))
+        return average_precision(*self._truth_and_scores(*checked_for_scores(X, y, self._word_key)))
 
     def evaluate(self, X: Sentences, y: Labels) -> DetectionScores:
         """Average precision, and at the threshold precision, recall and F1."""
@@ -124,7 +124,6 @@ class Detector(SentenceEstimator):
     def _truth_and_scores(self, X: Sentences, y: Labels) -> tuple[Array, Array]:
         """(N,) and (N,) over all tokens of which it is known whether they have the label."""
         target = self.model.codec
-        X, y = checked_for_scores(X, y, self._word_key)
         truth = np.concatenate(target.numbers(with_marks(y, X, known=[target.label])))
         known = truth != UNDECIDED
         return truth[known].astype(bool), np.concatenate(self.decision(X))[known]

@@ -4,7 +4,6 @@ import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from numbers import Integral
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Self, TypeAlias
@@ -17,7 +16,7 @@ from postil.models.config import PRESETS, TaggerConfig, configured
 from postil.models.decoding.codec import LabelCodec, Tasks, known_tasks
 from postil.models.model import FittedModel
 from postil.models.networks.network import MAIN, SentenceNetwork, network_of
-from postil.models.settings import Declared
+from postil.models.settings import CommonParameters, Declared, checked
 from postil.text.labels.partial import Annotates, Labels
 from postil.text.splitting.segmenter import Segmenter
 
@@ -67,14 +66,10 @@ class Estimator(Declared):
     def check(self) -> None:
         """Refuse impossible parameters. ``fit`` does this too; a command does it before it reads its files."""
         self._configured(self.settings)
-        for name, smallest in (("seed", 0), ("threads", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or value < smallest:
-                raise ConfigurationError(name, expected=f"a whole number, at least {smallest}", got=repr(value))
+        for name in ("seed", "threads", "minutes"):
+            checked(CommonParameters, name, getattr(self, name))
         if self.segmenter is not None:
             storage.check_segmentation(self.segmenter)
-        if self.minutes is not None and not self.minutes > 0:
-            raise ConfigurationError("minutes", expected="a positive number", got=self.minutes)
         gazetteers = getattr(self, "gazetteers", ())
         if isinstance(gazetteers, str | os.PathLike):
             raise ConfigurationError("gazetteers", expected="a list of files", got=repr(gazetteers))

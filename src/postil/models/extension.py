@@ -24,7 +24,7 @@ from postil.models.decoding.distribution import LabelPosterior
 from postil.models.estimator import FitData
 from postil.models.fitting.fitting import run
 from postil.models.fitting.sentences import SentenceFitting, sentences_with_words
-from postil.models.inputs import checked_dev, checked_labelled, checked_sentences, listed_sentences
+from postil.models.inputs import checked_dev, checked_labelled, checked_sentences
 from postil.models.settings import like
 from postil.models.tagger import Tagger
 from postil.text.labels.partial import Annotates, Labels, classes_of, is_partial, is_unknown, per_sentence, with_marks
@@ -264,8 +264,7 @@ class Extending:
             new, rehearsal = _merged(codec, new, whole)
         raw: list[list[Token]] = []
         if unlabelled is not None:
-            listed = listed_sentences(unlabelled, "unlabelled", word_key=tagger._word_key)
-            raw = [tokens for tokens in checked_sentences(listed, word_key=tagger._word_key) if len(tokens)]
+            raw = list(filter(None, checked_sentences(unlabelled, "unlabelled", word_key=tagger._word_key)))
         occurring = _classes(codec, [*new.y, *rehearsal.y])
         self.new_classes = sorted(occurring - {*codec.classes} - {OUTSIDE})
         """The classes that the tagger does not know yet."""

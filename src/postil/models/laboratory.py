@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import Any, TypeAlias, final
+from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from postil.features.inputs import InputFeatures, Inputs, Token
 from postil.features.named import FeatureToken
 from postil.features.vocabulary import Vocabulary
 from postil.gradcheck import Report, Sampling, examine
+from postil.gradcheck.examination import EPSILONS
 from postil.graph import Node, Parameter, ancestors
 from postil.models.config import TaggerConfig
 from postil.models.model import FittedModel, is_encoder
@@ -40,35 +41,51 @@ from postil.objectives import offset_scores
 from postil.optimisation import OPTIMISERS, Optimiser
 from postil.text.trees.tree import balanced, right_branching
 
-# ------------------------------------------------------------------------------------------------ taggers and detectors
+# ------------------------------------------------------------------------------------------------ the loss of a model
 
 
 # A model has dozens of arrays. A wrong entry shows in every random direction, so few arrays need a look at each entry.
 _SAMPLING = Sampling(every_entry_up_to=60, entries=30, directions=30)
 LENGTHS = (1, 2, 4, 5)  # of the made-up sentences
 _Network: TypeAlias = ScoringNetwork | EnsembleNetwork | TaskNetwork
-_NOISE = 11  # the seed of dropout: the same noise at every evaluation
+# Wider steps than usual: a parameter far from the loss, as a phrase deep in a tree, moves it by so little that rounding
+# would hide it.
+WIDE_STEPS = (1e-3, 1e-4)
+
+
+class Loss(NamedTuple):
+    """The sum of the losses of some shards, as a function of the parameters."""
+
+    parameters: dict[str, Parameter]
+    node: Callable[[], Node]
+
+
+def summed_loss(network: Any, shards: Iterable[Any], noise: int) -> Loss:
+    """The loss with the same dropout and sampled pairs, of the seed ``noise``, at every evaluation."""
+    shards = list(shards)
+    return Loss(
+        network.parameters(),
+        lambda: reduce(graph.add, [network.loss(shard, rng=np.random.default_rng(noise)) for shard in shards]),
+    )
 
 
 def examine_parts(parts: FittedModel, rng: np.random.Generator) -> Report:
     """Compare the gradients of the model's loss with central differences, in float64."""
+    shards: list[Any]
     if isinstance(parts.network, TreeNetwork):
-        return _examine_tree_parts(parts, rng)
-    if is_encoder(parts):
-        raise ConfigurationError("nothing to check: a model without labels has no loss; train one from it")
-    inputs = parts.features.inputs(made_up_sentences(parts.features, rng))
-    network, small = cut_down(parts, inputs)
-    examples = [
-        Example(inputs=small, gold=head.random_gold(small.offsets, rng), task=task)
-        for task, head in networks_by_task(network).items()
-    ]
-
-    def loss() -> Node:
-        return reduce(graph.add, [network.loss(example, rng=np.random.default_rng(_NOISE)) for example in examples])
-
-    own = network.parameters()
-    zero = without_gradient(parts.config, own)
-    return examine(loss, parameters=own, name="the model's loss", rng=rng, expect_zero=zero, sampling=_SAMPLING)
+        small, shards, zero, epsilons = *_small_trees(parts, rng), [], WIDE_STEPS
+    else:
+        if is_encoder(parts):
+            raise ConfigurationError("nothing to check: a model without labels has no loss; train one from it")
+        small, inputs = cut_down(parts, parts.features.inputs(made_up_sentences(parts.features, rng)))
+        shards = [
+            Example(inputs=inputs, gold=head.random_gold(inputs.offsets, rng), task=task)
+            for task, head in networks_by_task(small).items()
+        ]
+        zero, epsilons = without_gradient(parts.config, small.parameters()), EPSILONS
+    own, loss = summed_loss(small, shards, noise=11)
+    options: dict[str, Any] = {"rng": rng, "expect_zero": zero, "epsilons": epsilons, "sampling": _SAMPLING}
+    return examine(loss, parameters=own, name="the model's loss", **options)
 
 
 def without_gradient(config: TaggerConfig, parameters: Iterable[str]) -> list[str]:
@@ -154,15 +171,8 @@ def _copy_values(network: Any, small: Any, rows: Mapping[str, Array]) -> None:
         small.parameters()[name].value = np.array(parameter.value[rows[name]] if name in rows else parameter.value)
 
 
-# ----------------------------------------------------------------------------------------------------- tree classifiers
-
-
-# Wider steps than usual: a phrase deep in a tree moves the loss by so little that rounding would hide it.
-_EPSILONS = (1e-3, 1e-4)
-
-
-def _examine_tree_parts(parts: FittedModel, rng: np.random.Generator) -> Report:
-    """Compare the gradients of the model's loss with central differences, in float64; labels are random."""
+def _small_trees(parts: FittedModel, rng: np.random.Generator) -> tuple[Any, list[Any]]:
+    """The network with only those rows of its tables that some made-up trees use; the trees, with random labels."""
     network = parts.network
     trees = [shape(["w"] * T) for T in (1, 2, 5) for shape in (balanced, right_branching)]
     plan = Forest.of([tree.children for tree in trees]).schedule(np.arange(len(trees)))
@@ -174,13 +184,7 @@ def _examine_tree_parts(parts: FittedModel, rng: np.random.Generator) -> Report:
     _copy_values(network, small, {"words.table": word_rows})
     rows = plan.roots if parts.config.loss == "root" else np.arange(len(plan.nodes))
     batch = TreeBatch(plan=plan, words=words[:, 0], vectors=vectors[:, 0])
-    example = TreeExample(batch=batch, rows=rows, gold=rng.integers(0, L, len(rows)))
-
-    def loss() -> Node:
-        return small.loss(example, rng=np.random.default_rng(_NOISE))
-
-    own, name = small.parameters(), "the model's loss"
-    return examine(loss, parameters=own, name=name, rng=rng, epsilons=_EPSILONS, sampling=_SAMPLING)
+    return small, [TreeExample(batch=batch, rows=rows, gold=rng.integers(0, L, len(rows)))]
 
 
 # ------------------------------------------------------------------------------------------------------- the laboratory

@@ -94,20 +94,24 @@ _TYPES: dict[Any, tuple[Any, str]] = {
 def check_fields(config: Any) -> None:
     """Convert every field of a frozen dataclass to its plain type, and raise if a value is not possible."""
     kind: type = type(config)
-    for name, hint in _hints(kind).items():
-        object.__setattr__(config, name, _of_type(name, getattr(config, name), hint))
-    for name, rule in rules(kind).items():
-        value = getattr(config, name)
-        if rule.choices is not None:
-            one_of(name, value, rule.choices)
-        if value is None:
-            continue
-        if rule.low is not None and not rule.low <= value <= rule.high:
-            is_open = value < rule.low and rule.high >= _OPEN
-            expected = f"at least {rule.low}" if is_open else f"{rule.low} to {rule.high}"
-            raise ConfigurationError(name, expected=expected, got=value)
-        if rule.positive and not 0 < value < math.inf:
-            raise ConfigurationError(name, expected="a positive number", got=value)
+    for name in rules(kind):
+        object.__setattr__(config, name, checked(kind, name, getattr(config, name)))
+
+
+def checked(config: type, name: str, value: Any) -> Any:
+    """The value of one field of a config in its plain type."""
+    value, rule = _of_type(name, value, _hints(config)[name]), rules(config)[name]
+    if rule.choices is not None:
+        one_of(name, value, rule.choices)
+    if value is None:
+        return None
+    if rule.low is not None and not rule.low <= value <= rule.high:
+        is_open = value < rule.low and rule.high >= _OPEN
+        expected = f"at least {rule.low}" if is_open else f"{rule.low} to {rule.high}"
+        raise ConfigurationError(name, expected=expected, got=value)
+    if rule.positive and not 0 < value < math.inf:
+        raise ConfigurationError(name, expected="a positive number", got=value)
+    return value
 
 
 def one_of(name: str, value: Any, known: Collection[Any]) -> None:
@@ -208,10 +212,12 @@ class CommonParameters:
         " default rules.",
         kind="postil.text.Segmenter or None",
     )
-    seed: int = setting(0, "Seed of all randomness. The same seed and data produce the same bits.")
-    threads: int = setting(1, "Number of cores to train with. Does not change the result.")
+    seed: int = setting(
+        0, "Seed of all randomness. The same seed and data produce the same bits.", low=0, high=math.inf
+    )
+    threads: int = setting(1, "Number of cores to train with. Does not change the result.", low=1)
     minutes: float | None = setting(
-        None, "Time budget: the schedule is shortened so that it ends in time. None: no limit."
+        None, "Time budget: the schedule is shortened so that it ends in time. None: no limit.", positive=True
     )
 
 

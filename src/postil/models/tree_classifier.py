@@ -120,7 +120,6 @@ class TreeClassifier(Estimator):
         """
         from postil.models.fitting.trees import TreeFitting  # training code is loaded only to train
 
-        self.check()
         config = self._configured(self.settings)  # of a model that was fitted before, config is the old one
         held_out, labels = dev if isinstance(dev, tuple) and len(dev) == 2 else (dev, None)
         dev_trees = _binarised(held_out, labels, config) if held_out is not None else None

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, pairwise
-from typing import Any, ClassVar, TypeAlias, final
+from typing import Any, ClassVar, NamedTuple, TypeAlias, final
 
 import numpy as np
 
@@ -145,40 +145,12 @@ def transposed(W: Array) -> Array:
     return np.ascontiguousarray(W.T)
 
 
-def recursion(
-    leaves: Array,
-    plan: TreeSchedule,
-    activation: str,
-    combine: Callable[[Array, Array], None],
-    separate: Callable[[Array, Array, Array], None],
-) -> tuple[Array, Array, Callable[[Array], tuple[Array, Array]]]:
-    """x_p = f(z(c)) with c = [x_1; x_2], level by level.  leaves (n, D) -> X (M, D) and C (P, 2 D).
+class PhraseMap(NamedTuple):
+    """z of phrases, from their parts c = [x_1; x_2] in the rows of C (P, 2 D), and its gradients."""
 
-    ``combine(C, Z)`` fills in z of a level, ``separate(dZ, C, dC)`` its gradient. The pullback returns the gradient of
-    the leaves and dZ (P, D), from the roots down: f' times what the loss and the parent send to each node (D3).
-    """
-    n, P, D = plan.leaves, plan.inner, leaves.shape[1]
-    X = np.empty((n + P, D), leaves.dtype)
-    X[:n] = leaves
-    C, Z = np.empty((P, 2 * D), X.dtype), np.empty((P, D), X.dtype)
-    pair = C.reshape(P, 2, D)
-    for a, b in plan.levels:
-        X.take(plan.children[a:b], axis=0, out=pair[a:b], mode="clip")  # 1
-        combine(C[a:b], Z[a:b])  # 2
-        activate(activation, Z[a:b], out=X[n + a : n + b])  # 3
-
-    def downward(dX: Array) -> tuple[Array, Array]:
-        sent = np.zeros((2 * P + 1, D), X.dtype)  # what each child is sent; the last row is for the roots
-        dC, dZ, Y = sent[: 2 * P].reshape(P, 2 * D), np.empty_like(Z), X[n:]
-        F = 1 - Y * Y if activation == "tanh" else ACTIVATIONS[activation](Z)[1](np.ones_like(Z))  # f'(Z)
-        for a, b in reversed(plan.levels):
-            sent.take(plan.parents[n + a : n + b], axis=0, out=dZ[a:b], mode="clip")  # undoes 1
-            np.add(dZ[a:b], dX[n + a : n + b], out=dZ[a:b])
-            np.multiply(dZ[a:b], F[a:b], out=dZ[a:b])  # undoes 3
-            separate(dZ[a:b], C[a:b], dC[a:b])  # undoes 2
-        return dX[:n] + sent[plan.parents[:n]], dZ
-
-    return X, C, downward
+    combine: Callable[[Array, Array], None]  # (C, Z) of a level: fills in Z (P, D)
+    separate: Callable[[Array, Array, Array], None]  # (dZ, C, dC) of a level: fills in dC
+    weights: Callable[[Array, Array], tuple[Array, ...]]  # (dZ, C) of all levels: the gradients of the parameters
 
 
 # ------------------------------------------------------------------------------------------------ prediction
@@ -295,7 +267,7 @@ class Composition(Parameterised, ABC):
 
 
 class _SameWidth(Composition):
-    """Compositions for which words and phrases have vectors of one width, and an activation of the user's choice.
+    """Compositions x_p = f(z(c)) for which words and phrases have vectors of one width; the user chooses f.
 
     ``SIZES`` are the shapes of the parameters as multiples of D; ``kernel`` computes phrases with tanh.
     """
@@ -321,6 +293,36 @@ class _SameWidth(Composition):
             first, fan_in = {"V": small, "b": zeros}.get(name, initialise), math.prod(shape) // D
             setattr(self, name, new_parameter(name, shape, first, rng, dtype, fan_in=fan_in, decays=name != "b"))
 
+    @abstractmethod
+    def _map(self) -> PhraseMap:
+        """z with the present parameters."""
+
+    def upward(self, leaves: Array, plan: TreeSchedule) -> tuple[Array, Downward]:
+        z, activation = self._map(), self.activation
+        n, P, D = plan.leaves, plan.inner, leaves.shape[1]
+        X = np.empty((n + P, D), leaves.dtype)
+        X[:n] = leaves
+        C, Z = np.empty((P, 2 * D), X.dtype), np.empty((P, D), X.dtype)
+        pair = C.reshape(P, 2, D)
+        for a, b in plan.levels:
+            X.take(plan.children[a:b], axis=0, out=pair[a:b], mode="clip")  # 1
+            z.combine(C[a:b], Z[a:b])  # 2
+            activate(activation, Z[a:b], out=X[n + a : n + b])  # 3
+
+        def downward(dX: Array) -> tuple[Array, ...]:
+            """From the roots down: dZ is f' times what the loss and the parent send to each node (D3)."""
+            sent = np.zeros((2 * P + 1, D), X.dtype)  # what each child is sent; the last row is for the roots
+            dC, dZ, Y = sent[: 2 * P].reshape(P, 2 * D), np.empty_like(Z), X[n:]
+            F = 1 - Y * Y if activation == "tanh" else ACTIVATIONS[activation](Z)[1](np.ones_like(Z))  # f'(Z)
+            for a, b in reversed(plan.levels):
+                sent.take(plan.parents[n + a : n + b], axis=0, out=dZ[a:b], mode="clip")  # undoes 1
+                np.add(dZ[a:b], dX[n + a : n + b], out=dZ[a:b])
+                np.multiply(dZ[a:b], F[a:b], out=dZ[a:b])  # undoes 3
+                z.separate(dZ[a:b], C[a:b], dC[a:b])  # undoes 2
+            return dX[:n] + sent[plan.parents[:n]], *z.weights(dZ, C)
+
+        return X, downward
+
     def composer(self, words: Array, uses: Callable[[], Array]) -> Composer:
         if self.activation != "tanh" or _IN_PYTHON:
             return super().composer(words, uses)
@@ -334,7 +336,7 @@ class SumComposition(_SameWidth):
     SIZES = {"W": (1, 1)}
     kernel = "sums"
 
-    def upward(self, leaves: Array, plan: TreeSchedule) -> tuple[Array, Downward]:
+    def _map(self) -> PhraseMap:
         W, D = self.W.value, self.hidden
         across = transposed(W)
 
@@ -345,13 +347,7 @@ class SumComposition(_SameWidth):
             np.matmul(dZ, W, out=dC[:, :D])
             dC[:, D:] = dC[:, :D]  # both children get the same
 
-        X, C, back = recursion(leaves, plan, self.activation, combine, separate)
-
-        def downward(dX: Array) -> tuple[Array, Array]:
-            dleaves, dZ = back(dX)
-            return dleaves, dZ.T @ (C[:, :D] + C[:, D:])
-
-        return X, downward
+        return PhraseMap(combine, separate, lambda dZ, C: (dZ.T @ (C[:, :D] + C[:, D:]),))
 
 
 @final
@@ -361,7 +357,7 @@ class AffineComposition(_SameWidth):
     SIZES = {"W": (1, 2), "b": (1,)}
     kernel = "pairs"
 
-    def upward(self, leaves: Array, plan: TreeSchedule) -> tuple[Array, Downward]:
+    def _map(self) -> PhraseMap:
         W, b = self.W.value, self.b.value
         across = transposed(W)
 
@@ -372,13 +368,7 @@ class AffineComposition(_SameWidth):
         def separate(dZ: Array, C: Array, dC: Array) -> None:
             np.matmul(dZ, W, out=dC)  # undoes 1
 
-        X, C, back = recursion(leaves, plan, self.activation, combine, separate)
-
-        def downward(dX: Array) -> tuple[Array, Array, Array]:
-            dleaves, dZ = back(dX)
-            return dleaves, dZ.T @ C, dZ.sum(axis=0)  # undoes 1 and 2
-
-        return X, downward
+        return PhraseMap(combine, separate, lambda dZ, C: (dZ.T @ C, dZ.sum(axis=0)))  # undoes 1 and 2
 
 
 @final
@@ -392,7 +382,7 @@ class TensorComposition(_SameWidth):
     SIZES = {"V": (2, 1, 2), "W": (1, 2), "b": (1,)}
     nodes_per_block = 16384  # each level reads the whole tensor, which is larger than the vectors
 
-    def upward(self, leaves: Array, plan: TreeSchedule) -> tuple[Array, Downward]:
+    def _map(self) -> PhraseMap:
         U, W, b = kernels.sums_of_pairs(self.V.value), self.W.value, self.b.value
 
         def combine(C: Array, Z: Array) -> None:
@@ -401,13 +391,10 @@ class TensorComposition(_SameWidth):
         def separate(dZ: Array, C: Array, dC: Array) -> None:
             kernels.quadratic_forms_back(dZ, C, U, W, out=dC)  # undoes 1
 
-        X, C, back = recursion(leaves, plan, self.activation, combine, separate)
+        def weights(dZ: Array, C: Array) -> tuple[Array, ...]:
+            return kernels.quadratic_weights(dZ, C), dZ.T @ C, dZ.sum(axis=0)  # undoes 1
 
-        def downward(dX: Array) -> tuple[Array, ...]:
-            dleaves, dZ = back(dX)
-            return dleaves, kernels.quadratic_weights(dZ, C), dZ.T @ C, dZ.sum(axis=0)  # undoes 1
-
-        return X, downward
+        return PhraseMap(combine, separate, weights)
 
     def composer(self, words: Array, uses: Callable[[], Array]) -> Composer:
         if _IN_PYTHON:

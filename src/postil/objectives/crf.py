@@ -12,7 +12,7 @@ not be entities and log-odds, ``long_chains.py`` with very long sentences.
 Shapes: B sentences, N tokens in the batch, L labels, P pairs of neighbouring tokens.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self, final
@@ -22,7 +22,6 @@ import numpy as np
 from postil import kernels
 from postil.arrays import (
     Array,
-    Ragged,
     checked_finite,
     checked_floats,
     checked_indices,
@@ -503,10 +502,9 @@ def k_best(lattice: Lattice, k: int) -> list[list[RankedPath]]:
 # Parameters, the loss as one node of the flow graph, and the lattice for everything else.
 
 
-NORMALISATIONS = ("sentences", "tokens", "sum")
 # Paths that the data choose: each is a row of the gradient list (tests/oracles/requirements.py).
 _OF_GOLD = ("allowed labels", "a teacher's lattice", "a teacher's expected counts")
-_OF_SCORES = ("three score tables", "scores far apart", "long sentences", "more labels than kernels take")
+_OF_SCORES = ("scores far apart", "long sentences", "more labels than kernels take")
 MODES = {"CRF": _OF_GOLD + _OF_SCORES}
 
 
@@ -530,14 +528,11 @@ class CRF(Parameterised):
         allowed_transitions: Any = None,  # (L, L) boolean, from row to column
         allowed_start: Any = None,  # (L,)
         allowed_end: Any = None,  # (L,)
-        normalise: str = "sentences",
         dtype: Any = np.float32,
     ) -> None:
         if labels < 1:
             raise ConfigurationError("number of labels", expected="1 or more", got=labels)
-        if normalise not in NORMALISATIONS:
-            raise ConfigurationError("normalise", expected=" or ".join(NORMALISATIONS), got=repr(normalise))
-        self.labels, self.normalise = labels, normalise
+        self.labels = labels
         # Zeros: nothing distinguishes the transitions before learning, and nothing has to.
         self.transitions = Parameter(np.zeros((labels, labels), dtype), "transitions")
         self.start = Parameter(np.zeros(labels, dtype), "start")
@@ -551,23 +546,17 @@ class CRF(Parameterised):
         scores = {"transitions": self.transitions.value, "start": self.start.value, "end": self.end.value}
         return ChainScores.under_mask(self.labels, **scores, **self.masks)
 
-    def lattice(self, scores: Any, offsets: Any, *, allowed: Any = None, bias: Any = None) -> Lattice:
+    def lattice(self, scores: Any, offsets: Any) -> Lattice:
         """All paths of a batch under the current parameters.  scores (N, L), offsets (B + 1,)."""
-        return Lattice.over(scores, offsets, self.chain(), allowed=allowed, bias=bias)
+        return Lattice.over(scores, offsets, self.chain())
 
-    def loss(self, scores: Node | Sequence[Node], gold: Any) -> Result:
-        """A node with the normalised loss.
+    def loss(self, unary: Node, gold: Any) -> Result:
+        """A node with the mean over the sentences.  unary (N, L), a node that carries offsets: see ``offset_scores``.
 
-        scores: one node (N, L) that carries offsets, or three of them for the offsets of C2, see ``offset_scores``.
-        gold: labels (N,), or (N, L) boolean the labels that each token may have (partial annotation); or ragged ones;
-        or the lattice of a teacher, whose posterior is learned, or the expected counts of one.
+        gold: labels (N,), or (N, L) boolean the labels that each token may have (partial annotation); or the lattice of
+        a teacher, whose posterior is learned, or the expected counts of one.
         """
-        if not isinstance(scores, Node):
-            if len(scores) != 3:
-                expected = "one node, or three for the offsets 0, -1, +1"
-                raise ShapeError("score tables", expected=expected, got=len(scores))
-            scores = offset_scores(*scores)
-        unary = scores
+        check_node(unary, "scores of a CRF")
         if unary.dtype != self.transitions.dtype:
             expected, got = f"{self.transitions.dtype}, as the transitions", unary.dtype
             raise DtypeError("float types of scores and parameters differ", expected=expected, got=got, where=self.name)
@@ -575,9 +564,9 @@ class CRF(Parameterised):
         if isinstance(gold, Lattice | Moments):
             total, gradient = cross_entropy_and_gradient(lattice, gold)
         else:
-            losses, gradient = loss_and_gradient(lattice, np.asarray(gold.data if isinstance(gold, Ragged) else gold))
+            losses, gradient = loss_and_gradient(lattice, gold)
             total = losses.sum()
-        share = 1 / max(1, {"sentences": len(lattice.lengths), "tokens": len(lattice.unary), "sum": 1}[self.normalise])
+        share = 1 / max(1, len(lattice.lengths))
 
         def pullback(dY: Array) -> list[Array]:
             return [(part * (float(dY) * share)).astype(unary.dtype) for part in gradient]

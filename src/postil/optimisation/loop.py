@@ -17,7 +17,7 @@ import numpy as np
 
 from postil import kernels
 from postil.arrays import Array, arrays_under
-from postil.errors import ConfigurationError, ModelFileError, NumericalError
+from postil.errors import ModelFileError, NumericalError
 from postil.graph import Gradient, Node, Parameter, gradients, sum_of_two
 from postil.kernels import Crew
 from postil.optimisation.optimisers import MOST_STEPS, Averaged, Optimiser, State, checked_state
@@ -116,29 +116,7 @@ class GraphStep:
         return mean, total
 
 
-# ------------------------------------------------------------------------------------------------ plan and progress
-
-
-@final
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """How long to train and how."""
-
-    epochs: int
-    patience: int | None = None
-    """Stop after this many epochs without a better score; None: never."""
-    clip: float = 5.0
-    threads: int = 1
-    minutes: float | None = None
-    """A time budget: the schedule is shortened so that it ends with it."""
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("epochs", "threads"):
-            if getattr(self, name) < 1:
-                raise ConfigurationError(name, expected="1 or more", got=getattr(self, name))
-        if self.minutes is not None and not self.minutes > 0:
-            raise ConfigurationError("minutes", expected="a positive number", got=self.minutes)
+# ------------------------------------------------------------------------------------------------ progress
 
 
 @final
@@ -226,43 +204,54 @@ class Progress:
 class Training(Generic[Shard]):
     """One training run.
 
-    ``batches(epoch, rng)`` gives the batches of an epoch; ``schedule(share)`` the rate for the share of the training
+    ``batches(rng)`` gives the batches of an epoch; ``schedule(share)`` the rate for the share of the training
     that is done, 0 to 1; ``score()`` the present quality on held-out data, higher is better, or None to use the full
-    schedule and keep the last parameters; ``kept()`` the parameters worth keeping, by default the present ones;
-    ``gradient_step`` computes the loss and its gradients, by default by the flow graph.
+    schedule and keep the last epoch; ``gradient_step`` computes the loss and its gradients, by default by the flow
+    graph. What is scored and kept are the means of the parameters over the steps of an epoch: they generalise better
+    than those of its last step.
+
+    After ``patience`` epochs without a better score the run stops; None: never. ``minutes`` is a time budget: the
+    schedule is shortened so that it ends with it.
     """
 
     def __init__(
         self,
         model: Trainable[Shard],
-        optimiser: Optimiser | Averaged,
+        optimiser: Optimiser,
         schedule: Callable[[float], float],
-        batches: Callable[[int, np.random.Generator], Sequence[Batch[Shard]]],
-        plan: Plan,
+        batches: Callable[[np.random.Generator], Sequence[Batch[Shard]]],
+        *,
+        epochs: int,
         score: Callable[[], float] | None = None,
-        kept: Callable[[], State] | None = None,
         gradient_step: GradientStep | None = None,
+        patience: int | None = None,
+        clip: float = 5.0,
+        threads: int = 1,
+        minutes: float | None = None,
+        seed: int = 0,
     ) -> None:
-        self.model, self.optimiser, self.schedule = model, optimiser, schedule
-        self.batches, self.plan, self.score = batches, plan, score
-        self.gradient_step = gradient_step or GraphStep(model)
-        self.kept = kept or (lambda: {name: p.value.copy() for name, p in model.parameters().items()})
+        self.model, self.optimiser, self.schedule, self.batches = model, Averaged(optimiser), schedule, batches
+        self.score, self.gradient_step = score, gradient_step or GraphStep(model)
+        self.epochs, self.patience, self.clip, self.threads = epochs, patience, clip, threads
+        self.minutes, self.seed = minutes, seed
         self.progress = Progress()
-        self.best: State = {}
+        self.best: State = {}  # means of the best epoch, of the last one without a score; none before the first
 
     def run(self) -> Iterator[Step | Epoch]:
         """Train to the end of the plan, or from where ``restore`` put us."""
-        now, plan = self.progress, self.plan
-        with Team(plan.threads) as team, kernels.Crew(plan.threads) as crew:
-            while now.epoch < plan.epochs and not self._late():
-                waits = plan.patience is not None and now.best_score is not None
-                if waits and now.epoch - now.best_epoch >= (plan.patience or 0):
+        now = self.progress
+        with Team(self.threads) as team, kernels.Crew(self.threads) as crew:
+            while now.epoch < self.epochs and not self._late():
+                has_score = now.best_score is not None
+                if has_score and self.patience is not None and now.epoch - now.best_epoch >= self.patience:
                     return
                 yield from self._epoch(Workers(team, crew))
 
     def _epoch(self, workers: Workers) -> Iterator[Step | Epoch]:
-        now, began, seed = self.progress, time.perf_counter() - self.progress.seconds, self.plan.seed
-        batches = self.batches(now.epoch, np.random.default_rng([seed, now.epoch]))
+        now, began, seed = self.progress, time.perf_counter() - self.progress.seconds, self.seed
+        if now.batch == 0:  # not where a stopped epoch goes on
+            self.optimiser.restart()
+        batches = self.batches(np.random.default_rng([seed, now.epoch]))
 
         def prepare(number: int) -> Prepared | None:
             """A batch with its generators; None after the last one."""
@@ -290,13 +279,17 @@ class Training(Generic[Shard]):
                 progress=self._share(len(batches)),
             )
             prepared = coming
-        score = self.score() if self.score is not None else None
+        score = None
+        if self.score is not None:
+            with self.optimiser.in_place():
+                score = self.score()
         is_best = score is not None and (now.best_score is None or score > now.best_score)
         loss = now.loss_sum / max(now.batch, 1)
         now.epoch += 1
         if is_best:
             now.best_score, now.best_epoch = score, now.epoch
-            self.best = self.kept()
+        if is_best or self.score is None:
+            self.best = self.optimiser.means()
         now.seconds = time.perf_counter() - began
         now.history.append({"epoch": now.epoch, "loss": loss, "score": score, "seconds": now.seconds})
         now.batch, now.loss_sum = 0, 0.0
@@ -308,7 +301,7 @@ class Training(Generic[Shard]):
             loss, slopes = self.gradient_step.finish(prepared, workers)
             if not np.isfinite(loss):
                 raise NumericalError("the loss is not finite", got=loss)
-            self.optimiser.step(slopes, rate, clip=self.plan.clip, crew=workers.crew)
+            self.optimiser.step(slopes, rate, clip=self.clip, crew=workers.crew)
         except NumericalError as error:
             where = f"epoch {self.progress.epoch + 1}, batch {self.progress.batch + 1}"
             raise NumericalError(f"the training has diverged ({error}): try a smaller rate", where=where) from None
@@ -317,18 +310,18 @@ class Training(Generic[Shard]):
     def _share(self, batches: int) -> float:
         """The completed share of training, by batches or, under a time budget, by the clock if that is further."""
         now = self.progress
-        done = (now.epoch * batches + now.batch) / max(self.plan.epochs * batches, 1)
-        if self.plan.minutes is not None:
-            done = max(done, now.seconds / (60 * self.plan.minutes))
+        done = (now.epoch * batches + now.batch) / max(self.epochs * batches, 1)
+        if self.minutes is not None:
+            done = max(done, now.seconds / (60 * self.minutes))
         return min(done, 1.0)
 
     def _late(self) -> bool:
-        return self.plan.minutes is not None and self.progress.seconds >= 60 * self.plan.minutes
+        return self.minutes is not None and self.progress.seconds >= 60 * self.minutes
 
     def keep_best(self) -> None:
-        """Give the model the parameters of its best epoch, where there was a score."""
+        """Give the model the parameters worth keeping; if no epoch is complete, the means of the steps so far."""
         parameters = self.model.parameters()
-        for name, value in self.best.items():
+        for name, value in (self.best or self.optimiser.means()).items():
             if not np.isfinite(value).all():
                 raise NumericalError(f"the training has diverged: {name} is not finite; try a smaller rate")
             parameters[name].value = value.copy()
@@ -342,17 +335,17 @@ class Training(Generic[Shard]):
 
     def restore(self, arrays: Mapping[str, Array], progress: Mapping[str, Any]) -> None:
         """Continue from ``state()``, which may come from a file: everything is checked before it is used."""
-        now = Progress.of_json(progress, self.plan.epochs)
+        now = Progress.of_json(progress, self.epochs)
         for name in arrays:
             if not name.startswith(("model/", "best/", "optimiser/")):
                 raise ModelFileError("the checkpoint has an array of another kind", got=name[:80])
         parameters = self.model.parameters()
         values = checked_state(arrays_under("model/", arrays), parameters, "parameters of the checkpoint")
         best = arrays_under("best/", arrays)
-        if now.best_epoch:
-            best = checked_state(best, self.kept(), "best parameters of the checkpoint")
+        if now.epoch:
+            best = checked_state(best, self.optimiser.optimiser.parameters, "best parameters of the checkpoint")
         elif best:
-            raise ModelFileError("best parameters of the checkpoint", expected="none before an epoch is the best")
+            raise ModelFileError("best parameters of the checkpoint", expected="none before an epoch is complete")
         self.optimiser.restore(arrays_under("optimiser/", arrays))
         for name, value in values.items():
             parameters[name].value = value

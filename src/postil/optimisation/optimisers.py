@@ -8,7 +8,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from types import EllipsisType
 from typing import NamedTuple, TypeAlias, final
@@ -312,12 +311,16 @@ class Averaged:
         total = totals.total + still * parameter.value
         return np.asarray(total / self.steps).astype(parameter.dtype)
 
+    def means(self) -> State:
+        """``mean`` of every parameter."""
+        return {name: self.mean(name) for name in self.optimiser.parameters}
+
     @contextmanager
     def in_place(self) -> Iterator[None]:
         """Inside the block, the parameters have their mean values; afterwards, their own again."""
         values = {name: parameter.value for name, parameter in self.optimiser.parameters.items()}
-        for name, parameter in self.optimiser.parameters.items():
-            parameter.value = self.mean(name)
+        for name, mean in self.means().items():
+            self.optimiser.parameters[name].value = mean
         try:
             yield
         finally:
@@ -352,68 +355,27 @@ class Averaged:
 
 
 Schedule: TypeAlias = Callable[[float], float]
-
-
-def _check_positive(**settings: float) -> None:
-    for name, value in settings.items():
-        if not 0 < value < math.inf:
-            raise ConfigurationError(name, expected="a positive number", got=value)
-
-
 LOWEST_WARM_UP = 0.01  # of the rate: a rate of 0 would waste the first step
 
 
-@final
-@dataclass(frozen=True, kw_only=True)
-class Constant:
+def constant(t: float, *, rate: float) -> float:
     """The same rate at any time (A11: fixed during training)."""
-
-    rate: float
-
-    def __post_init__(self) -> None:
-        _check_positive(rate=self.rate)
-
-    def __call__(self, t: float) -> float:
-        return self.rate
+    return rate
 
 
-@final
-@dataclass(frozen=True, kw_only=True)
-class InverseDecay:
+def inverse_decay(t: float, *, rate: float, tau: float) -> float:
     """B8: α(t) = α0 τ / max(t, τ). Constant until τ, then decreasing as 1/t."""
-
-    rate: float
-    tau: float
-
-    def __post_init__(self) -> None:
-        _check_positive(rate=self.rate, tau=self.tau)
-
-    def __call__(self, t: float) -> float:
-        return self.rate * self.tau / max(t, self.tau)
+    return rate * tau / max(t, tau)
 
 
-@final
-@dataclass(frozen=True, kw_only=True)
-class WarmUpAndDecay:
+def warm_up_and_decay(
+    t: float, *, rate: float, warm_up: float = 0.0, final_share: float = 0.0, length: float = 1.0
+) -> float:
     """Linear increase to ``rate`` until ``warm_up``, then linear decrease to ``final_share`` of it at ``length``.
 
     With ``final_share`` 0 a step at the very end has the rate 0 and changes nothing.
     """
-
-    rate: float
-    warm_up: float = 0.0
-    final_share: float = 0.0
-    length: float = 1.0
-
-    def __post_init__(self) -> None:
-        _check_positive(rate=self.rate, length=self.length)
-        if not 0 <= self.warm_up <= self.length:
-            raise ConfigurationError("warm_up", expected=f"between 0 and the length {self.length:g}", got=self.warm_up)
-        if not 0 <= self.final_share <= 1:
-            raise ConfigurationError("final_share", expected="between 0 and 1", got=self.final_share)
-
-    def __call__(self, t: float) -> float:
-        if t < self.warm_up:
-            return self.rate * max(t / self.warm_up, LOWEST_WARM_UP)
-        done = min((t - self.warm_up) / max(self.length - self.warm_up, 1e-9), 1.0)
-        return self.rate * (1 - done * (1 - self.final_share))
+    if t < warm_up:
+        return rate * max(t / warm_up, LOWEST_WARM_UP)
+    done = min((t - warm_up) / max(length - warm_up, 1e-9), 1.0)
+    return rate * (1 - done * (1 - final_share))

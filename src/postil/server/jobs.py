@@ -113,7 +113,7 @@ class BackgroundTraining:
     def _train(self, make: Make, then: Callable[[Any], Any] | None) -> None:
         try:
             estimator, fitting = make()
-            self._update(epochs=fitting.training.plan.epochs)
+            self._update(epochs=fitting.training.epochs)
             state, told, progress = FINISHED, 0.0, fitting.training.progress
             for event in fitting:
                 now = time.monotonic()

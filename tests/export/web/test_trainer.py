@@ -108,7 +108,7 @@ def test_gradients_are_those_of_the_kernel(node):
     )
     fitting = postil.Tagger(seed=3).fitting(X, y)
     run = fitting.training
-    batch = run.batches(0, np.random.default_rng([3, 0]))[0]
+    batch = run.batches(np.random.default_rng([3, 0]))[0]
     with Team(1) as team, Crew(1) as crew:
         prepared = run.gradient_step.prepare(batch, lambda shard: np.random.default_rng([3, 0, 0, shard]))
         run.gradient_step.begin(prepared, Workers(team, crew))

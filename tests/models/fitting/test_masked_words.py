@@ -179,7 +179,7 @@ def test_every_member_has_maps_of_its_own():
     assert isinstance(fitting.training.model, MaskedWords)
     (one, *_), (other, *_) = fitting.training.model.maps
     assert not np.array_equal(one.W.value, other.W.value)
-    (batch, *_) = fitting.training.batches(0, np.random.default_rng(0))
+    (batch, *_) = fitting.training.batches(np.random.default_rng(0))
     assert [shard.member for shard in batch.shards] == [0, 1]
     assert batch.shards[0].inputs is batch.shards[1].inputs
 

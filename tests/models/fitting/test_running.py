@@ -1,11 +1,13 @@
 import logging
+from functools import partialmethod
 
 import numpy as np
 import pytest
 
 from postil import Detector, Tagger, TreeClassifier
 from postil.errors import ConfigurationError, NotFittedError, TrainingInterruptedWarning
-from postil.models.fitting.fitting import Fitting
+from postil.models.fitting.sentences import SentenceFitting
+from postil.models.fitting.trees import TreeFitting
 
 X = [["Anna", "met", "Bob"], ["in", "Rome"], ["Paris", "is", "big", "."]] * 4
 Y = [["B-PER", "O", "B-PER"], ["O", "B-LOC"], ["B-LOC", "O", "O", "O"]] * 4
@@ -14,7 +16,6 @@ TREES = [("1", ("2", "good"), ("2", "film")), ("0", ("2", "bad"), ("2", "film"))
 
 def interrupt_in_epoch(monkeypatch, number):
     """Ctrl-C in the middle of an epoch: when its second batch is asked for."""
-    batches_of_epoch = Fitting._batches_of_epoch
 
     class Interrupted(list):
         def __getitem__(self, index):
@@ -22,11 +23,12 @@ def interrupt_in_epoch(monkeypatch, number):
                 raise KeyboardInterrupt
             return super().__getitem__(index)
 
-    def interrupted(self, epoch, rng):
-        batches = batches_of_epoch(self, epoch, rng)
-        return Interrupted(batches) if epoch == number - 1 else batches
+    def interrupted(self, rng, batches_of_epoch):
+        batches = batches_of_epoch(self, rng)
+        return Interrupted(batches) if self.training.progress.epoch == number - 1 else batches
 
-    monkeypatch.setattr(Fitting, "_batches_of_epoch", interrupted)
+    for kind in (SentenceFitting, TreeFitting):
+        monkeypatch.setattr(kind, "_batches", partialmethod(interrupted, batches_of_epoch=kind._batches))
 
 
 def parameters(model):
@@ -57,7 +59,7 @@ def test_an_interrupt_keeps_the_last_complete_epoch_where_none_is_judged(monkeyp
 
 def test_an_interrupt_keeps_the_best_epoch_on_dev(monkeypatch):
     scores = iter([0.2, 0.9, 0.5])
-    monkeypatch.setattr(Fitting, "_score_of_means", lambda self: next(scores))
+    monkeypatch.setattr(SentenceFitting, "_score", lambda self: next(scores))
     interrupt_in_epoch(monkeypatch, 4)
     model = Tagger(epochs=10, batch_sentences=4)
     with pytest.warns(TrainingInterruptedWarning, match="epoch 2 of the 3"):

@@ -110,3 +110,12 @@ def test_what_cannot_be_learnt_is_one_error(teachers):
         tagger.fit([["a"]], [["B-X"]], unlabelled=X, teachers=teachers)
     with pytest.raises(ConfigurationError, match="objective of a student"):
         postil.Tagger(preset="window-wll").fit(X, y, unlabelled=X, teachers=teachers)
+
+
+def test_a_model_of_several_tasks_is_not_a_teacher():
+    X, y = corpora.named_entities(10)
+    several = postil.MultiTaskTagger(**SETTINGS).fit(X, {"names": y, "others": y})
+    student = postil.Tagger(**SETTINGS)
+    with pytest.raises(ConfigurationError, match=r"teachers must be taggers of one task, .* .got a multi-task-tagger"):
+        student.fit(X, y, unlabelled=X, teachers=[several])
+    assert len(student.fit(X, y, unlabelled=X, teachers=[several["names"]]).predict(X)) == len(X)

@@ -36,7 +36,7 @@ def fitting(preset, **settings):
 def computed(step, batch, training, threads=1):
     """(loss, gradients) of a batch."""
     with kernels.Crew(threads) as crew, Team(1) as team:
-        prepared = step.prepare(batch, lambda shard: np.random.default_rng([training.plan.seed, 0, 0, shard]))
+        prepared = step.prepare(batch, lambda shard: np.random.default_rng([training.seed, 0, 0, shard]))
         step.begin(prepared, Workers(team, crew))
         return step.finish(prepared, Workers(team, crew))
 
@@ -55,7 +55,7 @@ def left_to_the_graph(monkeypatch):
 
 def both_paths(training, batch=None):
     """(loss, gradients) of one batch by the fused step and by the flow graph."""
-    batch = batch or training.batches(0, np.random.default_rng(0))[0]
+    batch = batch or training.batches(np.random.default_rng(0))[0]
     return computed(training.gradient_step, batch, training), computed(GraphStep(training.model), batch, training)
 
 
@@ -144,7 +144,7 @@ def test_features_of_tokens_in_their_sentences_are_looked_up_too(tmp_path, prese
 
 def with_characters(training, change):
     """A batch whose words are spelled otherwise."""
-    batch = training.batches(0, np.random.default_rng(0))[0]
+    batch = training.batches(np.random.default_rng(0))[0]
     (example,) = batch.shards
     forms = example.inputs.forms.copy()
     change(training.model.form_columns(forms)[1])

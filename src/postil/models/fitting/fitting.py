@@ -37,8 +37,8 @@ from postil.models.estimator import Estimator
 from postil.models.model import FittedModel, is_encoder
 from postil.models.networks.fused import obstacles, training_step
 from postil.models.networks.network import FORM_TABLE
-from postil.optimisation import OPTIMISERS, Averaged, new_schedule
-from postil.optimisation.loop import Batch, Epoch, GradientStep, GraphStep, Plan, Step, Trainable, Training
+from postil.optimisation import OPTIMISERS, new_schedule
+from postil.optimisation.loop import Batch, Epoch, GradientStep, GraphStep, Step, Trainable, Training
 from postil.text.report import counted
 from postil.threads import one_blas_thread
 
@@ -95,15 +95,6 @@ class Fitting(ABC, Iterator[Step | Epoch]):
         config, network = model.config, model.network
         self.model, self.checkpoint, self._estimator = model, checkpoint, estimator
         self._fingerprint = _fingerprint(model, estimator.seed, digests) if checkpoint is not None else ""
-        plan = Plan(
-            epochs=config.epochs,
-            patience=self._patience(),
-            clip=config.clip,
-            threads=estimator.threads,
-            minutes=estimator.minutes,
-            seed=estimator.seed,
-        )
-        self._averaged = Averaged(OPTIMISERS[config.optimiser](self._learnt_parameters()))
         preset = getattr(estimator, "preset", "")
         step: GradientStep
         if trainable is not None:
@@ -116,15 +107,18 @@ class Fitting(ABC, Iterator[Step | Epoch]):
                 warn_caller(f"{what}: training takes several times as long", SlowTrainingWarning)
         self.training: Training[Any] = Training(
             trainable or network,
-            self._averaged,
+            OPTIMISERS[config.optimiser](self._learnt_parameters()),
             new_schedule(config.schedule, asdict(config)),
-            self._batches_of_epoch,
-            plan,
-            score=self._score_of_means if judged else None,
-            kept=self._means,
+            self._batches,
+            epochs=config.epochs,
+            score=self._score if judged else None,
             gradient_step=step,
+            patience=self._patience(),
+            clip=config.clip,
+            threads=estimator.threads,
+            minutes=estimator.minutes,
+            seed=estimator.seed,
         )
-        self._last_means: dict[str, Array] = {}  # of the last complete epoch, where none is judged to be the best
         if resume:
             self._resume()
         self._events = self._run()
@@ -157,8 +151,6 @@ class Fitting(ABC, Iterator[Step | Epoch]):
         with one_blas_thread():
             for event in self.training.run():
                 if isinstance(event, Epoch):
-                    if not self.training.best:
-                        self._last_means = self._means()
                     best = " (best)" if event.is_best else ""
                     score = "" if event.score is None else f", dev score {event.score:.4f}{best}"
                     _LOGGER.info("epoch %d: loss %.4f%s, %.1f s", event.epoch, event.loss, score, event.seconds)
@@ -183,8 +175,6 @@ class Fitting(ABC, Iterator[Step | Epoch]):
     def _finish(self) -> None:
         """Keep the best parameters, note how they came about, and hand the parts to the estimator."""
         progress = self.training.progress
-        if not self.training.best:
-            self.training.best = self._last_means or self._means()
         self.training.keep_best()
         if isinstance(self.model.network.vectors, CodedVectors):
             # The file of such a model is to be small: learned tables of word features are rounded to half precision.
@@ -203,21 +193,6 @@ class Fitting(ABC, Iterator[Step | Epoch]):
             "history": [{name: epoch[name] for name in ("epoch", "loss", "score")} for epoch in progress.history],
         }
         self._estimator._model = self.model
-
-    # -------------------------------------------------------------------------------------------- pieces of the loop
-
-    def _batches_of_epoch(self, epoch: int, rng: np.random.Generator) -> Sequence[Batch[Any]]:
-        if self.training.progress.batch == 0:  # not where a stopped epoch goes on
-            self._averaged.restart()
-        return self._batches(rng)
-
-    def _score_of_means(self) -> float:
-        with self._averaged.in_place():
-            return self._score()
-
-    def _means(self) -> dict[str, Array]:
-        """Parameters averaged over the steps of the epoch: they generalise better than those of its last step."""
-        return {name: self._averaged.mean(name) for name in self._averaged.optimiser.parameters}
 
     # -------------------------------------------------------------------------------------------- checkpoints
 

@@ -25,7 +25,7 @@ from postil.models.config import TaggerConfig, adapted
 from postil.models.estimator import Trainee
 from postil.models.fitting.fitting import Batches, Fitting, about
 from postil.models.fitting.sentences import data_digest, new_features, pretrained_encoder
-from postil.models.inputs import checked_sentences, listed_sentences
+from postil.models.inputs import checked_sentences
 from postil.models.model import new_model
 from postil.models.networks.network import MAIN, TaggerNetwork, members_of
 from postil.network import INITIALISERS, Linear
@@ -139,7 +139,7 @@ class EncoderFitting(Fitting):
         config = estimator._configured(estimator.settings)
         if config.word_key is not None:
             raise ConfigurationError("word_key", expected="must not be set: raw text has words, not feature dicts")
-        sentences = [tokens for tokens in checked_sentences(listed_sentences(sentences)) if len(tokens)]
+        sentences = [tokens for tokens in checked_sentences(sentences) if len(tokens)]
         if not sentences:
             raise DataError("raw text", expected="at least one sentence with a word", got="none")
         if pretrained_encoder(estimator) is not None:

@@ -292,6 +292,10 @@ def _checked_corpora(estimator: Trainee, data: FitData, word_key: str | None) ->
     all_raw = by_task(data.unlabelled, [*all_teachers], "unlabelled", "those of teachers")
     check_student(estimator)
     for task, teachers in all_teachers.items():
+        for teacher in teachers:
+            if getattr(teacher, "_HAS_TASKS", False):
+                expected = "taggers of one task, such as tagger['names']"
+                raise ConfigurationError("teachers", expected=expected, got=f"a {teacher.KIND}")
         raw = [tokens for tokens in checked_sentences(all_raw[task], word_key=word_key) if len(tokens)]
         if not raw:
             raise DataError("unlabelled text", expected="at least one sentence with a word", got="none")
