@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from postil.commands.labelled import load_labelled, tagger_of, tagger_options
 from postil.commands.models import open_model, tagger_of_names
 from postil.commands.notices import note
-from postil.commands.output import check_output
-from postil.commands.parser import option, refuse, typed_name
+from postil.commands.parser import option, refuse
 from postil.commands.reading import reading_options, rules_for_file, warn_of_unspaced
 from postil.commands.serve import VARIABLE, check_extra, listen, token_of
 from postil.errors import ConfigurationError
@@ -44,7 +43,10 @@ SHOWN = "-o --model --labels --rules --gazetteer --review --train --every --sure
 OPTIONS = {
     "": [
         option("POOL", "the text to label", nargs="?"),
-        option("-o --output FILE", "file of answers, to write or to continue", type=Path, required=True),
+        # Nothing is replaced: whether the file holds answers is seen when it is opened.
+        option(
+            "-o --output FILE", "file of answers, to write or to continue", type=Path, required=True, writes="jsonl"
+        ),
         option("--model MODEL", "model that makes the first proposals and is trained further"),
         option("--labels C,C", "the classes to label (default: those of the model)"),
         option(
@@ -109,20 +111,13 @@ def _check(arguments: Namespace) -> None:
     if not 0 < arguments.sure <= 1:
         raise ConfigurationError("sure", expected="must be above 0 and at most 1", got=arguments.sure)
     if arguments.review is not None:
-        refuse(arguments, "--review has its own proposals", "rules", "gazetteer")
-        for name in ("model", "train", "source_format"):
-            if getattr(arguments, name):
-                raise ConfigurationError(typed_name(name), expected="must not be used with --review")
+        refuse(arguments, "--review has its own proposals", "rules", "gazetteer", "model", "train", "source_format")
     if arguments.rules is not None:
         refuse(arguments, "a model or a list can be one of the rules", "model", "gazetteer")
         if not arguments.every:
             raise ConfigurationError("--every", expected="must be at least 1 with --rules", got=0)
     elif arguments.model is not None:
         refuse(arguments, "the model makes the proposals", "gazetteer")
-    inputs = [arguments.pool, arguments.review, arguments.model, arguments.rules, *arguments.train]
-    inputs += [path for _, path in map(_class_and_file, arguments.gazetteer)]
-    # Nothing is replaced: whether the file holds answers is seen when it is opened.
-    check_output(arguments.output, "file of answers", "jsonl", inputs=inputs, overwrite=True)
 
 
 def _annotation(arguments: Namespace, reading: Reading, tagger: Tagger | None, journal: "Journal") -> "Annotation":

@@ -36,7 +36,7 @@ OPTIONS = {
         option("B", "the other one", dest="second"),
         option("GOLD", "labelled file of any format", dest="data"),
         JSON,
-        option("--report FILE", "write an HTML page with all differences", type=Path, writes=("report", "report")),
+        option("--report FILE", "write an HTML page with all differences", type=Path, writes="report"),
         option("--resamples N=2000", "bootstrap resamples"),
         SEED,
         option("--task NAME", "multi-task models: use this task"),

@@ -90,7 +90,7 @@ def run(arguments: Namespace) -> int:
     row = FORMATS[target]
     if arguments.output != "-" and not (row.opens and row.texts):  # a folder must be empty
         inputs = [arguments.input] if arguments.input != "-" else []
-        check_output(arguments.output, "output", row.like or target, inputs=inputs, overwrite=arguments.overwrite)
+        check_output(arguments.output, row.like or target, inputs=inputs, overwrite=arguments.overwrite)
     settings = {
         "strict": arguments.strict,
         "comment": arguments.comment,

@@ -65,7 +65,7 @@ def run(arguments: Namespace) -> int:
     there = [name for name in WRITTEN if (folder / name).exists()]
     if not arguments.overwrite:  # nothing that an earlier tour did not write is replaced
         for name in there:
-            check_output(folder / name, "file of the demo", WRITTEN[name])
+            check_output(folder / name, WRITTEN[name])
         if there and "names.postil" not in there:
             expected = "must be a folder without files of the same names: --overwrite replaces them"
             raise ConfigurationError("output", expected=expected, got=", ".join(there), where=folder)

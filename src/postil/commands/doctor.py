@@ -39,8 +39,8 @@ OPTIONS = {
         option("--folds N=5", "parts to hold out in turn", least=2),
         option("--repeats N=2", "how often every sentence is held out", least=1),
         JSON,
-        option("--report FILE", "write an HTML page with all findings", type=Path, writes=("report", "report")),
-        option("--review FILE", "write suspected errors as JSON Lines", type=Path, writes=("review", "jsonl")),
+        option("--report FILE", "write an HTML page with all findings", type=Path, writes="report"),
+        option("--review FILE", "write suspected errors as JSON Lines", type=Path, writes="jsonl"),
         option("--apply FILE", "apply the accepted corrections of a review to DATA"),
         option("-o --output FILE", "--apply: the corrected file to write", type=Path),
         OVERWRITE,
@@ -86,7 +86,7 @@ def _apply(arguments: Namespace) -> int:
     if len(formats) > 1:
         raise ConfigurationError("--apply", expected="needs files of one format", got=" and ".join(sorted(formats)))
     inputs = [*arguments.data, arguments.apply]
-    check_output(arguments.output, "output", reading.format, inputs=inputs, overwrite=arguments.overwrite)
+    check_output(arguments.output, reading.format, inputs=inputs, overwrite=arguments.overwrite)
     with read(arguments.apply, split=False) as reviewed:
         scheme = recognise([sentence.labels or [] for sentence in sentences])
         applied = apply(reviewed, sentences, scheme, arguments.apply)

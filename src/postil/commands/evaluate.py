@@ -91,9 +91,7 @@ OPTIONS = {
             "--against BASE",
             "--expected: compare with the calibration data: a file, or the --json output of an earlier --expected",
         ),
-        option(
-            "--report FILE", "write an HTML page with charts and all mistakes", type=Path, writes=("report", "report")
-        ),
+        option("--report FILE", "write an HTML page with charts and all mistakes", type=Path, writes="report"),
         OVERWRITE,
     ],
     "reading": reading_arguments(PARTIAL, MAP),

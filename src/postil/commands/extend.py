@@ -40,7 +40,7 @@ OPTIONS = {
     "": [
         option("MODEL", "the tagger to extend; its file is not changed"),
         option("NEW", "labelled files with the new classes or text", nargs="+"),
-        option("-o --output MODEL2", "model file to write", type=Path, required=True, writes=("model file", "model")),
+        option("-o --output MODEL2", "model file to write", type=Path, required=True, writes="model"),
         option("--old FILE …", "labelled data that the model was trained on, all or some of them (repeatable)"),
         option(
             "--unlabelled FILE …", "raw text that the old model labels, so that it keeps the old classes (repeatable)"

@@ -51,7 +51,7 @@ OPTIONS = {
         option("--labelled FILE …", "sentences that are already labelled, not to be suggested (repeatable)"),
         option("--task NAME", "multi-task models: use this task"),
         SEED,
-        option("-o --output FILE", "write the suggestions as JSON Lines", type=Path, writes=("output", "jsonl")),
+        option("-o --output FILE", "write the suggestions as JSON Lines", type=Path, writes="jsonl"),
         JSON,
         OVERWRITE,
     ],

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, cast, final
 from postil.commands import models
 from postil.commands.notices import note, progress_line
 from postil.commands.output import CSV, PARQUET, check_output, output_format
-from postil.commands.parser import OVERWRITE, option
+from postil.commands.parser import OVERWRITE, needing, option
 from postil.commands.reading import CHARACTERS, model_script, reading_arguments, reading_options, warn_of_text
 from postil.errors import ConfigurationError, DataError
 from postil.files import replaced
@@ -91,8 +91,6 @@ SHOWN = (
 PAGE, REDACTED = "html", "redacted"
 _FORMATS = ["conll", "conllu", "conll05", "jsonl", CSV, "trees", PARQUET, PAGE, REDACTED]
 _STYLES = ["placeholders", "pseudonyms", "html"]
-_RAY = "--engine ray"
-_TO_REDACTED = f"--to {REDACTED}"
 OPTIONS = {
     "": [
         option("[MODEL] [TEXT | FILE… | FOLDER]", models.WORDS_HELP.format("label"), nargs="*", dest="words"),
@@ -139,33 +137,23 @@ OPTIONS = {
         option(
             "--require-names CLASS=FILE …",
             "every name in FILE (one per line) is an entity of CLASS wherever it occurs (repeatable)",
-            dest="gazetteer_constraint",
         ),
         option(
             "--rules FILE", "let these rules vote, in place of those in the model: see `postil rules --help`", type=Path
         ),
         option("--no-rules", "ignore the rules in the model"),
     ],
-    "redaction: --to redacted, with a model from postil tune --miss": [
-        option(
-            "--classes CLASS,…",
-            "classes that the model must promise to hide (default: those it promises)",
-            needs=_TO_REDACTED,
-        ),
-        option(
-            "--miss E",
-            "share of names that may be missed (default: the one it promises)",
-            type=float,
-            needs=_TO_REDACTED,
-        ),
+    "redaction: --to redacted, with a model from postil tune --miss": needing(
+        f"--to {REDACTED}",
+        option("--classes CLASS,…", "classes that the model must promise to hide (default: those it promises)"),
+        option("--miss E", "share of names that may be missed (default: the one it promises)", type=float),
         option(
             "--hide-as",
             "[PER]; the same PER-1 for the same name; or a page with the risk of every passage (default: placeholders)",
             choices=_STYLES,
-            needs=_TO_REDACTED,
         ),
-        option("--no-promise", "redact text that is unlike the data of the promise", needs=_TO_REDACTED),
-    ],
+        option("--no-promise", "redact text that is unlike the data of the promise"),
+    ),
     "tables: Parquet and CSV": [
         option("--column NAME", "tables: column of the texts (default: text)"),
         option(
@@ -182,22 +170,27 @@ OPTIONS = {
     "reading": reading_arguments(),
     "Parquet files on many cores or machines (needs the extra ray)": [
         option("--engine", "tag Parquet files with Ray Data, into the folder -o", choices=["ray"]),
-        option("--address ADDRESS", "Ray cluster to use: auto or HOST:PORT (default: a new one)", needs=_RAY),
-        option("--workers N", "maximum number of workers (default: one per core)", needs=_RAY, least=1),
-        option("--ship-model", "send the model file to machines that cannot read it", needs=_RAY),
+        *needing(
+            "--engine ray",
+            option("--address ADDRESS", "Ray cluster to use: auto or HOST:PORT (default: a new one)"),
+            option("--workers N", "maximum number of workers (default: one per core)", least=1),
+            option("--ship-model", "send the model file to machines that cannot read it"),
+        ),
     ],
 }
 
 
 def run(arguments: Namespace) -> int:
     folder, to_folder = _take_words(arguments)
-    if arguments.engine == "ray" or _are_tables(arguments):
+    if are_tables := arguments.engine == "ray" or _are_tables(arguments):
+        arguments.to = arguments.to or PARQUET
+    options = tagging_options(arguments)
+    if are_tables:
         from postil.commands.tag_tables import tag_tables
 
-        return tag_tables(arguments, tagging_options)
+        return tag_tables(arguments, options)
     if arguments.parts is not None:
         raise ConfigurationError("--parts", expected="needs tables: Parquet or CSV files, and Parquet output")
-    options = tagging_options(arguments)
     model, path = models.ruled_model(arguments)
     segmenter = reading_options(arguments, model.model.segmenter)["segmenter"]
     options = replace(options, reading=replace(options.reading, segmenter=segmenter))
@@ -340,7 +333,7 @@ def tagging_options(arguments: Namespace) -> TaggingOptions:
         except ValueError:
             raise ConfigurationError("--threshold", expected="P or CLASS=P", got=repr(word)) from None
         check_probability(lowest, f"--threshold {word}")
-    names = [word.partition("=") for word in arguments.gazetteer_constraint]
+    names = [word.partition("=") for word in arguments.require_names]
     for name, _, path in names:
         if not path:
             raise ConfigurationError("--require-names", expected="CLASS=FILE", got=repr(name))
@@ -348,10 +341,9 @@ def tagging_options(arguments: Namespace) -> TaggingOptions:
     return TaggingOptions(
         output=arguments.to,
         reading=ReadOptions(**reading),
-        threshold=thresholds.pop("", None),
-        class_thresholds=thresholds,
+        threshold=thresholds,
         constraints=_constraints(arguments),
-        gazetteer_constraints=[(name, path) for name, _, path in names],
+        require_names=[(name, path) for name, _, path in names],
         tasks=arguments.task,
         source=files[0] if len(files) == 1 and files[0] != "-" else "",
         **{name: getattr(arguments, name) for name in same},
@@ -383,7 +375,7 @@ def _constraints(arguments: Namespace) -> Constraints:
 
 def _check(arguments: Namespace, target: str | Path | None, kind: str) -> None:
     inputs = [arguments.model, *arguments.files]
-    check_output(target, "output", kind, inputs=inputs, overwrite=arguments.overwrite)
+    check_output(target, kind, inputs=inputs, overwrite=arguments.overwrite)
 
 
 def _outputs(
@@ -461,8 +453,7 @@ def _write_page(model: Any, readings: Iterable[Reading], arguments: Namespace, o
     """The texts with their entities marked, as one HTML page; sentences without a text have spaces between tokens."""
     from postil.commands.console import by_text
 
-    allowed = ("threshold", "class_thresholds", "constraints")
-    options.refuse(*(name for name in TAGGER_OPTIONS if name not in allowed), why="a page shows entities only")
+    options.refuse("nbest", "all_above", "require_names", why="a page shows entities only")
     _check(arguments, arguments.output, "report")
     if not hasattr(model, "tag"):
         raise ConfigurationError("--to html", expected="needs a tagger or a detector", got=f"a {model.KIND}")
@@ -482,7 +473,7 @@ def _write_page(model: Any, readings: Iterable[Reading], arguments: Namespace, o
         decoding: dict[str, Any] = {}
         if options.constraints:
             decoding["constraints"] = options.constraints
-        if options.threshold is not None or options.class_thresholds:
+        if options.threshold:
             decoding["threshold"] = threshold_of(model.model.codec, options)
         document = model.tag("\n\n".join(texts), **decoding)
     write_text(arguments.output or "-", [document.to_html(title=_title(arguments))])
@@ -518,7 +509,7 @@ def _write_redacted(
         targets = list(_targets(folder, arguments, PAGE if style == PAGE else "txt"))
     for target in targets:
         inputs = [arguments.model, *arguments.files]
-        check_output(target, "output", "report", inputs=inputs, overwrite=arguments.overwrite or style != PAGE)
+        check_output(target, "report", inputs=inputs, overwrite=arguments.overwrite or style != PAGE)
         if style != PAGE and target is not None and Path(target).is_file() and not arguments.overwrite:
             raise ConfigurationError("output", expected="must not exist: --overwrite replaces it", where=target)
     check_threads(arguments.threads)

@@ -3,7 +3,7 @@
 import json
 import os
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from hashlib import sha256
 from pathlib import Path
@@ -22,17 +22,14 @@ from postil.integrations.arrow import asked_parts, model_of
 from postil.models.storage import to_bytes
 from postil.models.tagger import Tagger
 from postil.tagging import TaggingOptions
-from postil.tagging.options import chosen, threshold_of
+from postil.tagging.options import SPECIAL_OPTIONS, chosen, threshold_of
 
 TABLES = (PARQUET, CSV)
 """Values of --from, and of --to."""
-_OTHER_OPTIONS = "keep_gold tree scores nbest all_above require forbid allow gazetteer_constraint".split()
 _OBJECT_STORE = 200_000_000  # bytes; our own Ray passes paths around, and at most the model
 
-OptionsOf = Callable[[Namespace], TaggingOptions]
 
-
-def tag_tables(arguments: Namespace, options_of: OptionsOf) -> int:
+def tag_tables(arguments: Namespace, options: TaggingOptions) -> int:
     """Tag tables into a folder or a file."""
     by_ray = arguments.engine == "ray"
     if by_ray and (arguments.text is not None or arguments.source_format not in (None, PARQUET)):
@@ -41,27 +38,27 @@ def tag_tables(arguments: Namespace, options_of: OptionsOf) -> int:
     kind = PARQUET if by_ray else _kind(arguments)
     if not arguments.files or "-" in arguments.files:
         raise ConfigurationError(f"--from {kind}", expected="needs files")
-    if arguments.to not in (None, *TABLES) or (arguments.to == CSV and by_ray):
+    if arguments.to not in TABLES or (arguments.to == CSV and by_ray):
         expected = "must be written as Parquet or CSV: -o FOLDER, -o FILE.parquet or -o FILE.csv"
         raise ConfigurationError("a table of texts", expected=expected, got=arguments.to)
     if arguments.output is None:
         raise ConfigurationError("a table of texts", expected="needs -o FOLDER, -o FILE.parquet or -o FILE.csv")
-    arguments.to, arguments.column = arguments.to or PARQUET, arguments.column or column_files.ColumnJob.column
-    refuse(arguments, "it does not apply to tables", *_OTHER_OPTIONS)
+    options.refuse(*SPECIAL_OPTIONS, why="it does not apply to tables")
     parts, output = arguments.parts and arguments.parts.split(","), arguments.output
+    column = arguments.column or column_files.ColumnJob.column
     if by_ray:
         if len(arguments.task) == 1:
             refuse(arguments, "save the task as a model first: tagger[task].save(FILE)", "task")
         from postil.integrations.ray import tag_files
 
         model, path = ruled_model(arguments)
-        threshold = _threshold(options_of(arguments), model_of(model))
+        threshold = _threshold(options, model_of(model))
         _start_ray(arguments.address)
         done = tag_files(
             arguments.files,
             path or model,
             output,
-            arguments.column,
+            column,
             tasks=arguments.task or None,
             parts=parts,
             offsets=arguments.offsets,
@@ -74,11 +71,11 @@ def tag_tables(arguments: Namespace, options_of: OptionsOf) -> int:
         whole, path = ruled_model(arguments)
         model = model_of(chosen(whole, arguments.task))
         job = column_files.ColumnJob(
-            column=arguments.column,
+            column=column,
             tasks=tuple(arguments.task),
             parts=asked_parts(parts, model),
             offsets=arguments.offsets,
-            threshold=_threshold(options_of(arguments), model),
+            threshold=_threshold(options, model),
             input=kind,
             encoding=arguments.encoding,
             model=column_files.hash_of(path) if path else sha256(to_bytes(whole)).hexdigest(),
@@ -87,7 +84,7 @@ def tag_tables(arguments: Namespace, options_of: OptionsOf) -> int:
         write = column_files.write_file if is_file else column_files.write_folder
         if is_file:
             inputs = [arguments.model, *arguments.files]
-            check_output(output, "output", arguments.to, inputs=inputs, overwrite=arguments.overwrite)
+            check_output(output, arguments.to, inputs=inputs, overwrite=arguments.overwrite)
         target = _written_as_csv(output, job) if arguments.to == CSV else nullcontext(output)
         with progress_line("rows", to_file=True) as progress, target as place:
             written = write(arguments.files, model, job, place, threads=arguments.threads, progress=progress)
@@ -137,7 +134,7 @@ def _threshold(options: TaggingOptions, model: Any) -> Mapping[str, float] | Non
         return threshold_of(model.model.codec, options)
     several = bool(getattr(model, "tasks", None))
     why = "it is a multi-task model; choose a task with --task" if several else "a detector has no probabilities"
-    options.refuse("threshold", "class_thresholds", why=why)
+    options.refuse("threshold", why=why)
     return None
 
 

@@ -12,10 +12,10 @@ from postil.commands import teaching
 from postil.commands.console import say
 from postil.commands.evaluate import examples_of, load_trees, trees_of
 from postil.commands.fitting import Display, follow
-from postil.commands.labelled import LoadedTask, Source, Sources, examples, joined, paths_of, task_sources
+from postil.commands.labelled import LoadedTask, Source, Sources, examples, joined, task_sources
 from postil.commands.models import open_model, warn_of_long_sentences
 from postil.commands.notices import note
-from postil.commands.output import check_output, tell_of_report
+from postil.commands.output import checkpoint_of, tell_of_report
 from postil.commands.parser import OVERWRITE, SEED, option, refuse
 from postil.commands.reading import (
     CHARACTERS,
@@ -103,7 +103,7 @@ OPTIONS = {
         ),
         option("--dev [NAME=]FILE …", "held-out file (of a task): keep the epoch with the best score on it"),
         option("--test [NAME=]FILE …", "another held-out file (of a task) to score at the end"),
-        option("-o --output MODEL", "model file to write", type=Path, required=True),
+        option("-o --output MODEL", "model file to write", type=Path, required=True, writes="model"),
         option("--preset NAME", "kind of model: see `postil info --presets` (default: fast)", choices=list(PRESETS)),
         option("--label NAME", "--preset margin: the label to detect"),
         option("--roles", "TRAIN has semantic roles in CoNLL-2005 columns: learn predicates and their roles"),
@@ -139,8 +139,8 @@ OPTIONS = {
         option(
             "--freeze-encoder", "--task with --warm-start: train only the given task heads; leave the others unchanged"
         ),
-        option("--log FILE", "append one line of JSON per epoch to this file", type=Path),
-        option("--report FILE", "write an HTML page about the training run", type=Path),
+        option("--log FILE", "append one line of JSON per epoch to this file", type=Path, writes="log"),
+        option("--report FILE", "write an HTML page about the training run", type=Path, writes="report"),
         OVERWRITE,
     ],
     "reading": reading_arguments(
@@ -171,7 +171,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _prepare(arguments: Namespace) -> None:
-    """Find the files of each task, split a pretrained file into its parts, and check what is to be written.
+    """Find the files of each task, and split a pretrained file into its parts.
 
     A file of vectors and clusters is treated as one of each. An encoder stays one: its preset and its architecture are
     the defaults.
@@ -192,17 +192,7 @@ def _prepare(arguments: Namespace) -> None:
     given.common = {name: getattr(given, name) for name in ("seed", "threads", "minutes")}
     given.common["vectors"] = vectors or None
     given.parameters = {"clusters": clusters, "gazetteers": given.gazetteer, "pretrained": encoder, **given.common}
-    given.checkpoint = given.output.parent / f"{given.output.name}.checkpoint"
-    files: list[Any] = [given.clusters, given.pretrained, given.warm_start, given.rules, *given.unlabelled]
-    files += [*given.teacher, *given.vectors, *given.gazetteer, *paths_of(*given.sources.values())]
-    for path, what, kind in (
-        (given.output, "model file", "model"),
-        (given.checkpoint, "checkpoint", "model"),
-        (given.log, "log", "log"),
-        (given.report, "report", "report"),
-    ):
-        check_output(path, what, kind, inputs=files, overwrite=given.overwrite)
-        files.append(path)
+    given.checkpoint = checkpoint_of(given.output)
 
 
 def _of_architecture(known: Any) -> dict[str, Any]:
