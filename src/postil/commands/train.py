@@ -162,12 +162,9 @@ def run(arguments: Namespace) -> int:
         return _train_on_rules(arguments)
     if arguments.task:
         refuse(arguments, "--task has the labels of each task in its own files", "group")
-    if arguments.task and (len(arguments.sources["train"]) > 1 or arguments.warm_start):
-        return _train_tasks(arguments)
-    refuse(arguments, "it is for --task with --warm-start", "freeze_encoder")
     if not arguments.task and _learns_from_trees(arguments):
         return _train_trees(arguments)
-    return _train_tagger(arguments)
+    return _train_taggers(arguments)
 
 
 def _prepare(arguments: Namespace) -> None:
@@ -291,39 +288,75 @@ def finish(arguments: Namespace, model: Estimator, fitting: Any, held_out: HeldO
 # ------------------------------------------------------------------------------------------------ taggers and detectors
 
 
-def _train_tagger(arguments: Namespace) -> int:
-    known = _known(arguments, "a tagger or a detector", SentenceEstimator, MultiTaskTagger)
-    model = _estimator(arguments, known)
+def _train_taggers(arguments: Namespace) -> int:
+    """Train a tagger or a detector; or a model of several tasks, or of groups of classes that overlap."""
+    sources, groups = arguments.sources, None
+    has_several = bool(arguments.task) and (len(sources["train"]) > 1 or bool(arguments.warm_start))
+    if has_several:
+        known = _known(arguments, "a tagger", Tagger, MultiTaskTagger)
+        model: Any = _several(arguments, known)
+    else:
+        refuse(arguments, "it is for --task with --warm-start", "freeze_encoder")
+        known = _known(arguments, "a tagger or a detector", SentenceEstimator, MultiTaskTagger)
+        model = _estimator(arguments, known)
     cut_by = reading_segmenter(arguments, known)
     options = reading_options(arguments, cut_by, groups=not arguments.task)
-    files = LoadedTask.load(arguments.sources, next(iter(arguments.sources["train"])), options, arguments)
-    if groups := files.groups(arguments):
+    codecs = {task: head.codec for task, head in known.model.heads.items()} if has_several and known else {}
+    tasks = list(dict.fromkeys([*codecs, *sources["train"]]))
+    known_tasks([*tasks, *sources["dev"], *sources["test"]], tasks)
+    loaded = {task: LoadedTask.load(sources, task, options, arguments) for task in tasks}
+    different = list(loaded.values())  # groups have the same sentences
+    if not arguments.task and (groups := different[0].groups(arguments)):
         refuse(arguments, "groups of classes always start from scratch", "warm_start")
         refuse(arguments, "all classes of a group are learned from every file", "annotates")
         listed = "; ".join(f"{name} ({', '.join(classes)})" for name, classes in groups.items())
         note(f"classes in groups, as spans of different groups may overlap: {listed}")
-        return _train_tasks(arguments, groups, files.by_group(groups, arguments), cut_by)
-    if files.train[0].format == "trees" and not (_means_tagger(arguments) or known):
-        raise ConfigurationError(  # a pipe cannot be looked into before it is read
-            "trees from a pipe",
-            expected="--set composition=tree-lstm for a tree classifier, or --preset for a tagger of words",
-        )
-    files.check(arguments)
-    warn_of_long_sentences(model, map(len, file_tokens([*files.train, *files.held_out.values()])))
-    data = *examples(*files.train), examples(files.held_out["dev"]) if "dev" in files.held_out else None
-    choose_segmenter(model, arguments, known, files.train, cut_by)
-    lesson = teaching.lesson(arguments, model, data)
-    fitting = model.fitting(
-        *data,
-        checkpoint=arguments.checkpoint,
+        model, loaded = _several(arguments, None, groups), different[0].by_group(groups, arguments)
+    elif not has_several:
+        loaded = {MAIN: different[0]}
+        if different[0].train[0].format == "trees" and not (_means_tagger(arguments) or known):
+            raise ConfigurationError(  # a pipe cannot be looked into before it is read
+                "trees from a pipe",
+                expected="--set composition=tree-lstm for a tree classifier, or --preset for a tagger of words",
+            )
+    for task, files in loaded.items():
+        files.check(arguments, codecs.get(task))
+    different = list(loaded.values())[: 1 if groups else None]
+    train_files = [file for files in different for file in files.train]
+    every = [*train_files, *(file for files in different for file in files.held_out.values())]
+    warn_of_long_sentences(model, map(len, file_tokens(every)))
+    choose_segmenter(model, arguments, known, train_files, cut_by)
+    held_out = {
+        name: {task: files.held_out[name] for task, files in loaded.items() if name in files.held_out}
+        for name in ("dev", "test")
+    }
+    data = {task: examples(*files.train) for task, files in loaded.items() if files.train}
+    dev = {task: examples(file) for task, file in held_out["dev"].items()}
+    common = {"checkpoint": arguments.checkpoint, "warm_start": known, "partial": arguments.partial}
+    if isinstance(model, MultiTaskTagger):
+        X = {task: part for task, (part, _) in data.items()}
+        segmenter = teaching.segmenter_of(model, list(chain.from_iterable(X.values())))
+        common |= teaching.task_lesson(arguments, list(data), segmenter)
+        common |= {"freeze_encoder": arguments.freeze_encoder, "resume": arguments.resume}
+        fitting = model.fitting(X, {task: y for task, (_, y) in data.items()}, dev, **common)
+    else:
+        of_one = (*data[MAIN], dev.get(MAIN))
+        common |= teaching.lesson(arguments, model, of_one)
         # A training run that was interrupted while its teacher learned has no checkpoint.
-        resume=arguments.resume and (arguments.checkpoint.exists() or not arguments.unlabelled),
-        **{"warm_start": known, "partial": arguments.partial} | lesson,
-    )
+        resume = arguments.resume and (arguments.checkpoint.exists() or not arguments.unlabelled)
+        fitting = model.fitting(*of_one, resume=resume, **common)
     if options["segmenter"].characters or arguments.segmenter == CHARACTERS:
         fitting.model.about[INPUT] = CHARACTERS
-    note_language(fitting, files.train)
-    return train(arguments, model, fitting, {name: {MAIN: file} for name, file in files.held_out.items()})
+    note_language(fitting, train_files)
+    return train(arguments, model, fitting, {name: files for name, files in held_out.items() if files})
+
+
+def _several(arguments: Namespace, known: Any, groups: Groups | None = None) -> MultiTaskTagger:
+    refuse(arguments, _LEARNS_ALL, "label")
+    preset, settings = _preset_and_settings(arguments, known)
+    model = MultiTaskTagger(preset=preset, groups=groups, **{**arguments.parameters, **settings})
+    model.check()
+    return model
 
 
 def note_language(fitting: Any, train: Sequence[LabelledFile]) -> None:
@@ -474,55 +507,6 @@ def _train_on_rules(arguments: Namespace) -> int:
 _LEARNS_ALL = "a tagger learns all labels; --preset margin detects one"
 
 
-def _train_tasks(
-    arguments: Namespace,
-    groups: Groups | None = None,
-    loaded: dict[str, LoadedTask] | None = None,
-    cut_by: Segmenter | None = None,
-) -> int:
-    """Several tasks in one model; or ``groups`` of classes, whose files are ``loaded``: all have the same sentences."""
-    sources = arguments.sources
-    refuse(arguments, _LEARNS_ALL, "label")
-    known = _known(arguments, "a tagger", Tagger, MultiTaskTagger)
-    preset, settings = _preset_and_settings(arguments, known)
-    model = MultiTaskTagger(preset=preset, groups=groups, **{**arguments.parameters, **settings})
-    model.check()
-    cut_by = cut_by or reading_segmenter(arguments, known)
-    codecs = {task: head.codec for task, head in known.model.heads.items()} if known else {}
-    if loaded is None:
-        options = reading_options(arguments, cut_by)
-        tasks = list(dict.fromkeys([*codecs, *sources["train"]]))
-        known_tasks([*tasks, *sources["dev"], *sources["test"]], tasks)
-        loaded = {task: LoadedTask.load(sources, task, options, arguments) for task in tasks}
-    for task, files in loaded.items():
-        files.check(arguments, codecs.get(task))
-    different = list(loaded.values())[: None if groups is None else 1]
-    every = [file for files in different for file in (*files.train, *files.held_out.values())]
-    warn_of_long_sentences(model, map(len, file_tokens(every)))
-    data = {task: examples(*files.train) for task, files in loaded.items() if files.train}
-    choose_segmenter(model, arguments, known, [file for files in different for file in files.train], cut_by)
-    held_out = {
-        name: {task: files.held_out[name] for task, files in loaded.items() if name in files.held_out}
-        for name in ("dev", "test")
-    }
-    X = [tokens for part, _ in data.values() for tokens in part]
-    fitting = model.fitting(
-        {task: part for task, (part, _) in data.items()},
-        {task: y for task, (_, y) in data.items()},
-        {task: examples(file) for task, file in held_out["dev"].items()},
-        checkpoint=arguments.checkpoint,
-        resume=arguments.resume,
-        warm_start=known,
-        freeze_encoder=arguments.freeze_encoder,
-        partial=arguments.partial,
-        **teaching.task_lesson(arguments, list(data), teaching.segmenter_of(model, X)),
-    )
-    note_language(fitting, [file for files in loaded.values() for file in files.train])
-    if CHARACTERS in (arguments.source_format, arguments.segmenter) or chosen_segmenter(known).characters:
-        fitting.model.about[INPUT] = CHARACTERS
-    return train(arguments, model, fitting, {name: files for name, files in held_out.items() if files})
-
-
 # ------------------------------------------------------------------------------------------------ roles and trees
 
 
@@ -569,7 +553,7 @@ def _train_trees(arguments: Namespace) -> int:
     why = "it is for taggers of words"
     refuse(arguments, why, "segmenter", "clusters", "unlabelled", "map", "pretrained", "group")
     refuse(arguments, "tree classifiers use no gazetteers", "gazetteer")
-    refuse(arguments, "tree classifiers always start from scratch", "warm_start")
+    refuse(arguments, "tree classifiers always start from scratch", "warm_start", "freeze_encoder")
     refuse(arguments, "trees have no columns", "feature_columns")
     refuse(arguments, "a node without a label is unknown anyway", "annotates")
     settings = dict(parsed(text, TreeConfig) for text in arguments.settings)
