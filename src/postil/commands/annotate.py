@@ -9,7 +9,7 @@ from postil.commands.labelled import load_labelled, tagger_of, tagger_options
 from postil.commands.models import open_model, tagger_of_names
 from postil.commands.notices import note
 from postil.commands.parser import option, refuse
-from postil.commands.reading import reading_options, rules_for_file, warn_of_unspaced
+from postil.commands.reading import options_for_file, reading_options, warn_of_unspaced
 from postil.commands.serve import VARIABLE, check_extra, listen, token_of
 from postil.errors import ConfigurationError
 from postil.features.gazetteer import names_in_files
@@ -55,11 +55,10 @@ OPTIONS = {
         ),
         option(
             "--gazetteer FILE …",
-            "names to propose until there is a model, one per line: CLASS=FILE, or a file called after its class "
-            "(repeatable)",
+            "names to propose until there is a model, one per line: CLASS=FILE, or a file called after its class",
         ),
         option("--review FILE", "review suspected errors of `postil doctor` instead of a pool"),
-        option("--train DATA …", "labelled file to train on as well (repeatable)"),
+        option("--train DATA …", "labelled file to train on as well"),
         option("--every N=20", "train after every N answers; 0: never", least=0),
         option("--sure P=0.9", "do not ask about spans that are at least this probable"),
         option("--buffer N=50000", "records to choose from at a time", least=1),
@@ -92,8 +91,9 @@ def run(arguments: Namespace) -> int:
             raise ConfigurationError("--model", expected="must be a tagger of spans", got=f"a {model.KIND}")
         if tagger.model.features.columns or tagger.model.config.word_key is not None:
             raise ConfigurationError("--model", expected="must need words alone", got="a model with extra features")
-    own = rules_for_file(arguments.pool, **reading_options(arguments)) if tagger is None else tagger.model.segmenter
-    options = {**reading_options(arguments, own), "features": ()}
+    pool, known = arguments.pool, tagger and tagger.model.segmenter
+    options = reading_options(arguments, known) if known else options_for_file(arguments, pool)
+    options["features"] = ()
     with read(arguments.pool or arguments.review, **options) as reading, Journal(arguments.output) as journal:
         warn_of_unspaced(reading, options["segmenter"])
         if journal.torn is not None:

@@ -8,7 +8,7 @@ from postil.commands.labelled import joined_split, load_labelled, tagger_of, tag
 from postil.commands.notices import note
 from postil.commands.output import check_output, present
 from postil.commands.parser import JSON, OVERWRITE, option
-from postil.commands.reading import reading_options, rules_for_file
+from postil.commands.reading import options_for_file
 from postil.errors import ConfigurationError, printable
 from postil.quality import Diagnosis, apply, diagnosed, review
 from postil.reports.data import diagnosis_page
@@ -75,8 +75,7 @@ def run(arguments: Namespace) -> int:
 def _apply(arguments: Namespace) -> int:
     if arguments.apply is None or arguments.output is None:
         raise ConfigurationError("--apply", expected="needs -o FILE, and -o needs --apply", got=None)
-    cut_by = rules_for_file(arguments.data[0], **reading_options(arguments))
-    options = {**reading_options(arguments, cut_by), "features": None}  # all columns are kept
+    options = {**options_for_file(arguments, arguments.data[0]), "features": None}  # all columns are kept
     sentences: list[Sentence] = []
     formats: set[str] = set()
     for path in arguments.data:

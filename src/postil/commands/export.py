@@ -105,9 +105,7 @@ OPTIONS = {
         option("--half", "c, web: half precision for the tables of words"),
         option("--array", "c: also write the model as a C array", needs="--to c"),
         option(
-            "--conformance FILE",
-            "c: texts for the conformance test, one per line (default: samples)",
-            needs="--to c",
+            "--conformance FILE", "c: texts for the conformance test, one per line (default: samples)", needs="--to c"
         ),
     ]
 }

@@ -13,9 +13,8 @@ from postil.commands.parser import SEED, SETTINGS, Options, option
 from postil.commands.reading import (
     PARTIAL,
     column_argument,
+    options_for_file,
     reading_arguments,
-    reading_options,
-    rules_for_file,
     warn_of_unspaced,
 )
 from postil.errors import ConfigurationError, DataError
@@ -408,7 +407,7 @@ def tagger_options(trained: str, threads: str = "training runs at a time", **rea
     return {
         f"training\nthe taggers that are trained {trained}": [
             option("--preset NAME", preset, choices=presets, default="fast"),
-            option("--vectors FILE …", "word vectors, as for `postil train` (repeatable)"),
+            option("--vectors FILE …", "word vectors, as for `postil train`"),
             option("--clusters FILE", "word clusters, as for `postil train`"),
             SETTINGS,
             SEED,
@@ -435,10 +434,7 @@ def load_labelled(
     paths: Sequence[str], arguments: Namespace, options: Mapping[str, Any] | None = None, known: Iterable[str] = ()
 ) -> list[LabelledFile]:
     """Files with labels, all of one kind, read with these options or by rules for their language."""
-    files = [
-        load(path, **(options or reading_options(arguments, rules_for_file(path, **reading_options(arguments)))))
-        for path in paths
-    ]
+    files = [load(path, **(options or options_for_file(arguments, path))) for path in paths]
     for file in files:
         check_not_empty(file)
     resolve_partial_labels(files, arguments.partial, known)

@@ -46,6 +46,7 @@ def option(typed: str, help: str, **settings: Any) -> CommandOption:
             help += f" (default: {default.removesuffix('.0')})"
     elif value.endswith(" …"):
         settings = {"action": "append", "default": [], **settings}
+        help += " (repeatable)"
     elif flags and not value and not settings.keys() & {"choices", "action"}:
         settings["action"] = "store_true"
     if value:
@@ -64,7 +65,7 @@ _RULES = ("instead", "least", "needs", "writes")
 JSON = option("--json", "print one JSON object and nothing else")
 OVERWRITE = option("--overwrite", "replace an existing output even if it is read-only or of another kind")
 SEED = option("--seed N=0", "random seed")
-SETTINGS = option("--set NAME=VALUE …", "change one setting (repeatable)", dest="settings")
+SETTINGS = option("--set NAME=VALUE …", "change one setting", dest="settings")
 
 
 def add_options(parser: argparse.ArgumentParser, options: Options) -> None:

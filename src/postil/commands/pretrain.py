@@ -110,15 +110,15 @@ OPTIONS = {
         ),
         *needing(
             "--encoder",
-            option("--vectors FILE …", "word vectors of the tagger (repeatable)"),
+            option("--vectors FILE …", "word vectors of the tagger"),
             option("--clusters FILE", "word clusters of the tagger: a file, or brown"),
-            option("--gazetteer NAME …", "lists of names of the tagger (repeatable)"),
+            option("--gazetteer NAME …", "lists of names of the tagger"),
             SETTINGS,
             option(f"--tokens N={MOST_TOKENS:,}", "how much of the text it learns from, sampled by sentences", least=1),
         ),
     ],
     "nearest words": [
-        option("--neighbours WORD …", "list the words nearest to WORD (repeatable)"),
+        option("--neighbours WORD …", "list the words nearest to WORD"),
         *needing(
             "--neighbours",
             option("--count N=10", "--neighbours: words to list"),

@@ -48,7 +48,7 @@ OPTIONS = {
         option("--by", "measure of uncertainty (default: entropy)", choices=WAYS, default="entropy"),
         option(f"--diversity P={DIVERSITY}", "how much to prefer sentences unlike those already chosen"),
         option("--sure P=0.9", "spans at least this probable are sure"),
-        option("--labelled FILE …", "sentences that are already labelled, not to be suggested (repeatable)"),
+        option("--labelled FILE …", "sentences that are already labelled, not to be suggested"),
         option("--task NAME", "multi-task models: use this task"),
         SEED,
         option("-o --output FILE", "write the suggestions as JSON Lines", type=Path, writes="jsonl"),

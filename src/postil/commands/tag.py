@@ -105,38 +105,25 @@ OPTIONS = {
         option("--tree", "tree classifiers: shape of the tree over a sentence", choices=list(SHAPES)),
         option("--probabilities", "add the probability of each label or entity"),
         option("--scores", "add the score of each token (detectors)"),
-        option(
-            "--task NAME …",
-            "multi-task models: predict only this task (repeatable; default: all, each in a column or layer)",
-        ),
+        option("--task NAME …", "multi-task models: predict only this task (default: all, each in a column or layer)"),
         option("--nbest K", "jsonl: add the K best labellings of each sentence", type=int),
         option("--threads N=1", "number of cores to use; does not change the result"),
         OVERWRITE,
     ],
     "predictions of taggers": [
-        option(
-            "--threshold [CLASS=]P …",
-            "drop entities whose probability is below P, for one class or for all (repeatable)",
-        ),
+        option("--threshold [CLASS=]P …", "drop entities whose probability is below P, for one class or for all"),
         option(
             "--all-above P",
             "jsonl: add every span with a probability of at least P as spans_above, in the best labelling or not",
             type=float,
         ),
+        option("--require START:END[=CLASS] …", "these characters of the text are an entity (of this class)"),
         option(
-            "--require START:END[=CLASS] …", "these characters of the text are an entity (of this class) (repeatable)"
+            "--forbid START:END[=CLASS] …", "exactly these characters of the text are not an entity (of this class)"
         ),
+        option("--allow START:END=LABEL,… …", "the words in these characters have one of these labels or classes"),
         option(
-            "--forbid START:END[=CLASS] …",
-            "exactly these characters of the text are not an entity (of this class) (repeatable)",
-        ),
-        option(
-            "--allow START:END=LABEL,… …",
-            "the words in these characters have one of these labels or classes (repeatable)",
-        ),
-        option(
-            "--require-names CLASS=FILE …",
-            "every name in FILE (one per line) is an entity of CLASS wherever it occurs (repeatable)",
+            "--require-names CLASS=FILE …", "every name in FILE (one per line) is an entity of CLASS wherever it occurs"
         ),
         option(
             "--rules FILE", "let these rules vote, in place of those in the model: see `postil rules --help`", type=Path

@@ -21,7 +21,6 @@ from postil.commands.reading import (
     CHARACTERS,
     MAP,
     PARTIAL,
-    chosen_segmenter,
     is_raw_text,
     reading_arguments,
     reading_options,
@@ -93,12 +92,10 @@ SHOWN = (
 OPTIONS = {
     "": [
         option("TRAIN", "labelled files to train on", nargs="*"),
-        option(
-            "--task NAME=FILE[:COLUMN] …", "labelled file (and label column) for task NAME; replaces TRAIN (repeatable)"
-        ),
+        option("--task NAME=FILE[:COLUMN] …", "labelled file (and label column) for task NAME; replaces TRAIN"),
         option(
             "--group NAME=CLASS,CLASS …",
-            "classes that do not overlap each other, but may overlap those of other groups (repeatable; default: found "
+            "classes that do not overlap each other, but may overlap those of other groups (default: found "
             "if spans overlap)",
         ),
         option("--dev [NAME=]FILE …", "held-out file (of a task): keep the epoch with the best score on it"),
@@ -109,15 +106,13 @@ OPTIONS = {
         option("--roles", "TRAIN has semantic roles in CoNLL-2005 columns: learn predicates and their roles"),
         option(
             "--set NAME=VALUE …",
-            "change one setting (repeatable): such as epochs=15 or ensemble=3; see `postil info --presets NAME`",
+            "change one setting: such as epochs=15 or ensemble=3; see `postil info --presets NAME`",
             dest="settings",
         ),
-        option("--vectors FILE …", "word vectors: a GloVe, word2vec or fastText file, or glove-50d (repeatable)"),
+        option("--vectors FILE …", "word vectors: a GloVe, word2vec or fastText file, or glove-50d"),
         option("--clusters FILE", "word clusters: a file of paths and words, or brown (an installed package)"),
         option("--pretrained FILE", "file of `postil pretrain`: vectors and clusters, or vectors and encoder"),
-        option(
-            "--gazetteer FILE …", "names of a class, one per line; or names, places (installed packages; repeatable)"
-        ),
+        option("--gazetteer FILE …", "names of a class, one per line; or names, places (installed packages)"),
         *teaching.OPTIONS,
         option(
             "--rules FILE",
@@ -375,7 +370,8 @@ def reading_segmenter(arguments: Namespace, known: Any) -> Segmenter:
         return teaching.named_segmenter(chosen, arguments.seed, arguments.threads)
     if known is None and arguments.source_format != CHARACTERS:
         return rules_for_file(source.path, **reading_options(arguments))
-    return chosen_segmenter(known)
+    segmentation: Segmenter | None = None if known is None else known.model.segmentation
+    return segmentation or ENGLISH
 
 
 def choose_segmenter(
@@ -460,7 +456,7 @@ def _train_on_rules(arguments: Namespace) -> int:
             expected = "must be a model or a treebank if --rules vote"
             raise ConfigurationError("--segmenter", expected=expected, got=arguments.segmenter)
         model.segmenter = teaching.named_segmenter(arguments.segmenter, arguments.seed, arguments.threads)
-    options = reading_options(arguments, model.segmenter or chosen_segmenter(None))
+    options = reading_options(arguments, model.segmenter or ENGLISH)
     files = LoadedTask.load(arguments.sources, MAIN, options, arguments)
     raw = teaching.raw_sentences(arguments, model.segmenter) if arguments.unlabelled else []
     learning = Learning(raw, rules, examples(*files.train) if files.train else None)
