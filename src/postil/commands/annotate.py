@@ -13,7 +13,6 @@ from postil.commands.reading import options_for_file, reading_options, warn_of_u
 from postil.commands.serve import VARIABLE, check_extra, listen, token_of
 from postil.errors import ConfigurationError
 from postil.features.gazetteer import names_in_files
-from postil.models.config import parsed_setting
 from postil.models.tagger import Tagger
 from postil.text import Reading, read
 from postil.text.labels.schemes import convert, recognise
@@ -158,14 +157,9 @@ def _class_and_file(word: str) -> tuple[str, str]:
 
 def _estimator(arguments: Namespace, known: Tagger | None) -> Tagger:
     """The estimator to train on the answers."""
-    if known is None:
-        tagger = tagger_of(arguments).set_params(threads=arguments.threads)
-        if arguments.rules is not None and tagger.config.objective != "crf":
-            raise ConfigurationError("--rules", expected="needs a preset with the objective crf", got=tagger.preset)
-        return tagger
-    settings = known.settings | dict(map(parsed_setting, arguments.settings))
-    tagger = Tagger(preset=known.preset, seed=arguments.seed, threads=arguments.threads, **settings)
-    tagger.check()
+    tagger = tagger_of(arguments, known).set_params(threads=arguments.threads)
+    if arguments.rules is not None and tagger.config.objective != "crf":
+        raise ConfigurationError("--rules", expected="needs a preset with the objective crf", got=tagger.preset)
     return tagger
 
 

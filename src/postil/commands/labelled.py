@@ -417,14 +417,14 @@ def tagger_options(trained: str, threads: str = "training runs at a time", **rea
     }
 
 
-def tagger_of(arguments: Namespace) -> Tagger:
-    """The tagger that the options describe, not trained."""
+def tagger_of(arguments: Namespace, known: Tagger | None = None) -> Tagger:
+    """The tagger that the options describe, not trained; ``known``: a model whose preset and settings it has."""
+    knowledge = {} if known else {"vectors": arguments.vectors or None, "clusters": arguments.clusters}
     tagger = Tagger(
-        preset=arguments.preset,
-        vectors=arguments.vectors or None,
-        clusters=arguments.clusters,
+        preset=arguments.preset if known is None else known.preset,
         seed=arguments.seed,
-        **dict(map(parsed_setting, arguments.settings)),
+        **knowledge,
+        **(({} if known is None else known.settings) | dict(map(parsed_setting, arguments.settings))),
     )
     tagger.check()
     return tagger

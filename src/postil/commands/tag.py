@@ -523,19 +523,15 @@ def _write_redacted(
     if folder is not None:
         groups = (shown([reading], reading.name) for reading in readings)
     with progress_line(to_file=arguments.output is not None) as progress, TemporaryFile() as waiting:
-        if arguments.no_promise:
-            for target, pieces in zip(targets, groups, strict=True):
-                write_text(target or "-", pieces)
-        else:
-            ends = []
-            for pieces in groups:
-                for piece in pieces:
-                    waiting.write(piece.encode("utf8", "surrogatepass"))
-                ends.append(waiting.tell())
+        ends = []
+        for pieces in groups:
+            waiting.writelines(piece.encode("utf8", "surrogatepass") for piece in pieces)
+            ends.append(waiting.tell())
+        if not arguments.no_promise:
             run.check()
-            waiting.seek(0)
-            for target, end in zip(targets, ends, strict=True):
-                write_text(target or "-", _pieces(waiting, end))
+        waiting.seek(0)
+        for target, end in zip(targets, ends, strict=True):
+            write_text(target or "-", _pieces(waiting, end))
     says = "no promise is made" if arguments.no_promise else str(promise)
     note(f"{says}; no name is left at all with probability {exp(run.log_probability):.3f}, by the model")
     for look in run.look_first:
