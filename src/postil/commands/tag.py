@@ -50,7 +50,6 @@ the format (.jsonl .conll .conllu .csv .parquet .html) unless --to does. Inputs 
   postil tag ner.postil news.parquet --column text -o tagged/         a folder of Parquet files with the entities added
   postil tag sentiment.postil new.trees                 a tree classifier: trees in, labelled trees out
   postil tag redact.postil letters.txt --to redacted -o letters.redacted.txt      hide names: see postil tune --miss
-  postil tag ner.postil 'data/*.parquet' --column text --engine ray -o tagged    on all cores, or on a Ray cluster
 
 The first argument is the MODEL if it is the name of an installed model or a model file. Otherwise the installed English
 model is used. Any other argument is a file, a folder, or, if it contains a space, a text. On a terminal, the entities
@@ -155,21 +154,12 @@ OPTIONS = {
         ),
     ],
     "reading": reading_arguments(),
-    "Parquet files on many cores or machines (needs the extra ray)": [
-        option("--engine", "tag Parquet files with Ray Data, into the folder -o", choices=["ray"]),
-        *needing(
-            "--engine ray",
-            option("--address ADDRESS", "Ray cluster to use: auto or HOST:PORT (default: a new one)"),
-            option("--workers N", "maximum number of workers (default: one per core)", least=1),
-            option("--ship-model", "send the model file to machines that cannot read it"),
-        ),
-    ],
 }
 
 
 def run(arguments: Namespace) -> int:
     folder, to_folder = _take_words(arguments)
-    if are_tables := arguments.engine == "ray" or _are_tables(arguments):
+    if are_tables := _are_tables(arguments):
         arguments.to = arguments.to or PARQUET
     options = tagging_options(arguments)
     if are_tables:
@@ -217,12 +207,11 @@ def _take_words(arguments: Namespace) -> tuple[Path | None, bool]:
     """Find model, inputs and format. Returns the folder of the inputs, and whether each of them gets a file."""
     arguments.model, inputs = models.take_model(arguments.words, arguments.text)
     arguments.text, files = models.take_inputs(inputs, arguments.text)
-    if arguments.engine != "ray":  # which may look for them on another file system
-        files = [
-            path
-            for name in files
-            for path in (not os.path.exists(name) and sorted(glob(name, recursive=True))) or [name]  # noqa: PTH110, PTH207
-        ]
+    files = [
+        path
+        for name in files
+        for path in (not os.path.exists(name) and sorted(glob(name, recursive=True))) or [name]  # noqa: PTH110, PTH207
+    ]
     output, folder = arguments.output, next((Path(name) for name in files if name != "-" and Path(name).is_dir()), None)
     if folder is not None and len(files) > 1:
         raise ConfigurationError("inputs", expected="must be files or one folder", got=f"folder {folder}")
