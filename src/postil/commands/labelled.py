@@ -389,12 +389,9 @@ _RARE = 20
 
 
 def _is_one_slip(one: str, other: str) -> bool:
-    """Whether names of three letters or more differ by one letter, or by two neighbours that changed places."""
-    if min(len(one), len(other)) < 3 or abs(len(one) - len(other)) > 1:
-        return False
-    first = next((i for i, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(one))
-    a, b = one[first:], other[first:]
-    return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
+    """Whether names of three letters or more differ in one letter: another one, one more, or one in another place."""
+    shorter = [{name, *(name[:i] + name[i + 1 :] for i in range(len(name)))} for name in (one, other)]
+    return min(len(one), len(other)) >= 3 and not set.isdisjoint(*shorter)
 
 
 # ------------------------------------------------------------------------------------------------ taggers to train

@@ -349,9 +349,9 @@ def _constraints(arguments: Namespace) -> Constraints:
 # ------------------------------------------------------------------------------------------------ what is written
 
 
-def _check(arguments: Namespace, target: str | Path | None, kind: str) -> None:
+def _check(arguments: Namespace, target: str | Path | None, kind: str, overwrite: bool = False) -> None:
     inputs = [arguments.model, *arguments.files]
-    check_output(target, kind, inputs=inputs, overwrite=arguments.overwrite)
+    check_output(target, kind, inputs=inputs, overwrite=overwrite or arguments.overwrite)
 
 
 def _outputs(
@@ -484,8 +484,7 @@ def _write_redacted(
     if folder is not None:
         targets = list(_targets(folder, arguments, PAGE if style == PAGE else "txt"))
     for target in targets:
-        inputs = [arguments.model, *arguments.files]
-        check_output(target, "report", inputs=inputs, overwrite=arguments.overwrite or style != PAGE)
+        _check(arguments, target, "report", style != PAGE)
         if style != PAGE and target is not None and Path(target).is_file() and not arguments.overwrite:
             raise ConfigurationError("output", expected="must not exist: --overwrite replaces it", where=target)
     check_threads(arguments.threads)
