@@ -135,11 +135,6 @@ def entry(dtype="F32", shape=(2,), bounds=(0, 8)):
     return {"dtype": dtype, "shape": list(shape), "data_offsets": list(bounds)}
 
 
-def old_file(**outer):
-    """As format 1 was, before any release."""
-    return safetensors_bytes({"x": np.zeros(3)}, {"postil": json.dumps({"version": 1, "metadata": {}, **outer})})
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -152,8 +147,6 @@ def old_file(**outer):
         (CONTENT + b"\n", "the model file has bytes after its end: expected 114 bytes of arrays, got 115"),
         (safetensors_bytes({"x": np.zeros(3)}), "a safetensors file, but not a model of Postil's"),
         (safetensors_bytes({"x": np.zeros(3)}, {"format": "pt"}), "a safetensors file, but not a model of Postil's"),
-        (old_file(), "the model file has format 1, from before the first release: train the model again"),
-        (old_file(arrays={"x": 1}, checksum=2), "the model file has format 1"),
         (file_with(b"", version=b"3"), "by a newer Postil: update this one: expected format 2, got 3"),
         (file_with(b"", version=b"99999999999999999999999999999999"), "damaged in its header|newer"),
         (file_with(b"", version=b"two"), "damaged in its header: expected format 2"),

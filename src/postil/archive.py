@@ -290,9 +290,6 @@ def _parsed_header(content: bytes | mmap.mmap) -> tuple[dict[str, Any], int]:
     if not begin.startswith(MAGIC):
         raise ModelFileError("a safetensors file, but not a model of Postil's")
     version = begin[len(MAGIC) :].partition(b'"')[0]
-    if version.startswith(b"{"):
-        what = "the model file has format 1, from before the first release: train the model again"
-        raise ModelFileError(what, expected=f"format {VERSION}")
     if version.isdigit() and int(version) > VERSION:
         what = "the model file was written by a newer Postil: update this one"
         raise ModelFileError(what, expected=f"format {VERSION}", got=int(version))

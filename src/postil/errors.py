@@ -65,10 +65,10 @@ def format_message(what: str, expected: object = None, got: object = None, where
         statement       WHERE: wrong number of columns: expected 10, got 3
         no expectation  WHERE: the loss is not finite (nan)
 
-    An ``expected`` that begins with "must" or "needs" is the predicate of any ``what``: ``("size of a batch", "must be
-    at least 1", 0)``, ``("--nbest", "needs --to jsonl")``.
+    An ``expected`` that begins with "must", "needs" or "cannot" is the predicate of any ``what``: ``("size of a batch",
+    "must be at least 1", 0)``, ``("--nbest", "needs --to jsonl")``.
     """
-    is_predicate = str(expected).startswith(("must ", "needs "))
+    is_predicate = str(expected).startswith(("must ", "needs ", "cannot "))
     if expected is None:
         line = what if got is None else f"{what} ({got})"
     elif is_predicate or " " not in what:

@@ -217,7 +217,7 @@ def test_nothing_to_resume(folder, capsys):
 )
 def test_options_of_the_encoder_need_one(folder, capsys, arguments, option):
     assert main(["pretrain", "raw.txt", *arguments, "-o", "x.pretrained"]) == 1
-    assert capsys.readouterr().err == f"postil: {option} cannot be used here: it is for --encoder\n"
+    assert capsys.readouterr().err == f"postil: {option} needs --encoder\n"
     assert "x.pretrained" not in names(folder)
 
 
@@ -240,15 +240,14 @@ def test_options_of_the_encoder_need_one(folder, capsys, arguments, option):
 def test_options_of_vectors_need_vectors(folder, capsys, option):
     value = {"method": ["skipgram"], "cased": []}.get(option, ["5"])
     assert pretrain(f"--{option}", *value) == 1
-    hint = f" (for the encoder: --set {option}=…)" if option in ("window", "epochs", "hidden", "rate") else ""
-    why = f"it is for vectors, which --encoder learns with --with-brown{hint}"
+    why = "--encoder learns vectors only with --with-brown (for the encoder: --set)"
     assert capsys.readouterr().err == f"postil: --{option} cannot be used here: {why}\n"
     assert "x.pretrained" not in names(folder)
 
 
 def test_two_kinds_of_clusters(folder, capsys):
     assert pretrain(*WORDS, "--clusters", "brown") == 1
-    assert capsys.readouterr().err == "postil: --clusters must not be given with --with-brown\n"
+    assert capsys.readouterr().err == "postil: --clusters cannot be used here: --with-brown learns them\n"
     with pytest.raises(SystemExit) as exit:
         pretrain("--brown", "5")
     assert exit.value.code == 2
@@ -269,17 +268,17 @@ def test_the_output_replaces_no_input(folder, capsys, arguments, output):
         (folder / name).write_text("Oslo 1 2\n")
     before = (folder / output).read_bytes()
     assert pretrain(*arguments, "--overwrite", output=output) == 1
-    assert capsys.readouterr().err == f"postil: {output}: pretrained file must not be one of the inputs\n"
+    assert capsys.readouterr().err == f"postil: {output}: the output must not be one of the inputs\n"
     assert (folder / output).read_bytes() == before
 
 
 def test_the_checkpoint_and_the_words_replace_no_input(folder, capsys):
-    for suffix, what in ((".checkpoint", "checkpoint"), (".words", "file of vectors and clusters")):
+    for suffix in (".checkpoint", ".words"):
         text = folder / f"x.pretrained{suffix}"
         text.write_bytes((folder / "raw.txt").read_bytes())
         words = ["pretrain", text.name, "--encoder", "fast", *SMALL, *WORDS, "--overwrite", "-o", "x.pretrained"]
         assert main(words) == 1
-        assert f"{text.name}: {what} must not be one of the inputs" in capsys.readouterr().err
+        assert f"{text.name}: the output must not be one of the inputs" in capsys.readouterr().err
         assert text.read_bytes() == (folder / "raw.txt").read_bytes()
 
 
@@ -313,7 +312,7 @@ def test_a_model_does_not_replace_its_encoder(folder, capsys):
     assert pretrain() == 0
     before = (folder / "x.pretrained").read_bytes()
     assert train("--overwrite", output="x.pretrained") == 1
-    assert "x.pretrained: model file must not be one of the inputs" in capsys.readouterr().err
+    assert "x.pretrained: the output must not be one of the inputs" in capsys.readouterr().err
     assert (folder / "x.pretrained").read_bytes() == before
 
 

@@ -1,7 +1,5 @@
 """``postil export``: what it writes and says, and one line for every mistake."""
 
-import sys
-
 import pytest
 
 from postil.commands import export
@@ -44,14 +42,6 @@ def test_options_of_other_targets_are_refused(names_model, tmp_path, capsys, wor
     assert message in shown
     assert shown.count("\n") == 1
     assert not (tmp_path / "out").exists()
-
-
-def test_a_missing_module_is_one_line(names_model, tmp_path, capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "postil.export.web", None)
-    assert main(["export", str(names_model), "--to", "web", "-o", str(tmp_path / "x.html")]) == 1
-    shown = capsys.readouterr().err
-    assert "--to web" in shown
-    assert shown.count("\n") == 1
 
 
 def test_no_model_is_one_line(tmp_path, capsys):

@@ -144,9 +144,9 @@ def test_comments_say_what_sentences_annotate(folder, capsys):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["ner.postil", "new.txt", "-o", "ner.postil"], "model file must not be one of the inputs"),
-        (["ner.postil", "new.txt", "-o", "new.txt"], "model file must not be one of the inputs"),
-        (["ner.postil", "new.txt", "--old", "old.txt", "-o", "old.txt"], "model file must not be one of the inputs"),
+        (["ner.postil", "new.txt", "-o", "ner.postil"], "the output must not be one of the inputs"),
+        (["ner.postil", "new.txt", "-o", "new.txt"], "the output must not be one of the inputs"),
+        (["ner.postil", "new.txt", "--old", "old.txt", "-o", "old.txt"], "the output must not be one of the inputs"),
         (["ner.postil", "new.txt", "--unlabelled", "raw.txt", "-o", "raw.txt"], "must not be one of the inputs"),
         (["ner.postil", "new.txt", "--dev", "places.txt"], "dev must have some of the classes of the model: PER"),
         (["ner.postil", "new.txt", "--tolerance", "-1"], "tolerance must be at least 0"),

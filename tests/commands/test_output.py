@@ -22,23 +22,23 @@ CONTENTS = {
 
 
 def test_a_new_file_and_an_empty_one(tmp_path, monkeypatch):
-    check_output(tmp_path / "new", "the model", "model")
+    check_output(tmp_path / "new", "model")
     (tmp_path / "old").write_text("")
-    check_output(tmp_path / "old", "the model", "model")
+    check_output(tmp_path / "old", "model")
     monkeypatch.chdir(tmp_path)
-    check_output("new", "the model", "model")
+    check_output("new", "model")
 
 
 def test_a_folder_or_a_missing_one(tmp_path):
     for wrong in (tmp_path, tmp_path / "missing" / "new"):
-        with pytest.raises(ConfigurationError, match="the model"):
-            check_output(wrong, "the model", "model", overwrite=True)
+        with pytest.raises(ConfigurationError, match="the output"):
+            check_output(wrong, "model", overwrite=True)
 
 
 def test_a_folder_that_may_not_be_written_is_told_before_the_computation(tmp_path, monkeypatch):
     monkeypatch.setattr("os.access", lambda path, mode: path != tmp_path)  # root may write anywhere
-    with pytest.raises(ConfigurationError, match=r"new: the model must be in a folder that you may write to$"):
-        check_output(tmp_path / "new", "the model", "model", overwrite=True)
+    with pytest.raises(ConfigurationError, match=r"new: the output must be in a folder that you may write to$"):
+        check_output(tmp_path / "new", "model", overwrite=True)
 
 
 @pytest.mark.parametrize("there", CONTENTS)
@@ -46,22 +46,22 @@ def test_a_folder_that_may_not_be_written_is_told_before_the_computation(tmp_pat
 def test_only_a_file_of_the_same_kind_is_replaced(tmp_path, there, kind):
     path = tmp_path / "there"
     path.write_text(CONTENTS[there])
-    check_output(path, "output", kind, overwrite=True)
+    check_output(path, kind, overwrite=True)
     if there == kind:
-        check_output(path, "output", kind)
+        check_output(path, kind)
         return
     with pytest.raises(ConfigurationError, match=r"must not replace a file that is not .*: --overwrite does"):
-        check_output(path, "output", kind)
+        check_output(path, kind)
 
 
 def test_models_text_and_bytes(tmp_path, names_model):
     (tmp_path / "m.postil").write_bytes(names_model.read_bytes())
-    check_output(tmp_path / "m.postil", "model file", "model")
+    check_output(tmp_path / "m.postil", "model")
     for content in (b"Dear diary, nothing happened today.\n", b"\x89PNG\r\n\x1a\n\0\0"):
         (tmp_path / "mine").write_bytes(content)
         for kind in ("model", "report", "log", "conll"):
             with pytest.raises(ConfigurationError, match="must not replace"):
-                check_output(tmp_path / "mine", "output", kind)
+                check_output(tmp_path / "mine", kind)
 
 
 def test_a_read_only_file(tmp_path):
@@ -69,8 +69,8 @@ def test_a_read_only_file(tmp_path):
     path.write_text(COLUMNS)
     path.chmod(0o444)
     with pytest.raises(ConfigurationError, match="must not replace a read-only file"):
-        check_output(path, "output", "conll")
-    check_output(path, "output", "conll", overwrite=True)
+        check_output(path, "conll")
+    check_output(path, "conll", overwrite=True)
 
 
 def test_the_input_is_named_once(tmp_path):
@@ -78,11 +78,11 @@ def test_the_input_is_named_once(tmp_path):
     path.write_text(COLUMNS)
     (tmp_path / "soft").symlink_to(path)
     with pytest.raises(ConfigurationError) as found:
-        check_output(path, "model file", "model", inputs=[str(path)])
-    assert str(found.value) == f"{path}: model file must not be one of the inputs"
+        check_output(path, "model", inputs=[str(path)])
+    assert str(found.value) == f"{path}: the output must not be one of the inputs"
     with pytest.raises(ConfigurationError) as found:
-        check_output(path, "model file", "model", inputs=[tmp_path / "soft"])
-    assert str(found.value) == f"{path}: model file must not be one of the inputs (got {tmp_path / 'soft'})"
+        check_output(path, "model", inputs=[tmp_path / "soft"])
+    assert str(found.value) == f"{path}: the output must not be one of the inputs (got {tmp_path / 'soft'})"
 
 
 def test_an_input_under_any_name_is_refused_even_by_force(tmp_path):
@@ -94,11 +94,11 @@ def test_an_input_under_any_name_is_refused_even_by_force(tmp_path):
     for one, other in (("a.conll", "soft"), ("soft", "a.conll"), ("hard", "soft"), ("a.conll", "x/../a.conll")):
         (tmp_path / "x").mkdir(exist_ok=True)
         with pytest.raises(ConfigurationError, match="must not be one of the inputs"):
-            check_output(tmp_path / one, "output", "conll", inputs=[tmp_path / other], overwrite=True)
+            check_output(tmp_path / one, "conll", inputs=[tmp_path / other], overwrite=True)
     with pytest.raises(ConfigurationError, match="must not be one of the inputs"):
-        check_output(tmp_path / "dangling", "output", "conll", inputs=[tmp_path / "later"], overwrite=True)
+        check_output(tmp_path / "dangling", "conll", inputs=[tmp_path / "later"], overwrite=True)
     with pytest.raises(ConfigurationError, match="must not be one of the inputs"):
-        check_output(tmp_path / "m", "model file", "model", inputs=[tmp_path / ".m.0a1b.partial"], overwrite=True)
+        check_output(tmp_path / "m", "model", inputs=[tmp_path / ".m.0a1b.partial"], overwrite=True)
 
 
 @pytest.fixture

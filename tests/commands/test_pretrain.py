@@ -128,10 +128,10 @@ def test_a_second_request_stops_at_once(capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["-o", "{raw}"], "file of vectors must not be one of the inputs"),
+        (["-o", "{raw}"], "the output must not be one of the inputs"),
         (["-o", "{other}"], "must not replace a file that is not a file of word vectors"),
-        (["-o", "{new}", "--brown", "5", "--epochs", "3"], "--epochs must not be given with --brown"),
-        (["-o", "{new}", "--brown", "5", "--resume"], "--resume must not be given with --brown"),
+        (["-o", "{new}", "--brown", "5", "--epochs", "3"], "--epochs cannot be used here: --brown learns no vectors"),
+        (["-o", "{new}", "--brown", "5", "--resume"], "--resume cannot be used here: --brown has no checkpoint"),
         (["-o", "{new}", "--min-count", "99999"], "the text must have at least 2 words"),
         (["-o", "{new}", "--resume"], "no such model file"),
         (["-o", "{new}", "--hidden", "5"], "hidden must be a multiple of 16 (got 5)"),

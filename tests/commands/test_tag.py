@@ -346,7 +346,6 @@ def tagged_columns(model, corpus, capsysbinary):
         (["table.csv", "--column", "text", "-o", "a.jsonl"], "a table of texts must be written as Parquet or CSV"),
         (["table.csv", "--column", "text"], "a table of texts needs -o FOLDER, -o FILE.parquet or -o FILE.csv"),
         (["corpus", "--parts", "labels"], "--parts needs tables"),
-        (["corpus", "--workers", "2"], "--workers needs --engine ray"),
         (["corpus", "--offsets", "utf16"], "--offsets needs --to jsonl"),
         (["corpus", "--offsets", "utf16", "-o", "a.conllu"], "--offsets needs --to jsonl"),
         (["corpus", "--keep-gold", "-o", "a.jsonl"], "--keep-gold needs --to conll (got jsonl)"),

@@ -2,7 +2,6 @@
 
 import gc
 import inspect
-import json
 import os
 import re
 import signal
@@ -17,7 +16,6 @@ import pytest
 
 import postil
 from oracles.corpora import named_entities
-from postil.commands.main import main
 from postil.errors import ConfigurationError, DataError, ModelFileError
 from postil.integrations import ray as integration
 
@@ -265,27 +263,6 @@ def test_a_killed_driver_is_continued(ray, data, names_model, tmp_path):
     assert all((out / name).stat().st_mtime_ns == stamp for name, stamp in there.items())
     assert rows_of(out) == expected_rows(data, names_model)
     assert not list(out.glob(".*"))
-
-
-def test_the_command_writes_parts(ray, data, names_model, tmp_path, capsys, monkeypatch):
-    words = ["tag", str(names_model), str(data / "*.parquet"), "--engine", "ray", "-o", str(tmp_path / "out")]
-    assert main([*words, "--threshold", "0.9"]) == 0
-    assert capsys.readouterr().err == f"postil: {tmp_path / 'out'}: 480 rows in 4 files\n"
-    sure = [
-        [e for e in row["entities"] or () if e["probability"].expected >= 0.9]
-        for row in expected_rows(data, names_model)
-    ]
-    assert [row["entities"] or [] for row in rows_of(tmp_path / "out")] == sure
-    assert json.loads((tmp_path / "out" / "_job.json").read_text())["job"]["threshold"] == {"LOC": 0.9, "PER": 0.9}
-    for wrong, message in (
-        (["--nbest", "2"], "--nbest cannot be used here"),
-        (["--workers", "0"], "--workers must be at least 1 (got 0)"),
-        (["--from", "csv"], "--engine ray needs Parquet files (got csv)"),
-        (["--address", "127.0.0.1:9"], "--address must be that of a running Ray cluster"),
-    ):
-        monkeypatch.setattr(ray, "is_initialized", lambda: False)
-        assert main([*words, *wrong]) == 1
-        assert message in capsys.readouterr().err
 
 
 # ------------------------------------------------------------------------------------------------ searches

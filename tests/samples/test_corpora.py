@@ -89,3 +89,7 @@ def test_a_third_of_the_negations_are_new():
     new = pairs(made_up_trees(6000, np.random.default_rng(1), new_pairs=True)) - {("far", "from")}
     known = {pair for pair in pairs(OPINIONS) if pair[1] != "a"}
     assert len(known) / len({pair for pair in new if pair[1] != "a"}) == 2 / 3
+
+
+def test_trees_of_one_seed_are_the_same():
+    assert made_up_trees(5, np.random.default_rng(3)) == made_up_trees(5, np.random.default_rng(3))

@@ -219,7 +219,9 @@ def conllu_sources(draw):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [{}, {"probabilities": True}, {"output": "jsonl"}, {"threshold": 0.9}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"probabilities": True}, {"output": "jsonl"}, {"threshold": {"": 0.9}}], ids=str
+)
 @given(data=conllu_sources(), size=st.integers(0, 300))
 @settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_conllu_becomes_the_same_bytes(model, options, data, size):
@@ -283,9 +285,9 @@ def test_very_long_sentences_are_noted(both, monkeypatch):
         ({"output": "jsonl"}, True),
         ({"output": "conllu"}, True),
         ({"probabilities": True}, True),
-        ({"threshold": 0.5}, True),
-        ({"threshold": 0.0}, True),
-        ({"class_thresholds": {"LOC": 0.5}}, True),
+        ({"threshold": {"": 0.5}}, True),
+        ({"threshold": {"": 0.0}}, True),
+        ({"threshold": {"LOC": 0.5}}, True),
         ({"constraints": postil.Constraints(require=[(0, 4, None)])}, False),
         ({"output": "jsonl", "nbest": 2}, False),
         ({"output": "jsonl", "all_above": 0.5}, False),
@@ -336,8 +338,8 @@ LABELLED_FIELDS = [{"spans": []}, {"tokens": ["a"]}, {"labels": []}, {"constrain
 LABELLED_FIELDS += [{"newdoc": "d"}, {"comments": ["# c"]}, {"text": 3}, {"labelling_probabilities": [1]}]
 OPTIONS = [
     *({"output": output, "probabilities": probable} for output in ("conll", "jsonl") for probable in (True, False)),
-    {"output": "jsonl", "probabilities": True, "threshold": 0.6},
-    {"output": "conll", "threshold": 0.9, "class_thresholds": {"LOC": 0.1}},
+    {"output": "jsonl", "probabilities": True, "threshold": {"": 0.6}},
+    {"output": "conll", "threshold": {"": 0.9, "LOC": 0.1}},
     {"output": "jsonl", "reading": ReadOptions(features=(), split=False, every_record=True)},
 ]
 

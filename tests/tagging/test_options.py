@@ -17,11 +17,10 @@ FULL = TaggingOptions(
     reading=ReadOptions(features=(1,)),
     probabilities=True,
     nbest=2,
-    threshold=0.0,
-    class_thresholds={"LOC": 0.5},
+    threshold={"": 0.0, "LOC": 0.5},
     all_above=0.1,
     constraints=postil.Constraints(require=[(0, 4, None)]),
-    gazetteer_constraints=[("LOC", "places.txt")],
+    require_names=[("LOC", "places.txt")],
 )
 
 
@@ -33,7 +32,7 @@ def test_options_travel_to_other_processes():
 
 def test_zero_is_a_threshold():
     assert FULL.sets(*TAGGER_OPTIONS) == list(TAGGER_OPTIONS)
-    assert TaggingOptions(gazetteer_constraints=[]).sets(*TAGGER_OPTIONS) == []
+    assert TaggingOptions(require_names=[]).sets(*TAGGER_OPTIONS) == []
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 from postil.commands.labelled import load_labelled, tagger_of, tagger_options
 from postil.commands.models import open_model, tagger_of_names
 from postil.commands.notices import note
-from postil.commands.output import check_output
-from postil.commands.parser import option, refuse, typed_name
-from postil.commands.reading import reading_options, rules_for_file, warn_of_unspaced
+from postil.commands.parser import option, refuse
+from postil.commands.reading import options_for_file, reading_options, warn_of_unspaced
 from postil.commands.serve import VARIABLE, check_extra, listen, token_of
 from postil.errors import ConfigurationError
 from postil.features.gazetteer import names_in_files
-from postil.models.config import parsed_setting
 from postil.models.tagger import Tagger
 from postil.text import Reading, read
 from postil.text.labels.schemes import convert, recognise
@@ -44,7 +42,10 @@ SHOWN = "-o --model --labels --rules --gazetteer --review --train --every --sure
 OPTIONS = {
     "": [
         option("POOL", "the text to label", nargs="?"),
-        option("-o --output FILE", "file of answers, to write or to continue", type=Path, required=True),
+        # Nothing is replaced: whether the file holds answers is seen when it is opened.
+        option(
+            "-o --output FILE", "file of answers, to write or to continue", type=Path, required=True, writes="jsonl"
+        ),
         option("--model MODEL", "model that makes the first proposals and is trained further"),
         option("--labels C,C", "the classes to label (default: those of the model)"),
         option(
@@ -53,11 +54,10 @@ OPTIONS = {
         ),
         option(
             "--gazetteer FILE …",
-            "names to propose until there is a model, one per line: CLASS=FILE, or a file called after its class "
-            "(repeatable)",
+            "names to propose until there is a model, one per line: CLASS=FILE, or a file called after its class",
         ),
         option("--review FILE", "review suspected errors of `postil doctor` instead of a pool"),
-        option("--train DATA …", "labelled file to train on as well (repeatable)"),
+        option("--train DATA …", "labelled file to train on as well"),
         option("--every N=20", "train after every N answers; 0: never", least=0),
         option("--sure P=0.9", "do not ask about spans that are at least this probable"),
         option("--buffer N=50000", "records to choose from at a time", least=1),
@@ -90,8 +90,9 @@ def run(arguments: Namespace) -> int:
             raise ConfigurationError("--model", expected="must be a tagger of spans", got=f"a {model.KIND}")
         if tagger.model.features.columns or tagger.model.config.word_key is not None:
             raise ConfigurationError("--model", expected="must need words alone", got="a model with extra features")
-    own = rules_for_file(arguments.pool, **reading_options(arguments)) if tagger is None else tagger.model.segmenter
-    options = {**reading_options(arguments, own), "features": ()}
+    pool, known = arguments.pool, tagger and tagger.model.segmenter
+    options = reading_options(arguments, known) if known else options_for_file(arguments, pool)
+    options["features"] = ()
     with read(arguments.pool or arguments.review, **options) as reading, Journal(arguments.output) as journal:
         warn_of_unspaced(reading, options["segmenter"])
         if journal.torn is not None:
@@ -109,20 +110,13 @@ def _check(arguments: Namespace) -> None:
     if not 0 < arguments.sure <= 1:
         raise ConfigurationError("sure", expected="must be above 0 and at most 1", got=arguments.sure)
     if arguments.review is not None:
-        refuse(arguments, "--review has its own proposals", "rules", "gazetteer")
-        for name in ("model", "train", "source_format"):
-            if getattr(arguments, name):
-                raise ConfigurationError(typed_name(name), expected="must not be used with --review")
+        refuse(arguments, "--review has its own proposals", "rules", "gazetteer", "model", "train", "source_format")
     if arguments.rules is not None:
         refuse(arguments, "a model or a list can be one of the rules", "model", "gazetteer")
         if not arguments.every:
             raise ConfigurationError("--every", expected="must be at least 1 with --rules", got=0)
     elif arguments.model is not None:
         refuse(arguments, "the model makes the proposals", "gazetteer")
-    inputs = [arguments.pool, arguments.review, arguments.model, arguments.rules, *arguments.train]
-    inputs += [path for _, path in map(_class_and_file, arguments.gazetteer)]
-    # Nothing is replaced: whether the file holds answers is seen when it is opened.
-    check_output(arguments.output, "file of answers", "jsonl", inputs=inputs, overwrite=True)
 
 
 def _annotation(arguments: Namespace, reading: Reading, tagger: Tagger | None, journal: "Journal") -> "Annotation":
@@ -163,14 +157,9 @@ def _class_and_file(word: str) -> tuple[str, str]:
 
 def _estimator(arguments: Namespace, known: Tagger | None) -> Tagger:
     """The estimator to train on the answers."""
-    if known is None:
-        tagger = tagger_of(arguments).set_params(threads=arguments.threads)
-        if arguments.rules is not None and tagger.config.objective != "crf":
-            raise ConfigurationError("--rules", expected="needs a preset with the objective crf", got=tagger.preset)
-        return tagger
-    settings = known.settings | dict(map(parsed_setting, arguments.settings))
-    tagger = Tagger(preset=known.preset, seed=arguments.seed, threads=arguments.threads, **settings)
-    tagger.check()
+    tagger = tagger_of(arguments, known).set_params(threads=arguments.threads)
+    if arguments.rules is not None and tagger.config.objective != "crf":
+        raise ConfigurationError("--rules", expected="needs a preset with the objective crf", got=tagger.preset)
     return tagger
 
 

@@ -5,18 +5,17 @@ from pathlib import Path
 from typing import Any
 
 from postil.commands.console import show_table
-from postil.commands.evaluate import compared_predictions
+from postil.commands.evaluate import PREDICTIONS, compared_predictions, load_predictions
 from postil.commands.labelled import load, resolve_labels
 from postil.commands.models import checked_scheme, inputs_of, names_model, one_tagger, open_model
 from postil.commands.output import present
 from postil.commands.parser import JSON, OVERWRITE, SEED, option
-from postil.commands.reading import PARTIAL, column_argument, reading_arguments, reading_options
+from postil.commands.reading import PARTIAL, reading_arguments, reading_options
 from postil.errors import ConfigurationError, printable
 from postil.evaluation import compare_answers, compared_by
 from postil.models.tagger import Tagger
 from postil.reports.data import comparison_page
 from postil.tagging.options import check_columns
-from postil.text.labels.schemes import SCHEMES
 
 DESCRIPTION = """\
 Compare two systems on labelled data: scores side by side, a paired test (bootstrap and randomisation over sentences),
@@ -36,18 +35,13 @@ OPTIONS = {
         option("B", "the other one", dest="second"),
         option("GOLD", "labelled file of any format", dest="data"),
         JSON,
-        option("--report FILE", "write an HTML page with all differences", type=Path, writes=("report", "report")),
+        option("--report FILE", "write an HTML page with all differences", type=Path, writes="report"),
         option("--resamples N=2000", "bootstrap resamples"),
         SEED,
         option("--task NAME", "multi-task models: use this task"),
         OVERWRITE,
     ],
-    "reading": reading_arguments(
-        PARTIAL,
-        option("--predicted-column C", "predictions: column of the label, if it differs", type=column_argument),
-        option("--scheme", "predictions: scheme of GOLD (default: detected)", choices=SCHEMES),
-        option("--predicted-scheme", "predictions: scheme of their labels (default: detected)", choices=SCHEMES),
-    ),
+    "reading": reading_arguments(PARTIAL, *PREDICTIONS),
 }
 
 
@@ -74,8 +68,7 @@ def run(arguments: Namespace) -> int:
             checked_scheme(gold, taggers[name].model.codec)
             answers.append(compared_by(taggers[name], inputs_of(gold), gold.labels))
         else:
-            column = {} if arguments.predicted_column is None else {"label": arguments.predicted_column}
-            answers.append(compared_predictions(gold, load(name, **{**options, **column}), arguments))
+            answers.append(compared_predictions(gold, load_predictions(name, arguments, options), arguments))
     result = compare_answers(inputs_of(gold), *answers, resamples=arguments.resamples, seed=arguments.seed)
 
     def show() -> None:

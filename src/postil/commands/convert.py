@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from postil.commands.notices import show_problems
 from postil.commands.output import check_output, output_format
 from postil.commands.parser import OVERWRITE, option
-from postil.commands.reading import format_option, reading_arguments, reading_options, rules_for_file
+from postil.commands.reading import format_option, options_for_file, reading_arguments
 from postil.errors import ConfigurationError, printable
 from postil.text import ReadOptions, Sentence
 from postil.text.formats import FORMATS, Reading, format_of_path, read, write, write_annotated
@@ -90,12 +90,12 @@ def run(arguments: Namespace) -> int:
     row = FORMATS[target]
     if arguments.output != "-" and not (row.opens and row.texts):  # a folder must be empty
         inputs = [arguments.input] if arguments.input != "-" else []
-        check_output(arguments.output, "output", row.like or target, inputs=inputs, overwrite=arguments.overwrite)
+        check_output(arguments.output, row.like or target, inputs=inputs, overwrite=arguments.overwrite)
     settings = {
         "strict": arguments.strict,
         "comment": arguments.comment,
         "split": not arguments.no_split,
-        **reading_options(arguments, rules_for_file(arguments.input, **reading_options(arguments))),
+        **options_for_file(arguments, arguments.input),
     }
     # Texts pass from one annotation tool to another as they are, without tokens and labels: spans may overlap and need
     # not fit tokens. Who asks for what becomes of those wants tokens.

@@ -6,7 +6,7 @@ from pathlib import Path
 from postil.commands.console import show_table, training_progress
 from postil.commands.labelled import joined_split, load_labelled, tagger_of, tagger_options
 from postil.commands.output import present
-from postil.commands.parser import JSON, OVERWRITE, option, refuse
+from postil.commands.parser import JSON, OVERWRITE, needing, option, refuse
 from postil.evaluation import crossval, curve, groups_of
 from postil.reports.data import curve_page
 from postil.text.formats import write
@@ -31,14 +31,15 @@ OPTIONS = {
         option("DATA", "labelled files", nargs="+"),
         option("--folds N", "number of parts (default: 5)"),
         option("--curve", "draw a learning curve instead"),
-        option("--dev FILE", "--curve: held-out file to score on"),
-        option("--sizes N", "--curve: number of sizes (default: 6)"),
-        option("--repeats N", "--curve: training runs for each size (default: 3)"),
-        option("--report FILE", "--curve: write an HTML page with the curve", type=Path, writes=("report", "report")),
-        JSON,
-        option(
-            "-o --output FILE", "write all out-of-fold predictions as CoNLL", type=Path, writes=("predictions", "conll")
+        *needing(
+            "--curve",
+            option("--dev FILE", "--curve: held-out file to score on"),
+            option("--sizes N", "--curve: number of sizes (default: 6)"),
+            option("--repeats N", "--curve: training runs for each size (default: 3)"),
+            option("--report FILE", "--curve: write an HTML page with the curve", type=Path, writes="report"),
         ),
+        JSON,
+        option("-o --output FILE", "write all out-of-fold predictions as CoNLL", type=Path, writes="conll"),
         OVERWRITE,
     ],
     **tagger_options("once for each part, or for each point of the curve"),
@@ -48,8 +49,6 @@ OPTIONS = {
 def run(arguments: Namespace) -> int:
     if arguments.curve:
         refuse(arguments, "it is not for --curve", "folds", "output")
-    else:
-        refuse(arguments, "it is for --curve", "dev", "sizes", "repeats", "report")
     tagger = tagger_of(arguments)
     files = load_labelled(arguments.data, arguments)
     split = joined_split(files, "train" if arguments.curve else "data")

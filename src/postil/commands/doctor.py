@@ -8,7 +8,7 @@ from postil.commands.labelled import joined_split, load_labelled, tagger_of, tag
 from postil.commands.notices import note
 from postil.commands.output import check_output, present
 from postil.commands.parser import JSON, OVERWRITE, option
-from postil.commands.reading import reading_options, rules_for_file
+from postil.commands.reading import options_for_file
 from postil.errors import ConfigurationError, printable
 from postil.quality import Diagnosis, apply, diagnosed, review
 from postil.reports.data import diagnosis_page
@@ -39,8 +39,8 @@ OPTIONS = {
         option("--folds N=5", "parts to hold out in turn", least=2),
         option("--repeats N=2", "how often every sentence is held out", least=1),
         JSON,
-        option("--report FILE", "write an HTML page with all findings", type=Path, writes=("report", "report")),
-        option("--review FILE", "write suspected errors as JSON Lines", type=Path, writes=("review", "jsonl")),
+        option("--report FILE", "write an HTML page with all findings", type=Path, writes="report"),
+        option("--review FILE", "write suspected errors as JSON Lines", type=Path, writes="jsonl"),
         option("--apply FILE", "apply the accepted corrections of a review to DATA"),
         option("-o --output FILE", "--apply: the corrected file to write", type=Path),
         OVERWRITE,
@@ -75,8 +75,7 @@ def run(arguments: Namespace) -> int:
 def _apply(arguments: Namespace) -> int:
     if arguments.apply is None or arguments.output is None:
         raise ConfigurationError("--apply", expected="needs -o FILE, and -o needs --apply", got=None)
-    cut_by = rules_for_file(arguments.data[0], **reading_options(arguments))
-    options = {**reading_options(arguments, cut_by), "features": None}  # all columns are kept
+    options = {**options_for_file(arguments, arguments.data[0]), "features": None}  # all columns are kept
     sentences: list[Sentence] = []
     formats: set[str] = set()
     for path in arguments.data:
@@ -86,7 +85,7 @@ def _apply(arguments: Namespace) -> int:
     if len(formats) > 1:
         raise ConfigurationError("--apply", expected="needs files of one format", got=" and ".join(sorted(formats)))
     inputs = [*arguments.data, arguments.apply]
-    check_output(arguments.output, "output", reading.format, inputs=inputs, overwrite=arguments.overwrite)
+    check_output(arguments.output, reading.format, inputs=inputs, overwrite=arguments.overwrite)
     with read(arguments.apply, split=False) as reviewed:
         scheme = recognise([sentence.labels or [] for sentence in sentences])
         applied = apply(reviewed, sentences, scheme, arguments.apply)

@@ -15,7 +15,7 @@ from postil.commands.console import say, show_table
 from postil.commands.notices import note
 from postil.commands.output import present, tell_of_report
 from postil.commands.parser import JSON, OVERWRITE, option, refuse
-from postil.commands.reading import MAP, PARTIAL, column_argument, reading_arguments, reading_options, rules_for_file
+from postil.commands.reading import MAP, PARTIAL, column_argument, options_for_file, reading_arguments, reading_options
 from postil.commands.roles import are_roles, compare_role_files, evaluate_roles, role_examples
 from postil.errors import ConfigurationError, DataError
 from postil.metrics import Counts, DetectionScores, significance, tables
@@ -73,14 +73,19 @@ of GOLD and for those that the model finds. docs/how-to/metrics.md explains ever
 SHOWN = "--json --report --overwrite --expected --against --train --task --mistakes --map --label-column --from"
 
 
-_detected, _PAGE_INSTEAD = "(default: detected)", "--json: a report (--report FILE) shows them to people"
+_PAGE_INSTEAD = "--json: a report (--report FILE) shows them to people"
+PREDICTIONS = [
+    option("--predicted-column C", "predictions: column of the label, if it differs", type=column_argument),
+    option("--scheme", "predictions: labelling scheme of GOLD (default: detected)", choices=schemes.SCHEMES),
+    option("--predicted-scheme", "predictions: scheme of their labels (default: detected)", choices=schemes.SCHEMES),
+]
 OPTIONS = {
     "": [
         option("MODEL|PREDICTIONS", "model file or name, or a file of predicted labels", dest="model"),
         option("GOLD", "labelled file of any format", nargs="?", dest="data"),
         option(
             "--task NAME[=FILE][:COLUMN] …",
-            "multi-task models: score this task on FILE or GOLD, with the labels of this column (repeatable)",
+            "multi-task models: score this task on FILE or GOLD, with the labels of this column",
         ),
         JSON,
         option("--raw", "split GOLD's raw text with the model, and score tokens, sentences and labels (CoNLL-2018)"),
@@ -91,16 +96,12 @@ OPTIONS = {
             "--against BASE",
             "--expected: compare with the calibration data: a file, or the --json output of an earlier --expected",
         ),
-        option(
-            "--report FILE", "write an HTML page with charts and all mistakes", type=Path, writes=("report", "report")
-        ),
+        option("--report FILE", "write an HTML page with charts and all mistakes", type=Path, writes="report"),
         OVERWRITE,
     ],
     "reading": reading_arguments(PARTIAL, MAP),
     "a file of predictions": [
-        option("--predicted-column C", "column of the predicted label, if it differs", type=column_argument),
-        option("--scheme", f"labelling scheme of GOLD {_detected}", choices=schemes.SCHEMES),
-        option("--predicted-scheme", f"labelling scheme of the predictions {_detected}", choices=schemes.SCHEMES),
+        *PREDICTIONS,
         option("--strict", "reject labels that violate their scheme, and empty tokens"),
         option("--resamples N", f"bootstrap resamples (default: {2 * RESAMPLES})", least=1),
         option("--seed N", "random seed (default: 0)", least=0),
@@ -311,10 +312,8 @@ def _evaluate_predictions(arguments: Namespace) -> int:
     refuse(arguments, "it is for multi-task models", "task")
     if [arguments.model, arguments.data, arguments.train].count("-") > 1:
         raise ConfigurationError("standard input can be read only once", expected="at most one file named -")
-    cut_by = rules_for_file(arguments.data, **reading_options(arguments))
-    options = {**reading_options(arguments, cut_by, groups=True), "strict": arguments.strict}
-    column = {} if arguments.predicted_column is None else {"label": arguments.predicted_column}
-    gold, predicted = labelled.load(arguments.data, **options), labelled.load(arguments.model, **{**options, **column})
+    options = {**options_for_file(arguments, arguments.data, groups=True), "strict": arguments.strict}
+    gold, predicted = labelled.load(arguments.data, **options), load_predictions(arguments.model, arguments, options)
     maps = labelled.label_maps(arguments.map, [gold.path, predicted.path])
     for file in (gold, predicted):
         labelled.map_labels(file, maps[file.path])
@@ -347,6 +346,11 @@ def _evaluate_predictions(arguments: Namespace) -> int:
         return predictions_page(scores, gold)
 
     return _present(arguments, scores, gold, page)
+
+
+def load_predictions(path: str, arguments: Namespace, options: Mapping[str, Any]) -> LabelledFile:
+    column = {} if arguments.predicted_column is None else {"label": arguments.predicted_column}
+    return labelled.load(path, **{**options, **column})
 
 
 def compared_predictions(gold: LabelledFile, predicted: LabelledFile, arguments: Namespace) -> Compared:

@@ -62,7 +62,7 @@ OPTIONS = {
         option("--label L", "explain this label (default: the one that the model predicts)"),
         option("--task NAME", "multi-task models: use this task"),
         JSON,
-        option("--report FILE", "write the explanations as an HTML page", type=Path, writes=("report", "report")),
+        option("--report FILE", "write the explanations as an HTML page", type=Path, writes="report"),
         OVERWRITE,
     ],
     "reading": reading_arguments(default="text"),

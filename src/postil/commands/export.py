@@ -1,9 +1,7 @@
 """``postil export``: a model for places without Python."""
 
-import importlib
 from argparse import Namespace
 from collections.abc import Callable
-from typing import Any
 
 from postil.commands.models import open_model
 from postil.commands.notices import note
@@ -47,21 +45,13 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _module(name: str) -> Any:
-    """The module that writes a format; one clear line if this installation has none."""
-    try:
-        return importlib.import_module(f"postil.export.{name}")
-    except ModuleNotFoundError as missing:
-        raise ConfigurationError(
-            f"--to {name}", expected="an installation that has this export", got=f"no module {missing.name}"
-        ) from None
-
-
 def _to_c(arguments: Namespace) -> list[str]:
+    from postil.export.c import export_c
+
     texts = None
     if arguments.conformance is not None:
         texts = read_text(arguments.conformance, "the texts", MOST_LIST_BYTES).splitlines()
-    written = _module("c").export_c(
+    written = export_c(
         open_model(arguments.model),
         arguments.output,
         half=arguments.half,
@@ -77,17 +67,20 @@ def _to_c(arguments: Namespace) -> list[str]:
 
 def _to_web(arguments: Namespace) -> list[str]:
     if arguments.trainable:
+        from postil.export.web.trainer import write_trainer
+
         model = None if arguments.model is None else located(arguments.model)
         if model is not None:
             open_model(arguments.model)
-        size = _module("web.trainer").write_trainer(arguments.output, model)
+        size = write_trainer(arguments.output, model)
         return [f"{arguments.output}: {_size(size)}; open it in a browser, from disk or from any server"]
-    write = _module("web").write
+    from postil.export.web import write
+
     open_model(arguments.model)  # which tells what is wrong with a file
     written = write(located(arguments.model), arguments.output, half=arguments.half or None)
     kind = "half" if written.half else "single"
-    size = f"{_size(written.total_bytes)}, the model {_size(written.model_bytes)} in {kind} precision"
-    return [f"{arguments.output}: {size}", *([] if written.change is None else [str(written.change)])]
+    sizes = f"{_size(written.total_bytes)}, the model {_size(written.model_bytes)} in {kind} precision"
+    return [f"{arguments.output}: {sizes}", *([] if written.change is None else [str(written.change)])]
 
 
 def _size(size: int) -> str:
@@ -105,9 +98,7 @@ OPTIONS = {
         option("--half", "c, web: half precision for the tables of words"),
         option("--array", "c: also write the model as a C array", needs="--to c"),
         option(
-            "--conformance FILE",
-            "c: texts for the conformance test, one per line (default: samples)",
-            needs="--to c",
+            "--conformance FILE", "c: texts for the conformance test, one per line (default: samples)", needs="--to c"
         ),
     ]
 }

@@ -40,11 +40,9 @@ OPTIONS = {
     "": [
         option("MODEL", "the tagger to extend; its file is not changed"),
         option("NEW", "labelled files with the new classes or text", nargs="+"),
-        option("-o --output MODEL2", "model file to write", type=Path, required=True, writes=("model file", "model")),
-        option("--old FILE …", "labelled data that the model was trained on, all or some of them (repeatable)"),
-        option(
-            "--unlabelled FILE …", "raw text that the old model labels, so that it keeps the old classes (repeatable)"
-        ),
+        option("-o --output MODEL2", "model file to write", type=Path, required=True, writes="model"),
+        option("--old FILE …", "labelled data that the model was trained on, all or some of them"),
+        option("--unlabelled FILE …", "raw text that the old model labels, so that it keeps the old classes"),
         tokens_option(MOST_RAW_TOKENS),
         option("--dev FILE", "held-out file on which known classes must not get worse"),
         option(f"--tolerance N={FORGETTING_TOLERANCE}", "points of F1 by which a known class may fall"),

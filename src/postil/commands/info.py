@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import Any
 
 from postil.commands.models import one_tagger, open_model
-from postil.commands.output import check_output, present
+from postil.commands.output import present
 from postil.commands.parser import JSON, OVERWRITE, option
 from postil.errors import ConfigurationError, printable, similar
 from postil.models.config import DEFAULTS, PRESETS, TaggerConfig, TreeConfig, configured, configured_tree
@@ -66,7 +66,12 @@ OPTIONS = {
             needs="--network",
         ),
         option("--presets NAME", "list the presets, or all settings of one of them", nargs="?", const=""),
-        option("-o --output FILE", "write the card as Markdown, or the network as SVG", type=Path),
+        option(
+            "-o --output FILE",
+            "write the card as Markdown, or the network as SVG",
+            type=Path,
+            writes=lambda arguments: "picture" if arguments.network else "markdown",
+        ),
         JSON,
         OVERWRITE,
     ]
@@ -80,7 +85,6 @@ def run(arguments: Namespace) -> int:
     if arguments.network:
         return _draw_network(arguments)
     path = located(arguments.model)
-    check_output(arguments.output, "card", "markdown", inputs=[path], overwrite=arguments.overwrite)
     open_model(arguments.model)  # which tells what is wrong with a file
     card = card_of(path, arguments.model)
     if arguments.output is not None:
@@ -107,8 +111,6 @@ def run(arguments: Namespace) -> int:
 def _draw_network(arguments: Namespace) -> int:
     if arguments.output is None:
         raise ConfigurationError("--network", expected="needs -o FILE.svg")
-    inputs = [located(arguments.model)]
-    check_output(arguments.output, "picture", "picture", inputs=inputs, overwrite=arguments.overwrite)
     if not str(arguments.output).endswith(".svg"):
         raise ConfigurationError("--network", expected="needs -o FILE.svg", got=arguments.output)
     model = open_model(arguments.model)

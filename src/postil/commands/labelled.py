@@ -13,9 +13,8 @@ from postil.commands.parser import SEED, SETTINGS, Options, option
 from postil.commands.reading import (
     PARTIAL,
     column_argument,
+    options_for_file,
     reading_arguments,
-    reading_options,
-    rules_for_file,
     warn_of_unspaced,
 )
 from postil.errors import ConfigurationError, DataError
@@ -390,12 +389,9 @@ _RARE = 20
 
 
 def _is_one_slip(one: str, other: str) -> bool:
-    """Whether names of three letters or more differ by one letter, or by two neighbours that changed places."""
-    if min(len(one), len(other)) < 3 or abs(len(one) - len(other)) > 1:
-        return False
-    first = next((i for i, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(one))
-    a, b = one[first:], other[first:]
-    return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
+    """Whether names of three letters or more differ in one letter: another one, one more, or one in another place."""
+    shorter = [{name, *(name[:i] + name[i + 1 :] for i in range(len(name)))} for name in (one, other)]
+    return min(len(one), len(other)) >= 3 and not set.isdisjoint(*shorter)
 
 
 # ------------------------------------------------------------------------------------------------ taggers to train
@@ -408,7 +404,7 @@ def tagger_options(trained: str, threads: str = "training runs at a time", **rea
     return {
         f"training\nthe taggers that are trained {trained}": [
             option("--preset NAME", preset, choices=presets, default="fast"),
-            option("--vectors FILE …", "word vectors, as for `postil train` (repeatable)"),
+            option("--vectors FILE …", "word vectors, as for `postil train`"),
             option("--clusters FILE", "word clusters, as for `postil train`"),
             SETTINGS,
             SEED,
@@ -418,14 +414,14 @@ def tagger_options(trained: str, threads: str = "training runs at a time", **rea
     }
 
 
-def tagger_of(arguments: Namespace) -> Tagger:
-    """The tagger that the options describe, not trained."""
+def tagger_of(arguments: Namespace, known: Tagger | None = None) -> Tagger:
+    """The tagger that the options describe, not trained; ``known``: a model whose preset and settings it has."""
+    knowledge = {} if known else {"vectors": arguments.vectors or None, "clusters": arguments.clusters}
     tagger = Tagger(
-        preset=arguments.preset,
-        vectors=arguments.vectors or None,
-        clusters=arguments.clusters,
+        preset=arguments.preset if known is None else known.preset,
         seed=arguments.seed,
-        **dict(map(parsed_setting, arguments.settings)),
+        **knowledge,
+        **(({} if known is None else known.settings) | dict(map(parsed_setting, arguments.settings))),
     )
     tagger.check()
     return tagger
@@ -435,10 +431,7 @@ def load_labelled(
     paths: Sequence[str], arguments: Namespace, options: Mapping[str, Any] | None = None, known: Iterable[str] = ()
 ) -> list[LabelledFile]:
     """Files with labels, all of one kind, read with these options or by rules for their language."""
-    files = [
-        load(path, **(options or reading_options(arguments, rules_for_file(path, **reading_options(arguments)))))
-        for path in paths
-    ]
+    files = [load(path, **(options or options_for_file(arguments, path))) for path in paths]
     for file in files:
         check_not_empty(file)
     resolve_partial_labels(files, arguments.partial, known)

@@ -126,7 +126,7 @@ def _dispatch(words: list[str]) -> int:
         try:
             check_options(parser, arguments)
             command = command_module(words[0])
-            if hasattr(arguments, "overwrite"):
+            if hasattr(arguments, "output") or hasattr(arguments, "report"):
                 from postil.commands.output import check_outputs  # which `postil --help` does not need
 
                 check_outputs(parser, arguments)

@@ -51,22 +51,37 @@ def output_format(path: str) -> str | None:
 
 
 def check_outputs(parser: argparse.ArgumentParser, arguments: Namespace) -> None:
-    """``check_output`` of every option that writes a file. Any other word of the command line may name an input."""
+    """``check_output`` of every option that writes a file, and of the checkpoint that --resume continues from.
+
+    Any other word of the command line may name an input: ``FILE``, ``NAME=FILE`` or ``NAME=FILE:COLUMN``.
+    """
     outputs = {action.dest: vars(action)["writes"] for action in parser._actions if "writes" in vars(action)}
-    inputs: list[str | Path] = []
-    for name, value in vars(arguments).items() if outputs else ():
+    asked, inputs = {str(getattr(arguments, name)) for name in outputs}, list[str | Path]()
+    for name, value in vars(arguments).items():
         for word in value if isinstance(value, list) else [value]:
             if isinstance(word, str | Path) and name not in outputs:
-                names = (str(located(str(word)) if name == "model" else word), str(word).partition("=")[2])
-                inputs += [path for path in names if os.path.exists(path)]  # noqa: PTH110  # a text is no path
-    for name, (what, kind) in outputs.items():
-        path = getattr(arguments, name)
-        check_output(path, what, kind, inputs=inputs, overwrite=arguments.overwrite)
-        inputs += [path] if path is not None else []
+                text = str(located(str(word)) if name in ("model", "warm_start") else word)
+                names = (text, text.partition("=")[2], text.partition("=")[2].rpartition(":")[0])
+                # A text is no path, but an input that is missing may be what would be written.
+                inputs += [path for path in names if path in asked or os.path.exists(path)]  # noqa: PTH110
+    for name, kind in outputs.items():
+        if (path := getattr(arguments, name)) is None:
+            continue
+        written = {path: kind(arguments) if callable(kind) else kind}
+        if name == "output" and hasattr(arguments, "resume"):
+            written[checkpoint_of(path)] = "model"
+        for one, kind_of_one in written.items():
+            check_output(one, kind_of_one, inputs=inputs, overwrite=getattr(arguments, "overwrite", True))
+            inputs.append(one)
+
+
+def checkpoint_of(path: Path) -> Path:
+    """Where the state of a training run is kept until the file at ``path`` is written."""
+    return path.parent / f"{path.name}.checkpoint"
 
 
 def check_output(
-    path: str | Path | None, what: str, kind: str, *, inputs: Iterable[str | Path | None] = (), overwrite: bool = False
+    path: str | Path | None, kind: str, *, inputs: Iterable[str | Path | None] = (), overwrite: bool = False
 ) -> None:
     """Raise ConfigurationError if ``path`` cannot be written, or if writing it would destroy something else.
 
@@ -76,7 +91,7 @@ def check_output(
     """
     if path is None:  # nothing is to be written
         return
-    path = Path(path)
+    path, what = Path(path), "the output"
     if path.is_dir():
         raise ConfigurationError(what, expected="must be a file", got="a folder", where=path)
     if not path.resolve().parent.is_dir():

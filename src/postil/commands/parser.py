@@ -23,7 +23,8 @@ class CommandOption(NamedTuple):
     flags: list[str]
     settings: dict[str, Any]
     """Those of argparse. Options with the same "instead" exclude each other; "least" is the smallest value; "needs"
-    names another option that must be given, and may say why; "writes" names a file that is written, and its kind."""
+    names another option that must be given, and may say why; "writes" is the kind of the file that is written, or a
+    function of the arguments that returns it."""
 
 
 Options = Mapping[str, Iterable[CommandOption]]
@@ -45,6 +46,7 @@ def option(typed: str, help: str, **settings: Any) -> CommandOption:
             help += f" (default: {default.removesuffix('.0')})"
     elif value.endswith(" …"):
         settings = {"action": "append", "default": [], **settings}
+        help += " (repeatable)"
     elif flags and not value and not settings.keys() & {"choices", "action"}:
         settings["action"] = "store_true"
     if value:
@@ -54,11 +56,16 @@ def option(typed: str, help: str, **settings: Any) -> CommandOption:
     return CommandOption(flags.split(), {"help": help, **settings})
 
 
+def needing(other: str, *options: CommandOption) -> list[CommandOption]:
+    """Options that need another one."""
+    return [CommandOption(flags, {**settings, "needs": other}) for flags, settings in options]
+
+
 _RULES = ("instead", "least", "needs", "writes")
 JSON = option("--json", "print one JSON object and nothing else")
 OVERWRITE = option("--overwrite", "replace an existing output even if it is read-only or of another kind")
 SEED = option("--seed N=0", "random seed")
-SETTINGS = option("--set NAME=VALUE …", "change one setting (repeatable)", dest="settings")
+SETTINGS = option("--set NAME=VALUE …", "change one setting", dest="settings")
 
 
 def add_options(parser: argparse.ArgumentParser, options: Options) -> None:
@@ -80,14 +87,14 @@ def check_options(parser: argparse.ArgumentParser, arguments: Namespace) -> None
     choices = {action.dest: action.choices for action in parser._actions}
     for action in parser._actions:
         value, least, needs = getattr(arguments, action.dest, None), *map(vars(action).get, ("least", "needs"))
-        if not _is_given(value):
+        if not _is_given(value) or value == action.default:
             continue
         if least is not None and value < least:
             raise ConfigurationError(action.option_strings[0], expected=f"must be at least {least}", got=value)
         if needs is not None:
             other, wanted = re.findall(r"--([\w-]+) ?(\w*)", needs)[0]
             other = getattr(arguments, dest := other.replace("-", "_"))
-            if not _is_given(other) or (choices[dest] and other != wanted):
+            if not _is_given(other) or (wanted and choices[dest] and other != wanted):
                 raise ConfigurationError(action.option_strings[0], expected=f"needs {needs}", got=other or None)
 
 
@@ -104,7 +111,7 @@ def refuse(arguments: Namespace, why: str, *names: str) -> None:
 
 def typed_name(name: str) -> str:
     """``--feature-columns`` for the value feature_columns."""
-    renamed = {"settings": "--set", "gazetteer_constraint": "--require-names", "source_format": "--from"}
+    renamed = {"settings": "--set", "source_format": "--from"}
     return renamed.get(name, f"--{name.replace('_', '-')}")
 
 

@@ -17,8 +17,8 @@ from rich.text import Text
 from postil.commands import fitting
 from postil.commands.console import progress_bar, say, show_table
 from postil.commands.notices import note, progress_line
-from postil.commands.output import check_output, present
-from postil.commands.parser import OVERWRITE, option, refuse, typed_name
+from postil.commands.output import check_output, checkpoint_of, present
+from postil.commands.parser import OVERWRITE, SETTINGS, needing, option, refuse, typed_name
 from postil.commands.teaching import named_segmenter, sampled_sentences
 from postil.errors import ConfigurationError, PostilError
 from postil.features.lexicon import Lexicon
@@ -58,14 +58,21 @@ MOST_TOKENS = 6_000_000
 """Of raw text for an encoder, unless --tokens says otherwise: a minute or two for each network on one core."""
 _SETTINGS = {field.name for field in fields(PretrainingConfig)} - {"corpus"}
 _OF_CORPUS = ("min_count", "words", "cased", "fold_digits")
-_OF_BOTH = ("epochs", "rate", "hidden", "window")  # also settings of presets
-_ONLY_VECTORS = ("method", "dimensions", "window", "epochs", "negatives", "sample", "hidden", "rate", "seed")
 _default = PretrainingConfig()
 _yes_or_no = argparse.BooleanOptionalAction
+
+
+def _kind(arguments: Namespace) -> str:
+    """The kind of file that is written."""
+    if arguments.encoder is not None or arguments.with_brown is not None:
+        return "model"
+    return "vectors" if arguments.brown is None else "clusters"
+
+
 OPTIONS = {
     "": [
         option("TEXT", "files of raw text, UTF-8; --neighbours: a file of vectors", nargs="+", type=Path, dest="texts"),
-        option("-o --output FILE", "file to write", type=Path),
+        option("-o --output FILE", "file to write", type=Path, writes=_kind),
         option("--brown N", "learn N Brown clusters of words instead of vectors"),
         option(
             "--with-brown N",
@@ -101,23 +108,22 @@ OPTIONS = {
             "learn words and encoder of this preset, and write them into one file for `train --pretrained`",
             choices=[name for name in PRESETS if name != "margin"],
         ),
-        option("--vectors FILE …", "word vectors of the tagger (repeatable)"),
-        option("--clusters FILE", "word clusters of the tagger: a file, or brown"),
-        option("--gazetteer NAME …", "lists of names of the tagger (repeatable)"),
-        option(
-            "--set NAME=VALUE …",
-            "change one setting of the preset, such as epochs, the passes over the text (repeatable)",
-            dest="settings",
-        ),
-        option(
-            "--tokens N",
-            f"how much of the text the encoder learns from, sampled by sentences (default: {MOST_TOKENS:,})",
+        *needing(
+            "--encoder",
+            option("--vectors FILE …", "word vectors of the tagger"),
+            option("--clusters FILE", "word clusters of the tagger: a file, or brown"),
+            option("--gazetteer NAME …", "lists of names of the tagger"),
+            SETTINGS,
+            option(f"--tokens N={MOST_TOKENS:,}", "how much of the text it learns from, sampled by sentences", least=1),
         ),
     ],
     "nearest words": [
-        option("--neighbours WORD …", "list the words nearest to WORD (repeatable)"),
-        option("--count N=10", "--neighbours: words to list"),
-        option("--json", "--neighbours: print one JSON object and nothing else"),
+        option("--neighbours WORD …", "list the words nearest to WORD"),
+        *needing(
+            "--neighbours",
+            option("--count N=10", "--neighbours: words to list"),
+            option("--json", "--neighbours: print one JSON object and nothing else"),
+        ),
     ],
 }
 
@@ -131,49 +137,38 @@ def run(arguments: Namespace) -> int:
     is_clusters, is_encoder = arguments.brown is not None, arguments.encoder is not None
     if is_clusters and (is_encoder or arguments.with_brown is not None):
         arguments.usage_error(f"--brown and --{'encoder' if is_encoder else 'with-brown'} exclude each other")
-    if not is_encoder:
-        refuse(arguments, "it is for --encoder", "vectors", "clusters", "gazetteer", "settings", "tokens")
-    elif arguments.with_brown is not None and arguments.clusters is not None:
-        raise ConfigurationError("--clusters", expected="must not be given with --with-brown")
-    for name in (*_ONLY_VECTORS, *_OF_CORPUS) if is_encoder and arguments.with_brown is None else ():
-        if name != "seed" and getattr(arguments, name) is not None:
-            hint = f" (for the encoder: --set {name}=…)" if name in _OF_BOTH else ""
-            why = "it is for vectors, which --encoder learns with --with-brown"
-            raise ConfigurationError(f"{typed_name(name)} cannot be used here: {why}{hint}")
-    kind = "clusters" if is_clusters else "vectors" if arguments.with_brown is None and not is_encoder else "model"
-    what = "pretrained file" if kind == "model" else f"file of {kind}"
-    inputs = [*arguments.texts, *arguments.vectors, arguments.clusters, *arguments.gazetteer]
-    output: Path = arguments.output
-    check_output(output, what, kind, inputs=inputs, overwrite=arguments.overwrite)
-    check_output(_beside(output, ".checkpoint"), "checkpoint", "model", inputs=inputs, overwrite=arguments.overwrite)
+    if arguments.with_brown is not None:
+        refuse(arguments, "--with-brown learns them", "clusters")
+    elif is_encoder:
+        _refuse_all(arguments, "--encoder learns vectors only with --with-brown (for the encoder: --set)", *_OF_CORPUS)
     for path in filter(os.path.isfile, arguments.texts):  # a pipe can be read only once
         with suppress(PostilError, OSError):  # which reading the text reports
             if (format := format_of(str(path))) in ("conll", "conllu", "jsonl"):  # labels would count as words
                 note(f"{path}: looks like {FORMATS[format].title}, but is read as raw text, labels and all")
+    output: Path = arguments.output
     if is_clusters:
-        for name in _ONLY_VECTORS:
-            if getattr(arguments, name) is not None:
-                raise ConfigurationError(f"--{name}", expected="must not be given with --brown: it is for vectors")
-        if arguments.resume:
-            raise ConfigurationError("--resume", expected="must not be given with --brown, which has no checkpoint")
+        refuse(arguments, "--brown has no checkpoint", "resume")
+        _refuse_all(arguments, "--brown learns no vectors", "seed")
         _clusters(arguments, arguments.brown, output).save(output)
         return 0
     if not is_encoder:
         return _learn_vectors(arguments, output)
     words = None
     if arguments.with_brown is not None:  # the encoder is learned with vectors and clusters of the same text
-        words = _beside(output, ".words")
+        words = output.with_name(f"{output.name}.words")
         if not (arguments.resume and words.exists()):
-            for path in (words, _beside(words, ".checkpoint")):
-                what = "file of vectors and clusters"
-                check_output(path, what, "model", inputs=arguments.texts, overwrite=arguments.overwrite)
+            for path in (words, checkpoint_of(words)):
+                check_output(path, "model", inputs=arguments.texts, overwrite=arguments.overwrite)
             if code := _learn_vectors(arguments, words):
                 return code
     return _learn_encoder(arguments, words)
 
 
-def _beside(path: Path, suffix: str) -> Path:
-    return path.with_name(path.name + suffix)
+def _refuse_all(arguments: Namespace, why: str, *others: str) -> None:
+    """Raise ConfigurationError for a setting of vectors, also one that is turned off, or one of the others."""
+    for name in sorted((_SETTINGS - {"seed"}).union(others)):
+        if getattr(arguments, name) is not None:
+            raise ConfigurationError(f"{typed_name(name)} cannot be used here: {why}")
 
 
 def _show_neighbours(arguments: Namespace) -> int:
@@ -232,7 +227,7 @@ def _learn_vectors(arguments: Namespace, output: Path) -> int:
 
     given = {name: value for name in _SETTINGS if (value := getattr(arguments, name)) is not None}
     config = PretrainingConfig(corpus=_corpus_config(arguments, False), **given)
-    checkpoint = _beside(output, ".checkpoint")
+    checkpoint = checkpoint_of(output)
     with _corpus(arguments, config.corpus) as corpus:
         training = learning.Pretraining(
             corpus, config, threads=arguments.threads, checkpoint=checkpoint, resume=arguments.resume
@@ -315,9 +310,6 @@ class VectorsDisplay:
 
 def _learn_encoder(arguments: Namespace, words: Path | None) -> int:
     """Train and write the encoder. ``words`` is a file of vectors and clusters that were learned from the same text."""
-    tokens = MOST_TOKENS if arguments.tokens is None else arguments.tokens
-    if tokens < 1:
-        raise ConfigurationError("--tokens", expected="must be at least 1", got=tokens)
     seed = arguments.seed or 0
     tagger = Tagger(
         preset=arguments.encoder,
@@ -328,8 +320,8 @@ def _learn_encoder(arguments: Namespace, words: Path | None) -> int:
         threads=arguments.threads,
         **dict(map(parsed_setting, arguments.settings)),
     )
-    checkpoint = _beside(arguments.output, ".checkpoint")
-    sentences = sampled_sentences(arguments.texts, tokens, seed=seed, segmenter=_segmenter(arguments))
+    checkpoint = checkpoint_of(arguments.output)
+    sentences = sampled_sentences(arguments.texts, arguments.tokens, seed=seed, segmenter=_segmenter(arguments))
     resume = arguments.resume and (checkpoint.exists() or words is None)  # or it was interrupted before
     pretraining = tagger.pretraining(sentences, checkpoint=checkpoint, resume=resume)
     display = fitting.Display(pretraining)

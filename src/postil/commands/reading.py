@@ -160,12 +160,6 @@ MAP = option(
 )
 
 
-def chosen_segmenter(known: Any) -> Segmenter:
-    """The segmenter for training data: that of the model to continue from, or English if it is None or has none."""
-    segmentation: Segmenter | None = None if known is None else known.model.segmentation
-    return ENGLISH if segmentation is None else segmentation
-
-
 def rules_for_file(path: str | Path | None, **options: Any) -> Segmenter:
     """Rules that split the raw texts of a file: those of English, or neutral ones. A stream is taken for English."""
     if path is None or not Path(path).is_file():
@@ -201,6 +195,12 @@ def reading_options(arguments: Namespace, segmenter: Segmenter = ENGLISH, *, gro
         "label_names": getattr(arguments, "label_names", None),
         "from_scheme": IO if getattr(arguments, "from_scheme", None) == IO else None,
     }
+
+
+def options_for_file(arguments: Namespace, path: str | Path | None, *, groups: bool = False) -> dict[str, Any]:
+    """``reading_options`` with the rules for the language of a file."""
+    segmenter = rules_for_file(path, **reading_options(arguments))
+    return reading_options(arguments, segmenter, groups=groups)
 
 
 def _columns(text: str) -> tuple[int | str, ...]:

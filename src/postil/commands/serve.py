@@ -56,8 +56,8 @@ OPTIONS = {
     ],
     "access": [
         option("--token-file FILE", f"file with the token (or {VARIABLE})", type=Path),
-        option("--allow-host NAME …", "another host name of this server (repeatable)"),
-        option("--allow-origin URL …", "site whose pages may call the API (repeatable)"),
+        option("--allow-host NAME …", "another host name of this server"),
+        option("--allow-origin URL …", "site whose pages may call the API"),
     ],
     "limits": [
         option("--max-body BYTES=1000000", "size of a request"),

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, cast, final
 from postil.commands import models
 from postil.commands.notices import note, progress_line
 from postil.commands.output import CSV, PARQUET, check_output, output_format
-from postil.commands.parser import OVERWRITE, option
+from postil.commands.parser import OVERWRITE, needing, option
 from postil.commands.reading import CHARACTERS, model_script, reading_arguments, reading_options, warn_of_text
 from postil.errors import ConfigurationError, DataError
 from postil.files import replaced
@@ -50,7 +50,6 @@ the format (.jsonl .conll .conllu .csv .parquet .html) unless --to does. Inputs 
   postil tag ner.postil news.parquet --column text -o tagged/         a folder of Parquet files with the entities added
   postil tag sentiment.postil new.trees                 a tree classifier: trees in, labelled trees out
   postil tag redact.postil letters.txt --to redacted -o letters.redacted.txt      hide names: see postil tune --miss
-  postil tag ner.postil 'data/*.parquet' --column text --engine ray -o tagged    on all cores, or on a Ray cluster
 
 The first argument is the MODEL if it is the name of an installed model or a model file. Otherwise the installed English
 model is used. Any other argument is a file, a folder, or, if it contains a space, a text. On a terminal, the entities
@@ -91,8 +90,6 @@ SHOWN = (
 PAGE, REDACTED = "html", "redacted"
 _FORMATS = ["conll", "conllu", "conll05", "jsonl", CSV, "trees", PARQUET, PAGE, REDACTED]
 _STYLES = ["placeholders", "pseudonyms", "html"]
-_RAY = "--engine ray"
-_TO_REDACTED = f"--to {REDACTED}"
 OPTIONS = {
     "": [
         option("[MODEL] [TEXT | FILE… | FOLDER]", models.WORDS_HELP.format("label"), nargs="*", dest="words"),
@@ -107,65 +104,42 @@ OPTIONS = {
         option("--tree", "tree classifiers: shape of the tree over a sentence", choices=list(SHAPES)),
         option("--probabilities", "add the probability of each label or entity"),
         option("--scores", "add the score of each token (detectors)"),
-        option(
-            "--task NAME …",
-            "multi-task models: predict only this task (repeatable; default: all, each in a column or layer)",
-        ),
+        option("--task NAME …", "multi-task models: predict only this task (default: all, each in a column or layer)"),
         option("--nbest K", "jsonl: add the K best labellings of each sentence", type=int),
         option("--threads N=1", "number of cores to use; does not change the result"),
         OVERWRITE,
     ],
     "predictions of taggers": [
-        option(
-            "--threshold [CLASS=]P …",
-            "drop entities whose probability is below P, for one class or for all (repeatable)",
-        ),
+        option("--threshold [CLASS=]P …", "drop entities whose probability is below P, for one class or for all"),
         option(
             "--all-above P",
             "jsonl: add every span with a probability of at least P as spans_above, in the best labelling or not",
             type=float,
         ),
+        option("--require START:END[=CLASS] …", "these characters of the text are an entity (of this class)"),
         option(
-            "--require START:END[=CLASS] …", "these characters of the text are an entity (of this class) (repeatable)"
+            "--forbid START:END[=CLASS] …", "exactly these characters of the text are not an entity (of this class)"
         ),
+        option("--allow START:END=LABEL,… …", "the words in these characters have one of these labels or classes"),
         option(
-            "--forbid START:END[=CLASS] …",
-            "exactly these characters of the text are not an entity (of this class) (repeatable)",
-        ),
-        option(
-            "--allow START:END=LABEL,… …",
-            "the words in these characters have one of these labels or classes (repeatable)",
-        ),
-        option(
-            "--require-names CLASS=FILE …",
-            "every name in FILE (one per line) is an entity of CLASS wherever it occurs (repeatable)",
-            dest="gazetteer_constraint",
+            "--require-names CLASS=FILE …", "every name in FILE (one per line) is an entity of CLASS wherever it occurs"
         ),
         option(
             "--rules FILE", "let these rules vote, in place of those in the model: see `postil rules --help`", type=Path
         ),
         option("--no-rules", "ignore the rules in the model"),
     ],
-    "redaction: --to redacted, with a model from postil tune --miss": [
-        option(
-            "--classes CLASS,…",
-            "classes that the model must promise to hide (default: those it promises)",
-            needs=_TO_REDACTED,
-        ),
-        option(
-            "--miss E",
-            "share of names that may be missed (default: the one it promises)",
-            type=float,
-            needs=_TO_REDACTED,
-        ),
+    "redaction: --to redacted, with a model from postil tune --miss": needing(
+        f"--to {REDACTED}",
+        option("--classes CLASS,…", "classes that the model must promise to hide (default: those it promises)"),
+        option("--miss E", "share of names that may be missed (default: the one it promises)", type=float),
         option(
             "--hide-as",
             "[PER]; the same PER-1 for the same name; or a page with the risk of every passage (default: placeholders)",
             choices=_STYLES,
-            needs=_TO_REDACTED,
         ),
-        option("--no-promise", "redact text that is unlike the data of the promise", needs=_TO_REDACTED),
-    ],
+        option("--no-promise", "redact text that is unlike the data of the promise"),
+    ),
     "tables: Parquet and CSV": [
         option("--column NAME", "tables: column of the texts (default: text)"),
         option(
@@ -180,24 +154,20 @@ OPTIONS = {
         ),
     ],
     "reading": reading_arguments(),
-    "Parquet files on many cores or machines (needs the extra ray)": [
-        option("--engine", "tag Parquet files with Ray Data, into the folder -o", choices=["ray"]),
-        option("--address ADDRESS", "Ray cluster to use: auto or HOST:PORT (default: a new one)", needs=_RAY),
-        option("--workers N", "maximum number of workers (default: one per core)", needs=_RAY, least=1),
-        option("--ship-model", "send the model file to machines that cannot read it", needs=_RAY),
-    ],
 }
 
 
 def run(arguments: Namespace) -> int:
     folder, to_folder = _take_words(arguments)
-    if arguments.engine == "ray" or _are_tables(arguments):
+    if are_tables := _are_tables(arguments):
+        arguments.to = arguments.to or PARQUET
+    options = tagging_options(arguments)
+    if are_tables:
         from postil.commands.tag_tables import tag_tables
 
-        return tag_tables(arguments, tagging_options)
+        return tag_tables(arguments, options)
     if arguments.parts is not None:
         raise ConfigurationError("--parts", expected="needs tables: Parquet or CSV files, and Parquet output")
-    options = tagging_options(arguments)
     model, path = models.ruled_model(arguments)
     segmenter = reading_options(arguments, model.model.segmenter)["segmenter"]
     options = replace(options, reading=replace(options.reading, segmenter=segmenter))
@@ -237,12 +207,11 @@ def _take_words(arguments: Namespace) -> tuple[Path | None, bool]:
     """Find model, inputs and format. Returns the folder of the inputs, and whether each of them gets a file."""
     arguments.model, inputs = models.take_model(arguments.words, arguments.text)
     arguments.text, files = models.take_inputs(inputs, arguments.text)
-    if arguments.engine != "ray":  # which may look for them on another file system
-        files = [
-            path
-            for name in files
-            for path in (not os.path.exists(name) and sorted(glob(name, recursive=True))) or [name]  # noqa: PTH110, PTH207
-        ]
+    files = [
+        path
+        for name in files
+        for path in (not os.path.exists(name) and sorted(glob(name, recursive=True))) or [name]  # noqa: PTH110, PTH207
+    ]
     output, folder = arguments.output, next((Path(name) for name in files if name != "-" and Path(name).is_dir()), None)
     if folder is not None and len(files) > 1:
         raise ConfigurationError("inputs", expected="must be files or one folder", got=f"folder {folder}")
@@ -340,7 +309,7 @@ def tagging_options(arguments: Namespace) -> TaggingOptions:
         except ValueError:
             raise ConfigurationError("--threshold", expected="P or CLASS=P", got=repr(word)) from None
         check_probability(lowest, f"--threshold {word}")
-    names = [word.partition("=") for word in arguments.gazetteer_constraint]
+    names = [word.partition("=") for word in arguments.require_names]
     for name, _, path in names:
         if not path:
             raise ConfigurationError("--require-names", expected="CLASS=FILE", got=repr(name))
@@ -348,10 +317,9 @@ def tagging_options(arguments: Namespace) -> TaggingOptions:
     return TaggingOptions(
         output=arguments.to,
         reading=ReadOptions(**reading),
-        threshold=thresholds.pop("", None),
-        class_thresholds=thresholds,
+        threshold=thresholds,
         constraints=_constraints(arguments),
-        gazetteer_constraints=[(name, path) for name, _, path in names],
+        require_names=[(name, path) for name, _, path in names],
         tasks=arguments.task,
         source=files[0] if len(files) == 1 and files[0] != "-" else "",
         **{name: getattr(arguments, name) for name in same},
@@ -381,9 +349,9 @@ def _constraints(arguments: Namespace) -> Constraints:
 # ------------------------------------------------------------------------------------------------ what is written
 
 
-def _check(arguments: Namespace, target: str | Path | None, kind: str) -> None:
+def _check(arguments: Namespace, target: str | Path | None, kind: str, overwrite: bool = False) -> None:
     inputs = [arguments.model, *arguments.files]
-    check_output(target, "output", kind, inputs=inputs, overwrite=arguments.overwrite)
+    check_output(target, kind, inputs=inputs, overwrite=overwrite or arguments.overwrite)
 
 
 def _outputs(
@@ -461,8 +429,7 @@ def _write_page(model: Any, readings: Iterable[Reading], arguments: Namespace, o
     """The texts with their entities marked, as one HTML page; sentences without a text have spaces between tokens."""
     from postil.commands.console import by_text
 
-    allowed = ("threshold", "class_thresholds", "constraints")
-    options.refuse(*(name for name in TAGGER_OPTIONS if name not in allowed), why="a page shows entities only")
+    options.refuse("nbest", "all_above", "require_names", why="a page shows entities only")
     _check(arguments, arguments.output, "report")
     if not hasattr(model, "tag"):
         raise ConfigurationError("--to html", expected="needs a tagger or a detector", got=f"a {model.KIND}")
@@ -482,7 +449,7 @@ def _write_page(model: Any, readings: Iterable[Reading], arguments: Namespace, o
         decoding: dict[str, Any] = {}
         if options.constraints:
             decoding["constraints"] = options.constraints
-        if options.threshold is not None or options.class_thresholds:
+        if options.threshold:
             decoding["threshold"] = threshold_of(model.model.codec, options)
         document = model.tag("\n\n".join(texts), **decoding)
     write_text(arguments.output or "-", [document.to_html(title=_title(arguments))])
@@ -517,8 +484,7 @@ def _write_redacted(
     if folder is not None:
         targets = list(_targets(folder, arguments, PAGE if style == PAGE else "txt"))
     for target in targets:
-        inputs = [arguments.model, *arguments.files]
-        check_output(target, "output", "report", inputs=inputs, overwrite=arguments.overwrite or style != PAGE)
+        _check(arguments, target, "report", style != PAGE)
         if style != PAGE and target is not None and Path(target).is_file() and not arguments.overwrite:
             raise ConfigurationError("output", expected="must not exist: --overwrite replaces it", where=target)
     check_threads(arguments.threads)
@@ -545,19 +511,15 @@ def _write_redacted(
     if folder is not None:
         groups = (shown([reading], reading.name) for reading in readings)
     with progress_line(to_file=arguments.output is not None) as progress, TemporaryFile() as waiting:
-        if arguments.no_promise:
-            for target, pieces in zip(targets, groups, strict=True):
-                write_text(target or "-", pieces)
-        else:
-            ends = []
-            for pieces in groups:
-                for piece in pieces:
-                    waiting.write(piece.encode("utf8", "surrogatepass"))
-                ends.append(waiting.tell())
+        ends = []
+        for pieces in groups:
+            waiting.writelines(piece.encode("utf8", "surrogatepass") for piece in pieces)
+            ends.append(waiting.tell())
+        if not arguments.no_promise:
             run.check()
-            waiting.seek(0)
-            for target, end in zip(targets, ends, strict=True):
-                write_text(target or "-", _pieces(waiting, end))
+        waiting.seek(0)
+        for target, end in zip(targets, ends, strict=True):
+            write_text(target or "-", _pieces(waiting, end))
     says = "no promise is made" if arguments.no_promise else str(promise)
     note(f"{says}; no name is left at all with probability {exp(run.log_probability):.3f}, by the model")
     for look in run.look_first:

@@ -1,9 +1,8 @@
-"""``postil tag`` for tables: a column of Parquet or CSV files, tagged into Parquet, on one machine or by Ray."""
+"""``postil tag`` for tables: a column of Parquet or CSV files, tagged into Parquet or CSV."""
 
 import json
-import os
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from hashlib import sha256
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import Any
 from postil.commands.models import ruled_model
 from postil.commands.notices import note, progress_line
 from postil.commands.output import CSV, PARQUET, check_output
-from postil.commands.parser import refuse
 from postil.errors import ConfigurationError
 from postil.extras import needed
 from postil.files import replaced
@@ -22,78 +20,49 @@ from postil.integrations.arrow import asked_parts, model_of
 from postil.models.storage import to_bytes
 from postil.models.tagger import Tagger
 from postil.tagging import TaggingOptions
-from postil.tagging.options import chosen, threshold_of
+from postil.tagging.options import SPECIAL_OPTIONS, chosen, threshold_of
+from postil.text.report import counted
 
 TABLES = (PARQUET, CSV)
 """Values of --from, and of --to."""
-_OTHER_OPTIONS = "keep_gold tree scores nbest all_above require forbid allow gazetteer_constraint".split()
-_OBJECT_STORE = 200_000_000  # bytes; our own Ray passes paths around, and at most the model
-
-OptionsOf = Callable[[Namespace], TaggingOptions]
 
 
-def tag_tables(arguments: Namespace, options_of: OptionsOf) -> int:
+def tag_tables(arguments: Namespace, options: TaggingOptions) -> int:
     """Tag tables into a folder or a file."""
-    by_ray = arguments.engine == "ray"
-    if by_ray and (arguments.text is not None or arguments.source_format not in (None, PARQUET)):
-        got = arguments.source_format or "--text"
-        raise ConfigurationError("--engine ray", expected="needs Parquet files", got=got)
-    kind = PARQUET if by_ray else _kind(arguments)
+    kind = _kind(arguments)
     if not arguments.files or "-" in arguments.files:
         raise ConfigurationError(f"--from {kind}", expected="needs files")
-    if arguments.to not in (None, *TABLES) or (arguments.to == CSV and by_ray):
+    if arguments.to not in TABLES:
         expected = "must be written as Parquet or CSV: -o FOLDER, -o FILE.parquet or -o FILE.csv"
         raise ConfigurationError("a table of texts", expected=expected, got=arguments.to)
     if arguments.output is None:
         raise ConfigurationError("a table of texts", expected="needs -o FOLDER, -o FILE.parquet or -o FILE.csv")
-    arguments.to, arguments.column = arguments.to or PARQUET, arguments.column or column_files.TableJob.column
-    refuse(arguments, "it does not apply to tables", *_OTHER_OPTIONS)
-    parts, output = arguments.parts and arguments.parts.split(","), arguments.output
-    if by_ray:
-        if len(arguments.task) == 1:
-            refuse(arguments, "save the task as a model first: tagger[task].save(FILE)", "task")
-        from postil.integrations.ray import tag_files
-
-        model, path = ruled_model(arguments)
-        threshold = _threshold(options_of(arguments), model_of(model))
-        _start_ray(arguments.address)
-        done = tag_files(
-            arguments.files,
-            path or model,
-            output,
-            arguments.column,
-            tasks=arguments.task or None,
-            parts=parts,
-            offsets=arguments.offsets,
-            threshold=threshold,
-            workers=None if arguments.workers is None else (1, arguments.workers),
-            ship=arguments.ship_model,
+    options.refuse(*SPECIAL_OPTIONS, why="it does not apply to tables")
+    output: str = arguments.output
+    whole, path = ruled_model(arguments)
+    model = model_of(chosen(whole, arguments.task))
+    job = column_files.TableJob(
+        column=arguments.column or column_files.TableJob.column,
+        tasks=tuple(arguments.task),
+        parts=asked_parts(arguments.parts and arguments.parts.split(","), model),
+        offsets=arguments.offsets,
+        threshold=_threshold(options, model),
+        input=kind,
+        encoding=arguments.encoding,
+        model=column_files.hash_of(path) if path else sha256(to_bytes(whole)).hexdigest(),
+    )
+    is_file = arguments.to == CSV or output.endswith(f".{PARQUET}")
+    if is_file:
+        inputs = [arguments.model, *arguments.files]
+        check_output(output, arguments.to, inputs=inputs, overwrite=arguments.overwrite)
+    target = _written_as_csv(output, job) if arguments.to == CSV else nullcontext(output)
+    with progress_line("rows", to_file=True) as progress, target as place:
+        done = column_files.tag_files(
+            arguments.files, model, job, place, threads=arguments.threads, progress=progress
         )
-    else:
-        whole, path = ruled_model(arguments)
-        model = model_of(chosen(whole, arguments.task))
-        job = column_files.TableJob(
-            column=arguments.column,
-            tasks=tuple(arguments.task),
-            parts=asked_parts(parts, model),
-            offsets=arguments.offsets,
-            threshold=_threshold(options_of(arguments), model),
-            input=kind,
-            encoding=arguments.encoding,
-            model=column_files.hash_of(path) if path else sha256(to_bytes(whole)).hexdigest(),
-        )
-        is_file = arguments.to == CSV or output.endswith(f".{PARQUET}")
-        if is_file:
-            inputs = [arguments.model, *arguments.files]
-            check_output(output, "output", arguments.to, inputs=inputs, overwrite=arguments.overwrite)
-        target = _written_as_csv(output, job) if arguments.to == CSV else nullcontext(output)
-        with progress_line("rows", to_file=True) as progress, target as place:
-            done = column_files.tag_files(
-                arguments.files, model, job, place, threads=arguments.threads, progress=progress
-            )
     others = f", {done.done_before:,} already complete" if done.done_before else ""
     others += f", {done.redone:,} damaged and written again" if done.redone else ""
-    note(f"{output}: {done.rows:,} rows in {done.parts:,} file{'' if done.parts == 1 else 's'}{others}")
+    note(f"{output}: {done.rows:,} rows in {counted(done.parts, 'file')}{others}")
     return 0
 
 
@@ -135,7 +104,7 @@ def _threshold(options: TaggingOptions, model: Any) -> Mapping[str, float] | Non
         return threshold_of(model.model.codec, options)
     several = bool(getattr(model, "tasks", None))
     why = "it is a multi-task model; choose a task with --task" if several else "a detector has no probabilities"
-    options.refuse("threshold", "class_thresholds", why=why)
+    options.refuse("threshold", why=why)
     return None
 
 
@@ -152,28 +121,3 @@ def _kind(arguments: Namespace) -> str:
     got = arguments.source_format or ("--text" if arguments.text is not None else ", ".join(arguments.files[:3]))
     expected = "needs tables: files that end in .parquet, .csv or .tsv, or --from parquet or csv"
     raise ConfigurationError(option, expected=expected, got=got or "standard input")
-
-
-def _start_ray(address: str | None) -> None:
-    """Connect to a cluster, or start one on this machine that prints only errors."""
-    import logging
-    import socket
-
-    for name, value in (("RAY_BACKEND_LOG_LEVEL", "fatal"), ("RAY_USAGE_STATS_ENABLED", "0")):
-        os.environ.setdefault(name, value)
-    ray = needed("ray", "ray")
-    needed("ray.data", "ray").DataContext.get_current().enable_progress_bars = False
-    logging.getLogger("ray.data").setLevel(logging.ERROR)
-    if ray.is_initialized():
-        return
-    quiet = {"logging_level": "ERROR", "log_to_driver": False}
-    if address is None:
-        ray.init(include_dashboard=False, object_store_memory=_OBJECT_STORE, **quiet)
-        return
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    try:
-        if host and port.isdecimal():  # Ray itself waits for minutes if nothing answers
-            socket.create_connection((host, int(port)), timeout=5).close()
-        ray.init(address=address, **quiet)
-    except (OSError, ValueError) as error:  # ConnectionError is an OSError
-        raise ConfigurationError("--address", expected="must be that of a running Ray cluster", got=error) from None

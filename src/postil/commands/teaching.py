@@ -54,14 +54,11 @@ def tokens_option(most: int) -> CommandOption:
 
 
 OPTIONS = [
-    option(
-        "--unlabelled TEXT …",
-        "raw text for self-training: a teacher labels it, and the model learns from both (repeatable)",
-    ),
+    option("--unlabelled TEXT …", "raw text for self-training: a teacher labels it, and the model learns from both"),
     tokens_option(MOST_TOKENS),
     option(
         "--teacher MODEL …",
-        "a tagger that labels the raw text (repeatable; default: an ensemble trained first on TRAIN); with --task, "
+        "a tagger that labels the raw text (default: an ensemble trained first on TRAIN); with --task, "
         "NAME=MODEL or a multi-task model",
         needs="raw text to label: add --unlabelled TEXT",
     ),

@@ -12,16 +12,15 @@ from postil.commands import teaching
 from postil.commands.console import say
 from postil.commands.evaluate import examples_of, load_trees, trees_of
 from postil.commands.fitting import Display, follow
-from postil.commands.labelled import LoadedTask, Source, Sources, examples, joined, paths_of, task_sources
+from postil.commands.labelled import LoadedTask, Source, Sources, examples, joined, task_sources
 from postil.commands.models import open_model, warn_of_long_sentences
 from postil.commands.notices import note
-from postil.commands.output import check_output, tell_of_report
+from postil.commands.output import checkpoint_of, tell_of_report
 from postil.commands.parser import OVERWRITE, SEED, option, refuse
 from postil.commands.reading import (
     CHARACTERS,
     MAP,
     PARTIAL,
-    chosen_segmenter,
     is_raw_text,
     reading_arguments,
     reading_options,
@@ -93,31 +92,27 @@ SHOWN = (
 OPTIONS = {
     "": [
         option("TRAIN", "labelled files to train on", nargs="*"),
-        option(
-            "--task NAME=FILE[:COLUMN] …", "labelled file (and label column) for task NAME; replaces TRAIN (repeatable)"
-        ),
+        option("--task NAME=FILE[:COLUMN] …", "labelled file (and label column) for task NAME; replaces TRAIN"),
         option(
             "--group NAME=CLASS,CLASS …",
-            "classes that do not overlap each other, but may overlap those of other groups (repeatable; default: found "
+            "classes that do not overlap each other, but may overlap those of other groups (default: found "
             "if spans overlap)",
         ),
         option("--dev [NAME=]FILE …", "held-out file (of a task): keep the epoch with the best score on it"),
         option("--test [NAME=]FILE …", "another held-out file (of a task) to score at the end"),
-        option("-o --output MODEL", "model file to write", type=Path, required=True),
+        option("-o --output MODEL", "model file to write", type=Path, required=True, writes="model"),
         option("--preset NAME", "kind of model: see `postil info --presets` (default: fast)", choices=list(PRESETS)),
         option("--label NAME", "--preset margin: the label to detect"),
         option("--roles", "TRAIN has semantic roles in CoNLL-2005 columns: learn predicates and their roles"),
         option(
             "--set NAME=VALUE …",
-            "change one setting (repeatable): such as epochs=15 or ensemble=3; see `postil info --presets NAME`",
+            "change one setting: such as epochs=15 or ensemble=3; see `postil info --presets NAME`",
             dest="settings",
         ),
-        option("--vectors FILE …", "word vectors: a GloVe, word2vec or fastText file, or glove-50d (repeatable)"),
+        option("--vectors FILE …", "word vectors: a GloVe, word2vec or fastText file, or glove-50d"),
         option("--clusters FILE", "word clusters: a file of paths and words, or brown (an installed package)"),
         option("--pretrained FILE", "file of `postil pretrain`: vectors and clusters, or vectors and encoder"),
-        option(
-            "--gazetteer FILE …", "names of a class, one per line; or names, places (installed packages; repeatable)"
-        ),
+        option("--gazetteer FILE …", "names of a class, one per line; or names, places (installed packages)"),
         *teaching.OPTIONS,
         option(
             "--rules FILE",
@@ -139,8 +134,8 @@ OPTIONS = {
         option(
             "--freeze-encoder", "--task with --warm-start: train only the given task heads; leave the others unchanged"
         ),
-        option("--log FILE", "append one line of JSON per epoch to this file", type=Path),
-        option("--report FILE", "write an HTML page about the training run", type=Path),
+        option("--log FILE", "append one line of JSON per epoch to this file", type=Path, writes="log"),
+        option("--report FILE", "write an HTML page about the training run", type=Path, writes="report"),
         OVERWRITE,
     ],
     "reading": reading_arguments(
@@ -162,16 +157,13 @@ def run(arguments: Namespace) -> int:
         return _train_on_rules(arguments)
     if arguments.task:
         refuse(arguments, "--task has the labels of each task in its own files", "group")
-    if arguments.task and (len(arguments.sources["train"]) > 1 or arguments.warm_start):
-        return _train_tasks(arguments)
-    refuse(arguments, "it is for --task with --warm-start", "freeze_encoder")
     if not arguments.task and _learns_from_trees(arguments):
         return _train_trees(arguments)
-    return _train_tagger(arguments)
+    return _train_taggers(arguments)
 
 
 def _prepare(arguments: Namespace) -> None:
-    """Find the files of each task, split a pretrained file into its parts, and check what is to be written.
+    """Find the files of each task, and split a pretrained file into its parts.
 
     A file of vectors and clusters is treated as one of each. An encoder stays one: its preset and its architecture are
     the defaults.
@@ -192,17 +184,7 @@ def _prepare(arguments: Namespace) -> None:
     given.common = {name: getattr(given, name) for name in ("seed", "threads", "minutes")}
     given.common["vectors"] = vectors or None
     given.parameters = {"clusters": clusters, "gazetteers": given.gazetteer, "pretrained": encoder, **given.common}
-    given.checkpoint = given.output.parent / f"{given.output.name}.checkpoint"
-    files: list[Any] = [given.clusters, given.pretrained, given.warm_start, given.rules, *given.unlabelled]
-    files += [*given.teacher, *given.vectors, *given.gazetteer, *paths_of(*given.sources.values())]
-    for path, what, kind in (
-        (given.output, "model file", "model"),
-        (given.checkpoint, "checkpoint", "model"),
-        (given.log, "log", "log"),
-        (given.report, "report", "report"),
-    ):
-        check_output(path, what, kind, inputs=files, overwrite=given.overwrite)
-        files.append(path)
+    given.checkpoint = checkpoint_of(given.output)
 
 
 def _of_architecture(known: Any) -> dict[str, Any]:
@@ -301,39 +283,75 @@ def finish(arguments: Namespace, model: Estimator, fitting: Any, held_out: HeldO
 # ------------------------------------------------------------------------------------------------ taggers and detectors
 
 
-def _train_tagger(arguments: Namespace) -> int:
-    known = _known(arguments, "a tagger or a detector", SentenceEstimator, MultiTaskTagger)
-    model = _estimator(arguments, known)
+def _train_taggers(arguments: Namespace) -> int:
+    """Train a tagger or a detector; or a model of several tasks, or of groups of classes that overlap."""
+    sources, groups = arguments.sources, None
+    has_several = bool(arguments.task) and (len(sources["train"]) > 1 or bool(arguments.warm_start))
+    if has_several:
+        known = _known(arguments, "a tagger", Tagger, MultiTaskTagger)
+        model: Any = _several(arguments, known)
+    else:
+        refuse(arguments, "it is for --task with --warm-start", "freeze_encoder")
+        known = _known(arguments, "a tagger or a detector", SentenceEstimator, MultiTaskTagger)
+        model = _estimator(arguments, known)
     cut_by = reading_segmenter(arguments, known)
     options = reading_options(arguments, cut_by, groups=not arguments.task)
-    files = LoadedTask.load(arguments.sources, next(iter(arguments.sources["train"])), options, arguments)
-    if groups := files.groups(arguments):
+    codecs = {task: head.codec for task, head in known.model.heads.items()} if has_several and known else {}
+    tasks = list(dict.fromkeys([*codecs, *sources["train"]]))
+    known_tasks([*tasks, *sources["dev"], *sources["test"]], tasks)
+    loaded = {task: LoadedTask.load(sources, task, options, arguments) for task in tasks}
+    different = list(loaded.values())  # groups have the same sentences
+    if not arguments.task and (groups := different[0].groups(arguments)):
         refuse(arguments, "groups of classes always start from scratch", "warm_start")
         refuse(arguments, "all classes of a group are learned from every file", "annotates")
         listed = "; ".join(f"{name} ({', '.join(classes)})" for name, classes in groups.items())
         note(f"classes in groups, as spans of different groups may overlap: {listed}")
-        return _train_tasks(arguments, groups, files.by_group(groups, arguments), cut_by)
-    if files.train[0].format == "trees" and not (_means_tagger(arguments) or known):
-        raise ConfigurationError(  # a pipe cannot be looked into before it is read
-            "trees from a pipe",
-            expected="--set composition=tree-lstm for a tree classifier, or --preset for a tagger of words",
-        )
-    files.check(arguments)
-    warn_of_long_sentences(model, map(len, file_tokens([*files.train, *files.held_out.values()])))
-    data = *examples(*files.train), examples(files.held_out["dev"]) if "dev" in files.held_out else None
-    choose_segmenter(model, arguments, known, files.train, cut_by)
-    lesson = teaching.lesson(arguments, model, data)
-    fitting = model.fitting(
-        *data,
-        checkpoint=arguments.checkpoint,
+        model, loaded = _several(arguments, None, groups), different[0].by_group(groups, arguments)
+    elif not has_several:
+        loaded = {MAIN: different[0]}
+        if different[0].train[0].format == "trees" and not (_means_tagger(arguments) or known):
+            raise ConfigurationError(  # a pipe cannot be looked into before it is read
+                "trees from a pipe",
+                expected="--set composition=tree-lstm for a tree classifier, or --preset for a tagger of words",
+            )
+    for task, files in loaded.items():
+        files.check(arguments, codecs.get(task))
+    different = list(loaded.values())[: 1 if groups else None]
+    train_files = [file for files in different for file in files.train]
+    every = [*train_files, *(file for files in different for file in files.held_out.values())]
+    warn_of_long_sentences(model, map(len, file_tokens(every)))
+    choose_segmenter(model, arguments, known, train_files, cut_by)
+    held_out = {
+        name: {task: files.held_out[name] for task, files in loaded.items() if name in files.held_out}
+        for name in ("dev", "test")
+    }
+    data = {task: examples(*files.train) for task, files in loaded.items() if files.train}
+    dev = {task: examples(file) for task, file in held_out["dev"].items()}
+    common = {"checkpoint": arguments.checkpoint, "warm_start": known, "partial": arguments.partial}
+    if isinstance(model, MultiTaskTagger):
+        X = {task: part for task, (part, _) in data.items()}
+        segmenter = teaching.segmenter_of(model, list(chain.from_iterable(X.values())))
+        common |= teaching.task_lesson(arguments, list(data), segmenter)
+        common |= {"freeze_encoder": arguments.freeze_encoder, "resume": arguments.resume}
+        fitting = model.fitting(X, {task: y for task, (_, y) in data.items()}, dev, **common)
+    else:
+        of_one = (*data[MAIN], dev.get(MAIN))
+        common |= teaching.lesson(arguments, model, of_one)
         # A training run that was interrupted while its teacher learned has no checkpoint.
-        resume=arguments.resume and (arguments.checkpoint.exists() or not arguments.unlabelled),
-        **{"warm_start": known, "partial": arguments.partial} | lesson,
-    )
+        resume = arguments.resume and (arguments.checkpoint.exists() or not arguments.unlabelled)
+        fitting = model.fitting(*of_one, resume=resume, **common)
     if options["segmenter"].characters or arguments.segmenter == CHARACTERS:
         fitting.model.about[INPUT] = CHARACTERS
-    note_language(fitting, files.train)
-    return train(arguments, model, fitting, {name: {MAIN: file} for name, file in files.held_out.items()})
+    note_language(fitting, train_files)
+    return train(arguments, model, fitting, {name: files for name, files in held_out.items() if files})
+
+
+def _several(arguments: Namespace, known: Any, groups: Groups | None = None) -> MultiTaskTagger:
+    refuse(arguments, _LEARNS_ALL, "label")
+    preset, settings = _preset_and_settings(arguments, known)
+    model = MultiTaskTagger(preset=preset, groups=groups, **{**arguments.parameters, **settings})
+    model.check()
+    return model
 
 
 def note_language(fitting: Any, train: Sequence[LabelledFile]) -> None:
@@ -352,7 +370,8 @@ def reading_segmenter(arguments: Namespace, known: Any) -> Segmenter:
         return teaching.named_segmenter(chosen, arguments.seed, arguments.threads)
     if known is None and arguments.source_format != CHARACTERS:
         return rules_for_file(source.path, **reading_options(arguments))
-    return chosen_segmenter(known)
+    segmentation: Segmenter | None = None if known is None else known.model.segmentation
+    return segmentation or ENGLISH
 
 
 def choose_segmenter(
@@ -437,7 +456,7 @@ def _train_on_rules(arguments: Namespace) -> int:
             expected = "must be a model or a treebank if --rules vote"
             raise ConfigurationError("--segmenter", expected=expected, got=arguments.segmenter)
         model.segmenter = teaching.named_segmenter(arguments.segmenter, arguments.seed, arguments.threads)
-    options = reading_options(arguments, model.segmenter or chosen_segmenter(None))
+    options = reading_options(arguments, model.segmenter or ENGLISH)
     files = LoadedTask.load(arguments.sources, MAIN, options, arguments)
     raw = teaching.raw_sentences(arguments, model.segmenter) if arguments.unlabelled else []
     learning = Learning(raw, rules, examples(*files.train) if files.train else None)
@@ -482,55 +501,6 @@ def _train_on_rules(arguments: Namespace) -> int:
 
 
 _LEARNS_ALL = "a tagger learns all labels; --preset margin detects one"
-
-
-def _train_tasks(
-    arguments: Namespace,
-    groups: Groups | None = None,
-    loaded: dict[str, LoadedTask] | None = None,
-    cut_by: Segmenter | None = None,
-) -> int:
-    """Several tasks in one model; or ``groups`` of classes, whose files are ``loaded``: all have the same sentences."""
-    sources = arguments.sources
-    refuse(arguments, _LEARNS_ALL, "label")
-    known = _known(arguments, "a tagger", Tagger, MultiTaskTagger)
-    preset, settings = _preset_and_settings(arguments, known)
-    model = MultiTaskTagger(preset=preset, groups=groups, **{**arguments.parameters, **settings})
-    model.check()
-    cut_by = cut_by or reading_segmenter(arguments, known)
-    codecs = {task: head.codec for task, head in known.model.heads.items()} if known else {}
-    if loaded is None:
-        options = reading_options(arguments, cut_by)
-        tasks = list(dict.fromkeys([*codecs, *sources["train"]]))
-        known_tasks([*tasks, *sources["dev"], *sources["test"]], tasks)
-        loaded = {task: LoadedTask.load(sources, task, options, arguments) for task in tasks}
-    for task, files in loaded.items():
-        files.check(arguments, codecs.get(task))
-    different = list(loaded.values())[: None if groups is None else 1]
-    every = [file for files in different for file in (*files.train, *files.held_out.values())]
-    warn_of_long_sentences(model, map(len, file_tokens(every)))
-    data = {task: examples(*files.train) for task, files in loaded.items() if files.train}
-    choose_segmenter(model, arguments, known, [file for files in different for file in files.train], cut_by)
-    held_out = {
-        name: {task: files.held_out[name] for task, files in loaded.items() if name in files.held_out}
-        for name in ("dev", "test")
-    }
-    X = [tokens for part, _ in data.values() for tokens in part]
-    fitting = model.fitting(
-        {task: part for task, (part, _) in data.items()},
-        {task: y for task, (_, y) in data.items()},
-        {task: examples(file) for task, file in held_out["dev"].items()},
-        checkpoint=arguments.checkpoint,
-        resume=arguments.resume,
-        warm_start=known,
-        freeze_encoder=arguments.freeze_encoder,
-        partial=arguments.partial,
-        **teaching.task_lesson(arguments, list(data), teaching.segmenter_of(model, X)),
-    )
-    note_language(fitting, [file for files in loaded.values() for file in files.train])
-    if CHARACTERS in (arguments.source_format, arguments.segmenter) or chosen_segmenter(known).characters:
-        fitting.model.about[INPUT] = CHARACTERS
-    return train(arguments, model, fitting, {name: files for name, files in held_out.items() if files})
 
 
 # ------------------------------------------------------------------------------------------------ roles and trees
@@ -579,7 +549,7 @@ def _train_trees(arguments: Namespace) -> int:
     why = "it is for taggers of words"
     refuse(arguments, why, "segmenter", "clusters", "unlabelled", "map", "pretrained", "group")
     refuse(arguments, "tree classifiers use no gazetteers", "gazetteer")
-    refuse(arguments, "tree classifiers always start from scratch", "warm_start")
+    refuse(arguments, "tree classifiers always start from scratch", "warm_start", "freeze_encoder")
     refuse(arguments, "trees have no columns", "feature_columns")
     refuse(arguments, "a node without a label is unknown anyway", "annotates")
     settings = dict(parsed(text, TreeConfig) for text in arguments.settings)

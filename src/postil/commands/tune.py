@@ -59,7 +59,7 @@ OPTIONS = {
         option("--confidence C", "redaction: confidence of the promise (default: 0.95)", type=float, needs="--miss"),
         option("--task NAME", "multi-task models: use this task"),
         option("--reset", "remove the bias, the thresholds and the promise about missed names"),
-        option("-o --output MODEL2", "model file to write", instead="target"),
+        option("-o --output MODEL2", "model file to write", instead="target", writes="model"),
         option("--in-place", "change MODEL itself", instead="target"),
         option("--dry-run", "write nothing", instead="target"),
         JSON,
@@ -73,8 +73,8 @@ def run(arguments: Namespace) -> int:
     if not (arguments.output or arguments.in_place or arguments.dry_run):
         arguments.usage_error("one of -o MODEL2, --in-place and --dry-run is required")
     target = None if arguments.dry_run else arguments.output or str(located(arguments.model))
-    inputs = [arguments.data, *([] if arguments.in_place else [located(arguments.model)])]
-    check_output(target, "model file", "model", inputs=inputs, overwrite=arguments.overwrite)
+    if arguments.in_place:
+        check_output(target, "model", inputs=[arguments.data], overwrite=arguments.overwrite)
     whole = open_model(arguments.model)
     model: Any = one_task(whole, arguments.task)
     if model.KIND != "tagger":

@@ -85,7 +85,7 @@ def check_cost(cost: int, most: int, what: str, unit: str) -> None:
 def tagging_options(served: Served, options: TagOptions) -> TaggingOptions:
     """The options of a request in the library's words."""
     fields = msgspec.structs.asdict(options)
-    named = {name: fields[name] for name in ("nbest", "threshold", "all_above") if fields[name] is not UNSET}
+    named = {name: fields[name] for name in ("nbest", "all_above") if fields[name] is not UNSET}
     is_detector = served.kind == "detector"
     unanswered, needed = _UNANSWERED.get(served.kind, ((), ""))
     for name in unanswered:
@@ -96,7 +96,7 @@ def tagging_options(served: Served, options: TagOptions) -> TaggingOptions:
         reading=ReadOptions(features=(), every_record=True, segmenter=served.model.model.segmenter),
         scores=is_detector,
         probabilities=not is_detector and options.probabilities is not False,
-        class_thresholds=options.thresholds or {},
+        threshold=({} if options.threshold is UNSET else {"": options.threshold}) | (options.thresholds or {}),
         **named,
     )
 

@@ -28,6 +28,7 @@ from postil.models.estimator import Estimator
 from postil.models.tagger import Tagger
 from postil.network.window import LONGEST_VIEW
 from postil.tagging.options import (
+    SPECIAL_OPTIONS,
     Labelled,
     TaggingOptions,
     check_columns,
@@ -52,7 +53,6 @@ if TYPE_CHECKING:  # seldom needed: most passages are plain
 
 LONGEST = 1 << 24  # characters. Longer passages have very long sentences, or none that ends.
 _MOST_DIGITS = 9
-_OTHER_OPTIONS = ("scores", "tree", "keep_gold", "nbest", "all_above", "constraints", "gazetteer_constraints")
 _NOT_IN_COLUMNS = (b"-DOCSTART-", b"\0")
 _NOT_IN_CONLLU = {False: b"\r\0", True: b"\t\r\0"}
 """By whether tokens come from raw text: characters that they may not contain."""
@@ -232,9 +232,9 @@ class FastPath:
     @classmethod
     def of(cls, model: Any, options: TaggingOptions) -> "FastPath | None":
         """None if the options ask for more than labels and probabilities, or the model needs more than words."""
-        if options.sets(*_OTHER_OPTIONS) or options.reading.features or options.output not in WRITERS:
+        if options.sets(*SPECIAL_OPTIONS) or options.reading.features or options.output not in WRITERS:
             return None
-        of_tasks = model.KIND == "multi-task-tagger" and not options.sets("threshold", "class_thresholds")
+        of_tasks = model.KIND == "multi-task-tagger" and not options.threshold
         of_tasks = of_tasks and not (options.probabilities and options.output == "conllu")
         if not (isinstance(model, Tagger) or of_tasks):
             return None

@@ -29,14 +29,13 @@ class TaggingOptions:
     keep_gold: bool = False  # CoNLL: write the labels of the input in the column before the predicted ones
     scores: bool = False  # detectors: add the score of each token or entity
     nbest: int | None = None  # JSON Lines: add the ``nbest`` most probable labellings of each sentence
-    threshold: float | None = None  # taggers: drop entities that are less probable than this
-    class_thresholds: Mapping[str, float] = field(default_factory=dict)
-    """The same by class; takes precedence over ``threshold``."""
+    threshold: Mapping[str, float] = field(default_factory=dict)
+    """Taggers: class -> the probability below which its entities are dropped; "" stands for all other classes."""
     all_above: float | None = None
     """JSON Lines: add every span that is at least this probable, whether or not the best labelling contains it."""
     constraints: Constraints = field(default_factory=Constraints)
     """Taggers: constraints on a single text, in characters. Records of JSON Lines carry their own."""
-    gazetteer_constraints: Sequence[tuple[str, str]] = ()
+    require_names: Sequence[tuple[str, str]] = ()
     """Taggers: (class, file) pairs. Every name in the file is an entity of the class wherever it occurs."""
     tasks: Sequence[str] = ()
     """Multi-task models: answer these only; one is answered as by a model that has no other. Empty: all."""
@@ -46,7 +45,7 @@ class TaggingOptions:
     source: str = ""  # name of the input in messages about constraints, if there is only one input
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "gazetteer_constraints", tuple(self.gazetteer_constraints))
+        object.__setattr__(self, "require_names", tuple(self.require_names))
         object.__setattr__(self, "tasks", tuple(self.tasks))
         if self.nbest is not None and self.nbest < 1:
             raise ConfigurationError("nbest", expected="at least 1", got=self.nbest)
@@ -71,13 +70,13 @@ class TaggingOptions:
     def refuse(self, *names: str, why: str) -> None:
         """Raise ConfigurationError if one of these options is set."""
         for name in self.sets(*names):
-            raise ConfigurationError(f"{_SPOKEN.get(name, name)} cannot be used here: {why}")
+            raise ConfigurationError(name, expected=f"cannot be used here: {why}")
 
 
-_SPOKEN = {"class_thresholds": "threshold", "gazetteer_constraints": "gazetteer_constraint"}
-"""Options that users give one at a time."""
-TAGGER_OPTIONS = ("nbest", "threshold", "class_thresholds", "all_above", "constraints", "gazetteer_constraints")
+TAGGER_OPTIONS = ("nbest", "threshold", "all_above", "constraints", "require_names")
 """Options that require a distribution over whole labellings."""
+SPECIAL_OPTIONS = ("keep_gold", "tree", "scores", "nbest", "all_above", "constraints", "require_names")
+"""Options that the fast path leaves to the general one, and that do not apply to tables of texts."""
 _NO_TREES = (("tree",), "only tree classifiers build trees")
 _NO_SCORES = (("scores",), "a tagger has probabilities instead")
 REFUSED: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {
@@ -139,10 +138,11 @@ def check_columns(model: Estimator, given: Sequence[object]) -> None:
 
 def threshold_of(codec: LabelCodec, options: TaggingOptions) -> Mapping[str, float] | None:
     """The lowest probability of entities by class; None: those of the model."""
-    if options.threshold is None and not options.class_thresholds:
+    if not options.threshold:
         return None
-    for_all = {} if options.threshold is None else dict.fromkeys(codec.classes, options.threshold)
-    return lowest_probabilities(for_all | dict(options.class_thresholds), codec)
+    by_class = dict(options.threshold)
+    for_all = dict.fromkeys(codec.classes, by_class.pop("")) if "" in by_class else {}
+    return lowest_probabilities(for_all | by_class, codec)
 
 
 def conllu_column(scheme: str, options: TaggingOptions) -> Column:
@@ -159,7 +159,7 @@ class ConstraintSource:
         self._of_text, self._source = options.constraints, options.source
         self._gazetteers: list[Gazetteer] = []
         cut = options.reading.segmenter.tokenise
-        for label, path in options.gazetteer_constraints:
+        for label, path in options.require_names:
             if not codec.has_spans or label not in codec.classes:
                 known = ", ".join(codec.classes[:12]) if codec.has_spans else "those of a model of spans"
                 raise DataError("class of a gazetteer constraint", expected=f"must be one of {known}", got=repr(label))

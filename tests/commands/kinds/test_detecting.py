@@ -97,11 +97,11 @@ def test_tagging_with_scores(model, folder, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--tree", "right"], "tree cannot be used here: only tree classifiers build trees"),
-        (["--probabilities"], "probabilities cannot be used here: a margin model has scores instead"),
+        (["--tree", "right"], "--tree cannot be used here: only tree classifiers build trees"),
+        (["--probabilities"], "--probabilities cannot be used here: a margin model has scores instead"),
         (
             ["--nbest", "2", "--to", "jsonl"],
-            "nbest cannot be used here: a margin model decides about each token alone",
+            "--nbest cannot be used here: a margin model decides about each token alone",
         ),
     ],
 )
@@ -129,8 +129,8 @@ def test_a_tagger_has_probabilities_and_no_scores(folder, capsys):
     assert main(["train", str(folder / "train.txt"), "--set", "hidden=10", "--set", "epochs=1", "-o", str(model)]) == 0
     capsys.readouterr()
     assert main(["tag", str(model), "--text", "Oslo", "--scores"]) == 1
-    assert capsys.readouterr().err == "postil: scores cannot be used here: a tagger has probabilities instead\n"
+    assert capsys.readouterr().err == "postil: --scores cannot be used here: a tagger has probabilities instead\n"
     assert main(["tag", str(model), "--text", "museums in Oslo", "--tree", "right"]) == 1
-    assert capsys.readouterr().err == "postil: tree cannot be used here: only tree classifiers build trees\n"
+    assert capsys.readouterr().err == "postil: --tree cannot be used here: only tree classifiers build trees\n"
     assert main(["tag", str(model), "--text", "museums in Oslo", "--probabilities"]) == 0
     assert main(["evaluate", str(model), str(folder / "test.txt"), "--json"]) == 0

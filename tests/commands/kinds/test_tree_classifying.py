@@ -294,10 +294,10 @@ def test_threads_do_not_change_the_answer(folder, model, capsys):
     [
         (["--to", "conll"], "output of a tree classifier must be trees or jsonl"),
         (["--probabilities"], "--probabilities needs --to jsonl (got trees)"),
-        (["--scores"], "scores cannot be used here: a tree classifier has probabilities"),
+        (["--scores"], "--scores cannot be used here: a tree classifier has probabilities"),
         (
             ["--nbest", "2", "--to", "jsonl"],
-            "nbest cannot be used here: a tree classifier decides about each phrase alone",
+            "--nbest cannot be used here: a tree classifier decides about each phrase alone",
         ),
     ],
 )
