@@ -247,19 +247,6 @@ def test_a_defect_shows_nothing_of_itself(client, monkeypatch, caplog):
 # ------------------------------------------------------------------------------------------------ about the server
 
 
-def test_entities_are_counted_with_their_probabilities(client):
-    total = 0.0
-    for text in (TEXT, f'{TEXT} {{"end": 1, "label": "X", "probability": 0.5}}'):
-        spans = post(client, "tag", {"text": text}).json()["documents"][0]["spans"]
-        total += sum(span["probability"] for span in spans if span["label"] == "PER")
-    metrics = client.get("/metrics").text
-    lines = dict(line.rsplit(" ", 1) for line in metrics.splitlines())
-    assert float(lines['postil_entities_total{label="PER",model="names"}']) >= 2
-    counted = lines['postil_entities_expected_correct_total{label="PER",model="names"}']
-    assert float(counted) == pytest.approx(total) and total > 0
-    assert 'label="X"' not in metrics  # only the text has it
-
-
 def test_metrics_expect_scores_and_tell_drift(registry, names_model):
     from starlette.testclient import TestClient
 

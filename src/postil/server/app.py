@@ -17,7 +17,7 @@ from starlette.routing import Route, Router
 from postil.errors import PostilError
 from postil.models.decoding.promise import Profile
 from postil.server import answers, api, machinery
-from postil.server.batching import Deadlines, Job, Steps, Visit, Worker
+from postil.server.batching import Job, Steps, Worker
 from postil.server.expected import Expectations
 from postil.server.guard import Guard, Monitor, send_json
 from postil.server.jobs import FolderTrainer
@@ -58,7 +58,6 @@ class _Server:
         self._registry, self._settings, self._reload = registry, settings, reload
         self._monitor, self._is_ready = Monitor(), False
         self._expectations = Expectations(self._monitor.registry, bases)
-        self._deadlines = Deadlines(settings.seconds)
         limits: dict[str, Any] = {"queue": settings.queue, "wait": settings.wait}
         self._tagging = Worker(self._tag_batch, **limits, watch=self._monitor.batches.observe, is_short=_is_short)
         self._others = Worker(lambda group, calls: [call() for call in calls], **limits)
@@ -92,7 +91,7 @@ class _Server:
             routes += [
                 Route("/api/training", reading(self._trainer.state)),
                 Route("/api/training/files", reading(self._trainer.files)),
-                *changes("/api/training", actions, self._deadlines, settings),
+                *changes("/api/training", actions, settings),
             ]
         router = _Router(routes, redirect_slashes=False, lifespan=self._lifespan)
         router.tag = self
@@ -124,21 +123,17 @@ class _Server:
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """/api/tag."""
         self._tagging.check_room()
-        with Visit(self._deadlines, receive) as visit:
-            asked = api.decoded(await body_of(scope, receive, self._settings.max_body), api.Tag)
-            served = self._registry.find(asked.model or None, answers.TAGGED_KINDS, "tag")
-            documents, options = answers.documents_of(served, asked), asked.options
-            size = answers.check_tokens(documents, self._settings.max_tokens)
-            job = self._tagging.submit((served, msgspec.json.encode(options)), (options, documents), size)
-            content = await visit.answer(self._tagging, job)
-        await send_json(send, 200, content)
+        asked, ends = await asked_in(scope, receive, self._settings, api.Tag)
+        served = self._registry.find(asked.model or None, answers.TAGGED_KINDS, "tag")
+        documents, options = answers.documents_of(served, asked), asked.options
+        size = answers.check_tokens(documents, self._settings.max_tokens)
+        job = self._tagging.submit((served, msgspec.json.encode(options)), (options, documents), size)
+        await send_json(send, 200, await self._tagging.answer(job, receive, ends))
 
     def _tag_batch(self, group: Any, contents: Sequence[Any]) -> Sequence[Any]:
-        found = answers.tag_alike(group[0], contents[0][0], [documents for _, documents in contents])
-        self._monitor.tagged(group[0].name, found)
         for _, documents in contents:
             self._expectations.saw(group[0], documents)
-        return found
+        return answers.tag_alike(group[0], contents[0][0], [documents for _, documents in contents])
 
     def _simple(
         self, kind: type[_Text], function: Callable[[Registry, _Text], bytes | Steps]
@@ -146,11 +141,10 @@ class _Server:
         """An endpoint whose requests are answered one by one."""
 
         async def endpoint(request: Request) -> Response:
-            with Visit(self._deadlines, request.receive) as visit:
-                asked = api.decoded(await body_of(request.scope, request.receive, self._settings.max_body), kind)
-                size = answers.check_tokens([asked], self._settings.max_tokens)
-                job = self._others.submit(object(), partial(function, self._registry, asked), size)
-                return Response(await visit.answer(self._others, job), media_type=_JSON)
+            asked, ends = await asked_in(request.scope, request.receive, self._settings, kind)
+            size = answers.check_tokens([asked], self._settings.max_tokens)
+            job = self._others.submit(object(), partial(function, self._registry, asked), size)
+            return Response(await self._others.answer(job, request.receive, ends), media_type=_JSON)
 
         return endpoint
 
@@ -205,18 +199,18 @@ def reading(function: Callable[[], dict[str, Any]]) -> Callable[[Request], Await
     return endpoint
 
 
-def changes(
-    path: str,
-    actions: Mapping[str, Action],
-    deadlines: Deadlines,
-    settings: ServerSettings,
-) -> list[Route]:
+async def asked_in(scope: Any, receive: Receive, settings: ServerSettings, kind: type[_Text]) -> tuple[_Text, float]:
+    """The request in a body, and until when it has to be answered, by the clock of the event loop."""
+    ends = asyncio.get_running_loop().time() + settings.seconds
+    return api.decoded(await body_of(scope, receive, settings.max_body, ends), kind), ends
+
+
+def changes(path: str, actions: Mapping[str, Action], settings: ServerSettings) -> list[Route]:
     """Routes below a path that change something."""
 
     def endpoint_of(kind: type[Any], action: Callable[[Any], dict[str, Any]]) -> Callable[[Request], Any]:
         async def endpoint(request: Request) -> Response:
-            with Visit(deadlines, request.receive):
-                asked = api.decoded(await body_of(request.scope, request.receive, settings.max_body), kind)
+            asked, _ = await asked_in(request.scope, request.receive, settings, kind)
             try:
                 return _as_json(await asyncio.to_thread(action, asked))
             except PostilError as error:

@@ -15,7 +15,7 @@ import logging
 import re
 import socket
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -178,9 +178,6 @@ async def send_json(send: Send, status: int, body: bytes, headers: Sequence[tupl
 PATHS = (*OPERATIONS, *TRAINING_OPERATIONS, "/")
 _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 _SIZES = (1, 2, 4, 8, 16, 32, 64)
-# A span with a probability in an answer; quotes in a text are escaped there, so no text looks like one.
-_QUOTED = rb'"(?:[^"\\]|\\.)*"'
-_ENTITY = re.compile(rb'"end": \d+, "label": (%b), (?:"text": %b, )?"probability": ([0-9.e-]+)' % (_QUOTED, _QUOTED))
 
 
 @final
@@ -194,9 +191,6 @@ class Monitor:
         self._seconds = Histogram("postil_request_seconds", "Seconds per answer.", ["path"], buckets=_SECONDS, **of)
         self.batches = Histogram("postil_batch_requests", "Requests per batch.", buckets=_SIZES, **of)
         self.reloads = Counter("postil_reloads", "Models opened again.", ["model"], **of)
-        names, sums = ["model", "label"], "Sum of their probabilities."
-        self._entities = Counter("postil_entities", "Entities with a probability.", names, **of)
-        self._expected = Counter("postil_entities_expected_correct", sums, names, **of)
         self.waiting = Gauge("postil_waiting_requests", "Requests that wait for an answer.", **of)
         # Looking a labelled counter up costs more than counting.
         self._counters: dict[tuple[str, int], Counter] = {}
@@ -209,19 +203,6 @@ class Monitor:
             counter = self._counters[known, status] = self._requests.labels(known, str(status))
         counter.inc()
         self._histograms[known].observe(seconds)
-
-    def tagged(self, model: str, answers: Iterable[object]) -> None:
-        """Count the entities of answers to /api/tag: how many there are, and how many are expected to be right."""
-        sums: dict[bytes, tuple[int, float]] = {}
-        for answer in answers:
-            if isinstance(answer, bytes) and b'"spans_above"' not in answer and b'"nbest"' not in answer:
-                for label, probability in _ENTITY.findall(answer):
-                    count, total = sums.get(label, (0, 0.0))
-                    sums[label] = count + 1, total + float(probability)
-        for label, (count, total) in sums.items():
-            name = str(json.loads(label))
-            self._entities.labels(model, name).inc(count)
-            self._expected.labels(model, name).inc(total)
 
     def text(self) -> bytes:
         """In Prometheus's text format."""
