@@ -147,10 +147,6 @@ class CardAsked(Request):
     model: Maybe[Model] = UNSET
 
 
-class LatticeAsked(TextAsked):
-    nbest: Maybe[Best] = UNSET
-
-
 NodeKey = Annotated[str, Meta(max_length=200, description="Key of a node, as an answer without edits lists it.")]
 Entry = Annotated[int, Meta(ge=0, le=15)]
 
@@ -362,7 +358,6 @@ class SentenceRoles(TypedDict):
 
 
 RolesAnswer = TypedDict("RolesAnswer", {"model": str, "sentences": list[SentenceRoles]})
-RankedPlaces = TypedDict("RankedPlaces", {"labels": list[Place], "probability": Share})
 
 
 class SentenceLattice(TypedDict):
@@ -372,11 +367,6 @@ class SentenceLattice(TypedDict):
     transitions: Table
     start: Row
     end: Row
-    alphas: Table
-    betas: Table
-    marginals: Table
-    log_partition: float
-    paths: list[RankedPlaces]
 
 
 LatticeAnswer = TypedDict("LatticeAnswer", {"model": str, "sentences": list[SentenceLattice]})
@@ -458,11 +448,7 @@ OPERATIONS: dict[str, tuple[str, str, Any, Any, tuple[str, ...]]] = {
     "/api/explain": ("explain", "What each word contributed to a prediction", Explain, ExplainAnswer, ()),
     "/api/tree": ("tree", "A label for every phrase of a tree", TreeAsked, TreeAnswer, ()),
     "/api/roles": ("roles", "The predicates of a text and the roles of its words", TextAsked, RolesAnswer, ()),
-    "/api/lattice": (
-        "lattice",
-        "Scores, messages and marginals of forward-backward; null stands for minus infinity",
-        *(LatticeAsked, LatticeAnswer, ()),
-    ),
+    "/api/lattice": ("lattice", "Scores; null stands for minus infinity", TextAsked, LatticeAnswer, ()),
     "/api/graph": (
         "graph",
         "The flow graph of the loss on one sentence; large arrays are cut, null stands for minus infinity",

@@ -64,13 +64,12 @@ class _Server:
         self._monitor.waiting.set_function(lambda: self._tagging.waiting + self._others.waiting)
         self._trainer = None if settings.training is None else FolderTrainer(settings.training, registry)
         self._description = json.dumps(api.description(training=self._trainer is not None)).encode()
-        lattices = partial(machinery.lattices, most_cells=settings.max_cells)
         routes = [
             Route(TAG_PATH, self, methods=["POST"]),  # as an ASGI application
             Route("/api/explain", self._simple(api.Explain, answers.explain), methods=["POST"]),
             Route("/api/tree", self._simple(api.TreeAsked, answers.tree), methods=["POST"]),
             Route("/api/roles", self._simple(api.TextAsked, answers.roles), methods=["POST"]),
-            Route("/api/lattice", self._simple(api.LatticeAsked, lattices), methods=["POST"]),
+            Route("/api/lattice", self._simple(api.TextAsked, machinery.lattices), methods=["POST"]),
             Route("/api/graph", self._simple(api.GraphAsked, machinery.flow_graph), methods=["POST"]),
             Route("/api/page/tree", self._simple(api.TreeAsked, machinery.tree), methods=["POST"]),
             Route("/api/page/errors", self._simple(api.ErrorsAsked, machinery.errors), methods=["POST"]),
