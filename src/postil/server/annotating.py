@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any, final
 
+import msgspec
 from starlette.routing import Route, Router
 
 from postil.annotation import Annotation
@@ -70,11 +71,12 @@ class _Annotator:
         return {**self._progress(), "record": self._annotation.next()}
 
     def _progress(self) -> dict[str, Any]:
+        learning: dict[str, Any] = msgspec.to_builtins(self._training.status())
         return {
             "classes": self._annotation.classes,
             "progress": self._annotation.progress(),
             "curve": self._annotation.curve(),
-            "learning": {name: value for name, value in self._training.status().items() if name != "history"},
+            "learning": {name: value for name, value in learning.items() if name != "history"},
             "review": self._is_review,
             "rules": self._annotation.rules is not None,
         }
