@@ -16,6 +16,7 @@ import re
 import socket
 import time
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -48,7 +49,7 @@ _NEEDS_TOKEN = ("/api/", "/metrics")
 _CHANGES = "/api/training"
 _HOST = re.compile(r"(?:(?P<name>[a-z0-9._-]+)|\[(?P<address>[0-9a-f:.]+)\])(?::[0-9]{1,5})?")
 _CLIENT_LEFT = 499
-_MOST_SEEN = 100
+_MOST_HOSTS = 100
 
 
 @final
@@ -59,7 +60,7 @@ class Guard:
         self._app, self._settings, self._monitor = app, settings, monitor
         names = {"localhost", *map(str.lower, settings.hosts)}
         self._names = names if settings.is_local else {*names, settings.host.lower(), socket.gethostname().lower()}
-        self._seen: set[bytes] = set()  # hosts that are known: to parse one costs more than all other checks
+        self._knows = lru_cache(_MOST_HOSTS)(self._is_known)  # to parse a host costs more than all other checks
         self._token = None if settings.token is None else b"Bearer " + settings.token.encode()
         self._run = None if settings.run_token is None else settings.run_token.encode()
         self._origins = {
@@ -104,7 +105,7 @@ class Guard:
         """Refuse what must not pass; return another origin that may read the answer."""
         hosts = [value for name, value in scope["headers"] if name == b"host"]
         headers = dict(scope["headers"])
-        if len(hosts) != 1 or not (hosts[0] in self._seen or self._is_known(hosts[0])):
+        if len(hosts) != 1 or not self._knows(hosts[0]):
             raise refused("host", "the Host header does not name this server (--allow-host NAME adds a name)")
         other, path, origin, host = None, scope["path"], headers.get(b"origin"), hosts[0].lower()
         if origin is not None and origin.lower() not in (b"http://" + host, b"https://" + host):
@@ -132,13 +133,12 @@ class Guard:
         if found is None:
             return False
         name = found["name"] or found["address"]
-        is_known = name in self._names or is_loopback(name)
-        if not (is_known or self._settings.is_local):
+        if name in self._names or is_loopback(name):
+            return True
+        if not self._settings.is_local:
             with contextlib.suppress(ValueError):
-                is_known = bool(ipaddress.ip_address(name))
-        if is_known and len(self._seen) < _MOST_SEEN:
-            self._seen.add(host)
-        return is_known
+                return bool(ipaddress.ip_address(name))
+        return False
 
 
 # ------------------------------------------------------------------------------------------------ answers

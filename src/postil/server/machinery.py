@@ -17,7 +17,6 @@ from html.parser import HTMLParser
 from typing import Any, final
 
 import numpy as np
-from msgspec import UNSET
 
 from postil import graph
 from postil.arrays import Array
@@ -34,7 +33,7 @@ from postil.models.sentences import tokens_of
 from postil.models.tagger import Tagger
 from postil.reports import Answers, Heading, tagger_page
 from postil.reports.card import card_of
-from postil.server.answers import MOST_TREE_NODES, check_cost, sentences_in
+from postil.server.answers import check_cost, sentences_in, trees_to_explain
 from postil.server.api import CardAsked, ErrorsAsked, GraphAsked, TextAsked, TreeAsked
 from postil.server.batching import Steps
 from postil.server.registry import Registry, Served
@@ -44,7 +43,6 @@ from postil.text.formats import FORMATS
 from postil.text.labelled import LabelledFile
 from postil.text.labels.partial import annotated_classes, with_marks
 from postil.text.labels.schemes import recognise
-from postil.text.trees.treebank import parse_tree, tree_over
 
 # ------------------------------------------------------------------------------------------------ the lattice
 
@@ -181,13 +179,8 @@ def tree(registry: Registry, request: TreeAsked) -> Steps:
     """/api/page/tree: each tree with its labels, the words that the model does not know, and why. A step is a tree."""
     served = registry.find(request.model or None, ("tree-classifier",), "classify trees")
     model: Any = served.model
-    if request.brackets is not UNSET:
-        trees = [parse_tree(request.brackets)]
-    else:
-        trees = [tree_over(one, request.shape or model.config.tree) for one in sentences_in(served, request)]
-    check_cost(sum(len(one) ** 2 for one in trees), MOST_TREE_NODES, "the explanation", "nodes of trees")
     parts = []
-    for one in trees:
+    for one in trees_to_explain(served, request, request.shape or ""):
         yield
         words = list(dict.fromkeys(one.tokens))  # known by a row of the table or of the vectors
         rows = model.model.features.words.rows(words)
