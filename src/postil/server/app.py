@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import Any, TypeAlias, TypeVar, final
 
 import msgspec
+from prometheus_client import generate_latest
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route, Router
@@ -63,7 +64,7 @@ class _Server:
         self._others = Worker(lambda group, calls: [call() for call in calls], **limits)
         self._monitor.waiting.set_function(lambda: self._tagging.waiting + self._others.waiting)
         self._trainer = None if settings.training is None else FolderTrainer(settings.training, registry)
-        self._description = json.dumps(api.description(training=self._trainer is not None)).encode()
+        description = json.dumps(api.description(training=self._trainer is not None)).encode()
         routes = [
             Route(TAG_PATH, self, methods=["POST"]),  # as an ASGI application
             Route("/api/explain", self._simple(api.Explain, answers.explain), methods=["POST"]),
@@ -75,8 +76,8 @@ class _Server:
             Route("/api/page/errors", self._simple(api.ErrorsAsked, machinery.errors), methods=["POST"]),
             Route("/api/page/card", self._simple(api.CardAsked, machinery.card), methods=["POST"]),
             Route("/api/models", self._models),
-            Route("/api/openapi.json", self._openapi),
-            Route("/health", self._health),
+            Route("/api/openapi.json", _sending(description, _JSON)),
+            Route("/health", _sending(b'{"status": "alive"}', _JSON)),
             Route("/ready", self._ready),
             Route("/metrics", self._metrics),
             *assets("index.html"),
@@ -148,14 +149,9 @@ class _Server:
         return endpoint
 
     async def _models(self, request: Request) -> Response:
-        content = {"models": [served.about() for served in self._registry], "training": self._trainer is not None}
-        return Response(json.dumps(content, ensure_ascii=False).encode(), media_type=_JSON)
-
-    async def _openapi(self, request: Request) -> Response:
-        return Response(self._description, media_type=_JSON)
-
-    async def _health(self, request: Request) -> Response:
-        return Response(b'{"status": "alive"}', media_type=_JSON)
+        return _as_json(
+            {"models": [served.about() for served in self._registry], "training": self._trainer is not None}
+        )
 
     async def _ready(self, request: Request) -> Response:
         if not self._is_ready:
@@ -164,7 +160,8 @@ class _Server:
 
     async def _metrics(self, request: Request) -> Response:
         await asyncio.to_thread(self._expectations.update)
-        return Response(self._monitor.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        text = generate_latest(self._monitor.registry)
+        return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 @final
@@ -258,7 +255,7 @@ def assets(home: str) -> list[Route]:
 
 
 def _sending(content: bytes, kind: str) -> Callable[[Request], Awaitable[Response]]:
-    """An endpoint that sends a file of the page, or that the browser's copy of it is still good."""
+    """An endpoint that sends what never changes, or that the browser's copy of it is still good."""
     headers = {"etag": f'"{hashlib.sha256(content).hexdigest()[:16]}"', "cache-control": "no-cache"}
 
     async def endpoint(request: Request) -> Response:

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from starlette.exceptions import HTTPException
 
 from postil.server.api import OPERATIONS, TRAINING_OPERATIONS
@@ -203,8 +203,3 @@ class Monitor:
             counter = self._counters[known, status] = self._requests.labels(known, str(status))
         counter.inc()
         self._histograms[known].observe(seconds)
-
-    def text(self) -> bytes:
-        """In Prometheus's text format."""
-        text: bytes = generate_latest(self.registry)
-        return text

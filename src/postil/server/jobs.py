@@ -13,12 +13,14 @@ lead out of it are rejected. Every route needs the token of the run. No answer c
 """
 
 import logging
+import os
 import re
 import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -31,7 +33,7 @@ from postil.models.tagger import Tagger
 from postil.optimisation.loop import Epoch
 from postil.server.api import PRESETS_OFFERED, Nothing, TrainingKeep, TrainingStart, TrainingStatus
 from postil.server.registry import Registry
-from postil.server.requests import refused
+from postil.server.requests import Refusal, refused
 from postil.text.formats import FORMATS, read
 
 STEP_SECONDS: Final = 0.1
@@ -165,7 +167,7 @@ class FolderTrainer:
 
     def files(self) -> dict[str, Any]:
         """The files that may be chosen, by their names in the folder, and the presets."""
-        return {"files": sorted(self._names(self._folder, 1))[:MOST_FILES], "presets": list(PRESETS_OFFERED)}
+        return {"files": sorted(islice(self._names(), MOST_FILES)), "presets": list(PRESETS_OFFERED)}
 
     def start(self, asked: TrainingStart) -> dict[str, Any]:
         """Check the names at once; read and train in the background."""
@@ -237,21 +239,16 @@ class FolderTrainer:
             raise refused("unfit", f"the file is too large: at most {MOST_BYTES:,} bytes are read")
         return path
 
-    def _names(self, folder: Path, depth: int) -> Iterator[str]:
-        """Names of regular files that ``inside`` accepts and that may be labelled data."""
-        try:
-            entries = sorted(folder.iterdir())
-        except OSError:
-            return
-        for entry in entries[: 4 * MOST_FILES]:
-            if entry.name.startswith("."):
-                continue
-            if entry.is_dir() and not entry.is_symlink():
-                yield from self._names(entry, depth + 1) if depth < DEEPEST else ()
-            elif not entry.name.endswith(_NOT_DATA):
-                with suppress(OSError, RuntimeError):
-                    if entry.resolve(strict=True).is_relative_to(self._folder) and entry.is_file():
-                        yield entry.relative_to(self._folder).as_posix()
+    def _names(self) -> Iterator[str]:
+        """Names of files that ``inside`` accepts and that may be labelled data."""
+        for folder, folders, names in os.walk(self._folder):
+            place = Path(folder).relative_to(self._folder)
+            is_deepest = len(place.parts) + 1 == DEEPEST
+            folders[:] = [] if is_deepest else sorted(one for one in folders if not one.startswith("."))
+            for name in sorted(one for one in names if not (one.startswith(".") or one.endswith(_NOT_DATA))):
+                with suppress(Refusal):
+                    self.inside((place / name).as_posix())
+                    yield (place / name).as_posix()
 
 
 def _labelled(path: Path) -> tuple[list[Any], list[list[str]]]:
