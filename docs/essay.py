@@ -20,7 +20,6 @@ from postil.models.decoding.posteriors import Posteriors
 from postil.models.laboratory import Laboratory
 from postil.objectives.crf import Lattice, best_paths
 from postil.samples.corpora import made_up_trees
-from postil.server.machinery import forward_backward
 from postil.text.trees.treebank import parse_tree
 
 ROOT = Path(__file__).parent.parent
@@ -113,6 +112,18 @@ def opinions() -> Any:
 @functools.cache
 def lattice() -> Any:
     return next(Posteriors(names_tagger().model).lattices([SENTENCE.split()]))[1]
+
+
+def forward_backward(lattice: Lattice) -> tuple[Any, Any, float]:
+    """Log α (T, L), log β (T, L) and log Z of the only sentence of a lattice, as the equations stand (A8, C3, C4)."""
+    unary, chain = lattice.unary.astype(np.float64), lattice.chain
+    alphas, betas = np.empty_like(unary), np.empty_like(unary)
+    alphas[0], betas[-1] = chain.start + unary[0], chain.end
+    with np.errstate(divide="ignore"):  # log 0 = -inf: nothing is possible
+        for t in range(1, len(unary)):
+            alphas[t] = unary[t] + np.logaddexp.reduce(alphas[t - 1][:, None] + chain.transitions, axis=0)
+            betas[-t - 1] = np.logaddexp.reduce(chain.transitions + unary[-t] + betas[-t], axis=1)
+        return alphas, betas, float(np.logaddexp.reduce(alphas[-1] + chain.end))
 
 
 def numbers() -> dict[str, str]:

@@ -1,13 +1,14 @@
 """One training in the background: progress, stopping, errors as one line, never two at once."""
 
-import json
 import threading
 
+import msgspec
 import pytest
 
 import postil
 from oracles import corpora
 from postil.errors import ConfigurationError
+from postil.server.api import TrainingStatus
 from postil.server.jobs import BackgroundTraining
 
 
@@ -37,21 +38,21 @@ def held(training, release):
 
 def test_before_the_first_training(run):
     status = run.status()
-    assert (status["state"], status["run"], status["history"]) == ("idle", 0, [])
+    assert (status.state, status.run, status.history) == ("idle", 0, ())
     assert run.result() is None and run.join()
     run.stop()
-    assert run.status()["state"] == "idle"
+    assert run.status().state == "idle"
 
 
 def test_the_result_is_that_of_fit(run):
     assert run.start(new_training) == 1
     assert run.join(120)
     status = run.status()
-    assert (status["state"], status["epoch"], status["epochs"], status["progress"]) == ("finished", 4, 4, 1.0)
-    assert [epoch["epoch"] for epoch in status["history"]] == [1, 2, 3, 4]
-    assert status["best_score"] == max(epoch["score"] for epoch in status["history"])
-    assert status["loss"] == status["history"][-1]["loss"] and status["error"] is None
-    assert json.loads(json.dumps(status)) == status
+    assert (status.state, status.epoch, status.epochs, status.progress) == ("finished", 4, 4, 1.0)
+    assert [epoch["epoch"] for epoch in status.history] == [1, 2, 3, 4]
+    assert status.best_score == max(epoch["score"] for epoch in status.history)
+    assert status.loss == status.history[-1]["loss"] and status.error is None
+    assert msgspec.json.decode(msgspec.json.encode(status), type=TrainingStatus) == status
     X, y = corpora.named_entities(40)
     alone = postil.Tagger(hidden=8, epochs=4).fit(X[:30], y[:30], dev=(X[30:], y[30:]))
     assert run.result().predict(X) == alone.predict(X)
@@ -80,7 +81,7 @@ def test_never_two_at_once(run):
     run.join(120)
     release.clear()
     assert run.start(held(new_training, release)) == 2
-    assert (run.status()["run"], run.status()["history"], run.result()) == (2, [], None), "nothing of the one before"
+    assert (run.status().run, run.status().history, run.result()) == (2, (), None), "nothing of the one before"
     release.set()
 
 
@@ -108,7 +109,7 @@ def test_stopping_keeps_the_best_complete_epoch(run):
     run.start(make)
     assert run.join(120)
     status = run.status()
-    assert status["state"] == "stopped" and status["epoch"] == 2
+    assert status.state == "stopped" and status.epoch == 2
     assert run.result().predict([["Anna", "lives"]])
     assert len(run.result().history_) == 2
 
@@ -117,10 +118,10 @@ def test_stopping_before_the_first_epoch_keeps_nothing(run):
     release = threading.Event()
     run.start(held(lambda: new_training(epochs=50), release))
     run.stop()
-    assert run.status()["state"] == "stopping"
+    assert run.status().state == "stopping"
     release.set()
     assert run.join(120)
-    assert (run.status()["state"], run.status()["epoch"], run.result()) == ("stopped", 0, None)
+    assert (run.status().state, run.status().epoch, run.result()) == ("stopped", 0, None)
 
 
 @pytest.mark.parametrize(
@@ -137,10 +138,10 @@ def test_an_error_is_one_line(run, error, line):
 
     run.start(make)
     run.join(60)
-    assert (run.status()["state"], run.status()["error"], run.result()) == ("failed", line, None)
+    assert (run.status().state, run.status().error, run.result()) == ("failed", line, None)
     run.start(new_training)
     run.join(120)
-    assert (run.status()["state"], run.status()["error"]) == ("finished", None)
+    assert (run.status().state, run.status().error) == ("finished", None)
 
 
 def test_an_error_in_the_middle_keeps_what_was_told(run):
@@ -150,23 +151,26 @@ def test_an_error_in_the_middle_keeps_what_was_told(run):
     run.start(new_training, then)
     run.join(120)
     status = run.status()
-    assert status["state"] == "failed" and status["epoch"] == 4 and run.result() is None
+    assert status.state == "failed" and status.epoch == 4 and run.result() is None
 
 
 def test_the_version_grows_with_every_change(run):
-    versions = [run.status()["version"]]
+    versions = [run.status().version]
     release = threading.Event()
     run.start(held(new_training, release))
-    versions.append(run.status()["version"])
+    versions.append(run.status().version)
     release.set()
     assert run.join(120)
-    versions.append(run.status()["version"])
+    versions.append(run.status().version)
     assert versions == sorted(set(versions)) and versions[-1] - versions[1] >= 4, "at least one for every epoch"
 
 
-def test_what_is_returned_is_a_copy(run):
+def test_what_is_returned_does_not_change(run):
     run.start(new_training)
     run.join(120)
-    run.status()["history"][0]["loss"] = "changed"
-    run.status()["history"].clear()
-    assert run.status()["history"][0]["loss"] != "changed"
+    status = run.status()
+    with pytest.raises(AttributeError):
+        status.epoch = 0
+    run.start(new_training)
+    run.join(120)
+    assert (status.run, status.state, run.status().run) == (1, "finished", 2)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from postil.server import api
 from postil.server.requests import Refusal
 
-KINDS = {"/api/tag": api.Tag, "/api/explain": api.Explain, "/api/tree": api.TreeAsked, "/api/lattice": api.LatticeAsked}
+KINDS = {"/api/tag": api.Tag, "/api/explain": api.Explain, "/api/tree": api.TreeAsked, "/api/lattice": api.TextAsked}
 
 values = st.recursive(
     st.none()

@@ -296,7 +296,7 @@ def mistake_browser(
     for one in wrong:
         groups.setdefault(one.kind, []).append(one)
     listed = list(kinds) or sorted(groups, key=lambda name: (-len(groups[name]), name))[:MOST_MISTAKES]
-    shown = fair_part({name: groups[name] for name in listed})
+    shown = fair_part({name: groups[name] for name in listed}, MOST_MISTAKES)
     examples = [one for name in listed for one in shown[name]]
     items: list[tuple[float, Markup]] = []  # the most confident ones first
     for one in examples:
@@ -328,7 +328,7 @@ def mistake_browser(
     )
 
 
-def fair_part(groups: Mapping[str, Sequence[Thing]], most: int = MOST_MISTAKES) -> dict[str, list[Thing]]:
+def fair_part(groups: Mapping[str, Sequence[Thing]], most: int) -> dict[str, list[Thing]]:
     """At most ``most`` items, as evenly from the groups as their sizes allow, each group spread from first to last."""
     sizes = [len(group) for group in groups.values()]
     low, high = 1, max(sizes, default=1) or 1  # the largest size to which all groups can be cut is between them

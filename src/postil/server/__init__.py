@@ -4,7 +4,7 @@
     app         routes: bodies in, a job for a worker, its answer out; the files of the page
     api         what may be asked and answered, as types; the OpenAPI description is made from them
     requests    one request: its body, its refusal
-    batching    the worker thread that takes what waits as one batch; the time of requests
+    batching    the worker thread that takes what waits as one batch, and how long its answers may take
     answers     requests to answers, by the same code as the command line; machinery: what the page draws
     registry    the models, by name
     annotating  the application of ``postil annotate``, on the same guard

@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any, final
 
+import msgspec
 from starlette.routing import Route, Router
 
 from postil.annotation import Annotation
 from postil.errors import ConfigurationError
 from postil.server import api
 from postil.server.app import Action, assets, changes, reading
-from postil.server.batching import Deadlines
 from postil.server.guard import Guard, Monitor
 from postil.server.jobs import BackgroundTraining
 from postil.server.requests import refused
@@ -33,7 +33,7 @@ def create_annotator(annotation: Annotation, settings: ServerSettings, *, is_rev
 class _Annotator:
     def __init__(self, annotation: Annotation, settings: ServerSettings, is_review: bool) -> None:
         self._annotation, self._is_review = annotation, is_review
-        self._training, deadlines = BackgroundTraining(), Deadlines(settings.seconds)
+        self._training = BackgroundTraining()
         actions: dict[str, Action] = {
             "answer": (api.AnswerGiven, self._answer),
             "undo": (api.Nothing, self._undo),
@@ -50,7 +50,7 @@ class _Annotator:
             Route("/api/annotation", reading(self._state)),
             Route("/api/annotation/progress", reading(self._progress)),
             Route("/api/annotation/answers", reading(annotation.answers)),
-            *changes("/api/annotation", actions, deadlines, settings),
+            *changes("/api/annotation", actions, settings),
             *assets("annotate.html"),
         ]
         router = Router(routes, redirect_slashes=False, lifespan=self._lifespan)
@@ -71,11 +71,12 @@ class _Annotator:
         return {**self._progress(), "record": self._annotation.next()}
 
     def _progress(self) -> dict[str, Any]:
+        learning: dict[str, Any] = msgspec.to_builtins(self._training.status())
         return {
             "classes": self._annotation.classes,
             "progress": self._annotation.progress(),
             "curve": self._annotation.curve(),
-            "learning": {name: value for name, value in self._training.status().items() if name != "history"},
+            "learning": {name: value for name, value in learning.items() if name != "history"},
             "review": self._is_review,
             "rules": self._annotation.rules is not None,
         }

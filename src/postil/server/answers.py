@@ -20,7 +20,7 @@ from postil.server.batching import Steps
 from postil.server.registry import SEVERAL_TASKS, Registry, Served
 from postil.server.requests import Refusal, refused, unfit
 from postil.tagging import Labelled, Labeller, TaggingOptions
-from postil.text import Sentence, tokenise
+from postil.text import Sentence, Tree, tokenise
 from postil.text.document import record_of
 from postil.text.lines import Passage
 from postil.text.options import ReadOptions
@@ -213,12 +213,7 @@ def explain(registry: Registry, request: Explain) -> Steps:
     if served.kind == "tree-classifier":
         if request.span is not UNSET:
             raise refused("unfit", "span: a tree classifier explains whole sentences")
-        if request.brackets is not UNSET:
-            trees = [parse_tree(request.brackets)]
-        else:
-            trees = [tree_over(sentence, model.config.tree) for sentence in sentences_in(served, request)]
-        check_cost(sum(len(tree) ** 2 for tree in trees), MOST_TREE_NODES, "the explanation", "nodes of trees")
-        calls += [partial(model.explain, tree, label) for tree in trees]
+        calls += [partial(model.explain, tree, label) for tree in trees_to_explain(served, request)]
     else:
         sentences, parts = sentences_in(served, request), model.model
         if request.span is not UNSET:
@@ -237,6 +232,16 @@ def explain(registry: Registry, request: Explain) -> Steps:
         yield
         explanations.append(call().to_dict())
     return json.dumps({"model": served.name, "explanations": explanations}, ensure_ascii=False).encode()
+
+
+def trees_to_explain(served: Served, request: Explain | TreeAsked, shape: str = "") -> list[Tree]:
+    """The tree in brackets, or one of a shape over each sentence, by default as in training; few enough of them."""
+    if request.brackets is not UNSET:
+        trees = [parse_tree(request.brackets)]
+    else:
+        trees = [tree_over(one, shape or served.model.config.tree) for one in sentences_in(served, request)]
+    check_cost(sum(len(tree) ** 2 for tree in trees), MOST_TREE_NODES, "the explanation", "nodes of trees")
+    return trees
 
 
 def tree(registry: Registry, request: TreeAsked) -> bytes:

@@ -147,10 +147,6 @@ class CardAsked(Request):
     model: Maybe[Model] = UNSET
 
 
-class LatticeAsked(TextAsked):
-    nbest: Maybe[Best] = UNSET
-
-
 NodeKey = Annotated[str, Meta(max_length=200, description="Key of a node, as an answer without edits lists it.")]
 Entry = Annotated[int, Meta(ge=0, le=15)]
 
@@ -362,7 +358,6 @@ class SentenceRoles(TypedDict):
 
 
 RolesAnswer = TypedDict("RolesAnswer", {"model": str, "sentences": list[SentenceRoles]})
-RankedPlaces = TypedDict("RankedPlaces", {"labels": list[Place], "probability": Share})
 
 
 class SentenceLattice(TypedDict):
@@ -372,11 +367,6 @@ class SentenceLattice(TypedDict):
     transitions: Table
     start: Row
     end: Row
-    alphas: Table
-    betas: Table
-    marginals: Table
-    log_partition: float
-    paths: list[RankedPlaces]
 
 
 LatticeAnswer = TypedDict("LatticeAnswer", {"model": str, "sentences": list[SentenceLattice]})
@@ -422,20 +412,20 @@ ModelsAnswer = TypedDict("ModelsAnswer", {"models": list[ServedModel], "training
 EpochDone = TypedDict("EpochDone", {"epoch": Place, "loss": float, "score": float | None, "seconds": float})
 
 
-class TrainingStatus(TypedDict):
-    run: Place
-    state: Literal["idle", "running", "stopping", "finished", "stopped", "failed"]
-    epoch: Place
-    epochs: int | None
-    progress: float
-    loss: float | None
-    score: float | None
-    best_score: float | None
-    best_epoch: int | None
-    seconds: float
-    history: list[EpochDone]
-    error: str | None
-    version: Place
+class TrainingStatus(Struct, frozen=True, kw_only=True):
+    run: Annotated[Place, about("Its number, counted from 1; 0 before the first.")] = 0
+    state: Literal["idle", "running", "stopping", "finished", "stopped", "failed"] = "idle"
+    epoch: Annotated[Place, about("Epochs that are complete.")] = 0
+    epochs: int | None = None
+    progress: Annotated[float, about("Share of the training that is done, 0 to 1.")] = 0.0
+    loss: Annotated[float | None, about("Of the last epoch, or of the last batch before there is one.")] = None
+    score: Annotated[float | None, about("Of dev, if there is one.")] = None
+    best_score: float | None = None
+    best_epoch: int | None = 0
+    seconds: float = 0.0
+    history: tuple[EpochDone, ...] = ()
+    error: Annotated[str | None, about("One line, if it failed.")] = None
+    version: Annotated[Place, about("Larger after every change.")] = 0
 
 
 class TrainingAnswer(TypedDict):
@@ -458,11 +448,7 @@ OPERATIONS: dict[str, tuple[str, str, Any, Any, tuple[str, ...]]] = {
     "/api/explain": ("explain", "What each word contributed to a prediction", Explain, ExplainAnswer, ()),
     "/api/tree": ("tree", "A label for every phrase of a tree", TreeAsked, TreeAnswer, ()),
     "/api/roles": ("roles", "The predicates of a text and the roles of its words", TextAsked, RolesAnswer, ()),
-    "/api/lattice": (
-        "lattice",
-        "Scores, messages and marginals of forward-backward; null stands for minus infinity",
-        *(LatticeAsked, LatticeAnswer, ()),
-    ),
+    "/api/lattice": ("lattice", "Scores; null stands for minus infinity", TextAsked, LatticeAnswer, ()),
     "/api/graph": (
         "graph",
         "The flow graph of the loss on one sentence; large arrays are cut, null stands for minus infinity",
@@ -510,10 +496,10 @@ def description(*, training: bool = False) -> dict[str, Any]:
                 others = [{"required": [name]} for name in sorted(fields - {*needed, *optional})]
                 excluded = {"not": {"anyOf": others}} if others else {}
                 component["oneOf"].append({"required": list(needed), **excluded})
-        elif not issubclass(kind, Struct):  # an answer: its fields in our order, not in that of the alphabet
-            order = list(kind.__annotations__)
+        elif not issubclass(kind, Request):  # an answer: its fields in our order, not in that of the alphabet
+            order, optional = list(kind.__annotations__), getattr(kind, "__optional_keys__", ())
             component["properties"] = {one: component["properties"][one] for one in order}
-            component["required"].sort(key=order.index)
+            component["required"] = [one for one in order if one not in optional]
             component |= {} if kind is Explained else {"additionalProperties": False}
 
     def json_of(meaning: str, kind: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import Any, TypeAlias, TypeVar, final
 
 import msgspec
+from prometheus_client import generate_latest
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route, Router
@@ -17,7 +18,7 @@ from starlette.routing import Route, Router
 from postil.errors import PostilError
 from postil.models.decoding.promise import Profile
 from postil.server import answers, api, machinery
-from postil.server.batching import Deadlines, Job, Steps, Visit, Worker
+from postil.server.batching import Job, Steps, Worker
 from postil.server.expected import Expectations
 from postil.server.guard import Guard, Monitor, send_json
 from postil.server.jobs import FolderTrainer
@@ -58,27 +59,25 @@ class _Server:
         self._registry, self._settings, self._reload = registry, settings, reload
         self._monitor, self._is_ready = Monitor(), False
         self._expectations = Expectations(self._monitor.registry, bases)
-        self._deadlines = Deadlines(settings.seconds)
         limits: dict[str, Any] = {"queue": settings.queue, "wait": settings.wait}
         self._tagging = Worker(self._tag_batch, **limits, watch=self._monitor.batches.observe, is_short=_is_short)
         self._others = Worker(lambda group, calls: [call() for call in calls], **limits)
         self._monitor.waiting.set_function(lambda: self._tagging.waiting + self._others.waiting)
         self._trainer = None if settings.training is None else FolderTrainer(settings.training, registry)
-        self._description = json.dumps(api.description(training=self._trainer is not None)).encode()
-        lattices = partial(machinery.lattices, most_cells=settings.max_cells)
+        description = json.dumps(api.description(training=self._trainer is not None)).encode()
         routes = [
             Route(TAG_PATH, self, methods=["POST"]),  # as an ASGI application
             Route("/api/explain", self._simple(api.Explain, answers.explain), methods=["POST"]),
             Route("/api/tree", self._simple(api.TreeAsked, answers.tree), methods=["POST"]),
             Route("/api/roles", self._simple(api.TextAsked, answers.roles), methods=["POST"]),
-            Route("/api/lattice", self._simple(api.LatticeAsked, lattices), methods=["POST"]),
+            Route("/api/lattice", self._simple(api.TextAsked, machinery.lattices), methods=["POST"]),
             Route("/api/graph", self._simple(api.GraphAsked, machinery.flow_graph), methods=["POST"]),
             Route("/api/page/tree", self._simple(api.TreeAsked, machinery.tree), methods=["POST"]),
             Route("/api/page/errors", self._simple(api.ErrorsAsked, machinery.errors), methods=["POST"]),
             Route("/api/page/card", self._simple(api.CardAsked, machinery.card), methods=["POST"]),
             Route("/api/models", self._models),
-            Route("/api/openapi.json", self._openapi),
-            Route("/health", self._health),
+            Route("/api/openapi.json", _sending(description, _JSON)),
+            Route("/health", _sending(b'{"status": "alive"}', _JSON)),
             Route("/ready", self._ready),
             Route("/metrics", self._metrics),
             *assets("index.html"),
@@ -92,7 +91,7 @@ class _Server:
             routes += [
                 Route("/api/training", reading(self._trainer.state)),
                 Route("/api/training/files", reading(self._trainer.files)),
-                *changes("/api/training", actions, self._deadlines, settings),
+                *changes("/api/training", actions, settings),
             ]
         router = _Router(routes, redirect_slashes=False, lifespan=self._lifespan)
         router.tag = self
@@ -124,21 +123,17 @@ class _Server:
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """/api/tag."""
         self._tagging.check_room()
-        with Visit(self._deadlines, receive) as visit:
-            asked = api.decoded(await body_of(scope, receive, self._settings.max_body), api.Tag)
-            served = self._registry.find(asked.model or None, answers.TAGGED_KINDS, "tag")
-            documents, options = answers.documents_of(served, asked), asked.options
-            size = answers.check_tokens(documents, self._settings.max_tokens)
-            job = self._tagging.submit((served, msgspec.json.encode(options)), (options, documents), size)
-            content = await visit.answer(self._tagging, job)
-        await send_json(send, 200, content)
+        asked, ends = await asked_in(scope, receive, self._settings, api.Tag)
+        served = self._registry.find(asked.model or None, answers.TAGGED_KINDS, "tag")
+        documents, options = answers.documents_of(served, asked), asked.options
+        size = answers.check_tokens(documents, self._settings.max_tokens)
+        job = self._tagging.submit((served, msgspec.json.encode(options)), (options, documents), size)
+        await send_json(send, 200, await self._tagging.answer(job, receive, ends))
 
     def _tag_batch(self, group: Any, contents: Sequence[Any]) -> Sequence[Any]:
-        found = answers.tag_alike(group[0], contents[0][0], [documents for _, documents in contents])
-        self._monitor.tagged(group[0].name, found)
         for _, documents in contents:
             self._expectations.saw(group[0], documents)
-        return found
+        return answers.tag_alike(group[0], contents[0][0], [documents for _, documents in contents])
 
     def _simple(
         self, kind: type[_Text], function: Callable[[Registry, _Text], bytes | Steps]
@@ -146,23 +141,17 @@ class _Server:
         """An endpoint whose requests are answered one by one."""
 
         async def endpoint(request: Request) -> Response:
-            with Visit(self._deadlines, request.receive) as visit:
-                asked = api.decoded(await body_of(request.scope, request.receive, self._settings.max_body), kind)
-                size = answers.check_tokens([asked], self._settings.max_tokens)
-                job = self._others.submit(object(), partial(function, self._registry, asked), size)
-                return Response(await visit.answer(self._others, job), media_type=_JSON)
+            asked, ends = await asked_in(request.scope, request.receive, self._settings, kind)
+            size = answers.check_tokens([asked], self._settings.max_tokens)
+            job = self._others.submit(object(), partial(function, self._registry, asked), size)
+            return Response(await self._others.answer(job, request.receive, ends), media_type=_JSON)
 
         return endpoint
 
     async def _models(self, request: Request) -> Response:
-        content = {"models": [served.about() for served in self._registry], "training": self._trainer is not None}
-        return Response(json.dumps(content, ensure_ascii=False).encode(), media_type=_JSON)
-
-    async def _openapi(self, request: Request) -> Response:
-        return Response(self._description, media_type=_JSON)
-
-    async def _health(self, request: Request) -> Response:
-        return Response(b'{"status": "alive"}', media_type=_JSON)
+        return _as_json(
+            {"models": [served.about() for served in self._registry], "training": self._trainer is not None}
+        )
 
     async def _ready(self, request: Request) -> Response:
         if not self._is_ready:
@@ -171,7 +160,8 @@ class _Server:
 
     async def _metrics(self, request: Request) -> Response:
         await asyncio.to_thread(self._expectations.update)
-        return Response(self._monitor.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        text = generate_latest(self._monitor.registry)
+        return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 @final
@@ -205,18 +195,18 @@ def reading(function: Callable[[], dict[str, Any]]) -> Callable[[Request], Await
     return endpoint
 
 
-def changes(
-    path: str,
-    actions: Mapping[str, Action],
-    deadlines: Deadlines,
-    settings: ServerSettings,
-) -> list[Route]:
+async def asked_in(scope: Any, receive: Receive, settings: ServerSettings, kind: type[_Text]) -> tuple[_Text, float]:
+    """The request in a body, and until when it has to be answered, by the clock of the event loop."""
+    ends = asyncio.get_running_loop().time() + settings.seconds
+    return api.decoded(await body_of(scope, receive, settings.max_body, ends), kind), ends
+
+
+def changes(path: str, actions: Mapping[str, Action], settings: ServerSettings) -> list[Route]:
     """Routes below a path that change something."""
 
     def endpoint_of(kind: type[Any], action: Callable[[Any], dict[str, Any]]) -> Callable[[Request], Any]:
         async def endpoint(request: Request) -> Response:
-            with Visit(deadlines, request.receive):
-                asked = api.decoded(await body_of(request.scope, request.receive, settings.max_body), kind)
+            asked, _ = await asked_in(request.scope, request.receive, settings, kind)
             try:
                 return _as_json(await asyncio.to_thread(action, asked))
             except PostilError as error:
@@ -265,7 +255,7 @@ def assets(home: str) -> list[Route]:
 
 
 def _sending(content: bytes, kind: str) -> Callable[[Request], Awaitable[Response]]:
-    """An endpoint that sends a file of the page, or that the browser's copy of it is still good."""
+    """An endpoint that sends what never changes, or that the browser's copy of it is still good."""
     headers = {"etag": f'"{hashlib.sha256(content).hexdigest()[:16]}"', "cache-control": "no-cache"}
 
     async def endpoint(request: Request) -> Response:

@@ -4,8 +4,8 @@ Nothing is delayed to make a batch larger: while one batch is at work, the next 
 per batch, after all requests that have arrived together are read: a thread that is woken for every request would fight
 with the event loop for Python's lock. Work that takes no longer than handing it to a thread and back, such as a single
 short text, is done in the event loop. A request is rejected at once if the queue is full, by number
-or by the seconds that its work is expected to take. One whose client has left gives its place back and is skipped; work
-in steps that has begun is given up before its next step.
+or by the seconds that its work is expected to take. One whose client has left, or whose time is over, gives its place
+back and is skipped; work in steps that has begun is given up before its next step.
 """
 
 import asyncio
@@ -16,13 +16,14 @@ import time
 from collections.abc import Callable, Generator, Hashable, Sequence
 from dataclasses import dataclass
 from queue import SimpleQueue
-from types import TracebackType
 from typing import Any, final
 
 from postil.errors import PostilError
 from postil.server.requests import ClientLeft, Receive, refused, unfit
 
 MOST_AT_ONCE = 64
+PATIENCE = 0.1
+"""Seconds after which the client of a job that still waits is watched."""
 RETRY_AFTER = (1, 3)
 """Seconds, drawn at random: clients that are rejected together must not retry together."""
 _SMOOTHING = 0.1
@@ -122,6 +123,34 @@ class Worker:
             return
         self._is_busy = False
 
+    async def answer(self, job: Job, receive: Receive, ends: float) -> bytes:
+        """Wait for the answer of a job. If the client leaves or time runs out, the job frees its slot."""
+        assert self._loop is not None, "started"
+        watching: list[asyncio.Task[None]] = []  # most jobs are done before their clients are watched
+        later = self._loop.call_later(
+            PATIENCE, lambda: watching.append(asyncio.create_task(self._watch_client(job, receive, ends)))
+        )
+        try:
+            content: bytes = await job.future
+        except PostilError as error:
+            raise unfit(error) from None
+        finally:
+            later.cancel()
+            for task in watching:
+                task.cancel()
+            self.leave(job)
+        return content
+
+    async def _watch_client(self, job: Job, receive: Receive, ends: float) -> None:
+        """End the wait for a job if its client leaves or its time is over."""
+        error: Exception = refused("slow", "the answer took too long; send fewer tokens at once")
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(ends):
+                await receive()  # after the body comes only that the client has left
+                error = ClientLeft()
+        if not job.future.done():
+            job.future.set_exception(error)
+
     def leave(self, job: Job) -> None:
         """Give the job's place back: its client is gone, or its time is over."""
         if job.is_waiting:
@@ -179,92 +208,3 @@ class Worker:
                 job.future.set_exception(answer)
             else:
                 job.future.set_result(answer)
-
-
-# ------------------------------------------------------------------------------------------------ time
-# One timer for all requests ends those that take too long, and sees clients that leave: a timeout for each would cost
-# more than all other checks, and most requests are answered at once.
-
-PATIENCE = 0.1
-"""Seconds between two looks at the requests under way; younger ones are left alone."""
-
-
-@final
-class Deadlines:
-    """The requests under way, oldest first, each with the same time."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self.under_way: dict[Visit, None] = {}
-        self._is_looking = False
-
-    def add(self, visit: "Visit") -> None:
-        self.under_way[visit] = None
-        if not self._is_looking:
-            self._is_looking = True
-            visit.loop.call_later(PATIENCE, self._look, visit.loop)
-
-    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._is_looking = bool(self.under_way)
-        if self._is_looking:
-            loop.call_later(PATIENCE, self._look, loop)
-        now = loop.time()
-        for visit in list(self.under_way):
-            if now - visit.began < PATIENCE:
-                break
-            visit.look(now - visit.began > self._seconds)
-
-
-@final
-class Visit:
-    """One request from its first byte to its answer; it is rejected when its time is over."""
-
-    __slots__ = ("_deadlines", "_is_over", "_job", "_receive", "_task", "_watching", "began", "loop")
-
-    def __init__(self, deadlines: Deadlines, receive: Receive) -> None:
-        self._deadlines, self._receive = deadlines, receive
-        self.loop = asyncio.get_running_loop()
-        self.began = self.loop.time()
-        self._task = asyncio.current_task()
-        self._job: Job | None = None
-        self._watching: asyncio.Task[None] | None = None
-        self._is_over = False
-
-    def __enter__(self) -> "Visit":
-        self._deadlines.add(self)
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        del self._deadlines.under_way[self]
-        if self._watching is not None:
-            self._watching.cancel()
-        if self._is_over and kind is asyncio.CancelledError:
-            assert self._task is not None, "it was cancelled"
-            self._task.uncancel()
-            if self._job is None:
-                raise refused("slow", "the request did not arrive in time") from None
-            raise refused("slow", "the answer took too long; send fewer tokens at once") from None
-
-    async def answer(self, worker: Worker, job: Job) -> bytes:
-        """Wait for the answer of a job. If the client leaves or time runs out, the job frees its slot."""
-        self._job = job
-        try:
-            content: bytes = await job.future
-        except PostilError as error:
-            raise unfit(error) from None
-        finally:
-            worker.leave(job)
-        return content
-
-    def look(self, is_late: bool) -> None:
-        """End the request if its time is over; else watch whether the client of a waiting job is still connected."""
-        if is_late and not self._is_over and self._task is not None:
-            self._is_over = True
-            self._task.cancel()
-        elif not is_late and self._job is not None and self._watching is None:
-            self._watching = self.loop.create_task(self._until_left(self._job))
-
-    async def _until_left(self, job: Job) -> None:
-        await self._receive()  # after the body comes only that the client has left
-        if not job.future.done():
-            job.future.set_exception(ClientLeft())

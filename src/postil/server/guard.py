@@ -15,10 +15,11 @@ import logging
 import re
 import socket
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from starlette.exceptions import HTTPException
 
 from postil.server.api import OPERATIONS, TRAINING_OPERATIONS
@@ -48,7 +49,7 @@ _NEEDS_TOKEN = ("/api/", "/metrics")
 _CHANGES = "/api/training"
 _HOST = re.compile(r"(?:(?P<name>[a-z0-9._-]+)|\[(?P<address>[0-9a-f:.]+)\])(?::[0-9]{1,5})?")
 _CLIENT_LEFT = 499
-_MOST_SEEN = 100
+_MOST_HOSTS = 100
 
 
 @final
@@ -59,7 +60,7 @@ class Guard:
         self._app, self._settings, self._monitor = app, settings, monitor
         names = {"localhost", *map(str.lower, settings.hosts)}
         self._names = names if settings.is_local else {*names, settings.host.lower(), socket.gethostname().lower()}
-        self._seen: set[bytes] = set()  # hosts that are known: to parse one costs more than all other checks
+        self._knows = lru_cache(_MOST_HOSTS)(self._is_known)  # to parse a host costs more than all other checks
         self._token = None if settings.token is None else b"Bearer " + settings.token.encode()
         self._run = None if settings.run_token is None else settings.run_token.encode()
         self._origins = {
@@ -104,7 +105,7 @@ class Guard:
         """Refuse what must not pass; return another origin that may read the answer."""
         hosts = [value for name, value in scope["headers"] if name == b"host"]
         headers = dict(scope["headers"])
-        if len(hosts) != 1 or not (hosts[0] in self._seen or self._is_known(hosts[0])):
+        if len(hosts) != 1 or not self._knows(hosts[0]):
             raise refused("host", "the Host header does not name this server (--allow-host NAME adds a name)")
         other, path, origin, host = None, scope["path"], headers.get(b"origin"), hosts[0].lower()
         if origin is not None and origin.lower() not in (b"http://" + host, b"https://" + host):
@@ -132,13 +133,12 @@ class Guard:
         if found is None:
             return False
         name = found["name"] or found["address"]
-        is_known = name in self._names or is_loopback(name)
-        if not (is_known or self._settings.is_local):
+        if name in self._names or is_loopback(name):
+            return True
+        if not self._settings.is_local:
             with contextlib.suppress(ValueError):
-                is_known = bool(ipaddress.ip_address(name))
-        if is_known and len(self._seen) < _MOST_SEEN:
-            self._seen.add(host)
-        return is_known
+                return bool(ipaddress.ip_address(name))
+        return False
 
 
 # ------------------------------------------------------------------------------------------------ answers
@@ -178,9 +178,6 @@ async def send_json(send: Send, status: int, body: bytes, headers: Sequence[tupl
 PATHS = (*OPERATIONS, *TRAINING_OPERATIONS, "/")
 _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 _SIZES = (1, 2, 4, 8, 16, 32, 64)
-# A span with a probability in an answer; quotes in a text are escaped there, so no text looks like one.
-_QUOTED = rb'"(?:[^"\\]|\\.)*"'
-_ENTITY = re.compile(rb'"end": \d+, "label": (%b), (?:"text": %b, )?"probability": ([0-9.e-]+)' % (_QUOTED, _QUOTED))
 
 
 @final
@@ -194,9 +191,6 @@ class Monitor:
         self._seconds = Histogram("postil_request_seconds", "Seconds per answer.", ["path"], buckets=_SECONDS, **of)
         self.batches = Histogram("postil_batch_requests", "Requests per batch.", buckets=_SIZES, **of)
         self.reloads = Counter("postil_reloads", "Models opened again.", ["model"], **of)
-        names, sums = ["model", "label"], "Sum of their probabilities."
-        self._entities = Counter("postil_entities", "Entities with a probability.", names, **of)
-        self._expected = Counter("postil_entities_expected_correct", sums, names, **of)
         self.waiting = Gauge("postil_waiting_requests", "Requests that wait for an answer.", **of)
         # Looking a labelled counter up costs more than counting.
         self._counters: dict[tuple[str, int], Counter] = {}
@@ -209,21 +203,3 @@ class Monitor:
             counter = self._counters[known, status] = self._requests.labels(known, str(status))
         counter.inc()
         self._histograms[known].observe(seconds)
-
-    def tagged(self, model: str, answers: Iterable[object]) -> None:
-        """Count the entities of answers to /api/tag: how many there are, and how many are expected to be right."""
-        sums: dict[bytes, tuple[int, float]] = {}
-        for answer in answers:
-            if isinstance(answer, bytes) and b'"spans_above"' not in answer and b'"nbest"' not in answer:
-                for label, probability in _ENTITY.findall(answer):
-                    count, total = sums.get(label, (0, 0.0))
-                    sums[label] = count + 1, total + float(probability)
-        for label, (count, total) in sums.items():
-            name = str(json.loads(label))
-            self._entities.labels(model, name).inc(count)
-            self._expected.labels(model, name).inc(total)
-
-    def text(self) -> bytes:
-        """In Prometheus's text format."""
-        text: bytes = generate_latest(self.registry)
-        return text

@@ -2,7 +2,7 @@
 
     run = BackgroundTraining()
     run.start(lambda: (tagger, tagger.fitting(X, y, dev)))
-    run.status()        {"state": "running", "epoch": 3, "loss": 0.41, "score": 0.87, "history": […], …}
+    run.status()        TrainingStatus(state="running", epoch=3, loss=0.41, score=0.87, history=[…], …)
     run.stop()          keeps the best of the epochs that are complete
     run.result()        the tagger; None if nothing was kept
 
@@ -13,12 +13,14 @@ lead out of it are rejected. Every route needs the token of the run. No answer c
 """
 
 import logging
+import os
 import re
 import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -29,33 +31,16 @@ from postil.models.fitting.fitting import Fitting
 from postil.models.sentences import tokens_of
 from postil.models.tagger import Tagger
 from postil.optimisation.loop import Epoch
-from postil.server.api import PRESETS_OFFERED, Nothing, TrainingKeep, TrainingStart
+from postil.server.api import PRESETS_OFFERED, Nothing, TrainingKeep, TrainingStart, TrainingStatus
 from postil.server.registry import Registry
-from postil.server.requests import refused
+from postil.server.requests import Refusal, refused
 from postil.text.formats import FORMATS, read
 
-IDLE, RUNNING, STOPPING, FINISHED, STOPPED, FAILED = "idle", "running", "stopping", "finished", "stopped", "failed"
 STEP_SECONDS: Final = 0.1
 """The status follows batches at most this often; every epoch at once."""
 Make = Callable[[], tuple[Any, Fitting]]
 """Prepares a training run: the estimator, and what ``estimator.fitting`` returns. Called in the thread."""
 log = logging.getLogger("postil.server")
-
-_FRESH: dict[str, Any] = {
-    "run": 0,  # its number, counted from 1; 0 before the first
-    "state": IDLE,  # or running, stopping, finished, stopped (with or without a result), failed
-    "epoch": 0,  # epochs that are complete
-    "epochs": None,  # planned, as soon as that is known
-    "progress": 0.0,  # share of the training that is done, 0 to 1
-    "loss": None,  # of the last epoch, or of the last batch before there is one
-    "score": None,  # of dev, if there is one
-    "best_score": None,
-    "best_epoch": 0,
-    "seconds": 0.0,
-    "history": [],  # one {"epoch", "loss", "score", "seconds"} per complete epoch
-    "error": None,  # one line, if it failed
-    "version": 0,  # larger after every change
-}
 
 
 @final
@@ -64,7 +49,7 @@ class BackgroundTraining:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._status = dict(_FRESH)
+        self._status = TrainingStatus()
         self._result: Any = None
         self._thread: threading.Thread | None = None
 
@@ -77,18 +62,17 @@ class BackgroundTraining:
             if self.is_running:
                 what = "a training run is already in progress"
                 raise ConfigurationError(what, expected="stop it first, or wait for its end")
-            number = int(self._status["run"]) + 1
-            self._result = None
-            self._update(**{**_FRESH, "run": number, "state": RUNNING, "version": self._status["version"]})
+            self._result, before = None, self._status
+            self._status = TrainingStatus(run=before.run + 1, state="running", version=before.version + 1)
             self._thread = threading.Thread(target=self._train, args=(make, then), name="postil-training", daemon=True)
             self._thread.start()
-            return number
+            return self._status.run
 
     def stop(self) -> None:
         """Ask the training to end after this batch: the best of its complete epochs is kept. Returns at once."""
         with self._lock:
-            if self._status["state"] == RUNNING:
-                self._update(state=STOPPING)
+            if self._status.state == "running":
+                self._update(state="stopping")
 
     def join(self, seconds: float | None = None) -> bool:
         """Wait for the end of the training run; False if the time ran out first."""
@@ -99,12 +83,11 @@ class BackgroundTraining:
 
     @property
     def is_running(self) -> bool:
-        return self._status["state"] in (RUNNING, STOPPING)
+        return self._status.state in ("running", "stopping")
 
-    def status(self) -> dict[str, Any]:
-        """Where the training stands, as listed above; a copy, ready for JSON."""
-        with self._lock:
-            return {**self._status, "history": [dict(epoch) for epoch in self._status["history"]]}
+    def status(self) -> TrainingStatus:
+        """Where the training stands; it does not change any more."""
+        return self._status
 
     def result(self) -> Any:
         """The fitted estimator of the last training run (or the result of ``then``); None if there is none."""
@@ -114,7 +97,7 @@ class BackgroundTraining:
         try:
             estimator, fitting = make()
             self._update(epochs=fitting.training.epochs)
-            state, told, progress = FINISHED, 0.0, fitting.training.progress
+            state, told, progress = "finished", 0.0, fitting.training.progress
             for event in fitting:
                 now = time.monotonic()
                 if isinstance(event, Epoch) or now - told >= STEP_SECONDS:
@@ -122,30 +105,29 @@ class BackgroundTraining:
                     if isinstance(event, Epoch):
                         changes = {"epoch": event.epoch, "loss": event.loss, "score": event.score}
                     else:
-                        loss = {} if self._status["epoch"] else {"loss": event.loss}
+                        loss = {} if self._status.epoch else {"loss": event.loss}
                         changes = {"progress": event.progress, **loss}
                     figures = {name: getattr(progress, name) for name in ("best_score", "best_epoch", "seconds")}
-                    self._update(**changes, **figures, history=list(progress.history))
-                if self._status["state"] == STOPPING:
-                    state = STOPPED
+                    self._update(**changes, **figures, history=tuple({**epoch} for epoch in progress.history))
+                if self._status.state == "stopping":
+                    state = "stopped"
                     break
-            if state == FINISHED or progress.epoch:
-                if state == STOPPED:
+            if state == "finished" or progress.epoch:
+                if state == "stopped":
                     fitting.stop()
                 self._result = estimator if then is None else then(estimator)
-            self._update(state=state, **({"progress": 1.0} if state == FINISHED else {}))
+            self._update(state=state, **({"progress": 1.0} if state == "finished" else {}))
         except PostilError as error:
-            self._update(state=FAILED, error=str(error))
+            self._update(state="failed", error=str(error))
         except MemoryError:
-            self._update(state=FAILED, error="the training ran out of memory")
+            self._update(state="failed", error="the training ran out of memory")
         except Exception:
             log.exception("a training run failed")
-            self._update(state=FAILED, error="the training failed; the log has the details")
+            self._update(state="failed", error="the training failed; the log has the details")
 
     def _update(self, **changes: Any) -> None:
         with self._lock:
-            status = self._status | changes
-            self._status = {**status, "version": status["version"] + 1}
+            self._status = msgspec.structs.replace(self._status, version=self._status.version + 1, **changes)
 
 
 # ------------------------------------------------------------------------------------------------ files of a folder
@@ -177,7 +159,7 @@ class FolderTrainer:
 
     def state(self) -> dict[str, Any]:
         """Where the training stands, what it was started with, and under which name its model was kept."""
-        status = self._training.status()
+        status: dict[str, Any] = msgspec.to_builtins(self._training.status())
         if status["error"] is not None:
             status["error"] = status["error"].replace(f"{self._folder}/", "").replace(str(self._folder), "the folder")
         can_keep = not self._training.is_running and self._training.result() is not None and not self._kept
@@ -185,7 +167,7 @@ class FolderTrainer:
 
     def files(self) -> dict[str, Any]:
         """The files that may be chosen, by their names in the folder, and the presets."""
-        return {"files": sorted(self._names(self._folder, 1))[:MOST_FILES], "presets": list(PRESETS_OFFERED)}
+        return {"files": sorted(islice(self._names(), MOST_FILES)), "presets": list(PRESETS_OFFERED)}
 
     def start(self, asked: TrainingStart) -> dict[str, Any]:
         """Check the names at once; read and train in the background."""
@@ -257,21 +239,16 @@ class FolderTrainer:
             raise refused("unfit", f"the file is too large: at most {MOST_BYTES:,} bytes are read")
         return path
 
-    def _names(self, folder: Path, depth: int) -> Iterator[str]:
-        """Names of regular files that ``inside`` accepts and that may be labelled data."""
-        try:
-            entries = sorted(folder.iterdir())
-        except OSError:
-            return
-        for entry in entries[: 4 * MOST_FILES]:
-            if entry.name.startswith("."):
-                continue
-            if entry.is_dir() and not entry.is_symlink():
-                yield from self._names(entry, depth + 1) if depth < DEEPEST else ()
-            elif not entry.name.endswith(_NOT_DATA):
-                with suppress(OSError, RuntimeError):
-                    if entry.resolve(strict=True).is_relative_to(self._folder) and entry.is_file():
-                        yield entry.relative_to(self._folder).as_posix()
+    def _names(self) -> Iterator[str]:
+        """Names of files that ``inside`` accepts and that may be labelled data."""
+        for folder, folders, names in os.walk(self._folder):
+            place = Path(folder).relative_to(self._folder)
+            is_deepest = len(place.parts) + 1 == DEEPEST
+            folders[:] = [] if is_deepest else sorted(one for one in folders if not one.startswith("."))
+            for name in sorted(one for one in names if not (one.startswith(".") or one.endswith(_NOT_DATA))):
+                with suppress(Refusal):
+                    self.inside((place / name).as_posix())
+                    yield (place / name).as_posix()
 
 
 def _labelled(path: Path) -> tuple[list[Any], list[list[str]]]:

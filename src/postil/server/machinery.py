@@ -1,12 +1,6 @@
 """What the page draws: the lattice of a sentence, the flow graph of its loss, and what the library draws itself.
 
-The lattice, with everything that forward-backward computes on it (A8, C3, C4):
-
-    α_0(j) = start(j) + u_0(j)              α_t(j) = u_t(j) + log Σ_i exp(α_t-1(i) + A(i, j))
-    β_T-1(i) = end(i)                       β_t(i) = log Σ_j exp(A(i, j) + u_t+1(j) + β_t+1(j))
-    log Z = log Σ_j exp(α_T-1(j) + end(j))  p(y_t = j) = exp(α_t(j) + β_t(j) - log Z)
-
-All in logarithms, unscaled, as the equations stand: the numbers on the screen can be checked by hand.
+The lattice is its scores. Forward-backward and the best paths are computed in the page, after every change anew.
 
 The flow graph has every node with its value and its gradient (E8). The loss is that of training, without dropout,
 against given labels; by default against those that the model predicts. Every request brings the edits made in the page:
@@ -23,7 +17,6 @@ from html.parser import HTMLParser
 from typing import Any, final
 
 import numpy as np
-from msgspec import UNSET
 
 from postil import graph
 from postil.arrays import Array
@@ -38,11 +31,10 @@ from postil.models.decoding.posteriors import Posteriors
 from postil.models.laboratory import Laboratory, as_table
 from postil.models.sentences import tokens_of
 from postil.models.tagger import Tagger
-from postil.objectives.crf import Lattice, k_best
 from postil.reports import Answers, Heading, tagger_page
 from postil.reports.card import card_of
-from postil.server.answers import MOST_TREE_NODES, check_cost, sentences_in
-from postil.server.api import CardAsked, ErrorsAsked, GraphAsked, LatticeAsked, TreeAsked
+from postil.server.answers import check_cost, sentences_in, trees_to_explain
+from postil.server.api import CardAsked, ErrorsAsked, GraphAsked, TextAsked, TreeAsked
 from postil.server.batching import Steps
 from postil.server.registry import Registry, Served
 from postil.server.requests import refused
@@ -51,58 +43,34 @@ from postil.text.formats import FORMATS
 from postil.text.labelled import LabelledFile
 from postil.text.labels.partial import annotated_classes, with_marks
 from postil.text.labels.schemes import recognise
-from postil.text.trees.treebank import parse_tree, tree_over
 
 # ------------------------------------------------------------------------------------------------ the lattice
 
-USUAL_NBEST = 5
+MOST_CELLS = 20_000
+"""Tokens times labels."""
 MOST_STEPS = 2_000_000
 """Tokens times squared labels: terms of the recursions. A sentence counts as one token more, for its transitions."""
 _DIGITS = 9
 
 
-def lattices(registry: Registry, request: LatticeAsked, most_cells: int) -> Steps:
+def lattices(registry: Registry, request: TextAsked) -> Steps:
     """/api/lattice: one object per sentence, which is a step."""
     served = registry.find(request.model or None, ("tagger",), "show a lattice")
     tagger = served.model
     assert isinstance(tagger, Tagger), "found by its kind"
     labels, sentences = tagger.model.codec.labels, sentences_in(served, request)
-    cells = sum(map(len, sentences)) * len(labels)
-    if cells > most_cells:
-        raise refused("tokens", f"the lattice has {cells:,} cells; at most {most_cells:,} are shown")
+    check_cost(sum(map(len, sentences)) * len(labels), MOST_CELLS, "the lattice", "cells (tokens times labels)")
     steps = sum(len(sentence) + 1 for sentence in sentences) * len(labels) ** 2
     check_cost(steps, MOST_STEPS, "the lattice", "terms (tokens times squared labels)")
     answers = []
     for sentence in sentences:
         yield
         _, lattice = next(Posteriors(tagger.model).lattices([tokens_of(sentence)]))
-        alphas, betas, log_partition = forward_backward(lattice)
-        most = len(labels) ** min(len(sentence), 64)
-        (paths,), chain = k_best(lattice, min(request.nbest or USUAL_NBEST, most)), lattice.chain
-        figures = {"unary": lattice.unary, "transitions": chain.transitions, "start": chain.start, "end": chain.end}
-        figures |= {"alphas": alphas, "betas": betas, "marginals": np.exp(alphas + betas - log_partition)}
-        best = [{"labels": path.labels.tolist(), "probability": _numbers(path.probability)} for path in paths]
-        shown = {name: _numbers(values) for name, values in figures.items()} | {
-            "log_partition": _numbers(log_partition)
-        }
-        answers.append({"tokens": sentence.tokens, "labels": labels, **shown, "paths": best})
+        chain = lattice.chain
+        scores = {"unary": lattice.unary, "transitions": chain.transitions, "start": chain.start, "end": chain.end}
+        shown = {name: _numbers(values) for name, values in scores.items()}
+        answers.append({"tokens": sentence.tokens, "labels": labels, **shown})
     return json.dumps({"model": served.name, "sentences": answers}, ensure_ascii=False).encode()
-
-
-def forward_backward(lattice: Lattice) -> tuple[Array, Array, float]:
-    """Log α (T, L), log β (T, L) and log Z of the only sentence of a lattice."""
-    unary, chain = lattice.unary.astype(np.float64), lattice.chain
-    alphas, betas = np.empty_like(unary), np.empty_like(unary)
-    alphas[0], betas[-1] = chain.start + unary[0], chain.end
-    for t in range(1, len(unary)):
-        alphas[t] = unary[t] + _log_sum(alphas[t - 1][:, None] + chain.transitions, axis=0)
-        betas[-t - 1] = _log_sum(chain.transitions + unary[-t] + betas[-t], axis=1)
-    return alphas, betas, float(_log_sum(alphas[-1] + chain.end, axis=0))
-
-
-def _log_sum(values: Array, axis: int) -> Array:
-    with np.errstate(divide="ignore"):  # log 0 = -inf: nothing is possible
-        return np.asarray(np.logaddexp.reduce(values, axis=axis))
 
 
 def _numbers(array: Any, digits: int = _DIGITS) -> Any:
@@ -211,13 +179,8 @@ def tree(registry: Registry, request: TreeAsked) -> Steps:
     """/api/page/tree: each tree with its labels, the words that the model does not know, and why. A step is a tree."""
     served = registry.find(request.model or None, ("tree-classifier",), "classify trees")
     model: Any = served.model
-    if request.brackets is not UNSET:
-        trees = [parse_tree(request.brackets)]
-    else:
-        trees = [tree_over(one, request.shape or model.config.tree) for one in sentences_in(served, request)]
-    check_cost(sum(len(one) ** 2 for one in trees), MOST_TREE_NODES, "the explanation", "nodes of trees")
     parts = []
-    for one in trees:
+    for one in trees_to_explain(served, request, request.shape or ""):
         yield
         words = list(dict.fromkeys(one.tokens))  # known by a row of the table or of the vectors
         rows = model.model.features.words.rows(words)

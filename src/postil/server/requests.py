@@ -1,5 +1,6 @@
-"""One request: its refusal, and its body within a limit of size."""
+"""One request: its refusal, and its body within limits of size and time."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, final
 
@@ -74,8 +75,8 @@ DISCARDED = 1 << 26
 _JSON = b"application/json"
 
 
-async def body_of(scope: Any, receive: Receive, limit: int) -> bytes:
-    """Receive a JSON body of at most ``limit`` bytes."""
+async def body_of(scope: Any, receive: Receive, limit: int, ends: float) -> bytes:
+    """Receive a JSON body of at most ``limit`` bytes, until ``ends`` by the clock of the event loop."""
     kind = announced = b""
     for name, value in scope["headers"]:
         if name == b"content-type":
@@ -86,16 +87,20 @@ async def body_of(scope: Any, receive: Receive, limit: int) -> bytes:
         raise refused("type", "the content type must be application/json")
     is_large = announced.isdigit() and int(announced) > limit
     parts, size = [], 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientLeft
-        body, more = message.get("body", b""), message.get("more_body", False)
-        size += len(body)
-        is_large = is_large or size > limit
-        if not is_large:
-            parts.append(body)
-            if not more:
-                return body if len(parts) == 1 else b"".join(parts)
-        elif not more or size > DISCARDED:  # a client that is still sending would not see an answer
-            raise refused("body", f"the body is too large: at most {limit:,} bytes are read")
+    try:
+        async with asyncio.timeout_at(ends):
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientLeft
+                body, more = message.get("body", b""), message.get("more_body", False)
+                size += len(body)
+                is_large = is_large or size > limit
+                if not is_large:
+                    parts.append(body)
+                    if not more:
+                        return body if len(parts) == 1 else b"".join(parts)
+                elif not more or size > DISCARDED:  # a client that is still sending would not see an answer
+                    raise refused("body", f"the body is too large: at most {limit:,} bytes are read")
+    except TimeoutError:
+        raise refused("slow", "the request did not arrive in time") from None

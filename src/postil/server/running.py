@@ -169,17 +169,13 @@ class PatientProtocol(HttpToolsProtocol):
 
 def bound(settings: ServerSettings) -> socket.socket:
     """A socket that listens at the address of the settings."""
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listening = socket.socket(family)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    is_6 = ":" in settings.host
+    family, both = socket.AF_INET6 if is_6 else socket.AF_INET, is_6 and socket.has_dualstack_ipv6()
     try:
-        listening.bind((settings.host, settings.port))
-        listening.listen(BACKLOG)
+        return socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG, dualstack_ipv6=both)
     except OSError as error:
-        listening.close()
-        where = f"{settings.host}:{settings.port}"
-        raise ConfigurationError("the server cannot listen", got=error.strerror or str(error), where=where) from None
-    return listening
+        got, where = str(error.strerror or error).partition(" (while attempting")[0], f"{settings.host}:{settings.port}"
+        raise ConfigurationError("the server cannot listen", got=got, where=where) from None
 
 
 def run(app: Any, listening: socket.socket, started: Callable[[], None] | None = None) -> None:

@@ -27,8 +27,6 @@ class ServerSettings:
     """Bytes of a request."""
     max_tokens: int = 20_000
     """Tokens of all texts in a request."""
-    max_cells: int = 20_000
-    """Tokens times labels of a lattice."""
     seconds: float = 10.0
     """From the first byte of a request to its answer."""
     queue: int = 64
@@ -41,7 +39,7 @@ class ServerSettings:
     """Made for one run of the server; needed by every route that changes something."""
 
     def __post_init__(self) -> None:
-        for name in ("max_body", "max_tokens", "max_cells", "queue"):
+        for name in ("max_body", "max_tokens", "queue"):
             if getattr(self, name) < 1:
                 raise ConfigurationError(name, expected="at least 1", got=getattr(self, name))
         for name in ("seconds", "wait"):

@@ -17,7 +17,7 @@
 
 #define TOLERANCE 1e-5
 
-static const char *at, *end; /* of the file */
+static FILE *expected;
 static long tokens_seen, nodes_seen, labels_wrong, others_wrong;
 static double largest;
 
@@ -36,88 +36,74 @@ static void *room(size_t size) {
     return memory;
 }
 
-static char *content_of(const char *path, size_t *size) {
-    FILE *file = fopen(path, "rb");
-    char *content = NULL;
-    size_t used = 0, got = 1;
-    if (file == NULL) stop("a file cannot be read");
-    for (size_t capacity = 0; got > 0; used += got) {
-        if (used == capacity) {
-            capacity = 2 * capacity + 65536;
-            content = realloc(content, capacity + 1);
-            if (content == NULL) stop("no memory");
-        }
-        got = fread(content + used, 1, capacity - used, file);
-    }
-    fclose(file);
-    content[used] = 0;
-    *size = used;
-    return content;
-}
+static const char *const DAMAGED = "the conformance file is damaged";
 
 static long number(void) {
-    char *after;
-    const long value = strtol(at, &after, 10);
-    if (after == at) stop("the conformance file is damaged");
-    at = after;
+    long value;
+    if (fscanf(expected, "%ld", &value) != 1) stop(DAMAGED);
     return value;
 }
 
 static double real(void) {
-    char *after;
-    const double value = strtod(at, &after);
-    if (after == at) stop("the conformance file is damaged");
-    at = after;
+    double value;
+    if (fscanf(expected, "%lf", &value) != 1) stop(DAMAGED);
     return value;
 }
 
-/* The rest of the line, without the space before it. */
-static const char *rest(size_t *size) {
-    const char *first = *at == ' ' ? at + 1 : at, *line = memchr(at, '\n', (size_t)(end - at));
-    if (line == NULL) stop("the conformance file is damaged");
-    *size = (size_t)(line - first);
-    at = line + 1;
-    return first;
+/* A number of things of at least `least`. */
+static long count_of(long least) {
+    const long value = number();
+    if (value < least || value > 1L << 30) stop(DAMAGED);
+    return value;
 }
 
-static void compare(double expected, double got) {
-    const double difference = fabs(expected - got);
+/* Bytes in a line of their own. */
+static char *text_of(long size) {
+    char *text = room((size_t)size);
+    if (getc(expected) != '\n' || fread(text, 1, (size_t)size, expected) != (size_t)size) stop(DAMAGED);
+    return text;
+}
+
+/* Whether the rest of the line, after a space, is this label. */
+static int is_next(const char *label) {
+    int byte = getc(expected), is_same = label != NULL && byte == ' ';
+    while ((byte = getc(expected)) != '\n') {
+        if (byte == EOF) stop(DAMAGED);
+        is_same = is_same && *label != 0 && *label++ == (char)byte;
+    }
+    return is_same && *label == 0;
+}
+
+static void compare(double wanted, double got) {
+    const double difference = fabs(wanted - got);
     if (!(difference <= largest)) largest = difference;
 }
 
-static int is_same(const char *expected, size_t size, const char *got) {
-    return got != NULL && strlen(got) == size && memcmp(expected, got, size) == 0;
-}
-
 static void check_layer(const postil_model *model, const postil_result *result, long layer, long tokens) {
-    size_t size;
-    if (at >= end || *at++ != 'L') stop("the conformance file is damaged");
+    char mark;
+    if (fscanf(expected, " %c", &mark) != 1 || mark != 'L') stop(DAMAGED);
     const long entities = number();
-    rest(&size);
     const postil_layer *answers = result->layers + layer;
     for (long t = 0; t < tokens; t++) {
-        const double expected = real();
-        const char *label = rest(&size);
-        labels_wrong += !is_same(label, size, postil_label(model, (int32_t)layer, answers->labels[t]));
-        compare(expected, answers->probabilities[t]);
+        compare(real(), answers->probabilities[t]);
+        labels_wrong += !is_next(postil_label(model, (int32_t)layer, answers->labels[t]));
     }
     others_wrong += answers->entity_count != entities;
     for (long i = 0; i < entities; i++) {
         const long begin = number(), stop_at = number();
-        const double expected = real();
-        const char *label = rest(&size);
-        if (i >= answers->entity_count) continue;
-        const postil_entity *e = answers->entities + i;
-        others_wrong += e->begin != begin || e->end != stop_at;
-        others_wrong += !is_same(label, size, postil_entity_label(model, (int32_t)layer, e->label));
-        compare(expected, e->probability);
+        const double probability = real();
+        const postil_entity *e = i < answers->entity_count ? answers->entities + i : NULL;
+        const int is_same = is_next(e == NULL ? NULL : postil_entity_label(model, (int32_t)layer, e->label));
+        if (e == NULL) continue;
+        others_wrong += (e->begin != begin || e->end != stop_at) + !is_same;
+        compare(probability, e->probability);
     }
 }
 
 /* Compare the answer with the expected one; layers are read from `layers_at` on. */
 static void check_result(const postil_model *model, const postil_result *result, const postil_span *spans, long tokens,
-                         const int32_t *sentences, long count, long layers, const char *layers_at) {
-    at = layers_at;
+                         const int32_t *sentences, long count, long layers, long layers_at) {
+    if (fseek(expected, layers_at, SEEK_SET) != 0) stop(DAMAGED);
     if (result->token_count != tokens || result->sentence_count != count || result->layer_count != layers) {
         labels_wrong += tokens;
         return;
@@ -129,12 +115,8 @@ static void check_result(const postil_model *model, const postil_result *result,
 }
 
 static void check_text(const postil_model *model, postil_workspace *growing) {
-    size_t ignored;
-    const long bytes = number(), tokens = number(), count = number(), layers = number();
-    rest(&ignored);
-    if (bytes < 0 || tokens < 0 || count < 0 || layers < 0 || bytes >= end - at) stop("the conformance file is damaged");
-    const char *text = at;
-    at += bytes + 1;
+    const long bytes = count_of(0), tokens = count_of(0), count = count_of(0), layers = count_of(0);
+    char *text = text_of(bytes);
     postil_span *spans = room((size_t)tokens * sizeof *spans);
     int32_t *sentences = room(((size_t)count + 1) * sizeof *sentences);
     for (long t = 0; t < tokens; t++) {
@@ -143,8 +125,7 @@ static void check_text(const postil_model *model, postil_workspace *growing) {
     }
     sentences[0] = 0;
     for (long b = 0; b < count; b++) sentences[b + 1] = sentences[b] + (int32_t)number();
-    rest(&ignored);
-    const char *layers_at = at;
+    const long layers_at = ftell(expected);
     postil_workspace *fixed;
     postil_result result;
     need(postil_tag(model, growing, text, (size_t)bytes, &result));
@@ -156,17 +137,14 @@ static void check_text(const postil_model *model, postil_workspace *growing) {
     check_result(model, &result, spans, tokens, sentences, count, layers, layers_at);
     tokens_seen += tokens;
     postil_workspace_free(fixed);
+    free(text);
     free(spans);
     free(sentences);
 }
 
 static void check_tree(const postil_model *model, postil_workspace *workspace) {
-    size_t size;
-    const long bytes = number(), nodes = number(), labels = number();
-    rest(&size);
-    if (bytes < 0 || nodes < 0 || labels < 1 || bytes >= end - at) stop("the conformance file is damaged");
-    const char *text = at;
-    at += bytes + 1;
+    const long bytes = count_of(0), nodes = count_of(0), labels = count_of(1);
+    char *text = text_of(bytes);
     postil_tree_result result;
     need(postil_tree(model, workspace, text, (size_t)bytes, &result));
     if (result.count != nodes || result.label_count != labels) stop("a tree has other nodes or labels");
@@ -174,32 +152,31 @@ static void check_tree(const postil_model *model, postil_workspace *workspace) {
         const postil_node *node = result.nodes + i;
         labels_wrong += number() != node->label;
         for (long j = 0; j < labels; j++) compare(real(), node->probabilities[j]);
-        rest(&size);
     }
     nodes_seen += nodes;
+    free(text);
 }
 
 int main(int count, char **words) {
-    size_t size;
+    char kind;
     postil_model *model;
     postil_workspace *workspace;
     if (count != 3) stop("usage: conformance model.bin conformance.txt");
     need(postil_open(words[1], &model));
     need(postil_workspace_new(model, 0, &workspace));
-    char *content = content_of(words[2], &size);
-    at = content, end = content + size;
-    while (at < end) {
-        const char kind = *at++;
+    expected = fopen(words[2], "rb");
+    if (expected == NULL) stop("a file cannot be read");
+    while (fscanf(expected, " %c", &kind) == 1) {
         if (kind == 'T')
             check_text(model, workspace);
         else if (kind == 'R')
             check_tree(model, workspace);
         else
-            stop("the conformance file is damaged");
+            stop(DAMAGED);
     }
     postil_workspace_free(workspace);
     postil_close(model);
-    free(content);
+    fclose(expected);
     const int is_good = labels_wrong == 0 && others_wrong == 0 && largest <= TOLERANCE;
     printf("%s: %ld tokens, %ld nodes; %ld labels differ, %ld spans differ, largest difference of probabilities %.2g\n",
            is_good ? "conformance: passed" : "conformance: FAILED", tokens_seen, nodes_seen, labels_wrong, others_wrong,

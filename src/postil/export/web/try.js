@@ -34,7 +34,7 @@ function card() {
 }
 
 /** The box to type into, with the example, or the text of the address: page.html#text=… */
-const typing = (rows, example, oninput) => h("textarea", { id: "text", dir: "auto", rows, value: new URLSearchParams(location.hash.slice(1)).get("text") ?? about.example ?? example, spellcheck: false, oninput });
+const typing = (rows, example, oninput) => h("textarea", { id: "text", dir: "auto", rows, value: new URLSearchParams(location.hash.slice(1)).get("text") ?? example, spellcheck: false, oninput });
 
 // ------------------------------------------------------------------------------------------------ taggers
 

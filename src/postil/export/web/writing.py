@@ -89,14 +89,7 @@ def as_exported(
 def described(model: Path) -> dict[str, Any]:
     """The card of a model as JSON values, for the page."""
     card = card_of(model, model.stem)
-    tables = [{"title": t.title, "columns": t.columns, "rows": t.rows, "note": t.note} for t in card.tables]
-    return {
-        "title": card.title,
-        "about": card.texts.get("about"),
-        "facts": [list(row) for row in card.facts_table().rows],
-        "tables": tables,
-        "weaknesses": list(card.weaknesses),
-    }
+    return {**card.to_dict(), "title": card.title, "facts": [*map(list, card.facts_table().rows)]}
 
 
 POLICY = (

@@ -8,11 +8,11 @@ const VIEWS = {
   tag: ["Tag", "/page/tag.js"],
   why: ["Why", "/page/why.js"],
   lattice: ["Lattice", "/page/lattice.js"],
-  tree: ["Tree", "/page/tree.js"],
+  tree: ["Tree", "/page/drawn.js", "mountTree"],
   gradients: ["Gradient lab", "/page/gradients.js"],
-  errors: ["Errors", "/page/errors.js"],
+  errors: ["Errors", "/page/drawn.js", "mountErrors"],
   train: ["Train", "/page/train.js"],
-  card: ["Card", "/page/card.js"],
+  card: ["Card", "/page/drawn.js", "mountCard"],
 };
 const SHARED = ["text", "model"];
 const main = document.getElementById("main");
@@ -41,7 +41,8 @@ async function show() {
   const view = drawn({ view: asked, values });
   let mount = null;
   try {
-    ({ mount } = await import(VIEWS[view][1]));
+    const [, module, name = "mount"] = VIEWS[view];
+    mount = (await import(module))[name];
   } catch {
     document.dispatchEvent(new CustomEvent("lost"));
     mount = (root) => root.append(h("h1", {}, VIEWS[view][0]), failed({ message: "This view cannot be loaded: the server does not answer. It is asked again." }));

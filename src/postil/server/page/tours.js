@@ -9,123 +9,100 @@ function tables(seed) {
   return (rows, columns) => matrix(rows, columns, next);
 }
 
-/** Parameter nodes of words: the same word has the same numbers everywhere, and one that occurs twice is one node. */
-function vectors(graph, words) {
-  const known = new Map();
-  return words.map((word) => {
-    const seed = [...word.toLowerCase()].reduce((code, letter) => (Math.imul(code, 31) + letter.codePointAt(0)) >>> 0, 7);
-    if (!known.has(word)) known.set(word, graph.parameter(`x “${word}”`, tables(seed)(D, 1), "Word vector (A2). Every occurrence adds to its gradient."));
-    return known.get(word);
-  });
-}
-
-/** Where nodes are drawn, on a grid: [name, x, y], with the columns that it spans or "cells" for an entry each. A node
- *  that belongs in two places is drawn twice. */
-function drawnAt(graph, places) {
-  for (const [name, x, y, size = 1] of places) graph.nodes.find((node) => node.name === name).places.push({ x, y, size });
+/** A graph from rows [name, x, y, make, size]: each node with its place on a grid, and the columns that it spans, or "cells" for an
+ *  entry each. A name that comes again is the same node, drawn in a second place. */
+function drawn(rows) {
+  const [graph, nodes] = [new Graph(), new Map()];
+  for (const [name, x, y, make, size = 1] of rows) {
+    if (!nodes.has(name)) nodes.set(name, make(graph, name, nodes));
+    nodes.get(name).places.push({ x, y, size });
+  }
   return graph;
 }
 
-/** A window from left to right, its layers below it. */
-const windowAt = (words, left, tag = "") => {
-  const middle = left + (words.length - 1) / 2;
-  return [...words.map((word, i) => [`x “${word}”`, left + i, 0]), [`x${tag}`, middle, 1, words.length], [`W x${tag}`, middle, 2], [`z${tag}`, middle, 3], [`h${tag}`, middle, 4]];
-};
+const parameter = (value, about) => (graph, name) => graph.parameter(name, value, about);
+const input = (value, about) => (graph, name) => graph.input(name, value, about);
+const result = (operation, parents, detail) => (graph, name, nodes) => graph.apply(operation, name, parents.map((one) => nodes.get(one)), detail);
 
-/** The hidden layer over the vectors of a window. */
-function window(graph, nodes, activation, tag, parts) {
-  const x = graph.apply("concatenate", `x${tag}`, nodes);
-  const product = graph.apply("matmul", `W x${tag}`, [parts.W, x]);
-  const z = graph.apply("add", `z${tag}`, [product, parts.b]);
-  return graph.apply("activation", `h${tag}`, [z], activation);
-}
+const vectorOf = (word) => `x “${word}”`;
 
-/** A graph with the parameters of a hidden layer, and with those of a score. */
-function windowParts(words, hasScore = true) {
-  const [graph, table] = [new Graph(), tables(11)];
-  const W = graph.parameter("W", table(H, D * words.length), "Weights of the hidden layer.");
-  const b = graph.parameter("b", table(H, 1), "Biases: never regularised (B5).");
-  return { graph, parts: { W, b }, u: hasScore ? graph.parameter("u", tables(12)(H, 1), "Weights of the score.") : null };
+/** The vectors of words from left to right: the same word has the same numbers everywhere, and one that occurs twice is one node. */
+const vectors = (words, left, y = 0) => words.map((word, i) => {
+  const seed = [...word.toLowerCase()].reduce((code, letter) => (Math.imul(code, 31) + letter.codePointAt(0)) >>> 0, 7);
+  return [vectorOf(word), left + i, y, parameter(tables(seed)(D, 1), "Word vector (A2). Every occurrence adds to its gradient.")];
+});
+
+/** The parameters of a hidden layer over a window, and those of a score. */
+function layer(words, x) {
+  const table = tables(11);
+  return [["W", x, 2, parameter(table(H, D * words.length), "Weights of the hidden layer.")], ["b", x, 3, parameter(table(H, 1), "Biases: never regularised (B5).")]];
 }
+const scorer = (x) => ["u", x, 5, parameter(tables(12)(H, 1), "Weights of the score.")];
+
+/** The hidden layer over the vectors of a window, below them. */
+const window = (words, middle, activation, tag = "") => [
+  [`x${tag}`, middle, 1, result("concatenate", words.map(vectorOf)), words.length], [`W x${tag}`, middle, 2, result("matmul", ["W", `x${tag}`])],
+  [`z${tag}`, middle, 3, result("add", [`W x${tag}`, "b"])], [`h${tag}`, middle, 4, result("activation", [`z${tag}`], activation)],
+];
 
 function windowScore({ words, activation }) {
-  const { graph, parts, u } = windowParts(words);
-  graph.apply("dot", "s", [u, window(graph, vectors(graph, words), activation, "", parts)]);
-  return drawnAt(graph, [...windowAt(words, 1), ["W", 0, 2], ["b", 0, 3], ["u", 0, 5], ["s", 1 + (words.length - 1) / 2, 5]]);
+  const middle = 1 + (words.length - 1) / 2;
+  return drawn([...layer(words, 0), scorer(0), ...vectors(words, 1), ...window(words, middle, activation), ["s", middle, 5, result("dot", ["u", "h"])]]);
 }
 
 function maxMargin({ words, activation }) {
-  const { graph, parts, u } = windowParts(words);
   const wrong = ["the", "of", "was", "and", "not", "or"].find((word) => !words.includes(word)); // in no window yet
-  const corrupt = words.map((word, i) => (i === Math.floor(words.length / 2) ? wrong : word));
-  const shared = vectors(graph, [...words, ...corrupt]); // a word of both windows is one node
-  const scored = (nodes, tag) => graph.apply("dot", `s${tag}`, [u, window(graph, nodes, activation, tag, parts)]);
-  const score = scored(shared.slice(0, words.length), "");
-  graph.apply("margin", "J", [score, scored(shared.slice(words.length), "_c")]);
+  const corrupt = words.map((word, i) => (i === Math.floor(words.length / 2) ? wrong : word)); // its other words are in both windows
   const [n, half] = [words.length, (words.length - 1) / 2];
-  return drawnAt(graph, [...windowAt(words, 0), ...windowAt(corrupt, n + 1, "_c"), ["W", n, 2], ["b", n, 3], ["u", n, 5], ["s", half, 5], ["s_c", n + 1 + half, 5], ["J", n, 6]]);
+  const scored = (of, middle, tag) => [...window(of, middle, activation, tag), [`s${tag}`, middle, 5, result("dot", ["u", `h${tag}`])]];
+  return drawn([...layer(words, n), scorer(n), ...vectors(words, 0), ...vectors(corrupt, n + 1), ...scored(words, half, ""), ...scored(corrupt, n + 1 + half, "_c"), ["J", n, 6, result("margin", ["s", "s_c"])]]);
 }
 
 function softmaxWindow({ words, activation }) {
-  const { graph, parts } = windowParts(words, false);
-  const table = tables(13);
-  const V = graph.parameter("V", table(3, H), "Weights of the three classes.");
-  const c = graph.parameter("c", table(3, 1), "Biases of the classes.");
-  const h = window(graph, vectors(graph, words), activation, "", parts);
-  const q = graph.apply("add", "q", [graph.apply("matmul", "V h", [V, h]), c]);
-  graph.apply("cross-entropy", "J", [q], 1);
-  const middle = 1 + (words.length - 1) / 2;
-  return drawnAt(graph, [...windowAt(words, 1), ["W", 0, 2], ["b", 0, 3], ["V", 0, 5], ["V h", middle, 5], ["c", 0, 6], ["q", middle, 6], ["J", middle, 7]]);
+  const [table, middle] = [tables(13), 1 + (words.length - 1) / 2];
+  return drawn([
+    ...layer(words, 0), ["V", 0, 5, parameter(table(3, H), "Weights of the three classes.")], ["c", 0, 6, parameter(table(3, 1), "Biases of the classes.")],
+    ...vectors(words, 1), ...window(words, middle, activation),
+    ["V h", middle, 5, result("matmul", ["V", "h"])], ["q", middle, 6, result("add", ["V h", "c"])], ["J", middle, 7, result("cross-entropy", ["q"], 1)],
+  ]);
 }
 
-function kink() {
-  const graph = new Graph();
-  const z = graph.parameter("z", [[1], [-1], [0.4], [1.6]], "Two entries lie exactly on a kink.");
-  const u = graph.input("u", [[1], [1], [1], [1]], "Ones, to add the entries up.");
-  graph.apply("dot", "s", [u, graph.apply("activation", "h", [z], "hardtanh")]);
-  return drawnAt(graph, [["z", 1, 0], ["h", 1, 1], ["u", 0, 2], ["s", 1, 2]]);
-}
+const kink = () => drawn([
+  ["z", 1, 0, parameter([[1], [-1], [0.4], [1.6]], "Two entries lie exactly on a kink.")], ["u", 0, 2, input([[1], [1], [1], [1]], "Ones, to add the entries up.")],
+  ["h", 1, 1, result("activation", ["z"], "hardtanh")], ["s", 1, 2, result("dot", ["u", "h"])],
+]);
 
 function threeWords({ words }) {
-  const graph = new Graph();
   const table = tables(21);
-  const A = graph.parameter("A", table(2, 2), "Transition scores: from the row’s label to the column’s.");
-  const u = words.slice(0, 3).map((word) => graph.parameter(`u “${word}”`, table(2, 1), "Scores of the two labels. Their gradient is p(y_t) − 1 at the gold label."));
-  const second = graph.apply("CRF step", "α₂", [u[0], A, u[1]]);
-  const third = graph.apply("CRF step", "α₃", [second, A, u[2]]);
-  const logZ = graph.apply("log-sum-exp", "log Z", [third]);
-  const gold = graph.apply("path score", "s(y)", [A, ...u], [0, 1, 0]);
-  graph.apply("subtract", "J", [logZ, gold]);
-  const above = words.slice(0, 3).map((word, t) => [`u “${word}”`, 2 * t + 2, 0]);
-  return drawnAt(graph, [...above, ["A", 0, 2], [above[0][0], 2, 2, "cells"], ["α₂", 4, 2, "cells"], ["α₃", 6, 2, "cells"], ["log Z", 7.5, 2], ["s(y)", 7.5, 0], ["J", 8.7, 1]]);
+  const scores = words.slice(0, 3).map((word) => `u “${word}”`);
+  return drawn([
+    ["A", 0, 2, parameter(table(2, 2), "Transition scores: from the row’s label to the column’s.")],
+    ...scores.map((name, t) => [name, 2 * t + 2, 0, parameter(table(2, 1), "Scores of the two labels. Their gradient is p(y_t) − 1 at the gold label.")]),
+    [scores[0], 2, 2, null, "cells"], ["α₂", 4, 2, result("CRF step", [scores[0], "A", scores[1]]), "cells"], ["α₃", 6, 2, result("CRF step", ["α₂", "A", scores[2]]), "cells"],
+    ["log Z", 7.5, 2, result("log-sum-exp", ["α₃"])], ["s(y)", 7.5, 0, result("path score", ["A", ...scores], [0, 1, 0])], ["J", 8.7, 1, result("subtract", ["log Z", "s(y)"])],
+  ]);
 }
 
 function structure({ words, activation }) {
-  const graph = new Graph();
-  const table = tables(31);
-  const W = graph.parameter("W_l", table(D, D), "The composition: every phrase contributes to its gradient.");
-  const V = graph.parameter("W_sm", table(3, D), "The softmax layer.");
-  const x = vectors(graph, words.slice(0, 3));
-  const phrase = (name, a, b) => graph.apply("activation", name, [graph.apply("matmul", `W_l (…) of ${name}`, [W, graph.apply("add", `sum of ${name}`, [a, b])])], activation);
-  const inner = phrase("p₁", x[0], x[1]);
-  const top = phrase("p₂", inner, x[2]);
-  graph.apply("cross-entropy", "J", [graph.apply("matmul", "q", [V, top])], 0);
-  const phraseAt = (name, x, y) => [[`sum of ${name}`, x, y], [`W_l (…) of ${name}`, x, y - 1], [name, x, y - 2]];
-  const leaves = words.slice(0, 3).map((word, i) => [`x “${word}”`, i + 1, 8]); // the root is on top, as in a tree
-  return drawnAt(graph, [...leaves, ...phraseAt("p₁", 1.5, 7), ...phraseAt("p₂", 2.25, 4), ["W_l", 0, 4.5], ["W_sm", 0, 1], ["q", 2.25, 1], ["J", 2.25, 0]]);
+  const [table, leaves] = [tables(31), words.slice(0, 3)];
+  const phrase = (name, a, b, x, y) => [ // the root is on top, as in a tree
+    [`sum of ${name}`, x, y, result("add", [a, b])], [`W_l (…) of ${name}`, x, y - 1, result("matmul", ["W_l", `sum of ${name}`])], [name, x, y - 2, result("activation", [`W_l (…) of ${name}`], activation)],
+  ];
+  const [first, second, third] = leaves.map(vectorOf);
+  return drawn([
+    ["W_l", 0, 4.5, parameter(table(D, D), "The composition: every phrase contributes to its gradient.")], ["W_sm", 0, 1, parameter(table(3, D), "The softmax layer.")],
+    ...vectors(leaves, 1, 8), ...phrase("p₁", first, second, 1.5, 7), ...phrase("p₂", "p₁", third, 2.25, 4),
+    ["q", 2.25, 1, result("matmul", ["W_sm", "p₂"])], ["J", 2.25, 0, result("cross-entropy", ["q"], 0)],
+  ]);
 }
 
 function deep({ activation }) {
-  const graph = new Graph();
-  let h = graph.parameter("x", [[0.5], [-0.3]], "The input.");
   const next = tables(41);
-  for (let layer = 1; layer <= 6; layer += 1) {
-    const W = graph.parameter(`W${layer}`, next(2, 2).map((row, i) => row.map((item, j) => (i === j ? 1 : 0.5 * item))), `Weights of layer ${layer}.`);
-    h = graph.apply("activation", `h${layer}`, [graph.apply("matmul", `z${layer}`, [W, h])], activation);
-  }
-  graph.apply("dot", "s", [graph.input("ones", [[1], [1]], "Ones."), h]);
-  const layers = [1, 2, 3, 4, 5, 6].flatMap((layer) => [[`W${layer}`, layer, 0], [`z${layer}`, layer, 1], [`h${layer}`, layer, 2]]);
-  return drawnAt(graph, [["x", 0, 2], ...layers, ["s", 7, 2], ["ones", 7, 1]]);
+  const layers = [1, 2, 3, 4, 5, 6].flatMap((layer) => [
+    [`W${layer}`, layer, 0, parameter(next(2, 2).map((row, i) => row.map((item, j) => (i === j ? 1 : 0.5 * item))), `Weights of layer ${layer}.`)],
+    [`z${layer}`, layer, 1, result("matmul", [`W${layer}`, layer > 1 ? `h${layer - 1}` : "x"])], [`h${layer}`, layer, 2, result("activation", [`z${layer}`], activation)],
+  ]);
+  return drawn([["x", 0, 2, parameter([[0.5], [-0.3]], "The input.")], ...layers, ["ones", 7, 1, input([[1], [1]], "Ones.")], ["s", 7, 2, result("dot", ["ones", "h6"])]]);
 }
 
 const PARIS = ["Museums", "in", "Paris", "are", "amazing"];
