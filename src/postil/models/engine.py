@@ -37,7 +37,18 @@ from postil.models.config import TaggerConfig
 from postil.models.inputs import checked_sentences
 from postil.models.networks.encoders import dilations, reach, warn_of_long_sentences
 from postil.models.networks.network import EnsembleNetwork, ScoringNetwork, TaggerNetwork, mean_scores, members_of
-from postil.network import Activation, Chain, Dropout, LayerNorm, Linear, LookupTables, Residual, Window, WindowAverage
+from postil.network import (
+    Activation,
+    Chain,
+    Dropout,
+    LayerNorm,
+    Linear,
+    LookupTables,
+    Residual,
+    WeightedWindow,
+    Window,
+    WindowAverage,
+)
 from postil.network.layer import EPSILON
 from postil.network.lookup import sums_of_rows
 from postil.network.window import LONGEST_VIEW
@@ -333,7 +344,7 @@ def engine_sections(
         ),
         "steps": np.array([(kind, function) for kind, function, _ in steps], np.int64).reshape(-1, 2),
     }
-    if members[0].config.encoder == "dilated":
+    if members[0].config.encoder in ("dilated", "separable"):
         of_layers = iter(dilations(members[0].config))
         sections["dilations"] = integers(*(next(of_layers) if kind == RESIDUAL else 1 for kind, _, _ in steps))
     sections |= vector_sections(members[0].vectors if vectors is None else vectors)
@@ -457,6 +468,9 @@ def _steps(layers: Sequence[Any]) -> list[tuple[int, int, Mapping[str, Array]]]:
                     case [LayerNorm() as norm, Window() as window, Linear() as linear, Activation(function=function)]:
                         arrays = {**_norm_arrays(norm), "padding": window.padding.value, **linear_arrays(linear)}
                         steps.append((RESIDUAL, ACTIVATION_NAMES.index(function), arrays))
+                    case [LayerNorm() as norm, WeightedWindow() as win, Linear() as linear, Activation(function=function)]:
+                        arrays = {**_norm_arrays(norm), "padding": win.padding.value, "taps": win.taps.value}
+                        steps.append((RESIDUAL, ACTIVATION_NAMES.index(function), {**arrays, **linear_arrays(linear)}))
                     case _:
                         raise refused("a residual layer of another kind")
             case _:

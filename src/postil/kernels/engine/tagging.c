@@ -530,6 +530,23 @@ static void apply_layer(const postil_workspace *w, const linear_map *map, const 
         for (int64_t i = 0; i < n * H; i++) out[i] += Y[i];
 }
 
+/* out_t = Σ_k taps_k x_t+(k-half)d, with the padding beyond the sentence. */
+static void weigh_windows(const network_step *step, const float *X, const int64_t *offsets, int64_t B, int64_t H, float *out) {
+    const int64_t half = step->size / 2;
+    for (int64_t b = 0; b < B; b++)
+        for (int64_t t = offsets[b]; t < offsets[b + 1]; t++)
+            for (int64_t k = 0; k < step->size; k++) {
+                const int64_t place = t + (k - half) * step->dilation;
+                const int is_inside = place >= offsets[b] && place < offsets[b + 1];
+                const float *restrict x = is_inside ? X + place * H : step->padding, *restrict tap = step->taps + k * H;
+                float *restrict row = out + t * H;
+                if (k == 0)
+                    for (int64_t h = 0; h < H; h++) row[h] = tap[h] * x[h];
+                else
+                    for (int64_t h = 0; h < H; h++) row[h] += tap[h] * x[h];
+            }
+}
+
 /* One layer of one member on n rows; the result is in w->layer again. */
 static void apply_step(postil_workspace *w, const network_step *step, int64_t n, const int64_t *offsets, int64_t B,
                        int64_t *width) {
@@ -545,8 +562,13 @@ static void apply_step(postil_workspace *w, const network_step *step, int64_t n,
             normalise_windows(w->layer, step->gain, step->bias, step->bias, whole, n, 1, H, 1, 1, LAYER_NORM_EPSILON, w->layer);
             break;
         default:
-            normalise_windows(w->layer, step->gain, step->bias, step->padding, offsets, n, B, H, step->size,
-                              step->dilation, LAYER_NORM_EPSILON, w->windows);
+            if (step->taps != NULL) {
+                float *const normed = w->windows + n * H;
+                normalise_windows(w->layer, step->gain, step->bias, step->bias, whole, n, 1, H, 1, 1, LAYER_NORM_EPSILON, normed);
+                weigh_windows(step, normed, offsets, B, H, w->windows);
+            } else
+                normalise_windows(w->layer, step->gain, step->bias, step->padding, offsets, n, B, H, step->size,
+                                  step->dilation, LAYER_NORM_EPSILON, w->windows);
             apply_layer(w, &step->map, w->windows, n, step->function, 1, w->next, w->layer);
     }
 }

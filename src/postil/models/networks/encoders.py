@@ -28,6 +28,7 @@ from postil.network import (
     LookupTables,
     Residual,
     SentenceConvolution,
+    WeightedWindow,
     Window,
     WindowAverage,
 )
@@ -108,12 +109,23 @@ def _convolutions(make: LayerMaker, D: int) -> Layer:
     return Chain(*first, *others, make.norm())
 
 
+def _separable(make: LayerMaker, D: int) -> Layer:
+    """The same with residual convolutions that first weigh each column over the window, then mix the columns."""
+    H, size = make.config.hidden, make.config.window
+    first = [make.window(D), *make.hidden(size * D)]
+    others = [
+        Residual(Chain(make.norm(), WeightedWindow(H, size, dilation=dilation, **make.made), *make.hidden(H)))
+        for dilation in dilations(make.config)
+    ]
+    return Chain(*first, *others, make.norm())
+
+
 LARGEST_DILATION = 256
 
 
 def dilations(config: Any) -> list[int]:
-    """The dilation of each residual convolution: 1, or in the encoder ``dilated`` 1, 2, 4, …"""
-    is_dilated = config.encoder == "dilated"
+    """The dilation of each residual convolution: 1, or in the encoders ``dilated`` and ``separable`` 1, 2, 4, …"""
+    is_dilated = config.encoder in ("dilated", "separable")
     return [min(2**i, LARGEST_DILATION) if is_dilated else 1 for i in range(config.layers - 1)]
 
 
@@ -155,6 +167,8 @@ ENCODERS: dict[str, Encoder] = {
     "convolutions": Encoder(build=_convolutions, reach=_reach_of_convolutions, is_fused=True, is_normed=True),
     # the same, and each layer sees twice as far as the one before
     "dilated": Encoder(build=_convolutions, reach=_reach_of_convolutions, is_fused=True, is_normed=True),
+    # the same reach with a third of the products
+    "separable": Encoder(build=_separable, reach=_reach_of_convolutions, is_fused=True, is_normed=True),
 }
 
 
