@@ -100,8 +100,8 @@ def distinct_rows(ids: Array) -> tuple[Array, Array]:
 class NumberedSentence(list[str]):
     """The forms of a sentence, and the ids (T, E) of its extra columns."""
 
-    def __init__(self, tokens: Sequence[Token], ids: Array) -> None:
-        super().__init__(forms_of(tokens))
+    def __init__(self, forms: Sequence[str], ids: Array) -> None:
+        super().__init__(forms)
         self.ids = ids
 
 
@@ -176,12 +176,10 @@ class InputFeatures:
             return rows, np.zeros(len(rows), np.int32)
         return rows[:, :-1], rows[:, -1]
 
-    def numbered(self, tokens: Sequence[Token], columns: Sequence[str | Sequence[str]]) -> NumberedSentence:
-        """A sentence with its extra columns, each a value for every token or one for all of them."""
-        ids = np.empty((len(tokens), len(self.columns)), np.int64)
-        for e, (of_value, column) in enumerate(zip(self._column_ids, columns, strict=False)):
-            ids[:, e] = of_value[column] if isinstance(column, str) else [of_value[value] for value in column]
-        return NumberedSentence(tokens, ids)
+    @property
+    def column_ids(self) -> Sequence[Mapping[str, int]]:
+        """The id of each value of each extra column, 0 for one that is not known."""
+        return self._column_ids
 
     def extra(self, sentences: Sequence[Sequence[Token]], N: int) -> Array:
         """(N, E) ids of the features of each token in its sentence."""
