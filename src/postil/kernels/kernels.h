@@ -72,8 +72,9 @@ typedef struct {
     const int64_t *values, *places;    /* (U,) their rows of the table, (N,) which of them each token has */
     int64_t U, D, wide, column, table; /* `column`: of the first layer's D; `table`: the number of its table */
     int64_t first;                     /* of the table's values */
+    int64_t noise_first;               /* of the elements of words and columns, one after the other */
     /* memory */
-    float *X, *dX, *rows, *by_position, *dby_position; /* as those of words */
+    float *X, *noise, *dX, *rows, *by_position, *dby_position; /* as those of words */
     int64_t *ids;                                      /* (N,) */
 } column_step;
 

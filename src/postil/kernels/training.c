@@ -148,12 +148,12 @@ static void look_up_words(tagger_step *s, int64_t first, int64_t end) {
     }
     if (s->characters != NULL && !wait_until(s->workers, &s->characters->are_ready, 1)) return;
     for (int64_t u = first; u < end; u++) fail(s->workers, look_up(s, u, s->X + (1 + u) * s->wide));
-    if (!s->input_dropped) return; /* there are no columns apart: noise is that of a pair */
-    const int64_t rows = s->wide == s->D ? end - first : 1; /* without a gap all rows are one */
+    if (!s->input_dropped) return;
+    const int64_t rows = s->wide == s->word_dim ? end - first : 1; /* without a gap all rows are one */
     for (int64_t u = first; u < end; u += rows) {
         float *row = s->X + (1 + u) * s->wide;
-        const uint64_t key = moved_key(s->input_key, u * s->D);
-        fail(s->workers, activate(row, 1, NULL, IDENTITY, key, s->input_dropped, 1, rows * s->D, row,
+        const uint64_t key = moved_key(s->input_key, u * s->word_dim);
+        fail(s->workers, activate(row, 1, NULL, IDENTITY, key, s->input_dropped, 1, rows * s->word_dim, row,
                                    s->noise + (1 + u) * s->wide));
     }
 }
@@ -204,7 +204,11 @@ static void begin_column(tagger_step *s, const column_step *c) {
             fail(s->workers, WRONG_INDEX);
             return;
         }
-        memcpy(c->X + (1 + u) * c->wide, t->table + c->values[u] * t->width, (size_t)c->D * sizeof *c->X);
+        float *row = c->X + (1 + u) * c->wide;
+        memcpy(row, t->table + c->values[u] * t->width, (size_t)c->D * sizeof *row);
+        if (s->input_dropped)
+            fail(s->workers, activate(row, 1, NULL, IDENTITY, moved_key(s->input_key, c->noise_first + u * c->D),
+                                       s->input_dropped, 1, c->D, row, c->noise + (1 + u) * c->wide));
     }
     for (int64_t k = 0; k < s->K; k++) take_position(s, k, c->column, c->D, c->wide, c->by_position);
     number_places(s, c->places, c->U, c->ids);
@@ -535,7 +539,7 @@ static void learn_words(tagger_step *s, int64_t unit, int64_t parts) {
         float *restrict row = s->dX + (1 + u) * s->wide;
         const float *restrict noise = s->noise + (1 + u) * s->wide;
         if (s->input_dropped)
-            for (int64_t d = 0; d < s->D; d++) row[d] *= noise[d];
+            for (int64_t d = 0; d < s->word_dim; d++) row[d] *= noise[d];
         for (int64_t g = 0; g < s->table_count && s->tables[g].column < s->word_dim; g++) {
             const table_step *t = s->tables + g;
             const int64_t of_word = t->features * t->width;
@@ -557,7 +561,10 @@ static void learn_column(tagger_step *s, const column_step *c) {
     float *values = s->tables[c->table].values + c->first * c->D;
     multiply(s, NO_TRANS, NO_TRANS, n, c->wide, width, c->rows, width, c->by_position, c->wide, c->dX, c->wide);
     memcpy(s->dpadding + c->column, c->dX, (size_t)c->D * sizeof *c->dX);
-    for (int64_t u = 0; u < c->U; u++) memcpy(values + u * c->D, c->dX + (1 + u) * c->wide, (size_t)c->D * sizeof *values);
+    for (int64_t u = 0; u < c->U; u++) {
+        const float *restrict row = c->dX + (1 + u) * c->wide, *restrict noise = c->noise + (1 + u) * c->wide;
+        for (int64_t d = 0; d < c->D; d++) values[u * c->D + d] = s->input_dropped ? row[d] * noise[d] : row[d];
+    }
     __atomic_fetch_add(&s->parts_done, 1, __ATOMIC_ACQ_REL);
     multiply(s, TRANS, NO_TRANS, width, c->wide, n, c->rows, width, c->X, c->wide, c->dby_position, c->wide);
     give_positions(s, 0, width, c->column, c->D, c->wide, c->dby_position);

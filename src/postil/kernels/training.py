@@ -74,6 +74,7 @@ class TaggerShape:
     hidden_dropped: int  # elements are dropped with these probabilities times 2³²
     spelling: SpellingShape | None = None  # the columns of D after the vectors
     extra: tuple[TableShape, ...] = ()  # tables of features of words in their sentences: the last columns of D
+    columns_apart: bool = False  # whether these are looked up value by value, not with each word that they stand at
 
 
 class TaggerBatch(NamedTuple):
@@ -133,8 +134,8 @@ class TaggerKernel:
         self._all_tables = (*shape.tables, *shape.extra)
         sizes = [table.width * table.features for table in self._all_tables]
         extra_dim = sum(sizes[len(shape.tables) :])
-        self.has_columns = 0 < extra_dim < D and not shape.input_dropped
-        """Whether batches have ``columns``: noise in the inputs is that of a word with all that stands at it."""
+        self.has_columns = shape.columns_apart
+        """Whether batches have ``columns``."""
         word_dim = D - extra_dim if self.has_columns else D
         self._wide = _wide(word_dim)
         columns = np.cumsum([0, *sizes[: len(shape.tables)]])[:-1].tolist()
@@ -302,11 +303,15 @@ class TaggerKernel:
     def _make_room_for_columns(self, sizes: Sequence[int]) -> None:
         """Memory for this many values of each column, and more if there is less."""
         K, H = self._shape.K, self._shape.H
+        elements = self.step.c.U * self.step.c.word_dim
         for column, U in zip(self._columns, sizes, strict=True):
+            column.c.noise_first = elements
+            elements += U * column.c.D
             if U >= self._values.get(column, 0):
                 self._values[column] = room = 5 * U // 4 + 8
                 words, weights = (1 + room, column.c.wide), (K * H, column.c.wide)
-                column.allocate(SINGLE, X=words, dX=words, rows=(1 + room, K * H), by_position=weights, dby_position=weights)
+                column.allocate(SINGLE, X=words, noise=words, dX=words)
+                column.allocate(SINGLE, rows=(1 + room, K * H), by_position=weights, dby_position=weights)
         for number in range(len(self._shape.tables), len(self._tables) if self._columns else 0):
             table, count = self._tables[number], 0
             of_table = [column for column in self._columns if column.c.table == number]

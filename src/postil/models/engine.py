@@ -23,10 +23,10 @@ import numpy as np
 
 from postil import kernels
 from postil.archive import Rows
-from postil.arrays import Array, offsets_from_lengths
+from postil.arrays import Array, distinct_numbers, offsets_from_lengths
 from postil.errors import ConfigurationError, DataError
 from postil.features.folds import composition
-from postil.features.inputs import InputFeatures, Sentences, distinct_numbers, forms_of
+from postil.features.inputs import InputFeatures, Sentences, forms_of
 from postil.features.vectors import CodedVectors, digit_mark
 from postil.features.vocabulary import Vocabulary
 from postil.features.words import WordFeatures

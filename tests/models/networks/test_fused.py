@@ -132,9 +132,9 @@ def test_dilated_convolutions(encoder):
     assert_same(*both_paths(fitting("accurate", encoder=encoder, layers=5).training))
 
 
-@pytest.mark.parametrize(("preset", "noise"), [("fast", None), ("accurate", None), ("fast", 0.0), ("accurate", 0.0)])
+@pytest.mark.parametrize(("preset", "noise"), [("fast", None), ("accurate", None), ("roles", None), ("roles", 0.0)])
 def test_features_of_tokens_in_their_sentences_are_looked_up_too(tmp_path, preset, noise):
-    """Without noise in the inputs, each value of a column is multiplied once instead of each pair of word and columns."""
+    """Under ``roles``, each value of a column is multiplied once instead of each pair of word and columns."""
     X, y = corpus()
     X = [[(word, str(t % 3), str(t % 7 - 3)) for t, word in enumerate(tokens)] for tokens in X]
     (tmp_path / "PER.txt").write_text("Anna\n")
@@ -146,6 +146,7 @@ def test_features_of_tokens_in_their_sentences_are_looked_up_too(tmp_path, prese
         gazetteers=[tmp_path / "PER.txt"],
         input_dropout=noise,
         gazetteer_dim=3,
+        column_dim=5,
     )
     training = tagger.fitting(X, y).training
     assert training.gradient_step.choice.name == "fused"

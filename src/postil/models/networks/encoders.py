@@ -150,6 +150,9 @@ class Encoder:
     """Whether the kernel of `fused.py` computes it; a window only with one hidden layer."""
     is_normed: bool = False
     """Whether its last layer is a layer normalisation."""
+    is_separable: bool = False
+    """Whether its convolutions weigh each column over the window, then mix them, and columns of words that depend on
+    the sentence have noise for each value, not for each word that they stand at: each value is multiplied once."""
     second_shard_pays: bool = False
     """Whether large batches are faster on two cores in spite of what it costs to cut them."""
 
@@ -168,7 +171,7 @@ ENCODERS: dict[str, Encoder] = {
     # the same, and each layer sees twice as far as the one before
     "dilated": Encoder(build=_convolutions, reach=_reach_of_convolutions, is_fused=True, is_normed=True),
     # the same reach with a third of the products
-    "separable": Encoder(build=_separable, reach=_reach_of_convolutions, is_fused=True, is_normed=True),
+    "separable": Encoder(build=_separable, reach=_reach_of_convolutions, is_fused=True, is_normed=True, is_separable=True),
 }
 
 

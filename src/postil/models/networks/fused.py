@@ -14,7 +14,6 @@ import numpy as np
 
 from postil import kernels
 from postil.arrays import Array
-from postil.features.inputs import distinct_numbers
 from postil.graph import Gradient, Node, Parameter, RowGradient
 from postil.kernels import SpellingShape, TableShape, TaggerBatch, TaggerKernel, TaggerShape
 from postil.models.config import TaggerConfig
@@ -114,7 +113,8 @@ def _kernel_of(network: TaggerNetwork) -> TaggerKernel | None:
         L=len(network.mask.start),
         dilations=tuple(dilations),
         is_normed=ENCODERS[config.encoder].is_normed,
-        is_separable=config.encoder == "separable",
+        is_separable=ENCODERS[config.encoder].is_separable,
+        columns_apart=network.columns_apart,
         activation=config.activation,
         tables=_table_shapes(network.form_tables),
         extra=_table_shapes(network.extra_tables),
@@ -164,10 +164,7 @@ class FusedNetwork:
         of_pairs: list[Array] = []
         columns: list[tuple[Array, Array]] = []
         if network.extra_tables is not None and self.kernel.has_columns:
-            sizes = zip(inputs.extra.T, network.extra_tables.sizes, network.extra_tables.starts, strict=True)
-            for numbers, (V, _), start in sizes:
-                values, of_tokens = distinct_numbers(numbers, V)
-                columns.append((values + start, of_tokens))
+            columns = list(network.extra_tables.distinct(inputs.extra))
         elif network.extra_tables is not None:
             which, extra, places = inputs.joined()
             forms, vectors, of_pairs = forms[which], vectors[which], network.extra_tables.rows_by_table(extra)
