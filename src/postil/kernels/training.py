@@ -80,7 +80,9 @@ class TaggerShape:
 class TaggerBatch(NamedTuple):
     """One batch of sentences."""
 
-    ids: Sequence[Array]  # (U, features) rows of each feature table; those of `extra` are in `columns` if they are apart
+    ids: Sequence[
+        Array
+    ]  # (U, features) rows of each feature table; those of `extra` are in `columns` if they are apart
     vectors: tuple[Array, Array] | None  # (V, vector_dim) fixed vectors, (U,) which of them
     places: Array  # (N,) the word of each token
     offsets: Array  # (B + 1,)
@@ -194,7 +196,8 @@ class TaggerKernel:
         """Point to a batch and to the parameters as they are now. False: C cannot read them.
 
         The parameters, in this order: the feature tables; padding, W and b of the first layer; gain, bias, padding, W
-        and b of each convolution, and taps of a separable one; gain and bias of the norm; W and b of the output; transitions (L, L), start and end
+        and b of each convolution, and taps of a separable one; gain and bias of the norm; W and b of the output;
+        transitions (L, L), start and end
         (L,) of the CRF; table, padding, W and b of the convolution over characters.
         """
         if not len(batch.places):
@@ -231,7 +234,9 @@ class TaggerKernel:
         given = batch.vectors is not None, batch.characters is not None
         got = len(batch.ids), *given, len(batch.keys), len(batch.columns)
         if got != expected:
-            raise ShapeError("parts of a batch (tables, vectors, characters, keys, columns)", expected=expected, got=got)
+            raise ShapeError(
+                "parts of a batch (tables, vectors, characters, keys, columns)", expected=expected, got=got
+            )
         by_word = [*batch.ids, *([] if batch.vectors is None else batch.vectors[1:]), batch.characters]
         U = next((len(of_each) for of_each in by_word if of_each is not None), 0)
         N, B, L = len(batch.places), len(batch.offsets) - 1, shape.L
@@ -307,7 +312,7 @@ class TaggerKernel:
         for column, U in zip(self._columns, sizes, strict=True):
             column.c.noise_first = elements
             elements += U * column.c.D
-            if U >= self._values.get(column, 0):
+            if self._values.get(column, 0) <= U:
                 self._values[column] = room = 5 * U // 4 + 8
                 words, weights = (1 + room, column.c.wide), (K * H, column.c.wide)
                 column.allocate(SINGLE, X=words, noise=words, dX=words)

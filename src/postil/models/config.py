@@ -107,7 +107,7 @@ class TaggerConfig:
     input_dropout: float | None = setting(
         0.0,
         "Share of the entries of features that are set to 0 in training. None: 0.3, or 0.5 if ``epochs`` adapts;"
-        " from 50,000 tokens on 0.1 with encoder dilated, 0 with separable.",
+        " 0.1 from 50,000 tokens on with encoders dilated and separable.",
         **_DROPOUT,
         adapts=True,
     )
@@ -307,12 +307,11 @@ def adapted(
     epochs = max(EPOCHS, math.ceil(FEWEST_STEPS / math.ceil(sentences / batch))) if few else EPOCHS
     if dense:
         epochs = min(MOST_EPOCHS, math.ceil(DENSE_TOKENS / tokens))
-    # With more noise they learn their wide view slowly. Without any in the inputs, training multiplies each value once.
-    is_calm = config.encoder in ("dilated", "separable") and tokens >= 50_000
-    calm = 0.0 if config.encoder == "separable" else 0.1
+    is_wide = config.encoder in ("dilated", "separable")
+    is_calm = is_wide and tokens >= 50_000  # with more noise they learn their wide view slowly
     resolved: dict[str, Any] = {
         "min_count": 1 if config.word_dropout else 2,
-        "input_dropout": 0.5 if few and config.encoder != "none" else calm if is_calm else 0.3,
+        "input_dropout": 0.5 if few and config.encoder != "none" else 0.1 if is_calm else 0.3,
         "hidden_dropout": 0.5 if tokens < 50_000 and not known_words else 0.1 if is_calm else 0.3,
         "batch_sentences": batch,
         "epochs": epochs,

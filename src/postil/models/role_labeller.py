@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
-from postil.errors import ConfigurationError, DataError
 from postil.arrays import offsets_from_lengths
+from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import InputFeatures, NumberedSentence, Token, check_columns, forms_of
 from postil.models.config import RoleParameters
 from postil.models.decoding.codec import LabelCodec
@@ -305,13 +305,14 @@ def _about(tokens: Sequence[Token], predicate: int) -> tuple[str, ...]:
     """The ending of the predicate and the word before it, which tell active from passive; itself, the word after it;
     the further columns of the three words.
     """
-    none = ("",) * (len(tokens[predicate]) if isinstance(tokens[predicate], tuple) else 1)
-    near = [tokens[t] if 0 <= t < len(tokens) else none for t in range(predicate - 1, predicate + 2)]
-    (before, *of_before), (verb, *of_verb), (after, *of_after) = (
-        token if isinstance(token, tuple) else (token,) for token in near
-    )
-    before, verb, after = before.lower(), verb.lower(), after.lower()
-    return verb[-3:], before, verb, after, *of_before, *of_verb, *of_after
+    at = tokens[predicate]
+    none = ("",) * (len(at) if isinstance(at, tuple) else 1)
+    before = tokens[predicate - 1] if predicate > 0 else none
+    after = tokens[predicate + 1] if predicate + 1 < len(tokens) else none
+    near = [token if isinstance(token, tuple) else (token,) for token in (before, at, after)]
+    (first, *of_first), (verb, *of_verb), (last, *of_last) = near
+    verb = verb.lower()
+    return verb[-3:], first.lower(), verb, last.lower(), *of_first, *of_verb, *of_last
 
 
 def _numbered(
@@ -336,12 +337,16 @@ def _numbered(
         values = (token[1 + e] for sentence in X for token in sentence)
         ids[:, e] = np.fromiter(map(of_column[e].__getitem__, values), np.int64, offsets[-1])[tokens]
     farthest = np.arange(-FAR, FAR + 1)
-    ids[:, count] = np.array([of_column[count][_distance(n)] for n in farthest.tolist()])[np.clip(words, -FAR, FAR) + FAR]
+    ids[:, count] = np.array([of_column[count][_distance(n)] for n in farthest.tolist()])[
+        np.clip(words, -FAR, FAR) + FAR
+    ]
     known = features.columns
     about = [
         [
             of_value[value] or (0 if value in values else of_value[_RARE])
-            for value, of_value, values in zip(_about(X[i], place), of_column[count + 1 :], known[count + 1 :], strict=False)
+            for value, of_value, values in zip(
+                _about(X[i], place), of_column[count + 1 :], known[count + 1 :], strict=False
+            )
         ]
         for i, place in pairs
     ]

@@ -104,13 +104,20 @@ class WindowAverage(Layer):
 
 @final
 class WeightedWindow(Layer):
-    """Sums each column over a window, with a learned weight for each position: a depthwise convolution, (N, D) to (N, D).
+    """Sums each column over a window, weighted by position: a depthwise convolution, (N, D) to (N, D).
 
-    A linear layer after it makes a separable convolution, which has a fraction of the products of `Window` and `Linear`.
+    A linear layer after it makes a separable convolution, with a fraction of the products of `Window` and `Linear`.
     """
 
     def __init__(
-        self, D: int, size: int, *, dilation: int = 1, rng: Rng, initialise: Initialiser = zeros, dtype: Any = np.float32
+        self,
+        D: int,
+        size: int,
+        *,
+        dilation: int = 1,
+        rng: Rng,
+        initialise: Initialiser = zeros,
+        dtype: Any = np.float32,
     ) -> None:
         """``dilation`` as in `Window`; ``initialise`` is for the padding."""
         if dilation < 1:

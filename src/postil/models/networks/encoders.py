@@ -171,7 +171,9 @@ ENCODERS: dict[str, Encoder] = {
     # the same, and each layer sees twice as far as the one before
     "dilated": Encoder(build=_convolutions, reach=_reach_of_convolutions, is_fused=True, is_normed=True),
     # the same reach with a third of the products
-    "separable": Encoder(build=_separable, reach=_reach_of_convolutions, is_fused=True, is_normed=True, is_separable=True),
+    "separable": Encoder(
+        build=_separable, reach=_reach_of_convolutions, is_fused=True, is_normed=True, is_separable=True
+    ),
 }
 
 

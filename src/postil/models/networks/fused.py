@@ -19,7 +19,18 @@ from postil.kernels import SpellingShape, TableShape, TaggerBatch, TaggerKernel,
 from postil.models.config import TaggerConfig
 from postil.models.networks.encoders import ENCODERS
 from postil.models.networks.network import Example, TaggerNetwork, members_of, networks_by_task
-from postil.network import Activation, Chain, Dropout, Layer, LayerNorm, Linear, LookupTables, Residual, WeightedWindow, Window
+from postil.network import (
+    Activation,
+    Chain,
+    Dropout,
+    Layer,
+    LayerNorm,
+    Linear,
+    LookupTables,
+    Residual,
+    WeightedWindow,
+    Window,
+)
 from postil.network.layer import noise_of
 from postil.objectives.crf import Lattice, Moments, expected_counts
 from postil.optimisation.loop import Batch, GradientStep, GraphStep, LossAndGradients, Prepared, StepChoice, Workers
